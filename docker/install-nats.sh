@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Puts a nats-server on PATH: silent where there is one, else from apt or brew, else says what to do and exits 1.
+set -euo pipefail
+
+say() { printf 'stopgate: %s\n' "$*" >&2; }
+
+command -v nats-server >/dev/null && exit 0
+
+give_up() {
+  say "$1"
+  cat >&2 <<'HELP'
+
+  stopgate needs nats-server 2.9 or later on your PATH. Any of these will do:
+
+    Debian, Ubuntu   sudo apt-get install nats-server
+    macOS            brew install nats-server
+    anything else    download it from https://nats.io/download and put it in a folder of your PATH
+
+  Then run the same command again.
+HELP
+  exit 1
+}
+
+as_root() { if [[ $EUID -eq 0 ]]; then "$@"; else sudo -n "$@"; fi; }
+may_be_root() { [[ $EUID -eq 0 ]] || { command -v sudo >/dev/null && sudo -n true 2>/dev/null; }; }
+
+apt_install() {
+  as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=120 nats-server </dev/null
+}
+
+# Debian puts it in /usr/sbin, which is not on everybody's PATH.
+link_sbin() {
+  if ! command -v nats-server >/dev/null && [[ -x /usr/sbin/nats-server ]]; then
+    may_be_root || give_up 'nats-server is in /usr/sbin, which is not on your PATH'
+    as_root ln -sf /usr/sbin/nats-server /usr/local/bin/nats-server
+  fi
+}
+
+link_sbin
+if command -v nats-server >/dev/null; then
+  exit 0
+elif command -v apt-get >/dev/null; then
+  may_be_root || give_up 'nats-server is missing, and installing it takes root'
+  say 'installing nats-server (apt-get)'
+  out=$(mktemp)
+  trap 'rm -f "$out"' EXIT
+  # Package lists may be missing or too old, so the second try comes after an update.
+  if ! apt_install >"$out" 2>&1 && ! { as_root apt-get update -qq && apt_install; } >"$out" 2>&1; then
+    cat "$out" >&2
+    give_up 'apt-get could not install nats-server'
+  fi
+  # The package also starts a server for the whole machine on port 4222; nobody asked for that one.
+  if [[ -d /run/systemd/system ]]; then as_root systemctl disable --now --quiet nats-server || true; fi
+  link_sbin
+elif command -v brew >/dev/null; then
+  say 'installing nats-server (brew)'
+  HOMEBREW_NO_AUTO_UPDATE=1 brew install --quiet nats-server >&2 || give_up 'brew could not install nats-server'
+else
+  give_up 'nats-server is missing'
+fi
+
+command -v nats-server >/dev/null || give_up 'nats-server was installed but is not on your PATH'
+# Old releases of Ubuntu still carry a nats-server without JetStream.
+version=$(nats-server --version)
+[[ $version =~ v?([0-9]+)\.([0-9]+)\. ]] || give_up "cannot read the version in '$version'"
+((BASH_REMATCH[1] > 2 || (BASH_REMATCH[1] == 2 && BASH_REMATCH[2] >= 9))) || give_up "'$version' is too old"

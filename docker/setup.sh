@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Makes a clone ready to run: dependencies, nats-server, build. npm runs it before `start` and `test`.
+# Says nothing when there is nothing to do; otherwise one line on stderr before each long step.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+say() { printf 'stopgate: %s\n' "$*" >&2; }
+
+if [[ ! -e node_modules/.package-lock.json || package-lock.json -nt node_modules/.package-lock.json ]]; then
+  node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)' || {
+    say "Node 20.19 or later is needed, this is $(node --version)"
+    exit 1
+  }
+  say 'installing dependencies (npm ci)'
+  # --include=dev: the build needs TypeScript even where NODE_ENV=production.
+  npm ci --include=dev --no-audit --no-fund --loglevel=error >/dev/null
+fi
+
+bash docker/install-nats.sh
+
+# dist/.built is as old as the start of the last good build, so an edit made during a build is not missed.
+# Folders count too: deleting a source touches its folder.
+if [[ ! -e dist/.built || -n "$(find machines src package.json package-lock.json tsconfig.json -newer dist/.built)" ]]; then
+  say 'building (npm run build)'
+  npm run --silent build >&2
+fi

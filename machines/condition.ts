@@ -1,0 +1,41 @@
+/** `when`: makes a check or hook conditional (protocol 7). All of what is given must hold; else it is skipped. */
+import { z } from 'zod';
+import { globSchema, matchesGlob } from './glob.ts';
+
+export const conditionShape = {
+  iterationAtLeast: z.int().positive().optional(),
+  phase: z.string().optional().describe("the last checkpoint's phase"),
+  filesMatch: globSchema.optional(),
+  filesModified: z.boolean().optional(),
+  label: z.string().min(1).optional().describe('"key" or "key=value"'),
+};
+type ConditionObject = z.ZodObject<typeof conditionShape>;
+export type Condition = z.infer<ConditionObject>;
+
+export const conditionSchema = (object: (shape: typeof conditionShape) => ConditionObject): ConditionObject =>
+  object(conditionShape);
+
+/** What a condition looks at. `iteration` 0: none was started. */
+export type Circumstances = {
+  readonly iteration: number;
+  readonly phase: string | null;
+  readonly files: readonly string[];
+  readonly labels: Readonly<Record<string, string>>;
+};
+
+export function holds(when: Condition | null | undefined, at: Circumstances): boolean {
+  if (when === null || when === undefined) return true;
+  const { iterationAtLeast, phase, filesMatch, filesModified, label } = when;
+  if (iterationAtLeast !== undefined && at.iteration < iterationAtLeast) return false;
+  if (phase !== undefined && at.phase !== phase) return false;
+  if (filesMatch !== undefined && !at.files.some((file) => matchesGlob(filesMatch, file))) return false;
+  if (filesModified !== undefined && at.files.length > 0 !== filesModified) return false;
+  return label === undefined || hasLabel(at.labels, label);
+}
+
+function hasLabel(labels: Circumstances['labels'], wanted: string): boolean {
+  const split = wanted.indexOf('=');
+  if (split < 0) return Object.hasOwn(labels, wanted);
+  const key = wanted.slice(0, split);
+  return Object.hasOwn(labels, key) && labels[key] === wanted.slice(split + 1);
+}

@@ -1,0 +1,69 @@
+/**
+ * The moments at which something happens by itself: a binary heap, earliest first. What is due at one moment comes in
+ * a fixed order (kind, then id), so that equal logs are folded equally whenever a deadline was set.
+ */
+
+/** `attempt` and `evaluation` wait for it; the others only change what is shown. */
+export type Deadline = {
+  readonly atMs: number;
+  readonly kind: 'attempt' | 'evaluation' | 'limit' | 'stale';
+  /** The worker or task. */
+  readonly id: string;
+  readonly attempt: string;
+};
+
+const ranks = { attempt: 0, evaluation: 1, limit: 2, stale: 3 } as const;
+
+export type Deadlines = {
+  push(deadline: Deadline): void;
+  peek(): Deadline | undefined;
+  pop(): Deadline | undefined;
+  readonly size: number;
+};
+
+export function createDeadlines(): Deadlines {
+  const heap: Deadline[] = [];
+  const swap = (a: number, b: number) => {
+    const held = heap[a] as Deadline;
+    heap[a] = heap[b] as Deadline;
+    heap[b] = held;
+  };
+  const before = (a: number, b: number) => isBefore(heap[a] as Deadline, heap[b] as Deadline);
+  return {
+    push(deadline) {
+      heap.push(deadline);
+      for (let at = heap.length - 1; at > 0; ) {
+        const parent = (at - 1) >> 1;
+        if (!before(at, parent)) return;
+        swap(at, parent);
+        at = parent;
+      }
+    },
+    peek: () => heap[0],
+    pop() {
+      const first = heap[0];
+      const last = heap.pop();
+      if (first === undefined || last === undefined || heap.length === 0) return first;
+      heap[0] = last;
+      for (let at = 0; ; ) {
+        const left = 2 * at + 1;
+        const right = left + 1;
+        let least = at;
+        if (left < heap.length && before(left, least)) least = left;
+        if (right < heap.length && before(right, least)) least = right;
+        if (least === at) return first;
+        swap(at, least);
+        at = least;
+      }
+    },
+    get size() {
+      return heap.length;
+    },
+  };
+}
+
+function isBefore(a: Deadline, b: Deadline): boolean {
+  if (a.atMs !== b.atMs) return a.atMs < b.atMs;
+  if (a.kind !== b.kind) return ranks[a.kind] < ranks[b.kind];
+  return a.id !== b.id ? a.id < b.id : a.attempt < b.attempt;
+}

@@ -1,0 +1,30 @@
+/** Durations of configuration: `250ms`, `50s`, `10m`, `2h`, or a number of milliseconds (protocol 1). */
+import { z } from 'zod';
+
+const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
+
+/** Accepts the written form and gives whole milliseconds. */
+export const durationSchema = z.union([
+  z.int().nonnegative(),
+  z
+    .string()
+    .regex(/^\d{1,12}(\.\d{1,3})?(ms|s|m|h)$/, 'is no duration: write 250ms, 50s, 10m, 2h or a number of milliseconds')
+    .transform(toMs),
+]);
+
+function toMs(text: string): number {
+  const unit = /[a-z]+$/.exec(text)?.[0] as keyof typeof unitMs;
+  return Math.round(Number.parseFloat(text) * unitMs[unit]);
+}
+
+/** For people: `1h 5m`, `90s`, `250ms`; at most two units, 0 is `0s`. */
+export function formatDuration(ms: number): string {
+  if (ms < 1_000) return ms === 0 ? '0s' : `${ms}ms`;
+  const seconds = Math.round(ms / 1_000);
+  const hours = Math.floor(seconds / 3_600);
+  const minutes = Math.floor((seconds % 3_600) / 60);
+  const rest = seconds % 60;
+  if (hours > 0) return minutes > 0 ? `${hours}h ${minutes}m` : `${hours}h`;
+  if (minutes > 0) return rest > 0 ? `${minutes}m ${rest}s` : `${minutes}m`;
+  return `${rest}s`;
+}

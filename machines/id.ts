@@ -1,0 +1,11 @@
+/** Ids: what names a fleet, worker, task, queue, policy, check, hook, runner, attempt or step (protocol 1). */
+import { z } from 'zod';
+
+/** One subject token: a letter or digit, then up to 127 letters, digits, `_` or `-`. */
+export const idPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
+
+export const idSchema = z
+  .string()
+  .regex(idPattern, 'is no id: it must start with a letter or digit and hold only letters, digits, _ and - (128 at most)');
+
+export const isId = (text: string): boolean => idPattern.test(text);

@@ -1,0 +1,66 @@
+/**
+ * Times on the wire: ISO 8601 in UTC (protocol 1), to and from milliseconds since 1970. Written out here because
+ * `machines/` may not use `Date`: a clock must not be in reach of a fold.
+ */
+import { z } from 'zod';
+
+const shape = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(?:Z|\+00:00)$/;
+const dayMs = 86_400_000;
+
+/** The instant in milliseconds (finer fractions are cut), or null where the text names none. */
+export function parseIsoTime(text: string): number | null {
+  const match = shape.exec(text);
+  if (match === null) return null;
+  const [year, month, day, hour, minute, second] = match.slice(1, 7).map((part) => Number(part ?? '0')) as Six;
+  if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return null;
+  if (hour > 23 || minute > 59 || second > 59) return null;
+  const fraction = Number((match[7] ?? '').padEnd(3, '0').slice(0, 3));
+  return daysSinceEpoch(year, month, day) * dayMs + hour * 3_600_000 + minute * 60_000 + second * 1_000 + fraction;
+}
+
+/** `2026-03-02T12:00:00.000Z`; `atMs` is a whole number of milliseconds from year 0 on. */
+export function formatIsoTime(atMs: number): string {
+  const days = Math.floor(atMs / dayMs);
+  const inDay = atMs - days * dayMs;
+  const [year, month, day] = civilDate(days);
+  const clock = [Math.floor(inDay / 3_600_000), Math.floor(inDay / 60_000) % 60, Math.floor(inDay / 1_000) % 60];
+  const date = `${pad(year, 4)}-${pad(month, 2)}-${pad(day, 2)}`;
+  return `${date}T${clock.map((part) => pad(part, 2)).join(':')}.${pad(inDay % 1_000, 3)}Z`;
+}
+
+/** A time field of an entry, as milliseconds. */
+export const isoTimeSchema = z.string().transform((text, context) => {
+  const atMs = parseIsoTime(text);
+  if (atMs !== null) return atMs;
+  context.addIssue({ code: 'custom', message: 'is no time: write ISO 8601 in UTC, e.g. 2026-03-02T12:00:00.000Z' });
+  return z.NEVER;
+});
+
+type Six = [number, number, number, number, number, number];
+const pad = (value: number, width: number) => String(value).padStart(width, '0');
+const isLeap = (year: number) => (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
+const monthDays = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+const daysIn = (year: number, month: number) => (month === 2 && isLeap(year) ? 29 : (monthDays[month - 1] ?? 0));
+
+// Days from a civil date and back, in eras of 400 years that begin on the first of March, so that a leap day is last.
+function daysSinceEpoch(year: number, month: number, day: number): number {
+  const shifted = month <= 2 ? year - 1 : year;
+  const era = Math.floor(shifted / 400);
+  const yearOfEra = shifted - era * 400;
+  const dayOfYear = Math.floor((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1;
+  return era * 146_097 + yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear - 719_468;
+}
+
+function civilDate(days: number): [number, number, number] {
+  const shifted = days + 719_468;
+  const era = Math.floor(shifted / 146_097);
+  const dayOfEra = shifted - era * 146_097;
+  const yearOfEra = Math.floor(
+    (dayOfEra - Math.floor(dayOfEra / 1_460) + Math.floor(dayOfEra / 36_524) - Math.floor(dayOfEra / 146_096)) / 365,
+  );
+  const dayOfYear = dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
+  const shiftedMonth = Math.floor((5 * dayOfYear + 2) / 153);
+  const month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9;
+  const year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0);
+  return [year, month, dayOfYear - Math.floor((153 * shiftedMonth + 2) / 5) + 1];
+}

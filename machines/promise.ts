@@ -1,0 +1,86 @@
+/**
+ * Promises: an agent's own words on its end, `<promise>COMPLETE</promise>` and the like, read from its output
+ * (protocol 6; seed 001, CompletionPromise). What is code, a quotation or an example is no promise: a loop that a
+ * quoted promise ends is the oldest fault in this field.
+ */
+import { z } from 'zod';
+
+export const promiseNames = ['COMPLETE', 'BLOCKED', 'ESCALATE'] as const;
+export type PromiseName = (typeof promiseNames)[number];
+
+/** As an adapter may report it: `content` is the text that was found, '' where none was. */
+export const promiseSchema = z.object({ type: z.enum(promiseNames), detected: z.boolean(), content: z.string() });
+
+/** The names that an attempt or iteration gives: those that its adapter read, else those of its output. */
+export function promisesOf(said: {
+  readonly output?: string | undefined;
+  readonly promises?: readonly z.infer<typeof promiseSchema>[] | undefined;
+}): ReadonlySet<PromiseName> {
+  if (said.promises !== undefined) return new Set(said.promises.filter((it) => it.detected).map((it) => it.type));
+  return readPromises(said.output ?? '');
+}
+
+export function readPromises(output: string): ReadonlySet<PromiseName> {
+  if (!output.includes('<promise>')) return none;
+  const prose = withoutCode(withoutFencesAndQuotes(output));
+  const found = new Set<PromiseName>();
+  for (const [, name] of prose.matchAll(/<promise>\s*(COMPLETE|BLOCKED|ESCALATE)\s*<\/promise>/g)) {
+    found.add(name as PromiseName);
+  }
+  return found;
+}
+
+const none: ReadonlySet<PromiseName> = new Set();
+
+/** CommonMark fences of backticks or tildes (an unclosed one goes to the end) and quoted lines, taken out. */
+function withoutFencesAndQuotes(output: string): string {
+  const kept: string[] = [];
+  let fence: { char: string; length: number } | null = null;
+  for (const line of output.split(/\r\n|\n|\r/)) {
+    if (fence !== null) {
+      const close = /^ {0,3}(`{3,}|~{3,})[ \t]*$/.exec(line)?.[1];
+      if (close !== undefined && close[0] === fence.char && close.length >= fence.length) fence = null;
+      continue;
+    }
+    // The info string of a backtick fence holds no backtick, else the line is an inline code span.
+    const open = /^ {0,3}(?:(`{3,})[^`]*|(~{3,}).*)$/.exec(line);
+    const marks = open?.[1] ?? open?.[2];
+    if (marks !== undefined) {
+      fence = { char: marks[0] as string, length: marks.length };
+      kept.push('');
+    } else {
+      kept.push(/^ {0,3}>/.test(line) ? '' : line);
+    }
+  }
+  return kept.join('\n');
+}
+
+/** Inline code spans: a run of n backticks up to the next run of exactly n within the paragraph. */
+function withoutCode(prose: string): string {
+  return prose
+    .split(/\n[ \t]*\n/)
+    .map((paragraph) => {
+      let kept = '';
+      let rest = paragraph;
+      // Run lengths that have no partner further on are remembered, so that many lone runs stay linear.
+      const alone = new Set<number>();
+      for (;;) {
+        const run = /`+/.exec(rest);
+        if (run === null) return kept + rest;
+        const after = rest.slice(run.index + run[0].length);
+        const end = alone.has(run[0].length) ? -1 : closing(after, run[0].length);
+        if (end < 0) alone.add(run[0].length);
+        kept += end < 0 ? rest.slice(0, run.index) + run[0] : `${rest.slice(0, run.index)} code `;
+        rest = end < 0 ? after : after.slice(end);
+      }
+    })
+    .join('\n\n');
+}
+
+/** Where the text after a closing run of exactly `length` backticks begins; -1: there is none. */
+function closing(text: string, length: number): number {
+  for (const run of text.matchAll(/`+/g)) {
+    if (run[0].length === length) return run.index + length;
+  }
+  return -1;
+}

@@ -1,0 +1,141 @@
+/**
+ * A real nats-server for a test: on a port of its own, on loopback, with JetStream, in temporary folders.
+ * It signals no process but the one it started. Nothing here sleeps: readiness is a file, the end is an event.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { watch } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export type NatsServerOptions = {
+  /** Text of a configuration file (accounts, permissions, limits); port and store folder are still ours. */
+  readonly config?: string;
+  /** A store that outlives the server: it is made if missing and never removed. Default: a temporary one. */
+  readonly storeDir?: string;
+  /** Default: any free port. */
+  readonly port?: number;
+  /** More command line arguments, such as `['--user', 'a', '--pass', 'b']`. */
+  readonly args?: readonly string[];
+};
+
+export type NatsServer = {
+  readonly url: string;
+  /** Kept over a restart, as are `url` and `storeDir`. */
+  readonly port: number;
+  readonly storeDir: string;
+  /** Of the process that runs now; of the last one where none does. */
+  readonly pid: number;
+  /** Ends the server and removes its temporary folders. Again, or after `kill`, is fine. */
+  stop(): Promise<void>;
+  /** Sends `signal` (default SIGKILL) and waits for the end, unless it is SIGSTOP, SIGCONT or SIGHUP. Keeps the store. */
+  kill(signal?: NodeJS.Signals): Promise<void>;
+  /** The same server again: same port, same store. Ends it first (SIGTERM) if it still runs. */
+  restart(): Promise<void>;
+};
+
+const readyTimeoutMs = 15_000; // a start takes 50 ms; a store of a few GB on two busy cores takes seconds
+const stopTimeoutMs = 5_000; // then SIGKILL: a test's teardown must not wait for a server that hangs
+const logCharactersMax = 8_192; // the end of the server's log, for the words of an error
+const notEnding: readonly NodeJS.Signals[] = ['SIGSTOP', 'SIGCONT', 'SIGHUP'];
+
+const alive = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of alive) child.kill('SIGKILL'); // a test that never came to its `stop`
+});
+
+/** @throws Error with the end of the server's log, where it does not come up. */
+export async function startNatsServer(options: NatsServerOptions = {}): Promise<NatsServer> {
+  const home = await mkdtemp(join(tmpdir(), 'stopgate-nats-'));
+  const storeDir = options.storeDir ?? join(home, 'store');
+  const configFile = join(home, 'nats.conf');
+  const start = async (port: number) => {
+    await mkdir(storeDir, { recursive: true });
+    if (options.config !== undefined) await writeFile(configFile, options.config);
+    const config = options.config === undefined ? [] : ['--config', configFile];
+    const listen = ['--addr', '127.0.0.1', '--port', String(port)];
+    return launch([...config, ...listen, '-js', '--store_dir', storeDir, ...(options.args ?? [])], home);
+  };
+  let running = await start(options.port ?? -1).catch(async (cause: unknown) => {
+    await remove(home);
+    throw cause;
+  });
+  const { port } = running;
+  return {
+    url: `nats://127.0.0.1:${port}`,
+    port,
+    storeDir,
+    get pid() {
+      return running.pid;
+    },
+    async stop() {
+      await end(running.child, 'SIGTERM');
+      await remove(home);
+    },
+    async kill(signal = 'SIGKILL') {
+      if (notEnding.includes(signal)) running.child.kill(signal);
+      else await end(running.child, signal);
+    },
+    async restart() {
+      await end(running.child, 'SIGTERM');
+      running = await start(port);
+    },
+  };
+}
+
+type Running = { readonly child: ChildProcess; readonly pid: number; readonly port: number };
+
+/** Starts one process and waits for the file in which it names its ports, written once it takes connections. */
+async function launch(args: readonly string[], home: string): Promise<Running> {
+  const portsDir = await mkdtemp(join(home, 'ports-'));
+  const changes = watch(portsDir); // before the spawn, so that no change is missed
+  const child = spawn('nats-server', [...args, '--ports_file_dir', portsDir], { stdio: ['ignore', 'ignore', 'pipe'] });
+  child.once('spawn', () => alive.add(child)).once('exit', () => alive.delete(child));
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    log = (log + text).slice(-logCharactersMax);
+  });
+  try {
+    const port = await new Promise<number>((resolve, reject) => {
+      const look = () => {
+        readPort(portsDir).then((found) => found !== undefined && resolve(found), reject);
+      };
+      changes.on('change', look).on('error', reject);
+      child.once('spawn', look).once('error', reject);
+      child.once('close', (code, signal) => reject(new Error(`nats-server ended early (${signal ?? code})`)));
+      AbortSignal.timeout(readyTimeoutMs).addEventListener('abort', () =>
+        reject(new Error(`nats-server was not ready within ${readyTimeoutMs} ms`)),
+      );
+    });
+    return { child, port, pid: child.pid ?? 0 };
+  } catch (cause) {
+    await end(child, 'SIGKILL');
+    throw new Error(`nats-server did not start: ${args.join(' ')}\n${log}`, { cause });
+  } finally {
+    changes.close();
+  }
+}
+
+/** Undefined as long as there is no complete ports file. */
+async function readPort(portsDir: string): Promise<number | undefined> {
+  const name = (await readdir(portsDir)).find((file) => file.endsWith('.ports'));
+  const text = name === undefined ? '' : await readFile(join(portsDir, name), 'utf8');
+  if (!text.trimEnd().endsWith('}')) return undefined;
+  const { nats } = JSON.parse(text) as { nats: readonly string[] };
+  const url = nats[0];
+  return url === undefined ? undefined : Number(new URL(url).port);
+}
+
+/** Resolves when the process is gone; at once where it is already. */
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, 'exit');
+  const impatient = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs);
+  child.kill('SIGCONT'); // a stopped process would not see a SIGTERM
+  child.kill(signal);
+  await gone;
+  clearTimeout(impatient);
+}
+
+const remove = (folder: string) => rm(folder, { recursive: true, force: true, maxRetries: 3 });
