@@ -51,7 +51,7 @@ function evaluate(fleet: Fleet, task: string, begun: Begun): void {
 }
 
 function ask(fleet: Fleet, context: TaskContext, fields: Fields, results: HookResults): HooksAnswer {
-  const worker = context.worker === null ? undefined : fleet.workers.get(context.worker)?.snapshot.context;
+  const worker = context.worker === null ? undefined : fleet.workers.get(context.worker)?.snapshot.context.worker;
   const facts = {
     iteration: context.iteration?.iteration ?? 0,
     phase: phaseOf(context),

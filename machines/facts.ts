@@ -32,11 +32,11 @@ function isFor(row: Assignment, worker: WorkerContext): boolean {
 export const queueOfWorker = (worker: WorkerContext, { policy }: Pick<PolicyInForce, 'policy'>): string =>
   worker.queue ?? policy.persistence?.queue ?? 'main';
 
-export function factsFor(fleet: Fleet, worker: WorkerContext, inForce: PolicyInForce): Facts {
+export function factsFor(fleet: Fleet, worker: WorkerContext, inForce: PolicyInForce, nowMs = fleet.nowMs): Facts {
   const queue = queueOfWorker(worker, inForce);
   return {
-    nowMs: fleet.nowMs,
-    limited: isLimited(fleet, worker, fleet.nowMs),
+    nowMs,
+    limited: isLimited(fleet, worker, nowMs),
     queue,
     pendingTasks: pendingIn(fleet, queue),
     task: taskFacts(fleet, worker.tasks.at(-1)),
@@ -58,7 +58,7 @@ export function isLimited(fleet: Fleet, worker: WorkerContext, nowMs: number): b
 }
 
 export function presenceAt(fleet: Fleet, record: WorkerRecord, nowMs: number): Presence {
-  if (isLimited(fleet, record.snapshot.context, nowMs)) return 'limited';
+  if (isLimited(fleet, record.snapshot.context.worker, nowMs)) return 'limited';
   return nowMs - record.lastSeenMs >= staleAfterMs ? 'stale' : 'active';
 }
 

@@ -24,7 +24,7 @@ export const attemptsKnownMax = 256;
 export type Stored = { readonly seq: number; readonly atMs: number; readonly entry: Entry; readonly owner?: string | null };
 
 /** `decidedSeq`: where its `decision` entry stands; null: not there yet. */
-export type KnownAttempt = { readonly seq: number; decidedSeq: number | null };
+export type KnownAttempt = { readonly seq: number; readonly atMs: number; decidedSeq: number | null };
 
 export type WorkerRecord = {
   snapshot: WorkerSnapshot;
@@ -163,7 +163,7 @@ function holdsStill(fleet: Fleet, deadline: Deadline): number | null {
   const record = fleet.workers.get(id);
   if (record === undefined) return null;
   if (kind === 'stale') return Math.max(atMs, record.lastSeenMs + staleAfterMs);
-  const open = record.snapshot.context.attempt;
+  const open = record.snapshot.context.worker.attempt;
   return open?.attempt === attempt && record.wakeMs === atMs ? atMs : null;
 }
 
@@ -219,6 +219,30 @@ function foldOwnFleet(fleet: Fleet, entry: OwnFleetEntry, seq: number): void {
 /** The replicas that count as alive, sorted by name. */
 export function membersOf(fleet: Fleet): string[] {
   return [...fleet.replicas].filter(([, joinedMs]) => fleet.nowMs - joinedMs < memberForMs).map(([name]) => name).sort();
+}
+
+/**
+ * Who acts for an attempt: the replica that took its request, if it is a member, else the member whose hash with the
+ * attempt is highest (rendezvous hashing), so that all replicas name the same one. Null: there is no member.
+ */
+export function ownerFor(fleet: Fleet, key: string, asked: string | null): string | null {
+  const members = membersOf(fleet);
+  if (asked !== null && members.includes(asked)) return asked;
+  let owner: string | null = null;
+  let highest = -1;
+  for (const member of members) {
+    const weight = hashOf(`${member} ${key}`);
+    if (weight > highest) [owner, highest] = [member, weight];
+  }
+  return owner;
+}
+
+/** FNV-1a, mixed once more, since short keys that differ at the end would else stay in order. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  return (hash ^ (hash >>> 13)) >>> 0;
 }
 
 export function policyNamed(fleet: Fleet, name: string): Omit<PolicyInForce, 'notes'> | null {

@@ -2,7 +2,7 @@
 import { type Ask, holdsAnswer } from './attempt.ts';
 import type { OwnWorkerEntry, WorkerEntry } from './entry.ts';
 import { factsFor, policyInForce, queueOfWorker, refreshPresence, staleAfterMs } from './facts.ts';
-import { attemptsKnownMax, type Fleet, type WorkerRecord } from './fleet.ts';
+import { attemptsKnownMax, type Fleet, ownerFor, type WorkerRecord } from './fleet.ts';
 import { createTask, moveTask } from './fold-task.ts';
 import { formatIsoTime } from './iso-time.ts';
 import { planStepsMax } from './plan.ts';
@@ -31,7 +31,7 @@ export function foldWorker(fleet: Fleet, entry: WorkerEntry, seq: number, owner:
 }
 
 function apply(fleet: Fleet, record: WorkerRecord, entry: WorkerEntry, seq: number, owner: string | null): void {
-  const { context } = record.snapshot;
+  const { worker: context } = record.snapshot.context;
   switch (entry.type) {
     case 'stop.attempted':
       attempt(fleet, record, entry, seq, owner);
@@ -74,7 +74,7 @@ const workTypes: ReadonlySet<string> = new Set(['prompt.submitted', 'tool.used',
 /** A blocked task is worked on again at its worker's next work entry. */
 function resumeTasks(fleet: Fleet, { snapshot }: WorkerRecord): void {
   if (snapshot.value.state !== 'working') return;
-  for (const task of snapshot.context.tasks) {
+  for (const task of snapshot.context.worker.tasks) {
     if (fleet.tasks.get(task)?.snapshot.value === 'blocked') moveTask(fleet, task, { type: 'work.resumed' });
   }
 }
@@ -93,18 +93,18 @@ function attempt(
     fleet.outcomes.push({ kind: 'repeated', worker, attempt: id, seq });
     return;
   }
-  record.known.set(id, { seq, decidedSeq: null });
+  record.known.set(id, { seq, atMs: fleet.nowMs, decidedSeq: null });
   if (record.known.size > attemptsKnownMax) record.known.delete(record.known.keys().next().value as string);
   supersede(fleet, record);
-  record.owner = owner;
+  record.owner = ownerFor(fleet, `${worker}:${id}`, owner);
   record.accepted = false;
-  const { context } = record.snapshot;
+  const { worker: context } = record.snapshot.context;
   const inForce = policyInForce(fleet, context);
   send(fleet, record, { type: 'stop.attempted', attempt: id, seq, fields, inForce, facts: factsFor(fleet, context, inForce) });
 }
 
 function claim(fleet: Fleet, record: WorkerRecord, task: string): void {
-  const { context } = record.snapshot;
+  const { worker: context } = record.snapshot.context;
   const found = fleet.tasks.get(task)?.snapshot;
   const reason =
     context.ended !== null
@@ -134,7 +134,7 @@ function waitsFor(fleet: Fleet, after: readonly string[]): string | null {
 }
 
 function letGo(fleet: Fleet, record: WorkerRecord, type: 'task.completed' | 'task.failed' | 'task.released', task: string): void {
-  const { context } = record.snapshot;
+  const { worker: context } = record.snapshot.context;
   if (!context.tasks.includes(task)) {
     const reason = fleet.tasks.has(task) ? `worker ${context.worker} does not hold task ${task}` : `task ${task} is unknown`;
     refuseWorker(fleet, record, type, reason);
@@ -180,9 +180,9 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
     case 'timer.fired':
       return;
     case 'check.finished': {
-      const asked = known?.snapshot.context.attempt;
+      const asked = known?.snapshot.context.worker.attempt;
       if (known === undefined || asked == null || !holdsAnswer(asked, entry.data)) return;
-      send(fleet, known, { type: 'check.finished', result: entry.data, facts: factsFor(fleet, known.snapshot.context, asked.inForce) });
+      send(fleet, known, { type: 'check.finished', result: entry.data, facts: factsFor(fleet, known.snapshot.context.worker, asked.inForce) });
       return;
     }
     case 'attempt.accepted':
@@ -203,7 +203,7 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
 
 /** The first that takes an attempt over from its silent owner has it. */
 function accept(fleet: Fleet, record: WorkerRecord, { id: worker, data }: Extract<OwnWorkerEntry, { type: 'attempt.accepted' }>): void {
-  if (record.snapshot.context.attempt?.attempt !== data.attempt) return;
+  if (record.snapshot.context.worker.attempt?.attempt !== data.attempt) return;
   const stands = data.from === undefined ? record.accepted : record.accepted && record.owner !== data.from;
   if (stands) return;
   record.owner = data.replica;
@@ -212,20 +212,20 @@ function accept(fleet: Fleet, record: WorkerRecord, { id: worker, data }: Extrac
 }
 
 function closeSession(fleet: Fleet, record: WorkerRecord, as: 'ended' | 'retired'): void {
-  const { context } = record.snapshot;
+  const { worker: context } = record.snapshot.context;
   const inForce = context.attempt?.inForce ?? policyInForce(fleet, context);
   send(fleet, record, { type: 'session.closed', as, facts: factsFor(fleet, context, inForce), atMs: fleet.nowMs });
   for (const task of context.tasks) moveTask(fleet, task, { type: 'task.released' });
 }
 
 function supersede(fleet: Fleet, record: WorkerRecord): void {
-  const { context } = record.snapshot;
+  const { worker: context } = record.snapshot.context;
   if (context.attempt === null) return;
   send(fleet, record, { type: 'attempt.superseded', facts: factsFor(fleet, context, context.attempt.inForce) });
 }
 
 export function resumeAttempt(fleet: Fleet, _worker: string, record: WorkerRecord): void {
-  const { context } = record.snapshot;
+  const { worker: context } = record.snapshot.context;
   if (context.attempt === null) return;
   send(fleet, record, { type: 'attempt.resumed', facts: factsFor(fleet, context, context.attempt.inForce) });
 }
@@ -233,23 +233,23 @@ export function resumeAttempt(fleet: Fleet, _worker: string, record: WorkerRecor
 export function resumeHeldOn(fleet: Fleet, queue: string): void {
   for (const worker of [...fleet.held]) {
     const record = fleet.workers.get(worker);
-    const attempt = record?.snapshot.context.attempt;
+    const attempt = record?.snapshot.context.worker.attempt;
     if (record === undefined || attempt == null) continue;
-    if (queueOfWorker(record.snapshot.context, attempt.inForce) === queue) resumeAttempt(fleet, worker, record);
+    if (queueOfWorker(record.snapshot.context.worker, attempt.inForce) === queue) resumeAttempt(fleet, worker, record);
   }
 }
 
 export function refuseWorker(fleet: Fleet, record: WorkerRecord, type: string, reason: string): void {
   const refused = { at: formatIsoTime(fleet.nowMs), type, reason };
   record.snapshot = fleet.worker.next(record.snapshot, { type: 'entry.refused', refused });
-  fleet.outcomes.push({ kind: 'refused', entity: 'worker', id: record.snapshot.context.worker, type, reason });
+  fleet.outcomes.push({ kind: 'refused', entity: 'worker', id: record.snapshot.context.worker.worker, type, reason });
 }
 
 /** Steps the machine, then carries what it decided or asked to the tasks, the clock and the outcomes. */
 function send(fleet: Fleet, record: WorkerRecord, event: WorkerEvent): void {
-  const before = record.snapshot.context;
+  const before = record.snapshot.context.worker;
   record.snapshot = fleet.worker.next(record.snapshot, event);
-  const after = record.snapshot.context;
+  const after = record.snapshot.context.worker;
   if (after.lastDecision !== before.lastDecision) decided(fleet, before, after);
   if (after.attempt !== null || before.attempt !== null) trackAttempt(fleet, record, before, after);
 }

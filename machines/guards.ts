@@ -190,16 +190,18 @@ const order = Object.keys(guards) as GuardName[];
 
 /** Asks the guards from where the attempt stood, up to the first that speaks or has to wait. */
 export function judge(worker: Judged, from: Attempt, facts: Facts): Judgement {
-  let attempt = from.holding ? resumeHeld(from) : from;
-  for (const name of order.slice(order.indexOf(attempt.guard))) {
+  // One copy for the whole way; the guards read it as it grows.
+  const attempt: Progress = { ...from, verdicts: from.verdicts.slice() };
+  if (from.holding) resumeHeld(attempt);
+  for (let index = order.indexOf(attempt.guard); index < order.length; index += 1) {
+    const name = order[index] as GuardName;
     if (name === 'stuck') continue;
     const startedMs = facts.stopwatch();
     const opinion = guards[name]({ worker, attempt, facts });
     const tookMs = tookOf(attempt, name, facts, startedMs);
-    attempt = learn(attempt, name, opinion);
-    if (opinion.ask !== undefined) return { attempt: { ...attempt, asked: opinion.ask, asks: opinion.ask.number }, ruling: null, stuck: worker.stuck };
-    if (opinion.hold) return { attempt: { ...attempt, holding: true }, ruling: null, stuck: worker.stuck };
-    attempt = { ...attempt, verdicts: [...attempt.verdicts, verdictOf(name, opinion, tookMs)] };
+    learn(attempt, name, opinion);
+    if (opinion.ask !== undefined || opinion.hold) return { attempt, ruling: null, stuck: worker.stuck };
+    attempt.verdicts.push(verdictOf(name, opinion, tookMs));
     if (opinion.ruling === undefined) continue;
     if ((name === 'checks' || name === 'hooks') && opinion.ruling.decision === 'block') {
       return blockOrStuck(worker, attempt, facts, name, opinion.ruling);
@@ -209,35 +211,34 @@ export function judge(worker: Judged, from: Attempt, facts: Facts): Judgement {
   throw new Error('guard "done" always speaks');
 }
 
-function blockOrStuck(worker: Judged, attempt: Attempt, facts: Facts, name: GuardName, ruling: Ruling): Judgement {
+type Progress = { -readonly [Key in keyof Attempt]: Attempt[Key] } & { verdicts: Verdict[] };
+
+function blockOrStuck(worker: Judged, attempt: Progress, facts: Facts, name: GuardName, ruling: Ruling): Judgement {
   const same = worker.stuck?.words === ruling.reason;
   const stuck = { words: ruling.reason, count: same ? (worker.stuck?.count ?? 0) + 1 : 1 };
   const { stuckAfter } = attempt.inForce.policy;
   if (stuckAfter === null || stuck.count < stuckAfter) return { attempt, ruling: { guard: name, ...ruling }, stuck };
   const opinion = guards.stuck({ worker: { ...worker, stuck: same ? worker.stuck : null }, attempt, facts });
-  const verdicts = [...attempt.verdicts, verdictOf('stuck', opinion, 0)];
-  return { attempt: { ...attempt, verdicts }, ruling: { guard: 'stuck', ...(opinion.ruling as Ruling) }, stuck };
+  attempt.verdicts.push(verdictOf('stuck', opinion, 0));
+  return { attempt, ruling: { guard: 'stuck', ...(opinion.ruling as Ruling) }, stuck };
 }
 
-function learn(attempt: Attempt, guard: GuardName, opinion: Opinion): Attempt {
-  return {
-    ...attempt,
-    guard,
-    asked: null,
-    feedback: opinion.feedback === undefined ? attempt.feedback : [...withoutGuard(attempt, guard), ...opinion.feedback],
-    findings: opinion.findings ?? attempt.findings,
-    checkpoint: opinion.checkpoint ?? attempt.checkpoint,
-    passed: attempt.passed || guard === 'pending',
-  };
+function learn(attempt: Progress, guard: GuardName, opinion: Opinion): void {
+  attempt.guard = guard;
+  attempt.asked = opinion.ask ?? null;
+  attempt.asks = opinion.ask?.number ?? attempt.asks;
+  attempt.holding = opinion.hold ?? false;
+  attempt.passed ||= guard === 'pending';
+  if (opinion.findings !== undefined) attempt.findings = opinion.findings;
+  if (opinion.checkpoint !== undefined) attempt.checkpoint = opinion.checkpoint;
+  // Checks report all their feedback each time they are asked; hooks come after them.
+  if (opinion.feedback !== undefined) attempt.feedback = guard === 'checks' ? opinion.feedback : [...attempt.feedback, ...opinion.feedback];
 }
-
-/** Checks report all their feedback each time they are asked, hooks come after them. */
-const withoutGuard = (attempt: Attempt, guard: GuardName) => (guard === 'checks' ? [] : attempt.feedback);
 
 /** A held attempt sees the tasks of the moment first, then the clock. */
-function resumeHeld(attempt: Attempt): Attempt {
-  const verdicts = attempt.verdicts.filter((it) => it.guard !== 'pending');
-  return { ...attempt, guard: 'pending', verdicts, holding: false };
+function resumeHeld(attempt: Progress): void {
+  attempt.guard = 'pending';
+  attempt.verdicts = attempt.verdicts.filter((it) => it.guard !== 'pending');
 }
 
 function verdictOf(guard: GuardName, opinion: Opinion, tookMs: number): Verdict {

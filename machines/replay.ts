@@ -90,7 +90,7 @@ function takeResults(fleet: Fleet): ReplayLine[] {
 
 function openResults(fleet: Fleet): ReplayLine[] {
   const attempts = [...fleet.open].flatMap((worker): OpenAttempt[] => {
-    const attempt = fleet.workers.get(worker)?.snapshot.context.attempt;
+    const attempt = fleet.workers.get(worker)?.snapshot.context.worker.attempt;
     if (attempt == null) return [];
     const waitsFor = attempt.asked === null ? 'hold' : attempt.asked.name;
     const place = { fleet: fleet.name, worker, attempt: attempt.attempt, seq: attempt.seq, at: formatIsoTime(attempt.atMs) };

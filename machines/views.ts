@@ -59,7 +59,8 @@ export type QueueView = { queue: string; pending: number; reported: number };
 export function viewWorker(fleet: Fleet, worker: string, nowMs: number): WorkerView | null {
   const record = fleet.workers.get(worker);
   if (record === undefined) return null;
-  const { value, context } = record.snapshot;
+  const { value } = record.snapshot;
+  const { worker: context } = record.snapshot.context;
   const inForce = context.attempt?.inForce ?? policyInForce(fleet, context);
   const { persistence, retries } = inForce.policy;
   const profile = context.profile !== null && isProfile(context.profile) ? context.profile : null;
@@ -84,7 +85,7 @@ export function viewWorker(fleet: Fleet, worker: string, nowMs: number): WorkerV
 }
 
 function viewAttempt({ snapshot, wakeMs, owner }: WorkerRecord): WorkerView['attempt'] {
-  const { attempt } = snapshot.context;
+  const { attempt } = snapshot.context.worker;
   if (attempt === null) return null;
   const waitsFor = attempt.asked === null ? 'hold' : `check ${attempt.asked.name}`;
   const until = wakeMs === null ? null : formatIsoTime(wakeMs);

@@ -79,6 +79,7 @@ type Change = Partial<WorkerContext>;
 type On<T extends WorkerEvent['type']> = Extract<WorkerEvent, { type: T }>;
 const empty: readonly never[] = Object.freeze([]);
 const noLabels = Object.freeze({});
+const noFindings = Object.freeze({});
 const countsAnew = { retryCount: 0, keepAlives: 0, stuck: null } as const;
 
 // --- what entries do to the context ---------------------------------------------------------------------------
@@ -121,7 +122,7 @@ function limitReached(context: WorkerContext, { data }: On<'limit.reached'>): Ch
 
 // --- judging --------------------------------------------------------------------------------------------------
 
-function openAttempt(context: WorkerContext, event: On<'stop.attempted'>): Change {
+export function openAttempt(context: WorkerContext, event: On<'stop.attempted'>): Change {
   const { attempt, seq, fields, inForce, facts } = event;
   const { persistence } = inForce.policy;
   const { profile } = context;
@@ -129,14 +130,27 @@ function openAttempt(context: WorkerContext, event: On<'stop.attempted'>): Chang
     persistence?.named && profile !== null && isProfile(profile) ? idleByProfile[profile] : (persistence?.idleMs ?? null);
   const notes = inForce.notes.map((detail) => ({ guard: 'policy', verdict: 'error', detail }) as const);
   return judgeFrom(context, facts, {
-    ...{ attempt, seq, atMs: facts.nowMs, fields, inForce, idleLimitMs },
+    attempt,
+    seq,
+    atMs: facts.nowMs,
+    fields,
+    inForce,
+    idleLimitMs,
     holdUntilMs: facts.nowMs + (persistence === null ? 0 : (fields.holdMs ?? persistence.holdMs)),
-    ...{ guard: 'retired', verdicts: notes, feedback: empty, findings: {}, hookResults: {} },
-    ...{ asks: 0, asked: null, holding: false, passed: false, checkpoint: null },
+    guard: 'retired',
+    verdicts: notes,
+    feedback: empty,
+    findings: noFindings,
+    hookResults: noFindings,
+    asks: 0,
+    asked: null,
+    holding: false,
+    passed: false,
+    checkpoint: null,
   });
 }
 
-function answerAsked(context: WorkerContext, { result, facts }: On<'check.finished'>): Change {
+export function answerAsked(context: WorkerContext, { result, facts }: On<'check.finished'>): Change {
   const attempt = context.attempt as Attempt;
   return judgeFrom(context, facts, answered(attempt, attempt.asked as Ask, result));
 }
@@ -183,16 +197,28 @@ function decisionOf(context: WorkerContext, attempt: Attempt, ruling: Decided, f
   const { decision, action, cause, reason, nextPrompt } = ruling;
   const { policy, name, seq } = attempt.inForce;
   return {
-    ...{ v: 1, fleet: context.fleet, worker: context.worker, task: facts.task?.task ?? null },
-    ...{ attempt: attempt.attempt, seq: attempt.seq, at: formatIsoTime(facts.nowMs) },
-    ...{ decision, action, cause, reason, nextPrompt, feedback: [...attempt.feedback] },
+    v: 1,
+    fleet: context.fleet,
+    worker: context.worker,
+    task: facts.task?.task ?? null,
+    attempt: attempt.attempt,
+    seq: attempt.seq,
+    at: formatIsoTime(facts.nowMs),
+    decision,
+    action,
+    cause,
+    reason,
+    nextPrompt,
+    feedback: attempt.feedback.slice(),
     state: stateAfter(ruling),
     retry: { count: context.retryCount + (countsAsRetry(ruling) ? 1 : 0), max: policy.retries },
     idle: idleOf(context, attempt.idleLimitMs, facts.nowMs),
     pendingTasks: facts.pendingTasks,
     policy: { name, seq },
-    verdicts: [...attempt.verdicts],
-    ...{ replica: '', tookMs: 0, dryRun: false },
+    verdicts: attempt.verdicts.slice(),
+    replica: '',
+    tookMs: 0,
+    dryRun: false,
   };
 }
 
@@ -243,13 +269,22 @@ function close(context: WorkerContext, { as, facts, atMs }: On<'session.closed'>
 const decidedBy = (guard: GuardName, context: WorkerContext, state: State): boolean =>
   context.attempt === null && context.lastDecision?.state === state && context.lastDecision.verdicts.at(-1)?.guard === guard;
 
+type Machine = { readonly worker: WorkerContext };
+
+/** An action on the worker's own data. It is one object within the context, for XState copies a context key by key. */
+function change<E extends WorkerEvent>(act: (worker: WorkerContext, event: E) => Change) {
+  return assign<Machine, WorkerEvent, undefined, WorkerEvent, never>(({ context, event }) => ({
+    worker: { ...context.worker, ...act(context.worker, event as E) },
+  }));
+}
+
 type To = { readonly state: State };
-const speaks = (guard: GuardName) => ({ context }: { context: WorkerContext }, { state }: To) => decidedBy(guard, context, state);
+const speaks = (guard: GuardName) => ({ context }: { context: Machine }, { state }: To) => decidedBy(guard, context.worker, state);
 const rule = (guard: GuardName, state: Exclude<State, 'working' | 'validating'>) =>
   ({ guard: { type: guard, params: { state } }, target: state }) as const;
 
 const machine = setup({
-  types: {} as { context: WorkerContext; events: WorkerEvent; input: WorkerInput },
+  types: {} as { context: Machine; events: WorkerEvent; input: WorkerInput },
   guards: {
     retired: speaks('retired'),
     escalated: speaks('escalated'),
@@ -264,45 +299,41 @@ const machine = setup({
     pending: speaks('pending'),
     idle: speaks('idle'),
     done: speaks('done'),
-    inService: ({ context }) => context.ended === null,
-    mayReturn: ({ context }) => context.ended !== 'retired',
-    holdsNone: ({ context, event }) => context.tasks.every((task) => 'task' in event && task === event.task),
+    inService: ({ context: { worker } }) => worker.ended === null,
+    mayReturn: ({ context: { worker } }) => worker.ended !== 'retired',
+    holdsNone: ({ context: { worker }, event }) => worker.tasks.every((task) => 'task' in event && task === event.task),
     resumes: (_, { verdict }: { verdict: 'resume' | 'stop' }) => verdict === 'resume',
     nowActive: (_, { presence }: { presence: Presence }) => presence === 'active',
     nowStale: (_, { presence }: { presence: Presence }) => presence === 'stale',
     nowLimited: (_, { presence }: { presence: Presence }) => presence === 'limited',
   },
   actions: {
-    register: assign(({ context, event }) => registered(context, event as On<'worker.registered'>)),
-    prompt: assign(({ context }) => prompted(context)),
-    useTool: assign(({ context, event }) => usedTool(context, event as On<'tool.used'>)),
-    setPlan: assign(({ event }) => ({ plan: (event as On<'plan.updated'>).data.steps })),
-    setStep: assign(({ context, event }) => ({ plan: updateStep(context.plan, (event as On<'step.updated'>).data) })),
-    takeTask: assign(({ context, event }) => tookTask(context, event as On<'task.taken'>)),
-    letGo: assign(({ context, event }) => letGo(context, (event as On<'task.lost'>).task, (event as On<'task.lost'>).atMs)),
-    startBackground: assign(({ context, event }) => {
-      const { id } = (event as On<'background.started'>).data;
-      return context.background.includes(id) ? {} : { background: [...context.background, id] };
-    }),
-    finishBackground: assign(({ context, event }) => {
-      const { id } = (event as On<'background.finished'>).data;
-      return { background: context.background.filter((it) => it !== id) };
-    }),
-    awaitInput: assign({ awaitsInput: true }),
-    receiveInput: assign({ awaitsInput: false }),
-    reachLimit: assign(({ context, event }) => limitReached(context, event as On<'limit.reached'>)),
-    clearLimit: assign(({ event }) => ((event as On<'limit.cleared'>).data.scope === undefined ? { limit: null } : {})),
-    exhaustBudget: assign({ budgetExhausted: true }),
-    openAttempt: assign(({ context, event }) => openAttempt(context, event as On<'stop.attempted'>)),
-    answerAsked: assign(({ context, event }) => answerAsked(context, event as On<'check.finished'>)),
-    resume: assign(({ context, event }) => resume(context, event as On<'attempt.resumed'>)),
-    supersede: assign(({ context, event }) => supersede(context, event as On<'attempt.superseded'>)),
-    close: assign(({ context, event }) => close(context, event as On<'session.closed'>)),
-    resolve: assign({ escalated: false }),
-    clearFiles: assign({ files: empty }),
-    noteRefusal: assign(({ context, event }) => ({
-      refused: [...context.refused, (event as On<'entry.refused'>).refused].slice(-refusedMax),
+    register: change((it, event: On<'worker.registered'>) => registered(it, event)),
+    prompt: change((it) => prompted(it)),
+    useTool: change((it, event: On<'tool.used'>) => usedTool(it, event)),
+    setPlan: change((_it, { data }: On<'plan.updated'>) => ({ plan: data.steps })),
+    setStep: change((it, { data }: On<'step.updated'>) => ({ plan: updateStep(it.plan, data) })),
+    takeTask: change((it, event: On<'task.taken'>) => tookTask(it, event)),
+    letGo: change((it, { task, atMs }: On<'task.lost'>) => letGo(it, task, atMs)),
+    startBackground: change((it, { data: { id } }: On<'background.started'>) =>
+      it.background.includes(id) ? {} : { background: [...it.background, id] },
+    ),
+    finishBackground: change((it, { data: { id } }: On<'background.finished'>) => ({
+      background: it.background.filter((started) => started !== id),
     })),
+    awaitInput: change(() => ({ awaitsInput: true })),
+    receiveInput: change(() => ({ awaitsInput: false })),
+    reachLimit: change((it, event: On<'limit.reached'>) => limitReached(it, event)),
+    clearLimit: change((_it, { data }: On<'limit.cleared'>) => (data.scope === undefined ? { limit: null } : {})),
+    exhaustBudget: change(() => ({ budgetExhausted: true })),
+    openAttempt: change((it, event: On<'stop.attempted'>) => openAttempt(it, event)),
+    answerAsked: change((it, event: On<'check.finished'>) => answerAsked(it, event)),
+    resume: change((it, event: On<'attempt.resumed'>) => resume(it, event)),
+    supersede: change((it, event: On<'attempt.superseded'>) => supersede(it, event)),
+    close: change((it, event: On<'session.closed'>) => close(it, event)),
+    resolve: change(() => ({ escalated: false })),
+    clearFiles: change(() => ({ files: empty })),
+    noteRefusal: change((it, { refused }: On<'entry.refused'>) => ({ refused: [...it.refused, refused].slice(-refusedMax) })),
   },
 });
 
@@ -333,10 +364,37 @@ const registration = { 'worker.registered': { target: 'idle', actions: 'register
 export const workerMachine = machine.createMachine({
   id: 'worker-v1',
   context: ({ input: { fleet, worker, atMs } }) => ({
-    ...{ fleet, worker, agent: null, profile: null, policy: null, queue: null, parent: null, cwd: null, labels: noLabels },
-    ...{ ended: null, escalated: false, budgetExhausted: false, background: empty, awaitsInput: false },
-    ...{ ...countsAnew, plan: noPlan, files: empty, tasks: empty, toolCount: 0, activeMs: atMs },
-    ...{ limit: null, scopes: empty, attempt: null, lastDecision: null, lastFate: 'held', lastCheckpoint: null, refused: empty },
+    worker: {
+      fleet,
+      worker,
+      agent: null,
+      profile: null,
+      policy: null,
+      queue: null,
+      parent: null,
+      cwd: null,
+      labels: noLabels,
+      ended: null,
+      escalated: false,
+      budgetExhausted: false,
+      background: empty,
+      awaitsInput: false,
+      retryCount: 0,
+      keepAlives: 0,
+      stuck: null,
+      plan: noPlan,
+      files: empty,
+      tasks: empty,
+      toolCount: 0,
+      activeMs: atMs,
+      limit: null,
+      scopes: empty,
+      attempt: null,
+      lastDecision: null,
+      lastFate: 'held',
+      lastCheckpoint: null,
+      refused: empty,
+    },
   }),
   type: 'parallel',
   on: {

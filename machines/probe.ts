@@ -1,0 +1,43 @@
+/**
+ * Probe: what would be decided now, if this worker tried to stop? Judged as an attempt is, on data that is thrown
+ * away: nothing is folded, an open attempt is left alone, and nothing is held (protocol 5).
+ */
+import type { Ask } from './attempt.ts';
+import type { Decision } from './decision.ts';
+import type { AttemptFields, CheckResult } from './entry.ts';
+import { factsFor, policyInForce } from './facts.ts';
+import type { Fleet } from './fleet.ts';
+import { formatIsoTime } from './iso-time.ts';
+import { answerAsked, openAttempt, type WorkerContext } from './worker.ts';
+
+/** Either the answer, or a question to the world outside whose answer goes to `next`. */
+export type Probe =
+  | { readonly decision: Decision }
+  | { readonly ask: Ask; readonly worker: WorkerContext; readonly next: (result: CheckResult) => Probe };
+
+export function probe(fleet: Fleet, worker: string, fields: AttemptFields, nowMs: number): Probe {
+  const known = fleet.workers.get(worker)?.snapshot.context.worker;
+  const context: WorkerContext = {
+    ...(known ?? fleet.worker.start({ fleet: fleet.name, worker, atMs: nowMs }).context.worker),
+    attempt: null,
+  };
+  const inForce = policyInForce(fleet, context);
+  const facts = () => factsFor(fleet, context, inForce, Math.max(nowMs, fleet.nowMs));
+  const step = (at: WorkerContext): Probe => {
+    const asked = at.attempt?.asked ?? null;
+    if (asked === null) return { decision: dryRun(at.lastDecision as Decision, Math.max(nowMs, fleet.nowMs)) };
+    const next = (result: CheckResult) =>
+      step({ ...at, ...answerAsked(at, { type: 'check.finished', result: { ...result, check: asked.name }, facts: facts() }) });
+    return { ask: asked, worker: at, next };
+  };
+  const event = { type: 'stop.attempted', attempt: 'probe', seq: 0, fields: { ...fields, holdMs: 0 }, inForce, facts: facts() } as const;
+  return step({ ...context, ...openAttempt(context, event) });
+}
+
+const dryRun = (decision: Decision, nowMs: number): Decision => ({
+  ...decision,
+  attempt: null,
+  seq: null,
+  at: formatIsoTime(nowMs),
+  dryRun: true,
+});

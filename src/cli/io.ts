@@ -1,0 +1,39 @@
+/** What a command touches of the process: its streams, its terminal and Ctrl-C. Tests hand in their own. */
+import type { Readable, Writable } from 'node:stream';
+
+export type Io = {
+  readonly stdout: Writable;
+  readonly stderr: Writable;
+  readonly stdin: Readable;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Whether stdout is a terminal: then there are colours, and lines are cut to its width. */
+  readonly isTTY: boolean;
+  /** The terminal's size now; asked only where `isTTY`. */
+  readonly size: () => { readonly columns: number; readonly rows: number };
+  /**
+   * Fires at Ctrl-C and SIGTERM. A command that has something to put in order calls it once at its start; as long as
+   * nobody has called it, those signals end the process as they always do.
+   */
+  readonly interrupt: () => AbortSignal;
+};
+
+/** The real process. A second Ctrl-C, for a command that does not end, is the system's again. */
+export function processIo(env: Io['env']): Io {
+  return {
+    stdout: process.stdout,
+    stderr: process.stderr,
+    get stdin() {
+      return process.stdin; // Touching it opens it, so only who reads it may.
+    },
+    env,
+    cwd: process.cwd(),
+    isTTY: process.stdout.isTTY === true,
+    size: () => ({ columns: process.stdout.columns ?? 80, rows: process.stdout.rows ?? 24 }),
+    interrupt() {
+      const controller = new AbortController();
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort());
+      return controller.signal;
+    },
+  };
+}

@@ -1,0 +1,72 @@
+/** Lines of a file or of stdin, of any number: what is held is one chunk and one unfinished line. */
+import { createReadStream } from 'node:fs';
+import { resolve } from 'node:path';
+import { AppError } from '../errors.ts';
+import type { Io } from './io.ts';
+
+/** Beyond it a line is given as null and its text is dropped; no entry that may be stored is as long. */
+const lineCharactersMax = 8 * 1_048_576;
+
+/** `-` is stdin. @throws AppError input.bad, at the first read: there is no such file, or it cannot be read */
+export async function* readLines(path: string, io: Io): AsyncGenerator<(string | null)[]> {
+  const splitter = createSplitter();
+  for await (const text of readChunks(path, io)) yield splitter.push(text);
+  yield splitter.end();
+}
+
+/** The whole of a small file or of stdin. @throws AppError input.bad */
+export async function readText(path: string, io: Io): Promise<string> {
+  let whole = '';
+  for await (const text of readChunks(path, io)) whole += text;
+  return whole;
+}
+
+async function* readChunks(path: string, io: Io): AsyncGenerator<string> {
+  const source: AsyncIterable<Buffer | string> = path === '-' ? io.stdin : createReadStream(resolve(io.cwd, path));
+  const decoder = new TextDecoder(); // Takes a byte order mark away.
+  try {
+    for await (const chunk of source) {
+      yield typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
+    }
+  } catch (cause) {
+    throw readError(path, cause);
+  }
+  yield decoder.decode();
+}
+
+function createSplitter() {
+  let parts: string[] = [];
+  let length = 0;
+  const take = (): string | null => {
+    const line = length > lineCharactersMax ? null : parts.join('');
+    parts = [];
+    length = 0;
+    return line === null || !line.endsWith('\r') ? line : line.slice(0, -1);
+  };
+  const add = (part: string) => {
+    length += part.length;
+    if (length > lineCharactersMax) parts = [];
+    else if (part !== '') parts.push(part);
+  };
+  return {
+    push(text: string): (string | null)[] {
+      const lines: (string | null)[] = [];
+      let from = 0;
+      for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', from)) {
+        add(text.slice(from, at));
+        lines.push(take());
+        from = at + 1;
+      }
+      add(text.slice(from));
+      return lines;
+    },
+    end: (): (string | null)[] => (length === 0 ? [] : [take()]),
+  };
+}
+
+function readError(path: string, cause: unknown): AppError {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  const name = path === '-' ? 'stdin' : `'${path}'`;
+  const why = { ENOENT: 'there is no such file', EISDIR: 'it is a folder', EACCES: 'permission denied' }[code ?? ''];
+  return new AppError('input.bad', `cannot read ${name}: ${why ?? message}`, { cause });
+}

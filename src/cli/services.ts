@@ -1,0 +1,1 @@
+export type X = 1;

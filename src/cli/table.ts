@@ -1,0 +1,50 @@
+/** Columns of text under headings, fitted into a width by shortening the widest. */
+import { clean, cut, pad, widthOf } from './text.ts';
+
+export type Cell = { readonly text: string; readonly paint?: (text: string) => string };
+export type Row = readonly Cell[];
+
+const gap = 2;
+const columnMin = 4;
+const columnMax = 60;
+
+/** Cells are cleaned here. No row gives no lines, not even headings; `headings` may be empty for a table without. */
+export function formatTable(headings: readonly string[], rows: readonly Row[], width: number): string[] {
+  if (rows.length === 0) return [];
+  const cells = rows.map((row) => row.map(({ text, paint = same }) => ({ text: clean(text), paint })));
+  const all = headings.length === 0 ? cells : [headings.map((text) => ({ text, paint: same })), ...cells];
+  const widths = fit(widest(all), width);
+  return all.map((row) => {
+    const last = row.length - 1;
+    const line = row.map(({ text, paint }, column) => {
+      const columns = widths[column] ?? 0;
+      const short = cut(text, columns);
+      const fill = column === last ? '' : ' '.repeat(widthOf(pad(short, columns)) - widthOf(short));
+      return `${short === '' ? '' : paint(short)}${fill}`;
+    });
+    return line.join(' '.repeat(gap)).trimEnd();
+  });
+}
+
+const same = (text: string): string => text;
+
+function widest(rows: readonly { text: string }[][]): number[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [column, { text }] of row.entries()) {
+      widths[column] = Math.min(columnMax, Math.max(widths[column] ?? 0, widthOf(text)));
+    }
+  }
+  return widths;
+}
+
+function fit(widths: readonly number[], width: number): number[] {
+  const fitted = [...widths];
+  const total = () => fitted.reduce((sum, each) => sum + each + gap, -gap);
+  while (total() > width) {
+    const most = Math.max(...fitted);
+    if (most <= columnMin) break;
+    fitted[fitted.indexOf(most)] = most - 1;
+  }
+  return fitted;
+}

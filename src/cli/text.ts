@@ -1,0 +1,66 @@
+/**
+ * Text for a terminal. Names, prompts and outputs come from agents and may try to move the cursor, change the title
+ * or look like something else: whatever is printed for people goes through `clean` first.
+ */
+import { stripVTControlCharacters } from 'node:util';
+
+// Controls (C0, DEL, C1), marks that change the direction of writing, zero-width and line separating characters.
+const unsafe = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
+
+/** One line without escape sequences and control characters; line ends and tabs become a space. */
+export const clean = (text: string): string =>
+  stripVTControlCharacters(text)
+    .replace(/[\t\r\n\u2028\u2029]+/g, ' ')
+    .replace(unsafe, '');
+
+/** The same, line by line. */
+export const cleanLines = (text: string): string[] =>
+  stripVTControlCharacters(text)
+    .split(/\r?\n/)
+    .map((line) => clean(line).trimEnd());
+
+/** Columns on a terminal: none for marks that combine, two for wide scripts and emoji. */
+export function widthOf(text: string): number {
+  let width = 0;
+  for (const char of text) width += columnsOf(char);
+  return width;
+}
+
+function columnsOf(char: string): number {
+  if (char < '\u0300') return 1;
+  if (/\p{M}/u.test(char)) return 0;
+  return wide.test(char) ? 2 : 1;
+}
+const wide =
+  /[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
+
+/** At most `width` columns, the last of them `…` where something is cut. */
+export function cut(text: string, width: number): string {
+  if (text.length * 2 <= width || widthOf(text) <= width) return text;
+  let kept = '';
+  let used = 1;
+  for (const char of text) {
+    used += columnsOf(char);
+    if (used > width) break;
+    kept += char;
+  }
+  return width < 1 ? '' : `${kept}…`;
+}
+
+export const pad = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - widthOf(text)));
+
+/** Broken at spaces so that no line is wider; a longer word is cut. An infinite width breaks nothing. */
+export function wrap(text: string, width: number): string[] {
+  if (widthOf(text) <= width) return [text];
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (widthOf(longer) <= width) line = longer;
+    else {
+      if (line !== '') lines.push(line);
+      line = cut(word, width);
+    }
+  }
+  return line === '' ? lines : [...lines, line];
+}

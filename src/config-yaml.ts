@@ -1,0 +1,120 @@
+/** Reads YAML into plain JSON and remembers where everything stands, so that each fault has a line and a column. */
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  type Pair,
+  parseDocument,
+  visit,
+} from 'yaml';
+
+/** Both 1-based; a column counts UTF-16 units. */
+export type Position = { readonly line: number; readonly column: number };
+export type Path = readonly PropertyKey[];
+
+/**
+ * Where the value at `path` stands, or its key. What is missing stands at its parent's key, the root at its start; the
+ * inside of an alias at its anchor.
+ */
+export type Locate = (path: Path, part?: 'key' | 'value') => Position;
+
+export type Yaml =
+  | { readonly ok: true; readonly value: unknown; readonly locate: Locate }
+  | { readonly ok: false; readonly problems: readonly (Position & { readonly message: string })[] };
+
+/** The log takes entries of 64 KiB; the rest is room for comments and commands. */
+const charactersMax = 262_144;
+/** How far aliases may multiply the text (a "billion laughs" is refused). */
+const aliasesMax = 100;
+/** The deepest thing that we know, a condition in four nested groups, lies 14 deep. */
+const depthMax = 32;
+
+/** An empty document is an empty map. Strict YAML 1.2: no second document, no unknown tag, all keys strings. */
+export function readYaml(text: string): Yaml {
+  const lines = new LineCounter();
+  const at = (offset: number): Position => {
+    const { line, col } = lines.linePos(offset);
+    return { line: Math.max(line, 1), column: Math.max(col, 1) };
+  };
+  if (text.length > charactersMax) {
+    const message = `the file has ${text.length} characters; the limit is ${charactersMax}`;
+    return { ok: false, problems: [{ line: 1, column: 1, message }] };
+  }
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    stringKeys: true,
+    resolveKnownTags: false,
+  });
+  const faults = [...document.errors, ...document.warnings].map(({ code, message, pos: [offset] }) => ({
+    ...at(offset),
+    message: code === 'DUPLICATE_KEY' ? `the key ${describeKey(document, offset)} stands here a second time` : message,
+  }));
+  if (faults.length > 0) return { ok: false, problems: faults };
+  const locate: Locate = (path, part = 'value') => at(offsetOf(document, path, part));
+  const expanded = expandAliases(document, at);
+  return expanded.ok ? { ...expanded, locate } : expanded;
+}
+
+function describeKey(document: Document, offset: number): string {
+  let name = '';
+  visit(document, {
+    Scalar: (key, node) => {
+      if (key === 'key' && node.range?.[0] === offset) name = String(node.value);
+    },
+  });
+  return JSON.stringify(name);
+}
+
+type Expanded = { readonly ok: true; readonly value: unknown } | Extract<Yaml, { ok: false }>;
+
+function expandAliases(document: Document, at: (offset: number) => Position): Expanded {
+  const unresolved: (Position & { message: string })[] = [];
+  let first = 0;
+  visit(document, {
+    Alias: (_key, node) => {
+      const offset = node.range?.[0] ?? 0;
+      first ||= offset;
+      if (node.resolve(document) !== undefined) return;
+      unresolved.push({ ...at(offset), message: `no anchor &${node.source} stands before the alias *${node.source}` });
+    },
+  });
+  if (unresolved.length > 0) return { ok: false, problems: unresolved };
+  try {
+    const value: unknown = document.toJS({ maxAliasCount: aliasesMax }) ?? {};
+    if (!isDeeper(value, depthMax)) return { ok: true, value };
+    const message = `nested deeper than ${depthMax} levels, or an alias within itself`;
+    return { ok: false, problems: [{ ...at(first), message }] };
+  } catch (error) {
+    if (!(error instanceof ReferenceError) && !(error instanceof RangeError)) throw error;
+    const message = `aliases multiply the text more than ${aliasesMax} times`;
+    return { ok: false, problems: [{ ...at(first), message }] };
+  }
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1));
+}
+
+function offsetOf(document: Document, path: Path, part: 'key' | 'value'): number {
+  let node = document.contents as Node | null;
+  let key = startOf(node); // where the key that leads to `node` stands; of an item, the item
+  for (const segment of path) {
+    const holder = isAlias(node) ? node.resolve(document) : node;
+    const pair = isMap(holder) ? holder.items.find((item) => isPairOf(item, segment)) : undefined;
+    const item = isSeq(holder) ? (holder.items[Number(segment)] as Node | undefined) : undefined;
+    if (pair === undefined && item === undefined) return key;
+    node = pair === undefined ? (item as Node) : (pair.value as Node | null);
+    key = startOf(pair === undefined ? node : (pair.key as Node));
+  }
+  const written = node?.range !== undefined && node?.range !== null && node.range[1] > node.range[0];
+  return part === 'key' || !written ? key : startOf(node);
+}
+
+const isPairOf = ({ key }: Pair, segment: PropertyKey) => isScalar(key) && String(key.value) === String(segment);
+const startOf = (node: Node | null) => node?.range?.[0] ?? 0;

@@ -1,0 +1,62 @@
+/** The one error of our own, and the one table that says what each code means at every edge. Imports nothing. */
+
+/**
+ * `nats`: the `Nats-Service-Error-Code` and HTTP status; `exit`: the command line's exit code; `wire`: the code in an
+ * error reply's body; `retry`: the same call may succeed later.
+ */
+export const errorCodes = {
+  'input.bad': { status: 400, exit: 2, wire: 'BAD_REQUEST', retry: false },
+  'input.unauthorized': { status: 401, exit: 2, wire: 'UNAUTHORIZED', retry: false },
+  'origin.foreign': { status: 403, exit: 2, wire: 'FORBIDDEN', retry: false },
+  'actor.unknown': { status: 404, exit: 1, wire: 'NOT_FOUND', retry: false },
+  'stop.incomplete': { status: 409, exit: 1, wire: 'INCOMPLETE', retry: true },
+  'entry.refused': { status: 409, exit: 1, wire: 'REFUSED', retry: false },
+  'entry.large': { status: 400, exit: 2, wire: 'TOO_LARGE', retry: false },
+  'payload.large': { status: 413, exit: 2, wire: 'BODY_TOO_LARGE', retry: false },
+  'media.unsupported': { status: 415, exit: 2, wire: 'UNSUPPORTED_MEDIA_TYPE', retry: false },
+  'host.foreign': { status: 421, exit: 2, wire: 'MISDIRECTED', retry: false },
+  'log.lost': { status: 503, exit: 3, wire: 'LOG_LOST', retry: false },
+  'log.unavailable': { status: 503, exit: 3, wire: 'UNAVAILABLE', retry: true },
+  'service.busy': { status: 503, exit: 3, wire: 'UNAVAILABLE', retry: true },
+  'service.unreachable': { status: 503, exit: 3, wire: 'UNREACHABLE', retry: true },
+  'config.bad': { status: 500, exit: 2, wire: 'BAD_CONFIG', retry: false },
+  'stream.foreign': { status: 500, exit: 2, wire: 'FOREIGN_STREAM', retry: false },
+  'server.missing': { status: 500, exit: 3, wire: 'NO_NATS_SERVER', retry: false },
+} as const;
+export type ErrorCode = keyof typeof errorCodes;
+
+export type ErrorIssue = { readonly path: string; readonly message: string };
+type Options = { readonly cause?: unknown; readonly issues?: readonly ErrorIssue[]; readonly details?: object };
+
+export class AppError extends Error {
+  override readonly name = 'AppError';
+  readonly code: ErrorCode;
+  readonly issues: readonly ErrorIssue[];
+  /** What else the reply's body carries, e.g. the decision of `stop.incomplete`. */
+  readonly details: object;
+
+  constructor(code: ErrorCode, message: string, { cause, issues = [], details = {} }: Options = {}) {
+    super(message, cause === undefined ? {} : { cause });
+    this.code = code;
+    this.issues = issues;
+    this.details = details;
+  }
+}
+
+export type ErrorBody = { error: { code: string; message: string; issues: readonly ErrorIssue[] } };
+
+/** The body of an error reply, on NATS and HTTP alike. */
+export function errorBody({ code, message, issues, details }: AppError): ErrorBody {
+  return { error: { code: errorCodes[code].wire, message, issues }, ...details };
+}
+
+/** Back from a reply: the code whose wire name this is. */
+export function fromErrorBody(body: unknown, status: number): AppError {
+  const { error, ...details } = (typeof body === 'object' && body !== null ? body : {}) as Partial<ErrorBody>;
+  const known = (Object.keys(errorCodes) as ErrorCode[]).find((code) => errorCodes[code].wire === error?.code);
+  const byStatus = status === 503 ? 'log.unavailable' : 'input.bad';
+  return new AppError(known ?? byStatus, error?.message ?? `the service answered ${status}`, {
+    issues: error?.issues ?? [],
+    details,
+  });
+}

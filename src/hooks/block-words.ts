@@ -1,0 +1,30 @@
+/** The words of a block: how they go to an agent, and how they are known again when they come back as a prompt. */
+import type { Decision } from '../../machines/index.ts';
+import { cutMiddle, plainText } from './text.ts';
+
+/** What an agent reads of one block; enough for the fixed words and the end of a failed command's output. */
+const blockCharsMax = 2_000;
+const feedbackPrefix = 'Stop hook feedback:';
+
+/** Never empty: agents take a block without words for none, or make up their own. */
+export function blockWords({ reason, nextPrompt }: Pick<Decision, 'reason' | 'nextPrompt'>): string {
+  const words = plainText(nextPrompt ?? '') || plainText(reason) || 'The work is not complete yet.';
+  return cutMiddle(words, blockCharsMax);
+}
+
+/**
+ * Is this prompt nothing but our last block, come back? Then no person has spoken, and taking it for a prompt would
+ * set the retry count to 0 each time: a block without end. Where the words are only quoted, in a prompt that is mostly
+ * somebody's own, a person has spoken.
+ */
+export function isOwnBlock(prompt: string, last: Pick<Decision, 'decision' | 'reason' | 'nextPrompt'> | null): boolean {
+  if (last?.decision !== 'block') return false;
+  const text = plainText(prompt);
+  const prefixed = text.startsWith(feedbackPrefix);
+  const said = prefixed ? text.slice(feedbackPrefix.length).trim() : text;
+  return [last.reason, last.nextPrompt ?? '', blockWords(last)].some((words) => {
+    const ours = plainText(words);
+    if (ours === '' || !said.includes(ours)) return false;
+    return prefixed || ours.length * 2 >= said.length;
+  });
+}

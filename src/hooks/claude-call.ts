@@ -1,0 +1,60 @@
+/**
+ * Claude Code's hook JSON, read: whose call it is and what of it we use. Seen with 2.1.329. All but the session and
+ * the event's name may be missing or of another shape without harm: a newer version that changes a field we can do
+ * without must not cost the call, since Claude Code takes an error for "go on".
+ */
+import { z } from 'zod';
+import { describeIssues, idSchema, toIssues } from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
+import { toId } from './safe-id.ts';
+
+const text = z.string().optional().catch(undefined);
+const fields = z.record(z.string(), z.unknown()).optional().catch(undefined);
+const backgroundTask = z.object({ id: z.string().min(1), type: text, status: text });
+
+const bodySchema = z.object({
+  session_id: idSchema,
+  hook_event_name: z.string().min(1),
+  cwd: text,
+  /** SessionStart: `startup`, `resume`, `clear` or `compact`. */
+  source: text,
+  prompt: text,
+  tool_name: text,
+  tool_input: fields,
+  tool_response: fields,
+  tool_use_id: text,
+  last_assistant_message: text,
+  background_tasks: z.array(backgroundTask).optional().catch(undefined),
+  agent_id: text,
+  agent_type: text,
+  reason: text,
+  /** StopFailure. The SDK's types say `error`, other descriptions `error_type`; it was never seen live. */
+  error: text,
+  error_type: text,
+  /** MessageDisplay: false while the message still grows. */
+  final: z.boolean().optional().catch(undefined),
+});
+
+export type ClaudeCall = Omit<z.infer<typeof bodySchema>, 'session_id' | 'hook_event_name'> & {
+  readonly event: string;
+  /** The session, or the sub-agent within it. */
+  readonly worker: string;
+  /** The session of a sub-agent; null: the call is the session's own. */
+  readonly parent: string | null;
+  /** Compaction runs as a sub-agent without a type and reports its own stop: nobody's work. */
+  readonly ofCompaction: boolean;
+};
+
+/** @throws AppError input.bad */
+export function readClaude(body: unknown): ClaudeCall {
+  const read = bodySchema.safeParse(body);
+  if (!read.success) {
+    const issues = toIssues(read.error);
+    throw new AppError('input.bad', `this is no hook call of Claude Code: ${describeIssues(issues)}`, { issues });
+  }
+  const { session_id: session, hook_event_name: event, ...rest } = read.data;
+  const agent = rest.agent_id ?? '';
+  if (agent === '') return { ...rest, event, worker: session, parent: null, ofCompaction: false };
+  const worker = toId(`${session}-${agent}`);
+  return { ...rest, event, worker, parent: session, ofCompaction: rest.agent_type === '' };
+}

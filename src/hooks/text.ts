@@ -1,0 +1,38 @@
+/** Text between agents and the log: cut at whole code points, and freed of what a terminal would act on. */
+import { stripVTControlCharacters } from 'node:util';
+
+/** The first `max` UTF-16 units at most. */
+export function firstChars(text: string, max: number): string {
+  if (text.length <= max) return text;
+  return text.slice(0, isHighSurrogate(text, max - 1) ? max - 1 : max);
+}
+
+/** The last `max` bytes of UTF-8 at most. */
+export function lastBytes(text: string, max: number): string {
+  // A UTF-16 unit makes one byte at least, so what lies further back than `max` units cannot count.
+  const bytes = Buffer.from(text.slice(-max));
+  let from = Math.max(0, bytes.length - max);
+  while (((bytes[from] ?? 0) & 0b1100_0000) === 0b1000_0000) from += 1;
+  return bytes.toString('utf8', from);
+}
+
+/** At most `max` UTF-16 units: beginning and end are kept, since either may name what is to be done. */
+export function cutMiddle(text: string, max: number): string {
+  if (text.length <= max) return text;
+  const gap = '\n… (cut) …\n';
+  const kept = max - gap.length;
+  const headEnd = Math.ceil(kept / 2);
+  const tailStart = text.length - Math.floor(kept / 2);
+  const tail = text.slice(isHighSurrogate(text, tailStart - 1) ? tailStart + 1 : tailStart);
+  return firstChars(text, headEnd) + gap + tail;
+}
+
+const isHighSurrogate = (text: string, index: number): boolean => (text.charCodeAt(index) & 0xfc00) === 0xd800;
+
+/** Without escape sequences and control characters; line ends are `\n`, tabs stay. */
+export function plainText(text: string): string {
+  return stripVTControlCharacters(text)
+    .replaceAll(/\r\n?/g, '\n')
+    .replaceAll(/[^\P{Cc}\n\t]/gu, '')
+    .trim();
+}

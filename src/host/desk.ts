@@ -1,0 +1,50 @@
+/** What the parts of a host share: the fold and the ways to the world, handed in. */
+import type { Decision, Fleet } from '../../machines/index.ts';
+import type { Logger } from '../log.ts';
+import type { Bus } from '../nats/bus.ts';
+import type { EventLog } from '../nats/event-log.ts';
+
+export type HostMetrics = {
+  folded(): void;
+  decided(decision: Decision): void;
+  refused(type: string): void;
+  dead(code: string): void;
+  policyConflict(): void;
+};
+
+export type Desk = {
+  readonly fleet: Fleet;
+  readonly replica: string;
+  readonly log: EventLog;
+  readonly bus: Bus;
+  readonly logger: Logger;
+  readonly metrics: HostMetrics;
+  /** This machine's clock, milliseconds since 1970. */
+  readonly clock: () => number;
+  /** The log's time by this machine's clock: what a deadline is compared with. */
+  readonly logNow: () => number;
+  /** False while what is folded is history: then nothing goes out. */
+  readonly atHead: () => boolean;
+};
+
+/** `stopgate.<fleet>.<tail>` */
+export const subject = (desk: Desk, tail: string): string => `stopgate.${desk.fleet.name}.${tail}`;
+
+const retryMs = 300;
+
+/**
+ * Stores an entry of our own, again and again until the log has it or nobody needs it any more. The message id makes
+ * a repeat one entry.
+ */
+export async function appendUntilStored(desk: Desk, tail: string, data: object, messageId: string, isNeeded: () => boolean): Promise<void> {
+  const payload = JSON.stringify(data);
+  while (isNeeded()) {
+    try {
+      await desk.log.append(subject(desk, tail), payload, { messageId, replica: desk.replica });
+      return;
+    } catch (error) {
+      desk.logger.warn({ err: error, tail }, 'entry not stored, trying again');
+      await new Promise((done) => setTimeout(done, retryMs));
+    }
+  }
+}

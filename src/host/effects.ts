@@ -1,0 +1,158 @@
+/** Effects: what open attempts ask of the world. Only an attempt's owner runs them; the answer is an entry. */
+import { type Ask, type CheckResult, type Fleet, promisesOf, type WorkerContext } from '../../machines/index.ts';
+import { z } from 'zod';
+import { appendUntilStored, type Desk } from './desk.ts';
+
+/** A check that a runner can look into; the room that starts processes implements it. */
+export type RunRequest = (
+  | { readonly kind: 'command'; readonly name: string }
+  | { readonly kind: 'files'; readonly files: readonly string[] }
+) & {
+  readonly cwd: string | null;
+  readonly timeoutMs: number | null;
+  readonly env: Readonly<Record<string, string>>;
+};
+export type RunResult = Pick<CheckResult, 'outcome' | 'reason' | 'feedback' | 'tookMs'>;
+export type RunCheck = (request: RunRequest, signal: AbortSignal) => Promise<RunResult>;
+
+export type Effects = {
+  /** Runs what the worker's open attempt asks, if it is ours and does not run yet. */
+  serve(worker: string): void;
+  /** Stops what no open attempt asks any more. */
+  drop(worker: string): void;
+  /** Answers a question of a probe: nothing is stored. */
+  answer(ask: Ask, worker: WorkerContext, attempt: string, signal: AbortSignal): Promise<CheckResult>;
+  close(): void;
+};
+
+type Running = { readonly number: number; readonly attempt: string; readonly abort: AbortController };
+
+export function createEffects(desk: Desk, runCheck: RunCheck): Effects {
+  const running = new Map<string, Running>();
+
+  const answer: Effects['answer'] = async (ask, worker, attempt, signal) => {
+    const result = await runAsk(desk, runCheck, ask, worker, attempt, signal).catch(
+      (error: Error): RunResult => ({ outcome: 'error', reason: error.message }),
+    );
+    return { attempt, check: ask.name, ...result };
+  };
+  const drop = (worker: string) => {
+    const found = running.get(worker);
+    const open = openAsk(desk.fleet, worker);
+    if (found === undefined || (open?.attempt === found.attempt && open.ask.number === found.number && open.isOurs(desk.replica))) return;
+    running.delete(worker);
+    found.abort.abort();
+  };
+  const run = async (worker: string, { attempt, ask }: OpenAsk, { signal }: AbortController) => {
+    const context = desk.fleet.workers.get(worker)?.snapshot.context.worker as WorkerContext;
+    const result = await answer(ask, context, attempt, signal);
+    const isNeeded = () => {
+      const open = openAsk(desk.fleet, worker);
+      return !signal.aborted && open?.attempt === attempt && open.ask.number === ask.number;
+    };
+    const messageId = `${worker}:${attempt}:check:${ask.number}:${ask.name}`;
+    await appendUntilStored(desk, `own.worker.${worker}.check.finished`, fitting(result), messageId, isNeeded);
+  };
+  return {
+    serve(worker) {
+      drop(worker);
+      const open = openAsk(desk.fleet, worker);
+      if (open === null || !open.isOurs(desk.replica) || running.has(worker)) return;
+      const abort = new AbortController();
+      running.set(worker, { number: open.ask.number, attempt: open.attempt, abort });
+      void run(worker, open, abort);
+    },
+    drop,
+    answer,
+    close() {
+      for (const { abort } of running.values()) abort.abort();
+      running.clear();
+    },
+  };
+}
+
+type OpenAsk = { readonly attempt: string; readonly ask: Ask; readonly isOurs: (replica: string) => boolean };
+
+function openAsk(fleet: Fleet, worker: string): OpenAsk | null {
+  const record = fleet.workers.get(worker);
+  const attempt = record?.snapshot.context.worker.attempt;
+  if (record === undefined || attempt?.asked == null) return null;
+  return { attempt: attempt.attempt, ask: attempt.asked, isOurs: (replica) => record.owner === replica };
+}
+
+async function runAsk(desk: Desk, runCheck: RunCheck, ask: Ask, worker: WorkerContext, attempt: string, signal: AbortSignal): Promise<RunResult> {
+  const timeoutMs = ask.deadlineMs - ask.askedMs;
+  if (ask.by === 'hooks') return askRemote(desk, ask.remote, worker, attempt, timeoutMs);
+  const { check } = ask;
+  if (check.kind === 'remote') return askRemote(desk, check.remote, worker, attempt, timeoutMs);
+  const named = worker.attempt?.inForce.policy;
+  if (named?.runner != null || (named?.runners.length ?? 0) > 0) {
+    return { outcome: 'error', reason: `runner ${named?.runner ?? named?.runners.join(', ')} does not answer: stand-alone runners are not served yet` };
+  }
+  const env = { STOPGATE_FLEET: worker.fleet, STOPGATE_WORKER: worker.worker, STOPGATE_TASK: worker.tasks.at(-1) ?? '', STOPGATE_ATTEMPT: attempt };
+  const what = check.kind === 'files' ? { kind: check.kind, files: check.files } : { kind: check.kind, name: check.command };
+  return runCheck({ ...what, cwd: worker.cwd, timeoutMs: check.timeoutMs, env }, signal);
+}
+
+/** Either form of reply (protocol 8). */
+const replySchema = z.union([
+  z.object({ complete: z.boolean(), reason: z.string().optional(), feedback: z.unknown().optional() }),
+  z.object({
+    action: z.enum(['complete', 'continue', 'escalate']),
+    reason: z.string().optional(),
+    nextPrompt: z.string().optional(),
+    checkpointData: z.unknown().optional(),
+    metadata: z.record(z.string(), z.unknown()).optional(),
+  }),
+]);
+
+async function askRemote(desk: Desk, name: string, worker: WorkerContext, attempt: string, timeoutMs: number): Promise<RunResult> {
+  const started = performance.now();
+  const subject = `stopgate.${desk.fleet.name}.check.${name}`;
+  const text = await desk.bus.request(subject, JSON.stringify(remoteQuestion(desk.fleet, worker, attempt)), timeoutMs);
+  const tookMs = Math.round(performance.now() - started);
+  let reply: unknown;
+  try {
+    reply = JSON.parse(text);
+  } catch {
+    return { outcome: 'error', reason: `check ${name} replied what is no JSON`, tookMs };
+  }
+  const parsed = replySchema.safeParse(reply);
+  if (!parsed.success) return { outcome: 'error', reason: `check ${name} replied in a form that is not known`, tookMs };
+  if ('complete' in parsed.data) {
+    const { complete, ...rest } = parsed.data;
+    return { outcome: complete ? 'pass' : 'fail', ...defined(rest), tookMs };
+  }
+  return { outcome: parsed.data.action === 'complete' ? 'pass' : 'fail', ...defined(parsed.data), tookMs };
+}
+
+function remoteQuestion({ tasks }: Fleet, worker: WorkerContext, attempt: string): object {
+  const fields = worker.attempt?.fields ?? {};
+  const task = worker.tasks.at(-1) ?? null;
+  const held = task === null ? undefined : tasks.get(task)?.snapshot.context;
+  const said = [...promisesOf(fields)].map((type) => ({ type, detected: true, content: `<promise>${type}</promise>` }));
+  return {
+    ...{ worker: worker.worker, task, attempt, stopReason: fields.stopReason ?? null },
+    ...{ toolCount: fields.toolCount ?? worker.toolCount, retryCount: worker.retryCount },
+    iteration: held?.iteration?.iteration ?? null,
+    phase: held?.checkpoints.findLast((it) => it.phase !== null)?.phase ?? null,
+    filesModified: [...new Set([...worker.files, ...(fields.files ?? [])])],
+    validationResults: fields.validation ?? [],
+    completionPromises: fields.promises ?? said,
+    agentOutput: fields.output ?? null,
+    ...{ draftContent: fields.draft?.content ?? null, draftType: fields.draft?.type ?? null },
+    ...{ cwd: worker.cwd, plan: worker.plan },
+  };
+}
+
+const defined = <T extends object>(fields: T) =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<RunResult>;
+
+const resultBytesMax = 60_000;
+/** An entry over the log's limit would be refused, and the attempt would wait for nothing. */
+function fitting(result: CheckResult): CheckResult {
+  if (Buffer.byteLength(JSON.stringify(result)) <= resultBytesMax) return result;
+  const { feedback: _, metadata: __, checkpointData: ___, ...rest } = result;
+  const note = `the feedback was larger than ${resultBytesMax} bytes and is left out`;
+  return { ...rest, ...(rest.reason === undefined ? {} : { reason: rest.reason.slice(0, 8_000) }), feedback: { note } };
+}

@@ -1,0 +1,286 @@
+/**
+ * Host: folds the log into the fleet and does what the fold asks for. Up to the log's head it only reads; from there
+ * on decisions, answers, checks and timers go out. It never changes state but by an entry that came back from the log.
+ */
+import { createFleet, type Decision, type Fleet, foldEntry, isId, type Outcome, readEntry } from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
+import type { Logger } from '../log.ts';
+import type { Bus } from '../nats/bus.ts';
+import type { EventLog } from '../nats/event-log.ts';
+import type { LogMessage } from '../nats/log-reader.ts';
+import { createDeadLetters } from './dead-letters.ts';
+import { type Desk, type HostMetrics, subject } from './desk.ts';
+import { createEffects, type Effects, type RunCheck } from './effects.ts';
+import { createMembers } from './members.ts';
+import { createOutbox } from './outbox.ts';
+import { createPolicyKeeper, type PolicyForm } from './policy-keeper.ts';
+import { createTimers } from './timers.ts';
+import { createWaiters } from './waiters.ts';
+
+export type HostOptions = {
+  readonly fleet: string;
+  readonly replica: string;
+  readonly log: EventLog;
+  readonly bus: Bus;
+  readonly runCheck: RunCheck;
+  readonly logger: Logger;
+  readonly metrics: HostMetrics;
+  readonly clock: () => number;
+  readonly newId: () => string;
+  /** How long the log may take to deliver an attempt that was sent to it; then the caller gets 503. */
+  readonly entryTimeoutMs: number;
+  readonly openRequestsMax: number;
+};
+
+export type Host = {
+  readonly fleet: Fleet;
+  /** Folds the history and takes up what it left open. */
+  start(): Promise<void>;
+  /** Appends an attempt, or finds the one of that id, and gives its decision. */
+  attempt(worker: string, fields: { readonly attempt?: string | undefined }): Promise<Decision>;
+  /** Everything that the log held when this was called is folded. @throws AppError log.lost, log.unavailable */
+  caughtUp(): Promise<void>;
+  logNow(): number;
+  setPolicies(form: PolicyForm): void;
+  readonly answer: Effects['answer'];
+  /** Why nothing can be decided now, or null. */
+  fault(): AppError | null;
+  readonly foldedSeq: () => number;
+  close(): Promise<void>;
+};
+
+export function createHost(options: HostOptions): Host {
+  const { replica, log, bus, logger, metrics, clock } = options;
+  const fleet = createFleet(options.fleet, { stopwatch: () => performance.now() });
+  const waiters = createWaiters();
+  let atHead = false;
+  let running = true;
+  let lost: AppError | null = null;
+  let foldedSeq = 0;
+  /** This machine's clock minus the log's, the delivery included. */
+  let skewMs: number | null = null;
+  let reader: { close(): void } | null = null;
+  const barriers: { readonly seq: number; readonly pass: () => void }[] = [];
+
+  const logNow = () => Math.max(fleet.nowMs, clock() - (skewMs ?? 0));
+  const desk: Desk = { fleet, replica, log, bus, logger, metrics, clock, logNow, atHead: () => atHead };
+  const outbox = createOutbox(desk);
+  const isRunning = () => running;
+  const deadLetters = createDeadLetters(desk, isRunning);
+  const effects = createEffects(desk, options.runCheck);
+  const timers = createTimers(desk);
+  const members = createMembers(desk, outbox, isRunning);
+  const policies = createPolicyKeeper(desk, isRunning);
+  const decisionSubjects = subject(desk, 'decision.');
+
+  const receive = (message: LogMessage) => {
+    const startedMs = performance.now();
+    foldedSeq = message.seq;
+    if (message.subject.startsWith(decisionSubjects)) noteDecision(message);
+    else fold(message, startedMs);
+    if (atHead) {
+      const seen = clock() - message.atMs;
+      skewMs = skewMs === null || seen < skewMs ? seen : skewMs + (seen - skewMs) * 0.05;
+      timers.arm();
+    }
+    passBarriers();
+  };
+
+  const noteDecision = (message: LogMessage) => {
+    const worker = message.subject.slice(decisionSubjects.length);
+    const id = message.header('Nats-Msg-Id')?.slice(worker.length + 1, -':decision'.length);
+    if (id === undefined) return;
+    const known = fleet.workers.get(worker)?.known?.get(id);
+    if (known !== undefined) known.decidedSeq = message.seq;
+    outbox.published(worker, id);
+  };
+
+  const fold = (message: LogMessage, startedMs: number) => {
+    const entry = readEntry(message.subject, new TextDecoder().decode(message.data), message.data.length);
+    metrics.folded();
+    if (entry === null) return;
+    if (!('data' in entry)) {
+      deadLetters.put(message, entry);
+      return;
+    }
+    const isAttempt = entry.type === 'stop.attempted';
+    const owner = isAttempt ? (message.header('Stopgate-Replica') ?? null) : null;
+    foldEntry(fleet, { seq: message.seq, atMs: message.atMs, entry, owner: owner !== null && isId(owner) ? owner : null });
+    if (isAttempt) meet(message, entry.id, entry.data.attempt ?? `seq-${message.seq}`);
+    if (entry.type === 'policy.set') policies.folded(JSON.parse(new TextDecoder().decode(message.data)), message.header('Stopgate-Replica'));
+    if (fleet.outcomes.length > 0) for (const outcome of fleet.outcomes.splice(0)) follow(outcome, message, startedMs);
+  };
+
+  const inboxes = new Map<string, string>();
+  /** The entry of an attempt has come: whoever waits for it waits for its decision now. */
+  const meet = (message: LogMessage, worker: string, attempt: string) => {
+    const key = `${worker}:${attempt}`;
+    const messageId = message.header('Nats-Msg-Id');
+    if (messageId !== undefined) waiters.met(messageId, key);
+    waiters.met(key, key);
+    const inbox = message.header('Stopgate-Reply');
+    if (inbox !== undefined) inboxes.set(key, inbox);
+  };
+
+  const follow = (outcome: Outcome, message: LogMessage, startedMs: number) => {
+    switch (outcome.kind) {
+      case 'decided':
+        decided(outcome.decision, message, startedMs);
+        return;
+      case 'asked':
+        if (atHead) effects.serve(outcome.worker);
+        return;
+      case 'accepted':
+        if (atHead) effects.serve(outcome.worker);
+        return;
+      case 'repeated':
+        if (atHead) void answerAgain(outcome.worker, outcome.attempt);
+        return;
+      case 'refused':
+        metrics.refused(outcome.type);
+        logger.info({ [outcome.entity]: outcome.id, type: outcome.type, reason: outcome.reason }, 'entry makes no sense now');
+        return;
+    }
+  };
+
+  const decided = (bare: Decision, message: LogMessage, startedMs: number) => {
+    const { worker, attempt } = bare;
+    const key = `${worker}:${attempt}`;
+    const record = fleet.workers.get(worker);
+    const openedMs = record?.known?.get(attempt ?? '')?.atMs ?? message.atMs;
+    const tookMs = Math.round((fleet.nowMs - openedMs + performance.now() - startedMs) * 1_000) / 1_000;
+    const decision: Decision = { ...bare, replica, tookMs };
+    const inbox = inboxes.get(key) ?? null;
+    inboxes.delete(key);
+    waiters.settle(key, decision);
+    // Decided where it was folded: no effect came between.
+    outbox.put(decision, record?.owner ?? null, inbox, decision.seq === message.seq);
+    effects.drop(worker);
+    if (!atHead) return;
+    metrics.decided(decision);
+    const line = { workerId: worker, attempt, seq: decision.seq, cause: decision.cause, reason: decision.reason };
+    if (decision.cause === 'capped') logger.warn(line, 'stop allowed at the cap');
+    else logger.info(line, decision.decision === 'allow' ? 'stop allowed' : 'stop blocked');
+  };
+
+  /** An attempt that came again by itself, with an inbox: it gets the answer that it had. */
+  const answerAgain = async (worker: string, attempt: string) => {
+    const key = `${worker}:${attempt}`;
+    const inbox = inboxes.get(key);
+    const record = fleet.workers.get(worker);
+    if (inbox === undefined || record?.snapshot.context.worker.attempt?.attempt === attempt) return;
+    inboxes.delete(key);
+    const decision = await findDecision(worker, attempt).catch(() => null);
+    if (decision !== null) bus.answer(inbox, JSON.stringify(decision));
+  };
+
+  /** The decision of an attempt that is known and no longer open. */
+  const findDecision = async (worker: string, attempt: string): Promise<Decision | null> => {
+    const waiting = outbox.find(worker, attempt);
+    if (waiting !== null) return waiting;
+    const seq = fleet.workers.get(worker)?.known?.get(attempt)?.decidedSeq ?? null;
+    const text = seq === null ? null : await log.fetch(seq);
+    return text === null ? null : (JSON.parse(text) as Decision);
+  };
+
+  const passBarriers = () => {
+    while (barriers.length > 0 && (barriers[0]?.seq ?? 0) <= foldedSeq) barriers.shift()?.pass();
+  };
+
+  const reachHead = async () => {
+    await members.join();
+    // What came while joining is folded too: the join itself has come back.
+    await caughtUp();
+    atHead = true;
+    outbox.open();
+    deadLetters.open();
+    for (const worker of fleet.open) effects.serve(worker);
+    await policies.open();
+    await caughtUp();
+    timers.arm();
+    members.start();
+  };
+
+  const caughtUp = async () => {
+    const seq = await log.lastSeq();
+    if (seq <= foldedSeq) return;
+    await new Promise<void>((pass) => {
+      barriers.push({ seq, pass });
+      barriers.sort((a, b) => a.seq - b.seq);
+    });
+  };
+
+  const onLost = (error: AppError) => {
+    if (lost !== null) return;
+    lost = error;
+    logger.error({ err: error }, 'the log is lost');
+    waiters.failAll(error);
+    for (const { pass } of barriers.splice(0)) pass();
+  };
+
+  const submitAttempt = (worker: string, fields: { readonly attempt?: string | undefined }, messageId: string) => {
+    log.submit(subject(desk, `worker.${worker}.stop.attempted`), JSON.stringify(fields), { messageId, replica }, (answer) => {
+      if (answer instanceof AppError) {
+        if (answer.code === 'log.lost') onLost(answer);
+        waiters.fail(messageId, answer);
+      } else if (answer.duplicate && answer.seq <= foldedSeq && fields.attempt !== undefined) {
+        // Its id stands in the log already, and the fold made no attempt of it: that entry was refused.
+        const known = fleet.workers.get(worker)?.known?.has(fields.attempt) ?? false;
+        if (!known) submitAttempt(worker, fields, `${messageId}:${options.newId()}`);
+      }
+    });
+  };
+
+  return {
+    fleet,
+    logNow,
+    caughtUp: async () => {
+      if (lost !== null) throw lost;
+      await within(options.entryTimeoutMs, caughtUp());
+      if (lost !== null) throw lost;
+    },
+    answer: effects.answer,
+    setPolicies: (form) => policies.set(form),
+    fault: () => lost,
+    foldedSeq: () => foldedSeq,
+    async start() {
+      reader = log.read(receive, onLost);
+      await caughtUp();
+      await reachHead();
+    },
+    async attempt(worker, fields) {
+      if (lost !== null) throw lost;
+      if (waiters.size >= options.openRequestsMax) {
+        throw new AppError('service.busy', `${waiters.size} requests are open, the most that this replica takes`);
+      }
+      const { attempt } = fields;
+      const record = fleet.workers.get(worker);
+      if (attempt !== undefined && record?.known?.has(attempt)) {
+        if (record.snapshot.context.worker.attempt?.attempt === attempt) return waiters.wait(`${worker}:${attempt}`, 0);
+        const decision = await findDecision(worker, attempt);
+        if (decision !== null) return decision;
+        throw new AppError('log.unavailable', `the decision of attempt ${attempt} cannot be read from the log now`);
+      }
+      const messageId = `${worker}:${attempt ?? `~${options.newId()}`}`;
+      const answer = waiters.wait(messageId, options.entryTimeoutMs);
+      submitAttempt(worker, fields, messageId);
+      return answer;
+    },
+    async close() {
+      running = false;
+      timers.close();
+      effects.close();
+      await members.leave();
+      reader?.close();
+      waiters.failAll(new AppError('log.unavailable', 'this replica is stopping; ask again'));
+    },
+  };
+}
+
+function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = new AppError('log.unavailable', `the log did not answer within ${timeoutMs} ms`);
+    const timer = setTimeout(() => reject(late), timeoutMs);
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}

@@ -1,0 +1,84 @@
+/**
+ * Members: says that this replica lives, and takes over what a silent one left open. Whether an owner lives is asked
+ * of it over the bus, which knows at once when a connection is gone; the log only says who has ever been here.
+ */
+import { appendUntilStored, type Desk, subject } from './desk.ts';
+import type { Outbox } from './outbox.ts';
+
+const joinEveryMs = 10_000;
+const lookEveryMs = 500;
+const silentMax = 2;
+
+export type Members = {
+  join(): Promise<void>;
+  start(): void;
+  /** Says goodbye, as well as it can. */
+  leave(): Promise<void>;
+};
+
+export function createMembers(desk: Desk, outbox: Outbox, isRunning: () => boolean): Members {
+  const silent = new Map<string, number>();
+  let timers: NodeJS.Timeout[] = [];
+  let looking = false;
+
+  const join = () =>
+    desk.log
+      .append(subject(desk, `own.fleet.${desk.fleet.name}.replica.joined`), JSON.stringify({ replica: desk.replica }), { replica: desk.replica })
+      .then(() => {}, (error) => desk.logger.warn({ err: error }, 'could not say that this replica lives'));
+
+  const look = async () => {
+    if (looking || !desk.atHead()) return;
+    looking = true;
+    outbox.resend();
+    for (const owner of ownersToAsk(desk, outbox)) {
+      if (owner === null || (await isGone(owner))) takeOver(desk, outbox, owner, isRunning);
+    }
+    looking = false;
+  };
+  const isGone = async (owner: string) => {
+    const found = await desk.bus.ping(owner);
+    const count = found === 'silent' ? (silent.get(owner) ?? 0) + 1 : 0;
+    silent.set(owner, count);
+    return found === 'gone' || count >= silentMax;
+  };
+
+  return {
+    join,
+    start() {
+      timers = [setInterval(() => void join(), joinEveryMs), setInterval(() => void look(), lookEveryMs)];
+    },
+    async leave() {
+      for (const timer of timers) clearInterval(timer);
+      const data = JSON.stringify({ replica: desk.replica });
+      const left = desk.log.append(subject(desk, `own.fleet.${desk.fleet.name}.replica.left`), data, { replica: desk.replica });
+      await Promise.race([left.catch(() => {}), new Promise((done) => setTimeout(done, 1_000).unref())]);
+    },
+  };
+}
+
+function ownersToAsk({ fleet, replica, logNow }: Desk, outbox: Outbox): Set<string | null> {
+  const owners = outbox.overdueOwners(lookEveryMs);
+  for (const worker of fleet.open) {
+    const record = fleet.workers.get(worker);
+    const attempt = record?.snapshot.context.worker.attempt;
+    if (record === undefined || attempt == null || record.owner === replica) continue;
+    if (logNow() - attempt.atMs >= lookEveryMs) owners.add(record.owner);
+  }
+  return owners;
+}
+
+/** Of several that see the silence the first in the log has it: the message id is the same for all. */
+function takeOver(desk: Desk, outbox: Outbox, owner: string | null, isRunning: () => boolean): void {
+  const { fleet, replica, logger } = desk;
+  outbox.sendFor(owner);
+  for (const worker of fleet.open) {
+    const record = fleet.workers.get(worker);
+    const attempt = record?.snapshot.context.worker.attempt;
+    if (record === undefined || attempt == null || record.owner !== owner) continue;
+    logger.warn({ workerId: worker, attempt: attempt.attempt, from: owner }, 'taking over an attempt');
+    const data = { attempt: attempt.attempt, replica, ...(owner === null ? {} : { from: owner }) };
+    const messageId = `${worker}:${attempt.attempt}:accepted:${owner ?? ''}`;
+    const isNeeded = () => isRunning() && record.owner === owner && record.snapshot.context.worker.attempt?.attempt === attempt.attempt;
+    void appendUntilStored(desk, `own.worker.${worker}.attempt.accepted`, data, messageId, isNeeded);
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * Timers: when something is due and no entry comes, somebody must append one, since only entries move the log's
+ * clock. Every replica keeps them from the folded state; the attempt's owner is first, the others a little later.
+ */
+import { type Deadline, nextDeadline, ownerFor } from '../../machines/index.ts';
+import { type Desk, subject } from './desk.ts';
+
+/** Deadlines that only change what is shown share one entry a second. */
+const coarseMs = 1_000;
+const standbyMs = 200;
+const timeoutMsMax = 2 ** 31 - 1;
+
+export type Timers = {
+  /** The fold has moved: looks at what is due next. */
+  arm(): void;
+  close(): void;
+};
+
+export function createTimers(desk: Desk): Timers {
+  let timer: NodeJS.Timeout | null = null;
+  let armedFor: string | null = null;
+  let tries = 0;
+
+  const arm = () => {
+    if (!desk.atHead()) return;
+    const next = nextDeadline(desk.fleet);
+    const key = next === null ? null : keyOf(next);
+    if (key === armedFor && timer !== null) return;
+    if (key !== armedFor) tries = 0;
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    armedFor = key;
+    if (next !== null) schedule(next);
+  };
+  const schedule = (next: Deadline) => {
+    const delayMs = Math.max(0, dueMs(next) - desk.logNow()) + (isFirst(desk, next) ? 0 : standbyMs);
+    timer = setTimeout(() => fire(next), Math.min(delayMs, timeoutMsMax));
+  };
+  const fire = (next: Deadline) => {
+    timer = null;
+    const still = nextDeadline(desk.fleet);
+    if (still === null || keyOf(still) !== keyOf(next)) {
+      arm();
+      return;
+    }
+    // Too early by the log's clock, or not stored at all: once more, under a new id.
+    if (dueMs(next) <= desk.logNow()) {
+      tries += 1;
+      append(desk, next, tries);
+    }
+    timer = setTimeout(() => fire(next), Math.max(50, dueMs(next) - desk.logNow(), Math.min(1_000, 50 * tries)));
+  };
+  return {
+    arm,
+    close() {
+      if (timer !== null) clearTimeout(timer);
+      timer = null;
+    },
+  };
+}
+
+function append(desk: Desk, { kind, id, attempt, atMs }: Deadline, tries: number): void {
+  const tail = kind === 'evaluation' ? `own.task.${id}.timer.fired` : `own.worker.${id}.timer.fired`;
+  const data = kind === 'attempt' || kind === 'evaluation' ? { timer: kind, attempt } : { timer: kind };
+  const messageId = `${id}:${kind}:${attempt}:${atMs}:${tries}`;
+  desk.log.submit(subject(desk, tail), JSON.stringify(data), { messageId, replica: desk.replica }, () => {});
+}
+
+const isCoarse = ({ kind }: Deadline) => kind === 'stale' || kind === 'limit';
+const dueMs = (deadline: Deadline) => (isCoarse(deadline) ? Math.ceil(deadline.atMs / coarseMs) * coarseMs : deadline.atMs);
+const keyOf = ({ kind, id, attempt, atMs }: Deadline) => `${kind}:${id}:${attempt}:${atMs}`;
+
+function isFirst({ fleet, replica }: Desk, deadline: Deadline): boolean {
+  const owner = deadline.kind === 'attempt' ? fleet.workers.get(deadline.id)?.owner : ownerFor(fleet, keyOf(deadline), null);
+  return owner === null || owner === undefined || owner === replica;
+}

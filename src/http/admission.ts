@@ -1,0 +1,59 @@
+/**
+ * Who may speak to the HTTP server (protocol 12): a page in the user's own browser reaches a loopback port as well as
+ * the user does, by a foreign Origin, or by a name of its own that it points to 127.0.0.1.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { AppError } from '../errors.ts';
+
+/** `host`: where the server listens. `token` null: none is asked for, which is for loopback only. */
+export type Admission = { readonly host: string; readonly token: string | null };
+
+const loopbackNames: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '::1']);
+/** Every address of the machine; which names lead there nobody knows, so the token alone must do. */
+const wildcards: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+
+const isLoopback = (host: string): boolean => loopbackNames.has(host) || /^127(\.\d{1,3}){3}$/.test(host);
+
+/** @throws AppError config.bad: an open door to the network */
+export function checkBinding({ host, token }: Admission): void {
+  if (token === '') throw new AppError('config.bad', 'the token for HTTP is empty');
+  if (token !== null || isLoopback(host)) return;
+  throw new AppError(
+    'config.bad',
+    `HTTP on '${host}' needs a token, since it is no loopback address; give one with --token`,
+  );
+}
+
+/** @throws AppError host.foreign, origin.foreign */
+export function checkSource(headers: IncomingHttpHeaders, { host, token }: Admission): void {
+  const named = nameIn(headers.host);
+  const ours = loopbackNames.has(named) || (token !== null && (named === bare(host) || wildcards.has(bare(host))));
+  if (!ours) throw new AppError('host.foreign', `this server is not '${headers.host ?? ''}'`);
+  const { origin } = headers;
+  if (origin === undefined || hostOf(origin) === headers.host?.toLowerCase()) return;
+  throw new AppError('origin.foreign', `pages of '${origin}' may not use this server`);
+}
+
+/** @throws AppError input.unauthorized */
+export function checkToken(headers: IncomingHttpHeaders, { token }: Admission): void {
+  if (token === null) return;
+  const given = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
+  // Hashes are of one length, so that neither the length nor the first difference shows in the time this takes.
+  if (given !== undefined && timingSafeEqual(hash(given), hash(token))) return;
+  throw new AppError('input.unauthorized', 'a token is needed: send the header "Authorization: Bearer <token>"');
+}
+
+const hash = (text: string): Buffer => createHash('sha256').update(text).digest();
+const bare = (host: string): string => host.toLowerCase().replace(/^\[(.*)\]$/, '$1');
+
+/** The name in a Host header, without port and brackets; '' for what is none. */
+function nameIn(header: string | undefined): string {
+  const name = /^(\[[0-9a-f:.]+\]|[^:[\]]+)(?::\d{1,5})?$/i.exec(header ?? '')?.[1];
+  return bare(name ?? '');
+}
+
+/** Null: the opaque origin `null`, or no URL. */
+function hostOf(origin: string): string | null {
+  return URL.canParse(origin) ? new URL(origin).host : null;
+}

@@ -1,0 +1,99 @@
+/** The requests of protocol 2 over HTTP, under `/api/<fleet>`. Shapes are the service's to judge; paths are judged here. */
+import type { FastifyInstance } from 'fastify';
+import { isId } from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
+import type { Entity, Service } from '../service/service.ts';
+
+const entities: readonly Entity[] = ['worker', 'task', 'queue'];
+type Entry = { entity: string; id: string; noun: string; verb: string };
+type Actor = { entity: string; id: string };
+
+export const apiEndpoints = [
+  'POST /api/<fleet>/decide/<worker>',
+  'POST /api/<fleet>/probe/<worker>',
+  'POST /api/<fleet>/verify/<worker>',
+  'GET  /api/<fleet>/get/<entity>/<id>',
+  'GET  /api/<fleet>/list/<entity>s',
+  'POST /api/<fleet>/publish/<entity>/<id>/<noun>/<verb>',
+] as const;
+
+export async function addApiRoutes(app: FastifyInstance, service: Service): Promise<void> {
+  await app.register(
+    (api, _options, done) => {
+      api.addHook('onRequest', async ({ params }) => checkFleet(service, params as { fleet: string }));
+      addJudgements(api, service);
+      addLooks(api, service);
+      addPublish(api, service);
+      done();
+    },
+    { prefix: '/api/:fleet' },
+  );
+}
+
+function checkFleet({ fleet: ours }: Service, { fleet }: { fleet: string }): void {
+  if (fleet === ours) return;
+  throw new AppError('actor.unknown', `no fleet '${fleet}' here; this service serves '${ours}'`);
+}
+
+/** A client that leaves does not end its request: the decision is made, and given to whoever asks again. */
+function addJudgements(api: FastifyInstance, service: Service): void {
+  for (const verb of ['decide', 'probe', 'verify'] as const) {
+    api.post<{ Params: { worker: string } }>(`/${verb}/:worker`, async ({ params, body }) =>
+      service[verb](idOf('worker', params.worker), body ?? {}),
+    );
+  }
+}
+
+function addLooks(api: FastifyInstance, service: Service): void {
+  api.route<{ Params: Actor }>({
+    method: ['GET', 'POST'],
+    url: '/get/:entity/:id',
+    handler: async ({ params }) => {
+      const entity = entityOf(params.entity);
+      return service.get(entity, idOf(entity, params.id));
+    },
+  });
+  api.route<{ Params: { entities: string }; Querystring: Record<string, unknown> }>({
+    method: ['GET', 'POST'],
+    url: '/list/:entities',
+    handler: async ({ method, params, query, body }) => {
+      const filter = method === 'POST' ? (body ?? {}) : filterIn(query);
+      return service.list(entityOf(params.entities, 's'), filter);
+    },
+  });
+}
+
+function addPublish(api: FastifyInstance, service: Service): void {
+  api.post<{ Params: Entry }>('/publish/:entity/:id/:noun/:verb', async ({ params, body, headers }) => {
+    const entity = entityOf(params.entity);
+    const messageId = headers['nats-msg-id'];
+    return service.publish({
+      entity,
+      id: idOf(entity, params.id),
+      type: `${params.noun}.${params.verb}`,
+      data: (body ?? {}) as object,
+      ...(typeof messageId === 'string' ? { messageId } : {}),
+    });
+  });
+}
+
+function entityOf(name: string, plural: '' | 's' = ''): Entity {
+  const found = entities.find((entity) => `${entity}${plural}` === name);
+  if (found !== undefined) return found;
+  const known = entities.map((entity) => `${entity}${plural}`).join(', ');
+  throw new AppError('actor.unknown', `nothing is called '${name}' here; these are: ${known}`);
+}
+
+function idOf(entity: Entity, id: string): string {
+  if (isId(id)) return id;
+  throw new AppError('input.bad', `'${id}' is no id of a ${entity}`, {
+    issues: [{ path: entity, message: 'is no id' }],
+  });
+}
+
+/** A query has only texts; the one number of a filter is made one again. */
+function filterIn(query: Record<string, unknown>): object {
+  const { limit, ...rest } = query;
+  if (limit === undefined) return rest;
+  return { ...rest, limit: typeof limit === 'string' && /^\d{1,9}$/.test(limit) ? Number(limit) : limit };
+}

@@ -1,0 +1,39 @@
+/** What every reply of the HTTP server has in common: its headers, and errors as `{ error: { code, message, issues } }`. */
+import type { FastifyError, FastifyReply } from 'fastify';
+import { AppError, type ErrorBody, errorBody, errorCodes } from '../errors.ts';
+
+export const bodyBytesMax = 16 * 1024 * 1024;
+
+/** Nothing that we say is to be kept, guessed at, framed or run. The inspector's pages set a policy of their own. */
+export const commonHeaders = {
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+} as const;
+
+export function sendError(reply: FastifyReply, error: AppError): FastifyReply {
+  const { status } = errorCodes[error.code];
+  if (status === 401) reply.header('www-authenticate', 'Bearer');
+  return reply.headers(commonHeaders).code(status).send(errorBody(error));
+}
+
+/** A bug of ours: what went wrong is for the log, not for the wire. */
+export function sendInternal(reply: FastifyReply): FastifyReply {
+  const body: ErrorBody = { error: { code: 'INTERNAL', message: 'internal error; see the log', issues: [] } };
+  return reply.headers(commonHeaders).code(500).send(body);
+}
+
+/** Fastify's own errors, by code, in our words. Null: neither ours nor Fastify's, so a bug. */
+export function toAppError(error: FastifyError | AppError): AppError | null {
+  if (error instanceof AppError) return error;
+  switch (error.code) {
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return new AppError('media.unsupported', 'a POST must have the content type application/json', { cause: error });
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new AppError('payload.large', `the body is over ${bodyBytesMax} bytes`, { cause: error });
+    default: {
+      const { statusCode = 500 } = error;
+      return statusCode < 500 ? new AppError('input.bad', error.message, { cause: error }) : null;
+    }
+  }
+}

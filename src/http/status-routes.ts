@@ -1,0 +1,37 @@
+/** What operators' tools look at: health, readiness, metrics, and the list of endpoints. */
+import type { FastifyInstance } from 'fastify';
+import { AppError } from '../errors.ts';
+import { agents } from '../hooks/index.ts';
+import type { Metrics } from '../metrics.ts';
+import type { Service } from '../service/service.ts';
+import { apiEndpoints } from './api-routes.ts';
+import { sendError } from './replies.ts';
+
+/** Says nothing of the fleet, so that a load balancer may ask without a token. */
+export const healthPath = '/healthz';
+
+export function addStatusRoutes(app: FastifyInstance, service: Service, metrics: Metrics): void {
+  app.get(healthPath, async () => ({ ok: true }));
+  app.get('/readyz', async (_request, reply) => {
+    const { ready, reason } = service.status();
+    // Answered, not thrown: a tool that asks every second would fill the log.
+    if (!ready) return sendError(reply, new AppError('log.unavailable', reason ?? 'the service is not ready'));
+    return { ok: true };
+  });
+  app.get('/metrics', async (_request, reply) => {
+    const { foldedSeq, openAttempts } = service.status();
+    metrics.foldSeq.set(foldedSeq);
+    metrics.openAttempts.set(openAttempts);
+    return reply.type(metrics.registry.contentType).send(await metrics.registry.metrics());
+  });
+  const endpoints = [
+    ...[...agents.keys()].map((agent) => `POST /hooks/${agent}`),
+    ...apiEndpoints.map((line) => line.replace('<fleet>', service.fleet)),
+    `GET  ${healthPath}`,
+    'GET  /readyz',
+    'GET  /metrics',
+  ];
+  app.get('/', async (_request, reply) =>
+    reply.type('text/plain; charset=utf-8').send(`stopgate\n\n${endpoints.join('\n')}\n`),
+  );
+}

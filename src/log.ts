@@ -1,0 +1,14 @@
+/** Logging: JSON lines on stderr (stdout belongs to answers). Data first, a short constant message second. */
+import { destination, pino, type Logger as PinoLogger } from 'pino';
+
+export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error'> & {
+  child(bindings: Record<string, unknown>): Logger;
+};
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+
+export function createLogger(level: LogLevel): Logger {
+  return pino(
+    { level, base: {}, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } },
+    destination({ fd: 2, sync: true }),
+  );
+}

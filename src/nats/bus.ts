@@ -1,0 +1,46 @@
+/** What a replica does on the bus beside its log: answers to inboxes, questions to other processes. */
+import { type NatsConnection, RequestError } from '@nats-io/nats-core';
+import { AppError } from '../errors.ts';
+
+export type Bus = {
+  /** Sends an answer to a client's inbox, if it is one. @returns false: that subject is no inbox */
+  answer(inbox: string, payload: string): boolean;
+  /** `gone`: nobody listens; `silent`: no answer in time. */
+  ping(replica: string): Promise<'alive' | 'silent' | 'gone'>;
+  /** @throws AppError service.unreachable: no responder, or no reply in time */
+  request(subject: string, payload: string, timeoutMs: number): Promise<string>;
+};
+
+const builtInPrefixes = ['_INBOX.', '_R_.'];
+const pingTimeoutMs = 1_000;
+
+export function createBus(nc: NatsConnection, replyPrefixes: readonly string[]): Bus {
+  const prefixes = [...builtInPrefixes, ...replyPrefixes];
+  return {
+    answer(inbox, payload) {
+      if (!prefixes.some((prefix) => inbox.startsWith(prefix)) || !isPublishable(inbox)) return false;
+      nc.publish(inbox, payload);
+      return true;
+    },
+    async ping(replica) {
+      try {
+        await nc.request(`$SRV.PING.stopgate.${replica}`, '', { timeout: pingTimeoutMs });
+        return 'alive';
+      } catch (cause) {
+        return isNoResponder(cause) ? 'gone' : 'silent';
+      }
+    },
+    async request(subject, payload, timeoutMs) {
+      try {
+        return (await nc.request(subject, payload, { timeout: timeoutMs })).string();
+      } catch (cause) {
+        const why = isNoResponder(cause) ? `nobody serves ${subject}` : `no reply from ${subject} within ${timeoutMs} ms`;
+        throw new AppError('service.unreachable', why, { cause });
+      }
+    },
+  };
+}
+
+const isNoResponder = (cause: unknown) => cause instanceof RequestError && cause.isNoResponders();
+/** A whole subject without wildcards: nobody may make the service write elsewhere. */
+const isPublishable = (subject: string) => /^[^\s*>]+$/.test(subject) && !subject.split('.').includes('');

@@ -1,0 +1,112 @@
+/**
+ * Serves requests in a queue group, discoverable by the NATS micro protocol (`$SRV.PING|INFO|STATS`, ADR-32), so that
+ * `nats micro ls` and `nats req` are complete clients. Written out here, since the library for it makes its own
+ * instance ids, and ours is the replica's name: whoever gets no answer from `$SRV.PING.stopgate.<replica>` knows that
+ * it is gone.
+ */
+import { headers, type Msg, type NatsConnection, type Subscription } from '@nats-io/nats-core';
+import { AppError, errorBody, errorCodes } from '../errors.ts';
+import type { Logger } from '../log.ts';
+
+/** `tail`: what follows the endpoint's own subject. A string is sent as it is, an object as JSON. */
+export type Request = { readonly tail: string; readonly text: string; readonly bytes: number };
+export type Endpoint = {
+  readonly name: string;
+  /** Listens on `<subject>.>`, so that a bad id gets an answer too. */
+  readonly subject: string;
+  readonly handle: (request: Request) => Promise<object | string>;
+};
+export type RequestServerOptions = {
+  readonly nc: NatsConnection;
+  readonly id: string;
+  readonly version: string;
+  readonly endpoints: readonly Endpoint[];
+  readonly onAnswer?: (endpoint: string, status: number, tookMs: number) => void;
+  readonly log: Logger;
+};
+
+const group = 'stopgate';
+type Stats = { requests: number; errors: number; lastError: string; busyNs: number };
+
+export function serveRequests(options: RequestServerOptions): { close(): void } {
+  const { nc, endpoints } = options;
+  const stats = new Map<string, Stats>(endpoints.map(({ name }) => [name, { requests: 0, errors: 0, lastError: '', busyNs: 0 }]));
+  const serving = endpoints.map((endpoint) =>
+    nc.subscribe(`${endpoint.subject}.>`, {
+      queue: group,
+      callback: (error, message) => {
+        if (error === null) void answer(options, endpoint, stats.get(endpoint.name) as Stats, message);
+      },
+    }),
+  );
+  const discovery = serveDiscovery(options, stats);
+  return {
+    close() {
+      for (const subscription of [...serving, ...discovery]) subscription.unsubscribe();
+    },
+  };
+}
+
+async function answer({ onAnswer, log }: RequestServerOptions, endpoint: Endpoint, stats: Stats, message: Msg): Promise<void> {
+  const started = performance.now();
+  let status = 200;
+  try {
+    const tail = message.subject.slice(endpoint.subject.length + 1);
+    const reply = await endpoint.handle({ tail, text: message.string(), bytes: message.data.length });
+    message.respond(typeof reply === 'string' ? reply : JSON.stringify(reply));
+  } catch (cause) {
+    const error = cause instanceof AppError ? cause : new AppError('log.unavailable', 'an internal error; see the log of the service', { cause });
+    if (error !== cause) log.error({ err: cause, endpoint: endpoint.name }, 'request failed');
+    status = errorCodes[error.code].status;
+    stats.errors += 1;
+    stats.lastError = `${status}:${error.message}`;
+    respondError(message, error, status);
+  }
+  const tookMs = performance.now() - started;
+  stats.requests += 1;
+  stats.busyNs += Math.round(tookMs * 1e6);
+  onAnswer?.(endpoint.name, status, tookMs);
+}
+
+function respondError(message: Msg, error: AppError, status: number): void {
+  const h = headers();
+  h.set('Nats-Service-Error-Code', String(status));
+  // A header is one line.
+  h.set('Nats-Service-Error', error.message.replace(/[\r\n]+/g, ' ').slice(0, 500));
+  message.respond(JSON.stringify(errorBody(error)), { headers: h });
+}
+
+function serveDiscovery({ nc, id, version, endpoints }: RequestServerOptions, stats: ReadonlyMap<string, Stats>): Subscription[] {
+  const started = new Date().toISOString();
+  const service = { name: group, id, version, metadata: {} };
+  const place = ({ name, subject }: Endpoint) => ({ name, subject: `${subject}.>`, queue_group: group });
+  const replies: Record<string, () => object> = {
+    PING: () => ({ type: 'io.nats.micro.v1.ping_response', ...service }),
+    INFO: () => ({
+      type: 'io.nats.micro.v1.info_response',
+      ...service,
+      description: 'answers whether a coding agent may stop',
+      endpoints: endpoints.map((endpoint) => ({ ...place(endpoint), metadata: {} })),
+    }),
+    STATS: () => ({
+      type: 'io.nats.micro.v1.stats_response',
+      ...service,
+      started,
+      endpoints: endpoints.map((endpoint) => ({ ...place(endpoint), ...countsOf(stats.get(endpoint.name)) })),
+    }),
+  };
+  return Object.entries(replies).flatMap(([verb, reply]) =>
+    [`$SRV.${verb}`, `$SRV.${verb}.${group}`, `$SRV.${verb}.${group}.${id}`].map((subject) =>
+      nc.subscribe(subject, { callback: (_error, message) => void message.respond(JSON.stringify(reply())) }),
+    ),
+  );
+}
+
+/** Times in nanoseconds, as the protocol of micro services has them. */
+const countsOf = ({ requests, errors, lastError, busyNs }: Stats = { requests: 0, errors: 0, lastError: '', busyNs: 0 }) => ({
+  num_requests: requests,
+  num_errors: errors,
+  last_error: lastError,
+  processing_time: busyNs,
+  average_processing_time: requests === 0 ? 0 : Math.round(busyNs / requests),
+});

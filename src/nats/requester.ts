@@ -1,0 +1,62 @@
+/** A client of the service: requests and publishes over NATS, as any other client could. */
+import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
+import { headers, type NatsConnection, RequestError, TimeoutError } from '@nats-io/nats-core';
+import { AppError, fromErrorBody } from '../errors.ts';
+import { type ConnectionOptions, openConnection } from './connection.ts';
+import { type LogMessage, readLog } from './log-reader.ts';
+
+export type RequestVerb = 'decide' | 'probe' | 'verify' | 'evaluate' | 'get' | 'list';
+
+export type Requester = {
+  /**
+   * Asks `stopgate.<fleet>.<verb>.<tail>` and gives the parsed reply.
+   * @throws AppError the service's own error, or service.unreachable: nobody serves, or no answer in time
+   */
+  request(verb: RequestVerb, tail: string, body: object, timeoutMs: number): Promise<unknown>;
+  /** Publishes into the log and gives its sequence number. @throws AppError service.unreachable, log.unavailable */
+  publish(tail: string, data: object, id?: string): Promise<{ seq: number; duplicate: boolean }>;
+  /** Follows the fleet's log from `fromSeq` on (0: from the newest `last` messages), until `signal` fires. */
+  follow(options: { last: number; signal: AbortSignal }, onMessage: (message: LogMessage) => void): Promise<void>;
+  close(): Promise<void>;
+};
+
+export async function openRequester(options: Omit<ConnectionOptions, 'patient'> & { fleet: string }): Promise<Requester> {
+  const nc = await openConnection({ ...options, patient: false });
+  const js = jetstream(nc);
+  const root = `stopgate.${options.fleet}`;
+  return {
+    request: (verb, tail, body, timeoutMs) => ask(nc, `${root}.${verb}.${tail}`, body, timeoutMs),
+    publish: (tail, data, id) => append(js, `${root}.${tail}`, data, id),
+    follow: (how, onMessage) => readLog(nc, `STOPGATE_${options.fleet}`, how, onMessage),
+    close: () => nc.close(),
+  };
+}
+
+async function ask(nc: NatsConnection, subject: string, body: object, timeoutMs: number): Promise<unknown> {
+  try {
+    const reply = await nc.request(subject, JSON.stringify(body), { timeout: timeoutMs });
+    const status = Number(reply.headers?.get('Nats-Service-Error-Code') ?? '');
+    if (status > 0) throw fromErrorBody(reply.json(), status);
+    return reply.json();
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause;
+    const noOne = cause instanceof RequestError && cause.isNoResponders();
+    const why = noOne
+      ? 'no stopgate service listens on this NATS server; start one with "stopgate serve" or "stopgate dev"'
+      : cause instanceof TimeoutError
+        ? `no answer within ${timeoutMs} ms`
+        : (cause as Error).message;
+    throw new AppError('service.unreachable', `'${subject}': ${why}`, { cause });
+  }
+}
+
+async function append(js: JetStreamClient, subject: string, data: object, id: string | undefined) {
+  const h = headers();
+  if (id !== undefined) h.set('Nats-Msg-Id', id);
+  try {
+    const { seq, duplicate } = await js.publish(subject, JSON.stringify(data), { headers: h, timeout: 5_000 });
+    return { seq, duplicate };
+  } catch (cause) {
+    throw new AppError('log.unavailable', `'${subject}' was not stored: ${(cause as Error).message}`, { cause });
+  }
+}

@@ -1,0 +1,79 @@
+/** Replica: one running copy of the service on a NATS server. Wires connection, log, host, service and requests. */
+import { createHost } from './host/host.ts';
+import type { HostMetrics } from './host/desk.ts';
+import type { RunCheck } from './host/effects.ts';
+import type { PolicyForm } from './host/policy-keeper.ts';
+import type { Logger } from './log.ts';
+import { createBus } from './nats/bus.ts';
+import { openConnection } from './nats/connection.ts';
+import { openEventLog } from './nats/event-log.ts';
+import { newId } from './nats/id.ts';
+import { serveRequests } from './nats/request-server.ts';
+import { createEndpoints, createService, type Service } from './service/index.ts';
+
+export type ReplicaOptions = {
+  readonly nats: string;
+  readonly creds?: string | undefined;
+  readonly fleet: string;
+  readonly name: string;
+  readonly version: string;
+  /** Null: the log's policies stay as they are. */
+  readonly policies: PolicyForm | null;
+  readonly runCheck: RunCheck;
+  readonly logger: Logger;
+  readonly metrics: HostMetrics & { readonly answered: (endpoint: string, status: number, tookMs: number) => void };
+  readonly acceptEmptyLog?: boolean;
+  readonly streamReplicas?: number;
+  readonly replyPrefixes?: readonly string[];
+};
+
+export type Replica = {
+  readonly service: Service;
+  setPolicies(form: PolicyForm): void;
+  /** Fires when the connection is closed for good. */
+  readonly closed: Promise<unknown>;
+  /** Lets what is open finish for a moment, says goodbye, and closes the connection. */
+  close(): Promise<void>;
+};
+
+/** An attempt that the log does not deliver within this time gets 503: below the patience of common NATS clients. */
+const entryTimeoutMs = 1_500;
+const openRequestsMax = 10_000;
+
+/** @throws AppError service.unreachable, log.unavailable, log.lost, stream.foreign */
+export async function openReplica(options: ReplicaOptions): Promise<Replica> {
+  const { fleet, name, logger, metrics, policies } = options;
+  const nc = await openConnection({ url: options.nats, credsFile: options.creds, name: `stopgate ${name}`, patient: true });
+  try {
+    const log = await openEventLog({
+      nc,
+      fleet,
+      replicas: options.streamReplicas ?? 1,
+      acceptEmptyLog: options.acceptEmptyLog ?? false,
+      log: logger,
+    });
+    const bus = createBus(nc, options.replyPrefixes ?? []);
+    const { runCheck } = options;
+    const clock = Date.now;
+    const host = createHost({ fleet, replica: name, log, bus, runCheck, logger, metrics, clock, newId, entryTimeoutMs, openRequestsMax });
+    if (policies !== null) host.setPolicies(policies);
+    await host.start();
+    const service = createService(host, log, name);
+    const endpoints = createEndpoints(service);
+    const requests = serveRequests({ nc, id: name, version: options.version, endpoints, onAnswer: metrics.answered, log: logger });
+    await nc.flush();
+    return {
+      service,
+      setPolicies: host.setPolicies,
+      closed: nc.closed(),
+      async close() {
+        requests.close();
+        await host.close();
+        await nc.drain().catch(() => nc.close());
+      },
+    };
+  } catch (error) {
+    await nc.close();
+    throw error;
+  }
+}

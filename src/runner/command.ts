@@ -1,0 +1,91 @@
+/** The `command` check: one program of the configuration, by name. Nothing of what it runs comes from the wire. */
+import { formatDuration } from '../../machines/index.ts';
+import { findFixedFolder, findWorkerFolder } from './folder.ts';
+import type { Interruption } from './interruption.ts';
+import { collectOutput, type FeedbackMode } from './output.ts';
+import { type Group, type GroupEnd, startGroup } from './process-group.ts';
+import { cancelled, type Finding, quote, type RunIds, type RunRequest } from './request.ts';
+
+/**
+ * `run`: program and arguments, no shell; a program with a slash is found from the command's folder, else by PATH.
+ * `cwd`: `worker` is the worker's own folder, anything else a folder relative to the configuration's.
+ */
+export type CommandConfig = {
+  readonly run: readonly [string, ...string[]];
+  readonly cwd: 'worker' | (string & {});
+  readonly timeoutMs: number;
+  readonly feedback: FeedbackMode;
+  readonly env?: Readonly<Record<string, string>> | undefined;
+};
+
+export type CommandRequest = Extract<RunRequest, { kind: 'command' }>;
+/** `env`: the service's own environment. `onStart` gets the group once it runs. */
+export type CommandPlace = {
+  readonly roots: readonly string[];
+  readonly baseDir: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  onStart(group: Group): void;
+};
+
+/** @param timeoutMs for the words; the clock is `stop`'s */
+export async function runCommand(
+  request: CommandRequest,
+  config: CommandConfig,
+  place: CommandPlace,
+  { stop, timeoutMs }: { readonly stop: Interruption; readonly timeoutMs: number },
+): Promise<Finding> {
+  const words = { name: request.name, program: config.run[0], timeoutMs };
+  const folder = await Promise.race([findCommandFolder(request, config, place), stop.happened]);
+  if (typeof folder === 'string') return findingOf({ by: folder }, words);
+  if ('reason' in folder) return { outcome: 'error', reason: folder.reason };
+  // The folder may have been found in the very moment of the interruption.
+  if (stop.cause !== null) return findingOf({ by: stop.cause }, words);
+  const output = collectOutput(config.feedback);
+  const env = environmentOf(place.env, request.env, config.env);
+  const group = startGroup({ run: config.run, cwd: folder.path, env, onOutput: output.add }, stop);
+  place.onStart(group);
+  const end = await group.ended;
+  const feedback = end.by === 'refused' || end.by === 'cancelled' ? undefined : output.feedback();
+  return { ...findingOf(end, words), ...(feedback !== undefined && { feedback }) };
+}
+
+const findCommandFolder = (request: CommandRequest, { cwd }: CommandConfig, { roots, baseDir }: CommandPlace) =>
+  cwd === 'worker' ? findWorkerFolder(request.cwd, roots) : findFixedFolder(cwd, baseDir);
+
+/** Ours without our own settings, for tokens are among them; then who asks; the command's own go last. */
+function environmentOf(ours: CommandPlace['env'], ids: RunIds, own: CommandConfig['env']): Record<string, string> {
+  const inherited = Object.entries(ours).filter(([key]) => !key.startsWith('STOPGATE_'));
+  const asking = Object.entries({
+    STOPGATE_FLEET: ids.fleet,
+    STOPGATE_WORKER: ids.worker,
+    STOPGATE_TASK: ids.task,
+    STOPGATE_ATTEMPT: ids.attempt,
+  });
+  const known = [...inherited, ...asking].filter((it): it is [string, string] => typeof it[1] === 'string');
+  return { ...Object.fromEntries(known), ...own };
+}
+
+/** Exit 0 is a pass and 1 a fail; all else means that it could not tell (protocol 8). */
+function findingOf(end: GroupEnd, words: { name: string; program: string; timeoutMs: number }): Finding {
+  const error = (reason: string): Finding => ({ outcome: 'error', reason });
+  const { name, program, timeoutMs } = words;
+  switch (end.by) {
+    case 'exit':
+      if (end.code === 0) return { outcome: 'pass' };
+      if (end.code === 1) return { outcome: 'fail', reason: `Command ${name} failed (exit 1)` };
+      return error(`Command ${name} ended with exit code ${end.code}, which is neither pass (0) nor fail (1)`);
+    case 'signal':
+      return error(`Command ${name} was killed by ${end.signal}`);
+    case 'timeout':
+      return { outcome: 'timeout', reason: `Command ${name} took longer than ${formatDuration(timeoutMs)}` };
+    case 'cancelled':
+      return cancelled;
+    case 'refused':
+      return error(`cannot run ${program}: ${end.code === 'ENOENT' ? 'not found' : end.code}`);
+  }
+}
+
+export const unknownCommand = (name: string): Finding => ({
+  outcome: 'error',
+  reason: `the runner has no command ${quote(name)}: commands are named under commands: in its configuration`,
+});

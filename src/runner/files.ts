@@ -1,0 +1,69 @@
+/** The `files` check: do these paths exist under the worker's folder? It looks, and never opens or starts anything. */
+import { realpath } from 'node:fs/promises';
+import { isAbsolute, resolve } from 'node:path';
+import { checkTimeoutMs, formatDuration } from '../../machines/index.ts';
+import { findWorkerFolder, isInside } from './folder.ts';
+import { createInterruption, type Interruption } from './interruption.ts';
+import { cancelled, type Finding, quote, type RunRequest } from './request.ts';
+
+type FilesRequest = Extract<RunRequest, { kind: 'files' }>;
+
+const listedBytesMax = 12_288; // the names stand in the reason and in the feedback, and a result has 32 KiB
+
+/** A path that leaves the folder, by name or by symlink, is an error and not a missing file: the policy is wrong. */
+export async function lookAtFiles(
+  request: FilesRequest,
+  roots: readonly string[],
+  signal: AbortSignal,
+): Promise<Finding> {
+  const timeoutMs = request.timeoutMs ?? checkTimeoutMs;
+  const stop = createInterruption(timeoutMs, signal);
+  try {
+    // A file system may hang for ever, so nobody waits for it beyond the time.
+    const finding = await Promise.race([look(request, roots, stop), stop.happened]);
+    if (typeof finding === 'object') return finding;
+    if (finding === 'cancelled') return cancelled;
+    return { outcome: 'timeout', reason: `Looking at the files took longer than ${formatDuration(timeoutMs)}` };
+  } finally {
+    stop.clear();
+  }
+}
+
+async function look({ cwd, files }: FilesRequest, roots: readonly string[], stop: Interruption): Promise<Finding> {
+  const folder = await findWorkerFolder(cwd, roots);
+  if ('reason' in folder) return { outcome: 'error', reason: folder.reason };
+  const missing: string[] = [];
+  for (const file of files) {
+    if (stop.cause !== null) return cancelled;
+    const seen = await lookAt(file, folder.path);
+    if (seen === 'missing') missing.push(file);
+    else if (seen !== 'there') return { outcome: 'error', reason: seen.reason };
+  }
+  return missing.length === 0 ? { outcome: 'pass' } : missingFinding(missing);
+}
+
+async function lookAt(file: string, folder: string): Promise<'there' | 'missing' | { reason: string }> {
+  const wrong = (why: string) => ({ reason: `the required file ${quote(file)} ${why}` });
+  if (file === '' || file.includes('\0')) return wrong('is no file name');
+  if (isAbsolute(file)) return wrong("is absolute: files are relative to the worker's folder");
+  const path = resolve(folder, file);
+  if (!isInside(folder, path)) return wrong("lies outside the worker's folder");
+  try {
+    return isInside(folder, await realpath(path)) ? 'there' : wrong("leads out of the worker's folder by a symlink");
+  } catch (error) {
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' || code === 'ENOTDIR' ? 'missing' : wrong(`cannot be looked at (${code})`);
+  }
+}
+
+/** Names as many as fit, and says how many it leaves out. */
+function missingFinding(missing: readonly string[]): Finding {
+  let bytes = 0;
+  const listed = missing.filter((file) => {
+    bytes += Buffer.byteLength(file) + 2;
+    return bytes <= listedBytesMax;
+  });
+  const more = missing.length - listed.length;
+  const reason = `Missing required files: ${listed.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return { outcome: 'fail', reason, feedback: { missing: listed, ...(more > 0 && { more }) } };
+}

@@ -1,0 +1,41 @@
+/** Where a check looks or runs. A worker's folder comes from the wire, so it counts only inside the runner's roots. */
+import { realpath, stat } from 'node:fs/promises';
+import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { quote } from './request.ts';
+
+/** `path` is a real path (no symlinks left) of a folder; `reason` says why there is none. */
+export type Folder = { readonly path: string } | { readonly reason: string };
+
+/** @param roots absolute; one that does not exist holds nothing */
+export async function findWorkerFolder(cwd: string | null, roots: readonly string[]): Promise<Folder> {
+  if (cwd === null) return { reason: 'the worker has no folder: its registration names no cwd' };
+  if (!isAbsolute(cwd)) return { reason: `the worker's folder ${quote(cwd)} is not an absolute path` };
+  const folder = await findFolder(cwd, "the worker's folder");
+  if ('reason' in folder) return folder;
+  for (const root of roots) {
+    const real = await realpath(root).catch(() => null);
+    if (real !== null && isInside(real, folder.path)) return folder;
+  }
+  const way = 'to allow it, name it or a folder above it under roots: in the configuration of the runner';
+  return { reason: `the worker's folder ${quote(cwd)} is outside the runner's roots; ${way}` };
+}
+
+/** The folder that a configuration names; relative to `baseDir`. It is the operator's word, so roots do not matter. */
+export const findFixedFolder = (cwd: string, baseDir: string) =>
+  findFolder(resolve(baseDir, cwd), "the command's folder");
+
+async function findFolder(path: string, what: string): Promise<Folder> {
+  try {
+    const real = await realpath(path);
+    return (await stat(real)).isDirectory() ? { path: real } : { reason: `${what} ${quote(path)} is not a folder` };
+  } catch (error) {
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    return { reason: `${what} ${quote(path)} ${code === 'ENOENT' ? 'does not exist' : `cannot be used (${code})`}` };
+  }
+}
+
+/** Both absolute, and real where it matters. A folder is inside itself. */
+export function isInside(parent: string, path: string): boolean {
+  const way = relative(parent, path);
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}

@@ -1,0 +1,40 @@
+/** What may end a run before its own end: its time is up, or nobody wants the answer any more. */
+
+export type InterruptionCause = 'timeout' | 'cancelled';
+export type Interruption = {
+  /** Null until it happens; the first cause stays. */
+  readonly cause: InterruptionCause | null;
+  /** Never rejects; pending for ever if nothing happens. */
+  readonly happened: Promise<InterruptionCause>;
+  /** Ends the clock and lets go of the signal. To be called at the end of every run. */
+  clear(): void;
+};
+
+const timerMsMax = 2 ** 31 - 1; // beyond it Node's timers fire at once
+
+/** The clock begins now. A signal that was aborted before counts. */
+export function createInterruption(timeoutMs: number, signal: AbortSignal): Interruption {
+  let cause: InterruptionCause | null = null;
+  let tell: (cause: InterruptionCause) => void = () => {};
+  const happened = new Promise<InterruptionCause>((resolve) => {
+    tell = resolve;
+  });
+  const interrupt = (by: InterruptionCause) => {
+    cause ??= by;
+    tell(cause);
+  };
+  const onAbort = () => interrupt('cancelled');
+  const timer = setTimeout(() => interrupt('timeout'), Math.min(timeoutMs, timerMsMax));
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  return {
+    get cause() {
+      return cause;
+    },
+    happened,
+    clear() {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+    },
+  };
+}

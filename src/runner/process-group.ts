@@ -1,0 +1,144 @@
+/**
+ * One program in a process group of its own, so that it ends with all that it started. POSIX only.
+ *
+ * 1. The group ends when its leader exits, when its time is up, or when it is cancelled.
+ * 2. Then what is left of it gets SIGTERM, and SIGKILL if that was not enough.
+ * 3. Then its pipes are read to their end, for a short while.
+ *
+ * Who leaves the group (setsid, as daemons do) is out of reach; all it keeps is a pipe that nobody reads.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Interruption, InterruptionCause } from './interruption.ts';
+
+export type GroupSpec = {
+  readonly run: readonly [string, ...string[]];
+  readonly cwd: string;
+  readonly env: Record<string, string>;
+  onOutput(stream: 'stdout' | 'stderr', chunk: Buffer): void;
+};
+
+/** `refused`: it never ran; `code` is the system's. */
+export type GroupEnd =
+  | { readonly by: 'exit'; readonly code: number }
+  | { readonly by: 'signal'; readonly signal: string }
+  | { readonly by: 'refused'; readonly code: string }
+  | { readonly by: InterruptionCause };
+
+export type Group = {
+  /** The group's id; null: it never ran. */
+  readonly id: number | null;
+  /** Once nothing of it runs and all its output was told; at once where it was cancelled. Never rejects. */
+  readonly ended: Promise<GroupEnd>;
+  /** When nothing of it runs. False: something outlived SIGKILL, and we gave up. Never rejects. */
+  readonly gone: Promise<boolean>;
+};
+
+type Step = { readonly signal: 'SIGTERM' | 'SIGKILL' | null; readonly waitMs: number };
+const killing: readonly Step[] = [
+  { signal: 'SIGTERM', waitMs: 500 },
+  { signal: 'SIGKILL', waitMs: 1_000 }, // longer only where the kernel holds it, as on a dead network disk
+];
+/** `exec > >(tee log)` is a habit in scripts: give the tee a moment to write the end, for that is the feedback. */
+const lingering: readonly Step[] = [{ signal: null, waitMs: 100 }, ...killing];
+const drainMs = 500; // for a pipe that somebody outside the group holds open
+
+/** Never throws and never rejects: a program that cannot be started is `refused`. */
+export function startGroup({ run: [file, ...args], cwd, env, onOutput }: GroupSpec, stop: Interruption): Group {
+  let child: ChildProcess;
+  try {
+    child = spawn(file, args, { cwd, env, shell: false, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  } catch (error) {
+    return { id: null, ended: Promise.resolve(refusal(error)), gone: Promise.resolve(true) };
+  }
+  // Without descriptors left (EMFILE) there are no pipes, whatever the types say.
+  for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream]?.on('data', (chunk: Buffer) => onOutput(stream, chunk));
+    child[stream]?.on('error', () => {}); // what cannot be read is not output, and no reason to crash
+  }
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const id = child.pid ?? null;
+  const first = Promise.race([ownEnd(child), stop.happened.then((by): GroupEnd => ({ by }))]);
+  const gone = first.then((end) => (id === null ? true : endGroup(id, end.by === 'exit' ? lingering : killing)));
+  const drained = gone.then(() => drain(child, closed));
+  const ended = first.then(async (end) => {
+    if (end.by !== 'cancelled') await drained;
+    return end;
+  });
+  return { id, ended, gone };
+}
+
+function ownEnd(child: ChildProcess): Promise<GroupEnd> {
+  return new Promise((resolve) => {
+    child.on('error', (error) => resolve(refusal(error)));
+    child.once('exit', (code, signal) => {
+      resolve(code === null ? { by: 'signal', signal: signal ?? 'unknown' } : { by: 'exit', code });
+    });
+  });
+}
+
+const refusal = (error: unknown): GroupEnd => ({
+  by: 'refused',
+  code: (error as NodeJS.ErrnoException).code ?? 'unknown error',
+});
+
+async function drain(child: ChildProcess, closed: Promise<void>): Promise<void> {
+  await within(drainMs, closed);
+  child.stdout?.destroy();
+  child.stderr?.destroy();
+}
+
+async function within(ms: number, work: Promise<void>): Promise<void> {
+  const timer = new AbortController();
+  await Promise.race([work, sleep(ms, undefined, { signal: timer.signal }).catch(() => {})]);
+  timer.abort();
+}
+
+/** False: there is no such group (any more). Null signal: only asks. */
+export function signalGroup(id: number, signal: 'SIGTERM' | 'SIGKILL' | null): boolean {
+  try {
+    return process.kill(-id, signal ?? 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'; // EPERM: there, and not ours to end
+  }
+}
+
+async function endGroup(id: number, steps: readonly Step[]): Promise<boolean> {
+  for (const { signal, waitMs } of steps) {
+    if (signal !== null) signalGroup(id, signal);
+    if (await endsWithin(id, waitMs)) return true;
+  }
+  return false;
+}
+
+/** The end of a group is no event, so it is asked for, ever more rarely. */
+async function endsWithin(id: number, waitMs: number): Promise<boolean> {
+  const untilMs = performance.now() + waitMs;
+  for (let pauseMs = 5; ; pauseMs = Math.min(2 * pauseMs, 100)) {
+    if (!signalGroup(id, null)) return true;
+    if (await isDead(id)) {
+      signalGroup(id, 'SIGKILL'); // the list is no snapshot: who forked while it was read is hit here
+      return true;
+    }
+    const leftMs = untilMs - performance.now();
+    if (leftMs <= 0) return false;
+    await sleep(Math.min(pauseMs, leftMs));
+  }
+}
+
+/**
+ * Are there only zombies left? Under a PID 1 that reaps late or never (a container without an init) the dead stay in
+ * their group. Only Linux can tell (proc(5), `/proc/<pid>/stat`); elsewhere no.
+ */
+async function isDead(id: number): Promise<boolean> {
+  const names = await readdir('/proc').catch(() => []);
+  const pids = names.filter((name) => /^\d+$/.test(name));
+  const stats = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '')));
+  const isRunning = (stat: string) => {
+    // `pid (name) state ppid pgrp …`, and a name may hold anything but its last parenthesis.
+    const [state, , group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return Number(group) === id && state !== 'Z' && state !== 'X';
+  };
+  return pids.length > 0 && !stats.some(isRunning);
+}

@@ -1,0 +1,38 @@
+/** What a runner is asked and what it answers. Plain JSON both ways, so that it can travel. */
+
+/** Who asks: handed to the command as STOPGATE_WORKER, STOPGATE_TASK, STOPGATE_ATTEMPT and STOPGATE_FLEET. */
+export type RunIds = {
+  readonly fleet?: string | null | undefined;
+  readonly worker?: string | null | undefined;
+  readonly task?: string | null | undefined;
+  readonly attempt?: string | null | undefined;
+};
+
+/** `cwd`: the worker's own folder, absolute. `timeoutMs`: the check's own; null: the command's, or 120 s for files. */
+type Shared = { readonly cwd: string | null; readonly timeoutMs: number | null };
+export type RunRequest =
+  | (Shared & { readonly kind: 'command'; readonly name: string; readonly env: RunIds })
+  | (Shared & { readonly kind: 'files'; readonly files: readonly string[] });
+
+/**
+ * `fail` is a no; `error` means that nobody could tell. `reason` is missing on a pass alone. `feedback`: text, or what
+ * a command's JSON says, of 32 KiB at most. `tookMs`: to 0.1 ms, without the wait for a free place.
+ */
+export type RunResult = Finding & { readonly tookMs: number };
+export type Finding = {
+  readonly outcome: 'pass' | 'fail' | 'error' | 'timeout';
+  readonly reason?: string;
+  readonly feedback?: unknown;
+};
+
+export const cancelled: Finding = { outcome: 'error', reason: 'cancelled' };
+
+/** A name from outside, for words: quoted and escaped, 200 characters at most. */
+export const quote = (name: string) => JSON.stringify(name.length > 200 ? `${name.slice(0, 200)}…` : name);
+
+/** Adds how long `work` took from now on. */
+export async function timed(work: Promise<Finding>): Promise<RunResult> {
+  const startedMs = performance.now();
+  const finding = await work;
+  return { ...finding, tookMs: Math.round((performance.now() - startedMs) * 10) / 10 };
+}

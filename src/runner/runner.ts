@@ -1,0 +1,73 @@
+/** Runs `command` and `files` checks next to a workspace. Only this room starts processes, and leaves none behind. */
+import { resolve } from 'node:path';
+import type { Logger } from '../log.ts';
+import type { CommandConfig } from './command.ts';
+import { createCommandPool } from './command-pool.ts';
+import { lookAtFiles } from './files.ts';
+import { cancelled, type RunRequest, type RunResult, timed } from './request.ts';
+
+export type RunnerOptions = {
+  /** Where workers' folders may lie; relative ones to `baseDir`. None: no worker's folder counts. */
+  readonly roots: readonly string[];
+  /** The folder of the configuration, absolute. */
+  readonly baseDir: string;
+  readonly commands: Readonly<Record<string, CommandConfig>>;
+  /** What commands inherit, but for what begins with STOPGATE_. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly log: Logger;
+  /** Default 8. More wait for their turn, and their clock with them. */
+  readonly processesMax?: number | undefined;
+};
+
+export type Runner = {
+  /**
+   * Never rejects: whatever goes wrong is an outcome. Once `signal` is aborted the answer is `cancelled`, at once; the
+   * processes end within 1.5 s after. Every other answer comes when the processes are gone: after its time is up a
+   * command has 0.5 s to end by itself, and what it leaves behind at its exit has as long.
+   */
+  run(request: RunRequest, signal: AbortSignal): Promise<RunResult>;
+  /** Cancels all there is, and returns when no process is left; every later run is `cancelled`. Again is fine. */
+  close(): Promise<void>;
+};
+
+export function createRunner({ processesMax = 8, log, ...options }: RunnerOptions): Runner {
+  const roots = options.roots.map((root) => resolve(options.baseDir, root));
+  const pool = createCommandPool({ ...options, roots, processesMax, log });
+  const running = new Map<() => void, Promise<RunResult>>(); // by what aborts them
+  let closed = false;
+
+  async function answer(request: RunRequest, signal: AbortSignal): Promise<RunResult> {
+    if (signal.aborted) return { ...cancelled, tookMs: 0 };
+    if (request.kind === 'command') return pool.run(request, signal);
+    return timed(lookAtFiles(request, roots, signal));
+  }
+
+  return {
+    async run(request, signal) {
+      const controller = new AbortController();
+      const abort = () => controller.abort();
+      if (closed || signal.aborted) abort();
+      signal.addEventListener('abort', abort, { once: true });
+      try {
+        const answering = answer(request, controller.signal);
+        running.set(abort, answering);
+        const result = await answering;
+        const { outcome, tookMs } = result;
+        log.debug(
+          { kind: request.kind, command: 'name' in request ? request.name : null, outcome, tookMs },
+          'check ran',
+        );
+        return result;
+      } finally {
+        running.delete(abort);
+        signal.removeEventListener('abort', abort);
+      }
+    },
+    async close() {
+      closed = true;
+      for (const abort of running.keys()) abort();
+      await Promise.allSettled(running.values());
+      await pool.close();
+    },
+  };
+}

@@ -1,0 +1,56 @@
+/** decide, probe and verify: may this worker stop, would it, is its work complete? (protocol 5) */
+import { attemptSchema, type AttemptFields, type Decision, describeIssues, isId, payloadBytesMax, probe, toIssues } from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
+import type { Host } from '../host/host.ts';
+
+export type Decider = {
+  decide(worker: string, body: unknown): Promise<Decision>;
+  probe(worker: string, body: unknown): Promise<Decision>;
+  verify(worker: string, body: unknown): Promise<Decision>;
+};
+
+export function createDecider(host: Host, replica: string): Decider {
+  const dryRun = async (worker: string, body: unknown): Promise<Decision> => {
+    const fields = readAttempt(worker, body);
+    await host.caughtUp();
+    const startedMs = performance.now();
+    const abort = new AbortController();
+    let found = probe(host.fleet, worker, fields, host.logNow());
+    while ('ask' in found) {
+      const { ask, worker: context, next } = found;
+      const timeoutMs = ask.deadlineMs - ask.askedMs;
+      const timer = setTimeout(() => abort.abort(), timeoutMs);
+      const result = await host.answer(ask, context, 'probe', abort.signal).finally(() => clearTimeout(timer));
+      found = next(abort.signal.aborted ? { attempt: 'probe', check: ask.name, outcome: 'timeout' } : result);
+    }
+    return { ...found.decision, replica, tookMs: Math.round((performance.now() - startedMs) * 1_000) / 1_000 };
+  };
+  return {
+    decide: (worker, body) => host.attempt(worker, readAttempt(worker, body)),
+    probe: dryRun,
+    async verify(worker, body) {
+      const decision = await dryRun(worker, body);
+      if (decision.decision === 'allow' && (decision.cause === 'complete' || decision.cause === 'no-policy')) return decision;
+      throw new AppError('stop.incomplete', decision.reason, { details: { decision } });
+    },
+  };
+}
+
+/** @throws AppError input.bad, entry.large */
+function readAttempt(worker: string, body: unknown): AttemptFields {
+  checkId('worker', worker);
+  const bytes = Buffer.byteLength(JSON.stringify(body ?? {}));
+  if (bytes > payloadBytesMax) throw new AppError('entry.large', `the request has ${bytes} bytes; the limit is ${payloadBytesMax}`);
+  const parsed = attemptSchema.safeParse(body ?? {});
+  if (parsed.success) {
+    // What the schema does not know goes into the log as it came.
+    return { ...(body as object), ...parsed.data };
+  }
+  const issues = toIssues(parsed.error);
+  throw new AppError('input.bad', describeIssues(issues), { issues });
+}
+
+/** @throws AppError input.bad */
+export function checkId(entity: string, id: string): void {
+  if (!isId(id)) throw new AppError('input.bad', `'${id.slice(0, 140)}' is no id of a ${entity}: letters, digits, _ and - (128 at most)`);
+}

@@ -1,0 +1,42 @@
+/** The requests of protocol 2 as endpoints on the bus: each reads its subject and body and calls the service. */
+import { payloadBytesMax, readJson } from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
+import type { Endpoint, Request } from '../nats/request-server.ts';
+import type { Entity, Service } from './service.ts';
+
+const entities: readonly Entity[] = ['worker', 'task', 'queue'];
+
+export function createEndpoints(service: Service): Endpoint[] {
+  const endpoint = (name: string, handle: (tail: string, body: object) => Promise<object>): Endpoint => ({
+    name,
+    subject: `stopgate.${service.fleet}.${name}`,
+    handle: async (request) => handle(request.tail, readBody(request)),
+  });
+  return [
+    endpoint('decide', (worker, body) => service.decide(worker, body)),
+    endpoint('probe', (worker, body) => service.probe(worker, body)),
+    endpoint('verify', (worker, body) => service.verify(worker, body)),
+    endpoint('get', (tail) => {
+      const [entity = '', id = '', ...more] = tail.split('.');
+      if (more.length > 0) throw new AppError('input.bad', `'get.${tail}' is not get.<entity>.<id>`);
+      return service.get(entityNamed(entity, entities), id);
+    }),
+    endpoint('list', (tail, body) => {
+      const plural = entityNamed(tail, entities.map((entity) => `${entity}s`));
+      return service.list(plural.slice(0, -1) as Entity, body);
+    }),
+  ];
+}
+
+function readBody({ text, bytes }: Request): object {
+  if (bytes > payloadBytesMax) throw new AppError('entry.large', `the request has ${bytes} bytes; the limit is ${payloadBytesMax}`);
+  const parsed = readJson(text);
+  if (!parsed.ok) throw new AppError('input.bad', parsed.message);
+  return parsed.value;
+}
+
+function entityNamed<Name extends string>(given: string, known: readonly Name[]): Name {
+  const found = known.find((name) => name === given);
+  if (found === undefined) throw new AppError('input.bad', `'${given}' is none of ${known.join(', ')}`);
+  return found;
+}

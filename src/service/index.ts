@@ -1,0 +1,30 @@
+/** Makes the service of a replica from its host and log. */
+import type { Host } from '../host/host.ts';
+import type { EventLog } from '../nats/event-log.ts';
+import { createDecider } from './decide.ts';
+import { createPublisher } from './publish.ts';
+import { createReader } from './read.ts';
+import type { Service } from './service.ts';
+
+export { createEndpoints } from './endpoints.ts';
+export type { Entity, NewEntry, Service, ServiceStatus, View } from './service.ts';
+
+export function createService(host: Host, log: EventLog, replica: string): Service {
+  return {
+    fleet: host.fleet.name,
+    replica,
+    ...createDecider(host, replica),
+    ...createReader(host),
+    ...createPublisher(host.fleet.name, log),
+    status() {
+      const fault = host.fault();
+      return {
+        ready: fault === null,
+        reason: fault?.message ?? null,
+        foldedSeq: host.foldedSeq(),
+        workers: host.fleet.workers.size,
+        openAttempts: host.fleet.open.size,
+      };
+    },
+  };
+}

@@ -1,0 +1,25 @@
+/** publish: an entry from an edge of this process (HTTP, hooks) into the log, checked before it is stored. */
+import { payloadBytesMax, readFields, readSubject } from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
+import type { EventLog } from '../nats/event-log.ts';
+import type { NewEntry } from './service.ts';
+
+export type Publisher = { publish(entry: NewEntry): Promise<{ seq: number }> };
+
+export function createPublisher(fleet: string, log: EventLog): Publisher {
+  return {
+    async publish({ entity, id, type, data, messageId }) {
+      const subject = `stopgate.${fleet}.${entity}.${id}.${type}`;
+      const address = readSubject(subject);
+      if (address === null) throw new AppError('input.bad', `'${subject}' is no subject of an entry`);
+      if ('code' in address) throw new AppError('input.bad', address.message);
+      const payload = JSON.stringify(data);
+      const bytes = Buffer.byteLength(payload);
+      if (bytes > payloadBytesMax) throw new AppError('entry.large', `the entry has ${bytes} bytes; the limit is ${payloadBytesMax}`);
+      const entry = readFields(address, data);
+      if ('code' in entry) throw new AppError('input.bad', entry.message, { issues: entry.issues });
+      const { seq } = await log.append(subject, payload, { messageId });
+      return { seq };
+    },
+  };
+}

@@ -1,0 +1,40 @@
+/** What every edge (NATS, HTTP, MCP) may ask of this replica. Implemented in this folder, one use case a file. */
+import type { Decision, QueueView, TaskView, WorkerView } from '../../machines/index.ts';
+
+export type Entity = 'worker' | 'task' | 'queue';
+export type View = WorkerView | TaskView | QueueView;
+
+/** An entry to store: `type` is `<noun>.<verb>`. `messageId`: the same twice within 2 minutes is stored once. */
+export type NewEntry = {
+  readonly entity: Entity;
+  readonly id: string;
+  readonly type: string;
+  readonly data: object;
+  readonly messageId?: string;
+};
+
+export type Service = {
+  readonly fleet: string;
+  readonly replica: string;
+  /** Validates and stores an entry. @throws AppError input.bad, payload.large, log.unavailable, log.lost */
+  publish(entry: NewEntry): Promise<{ seq: number }>;
+  /** May this worker stop? Takes as long as its checks and hold take. @throws AppError input.bad, log.unavailable, log.lost, service.busy */
+  decide(worker: string, body: unknown): Promise<Decision>;
+  /** Would it? Nothing is logged or counted. */
+  probe(worker: string, body: unknown): Promise<Decision>;
+  /** Is its work complete? @throws AppError stop.incomplete with `details: { decision }` */
+  verify(worker: string, body: unknown): Promise<Decision>;
+  /** @throws AppError actor.unknown */
+  get(entity: Entity, id: string): Promise<View>;
+  list(entity: Entity, body: unknown): Promise<{ items: View[]; next: string | null }>;
+  status(): ServiceStatus;
+};
+
+export type ServiceStatus = {
+  /** False: requests get 503, `reason` says why. */
+  readonly ready: boolean;
+  readonly reason: string | null;
+  readonly foldedSeq: number;
+  readonly workers: number;
+  readonly openAttempts: number;
+};
