@@ -293,7 +293,7 @@ const entities: Readonly<Record<Area, string>> = {
 };
 
 /** `stopgate.<fleet>.worker.<id>.<noun>.<verb>`, with `own.` where only replicas and operators may publish. */
-export function subjectOf(entry: Pick<Entry, 'area' | 'fleet' | 'id' | 'type'>): string {
+export function subjectOf(entry: Address): string {
   const own = entry.area.startsWith('own') ? 'own.' : '';
   return `stopgate.${entry.fleet}.${own}${entities[entry.area]}.${entry.id}.${entry.type}`;
 }

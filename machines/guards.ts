@@ -115,6 +115,7 @@ export const guards: Readonly<Record<GuardName, Guard>> = {
   hooks: (question) => {
     const { attempt, facts } = question;
     const hooks = facts.task?.hooks ?? [];
+    if (hooks.length === 0) return { detail: 'none', input: {} };
     const input = { task: facts.task?.task ?? null, hooks: hooks.filter((it) => it.enabled).map((it) => it.hook) };
     const answer = askHooks(hooks, hookFacts(question), attempt.hookResults);
     if (answer.is === 'silent') return { detail: 'none has a say', input };

@@ -159,14 +159,14 @@ export function readConfigFile(text: string, path: string): ReadConfigFile {
     return { ok: false, problems: inOrder(problems) };
   }
   const raw = value as RawForm;
-  const warn = (at: Path, message: string) => describeProblem({ ...locate(at), message }, path);
-  const warnings = doubtsOf(raw, result.data).map((doubt) => warn(doubt.path, doubt.message));
+  const doubts = doubtsOf(raw, result.data);
+  const warnings = doubts.map((doubt) => `${describePosition(locate(doubt.path), path)}: ${doubt.message}`);
   return { ok: true, file: toConfigFile(result.data, raw, dirname(resolve(path))), warnings, locate };
 }
 
-/** `stopgate.yaml:12:3: …` */
-export function describeProblem({ line, column, message }: Omit<Problem, 'path'>, path: string): string {
-  return `${basename(path)}:${line}:${column}: ${message}`;
+/** `stopgate.yaml:12:3` */
+export function describePosition({ line, column }: Position, path: string): string {
+  return `${basename(path)}:${line}:${column}`;
 }
 
 /** An alias gives the same problem at each of its uses: it is told once. */

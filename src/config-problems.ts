@@ -50,7 +50,7 @@ function describeIssue(issue: Issue): string {
   if (code === 'invalid_value') return `${describeValue(input)} is not ${describeExpected(issue)}`;
   // Our own words: those that begin so go on from the value.
   if (message.startsWith('is ')) return `${describeValue(input)} ${message}`;
-  return code === 'custom' || code === 'invalid_format' ? message : `${message} (got ${describeValue(input)})`;
+  return typeof input === 'number' ? `${message} (got ${input})` : message;
 }
 
 function describeUnion(issues: readonly Issue[], input: unknown): string {

@@ -49,7 +49,12 @@ function checkArguments(argv: readonly string[], { args, rest = false }: Command
   const words: string[] = [];
   for (const token of tokens) {
     if (token.kind === 'positional') words.push(token.value);
-    if (token.kind === 'option') checkOption(token, args, known.map(([name]) => name));
+    if (token.kind === 'option')
+      checkOption(
+        token,
+        args,
+        known.map(([name]) => name),
+      );
   }
   const named = Object.entries(args).filter((entry) => !isOption(entry));
   const missing = named.slice(words.length).find(([, arg]) => isRequired(arg));
@@ -58,7 +63,12 @@ function checkArguments(argv: readonly string[], { args, rest = false }: Command
   return words;
 }
 
-type OptionToken = { readonly rawName: string; readonly name: string; readonly value?: string | undefined; readonly inlineValue?: boolean | undefined };
+type OptionToken = {
+  readonly rawName: string;
+  readonly name: string;
+  readonly value?: string | undefined;
+  readonly inlineValue?: boolean | undefined;
+};
 
 function checkOption({ rawName, name, value, inlineValue = false }: OptionToken, args: ArgsDef, known: string[]): void {
   const arg = rawName.startsWith('--') && Object.hasOwn(args, name) ? args[name] : undefined;

@@ -14,6 +14,7 @@ export type Context<Given = Flags<ArgsDef>> = {
   /** One line for a person, on stderr. */
   readonly note: (line: string) => void;
   readonly services: Services;
+  readonly commands: CommandTable;
 };
 
 export type Command = {
@@ -26,6 +27,10 @@ export type Command = {
   /** Gives the exit code. @throws AppError, whose exit code it is then */
   readonly run: (context: Context) => Promise<number>;
 };
+
+/** A command's code is loaded when it is asked for, so that help stays quick. */
+export type CommandRow = { readonly group: string; readonly summary: string; readonly load: () => Promise<Command> };
+export type CommandTable = Readonly<Record<string, CommandRow>>;
 
 /** Ties the flags that `run` gets to the options that are declared. */
 export function defineCommand<const Args extends ArgsDef>(
@@ -40,12 +45,24 @@ export function defineCommand<const Args extends ArgsDef>(
 /** Options of whatever talks to a service. */
 export const serviceArgs = {
   nats: { type: 'string', valueHint: 'URL', description: 'the NATS server (STOPGATE_NATS)' },
-  creds: { type: 'string', valueHint: 'FILE', description: 'credentials for it (STOPGATE_CREDS); found by itself for "stopgate dev"' },
+  creds: {
+    type: 'string',
+    valueHint: 'FILE',
+    description: 'credentials for it (STOPGATE_CREDS); found by itself for "stopgate dev"',
+  },
   fleet: { type: 'string', valueHint: 'F', description: 'whose workers and tasks (STOPGATE_FLEET; default: main)' },
-  config: { type: 'string', valueHint: 'FILE', description: 'where options may stand too (default: stopgate.yaml, where there is one)' },
+  config: {
+    type: 'string',
+    valueHint: 'FILE',
+    description: 'where options may stand too (default: stopgate.yaml, where there is one)',
+  },
   json: { type: 'boolean', description: 'print JSON, for programs' },
 } as const satisfies ArgsDef;
 
 export const timeoutArg = {
-  timeout: { type: 'string', valueHint: 'MS', description: 'how long to wait for an answer: 500, 5s, 10m (default: 5s)' },
+  timeout: {
+    type: 'string',
+    valueHint: 'MS',
+    description: 'how long to wait for an answer: 500, 5s, 10m (default: 5s)',
+  },
 } as const satisfies ArgsDef;

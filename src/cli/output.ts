@@ -28,7 +28,7 @@ export function createOutput({ stdout, isTTY, env, size }: Io): Output {
     if (!stdout.write(text)) await once(stdout, 'drain', { signal: gone.signal }).catch(() => undefined);
   };
   return {
-    colors: picocolors.createColors(isTTY && (env['NO_COLOR'] ?? '') === ''),
+    colors: picocolors.createColors(isTTY && (env.NO_COLOR ?? '') === ''),
     width: () => (isTTY ? size().columns : Number.POSITIVE_INFINITY),
     closed: gone.signal,
     print: (...lines) => write(lines.map((line) => `${line}\n`).join('')),

@@ -1,4 +1,4 @@
-/** Columns of text under headings, fitted into a width by shortening the widest. */
+/** Columns of text under headings, narrowed into a width by shortening the widest. */
 import { clean, cut, pad, widthOf } from './text.ts';
 
 export type Cell = { readonly text: string; readonly paint?: (text: string) => string };
@@ -13,7 +13,7 @@ export function formatTable(headings: readonly string[], rows: readonly Row[], w
   if (rows.length === 0) return [];
   const cells = rows.map((row) => row.map(({ text, paint = same }) => ({ text: clean(text), paint })));
   const all = headings.length === 0 ? cells : [headings.map((text) => ({ text, paint: same })), ...cells];
-  const widths = fit(widest(all), width);
+  const widths = narrow(widest(all), width);
   return all.map((row) => {
     const last = row.length - 1;
     const line = row.map(({ text, paint }, column) => {
@@ -38,13 +38,13 @@ function widest(rows: readonly { text: string }[][]): number[] {
   return widths;
 }
 
-function fit(widths: readonly number[], width: number): number[] {
-  const fitted = [...widths];
-  const total = () => fitted.reduce((sum, each) => sum + each + gap, -gap);
+function narrow(widths: readonly number[], width: number): number[] {
+  const narrowed = [...widths];
+  const total = () => narrowed.reduce((sum, each) => sum + each + gap, -gap);
   while (total() > width) {
-    const most = Math.max(...fitted);
+    const most = Math.max(...narrowed);
     if (most <= columnMin) break;
-    fitted[fitted.indexOf(most)] = most - 1;
+    narrowed[narrowed.indexOf(most)] = most - 1;
   }
-  return fitted;
+  return narrowed;
 }

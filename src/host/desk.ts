@@ -30,6 +30,17 @@ export type Desk = {
 /** `stopgate.<fleet>.<tail>` */
 export const subject = (desk: Desk, tail: string): string => `stopgate.${desk.fleet.name}.${tail}`;
 
+const encoded = new WeakMap<Decision, string>();
+
+/** A decision as JSON. It goes out up to three times, and is written once. */
+export function encodeDecision(decision: Decision): string {
+  const known = encoded.get(decision);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(decision);
+  encoded.set(decision, text);
+  return text;
+}
+
 const retryMs = 300;
 
 /**

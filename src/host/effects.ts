@@ -3,16 +3,13 @@ import { type Ask, type CheckResult, type Fleet, promisesOf, type WorkerContext 
 import { z } from 'zod';
 import { appendUntilStored, type Desk } from './desk.ts';
 
-/** A check that a runner can look into; the room that starts processes implements it. */
-export type RunRequest = (
-  | { readonly kind: 'command'; readonly name: string }
+/** A check that a runner can look into; the room that starts processes implements it. `cwd`: the worker's own. */
+type RunIds = { readonly fleet: string; readonly worker: string; readonly task: string | null; readonly attempt: string };
+type RunRequest = { readonly cwd: string | null; readonly timeoutMs: number | null } & (
+  | { readonly kind: 'command'; readonly name: string; readonly env: RunIds }
   | { readonly kind: 'files'; readonly files: readonly string[] }
-) & {
-  readonly cwd: string | null;
-  readonly timeoutMs: number | null;
-  readonly env: Readonly<Record<string, string>>;
-};
-export type RunResult = Pick<CheckResult, 'outcome' | 'reason' | 'feedback' | 'tookMs'>;
+);
+type RunResult = Pick<CheckResult, 'outcome' | 'reason' | 'feedback' | 'tookMs'>;
 export type RunCheck = (request: RunRequest, signal: AbortSignal) => Promise<RunResult>;
 
 export type Effects = {
@@ -89,9 +86,10 @@ async function runAsk(desk: Desk, runCheck: RunCheck, ask: Ask, worker: WorkerCo
   if (named?.runner != null || (named?.runners.length ?? 0) > 0) {
     return { outcome: 'error', reason: `runner ${named?.runner ?? named?.runners.join(', ')} does not answer: stand-alone runners are not served yet` };
   }
-  const env = { STOPGATE_FLEET: worker.fleet, STOPGATE_WORKER: worker.worker, STOPGATE_TASK: worker.tasks.at(-1) ?? '', STOPGATE_ATTEMPT: attempt };
-  const what = check.kind === 'files' ? { kind: check.kind, files: check.files } : { kind: check.kind, name: check.command };
-  return runCheck({ ...what, cwd: worker.cwd, timeoutMs: check.timeoutMs, env }, signal);
+  const place = { cwd: worker.cwd, timeoutMs: check.timeoutMs };
+  if (check.kind === 'files') return runCheck({ ...place, kind: 'files', files: check.files }, signal);
+  const env = { fleet: worker.fleet, worker: worker.worker, task: worker.tasks.at(-1) ?? null, attempt };
+  return runCheck({ ...place, kind: 'command', name: check.command, env }, signal);
 }
 
 /** Either form of reply (protocol 8). */

@@ -223,10 +223,11 @@ export function createHost(options: HostOptions): Host {
       if (answer instanceof AppError) {
         if (answer.code === 'log.lost') onLost(answer);
         waiters.fail(messageId, answer);
-      } else if (answer.duplicate && answer.seq <= foldedSeq && fields.attempt !== undefined) {
-        // Its id stands in the log already, and the fold made no attempt of it: that entry was refused.
-        const known = fleet.workers.get(worker)?.known?.has(fields.attempt) ?? false;
-        if (!known) submitAttempt(worker, fields, `${messageId}:${options.newId()}`);
+      } else if (answer.seq <= foldedSeq && waiters.isUnmet(messageId)) {
+        // Its place was folded already, and it was not there: either its id was that of an entry that was refused, or
+        // this is another log.
+        if (answer.duplicate) submitAttempt(worker, fields, `${messageId}:${options.newId()}`);
+        else void log.lastSeq().catch((error) => (error instanceof AppError && error.code === 'log.lost' ? onLost(error) : null));
       }
     });
   };

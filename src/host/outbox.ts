@@ -4,7 +4,7 @@
  * its place, and the message id makes a repeat one entry.
  */
 import type { Decision } from '../../machines/index.ts';
-import { type Desk, subject } from './desk.ts';
+import { type Desk, encodeDecision, subject } from './desk.ts';
 
 type Letter = { readonly decision: Decision; readonly owner: string | null; readonly inbox: string | null; readonly sinceMs: number; sentMs: number };
 
@@ -31,16 +31,14 @@ export function createOutbox(desk: Desk): Outbox {
   const letters = new Map<string, Letter>();
 
   const answerInbox = ({ decision, inbox }: Letter) => {
-    if (inbox === null || desk.bus.answer(inbox, JSON.stringify(decision))) return;
+    if (inbox === null || desk.bus.answer(inbox, encodeDecision(decision))) return;
     desk.logger.warn({ workerId: decision.worker, inbox }, 'answer withheld: the reply subject is no inbox');
   };
   const send = (letter: Letter) => {
     const { decision } = letter;
     letter.sentMs = desk.clock();
     const messageId = `${keyOf(decision.worker, decision.attempt)}:decision`;
-    desk.log.submit(subject(desk, `decision.${decision.worker}`), JSON.stringify(decision), { messageId, replica: desk.replica }, (answer) => {
-      if (answer instanceof Error) desk.logger.warn({ err: answer, workerId: decision.worker }, 'decision not stored yet');
-    });
+    desk.log.send(subject(desk, `decision.${decision.worker}`), encodeDecision(decision), { messageId });
   };
   const isOurs = ({ owner }: Letter) => owner === null || owner === desk.replica;
 

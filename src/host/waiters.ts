@@ -13,6 +13,8 @@ export type Waiters = {
   wait(key: string, entryTimeoutMs: number): Promise<Decision>;
   /** The entry was folded: from now on it takes as long as its checks and hold take. `as`: its key from now on. */
   met(key: string, as: string): void;
+  /** Somebody waits, and the entry is still to come. */
+  isUnmet(key: string): boolean;
   settle(key: string, decision: Decision): void;
   fail(key: string, error: AppError): void;
   failAll(error: AppError): void;
@@ -59,6 +61,7 @@ export function createWaiters(): Waiters {
       if (there === undefined) waiting.set(as, found);
       else there.waiters.push(...found.waiters);
     },
+    isUnmet: (key) => waiting.get(key)?.timer != null,
     settle(key, decision) {
       for (const { resolve } of take(key)) resolve(decision);
     },

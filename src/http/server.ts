@@ -124,14 +124,10 @@ function addAccounts(app: FastifyInstance, { metrics, log }: HttpOptions): void 
 }
 
 async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
-  try {
-    return await app.listen({ host, port });
-  } catch (cause) {
+  return app.listen({ host, port }).catch(async (cause: Error) => {
     await app.close();
-    throw new AppError('config.bad', `cannot listen on ${host}:${port} for HTTP: ${(cause as Error).message}`, {
-      cause,
-    });
-  }
+    throw new AppError('config.bad', `cannot listen on ${host}:${port} for HTTP: ${cause.message}`, { cause });
+  });
 }
 
 async function close(app: FastifyInstance, timeoutMs: number): Promise<void> {

@@ -20,6 +20,8 @@ export type EventLog = {
   append(subject: string, payload: string, headers: EntryHeaders): Promise<Stored>;
   /** Sends it on its way; `onAnswer` tells of a refusal, or of where it stands. The delivery by `read` is the proof. */
   submit(subject: string, payload: string, headers: EntryHeaders, onAnswer: (answer: AppError | Stored) => void): void;
+  /** Sends it without asking for an answer: that it stands in the log is seen by its delivery. */
+  send(subject: string, payload: string, headers: EntryHeaders): void;
   read(onMessage: (message: LogMessage) => void, onLost: (error: AppError) => void): { close(): void };
   /** The payload that stands at `seq`, or null. */
   fetch(seq: number): Promise<string | null>;
@@ -53,6 +55,10 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
     headSeq: info.state.last_seq,
     deadSeq: await lastDeadSeq(manager, fleet),
     submit,
+    send(subject, payload, given) {
+      // A connection that is closing throws; what is not stored is sent again, by us or another replica.
+      if (!nc.isClosed()) nc.publish(subject, payload, { headers: toHeaders(given) });
+    },
     append: (subject, payload, given) =>
       new Promise((resolve, reject) => {
         submit(subject, payload, given, (answer) => (answer instanceof AppError ? reject(answer) : resolve(answer)));
@@ -244,19 +250,23 @@ function createSubmitter(nc: NatsConnection, inspectLog: () => Promise<StreamInf
   }, 250);
   sweep.unref();
   void nc.closed().then(() => clearInterval(sweep));
-  return (subject, payload, { messageId, replica }, onAnswer) => {
+  return (subject, payload, given, onAnswer) => {
     count += 1;
     const token = count.toString(36);
     open.set(token, { onAnswer, untilMs: performance.now() + ackTimeoutMs });
-    const h = headers();
-    if (messageId !== undefined) h.set('Nats-Msg-Id', messageId);
-    if (replica !== undefined) h.set('Stopgate-Replica', replica);
     try {
-      nc.publish(subject, payload, { reply: `${inbox}.${token}`, headers: h });
+      nc.publish(subject, payload, { reply: `${inbox}.${token}`, headers: toHeaders(given) });
     } catch (cause) {
       answer(token, unavailable((cause as Error).message));
     }
   };
+}
+
+function toHeaders({ messageId, replica }: EntryHeaders) {
+  const h = headers();
+  if (messageId !== undefined) h.set('Nats-Msg-Id', messageId);
+  if (replica !== undefined) h.set('Stopgate-Replica', replica);
+  return h;
 }
 
 const isNoResponder = (message: Msg) => message.data.length === 0 && message.headers?.code === 503;

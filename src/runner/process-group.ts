@@ -41,7 +41,7 @@ const killing: readonly Step[] = [
   { signal: 'SIGKILL', waitMs: 1_000 }, // longer only where the kernel holds it, as on a dead network disk
 ];
 /** `exec > >(tee log)` is a habit in scripts: give the tee a moment to write the end, for that is the feedback. */
-const lingering: readonly Step[] = [{ signal: null, waitMs: 100 }, ...killing];
+const lingering: readonly Step[] = [{ signal: null, waitMs: 250 }, ...killing];
 const drainMs = 500; // for a pipe that somebody outside the group holds open
 
 /** Never throws and never rejects: a program that cannot be started is `refused`. */

@@ -1,19 +1,20 @@
 /** The requests of protocol 2 as endpoints on the bus: each reads its subject and body and calls the service. */
 import { payloadBytesMax, readJson } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
+import { encodeDecision } from '../host/desk.ts';
 import type { Endpoint, Request } from '../nats/request-server.ts';
 import type { Entity, Service } from './service.ts';
 
 const entities: readonly Entity[] = ['worker', 'task', 'queue'];
 
 export function createEndpoints(service: Service): Endpoint[] {
-  const endpoint = (name: string, handle: (tail: string, body: object) => Promise<object>): Endpoint => ({
+  const endpoint = (name: string, handle: (tail: string, body: object) => Promise<object | string>): Endpoint => ({
     name,
     subject: `stopgate.${service.fleet}.${name}`,
     handle: async (request) => handle(request.tail, readBody(request)),
   });
   return [
-    endpoint('decide', (worker, body) => service.decide(worker, body)),
+    endpoint('decide', async (worker, body) => encodeDecision(await service.decide(worker, body))),
     endpoint('probe', (worker, body) => service.probe(worker, body)),
     endpoint('verify', (worker, body) => service.verify(worker, body)),
     endpoint('get', (tail) => {

@@ -1,0 +1,134 @@
+/** One worker or task in full, as a person reads it. */
+import type { TaskView, WorkerView } from '../../machines/index.ts';
+import { isDone, type Plan } from '../../machines/plan.ts';
+import { formatDecision, formatIdle } from './decision-text.ts';
+import type { Colors } from './output.ts';
+import { formatAgo, formatClock, paintPresence, paintState } from './state-text.ts';
+import { formatTable } from './table.ts';
+import { clean, cut } from './text.ts';
+
+const stepsMax = 50;
+
+export function formatWorker(view: WorkerView, colors: Colors, width: number): string[] {
+  const { retry, tasks, attempt, lastDecision, labels } = view;
+  const labelled = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  const facts: Fact[] = [
+    ['agent', view.agent],
+    ['profile', view.profile],
+    ['parent', view.parent],
+    ['folder', view.cwd],
+    ['labels', labelled.join(', ') || null],
+    ['policy', view.policy],
+    ['queue', view.queue],
+    ['tasks', tasks.join(', ') || 'none'],
+    ['retries', `${retry.count} of ${retry.max ?? 'any number'}`],
+    ['kept alive', view.keepAlives === 0 ? null : `${view.keepAlives} times`],
+    ['idle', formatIdle(view.idle)],
+    ['last seen', `${formatAgo(view.lastSeen)}, ${view.lastSeen}`],
+    ['work', `${count(view.toolCount, 'tool call')}, ${count(view.filesModified, 'file')} modified`],
+    ['background', view.background.join(', ') || null],
+    ['waits for', view.awaitsInput ? "a person's answer" : null],
+  ];
+  return [
+    formatHead(view.worker, view.state, colors) +
+      colors.dim(' · ') +
+      paintPresence(view.presence, colors)(view.presence),
+    ...formatFacts(facts, width),
+    ...formatPlan(view.plan, colors, width),
+    ...(attempt === null ? [] : ['', colors.bold('open attempt'), ...formatAttempt(attempt, width)]),
+    ...(lastDecision === null
+      ? []
+      : ['', `${colors.bold('last decision')} ${colors.dim(`${formatAgo(lastDecision.at)}, ${lastDecision.at}`)}`]),
+    ...(lastDecision === null
+      ? []
+      : formatDecision(lastDecision, colors, width - 2).map((line) => `  ${line}`.trimEnd())),
+    ...formatRefused(view.refused, colors, width),
+  ];
+}
+
+export function formatTask(view: TaskView, colors: Colors, width: number): string[] {
+  const { iteration, maxIterations, hooks, checkpoints } = view;
+  const facts: Fact[] = [
+    ['title', view.title],
+    ['worker', view.worker ?? 'none'],
+    ['queue', view.queue ?? 'none: nobody is offered it'],
+    ['policy', view.policy],
+    ['after', view.after.join(', ') || null],
+    ['outcome', view.outcome],
+    ['iteration', iteration === null ? null : `${iteration} of ${maxIterations ?? 'any number'}`],
+    ['phase', view.phase],
+  ];
+  const hookRows = hooks.map(({ hook, type, enabled }) => [
+    { text: hook },
+    { text: type },
+    { text: enabled ? 'on' : 'off' },
+  ]);
+  const saved = checkpoints.map(({ checkpoint, at, phase, step }) => [
+    { text: checkpoint },
+    { text: at, paint: colors.dim },
+    { text: [phase, step].filter((part) => part !== null).join(' ') },
+  ]);
+  return [
+    formatHead(view.task, view.state, colors),
+    ...formatFacts(facts, width),
+    ...formatPlan(view.plan ?? [], colors, width),
+    ...titled('hooks', formatTable([], hookRows, width - 2), colors),
+    ...titled('checkpoints', formatTable([], saved, width - 2), colors),
+    ...formatRefused(view.refused, colors, width),
+  ];
+}
+
+type Fact = readonly [name: string, value: string | null];
+
+const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? '' : 's'}`;
+
+const formatHead = (id: string, state: WorkerView['state'], colors: Colors): string =>
+  `${colors.bold(clean(id))}${colors.dim(' · ')}${paintState(state, colors)(clean(state))}`;
+
+function formatFacts(facts: readonly Fact[], width: number): string[] {
+  const known = facts.flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]));
+  const left = Math.max(...known.map(([name]) => name.length));
+  return known.map(([name, value]) => cut(`  ${name.padEnd(left)}  ${clean(value)}`, width));
+}
+
+function formatPlan(plan: Plan, colors: Colors, width: number): string[] {
+  if (plan.length === 0) return [];
+  const shown = plan.slice(0, stepsMax).map((step) => {
+    const done = isDone(step);
+    const status = done || step.status === 'pending' ? '' : ` (${step.status})`;
+    const line = cut(clean(`${done ? '✓' : '☐'} ${step.title}${status}`), width - 2);
+    return `  ${done ? colors.green(line) : line}`;
+  });
+  const more = plan.length - shown.length;
+  const done = plan.filter(isDone).length;
+  return [
+    '',
+    `${colors.bold('plan')} ${colors.dim(`${done} of ${plan.length} done`)}`,
+    ...shown,
+    ...(more > 0 ? [`  … ${more} more`] : []),
+  ];
+}
+
+function formatAttempt(attempt: NonNullable<WorkerView['attempt']>, width: number): string[] {
+  const { until, owner } = attempt;
+  return formatFacts(
+    [
+      ['attempt', `${attempt.attempt} (#${attempt.seq})`],
+      ['waits for', attempt.waitsFor],
+      ['since', `${formatAgo(attempt.since)}, ${attempt.since}`],
+      ['until', until],
+      ['replica', owner],
+    ],
+    width,
+  );
+}
+
+const formatRefused = (refused: WorkerView['refused'], colors: Colors, width: number): string[] =>
+  titled(
+    'refused entries',
+    refused.map(({ at, type, reason }) => cut(`${formatClock(at)}  ${clean(`${type}  ${reason}`)}`, width - 2)),
+    colors,
+  );
+
+const titled = (title: string, lines: readonly string[], colors: Colors): string[] =>
+  lines.length === 0 ? [] : ['', colors.bold(title), ...lines.map((line) => `  ${line}`)];

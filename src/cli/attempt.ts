@@ -1,0 +1,136 @@
+/** decide, probe and verify: the same attempt, asked in three ways. */
+import type { ArgsDef } from 'citty';
+import {
+  attemptSchema,
+  type Decision,
+  decisionSchema,
+  describeIssues,
+  readJson,
+  toIssues,
+} from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
+import type { Flags } from './arguments.ts';
+import { type Context, serviceArgs } from './command.ts';
+import { formatDecision } from './decision-text.ts';
+import { readText } from './lines.ts';
+import { readDuration, readId, readTimeout, withRequester } from './service-call.ts';
+
+/** Checks may be slow and a decision may be held, so a decision is waited for. */
+const patienceMs = 600_000;
+const outputBytesMax = 32_768;
+
+export const attemptArgs = {
+  worker: { type: 'positional', valueHint: 'WORKER', description: 'the id of the worker' },
+  body: {
+    type: 'positional',
+    required: false,
+    valueHint: 'JSON',
+    description: 'fields of stop.attempted, as an object; "-" reads them from stdin; options go before them',
+  },
+  attempt: {
+    type: 'string',
+    valueHint: 'ID',
+    description: 'the same id again gives the same decision and counts once',
+  },
+  'stop-reason': {
+    type: 'string',
+    valueHint: 'TEXT',
+    description: 'why the agent stops, e.g. end_turn or user_interrupt',
+  },
+  output: {
+    type: 'string',
+    valueHint: 'TEXT',
+    description: "the agent's last words, in which promises are looked for",
+  },
+  'output-file': { type: 'string', valueHint: 'FILE', description: 'the same from a file; its last 32 KiB' },
+  validation: { type: 'string', valueHint: 'RULES', description: "results of rules, e.g. 'tests_pass=pass,lint=fail'" },
+  files: { type: 'string', valueHint: 'A,B', description: 'files that were modified' },
+  hold: {
+    type: 'string',
+    valueHint: 'DURATION',
+    description: 'keep the stop open this long to wait for a task, e.g. 50s',
+  },
+  ...serviceArgs,
+  timeout: {
+    type: 'string',
+    valueHint: 'MS',
+    description: 'how long to wait for the decision (default: 10m, and the hold)',
+  },
+} as const satisfies ArgsDef;
+
+type AttemptFlags = Flags<typeof attemptArgs>;
+
+/** Exit code 0: it may stop; 1: it may not. @throws AppError input.bad, service.unreachable, stop.incomplete and more */
+export async function askAttempt(verb: 'decide' | 'probe' | 'verify', context: Context<AttemptFlags>): Promise<number> {
+  const { flags, io, out } = context;
+  const worker = readId('worker', flags.worker);
+  const body = await readBody(context);
+  const timeoutMs = readTimeout(flags.timeout, patienceMs + ((body.holdMs as number | undefined) ?? 0));
+  const show = async (answer: unknown): Promise<Decision> => {
+    const parsed = decisionSchema.safeParse(answer);
+    if (!parsed.success)
+      throw new AppError('service.unreachable', `the answer is no decision: ${describeIssues(toIssues(parsed.error))}`);
+    if (flags.json) await out.json(answer);
+    else await out.print(...formatDecision(parsed.data, out.colors, out.width()));
+    return parsed.data;
+  };
+  return withRequester(flags, io, async (requester) => {
+    try {
+      const decision = await show(await requester.request(verb, worker, body, timeoutMs));
+      return decision.decision === 'allow' ? 0 : 1;
+    } catch (error) {
+      // The decision comes with the error; with --json the error's own body has it.
+      const details =
+        error instanceof AppError && error.code === 'stop.incomplete' ? (error.details as { decision?: unknown }) : {};
+      if (details.decision !== undefined && !flags.json) await show(details.decision);
+      throw error;
+    }
+  });
+}
+
+async function readBody({ flags, io, note }: Context<AttemptFlags>): Promise<Record<string, unknown>> {
+  const text = flags.body === '-' ? await readText('-', io) : (flags.body ?? '');
+  const parsed = readJson(text.trim());
+  if (!parsed.ok) throw new AppError('input.bad', parsed.message.replace('the payload', 'the JSON'));
+  if (flags.output !== undefined && flags['output-file'] !== undefined) {
+    throw new AppError('input.bad', '--output and --output-file are two ways to say the same; give one');
+  }
+  const output = flags['output-file'] === undefined ? flags.output : await readText(flags['output-file'], io);
+  const given = {
+    attempt: flags.attempt,
+    stopReason: flags['stop-reason'],
+    output: output === undefined ? undefined : cutOutput(output, note),
+    validation: flags.validation === undefined ? undefined : readValidation(flags.validation),
+    files: flags.files
+      ?.split(',')
+      .map((file) => file.trim())
+      .filter((file) => file !== ''),
+    holdMs: flags.hold === undefined ? undefined : readDuration('--hold', flags.hold),
+  };
+  const body = {
+    ...parsed.value,
+    ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+  };
+  const checked = attemptSchema.safeParse(body);
+  if (checked.success) return body;
+  throw new AppError('input.bad', 'this is no attempt to stop', { issues: toIssues(checked.error) });
+}
+
+/** The last words count, and an entry has a limit. */
+function cutOutput(text: string, note: (line: string) => void): string {
+  const bytes = new TextEncoder().encode(text);
+  if (bytes.length <= outputBytesMax) return text;
+  note(`stopgate: the output has ${bytes.length} bytes; its last ${outputBytesMax} are sent`);
+  return new TextDecoder().decode(bytes.subarray(-outputBytesMax)).replace(/^\ufffd+/, '');
+}
+
+function readValidation(text: string): { rule: string; passed: boolean }[] {
+  return text.split(',').map((part) => {
+    const [, rule, result] = /^\s*([^=]+?)\s*=\s*(pass|fail)\s*$/.exec(part) ?? [];
+    if (rule !== undefined) return { rule, passed: result === 'pass' };
+    throw new AppError(
+      'input.bad',
+      `--validation '${part}' is no result: write rule=pass or rule=fail, separated by commas`,
+    );
+  });
+}

@@ -1,0 +1,114 @@
+/** The command line: finds the command, reads its options, and turns every failure into one line and an exit code. */
+import { createRequire } from 'node:module';
+import { AppError, errorBody, errorCodes } from '../errors.ts';
+import { readArguments } from './arguments.ts';
+import { serviceArgs } from './command.ts';
+import { commands } from './commands.ts';
+import { formatCommandHelp, formatHelp } from './help.ts';
+import type { Io } from './io.ts';
+import { createOutput, type Output } from './output.ts';
+import type { Services } from './services.ts';
+import { suggest } from './suggestion.ts';
+import { clean, cleanLines } from './text.ts';
+
+/**
+ * Runs one command line (without node and script) and gives the process's exit code: 0 done, 1 the answer is no,
+ * 2 bad usage or input, 3 the service cannot be reached. Never exits; rejects only for a bug of ours.
+ */
+export async function runCli(argv: readonly string[], io: Io, services: Services): Promise<number> {
+  const out = createOutput(io);
+  io.stderr.on('error', () => undefined);
+  const note = (line: string) => void io.stderr.write(`${clean(line)}\n`);
+  try {
+    return await dispatch(argv, { io, out, note, services });
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    for (const line of cleanLines(`stopgate: ${error.message}`)) note(line);
+    for (const issue of issuesOf(error)) note(`  ${issue}`);
+    if (argv.includes('--json')) await out.json(errorBody(error));
+    return errorCodes[error.code].exit;
+  }
+}
+
+type Place = {
+  readonly io: Io;
+  readonly out: Output;
+  readonly note: (line: string) => void;
+  readonly services: Services;
+};
+
+async function dispatch(argv: readonly string[], { io, out, note, services }: Place): Promise<number> {
+  const { name, rest } = findCommand(argv);
+  const asksHelp = rest.slice(0, endOfOptions(rest)).some((arg) => arg === '--help' || arg === '-h');
+  if (name === null) {
+    if (rest.length === 0 || asksHelp) return printHelp(out, undefined);
+    if (rest[0] === '--version' || rest[0] === '-v') {
+      await out.print(version());
+      return 0;
+    }
+    throw new AppError(
+      'input.bad',
+      `there is no option '${rest[0]}' without a command; "stopgate help" lists the commands`,
+    );
+  }
+  if (name === 'help') return printHelp(out, rest[0]);
+  const row = rowOf(name);
+  if (asksHelp) return printHelp(out, name);
+  const command = await row.load();
+  const { flags, words } = orHint(name, () => readArguments(rest, command));
+  return command.run({ flags, words, io, out, note, services, commands });
+}
+
+/** The first word that is no option, nor the value of one that may stand before a command. */
+function findCommand(argv: readonly string[]): { name: string | null; rest: readonly string[] } {
+  for (let at = 0; at < argv.length; at += 1) {
+    const arg = argv[at] as string;
+    if (!arg.startsWith('-')) return { name: arg, rest: argv.toSpliced(at, 1) };
+    const option = (serviceArgs as Record<string, { type: string }>)[arg.slice(2)];
+    if (option?.type === 'string') at += 1;
+  }
+  return { name: null, rest: argv };
+}
+
+const endOfOptions = (argv: readonly string[]): number => (argv.includes('--') ? argv.indexOf('--') : argv.length);
+
+function rowOf(name: string) {
+  const row = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (row !== undefined) return row;
+  const meant = suggest(name, [...Object.keys(commands), 'help']);
+  const guess = meant === null ? '' : `; did you mean '${meant}'?`;
+  throw new AppError('input.bad', `there is no command '${name}'${guess} "stopgate help" lists them`);
+}
+
+async function printHelp(out: Output, name: string | undefined): Promise<number> {
+  const columns = Math.min(out.width(), 100);
+  if (name === undefined) await out.print(...formatHelp(out.colors, columns));
+  else {
+    const { summary, load } = rowOf(name);
+    await out.print(...formatCommandHelp(name, summary, await load(), out.colors, columns));
+  }
+  return 0;
+}
+
+/** Bad usage says where the right usage stands. */
+function orHint<Result>(name: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (cause) {
+    if (!(cause instanceof AppError)) throw cause;
+    throw new AppError('input.bad', `${cause.message} (see "stopgate ${name} --help")`, { cause });
+  }
+}
+
+/** Those that the message does not say already. */
+function issuesOf({ message, issues }: AppError): string[] {
+  return issues
+    .filter((issue) => !message.includes(issue.message))
+    .map((issue) => (issue.path === '' ? issue.message : `${issue.path}: ${issue.message}`));
+}
+
+/** Asked of our own package, wherever it is installed. */
+function version(): string {
+  const { version: ours } = createRequire(import.meta.url)('stopgate/package.json') as { version: string };
+  return ours;
+}

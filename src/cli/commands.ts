@@ -1,0 +1,77 @@
+/** The table of commands, in the order of help. */
+import type { CommandTable } from './command.ts';
+
+export const groups = ['Run it', 'Ask', 'Look', 'Files and shell'];
+
+export const commands: CommandTable = {
+  dev: {
+    group: 'Run it',
+    summary: 'a NATS server of its own, the service and the inspector; prints how to try it',
+    load: async () => (await import('./commands/dev.ts')).dev,
+  },
+  serve: {
+    group: 'Run it',
+    summary: 'the service, on a NATS server that runs already',
+    load: async () => (await import('./commands/serve.ts')).serve,
+  },
+  decide: {
+    group: 'Ask',
+    summary: 'may this worker stop? The attempt is logged and counts',
+    load: async () => (await import('./commands/decide.ts')).decide,
+  },
+  probe: {
+    group: 'Ask',
+    summary: 'would it be allowed to stop? Nothing is logged or counted',
+    load: async () => (await import('./commands/probe.ts')).probe,
+  },
+  verify: {
+    group: 'Ask',
+    summary: 'is its work complete? A cap or a bypass is no yes here',
+    load: async () => (await import('./commands/verify.ts')).verify,
+  },
+  publish: {
+    group: 'Ask',
+    summary: 'put an entry into the log, as an agent would',
+    load: async () => (await import('./commands/publish.ts')).publish,
+  },
+  workers: {
+    group: 'Look',
+    summary: 'all workers: state, presence, retries, idle time, last decision',
+    load: async () => (await import('./commands/workers.ts')).workers,
+  },
+  worker: {
+    group: 'Look',
+    summary: 'one worker: its plan, clocks, open attempt and last decision',
+    load: async () => (await import('./commands/worker.ts')).worker,
+  },
+  tasks: {
+    group: 'Look',
+    summary: 'all tasks: state, worker, queue, iteration, plan',
+    load: async () => (await import('./commands/tasks.ts')).tasks,
+  },
+  task: {
+    group: 'Look',
+    summary: 'one task: its plan, hooks and checkpoints',
+    load: async () => (await import('./commands/task.ts')).task,
+  },
+  queues: {
+    group: 'Look',
+    summary: 'all queues and how many tasks wait in them',
+    load: async () => (await import('./commands/queues.ts')).queues,
+  },
+  tail: {
+    group: 'Look',
+    summary: 'follow the log, entries and decisions, a line each',
+    load: async () => (await import('./commands/tail.ts')).tail,
+  },
+  replay: {
+    group: 'Files and shell',
+    summary: 'fold a file of entries and print what was decided; needs no server',
+    load: async () => (await import('./commands/replay.ts')).replay,
+  },
+  completion: {
+    group: 'Files and shell',
+    summary: 'print a completion script for bash, zsh or fish',
+    load: async () => (await import('./commands/completion.ts')).completion,
+  },
+};

@@ -1,0 +1,32 @@
+/** dev: everything on this machine, for a first try and for a developer's own agents. */
+import { loadConfig } from '../../config.ts';
+import { defineCommand } from '../command.ts';
+import { readServer, runArgs, serverArgs } from '../run-options.ts';
+
+export const dev = defineCommand({
+  args: {
+    port: serverArgs.port,
+    http: runArgs.http,
+    fleet: runArgs.fleet,
+    store: serverArgs.store,
+    config: runArgs.config,
+    token: runArgs.token,
+    'log-level': runArgs['log-level'],
+    'accept-empty-log': runArgs['accept-empty-log'],
+  },
+  details: [
+    'Starts a nats-server with its log in .stopgate/, the service and the inspector, and runs until Ctrl-C.',
+    'When it is ready it prints one JSON line with its addresses. Other commands in this folder find it by themselves.',
+  ],
+  examples: ['stopgate dev', 'stopgate dev --port 0 --http 127.0.0.1:0 --store /tmp/try'],
+  run: async ({ flags, io, services }) => {
+    const { http, fleet, config, token, 'log-level': logLevel } = flags;
+    const resolved = loadConfig({
+      flags: { http, fleet, config, token, logLevel },
+      cwd: io.cwd,
+      env: io.env,
+      serving: true,
+    });
+    return services.dev(resolved, readServer(flags, io.cwd), io);
+  },
+});

@@ -1,0 +1,13 @@
+/** probe: would this worker be allowed to stop? */
+import { askAttempt, attemptArgs } from '../attempt.ts';
+import { defineCommand } from '../command.ts';
+
+export const probe = defineCommand({
+  args: attemptArgs,
+  details: [
+    'Asks like "decide", but nothing is logged, counted or held: a look at what would be decided now.',
+    'Exit code 0: it might stop; 1: it might not.',
+  ],
+  examples: ['stopgate probe w1', `stopgate probe w1 --output 'All done. <promise>COMPLETE</promise>'`],
+  run: (context) => askAttempt('probe', context),
+});

@@ -1,0 +1,128 @@
+/** publish: one entry, or many from stdin, into the log. */
+import { AppError } from '../../errors.ts';
+import type { Requester } from '../../nats/requester.ts';
+import type { Flags } from '../arguments.ts';
+import { type Context, defineCommand, serviceArgs } from '../command.ts';
+import { type EntryDraft, readDraft, readDraftLine } from '../entry-draft.ts';
+import { readLines, readText } from '../lines.ts';
+import { readPlace, withRequester } from '../service-call.ts';
+
+const args = {
+  subject: {
+    type: 'positional',
+    valueHint: 'SUBJECT-TAIL',
+    description:
+      'what follows stopgate.<fleet>. in the subject, in one word or several; "-" alone reads JSON lines from stdin',
+  },
+  body: {
+    type: 'positional',
+    required: false,
+    valueHint: 'JSON',
+    description: 'the fields, as an object; "-" reads them from stdin',
+  },
+  id: { type: 'string', valueHint: 'ID', description: 'its Nats-Msg-Id: the same within 2 minutes is stored once' },
+  stream: { type: 'boolean', description: 'with "-": send each line as it comes, and pass over bad ones' },
+  ...serviceArgs,
+} as const;
+
+type PublishContext = Context<Flags<typeof args>>;
+
+export const publish = defineCommand({
+  args,
+  rest: true,
+  details: [
+    'Checks the entry first: what the log would refuse is not sent (exit code 2). Prints where it was stored.',
+    'A line for "-" is {"subject":"worker.w1.tool.used","data":{"tool":"Bash"}}, with an "id" if it may come twice.',
+    'Of such lines none is sent unless all are good; with --stream each goes by itself.',
+    'An entry under own. is an operator\'s word and needs his credentials, which are found by themselves for "stopgate dev".',
+  ],
+  examples: [
+    `stopgate publish worker w1 tool.used '{"tool":"Bash"}'`,
+    `stopgate publish task.T-1.task.created '{"title":"Fix the login","queue":"main"}'`,
+    'stopgate publish - <entries.jsonl',
+  ],
+  run: async (context) => {
+    const { words, flags } = context;
+    if (words.length === 1 && words[0] === '-') return flags.stream ? sendLines(context) : sendAll(context);
+    if (flags.stream) throw new AppError('input.bad', '--stream goes with "-"');
+    return sendOne(context);
+  },
+});
+
+async function sendOne(context: PublishContext): Promise<number> {
+  const { words, flags, io } = context;
+  const last = words.at(-1) ?? '';
+  const isBody = words.length > 1 && (last === '-' || /[\s{["]/.test(last));
+  const text = !isBody ? '' : last === '-' ? await readText('-', io) : last;
+  const { fleet } = readPlace(flags, io);
+  const draft = readDraft((isBody ? words.slice(0, -1) : words).join('.'), text.trim(), flags.id, fleet);
+  return withRequester(flags, io, async (requester) => {
+    await send(draft, requester, context);
+    return 0;
+  });
+}
+
+/** All lines are read and checked before the first is sent. */
+async function sendAll(context: PublishContext): Promise<number> {
+  const { flags, io, note } = context;
+  const drafts: EntryDraft[] = [];
+  const bad = await eachDraft(context, async (draft) => void drafts.push(draft));
+  if (bad > 0) {
+    note(`stopgate: ${bad} bad ${bad === 1 ? 'line' : 'lines'}; nothing was sent`);
+    return 2;
+  }
+  return withRequester(flags, io, async (requester) => {
+    for (const draft of drafts) await send(draft, requester, context);
+    return 0;
+  });
+}
+
+async function sendLines(context: PublishContext): Promise<number> {
+  return withRequester(context.flags, context.io, async (requester) => {
+    const bad = await eachDraft(context, (draft) => send(draft, requester, context));
+    return bad > 0 ? 2 : 0;
+  });
+}
+
+/** Gives the number of bad lines; each is told on stderr. */
+async function eachDraft(
+  { flags, io, note }: PublishContext,
+  use: (draft: EntryDraft) => Promise<void>,
+): Promise<number> {
+  const { fleet } = readPlace(flags, io);
+  if (flags.id !== undefined) throw new AppError('input.bad', '--id is for one entry; a line has its own "id"');
+  let number = 0;
+  let bad = 0;
+  for await (const lines of readLines('-', io)) {
+    for (const line of lines) {
+      number += 1;
+      if (line?.trim() === '') continue;
+      const draft = line === null ? 'is too long' : readOrWhy(line, fleet);
+      if (typeof draft !== 'string') await use(draft);
+      else {
+        note(`line ${number}: ${draft}`);
+        bad += 1;
+      }
+    }
+  }
+  return bad;
+}
+
+function readOrWhy(line: string, fleet: string): EntryDraft | string {
+  try {
+    return readDraftLine(line, fleet);
+  } catch (error) {
+    if (error instanceof AppError) return error.message;
+    throw error;
+  }
+}
+
+async function send(
+  { tail, data, id }: EntryDraft,
+  requester: Requester,
+  { flags, out }: PublishContext,
+): Promise<void> {
+  const { seq, duplicate } = await requester.publish(tail, data, id);
+  if (flags.json) await out.json({ seq, duplicate });
+  else await out.print(duplicate ? `already stored as seq ${seq} (the same id)` : `stored as seq ${seq}`);
+}

@@ -1,0 +1,27 @@
+/** queues: where tasks wait. */
+import type { QueueView } from '../../../machines/index.ts';
+import { defineCommand } from '../command.ts';
+import { type Listing, list, listArgs, spellCommand } from '../list.ts';
+
+const listing: Listing<QueueView> = {
+  entity: 'queue',
+  headings: ['QUEUE', 'PENDING', 'REPORTED'],
+  rowOf: ({ queue, pending, reported }, colors) => [
+    { text: queue, paint: colors.bold },
+    { text: String(pending), ...(pending > 0 ? { paint: colors.yellow } : {}) },
+    { text: String(reported) },
+  ],
+  idOf: ({ queue }) => queue,
+  steadyOf: (view) => view,
+  empty: (fleet) => [
+    `No queues in fleet '${fleet}' yet. A task makes one:`,
+    spellCommand(fleet, `publish task T-1 task.created '{"title":"Fix the login","queue":"main"}'`),
+  ],
+};
+
+export const queues = defineCommand({
+  args: listArgs,
+  details: ['Pending are the unclaimed tasks known here and those that were reported from elsewhere (depth.reported).'],
+  examples: ['stopgate queues', 'stopgate queues --json'],
+  run: async (context) => list(listing, {}, context),
+});

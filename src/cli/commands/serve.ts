@@ -1,0 +1,52 @@
+/** serve: the service on an existing NATS. */
+import { loadConfig } from '../../config.ts';
+import { AppError } from '../../errors.ts';
+import { defineCommand, serviceArgs } from '../command.ts';
+import { readServer, runArgs, serverArgs } from '../run-options.ts';
+import { readCount } from '../service-call.ts';
+
+export const serve = defineCommand({
+  args: {
+    nats: serviceArgs.nats,
+    creds: { type: 'string', valueHint: 'FILE', description: 'credentials of role service (STOPGATE_CREDS)' },
+    ...runArgs,
+    replica: {
+      type: 'string',
+      valueHint: 'NAME',
+      description: 'the name of this copy (STOPGATE_REPLICA; default: made up)',
+    },
+    replicas: {
+      type: 'string',
+      valueHint: 'N',
+      description: 'copies of the log in a NATS cluster, 1 to 5 (default: 1)',
+    },
+    embedded: { type: 'boolean', description: 'start a nats-server as a child, instead of --nats' },
+    port: { ...serverArgs.port, description: `with --embedded: ${serverArgs.port.description}` },
+    store: { ...serverArgs.store, description: `with --embedded: ${serverArgs.store.description}` },
+  },
+  details: [
+    'Serves one fleet on a NATS server with JetStream (2.9 or later), and runs until Ctrl-C or SIGTERM.',
+    'Any number of copies may run on the same NATS: they share the requests, and losing one loses nothing.',
+    'When it is ready it prints one JSON line with its addresses; its log goes to stderr.',
+  ],
+  examples: [
+    'stopgate serve --nats nats://127.0.0.1:4222',
+    'stopgate serve --embedded --http off --config stopgate.yaml',
+  ],
+  run: async ({ flags, io, services }) => {
+    const { nats, creds, http, fleet, config, token, replica, embedded, 'log-level': logLevel } = flags;
+    if (embedded && nats !== undefined)
+      throw new AppError('input.bad', '--embedded starts a NATS server, --nats names one; give one of them');
+    if (!embedded && (flags.port ?? flags.store) !== undefined) {
+      throw new AppError('input.bad', '--port and --store are for the server that --embedded starts');
+    }
+    const replicas = flags.replicas === undefined ? undefined : readCount('--replicas', flags.replicas, 1, 5);
+    const server = readServer(flags, io.cwd);
+    const given = { nats, creds, http, fleet, config, token, replica, logLevel };
+    return services.serve(
+      loadConfig({ flags: given, cwd: io.cwd, env: io.env, serving: true }),
+      { ...server, embedded, replicas },
+      io,
+    );
+  },
+});

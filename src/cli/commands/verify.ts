@@ -1,0 +1,14 @@
+/** verify: is this worker's work complete? */
+import { askAttempt, attemptArgs } from '../attempt.ts';
+import { defineCommand } from '../command.ts';
+
+export const verify = defineCommand({
+  args: attemptArgs,
+  details: [
+    'A final check, for scripts and CI: yes only if every check and hook passes. A stop that would be allowed',
+    'because retries are used up, a budget is gone or a person must look is a no. Nothing is logged or counted.',
+    'Exit code 0: complete; 1: not.',
+  ],
+  examples: ['stopgate verify w1 && git push', 'stopgate verify w1 --json'],
+  run: (context) => askAttempt('verify', context),
+});

@@ -1,0 +1,79 @@
+/** A decision as a person reads it: the answer first, then why, guard by guard. */
+import { type Decision, formatDuration, type Verdict } from '../../machines/index.ts';
+import type { Colors } from './output.ts';
+import { formatTable } from './table.ts';
+import { clean, cleanLines, cut, wrap } from './text.ts';
+
+const linesMax = 12;
+
+export function formatDecision(decision: Decision, colors: Colors, width: number): string[] {
+  const { reason, nextPrompt, feedback } = decision;
+  return [
+    paintAnswer(decision, colors)(colors.bold(describeAnswer(decision))) +
+      (decision.dryRun ? colors.dim('  (asked only, nothing was logged)') : ''),
+    ...(reason === '' ? [] : block(reason, '', width)),
+    ...(nextPrompt === null ? [] : ['', colors.bold('next prompt'), ...block(nextPrompt, '  ', width)]),
+    ...(feedback.length === 0 ? [] : ['', colors.bold('feedback')]),
+    ...feedback.flatMap(({ check, outcome, message }) => block(`${check} (${outcome}): ${message}`, '  ', width)),
+    '',
+    ...formatVerdicts(decision.verdicts, colors, width),
+    '',
+    ...formatFacts(decision, width).map((line) => colors.dim(line)),
+  ];
+}
+
+/** `block · continue · incomplete` */
+export const describeAnswer = ({ decision, action, cause }: Decision): string => `${decision} · ${action} · ${cause}`;
+
+/** Green is for complete alone: capped, bypassed and the like are no success. */
+export function paintAnswer({ decision, cause }: Decision, colors: Colors): (text: string) => string {
+  if (decision === 'block') return colors.red;
+  return cause === 'complete' || cause === 'no-policy' ? colors.green : colors.yellow;
+}
+
+function formatVerdicts(verdicts: readonly Verdict[], colors: Colors, width: number): string[] {
+  const marks = {
+    pass: ['✓', colors.green],
+    block: ['✗', colors.red],
+    allow: ['●', colors.cyan],
+    error: ['!', colors.yellow],
+  } as const;
+  const rows = verdicts.map(({ guard, verdict, detail, tookMs }) => {
+    const [text, paint] = marks[verdict];
+    const took = tookMs === undefined ? '' : formatTook(tookMs);
+    return [{ text, paint }, { text: guard }, { text: detail }, { text: took, paint: colors.dim }];
+  });
+  return formatTable([], rows, width - 2).map((line) => `  ${line}`);
+}
+
+function formatFacts(decision: Decision, width: number): string[] {
+  const { worker, task, attempt, seq, state, policy, retry, pendingTasks, tookMs } = decision;
+  const who = [`worker ${worker}`, task === null ? null : `task ${task}`, `state ${state}`, `policy ${policy.name}`];
+  const clocks = [
+    `retries ${retry.count} of ${retry.max ?? 'any number'}`,
+    `idle ${formatIdle(decision.idle)}`,
+    `${pendingTasks} pending`,
+    attempt === null ? null : `attempt ${attempt}`,
+    seq === null ? null : `#${seq}`,
+    formatTook(tookMs),
+  ];
+  return [who, clocks].map((parts) => cut(clean(parts.filter((part) => part !== null).join(' · ')), width));
+}
+
+/** `3m of 10m, 7m left`; without a limit only how long. */
+export function formatIdle({ ms, limitMs, remainingMs }: Decision['idle']): string {
+  if (limitMs === null) return formatDuration(Math.round(ms));
+  const left = remainingMs === null ? '' : `, ${formatDuration(Math.max(0, Math.round(remainingMs)))} left`;
+  return `${formatDuration(Math.round(ms))} of ${formatDuration(limitMs)}${left}`;
+}
+
+const formatTook = (ms: number): string =>
+  ms < 1_000 ? `${Math.round(ms * 10) / 10} ms` : formatDuration(Math.round(ms));
+
+/** Text of several lines, each broken at the width; a long one is cut and says so. */
+function block(text: string, indent: string, width: number): string[] {
+  const lines = cleanLines(text).flatMap((line) => wrap(line, width - indent.length));
+  const shown =
+    lines.length > linesMax ? [...lines.slice(0, linesMax), `… ${lines.length - linesMax} more lines`] : lines;
+  return shown.map((line) => `${indent}${line}`.trimEnd());
+}

@@ -1,0 +1,46 @@
+/** An entry that somebody wants to publish: checked as the log's readers will check it, before it is sent. */
+import { payloadBytesMax, readEntry, readJson, readSubject, subjectOf } from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
+
+/** `tail`: the subject after `stopgate.<fleet>.`; `id`: its `Nats-Msg-Id`. */
+export type EntryDraft = { readonly tail: string; readonly data: object; readonly id: string | undefined };
+
+/**
+ * @param subject with or without `stopgate.<fleet>.` before it
+ * @param text JSON of the fields; '' is `{}`
+ * @throws AppError input.bad, entry.large
+ */
+export function readDraft(subject: string, text: string, id: string | undefined, fleet: string): EntryDraft {
+  const whole = subject.startsWith('stopgate.') ? subject : `stopgate.${fleet}.${subject}`;
+  const address = readSubject(whole);
+  if (address === null)
+    throw new AppError('input.bad', `'${subject}' is what the service says; it cannot be published`);
+  if ('code' in address) throw new AppError('input.bad', address.message);
+  if (address.fleet !== fleet) {
+    throw new AppError(
+      'input.bad',
+      `'${subject}' belongs to fleet '${address.fleet}', this goes to '${fleet}' (--fleet)`,
+    );
+  }
+  const parsed = readJson(text);
+  if (!parsed.ok) throw new AppError('input.bad', parsed.message);
+  // What is sent is this text, whatever white space the given one had.
+  const payload = JSON.stringify(parsed.value);
+  const bytes = Buffer.byteLength(payload);
+  const entry = readEntry(whole, payload, bytes);
+  if (entry !== null && 'code' in entry) {
+    if (bytes > payloadBytesMax) throw new AppError('entry.large', entry.message);
+    throw new AppError('input.bad', `no ${address.type}: ${entry.message}`, { issues: entry.issues });
+  }
+  return { tail: subjectOf(address).slice(`stopgate.${fleet}.`.length), data: parsed.value, id };
+}
+
+/** One line of JSON: `{ "subject", "data"?, "id"? }`; other fields, such as those of `tail --json`, are passed over. */
+export function readDraftLine(line: string, fleet: string): EntryDraft {
+  const parsed = readJson(line);
+  if (!parsed.ok) throw new AppError('input.bad', parsed.message.replace('the payload', 'the line'));
+  const { subject, data = {}, id } = parsed.value as Record<string, unknown>;
+  if (typeof subject !== 'string') throw new AppError('input.bad', '"subject" is missing');
+  if (id !== undefined && (typeof id !== 'string' || id === '')) throw new AppError('input.bad', '"id" is no text');
+  return readDraft(subject, JSON.stringify(data), id, fleet);
+}

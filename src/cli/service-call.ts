@@ -1,0 +1,71 @@
+/** How a command reaches the service: which server, whose fleet, with which credentials, and for how long. */
+import { durationSchema, isId } from '../../machines/index.ts';
+import { defaultCredentials, loadConfig } from '../config.ts';
+import { AppError } from '../errors.ts';
+import { openRequester, type Requester } from '../nats/requester.ts';
+import type { Io } from './io.ts';
+
+type Place = {
+  readonly nats: string | undefined;
+  readonly creds: string | undefined;
+  readonly fleet: string | undefined;
+  readonly config: string | undefined;
+};
+
+/** Where a requester with the operator's credentials, if there are any, would go. @throws AppError config.bad */
+export function readPlace({ nats, creds, fleet, config }: Place, { cwd, env }: Io) {
+  // HTTP is nothing to these commands, so what a variable says of it cannot be wrong here.
+  const resolved = loadConfig({ flags: { nats, creds, fleet, config, http: 'off' }, cwd, env });
+  const credsFile = defaultCredentials(resolved, 'operator');
+  return { url: resolved.nats, credsFile, fleet: resolved.fleet, name: 'stopgate cli' };
+}
+
+/** Connects, does `use`, and closes whatever became of it. @throws AppError service.unreachable and those of `use` */
+export async function withRequester<Result>(
+  place: Place,
+  io: Io,
+  use: (requester: Requester, fleet: string) => Promise<Result>,
+): Promise<Result> {
+  const options = readPlace(place, io);
+  const requester = await openRequester(options);
+  try {
+    return await use(requester, options.fleet);
+  } finally {
+    await requester.close();
+  }
+}
+
+/** The longest wait of a timer. */
+const timeoutMsMax = 2_147_483_647;
+
+/** `500`, `250ms`, `10m`. @throws AppError input.bad */
+export function readDuration(option: string, text: string): number {
+  const parsed = durationSchema.safeParse(/^\d{1,15}$/.test(text) ? Number(text) : text);
+  if (parsed.success && parsed.data <= timeoutMsMax) return parsed.data;
+  throw new AppError(
+    'input.bad',
+    `${option} '${text}' is no duration: write 250ms, 50s, 10m, 2h or a number of milliseconds`,
+  );
+}
+
+export const defaultTimeoutMs = 5_000;
+
+/** Undefined is the default; at least 1. @throws AppError input.bad */
+export const readTimeout = (text: string | undefined, defaultMs = defaultTimeoutMs): number =>
+  text === undefined ? defaultMs : Math.max(1, readDuration('--timeout', text));
+
+/** A whole number from `min` to `max`. @throws AppError input.bad */
+export function readCount(option: string, text: string, min: number, max: number): number {
+  const count = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (count >= min && count <= max) return count;
+  throw new AppError('input.bad', `${option} '${text}' is no whole number from ${min} to ${max}`);
+}
+
+/** One token of a subject, so that no name reaches further than it should. @throws AppError input.bad */
+export function readId(what: string, text: string): string {
+  if (isId(text)) return text;
+  throw new AppError(
+    'input.bad',
+    `'${text}' is no id of a ${what}: letters, digits, _ and -, a letter or digit first, 128 at most`,
+  );
+}

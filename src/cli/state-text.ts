@@ -1,0 +1,34 @@
+/** States, presence and times as a person reads them. */
+import { formatDuration, type Presence, parseIsoTime, type State } from '../../machines/index.ts';
+import { isDone, type Plan } from '../../machines/plan.ts';
+import type { Colors } from './output.ts';
+
+type Paint = (text: string) => string;
+
+export function paintState(state: State, colors: Colors): Paint {
+  const paints: Readonly<Partial<Record<string, Paint>>> = {
+    working: colors.green,
+    validating: colors.cyan,
+    blocked: colors.red,
+    escalated: colors.magenta,
+    stopped: colors.dim,
+  };
+  return paints[state] ?? ((text) => text);
+}
+
+export const paintPresence = (presence: Presence, colors: Colors): Paint =>
+  presence === 'active' ? colors.green : colors.yellow;
+
+/** `3s ago`, by this machine's clock; a log whose clock is ahead of it was seen just now. */
+export function formatAgo(at: string): string {
+  const atMs = parseIsoTime(at);
+  if (atMs === null) return at;
+  const ms = Math.max(0, Date.now() - atMs);
+  return ms < 1_000 ? 'now' : `${formatDuration(Math.floor(ms / 1_000) * 1_000)} ago`;
+}
+
+/** `12:00:03.250`, in UTC as the log has it. */
+export const formatClock = (at: string): string => at.slice(11, 23);
+
+/** `2/5`: steps that are done. */
+export const formatProgress = (plan: Plan): string => `${plan.filter(isDone).length}/${plan.length}`;

@@ -1,0 +1,129 @@
+/** A list that goes on: a redrawn screen, or what changes, line by line. Ends by Ctrl-C with the terminal as it was. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { AppError } from '../errors.ts';
+import { openRequester, type Requester } from '../nats/requester.ts';
+import type { Io } from './io.ts';
+import type { Listing } from './list.ts';
+import type { Output } from './output.ts';
+import { readPlace } from './service-call.ts';
+import { clean, cut } from './text.ts';
+
+const everyMs = 1_000;
+
+type Watch<View> = {
+  readonly listing: Listing<View>;
+  readonly read: (requester: Requester) => Promise<View[]>;
+  readonly format: (views: readonly View[], fleet: string, width: number) => string[];
+  readonly place: Parameters<typeof readPlace>[0];
+  readonly json: boolean;
+  readonly io: Io;
+  readonly out: Output;
+};
+
+/** The first reading must succeed; later a service that is away is waited for. @throws AppError of the first reading */
+export async function watch<View>(options: Watch<View>): Promise<number> {
+  const { read, place, json, io, out } = options;
+  const connection = readPlace(place, io);
+  const end = AbortSignal.any([io.interrupt(), out.closed]);
+  const show = json
+    ? changesAsJson(options)
+    : io.isTTY
+      ? screen(options, connection.fleet)
+      : changesAsTable(options, connection.fleet);
+  let requester: Requester | null = null;
+  let views: View[] | null = null;
+  try {
+    while (!end.aborted) {
+      try {
+        requester ??= await openRequester(connection);
+        views = (await orEnd(read(requester), end)) ?? views;
+        if (views !== null && !end.aborted) await show.draw(views, null);
+      } catch (error) {
+        if (!(error instanceof AppError) || views === null) throw error;
+        await show.draw(views, error.message);
+        await requester?.close();
+        requester = null;
+      }
+      await pause(everyMs, undefined, { signal: end }).catch(() => undefined);
+    }
+    return 0;
+  } finally {
+    await show.close();
+    await requester?.close();
+  }
+}
+
+/** Undefined where the end comes first; the answer is then nobody's. */
+async function orEnd<Result>(answer: Promise<Result>, end: AbortSignal): Promise<Result | undefined> {
+  const ended = new Promise<undefined>((done) => end.addEventListener('abort', () => done(undefined), { once: true }));
+  answer.catch(() => undefined);
+  return Promise.race([answer, ended]);
+}
+
+type Show<View> = {
+  /** `fault`: why `views` are old. */
+  readonly draw: (views: readonly View[], fault: string | null) => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+const enter = '\u001b[?1049h\u001b[?25l'; // the alternate screen, without a cursor
+const leave = '\u001b[?25h\u001b[?1049l';
+
+function screen<View>({ listing, format, io, out }: Watch<View>, fleet: string): Show<View> {
+  let entered = false;
+  return {
+    async draw(views, fault) {
+      const { columns, rows } = io.size();
+      const title = `${listing.entity}s of ${fleet}: ${views.length}  (each second; Ctrl-C ends)`;
+      const head =
+        fault === null ? out.colors.dim(cut(title, columns)) : out.colors.yellow(cut(`old: ${clean(fault)}`, columns));
+      const lines = [head, ...format(views, fleet, columns)];
+      const hidden = lines.length - (rows - 1);
+      const shown =
+        hidden > 0
+          ? [...lines.slice(0, rows - 2), cut(`… ${hidden + 1} more lines; use --state or --limit`, columns)]
+          : lines;
+      await out.write(`${entered ? '' : enter}\u001b[H${shown.map((line) => `${line}\u001b[K\r\n`).join('')}\u001b[J`);
+      entered = true;
+    },
+    close: async () => {
+      if (entered) await out.write(leave);
+    },
+  };
+}
+
+function changesAsTable<View>({ listing, format, out }: Watch<View>, fleet: string): Show<View> {
+  let before: string | null = null;
+  return {
+    async draw(views, fault) {
+      const now = JSON.stringify(views.map(listing.steadyOf));
+      if (fault !== null || now === before) return;
+      if (before !== null) await out.print('');
+      before = now;
+      await out.print(...format(views, fleet, out.width()));
+    },
+    close: async () => undefined,
+  };
+}
+
+/** A line for each actor that is new or changed; of one that is no longer in the list `{ "<entity>": id, "gone": true }`. */
+function changesAsJson<View>({ listing, out }: Watch<View>): Show<View> {
+  const before = new Map<string, string>();
+  return {
+    async draw(views, fault) {
+      if (fault !== null) return;
+      const here = new Set(views.map(listing.idOf));
+      for (const id of [...before.keys()].filter((each) => !here.has(each))) {
+        before.delete(id);
+        await out.json({ [listing.entity]: id, gone: true });
+      }
+      for (const view of views) {
+        const now = JSON.stringify(listing.steadyOf(view));
+        if (before.get(listing.idOf(view)) === now) continue;
+        before.set(listing.idOf(view), now);
+        await out.json(view);
+      }
+    },
+    close: async () => undefined,
+  };
+}

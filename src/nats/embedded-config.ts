@@ -1,0 +1,84 @@
+/** What the embedded server is told: a configuration file, and one user with a password of its own for each role. */
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { permissionsFor, type Role, roles, sharedSubjects } from './permissions.ts';
+
+export type Credentials = { readonly user: string; readonly pass: string };
+export type CredentialsOfRoles = Readonly<Record<Role, Credentials>>;
+
+const credentialsSchema = z.object({ user: z.string().min(1), pass: z.string().min(16) });
+
+export const credentialsFile = (storeDir: string, role: Role) => join(storeDir, 'credentials', `${role}.json`);
+
+/** Made once and read ever after, so that what a runner or a person was given stays good; made anew where unreadable. */
+export async function keepCredentials(storeDir: string): Promise<CredentialsOfRoles> {
+  await mkdir(join(storeDir, 'credentials'), { recursive: true, mode: 0o700 });
+  const kept = roles.map(async (role) => [role, await keepRole(credentialsFile(storeDir, role), role)] as const);
+  return Object.fromEntries(await Promise.all(kept)) as Record<Role, Credentials>;
+}
+
+async function keepRole(file: string, role: Role): Promise<Credentials> {
+  const found = await readCredentials(file);
+  if (found?.user === role) {
+    await chmod(file, 0o600);
+    return found;
+  }
+  const made = { user: role, pass: randomBytes(24).toString('hex') };
+  await writePrivately(file, `${JSON.stringify(made)}\n`);
+  return made;
+}
+
+async function readCredentials(file: string): Promise<Credentials | undefined> {
+  try {
+    return credentialsSchema.parse(JSON.parse(await readFile(file, 'utf8')));
+  } catch {
+    return undefined; // missing, cut short by a crash, or edited: all mended alike
+  }
+}
+
+/** Never readable by others, not even while it is written, and never half there. */
+export async function writePrivately(file: string, text: string): Promise<void> {
+  const draft = `${file}.${process.pid}`;
+  await writeFile(draft, text, { mode: 0o600 });
+  await rename(draft, file);
+}
+
+export type ServerConfig = {
+  readonly storeDir: string;
+  readonly portsDir: string;
+  /** -1: any free one. */
+  readonly port: number;
+  readonly fleet: string;
+  readonly credentials: CredentialsOfRoles;
+};
+
+const serviceAccount = 'STOPGATE';
+const agentsAccount = 'AGENTS';
+
+/** JSON, which the server's own format contains. The accounts' names are folders of the store: they must not change. */
+export function serverConfig({ storeDir, portsDir, port, fleet, credentials }: ServerConfig): string {
+  const { exports, imports, mappings } = sharedSubjects(fleet, serviceAccount);
+  const user = (role: Role) => ({
+    user: credentials[role].user,
+    password: credentials[role].pass,
+    permissions: permissionsFor(role, { fleet }),
+  });
+  const config = {
+    listen: `127.0.0.1:${port}`,
+    logtime: false, // our log has its own
+    ports_file_dir: portsDir,
+    jetstream: { store_dir: storeDir }, // the server adds `jetstream` to it
+    no_auth_user: credentials.agent.user,
+    accounts: {
+      [serviceAccount]: {
+        jetstream: 'enabled',
+        users: roles.filter((role) => role !== 'agent').map(user),
+        exports,
+      },
+      [agentsAccount]: { jetstream: 'enabled', users: [user('agent')], imports, mappings },
+    },
+  };
+  return `${JSON.stringify(config, null, 2)}\n`;
+}

@@ -1,0 +1,303 @@
+/**
+ * A nats-server of our own, as a child on loopback, with its store in a folder of ours: the bus of `stopgate dev` and
+ * `serve --embedded`. It ends no process but a nats-server that runs on this store's own configuration.
+ */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type FSWatcher, watch } from 'node:fs';
+import { mkdir, readdir, readFile, realpath, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { AppError } from '../errors.ts';
+import type { Logger } from '../log.ts';
+import {
+  credentialsFile,
+  keepCredentials,
+  type ServerConfig,
+  serverConfig,
+  writePrivately,
+} from './embedded-config.ts';
+import type { Role } from './permissions.ts';
+import { endLeftServer, lockStore } from './store-lock.ts';
+
+export type EmbeddedServerOptions = {
+  /** Made with mode 0700 if missing. */
+  readonly storeDir: string;
+  /** `null`: 4222 if it is free, else any free one; 0: any free one. */
+  readonly port: number | null;
+  /** Its log is what anonymous clients may read but not change. */
+  readonly fleet: string;
+  readonly log: Logger;
+  /** Default: `nats-server` on the PATH, else where packages put it. */
+  readonly binary?: string | undefined;
+};
+
+/** `lastLines`: the end of the server's own log, for the words of an error. */
+export type ServerExit = {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly lastLines: string;
+};
+
+export type EmbeddedServer = {
+  readonly url: string;
+  readonly port: number;
+  /** The JSON file with user and password of a role, readable by this user alone. */
+  credentials(role: Role): string;
+  /** Resolves when the server is gone, by `close` or by itself. Never rejects. */
+  readonly closed: Promise<ServerExit>;
+  /** SIGTERM, then SIGKILL after 3 s; gives the store free. Again is fine. */
+  close(): Promise<void>;
+};
+
+const usualPort = 4222;
+const anyPort = -1;
+const readyTimeoutMs = 120_000; // a start takes 50 ms; the recovery of a store of many GB takes minutes
+const stopTimeoutMs = 3_000;
+const outputCharactersMax = 8_192;
+const errorLinesMax = 10;
+
+/**
+ * @throws AppError server.missing: there is no nats-server, it is too old, or it does not start
+ * @throws AppError config.bad: the port is taken, another stopgate runs on this store, or it is no folder of ours
+ */
+export async function openEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
+  const { fleet, log } = options;
+  const binary = await findBinary(options.binary);
+  const storeDir = await makeStore(options.storeDir);
+  const portsDir = join(storeDir, 'ports');
+  const place: Place = {
+    binary,
+    portsDir,
+    pidFile: join(storeDir, 'nats-server.pid'),
+    configFile: join(storeDir, 'nats-server.conf'),
+  };
+  const lock = await lockStore(storeDir);
+  try {
+    const ended = await endLeftServer(place.pidFile, serverArgs(place));
+    if (ended !== undefined) log.warn({ pid: ended }, 'ended the nats-server of a stopgate that was killed');
+    for (const folder of [portsDir, join(storeDir, 'jetstream')]) await mkdir(folder, { recursive: true, mode: 0o700 });
+    const credentials = await keepCredentials(storeDir);
+    const running = await launchOn(portsFor(options.port), place, { storeDir, portsDir, fleet, credentials }, log);
+    const { child, port, closed } = running;
+    log.info({ pid: child.pid, port, storeDir }, 'nats-server started');
+    const stop = async () => {
+      await end(child);
+      await closed;
+      await rm(place.pidFile, { force: true });
+      await lock.release();
+    };
+    let stopped: Promise<void> | undefined;
+    return {
+      url: `nats://127.0.0.1:${port}`,
+      port,
+      closed,
+      credentials: (role) => credentialsFile(storeDir, role),
+      close() {
+        stopped ??= stop(); // once: later the lock may be somebody else's
+        return stopped;
+      },
+    };
+  } catch (cause) {
+    await lock.release();
+    throw cause;
+  }
+}
+
+async function makeStore(folder: string): Promise<string> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    return await realpath(folder);
+  } catch (cause) {
+    throw badStore(folder, cause as Error);
+  }
+}
+
+const badStore = (folder: string, cause: Error) =>
+  new AppError('config.bad', `'${folder}' cannot be the store of the embedded nats-server: ${cause.message}`, { cause });
+
+const portsFor = (port: number | null): readonly number[] =>
+  port === null ? [usualPort, anyPort] : [port === 0 ? anyPort : port];
+
+type Place = {
+  readonly binary: string;
+  readonly portsDir: string;
+  readonly pidFile: string;
+  readonly configFile: string;
+};
+type Running = { readonly child: ChildProcess; readonly port: number; readonly closed: Promise<ServerExit> };
+
+/** The whole command line: by it a server that was left behind is known again. */
+const serverArgs = ({ configFile }: Place) => ['-c', configFile];
+
+/** On the first of these ports that is free. */
+async function launchOn(
+  [port = anyPort, ...others]: readonly number[],
+  place: Place,
+  config: Omit<ServerConfig, 'port'>,
+  log: Logger,
+): Promise<Running> {
+  const taken = async () => port !== anyPort && !(await isFree(port));
+  let failure: unknown;
+  if (!(await taken())) {
+    try {
+      await writePrivately(place.configFile, serverConfig({ ...config, port }));
+      return await launch(place, log);
+    } catch (cause) {
+      // Somebody may have been faster. The server says so in words alone, so we look ourselves.
+      if (!(await taken())) throw cause;
+      failure = cause;
+    }
+  }
+  if (others.length > 0) return launchOn(others, place, config, log);
+  throw new AppError(
+    'config.bad',
+    `port ${port} on 127.0.0.1 is taken by another process; name another port for the embedded nats-server`,
+    {
+      cause: failure,
+    },
+  );
+}
+
+/** Starts the process and waits until it takes connections. */
+async function launch(place: Place, log: Logger): Promise<Running> {
+  for (const left of await readdir(place.portsDir)) await rm(join(place.portsDir, left), { force: true });
+  const changes = watch(place.portsDir); // before the spawn, so that no change is missed
+  // A group of its own: Ctrl-C in a terminal goes to a whole group, and the bus must outlive what closes on it.
+  const child = spawn(place.binary, serverArgs(place), { detached: true, stdio: ['ignore', 'ignore', 'pipe'] });
+  const closed = seeEnd(child, follow(child, log));
+  try {
+    if (child.pid === undefined) await once(child, 'spawn'); // throws why not
+    await writePrivately(place.pidFile, `${child.pid}\n`);
+    return { child, closed, port: await awaitPort(place.portsDir, changes, closed) };
+  } catch (cause) {
+    await end(child);
+    throw notStarted(place.binary, cause as Error, (await closed).lastLines);
+  }
+}
+
+const notStarted = (binary: string, cause: Error, lastLines: string) =>
+  new AppError('server.missing', `${binary} did not start: ${cause.message}\n${lastLines}`.trimEnd(), { cause });
+
+function seeEnd(child: ChildProcess, lastLines: () => string): Promise<ServerExit> {
+  const onExit = () => child.kill('SIGTERM'); // where nobody came to `close`
+  process.once('exit', onExit);
+  return new Promise((resolve) => {
+    const finish = (code: number | null, signal: NodeJS.Signals | null) => {
+      process.removeListener('exit', onExit);
+      resolve({ code, signal, lastLines: lastLines() });
+    };
+    child.once('close', finish);
+    child.on('error', () => child.pid === undefined && finish(null, null));
+  });
+}
+
+/** The server names its ports in a file, once it takes connections. */
+async function awaitPort(portsDir: string, changes: FSWatcher, closed: Promise<ServerExit>): Promise<number> {
+  try {
+    return await new Promise<number>((resolve, reject) => {
+      const look = () => {
+        readPort(portsDir).then((found) => found !== undefined && resolve(found), reject);
+      };
+      changes.on('change', look).on('error', reject);
+      look();
+      void closed.then(({ code, signal }) => reject(new Error(`it ended with ${signal ?? `code ${code}`}`)));
+      AbortSignal.timeout(readyTimeoutMs).addEventListener('abort', () =>
+        reject(new Error(`it was not ready within ${readyTimeoutMs / 1_000} s`)),
+      );
+    });
+  } finally {
+    changes.close();
+  }
+}
+
+/** Undefined as long as there is no complete ports file. */
+async function readPort(portsDir: string): Promise<number | undefined> {
+  const name = (await readdir(portsDir)).find((file) => file.endsWith('.ports'));
+  const text = name === undefined ? '' : await readFile(join(portsDir, name), 'utf8');
+  if (!text.trimEnd().endsWith('}')) return undefined;
+  const { nats } = JSON.parse(text) as { nats: readonly string[] };
+  return nats[0] === undefined ? undefined : Number(new URL(nats[0]).port);
+}
+
+const levels: Readonly<Record<string, 'warn' | 'error'>> = { WRN: 'warn', ERR: 'warn', FTL: 'error' };
+/** Said of every file with passwords; ours lies beside those passwords, readable by nobody else. */
+const expectedWarning = 'Plaintext passwords detected';
+
+/** Puts the server's lines into our log. @returns its last lines */
+function follow(child: ChildProcess, log: Logger): () => string {
+  let output = '';
+  let rest = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    output = (output + text).slice(-outputCharactersMax);
+    const lines = (rest + text).split('\n');
+    rest = (lines.pop() ?? '').slice(-outputCharactersMax);
+    for (const line of lines) {
+      const [, mark = '', words = line] = /^(?:\[\d+\] )?\[([A-Z]{3})\] (.*)$/.exec(line) ?? [];
+      log[words.startsWith(expectedWarning) ? 'debug' : (levels[mark] ?? 'debug')]({ line: words }, 'nats-server says');
+    }
+  });
+  return () => output.trimEnd().split('\n').slice(-errorLinesMax).join('\n');
+}
+
+/** Resolves when the process is gone; at once where it is already. */
+async function end(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, 'exit');
+  const impatient = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs);
+  child.kill('SIGTERM');
+  await gone;
+  clearTimeout(impatient);
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const probe = createServer();
+  try {
+    probe.listen({ host: '127.0.0.1', port, exclusive: true });
+    await once(probe, 'listening');
+    return true;
+  } catch (cause) {
+    return (cause as NodeJS.ErrnoException).code !== 'EADDRINUSE'; // of all else the server speaks better than we
+  } finally {
+    if (probe.listening) {
+      probe.close();
+      await once(probe, 'close');
+    }
+  }
+}
+
+/** Where packages put it; not all of these are on everybody's PATH (Debian: `/usr/sbin`). */
+const folders = [
+  '/usr/sbin',
+  '/usr/local/sbin',
+  '/usr/local/bin',
+  '/opt/homebrew/bin',
+  '/home/linuxbrew/.linuxbrew/bin',
+];
+const howToGetIt =
+  'install 2.9 or later by "bash docker/install-nats.sh", "apt-get install nats-server", "brew install nats-server" ' +
+  'or from https://nats.io/download, or use a server that runs elsewhere with --nats';
+
+async function findBinary(named: string | undefined): Promise<string> {
+  const candidates =
+    named === undefined ? ['nats-server', ...folders.map((folder) => join(folder, 'nats-server'))] : [named];
+  const refused: string[] = [];
+  for (const candidate of candidates) {
+    try {
+      const { stdout } = await promisify(execFile)(candidate, ['--version']);
+      const [, major, minor] = /v?(\d+)\.(\d+)\./.exec(stdout) ?? [];
+      if (Number(major) > 2 || (Number(major) === 2 && Number(minor) >= 9)) return candidate;
+      refused.push(`${candidate} is '${stdout.trim()}'`);
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') refused.push((cause as Error).message);
+    }
+  }
+  const why =
+    refused.length > 0
+      ? refused.join('; ')
+      : named === undefined
+        ? 'nats-server is not installed'
+        : `'${named}' does not exist`;
+  throw new AppError('server.missing', `${why}; ${howToGetIt}`);
+}

@@ -1,0 +1,197 @@
+/**
+ * Who may publish and hear what on a NATS server (PROTOCOL 13), as data: the embedded server's configuration is made
+ * from it, and `stopgate permissions` prints it for a server of one's own. Pure.
+ *
+ * A list of subjects alone does not protect the log. A server writes in its own name, past every list: the
+ * acknowledgement of a publish goes wherever its reply subject says (`worker.w2.session.ended`, or the API that purges
+ * a stream), and a stream's `republish` or a push consumer's deliver subject writes where its maker may not. So agents
+ * live in an account of their own, with streams of their own, and reach the service's account through the few subjects
+ * of `sharedSubjects`: there the server puts a reply subject of its own in place of theirs.
+ */
+
+export const roles = ['agent', 'service', 'operator', 'runner', 'check'] as const;
+export type Role = (typeof roles)[number];
+
+/** As in a NATS configuration: without `allow` everything is allowed, and `deny` goes before `allow`. */
+export type SubjectRule = { readonly allow?: readonly string[]; readonly deny?: readonly string[] };
+export type Permissions = { readonly publish: SubjectRule; readonly subscribe: SubjectRule };
+
+export type Scope = {
+  readonly fleet: string;
+  /** Agent: the one worker it may speak for, in this fleet alone. Without it any worker, as the embedded server has it. */
+  readonly worker?: string | undefined;
+  /** Runner: its name; check: the check it serves. In this fleet alone. Without it any, in every fleet. */
+  readonly name?: string | undefined;
+  /** Runner with a name: the checks that it serves too, none by default. */
+  readonly checks?: readonly string[] | undefined;
+};
+
+const entryNouns = ['worker', 'task', 'queue'];
+/** Requests that only the service answers. */
+const serviceVerbs = ['decide', 'probe', 'verify', 'evaluate', 'get', 'list'];
+/** Requests that runners and check servers answer. */
+const workspaceVerbs = ['check', 'run'];
+/** They take as long as a hold or a check does; the others answer at once. */
+const slowVerbs = ['decide', 'probe', 'verify', 'evaluate', ...workspaceVerbs];
+
+/** Where requests are answered: a client's inbox, or what the server puts in its place between accounts. */
+const replies = ['_INBOX.>', '_R_.>'];
+const inAnyFleet = (tokens: readonly string[]) => tokens.map((token) => `stopgate.*.${token}.>`);
+export const logStreams = (fleet: string): readonly string[] => [`STOPGATE_${fleet}`, `STOPGATE-DEAD_${fleet}`];
+
+export function permissionsFor(role: Role, scope: Scope): Permissions {
+  switch (role) {
+    case 'agent':
+      return scope.worker === undefined ? anyAgent(scope.fleet) : agentOf(scope.worker, scope.fleet);
+    case 'service':
+      return { publish: { allow: ['>'] }, subscribe: { allow: ['>'] } };
+    case 'operator':
+      return operator();
+    case 'runner':
+      return server(
+        scope.name === undefined
+          ? inAnyFleet(workspaceVerbs)
+          : [`run.${scope.name}`, ...(scope.checks ?? []).map((check) => `check.${check}`)].map(within(scope.fleet)),
+      );
+    case 'check':
+      return server(scope.name === undefined ? inAnyFleet(['check']) : [within(scope.fleet)(`check.${scope.name}`)]);
+  }
+}
+
+const within = (fleet: string) => (tail: string) => `stopgate.${fleet}.${tail}`;
+
+/**
+ * Whoever connects without credentials. A wildcard cannot match part of a token, so only this fleet's stream names can
+ * be denied; other fleets' are out of reach by the account, and the denial only makes that a clear answer.
+ */
+function anyAgent(fleet: string): Permissions {
+  return {
+    publish: { deny: [...inAnyFleet(['own', 'decision', 'dead']), ...logStreams(fleet).flatMap(apiThatChanges)] },
+    // Nobody may pose as the service, not even for other agents.
+    subscribe: {
+      deny: [
+        ...inAnyFleet([...serviceVerbs, ...workspaceVerbs]),
+        '$SRV.*.stopgate',
+        '$SRV.*.stopgate.>',
+        `${logApi}.>`,
+      ],
+    },
+  };
+}
+
+function agentOf(worker: string, fleet: string): Permissions {
+  const own = ['worker', 'decide', 'probe', 'verify', 'get.worker'].map((noun) =>
+    noun === 'worker' ? `worker.${worker}.>` : `${noun}.${worker}`,
+  );
+  return {
+    publish: { allow: [...own, 'task.>', 'queue.>', 'evaluate.>', 'get.task.>'].map(within(fleet)) },
+    subscribe: { allow: ['_INBOX.>'] },
+  };
+}
+
+/**
+ * Reads the log through consumers, but makes no streams: in the service's account a stream's `republish` could write
+ * every own entry.
+ */
+function operator(): Permissions {
+  return {
+    publish: {
+      allow: [
+        ...inAnyFleet([...entryNouns, ...serviceVerbs, ...workspaceVerbs]),
+        ...['worker.*.escalation.*', 'task.*.escalation.*', 'worker.*.worker.retired'].map(
+          (tail) => `stopgate.*.own.${tail}`,
+        ),
+        ...[
+          'INFO',
+          'STREAM.LIST',
+          'STREAM.NAMES',
+          'STREAM.INFO.>',
+          'STREAM.MSG.GET.>',
+          'DIRECT.GET.>',
+          'CONSUMER.>',
+        ].map((call) => `$JS.API.${call}`),
+        ...['$JS.ACK.>', '$JS.FC.>', '$SRV.>'],
+      ],
+    },
+    subscribe: { allow: ['>'] },
+  };
+}
+
+/** Answers requests, also as a NATS micro service; asks none. */
+function server(subjects: readonly string[]): Permissions {
+  return { publish: { allow: replies }, subscribe: { allow: [...subjects, '$SRV.>'] } };
+}
+
+/** All calls that change a stream or touch its consumers; what is left reads: `STREAM.INFO`, `STREAM.MSG.GET`, `DIRECT.GET`. */
+function apiThatChanges(stream: string): string[] {
+  const calls = [
+    'CREATE',
+    'UPDATE',
+    'DELETE',
+    'PURGE',
+    'SNAPSHOT',
+    'RESTORE',
+    'MSG.DELETE',
+    'PEER.REMOVE',
+    'LEADER.STEPDOWN',
+  ];
+  return [
+    ...calls.map((call) => `$JS.API.STREAM.${call}.${stream}`),
+    `$JS.API.CONSUMER.*.${stream}`, // CREATE, LIST, NAMES
+    `$JS.API.CONSUMER.*.${stream}.>`, // CREATE, INFO, DELETE, PAUSE, ...
+    `$JS.API.CONSUMER.*.*.${stream}.>`, // DURABLE.CREATE, MSG.NEXT, LEADER.STEPDOWN
+  ];
+}
+
+type Service = { readonly account: string; readonly subject: string };
+/** In the words of a NATS configuration. */
+export type SharedSubjects = {
+  /** Of the service's account. */
+  readonly exports: readonly (
+    | { readonly service: string; readonly response_type?: 'stream'; readonly threshold?: string }
+    | { readonly stream: string }
+  )[];
+  /** Of the agents' account. */
+  readonly imports: readonly ({ readonly service: Service; readonly to?: string } | { readonly stream: Service })[];
+  /** Of the agents' account. */
+  readonly mappings: Readonly<Record<string, string>>;
+};
+
+/** The agents' name for the read-only calls on the log: under `$JS.API` their own account's JetStream would answer too. */
+const logApi = '$STOPGATE.API';
+/** A server forgets where a reply belongs after 2 minutes, unless told otherwise; a hold may last a night. */
+const replyAwaited = '24h';
+
+/**
+ * What the agents' account sees of the service's `account`: entries and requests go there, decisions, dead letters and
+ * answers to the header `Stopgate-Reply` come back. Reading the log is by `STREAM.INFO` and `STREAM.MSG.GET` alone, as
+ * a consumer could be made to deliver the log's messages on any subject of the service's account.
+ *
+ * What no permission prevents: agents without credentials share an account, so one of them can fool another (a stream
+ * of its own on `stopgate.<fleet>.decide.>` answers too, a `republish` can put a decision before those who listen).
+ * That reaches neither the log nor the service, operators and runners.
+ */
+export function sharedSubjects(fleet: string, account: string): SharedSubjects {
+  const services = [
+    ...inAnyFleet([...entryNouns, ...serviceVerbs, ...workspaceVerbs]).map((subject) => ({
+      service: subject,
+      ...(slowVerbs.some((verb) => subject === `stopgate.*.${verb}.>`) ? { threshold: replyAwaited } : {}),
+    })),
+    { service: '$SRV.>', response_type: 'stream' as const }, // every service answers
+  ];
+  const streams = [...inAnyFleet(['decision', 'dead']), '_INBOX.>'];
+  const calls = logStreams(fleet).flatMap((stream) => [`STREAM.INFO.${stream}`, `STREAM.MSG.GET.${stream}`]);
+  return {
+    exports: [
+      ...services,
+      ...calls.map((call) => ({ service: `$JS.API.${call}` })),
+      ...streams.map((stream) => ({ stream })),
+    ],
+    imports: [
+      ...services.map(({ service }) => ({ service: { account, subject: service } })),
+      ...calls.map((call) => ({ service: { account, subject: `$JS.API.${call}` }, to: `${logApi}.${call}` })),
+      ...streams.map((stream) => ({ stream: { account, subject: stream } })),
+    ],
+    mappings: Object.fromEntries(calls.map((call) => [`$JS.API.${call}`, `${logApi}.${call}`])),
+  };
+}

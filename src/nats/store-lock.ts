@@ -1,0 +1,160 @@
+/**
+ * One stopgate and one nats-server to a store. A pid alone says little: it is given out again, in a container after
+ * every restart. So the lock names the process by pid and start, and a server is ended only if its command line says
+ * that it is ours.
+ */
+import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { AppError } from '../errors.ts';
+
+const holderSchema = z.object({ pid: z.int().positive(), started: z.string().min(1) });
+
+/**
+ * Takes the store for this process; the lock of a process that is no more is taken over.
+ * @throws AppError config.bad: another stopgate, or this one, has it
+ */
+export async function lockStore(storeDir: string): Promise<{ release(): Promise<void> }> {
+  const file = join(storeDir, 'lock');
+  const draft = `${file}.${randomUUID()}`;
+  const mine = JSON.stringify({ pid: process.pid, started: startOf(process.pid) ?? 'unknown' });
+  await writeFile(draft, mine, { mode: 0o600 });
+  try {
+    // Linking a file that is complete fails if the lock exists, so nobody ever sees half a lock.
+    while (!(await succeeds(link(draft, file), 'EEXIST'))) await setStaleAside(file, storeDir);
+  } finally {
+    await rm(draft, { force: true });
+  }
+  return { release: () => rm(file, { force: true }) };
+}
+
+async function setStaleAside(file: string, storeDir: string): Promise<void> {
+  const found = await readText(file);
+  if (found === undefined) return; // released meanwhile
+  refuseIfHeld(found, storeDir);
+  const aside = `${file}.${randomUUID()}`;
+  if (!(await succeeds(rename(file, aside), 'ENOENT'))) return;
+  try {
+    const taken = await readText(aside);
+    if (taken === found || taken === undefined) return;
+    // Somebody else took over between our look and our rename: it is his again.
+    await succeeds(link(aside, file), 'EEXIST');
+    refuseIfHeld(taken, storeDir);
+  } finally {
+    await rm(aside, { force: true });
+  }
+}
+
+function refuseIfHeld(text: string, storeDir: string): void {
+  const holder = parse(text);
+  if (holder === undefined || startOf(holder.pid) !== holder.started) return;
+  throw new AppError(
+    'config.bad',
+    `another stopgate (process ${holder.pid}) has its nats-server in '${storeDir}'; stop it, or give this one another folder`,
+  );
+}
+
+function parse(text: string): z.infer<typeof holderSchema> | undefined {
+  try {
+    return holderSchema.parse(JSON.parse(text));
+  } catch {
+    return undefined; // nobody writes half a lock: not ours, or a disk that was full
+  }
+}
+
+/**
+ * Ends the nats-server that a stopgate left behind when it was killed.
+ * @param serverArgs the arguments that only a server on this store has
+ * @returns its pid, or undefined where none ran
+ * @throws AppError config.bad: it does not end
+ */
+export async function endLeftServer(pidFile: string, serverArgs: readonly string[]): Promise<number | undefined> {
+  const pid = Number(await readText(pidFile));
+  if (!Number.isInteger(pid) || pid <= 1 || !runsWith(pid, serverArgs)) return undefined;
+  const started = startOf(pid);
+  const gone = () => startOf(pid) !== started;
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    try {
+      process.kill(pid, signal);
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== 'ESRCH') throw notEnded(pid, cause);
+    }
+    if (await becomesTrue(gone, endTimeoutMs)) return pid;
+  }
+  throw notEnded(pid, undefined);
+}
+
+const endTimeoutMs = 3_000;
+const lookEveryMs = 20; // it is not our child, so nothing tells us of its end
+
+async function becomesTrue(condition: () => boolean, timeoutMs: number): Promise<boolean> {
+  for (const until = performance.now() + timeoutMs; performance.now() < until; ) {
+    if (condition()) return true;
+    await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+  }
+  return condition();
+}
+
+const notEnded = (pid: number, cause: unknown) =>
+  new AppError('config.bad', `an earlier nats-server (process ${pid}) still runs on this store and does not end`, {
+    cause,
+  });
+
+/** When a process began, in whatever words the system has for it; undefined where there is none. */
+function startOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // proc(5): the name, in brackets, may hold anything; state is field 3, start (in ticks since boot) field 22.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return fields[0] === 'Z' ? undefined : `${fields[19]} ${bootId()}`;
+  } catch {
+    return hasProc ? undefined : ask('lstart', pid);
+  }
+}
+
+const runsWith = (pid: number, args: readonly string[]): boolean => {
+  try {
+    const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(1, -1);
+    return line.join('\0') === args.join('\0');
+  } catch {
+    return !hasProc && (ask('args', pid)?.endsWith(` ${args.join(' ')}`) ?? false);
+  }
+};
+
+const hasProc = process.platform === 'linux';
+/** Ticks begin anew with each boot. */
+const bootId = () => readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
+
+function ask(column: 'lstart' | 'args', pid: number): string | undefined {
+  try {
+    const args = ['-ww', '-o', `${column}=`, '-p', String(pid)];
+    return execFileSync('ps', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim() || undefined;
+  } catch {
+    return undefined; // `ps` says by its exit code that there is no such process
+  }
+}
+
+async function readText(file: string): Promise<string | undefined> {
+  let text: string | undefined;
+  await succeeds(
+    readFile(file, 'utf8').then((read) => {
+      text = read;
+    }),
+    'ENOENT',
+  );
+  return text;
+}
+
+/** False if it failed for this reason; other failures are thrown. */
+async function succeeds(work: Promise<unknown>, failure: string): Promise<boolean> {
+  try {
+    await work;
+    return true;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === failure) return false;
+    throw cause;
+  }
+}
