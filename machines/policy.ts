@@ -123,7 +123,7 @@ function createSchemas(object: ObjectMaker) {
   return { policyForm, policies, assign, policySet };
 }
 
-type CheckForm = {
+export type CheckForm = {
   plan?: object | null | undefined;
   rules?: string[] | undefined;
   files?: string[] | undefined;

@@ -421,7 +421,8 @@ export const workerMachine = machine.createMachine({
       initial: 'idle',
       states: {
         idle: { on: { ...workMoves, ...taskLost, ...attempted, ...closed } },
-        working: { on: { ...workMoves, ...taskLost, ...attempted, ...closed } },
+        // Work here changes the context only, by the root.
+        working: { on: { 'prompt.submitted': { actions: 'prompt' }, ...taskLost, ...attempted, ...closed } },
         validating: {
           always: [
             rule('retired', 'stopped'),

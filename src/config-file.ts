@@ -13,7 +13,7 @@ import {
 } from '../machines/index.ts';
 import { describeFaults } from './config-problems.ts';
 import { httpSchema, natsSchema, timerSchema } from './config-values.ts';
-import { type Locate, type Path, type Position, readYaml } from './config-yaml.ts';
+import { type Locate, type Path, type Position, problemsMax, readYaml } from './config-yaml.ts';
 
 /** `cwd`: `worker` is the folder of the worker that stops; else an absolute path. The first of `run` is the program. */
 export type CommandConfig = {
@@ -64,7 +64,6 @@ export type ReadConfigFile =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 const commandTimeoutMs = 120_000;
-const problemsMax = 50;
 
 const word = z.string().min(1);
 const commandSchema = z.strictObject({
@@ -111,7 +110,7 @@ const httpForm = z
   .transform((value) => (value === false ? 'off' : String(value)))
   .refine((text) => httpSchema.safeParse(text).success, 'is no HOST:PORT, such as 127.0.0.1:4280 (or "off")');
 
-export const fileSchema = z.strictObject({
+const fileForm = z.strictObject({
   fleet: idSchema.optional().describe('the tenant; default main'),
   nats: natsSchema.optional().describe('one or more servers, separated by commas; default nats://127.0.0.1:4222'),
   creds: word.optional().describe('the credentials for NATS: a path from the folder of this file'),
@@ -132,7 +131,10 @@ export const fileSchema = z.strictObject({
     .describe("a stale worker's tasks go back to their queue after this long"),
   replyPrefixes: z.array(replyPrefixSchema).optional().describe('where answers may go beside _INBOX. and _R_.'),
 });
-type FileForm = z.output<typeof fileSchema>;
+type FileForm = z.output<typeof fileForm>;
+/** For a JSON Schema. */
+export const fileSchema: z.ZodType = fileForm;
+
 /** What a person wrote, once it is known to be right. */
 type RawForm = {
   readonly policies?: Record<string, { checks?: CheckForm[]; runner?: string; runners?: string[] }>;
@@ -148,10 +150,10 @@ export function readConfigFile(text: string, path: string): ReadConfigFile {
   const yaml = readYaml(text);
   if (!yaml.ok) return { ok: false, problems: inOrder(yaml.problems.map((it) => ({ ...it, path: '' }))) };
   const { value, locate } = yaml;
-  const result = fileSchema.safeParse(value, { reportInput: true });
-  const faults = result.success ? oversizeOf(value as RawForm) : describeFaults(result.error.issues, fileSchema);
+  const result = fileForm.safeParse(value, { reportInput: true });
+  const faults = result.success ? oversizeOf(value as RawForm) : describeFaults(result.error.issues, fileForm);
   if (!result.success || faults.length > 0) {
-    const problems = faults.map((it) => ({
+    const problems = faults.slice(0, problemsMax).map((it) => ({
       ...locate(it.path, it.part),
       path: it.path.map(String).join('.'),
       message: it.message,
@@ -172,7 +174,7 @@ export function describePosition({ line, column }: Position, path: string): stri
 /** An alias gives the same problem at each of its uses: it is told once. */
 function inOrder(problems: readonly Problem[]): Problem[] {
   const told = new Map(problems.map((it) => [`${it.line}:${it.column}: ${it.message}`, it]));
-  return [...told.values()].sort((a, b) => a.line - b.line || a.column - b.column).slice(0, problemsMax);
+  return [...told.values()].sort((a, b) => a.line - b.line || a.column - b.column);
 }
 
 function toConfigFile(form: FileForm, raw: RawForm, folder: string): ConfigFile {

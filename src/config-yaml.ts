@@ -3,6 +3,7 @@ import {
   type Document,
   isAlias,
   isMap,
+  isNode,
   isScalar,
   isSeq,
   LineCounter,
@@ -27,7 +28,9 @@ export type Yaml =
   | { readonly ok: false; readonly problems: readonly (Position & { readonly message: string })[] };
 
 /** The log takes entries of 64 KiB; the rest is room for comments and commands. */
-const charactersMax = 262_144;
+const charactersMax = 131_072;
+/** More than a person reads at once. */
+export const problemsMax = 50;
 /** How far aliases may multiply the text (a "billion laughs" is refused). */
 const aliasesMax = 100;
 /** The deepest thing that we know, a condition in four nested groups, lies 14 deep. */
@@ -50,10 +53,13 @@ export function readYaml(text: string): Yaml {
     stringKeys: true,
     resolveKnownTags: false,
   });
-  const faults = [...document.errors, ...document.warnings].map(({ code, message, pos: [offset] }) => ({
-    ...at(offset),
-    message: code === 'DUPLICATE_KEY' ? `the key ${describeKey(document, offset)} stands here a second time` : message,
-  }));
+  const faults = [...document.errors, ...document.warnings]
+    .slice(0, problemsMax)
+    .map(({ code, message, pos: [offset] }) => ({
+      ...at(offset),
+      message:
+        code === 'DUPLICATE_KEY' ? `the key ${describeKey(document, offset)} stands here a second time` : message,
+    }));
   if (faults.length > 0) return { ok: false, problems: faults };
   const locate: Locate = (path, part = 'value') => at(offsetOf(document, path, part));
   const expanded = expandAliases(document, at);
@@ -74,14 +80,15 @@ type Expanded = { readonly ok: true; readonly value: unknown } | Extract<Yaml, {
 
 function expandAliases(document: Document, at: (offset: number) => Position): Expanded {
   const unresolved: (Position & { message: string })[] = [];
+  const anchors = new Set<string>();
   let first = 0;
-  visit(document, {
-    Alias: (_key, node) => {
-      const offset = node.range?.[0] ?? 0;
-      first ||= offset;
-      if (node.resolve(document) !== undefined) return;
-      unresolved.push({ ...at(offset), message: `no anchor &${node.source} stands before the alias *${node.source}` });
-    },
+  visit(document, (_key, node) => {
+    if (isNode(node) && !isAlias(node) && node.anchor !== undefined) anchors.add(node.anchor);
+    if (!isAlias(node)) return;
+    const offset = startOf(node);
+    first ||= offset;
+    if (anchors.has(node.source)) return;
+    unresolved.push({ ...at(offset), message: `no anchor &${node.source} stands before the alias *${node.source}` });
   });
   if (unresolved.length > 0) return { ok: false, problems: unresolved };
   try {

@@ -20,13 +20,25 @@ type Flag<Arg extends ArgDef> = Arg extends { type: 'boolean' }
         ? Option | undefined
         : string | undefined;
 
-/** @throws AppError input.bad */
-export function readArguments(argv: readonly string[], command: Command): { flags: Flags<ArgsDef>; words: string[] } {
-  const words = checkArguments(argv, command);
-  const parsed = parseArgs([...argv], optional(command.args)) as Record<string, unknown>;
-  const flags = Object.entries(command.args).map(([name, { type }]) => {
-    const value = parsed[name];
-    return [name, type === 'boolean' ? value === true : value];
+type Given = { readonly flags: Flags<ArgsDef>; readonly words: readonly string[] };
+
+/** @throws AppError input.bad, with where the right usage stands */
+export function readArguments(argv: readonly string[], name: string, command: Command): Given {
+  const tokens = readTokens({
+    args: [...argv],
+    options: Object.fromEntries(Object.entries(command.args).filter(isOption).map(toOption)),
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  }).tokens;
+  const words = tokens.flatMap((token) => (token.kind === 'positional' ? [token.value] : []));
+  const faults = tokens.map((token) => (token.kind === 'option' ? faultOfOption(token, command.args) : null));
+  const fault = faults.find((each) => each !== null) ?? faultOfWords(words, command);
+  if (fault !== null) throw new AppError('input.bad', `${fault} (see "stopgate ${name} --help")`);
+  const parsed = parseArgs([...argv], withoutRequired(command.args)) as Record<string, unknown>;
+  const flags = Object.entries(command.args).map(([arg, { type }]) => {
+    const value = parsed[arg];
+    return [arg, type === 'boolean' ? value === true : value];
   });
   return { flags: Object.fromEntries(flags), words };
 }
@@ -34,33 +46,20 @@ export function readArguments(argv: readonly string[], command: Command): { flag
 export const isOption = ([, { type }]: [string, ArgDef]): boolean => type !== 'positional';
 export const isRequired = (arg: ArgDef): boolean => arg.type === 'positional' && arg.required !== false;
 
+const toOption = ([name, { type }]: [string, ArgDef]) =>
+  [name, { type: type === 'boolean' ? 'boolean' : 'string' }] as const;
+
 // Missing words are reported here, in our own form.
-const optional = (args: ArgsDef): ArgsDef =>
+const withoutRequired = (args: ArgsDef): ArgsDef =>
   Object.fromEntries(
     Object.entries(args).map(([name, arg]) => [name, arg.type === 'positional' ? { ...arg, required: false } : arg]),
   );
 
-function checkArguments(argv: readonly string[], { args, rest = false }: Command): string[] {
-  const known = Object.entries(args).filter(isOption);
-  const options = Object.fromEntries(
-    known.map(([name, { type }]) => [name, { type: type === 'boolean' ? ('boolean' as const) : ('string' as const) }]),
-  );
-  const { tokens } = readTokens({ args: [...argv], options, allowPositionals: true, strict: false, tokens: true });
-  const words: string[] = [];
-  for (const token of tokens) {
-    if (token.kind === 'positional') words.push(token.value);
-    if (token.kind === 'option')
-      checkOption(
-        token,
-        args,
-        known.map(([name]) => name),
-      );
-  }
+function faultOfWords(words: readonly string[], { args, rest = false }: Command): string | null {
   const named = Object.entries(args).filter((entry) => !isOption(entry));
   const missing = named.slice(words.length).find(([, arg]) => isRequired(arg));
-  if (missing !== undefined) throw bad(`${missing[0].toUpperCase()} is missing`);
-  if (!rest && words.length > named.length) throw bad(`'${words[named.length]}' is one word too many`);
-  return words;
+  if (missing !== undefined) return `${missing[1].valueHint ?? missing[0].toUpperCase()} is missing`;
+  return !rest && words.length > named.length ? `'${words[named.length]}' is one word too many` : null;
 }
 
 type OptionToken = {
@@ -70,23 +69,22 @@ type OptionToken = {
   readonly inlineValue?: boolean | undefined;
 };
 
-function checkOption({ rawName, name, value, inlineValue = false }: OptionToken, args: ArgsDef, known: string[]): void {
+function faultOfOption({ rawName, name, value, inlineValue = false }: OptionToken, args: ArgsDef): string | null {
   const arg = rawName.startsWith('--') && Object.hasOwn(args, name) ? args[name] : undefined;
   if (arg === undefined || arg.type === 'positional') {
-    const meant = suggest(name, [...known, 'help']);
-    throw bad(`there is no option '${rawName}'${meant === null ? '' : `; did you mean '--${meant}'?`}`);
+    const meant = suggest(name, [
+      ...Object.entries(args)
+        .filter(isOption)
+        .map(([known]) => known),
+      'help',
+    ]);
+    return `there is no option '${rawName}'${meant === null ? '' : `; did you mean '--${meant}'?`}`;
   }
-  if (arg.type === 'boolean') {
-    if (value !== undefined) throw bad(`'${rawName}' takes no value`);
-    return;
-  }
-  if (value === undefined || value === '') throw bad(`'${rawName}' needs a value`);
+  if (arg.type === 'boolean') return value === undefined ? null : `'${rawName}' takes no value`;
+  if (value === undefined || (value === '' && arg.valueHint !== 'TEXT')) return `'${rawName}' needs a value`;
   if (!inlineValue && value.startsWith('-') && value !== '-') {
-    throw bad(`'${rawName}' needs a value; for one that begins with a dash write ${rawName}=${value}`);
+    return `'${rawName}' needs a value; for one that begins with a dash write ${rawName}=${value}`;
   }
-  if (arg.type === 'enum' && !(arg.options ?? []).includes(value)) {
-    throw bad(`${rawName} '${value}' is none of ${(arg.options ?? []).join(', ')}`);
-  }
+  const isUnknown = arg.type === 'enum' && !(arg.options ?? []).includes(value);
+  return isUnknown ? `${rawName} '${value}' is none of ${(arg.options ?? []).join(', ')}` : null;
 }
-
-const bad = (message: string): AppError => new AppError('input.bad', message);

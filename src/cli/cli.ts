@@ -55,7 +55,7 @@ async function dispatch(argv: readonly string[], { io, out, note, services }: Pl
   const row = rowOf(name);
   if (asksHelp) return printHelp(out, name);
   const command = await row.load();
-  const { flags, words } = orHint(name, () => readArguments(rest, command));
+  const { flags, words } = readArguments(rest, name, command);
   return command.run({ flags, words, io, out, note, services, commands });
 }
 
@@ -88,16 +88,6 @@ async function printHelp(out: Output, name: string | undefined): Promise<number>
     await out.print(...formatCommandHelp(name, summary, await load(), out.colors, columns));
   }
   return 0;
-}
-
-/** Bad usage says where the right usage stands. */
-function orHint<Result>(name: string, read: () => Result): Result {
-  try {
-    return read();
-  } catch (cause) {
-    if (!(cause instanceof AppError)) throw cause;
-    throw new AppError('input.bad', `${cause.message} (see "stopgate ${name} --help")`, { cause });
-  }
 }
 
 /** Those that the message does not say already. */

@@ -44,11 +44,11 @@ export function defineCommand<const Args extends ArgsDef>(
 
 /** Options of whatever talks to a service. */
 export const serviceArgs = {
-  nats: { type: 'string', valueHint: 'URL', description: 'the NATS server (STOPGATE_NATS)' },
+  nats: { type: 'string', valueHint: 'URL', description: 'the NATS server (STOPGATE_NATS; default: that of "stopgate dev" in this folder, else nats://127.0.0.1:4222)' },
   creds: {
     type: 'string',
     valueHint: 'FILE',
-    description: 'credentials for it (STOPGATE_CREDS); found by itself for "stopgate dev"',
+    description: 'credentials for it (STOPGATE_CREDS); for "stopgate dev" they are found',
   },
   fleet: { type: 'string', valueHint: 'F', description: 'whose workers and tasks (STOPGATE_FLEET; default: main)' },
   config: {

@@ -67,8 +67,10 @@ export function formatIdle({ ms, limitMs, remainingMs }: Decision['idle']): stri
   return `${formatDuration(Math.round(ms))} of ${formatDuration(limitMs)}${left}`;
 }
 
-const formatTook = (ms: number): string =>
-  ms < 1_000 ? `${Math.round(ms * 10) / 10} ms` : formatDuration(Math.round(ms));
+function formatTook(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms * 10) / 10} ms`;
+  return ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : formatDuration(Math.round(ms));
+}
 
 /** Text of several lines, each broken at the width; a long one is cut and says so. */
 function block(text: string, indent: string, width: number): string[] {

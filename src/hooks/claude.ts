@@ -163,14 +163,15 @@ function attemptOf({ last_assistant_message: output }: ClaudeCall): AttemptField
   return { stopReason: 'end_turn', ...(output === undefined ? {} : { output: cutOutput(output) }) };
 }
 
+/** Cut once to its size, and again by halves while its escapes (control characters, quotes) make it too large. */
 function cutOutput(output: string): string {
-  const jsonBytes = (text: string) => Buffer.byteLength(JSON.stringify(text));
   let cut = output;
-  for (let max = outputBytesMax; Buffer.byteLength(cut) > max || jsonBytes(cut) > outputJsonBytesMax; max /= 2) {
-    cut = cutNote + lastBytes(output, max - cutNote.length);
-  }
+  for (let max = outputBytesMax; !fitsEntry(cut); max /= 2) cut = cutNote + lastBytes(output, max - cutNote.length);
   return cut;
 }
+
+const fitsEntry = (output: string): boolean =>
+  Buffer.byteLength(output) <= outputBytesMax && Buffer.byteLength(JSON.stringify(output)) <= outputJsonBytesMax;
 
 const sessionEnded = ({ reason }: ClaudeCall): Said => ({
   type: 'session.ended',

@@ -1,5 +1,6 @@
 /** What the parts of a host share: the fold and the ways to the world, handed in. */
 import type { Decision, Fleet } from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Bus } from '../nats/bus.ts';
 import type { EventLog } from '../nats/event-log.ts';
@@ -47,13 +48,21 @@ const retryMs = 300;
  * Stores an entry of our own, again and again until the log has it or nobody needs it any more. The message id makes
  * a repeat one entry.
  */
-export async function appendUntilStored(desk: Desk, tail: string, data: object, messageId: string, isNeeded: () => boolean): Promise<void> {
+export async function appendUntilStored(
+  desk: Desk,
+  tail: string,
+  data: object,
+  messageId: string,
+  isNeeded: () => boolean,
+  onRefused: (error: AppError) => void = () => {},
+): Promise<void> {
   const payload = JSON.stringify(data);
   while (isNeeded()) {
     try {
       await desk.log.append(subject(desk, tail), payload, { messageId, replica: desk.replica });
       return;
     } catch (error) {
+      if (error instanceof AppError) onRefused(error);
       desk.logger.warn({ err: error, tail }, 'entry not stored, trying again');
       await new Promise((done) => setTimeout(done, retryMs));
     }

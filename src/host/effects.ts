@@ -1,6 +1,7 @@
 /** Effects: what open attempts ask of the world. Only an attempt's owner runs them; the answer is an entry. */
 import { type Ask, type CheckResult, type Fleet, promisesOf, type WorkerContext } from '../../machines/index.ts';
 import { z } from 'zod';
+import type { AppError } from '../errors.ts';
 import { appendUntilStored, type Desk } from './desk.ts';
 
 /** A check that a runner can look into; the room that starts processes implements it. `cwd`: the worker's own. */
@@ -24,7 +25,12 @@ export type Effects = {
 
 type Running = { readonly number: number; readonly attempt: string; readonly abort: AbortController };
 
-export function createEffects(desk: Desk, runCheck: RunCheck): Effects {
+/** `onUnstored`: an answer is there and the log does not take it, so whoever waits should not wait for it. */
+export function createEffects(
+  desk: Desk,
+  runCheck: RunCheck,
+  onUnstored: (worker: string, attempt: string, error: AppError) => void,
+): Effects {
   const running = new Map<string, Running>();
 
   const answer: Effects['answer'] = async (ask, worker, attempt, signal) => {
@@ -48,7 +54,7 @@ export function createEffects(desk: Desk, runCheck: RunCheck): Effects {
       return !signal.aborted && open?.attempt === attempt && open.ask.number === ask.number;
     };
     const messageId = `${worker}:${attempt}:check:${ask.number}:${ask.name}`;
-    await appendUntilStored(desk, `own.worker.${worker}.check.finished`, fitting(result), messageId, isNeeded);
+    await appendUntilStored(desk, `own.worker.${worker}.check.finished`, fitting(result), messageId, isNeeded, (error) => onUnstored(worker, attempt, error));
   };
   return {
     serve(worker) {

@@ -67,7 +67,7 @@ export function createHost(options: HostOptions): Host {
   const outbox = createOutbox(desk);
   const isRunning = () => running;
   const deadLetters = createDeadLetters(desk, isRunning);
-  const effects = createEffects(desk, options.runCheck);
+  const effects = createEffects(desk, options.runCheck, (worker, attempt, error) => waiters.fail(`${worker}:${attempt}`, error));
   const timers = createTimers(desk);
   const members = createMembers(desk, outbox, isRunning);
   const policies = createPolicyKeeper(desk, isRunning);

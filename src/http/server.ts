@@ -9,6 +9,7 @@ import type { Metrics } from '../metrics.ts';
 import type { Service } from '../service/service.ts';
 import { type Admission, checkBinding, checkSource, checkToken } from './admission.ts';
 import { addApiRoutes } from './api-routes.ts';
+import { prepareClose } from './closing.ts';
 import { addHookRoutes } from './hook-routes.ts';
 import { bodyBytesMax, commonHeaders, sendError, sendInternal, toAppError } from './replies.ts';
 import { addStatusRoutes, healthPath } from './status-routes.ts';
@@ -46,14 +47,14 @@ export async function openHttpServer(options: HttpOptions): Promise<HttpServer> 
   const admission: Admission = { host: options.host, token: options.token };
   checkBinding(admission);
   const app = createApp(options.log);
+  const close = prepareClose(app, closeTimeoutMs);
   addAdmission(app, admission);
   addBodies(app);
   addAccounts(app, options);
   addStatusRoutes(app, service, metrics);
   addHookRoutes(app, service);
   await addApiRoutes(app, service);
-  const url = await listen(app, host, port);
-  return { url, close: () => close(app, closeTimeoutMs) };
+  return { url: await listen(app, host, port), close };
 }
 
 function createApp(log: Logger): FastifyInstance {
@@ -128,13 +129,4 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
     await app.close();
     throw new AppError('config.bad', `cannot listen on ${host}:${port} for HTTP: ${cause.message}`, { cause });
   });
-}
-
-async function close(app: FastifyInstance, timeoutMs: number): Promise<void> {
-  const late = setTimeout(() => app.server.closeAllConnections(), timeoutMs);
-  try {
-    await app.close();
-  } finally {
-    clearTimeout(late);
-  }
 }

@@ -2,13 +2,12 @@
  * A nats-server of our own, as a child on loopback, with its store in a folder of ours: the bus of `stopgate dev` and
  * `serve --embedded`. It ends no process but a nats-server that runs on this store's own configuration.
  */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type FSWatcher, watch } from 'node:fs';
 import { mkdir, readdir, readFile, realpath, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import {
@@ -19,6 +18,7 @@ import {
   writePrivately,
 } from './embedded-config.ts';
 import type { Role } from './permissions.ts';
+import { findBinary } from './server-binary.ts';
 import { endLeftServer, lockStore } from './store-lock.ts';
 
 export type EmbeddedServerOptions = {
@@ -115,7 +115,9 @@ async function makeStore(folder: string): Promise<string> {
 }
 
 const badStore = (folder: string, cause: Error) =>
-  new AppError('config.bad', `'${folder}' cannot be the store of the embedded nats-server: ${cause.message}`, { cause });
+  new AppError('config.bad', `'${folder}' cannot be the store of the embedded nats-server: ${cause.message}`, {
+    cause,
+  });
 
 const portsFor = (port: number | null): readonly number[] =>
   port === null ? [usualPort, anyPort] : [port === 0 ? anyPort : port];
@@ -265,39 +267,4 @@ async function isFree(port: number): Promise<boolean> {
       await once(probe, 'close');
     }
   }
-}
-
-/** Where packages put it; not all of these are on everybody's PATH (Debian: `/usr/sbin`). */
-const folders = [
-  '/usr/sbin',
-  '/usr/local/sbin',
-  '/usr/local/bin',
-  '/opt/homebrew/bin',
-  '/home/linuxbrew/.linuxbrew/bin',
-];
-const howToGetIt =
-  'install 2.9 or later by "bash docker/install-nats.sh", "apt-get install nats-server", "brew install nats-server" ' +
-  'or from https://nats.io/download, or use a server that runs elsewhere with --nats';
-
-async function findBinary(named: string | undefined): Promise<string> {
-  const candidates =
-    named === undefined ? ['nats-server', ...folders.map((folder) => join(folder, 'nats-server'))] : [named];
-  const refused: string[] = [];
-  for (const candidate of candidates) {
-    try {
-      const { stdout } = await promisify(execFile)(candidate, ['--version']);
-      const [, major, minor] = /v?(\d+)\.(\d+)\./.exec(stdout) ?? [];
-      if (Number(major) > 2 || (Number(major) === 2 && Number(minor) >= 9)) return candidate;
-      refused.push(`${candidate} is '${stdout.trim()}'`);
-    } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') refused.push((cause as Error).message);
-    }
-  }
-  const why =
-    refused.length > 0
-      ? refused.join('; ')
-      : named === undefined
-        ? 'nats-server is not installed'
-        : `'${named}' does not exist`;
-  throw new AppError('server.missing', `${why}; ${howToGetIt}`);
 }

@@ -34,8 +34,13 @@ const workspaceVerbs = ['check', 'run'];
 /** They take as long as a hold or a check does; the others answer at once. */
 const slowVerbs = ['decide', 'probe', 'verify', 'evaluate', ...workspaceVerbs];
 
+/**
+ * The inbox prefix for connections of the service and the operator: agents hear `_INBOX.>`, for the header
+ * `Stopgate-Reply`, so whoever asks from there is overheard, and could be sent a decision in the place of an answer.
+ */
+export const privateInbox = '_STOPGATE_INBOX';
 /** Where requests are answered: a client's inbox, or what the server puts in its place between accounts. */
-const replies = ['_INBOX.>', '_R_.>'];
+const replies = ['_INBOX.>', '_R_.>', `${privateInbox}.>`];
 const inAnyFleet = (tokens: readonly string[]) => tokens.map((token) => `stopgate.*.${token}.>`);
 export const logStreams = (fleet: string): readonly string[] => [`STOPGATE_${fleet}`, `STOPGATE-DEAD_${fleet}`];
 

@@ -4,14 +4,16 @@
  * that it is ours.
  */
 import { execFileSync } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { AppError } from '../errors.ts';
 
-const holderSchema = z.object({ pid: z.int().positive(), started: z.string().min(1) });
+/** `id`: no two locks are alike, not even of one process. */
+const holderSchema = z.object({ pid: z.int().positive(), started: z.string().min(1), id: z.string() });
+type Holder = z.infer<typeof holderSchema>;
 
 /**
  * Takes the store for this process; the lock of a process that is no more is taken over.
@@ -19,32 +21,33 @@ const holderSchema = z.object({ pid: z.int().positive(), started: z.string().min
  */
 export async function lockStore(storeDir: string): Promise<{ release(): Promise<void> }> {
   const file = join(storeDir, 'lock');
-  const draft = `${file}.${randomUUID()}`;
-  const mine = JSON.stringify({ pid: process.pid, started: startOf(process.pid) ?? 'unknown' });
-  await writeFile(draft, mine, { mode: 0o600 });
-  try {
-    // Linking a file that is complete fails if the lock exists, so nobody ever sees half a lock.
-    while (!(await succeeds(link(draft, file), 'EEXIST'))) await setStaleAside(file, storeDir);
-  } finally {
-    await rm(draft, { force: true });
-  }
+  await take(file, storeDir);
   return { release: () => rm(file, { force: true }) };
 }
 
-async function setStaleAside(file: string, storeDir: string): Promise<void> {
-  const found = await readText(file);
-  if (found === undefined) return; // released meanwhile
-  refuseIfHeld(found, storeDir);
-  const aside = `${file}.${randomUUID()}`;
-  if (!(await succeeds(rename(file, aside), 'ENOENT'))) return;
+/**
+ * Linking and renaming a file that is complete: nobody ever sees half a lock. To put ours in the place of a stale one
+ * takes a lock named after that very one, else two that start at once could each replace the other's.
+ */
+async function take(file: string, storeDir: string): Promise<void> {
+  const draft = `${file}.${randomUUID()}`;
+  const holder: Holder = { pid: process.pid, started: startOf(process.pid) ?? 'unknown', id: randomUUID() };
+  await writeFile(draft, JSON.stringify(holder), { mode: 0o600 });
   try {
-    const taken = await readText(aside);
-    if (taken === found || taken === undefined) return;
-    // Somebody else took over between our look and our rename: it is his again.
-    await succeeds(link(aside, file), 'EEXIST');
-    refuseIfHeld(taken, storeDir);
+    while (!(await succeeds(link(draft, file), 'EEXIST'))) {
+      const found = await readText(file);
+      if (found === undefined) continue; // released meanwhile
+      refuseIfHeld(found, storeDir);
+      const claim = `${file}.${createHash('sha256').update(found).digest('hex').slice(0, 16)}`;
+      await take(claim, storeDir);
+      try {
+        if ((await readText(file)) === found) return await rename(draft, file);
+      } finally {
+        await rm(claim, { force: true });
+      }
+    }
   } finally {
-    await rm(aside, { force: true });
+    await rm(draft, { force: true });
   }
 }
 
@@ -57,7 +60,7 @@ function refuseIfHeld(text: string, storeDir: string): void {
   );
 }
 
-function parse(text: string): z.infer<typeof holderSchema> | undefined {
+function parse(text: string): Holder | undefined {
   try {
     return holderSchema.parse(JSON.parse(text));
   } catch {

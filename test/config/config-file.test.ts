@@ -28,9 +28,12 @@ describe('a right file', () => {
       retries: 3,
       persistence: { idleMs: 720_000, holdMs: 50_000 },
     });
-    expect(file.policies.get('default')?.checks.map((check) => check.name).join()).toBe(
-      'plan,files,tests,security-scan,any,all,rules',
-    );
+    expect(
+      file.policies
+        .get('default')
+        ?.checks.map((check) => check.name)
+        .join(),
+    ).toBe('plan,files,tests,security-scan,any,all,rules');
     expect(file.assign).toEqual([{ agent: 'codex', policy: 'strict' }]);
     expect(file.roots).toEqual(['/srv/app']);
     expect(file.commands).toEqual({
@@ -226,11 +229,7 @@ describe('a wrong value', () => {
     ],
     ['a missing key', 'commands:\n  tests: { cwd: worker }', '2:3 "run" is missing'],
     ['a missing key in a list', 'assign:\n  - agent: codex', '2:5 "policy" is missing'],
-    [
-      'a command without a program',
-      'commands: { a: { run: [] } }',
-      '1:23 Too small: expected array to have >=1 items',
-    ],
+    ['a command without a program', 'commands: { a: { run: [] } }', '1:23 Too small: expected array to have >=1 items'],
     [
       'a variable with a bad name',
       'commands: { a: { run: [x], env: { a-b: x } } }',
@@ -338,8 +337,8 @@ describe('bad YAML', () => {
     ]);
   });
 
-  test('(more than a quarter of a million characters) is an error', () => {
-    expect(problemsOf(`# ${'x'.repeat(262_144)}`)).toEqual(['1:1 the file has 262146 characters; the limit is 262144']);
+  test('(more than 131,072 characters) is an error', () => {
+    expect(problemsOf(`# ${'x'.repeat(131_072)}`)).toEqual(['1:1 the file has 131074 characters; the limit is 131072']);
   });
 
   test.each([100, 400, 800, 5_000])('(%i brackets deep) is an error, not a crash', (depth) => {

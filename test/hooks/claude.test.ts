@@ -225,7 +225,9 @@ describe('tools', () => {
     ...{ tool_name, tool_input, ...more },
   });
   const filesOf = (body: object, known: Partial<KnownWorker> = {}) =>
-    (said(body, known).find(([type]) => type === 'tool.used')?.[1] as { files?: string[] }).files;
+    said(body, known)
+      .filter(([type]) => type === 'tool.used')
+      .map(([, data]) => (data as { files?: string[] }).files)[0];
 
   test.each([
     ['Write', { file_path: '/workspace/project/src/a.ts' }, ['src/a.ts']],
@@ -286,6 +288,7 @@ describe('tools', () => {
 
 describe('the plan', () => {
   const planOf = (body: object) => said(body)[1];
+  const dataOf = <Data>(body: object) => (planOf(body) ?? [])[1] as Data;
   const todo = (todos: unknown) => ({ ...recorded('PostToolUse'), tool_name: 'TodoWrite', tool_input: { todos } });
   const listed = (tasks: unknown) => ({ ...recorded('PostToolUse.TaskList'), tool_response: { tasks } });
 
@@ -317,7 +320,7 @@ describe('the plan', () => {
       ...recorded('PostToolUse.TaskCreate'),
       tool_response: { task: { id, subject: 's' } },
     });
-    const step = (id: string) => (planOf(body(id))?.[1] as { step: string }).step;
+    const step = (id: string) => dataOf<{ step: string }>(body(id)).step;
     expect(step('a.b')).toMatch(/^a-b-[0-9a-f]{16}$/);
     expect(step('a.b')).toBe(step('a.b'));
     expect(step('a.b')).not.toBe(step('a b'));
@@ -340,7 +343,7 @@ describe('the plan', () => {
       subject: `${index} ${'長い題名'.repeat(100)}`,
       status: index < 200 ? 'completed' : 'pending',
     }));
-    const { steps } = planOf(listed(tasks))?.[1] as { steps: { status: string; title: string }[] };
+    const { steps } = dataOf<{ steps: { status: string; title: string }[] }>(listed(tasks));
     expect(steps).toHaveLength(500);
     expect(steps.filter(({ status }) => status === 'pending')).toHaveLength(400);
     expect(steps[0]?.title).toMatch(/^0 長い/);

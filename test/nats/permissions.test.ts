@@ -1,14 +1,15 @@
 /** Who may do what (PROTOCOL 13), asked of a real server; and what the lists of subjects alone would not hold. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { createInbox, headers, type Msg, type NatsConnection, PermissionViolationError } from '@nats-io/nats-core';
+import { connect as natsConnect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createLogger } from '../../src/log.ts';
 import { openConnection } from '../../src/nats/connection.ts';
 import { type EmbeddedServer, openEmbeddedServer } from '../../src/nats/embedded-server.ts';
-import { permissionsFor, type Role } from '../../src/nats/permissions.ts';
+import { permissionsFor, privateInbox, type Role } from '../../src/nats/permissions.ts';
 import { startNatsServer } from '../support/nats-server.ts';
 
 const fleet = 'main';
@@ -37,13 +38,13 @@ async function connect(url: string, credsFile?: string): Promise<Client> {
 async function refusesPublish({ nc, refused }: Client, subject: string): Promise<void> {
   nc.publish(subject, '{"by":"nobody"}');
   await nc.flush(); // the server's refusal comes before its answer to this
-  await expect.poll(() => refused, subject).toContain(`publish ${subject}`);
+  await expect.poll(() => refused, { message: subject }).toContain(`publish ${subject}`);
 }
 
 async function refusesSubscribe({ nc, refused }: Client, subject: string): Promise<void> {
   nc.subscribe(subject, { callback: () => undefined });
   await nc.flush();
-  await expect.poll(() => refused, subject).toContain(`subscription ${subject}`);
+  await expect.poll(() => refused, { message: subject }).toContain(`subscription ${subject}`);
 }
 
 /** What arrives first on a subject from now on. */
@@ -59,7 +60,8 @@ async function firstOn(nc: NatsConnection, subject: string): Promise<{ arrived: 
 const echo = (nc: NatsConnection, subject: string, queue: string) =>
   nc.subscribe(subject, { queue, callback: (_, message) => void message.respond(`answer to ${message.subject}`) });
 
-const ask = async ({ nc }: Client, subject: string, body = '') => (await nc.request(subject, body, { timeout: 5_000 })).string();
+const ask = async ({ nc }: Client, subject: string, body = '') =>
+  (await nc.request(subject, body, { timeout: 5_000 })).string();
 
 async function createLog(nc: NatsConnection): Promise<void> {
   const { streams } = await jetstreamManager(nc);
@@ -97,12 +99,15 @@ afterAll(async () => {
 });
 
 describe('without credentials', () => {
-  test.each(['worker.any.tool.used', 'task.T-1.task.created', 'queue.main.depth.reported'])('publishes %s', async (tail) => {
-    const ack = await jetstream(agent.nc).publish(`stopgate.main.${tail}`, '{}', { msgID: tail });
-    expect(ack).toMatchObject({ stream: logStream, duplicate: false });
-    const again = await jetstream(agent.nc).publish(`stopgate.main.${tail}`, '{}', { msgID: tail });
-    expect(again).toMatchObject({ seq: ack.seq, duplicate: true });
-  });
+  test.each(['worker.any.tool.used', 'task.T-1.task.created', 'queue.main.depth.reported'])(
+    'publishes %s',
+    async (tail) => {
+      const ack = await jetstream(agent.nc).publish(`stopgate.main.${tail}`, '{}', { msgID: tail });
+      expect(ack).toMatchObject({ stream: logStream, duplicate: false });
+      const again = await jetstream(agent.nc).publish(`stopgate.main.${tail}`, '{}', { msgID: tail });
+      expect(again).toMatchObject({ seq: ack.seq, duplicate: true });
+    },
+  );
 
   test.each(serviceVerbs)('asks the service to %s', async (verb) => {
     expect(await ask(agent, `stopgate.main.${verb}.some.one`)).toBe(`answer to stopgate.main.${verb}.some.one`);
@@ -170,14 +175,12 @@ describe('without credentials', () => {
     expect((await streams.info(deadStream)).config.name).toBe(deadStream);
   });
 
-  test.each([
-    'own.worker.w1.worker.retired',
-    'own.fleet.main.policy.set',
-    'decision.w1',
-    'dead.worker.w1',
-  ])('may not publish %s, in any fleet', async (tail) => {
-    for (const name of [fleet, 'other']) await refusesPublish(agent, `stopgate.${name}.${tail}`);
-  });
+  test.each(['own.worker.w1.worker.retired', 'own.fleet.main.policy.set', 'decision.w1', 'dead.worker.w1'])(
+    'may not publish %s, in any fleet',
+    async (tail) => {
+      for (const name of [fleet, 'other']) await refusesPublish(agent, `stopgate.${name}.${tail}`);
+    },
+  );
 
   test.each(['check.scan', 'check.>', 'run.r1', 'run.>', ...serviceVerbs.map((verb) => `${verb}.>`)])(
     'may not serve %s',
@@ -201,17 +204,33 @@ describe('without credentials', () => {
     expect(heard.filter((subject) => subject.includes('decide'))).toEqual([]);
   });
 
-  const streamCalls = ['CREATE', 'UPDATE', 'DELETE', 'PURGE', 'SNAPSHOT', 'RESTORE', 'MSG.DELETE', 'PEER.REMOVE', 'LEADER.STEPDOWN'];
-  const consumerCalls = ['CREATE.$', 'CREATE.$.c', 'CREATE.$.c.stopgate.>', 'DURABLE.CREATE.$.c', 'DELETE.$.c', 'MSG.NEXT.$.c'];
+  const streamCalls = [
+    'CREATE',
+    'UPDATE',
+    'DELETE',
+    'PURGE',
+    'SNAPSHOT',
+    'RESTORE',
+    'MSG.DELETE',
+    'PEER.REMOVE',
+    'LEADER.STEPDOWN',
+  ];
+  const consumerCalls = [
+    'CREATE.$',
+    'CREATE.$.c',
+    'CREATE.$.c.stopgate.main',
+    'DURABLE.CREATE.$.c',
+    'DELETE.$.c',
+    'MSG.NEXT.$.c',
+  ];
   test.each([logStream, deadStream])('may not touch %s', async (stream) => {
     const intruder = await connect(server.url);
     for (const call of streamCalls) await refusesPublish(intruder, `$JS.API.STREAM.${call}.${stream}`);
-    for (const call of consumerCalls) {
-      if (!call.endsWith('>')) await refusesPublish(intruder, `$JS.API.CONSUMER.${call.replace('$', stream)}`);
-    }
+    for (const call of consumerCalls) await refusesPublish(intruder, `$JS.API.CONSUMER.${call.replace('$', stream)}`);
     const { streams } = await jetstreamManager(intruder.nc);
-    await expect(streams.delete(stream)).rejects.toThrow(PermissionViolationError);
-    await expect(streams.purge(stream)).rejects.toThrow(PermissionViolationError);
+    const violation = { cause: expect.any(PermissionViolationError) };
+    await expect(streams.delete(stream)).rejects.toMatchObject(violation);
+    await expect(streams.purge(stream)).rejects.toMatchObject(violation);
     expect((await (await jetstreamManager(service.nc)).streams.info(stream)).config.name).toBe(stream);
   });
 });
@@ -237,14 +256,19 @@ describe('what an anonymous client cannot make the server write', () => {
     expect((await streams.info(logStream)).config.subjects).toEqual(captured);
     for (const stream of [logStream, deadStream]) {
       const found = await subjectsOf(service.nc, stream);
-      expect(found.filter((subject) => subject.includes('victim') || !subject.startsWith('stopgate.main.'))).toEqual([]);
+      expect(found.filter((subject) => subject.includes('victim') || !subject.startsWith('stopgate.main.'))).toEqual(
+        [],
+      );
     }
   }
 
-  test.each([target, 'stopgate.main.decision.victim', 'stopgate.main.dead.worker.victim'])('by republishing to %s', async (to) => {
-    await republish(agent, `R-${to.replaceAll('.', '-')}`, to);
-    await expectUntouched();
-  });
+  test.each([target, 'stopgate.main.decision.victim', 'stopgate.main.dead.worker.victim'])(
+    'by republishing to %s',
+    async (to) => {
+      await republish(agent, `R-${to.replaceAll('.', '-')}`, to);
+      await expectUntouched();
+    },
+  );
 
   test.each(['DELETE', 'PURGE', 'MSG.DELETE'])('by republishing to the API: %s', async (call) => {
     await republish(agent, `API-${call.replace('.', '-')}`, `$JS.API.STREAM.${call}.${logStream}`);
@@ -261,19 +285,18 @@ describe('what an anonymous client cannot make the server write', () => {
     await expectUntouched();
   });
 
-  test.each([target, `$JS.API.STREAM.PURGE.${logStream}`, 'stopgate.main.worker.victim.session.ended'])(
-    'by a reply subject: %s',
-    async (reply) => {
+  test.each([
+    { asked: 'stopgate.main.worker.w1.tool.used', answer: '"seq"' },
+    { asked: 'stopgate.main.decide.w1', answer: 'answer to' },
+    { asked: `$JS.API.STREAM.INFO.${logStream}`, answer: 'stream_info_response' },
+  ])('by a reply subject of $asked', async ({ asked, answer }) => {
+    for (const reply of [target, `$JS.API.STREAM.PURGE.${logStream}`]) {
       const { arrived } = await firstOn(agent.nc, reply);
-      for (const asked of ['stopgate.main.worker.w1.tool.used', 'stopgate.main.decide.w1', `$JS.API.STREAM.INFO.${logStream}`]) {
-        agent.nc.publish(asked, asked.startsWith('$') ? '' : '{}', { reply });
-      }
-      await arrived;
-      await agent.nc.flush();
-      expect(await ask(agent, 'stopgate.main.decide.w1')).toBe('answer to stopgate.main.decide.w1');
-      if (reply === target || reply.startsWith('$')) await expectUntouched();
-    },
-  );
+      agent.nc.publish(asked, '', { reply });
+      expect((await arrived).string()).toContain(answer); // in the client's own account
+      await expectUntouched();
+    }
+  });
 
   test('by saying that it is of another account', async () => {
     await (await jetstreamManager(service.nc)).streams.add({ name: 'SNAPSHOTS', subjects: ['snapshots'] });
@@ -292,7 +315,9 @@ describe('what an anonymous client cannot make the server write', () => {
       password: role,
       permissions: permissionsFor(role, { fleet }),
     }));
-    const plain = await startNatsServer({ config: JSON.stringify({ no_auth_user: 'agent', authorization: { users } }) });
+    const plain = await startNatsServer({
+      config: JSON.stringify({ no_auth_user: 'agent', authorization: { users } }),
+    });
     try {
       const url = plain.url.replace('//', '//service:service@');
       const [owner, intruder] = [await connect(url), await connect(plain.url)];
@@ -312,10 +337,15 @@ describe('what an anonymous client cannot make the server write', () => {
 describe('with credentials', () => {
   test('a runner serves checks and runs, and says nothing else', async () => {
     const runner = await connectAs('runner');
-    for (const subject of ['stopgate.main.worker.w1.tool.used', 'stopgate.main.decide.w1', 'stopgate.main.own.worker.w1.worker.retired']) {
+    for (const subject of [
+      'stopgate.main.worker.w1.tool.used',
+      'stopgate.main.decide.w1',
+      'stopgate.main.own.worker.w1.worker.retired',
+    ]) {
       await refusesPublish(runner, subject);
     }
-    for (const subject of ['stopgate.main.decide.>', 'stopgate.main.worker.>', '>']) await refusesSubscribe(runner, subject);
+    for (const subject of ['stopgate.main.decide.>', 'stopgate.main.worker.>', '>'])
+      await refusesSubscribe(runner, subject);
     await refusesPublish(runner, `$JS.API.STREAM.INFO.${logStream}`);
   });
 
@@ -332,10 +362,17 @@ describe('with credentials', () => {
       expect(await jetstream(operator.nc).publish(`stopgate.main.${tail}`, '{}')).toMatchObject({ stream: logStream });
     }
     for (const verb of serviceVerbs) expect(await ask(operator, `stopgate.main.${verb}.x`)).toContain('answer to');
-    for (const tail of ['own.worker.w1.check.finished', 'own.fleet.main.policy.set', 'own.task.T-1.worker.retired', 'decision.w1', 'dead.worker.w1']) {
+    for (const tail of [
+      'own.worker.w1.check.finished',
+      'own.fleet.main.policy.set',
+      'own.task.T-1.worker.retired',
+      'decision.w1',
+      'dead.worker.w1',
+    ]) {
       await refusesPublish(operator, `stopgate.main.${tail}`);
     }
-    for (const call of ['DELETE', 'UPDATE', 'PURGE']) await refusesPublish(operator, `$JS.API.STREAM.${call}.${logStream}`);
+    for (const call of ['DELETE', 'UPDATE', 'PURGE'])
+      await refusesPublish(operator, `$JS.API.STREAM.${call}.${logStream}`);
     await refusesPublish(operator, '$JS.API.STREAM.CREATE.R'); // its republish could write every own entry
   });
 
@@ -344,9 +381,31 @@ describe('with credentials', () => {
     const heard = await firstOn(operator.nc, 'stopgate.main.own.>');
     service.nc.publish('stopgate.main.own.worker.w1.timer.fired', '{}');
     expect((await heard.arrived).subject).toBe('stopgate.main.own.worker.w1.timer.fired');
-    const consumer = await jetstream(operator.nc).consumers.get(logStream, { filter_subjects: 'stopgate.main.own.worker.w1.>' });
+    const consumer = await jetstream(operator.nc).consumers.get(logStream, {
+      filter_subjects: 'stopgate.main.own.worker.w1.>',
+    });
     expect((await consumer.next({ expires: 5_000 }))?.subject).toMatch(/^stopgate\.main\.own\.worker\.w1\./);
     expect(await consumer.delete()).toBe(true);
+  });
+
+  test('the service asks without being overheard, by its own inbox', async () => {
+    const { user, pass } = JSON.parse(await readFile(server.credentials('service'), 'utf8')) as {
+      user: string;
+      pass: string;
+    };
+    const nc = await natsConnect({ servers: server.url, user, pass, inboxPrefix: privateInbox });
+    open.push(nc);
+    const [spy, check] = [await connect(server.url), await connectAs('check')];
+    const heard: string[] = [];
+    spy.nc.subscribe('>', { callback: (_, message) => void heard.push(message.string()) });
+    echo(check.nc, 'stopgate.main.check.secret', 'stopgate-check');
+    await Promise.all([spy.nc.flush(), check.nc.flush()]);
+    const asked = 'stopgate.main.check.secret';
+    for (const client of [service.nc, nc]) expect((await client.request(asked)).string()).toBe(`answer to ${asked}`);
+    const { arrived } = await firstOn(spy.nc, 'stopgate.main.dead.worker.last');
+    service.nc.publish('stopgate.main.dead.worker.last', 'last');
+    await arrived;
+    expect(heard).toEqual([`answer to ${asked}`, 'last']); // the answer to `_INBOX` alone
   });
 
   test('the service does everything', async () => {
@@ -387,7 +446,7 @@ describe('the strict forms, for a server of one’s own', () => {
     { role: 'check', scope: {}, served: ['stopgate.*.check.>'] },
   ] as const)('a $role of $scope', ({ role, scope, served }) => {
     expect(permissionsFor(role, { fleet: 'f', ...scope })).toEqual({
-      publish: { allow: ['_INBOX.>', '_R_.>'] },
+      publish: { allow: ['_INBOX.>', '_R_.>', '_STOPGATE_INBOX.>'] },
       subscribe: { allow: [...served, '$SRV.>'] },
     });
   });

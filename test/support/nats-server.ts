@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { watch } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -18,7 +18,12 @@ export type NatsServerOptions = {
   readonly port?: number;
   /** More command line arguments, such as `['--user', 'a', '--pass', 'b']`. */
   readonly args?: readonly string[];
+  /** Runs it as a user whom permissions of the store concern, where the tests run as root. */
+  readonly unprivileged?: boolean;
 };
+
+const nobody = { uid: 65_534, gid: 65_534 };
+const isRoot = process.getuid?.() === 0;
 
 export type NatsServer = {
   readonly url: string;
@@ -55,7 +60,9 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
     if (options.config !== undefined) await writeFile(configFile, options.config);
     const config = options.config === undefined ? [] : ['--config', configFile];
     const listen = ['--addr', '127.0.0.1', '--port', String(port)];
-    return launch([...config, ...listen, '-js', '--store_dir', storeDir, ...(options.args ?? [])], home);
+    const user = options.unprivileged && isRoot ? nobody : {};
+    if ('uid' in user) for (const folder of [home, storeDir]) await chown(folder, user.uid, user.gid);
+    return launch([...config, ...listen, '-js', '--store_dir', storeDir, ...(options.args ?? [])], home, user);
   };
   let running = await start(options.port ?? -1).catch(async (cause: unknown) => {
     await remove(home);
@@ -87,10 +94,11 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
 type Running = { readonly child: ChildProcess; readonly pid: number; readonly port: number };
 
 /** Starts one process and waits for the file in which it names its ports, written once it takes connections. */
-async function launch(args: readonly string[], home: string): Promise<Running> {
+async function launch(args: readonly string[], home: string, user: Partial<typeof nobody>): Promise<Running> {
   const portsDir = await mkdtemp(join(home, 'ports-'));
+  if (user.uid !== undefined && user.gid !== undefined) await chown(portsDir, user.uid, user.gid);
   const changes = watch(portsDir); // before the spawn, so that no change is missed
-  const child = spawn('nats-server', [...args, '--ports_file_dir', portsDir], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn('nats-server', [...args, '--ports_file_dir', portsDir], { ...user, stdio: ['ignore', 'ignore', 'pipe'] });
   child.once('spawn', () => alive.add(child)).once('exit', () => alive.delete(child));
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {

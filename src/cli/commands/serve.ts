@@ -1,13 +1,17 @@
 /** serve: the service on an existing NATS. */
 import { loadConfig } from '../../config.ts';
 import { AppError } from '../../errors.ts';
-import { defineCommand, serviceArgs } from '../command.ts';
+import { defineCommand } from '../command.ts';
 import { readServer, runArgs, serverArgs } from '../run-options.ts';
 import { readCount } from '../service-call.ts';
 
 export const serve = defineCommand({
   args: {
-    nats: serviceArgs.nats,
+    nats: {
+      type: 'string',
+      valueHint: 'URL',
+      description: 'the NATS servers to join, separated by commas (STOPGATE_NATS; default: nats://127.0.0.1:4222)',
+    },
     creds: { type: 'string', valueHint: 'FILE', description: 'credentials of role service (STOPGATE_CREDS)' },
     ...runArgs,
     replica: {

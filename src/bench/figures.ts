@@ -1,0 +1,28 @@
+/** Figures of a bench: quantiles, rates, and ratios to the floor of the same run. */
+
+export type Figure = {
+  readonly name: string;
+  readonly value: number;
+  readonly unit: 'ms' | '/s' | 'x' | 'B';
+  /** Absent: only shown. */
+  readonly goal?: { readonly atMost?: number; readonly atLeast?: number };
+};
+
+export const quantile = (values: readonly number[], part: number): number =>
+  [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ?? Number.NaN;
+
+export function isReached({ value, goal }: Figure): boolean | null {
+  if (goal === undefined) return null;
+  return value <= (goal.atMost ?? Number.POSITIVE_INFINITY) && value >= (goal.atLeast ?? Number.NEGATIVE_INFINITY);
+}
+
+export function formatFigures(figures: readonly Figure[]): string {
+  const rows = figures.map((figure) => {
+    const { name, value, unit, goal } = figure;
+    const shown = unit === 'ms' ? value.toFixed(3) : unit === 'x' ? value.toFixed(2) : Math.round(value).toLocaleString('en');
+    const bound = goal === undefined ? '' : goal.atMost === undefined ? `>= ${goal.atLeast}` : `<= ${goal.atMost}`;
+    const mark = { true: 'reached', false: 'MISSED', null: '' }[String(isReached(figure)) as 'true'];
+    return `${name.padEnd(58)} ${`${shown} ${unit}`.padStart(14)}   ${bound.padEnd(9)} ${mark}`.trimEnd();
+  });
+  return `${rows.join('\n')}\n`;
+}

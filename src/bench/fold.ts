@@ -1,0 +1,88 @@
+/** How fast the fold is against a bare consumer of the same messages, and what a worker costs in memory. */
+import { jetstreamManager } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { connect } from '@nats-io/transport-node';
+import { createFleet, foldEntry, readEntry } from '../../machines/index.ts';
+import { type LogMessage, openLogReader } from '../nats/log-reader.ts';
+import { type Figure, quantile } from './figures.ts';
+
+const messages = 60_000;
+const rounds = 5;
+const workersCount = 1_000;
+const idleWorkers = 10_000;
+const stream = 'BENCH-FOLD';
+
+export async function measureFold(url: string): Promise<Figure[]> {
+  const nc = await connect({ servers: url });
+  const manager = await jetstreamManager(nc);
+  await manager.streams.add({ name: stream, subjects: ['stopgate.bench.>'], storage: 'file' });
+  for (let index = 0; index < messages; index += 1) nc.publish(...entryAt(index));
+  await nc.flush();
+  while ((await manager.streams.info(stream)).state.messages < messages) await nc.flush();
+  const bare: number[] = [];
+  const folded: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    bare.push(await consume(nc, () => {}));
+    folded.push(await consume(nc, createFold()));
+  }
+  await nc.close();
+  const ratio = quantile(folded, 0.5) / quantile(bare, 0.5);
+  return [
+    { name: 'bare consumer', value: quantile(bare, 0.5), unit: '/s' },
+    { name: 'fold', value: quantile(folded, 0.5), unit: '/s' },
+    { name: 'fold / bare consumer', value: ratio, unit: 'x', goal: { atLeast: 0.5 } },
+  ];
+}
+
+/** What agents mostly send: tools used, heartbeats, now and then a step and a stop. */
+function entryAt(index: number): [subject: string, data: string] {
+  const subject = (type: string) => `stopgate.bench.worker.w${index % workersCount}.${type}`;
+  if (index < workersCount) return [subject('worker.registered'), '{"agent":"bench"}'];
+  if (index % 50 === 0) return [subject('stop.attempted'), `{"attempt":"a${index}","output":"done"}`];
+  if (index % 10 === 0) return [subject('step.updated'), '{"step":"1","title":"Write tests","status":"completed"}'];
+  if (index % 4 === 0) return [subject('heartbeat.sent'), '{}'];
+  return [subject('tool.used'), '{"tool":"Edit","ok":true,"files":["src/a.ts"]}'];
+}
+
+function createFold(): (message: LogMessage) => void {
+  const fleet = createFleet('bench');
+  const decoder = new TextDecoder();
+  return ({ seq, atMs, subject, data }) => {
+    const entry = readEntry(subject, decoder.decode(data), data.length);
+    if (entry === null || !('data' in entry)) throw new Error(`no entry: ${subject}`);
+    foldEntry(fleet, { seq, atMs, entry });
+    fleet.outcomes.length = 0;
+  };
+}
+
+function consume(nc: NatsConnection, onMessage: (message: LogMessage) => void): Promise<number> {
+  return new Promise((resolve) => {
+    const started = performance.now();
+    const reader = openLogReader(nc, {
+      stream,
+      fromSeq: 1,
+      onMessage: (message) => {
+        onMessage(message);
+        if (message.seq < messages) return;
+        reader.close();
+        resolve((messages / (performance.now() - started)) * 1_000);
+      },
+    });
+  });
+}
+
+/** Needs `--expose-gc`. */
+export function measureMemory(): Figure[] {
+  const heap = () => {
+    globalThis.gc?.();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = heap();
+  const fleet = createFleet('memory');
+  for (let index = 0; index < idleWorkers; index += 1) {
+    const entry = readEntry(`stopgate.memory.worker.w${index}.worker.registered`, '{"agent":"bench"}', 17);
+    if (entry !== null && 'data' in entry) foldEntry(fleet, { seq: index + 1, atMs: index, entry });
+  }
+  const each = (heap() - before) / fleet.workers.size;
+  return [{ name: 'heap of a worker without activity, of 10,000', value: each, unit: 'B', goal: { atMost: 5_000 } }];
+}

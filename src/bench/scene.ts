@@ -1,0 +1,65 @@
+/** What a bench runs on: a nats-server, the service and an echo responder, each a process of its own on loopback. */
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { AppError } from '../errors.ts';
+
+export type Scene = { readonly url: string; close(): Promise<void> };
+
+const config = `
+policies:
+  default: { retries: null, checks: [{ plan: {} }] }
+`;
+
+/** @throws AppError server.missing */
+export async function openScene(): Promise<Scene> {
+  const folder = mkdtempSync(join(tmpdir(), 'stopgate-bench-'));
+  const children: ChildProcess[] = [];
+  const close = async () => {
+    for (const child of children.reverse()) {
+      if (child.exitCode !== null) continue;
+      const gone = once(child, 'exit');
+      child.kill('SIGTERM');
+      await gone;
+    }
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    const server = spawn('nats-server', ['-a', '127.0.0.1', '-p', '-1', '-js', '-sd', folder, '--ports_file_dir', folder], { stdio: 'ignore' });
+    children.push(server);
+    await once(server, 'spawn').catch((cause) => {
+      throw new AppError('server.missing', 'nats-server is not installed: bash docker/install-nats.sh', { cause });
+    });
+    const url = await readUrl(folder);
+    writeFileSync(join(folder, 'stopgate.yaml'), config);
+    const service = spawn(process.execPath, [pathOf('../main.js'), 'serve', '--nats', url, '--http', 'off', '--log-level', 'silent'], {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    children.push(service);
+    await once(createInterface({ input: service.stdout }), 'line');
+    const echo = fork(pathOf('./echo.js'), [url]);
+    children.push(echo);
+    await once(echo, 'message');
+    return { url, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url));
+
+async function readUrl(folder: string): Promise<string> {
+  for (let turn = 0; turn < 200; turn += 1) {
+    const file = readdirSync(folder).find((name) => name.endsWith('.ports'));
+    const text = file === undefined ? '' : readFileSync(join(folder, file), 'utf8');
+    if (text.trimEnd().endsWith('}')) return (JSON.parse(text) as { nats: string[] }).nats[0] ?? '';
+    await new Promise((done) => setTimeout(done, 25));
+  }
+  throw new AppError('service.unreachable', 'nats-server did not start within 5 s');
+}

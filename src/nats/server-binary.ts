@@ -1,0 +1,41 @@
+/** Finds the nats-server program, and says how to get one where there is none. */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { AppError } from '../errors.ts';
+
+/** Where packages put it; not all of these are on everybody's PATH (Debian: `/usr/sbin`). */
+const folders = [
+  '/usr/sbin',
+  '/usr/local/sbin',
+  '/usr/local/bin',
+  '/opt/homebrew/bin',
+  '/home/linuxbrew/.linuxbrew/bin',
+];
+const howToGetIt =
+  'install 2.9 or later by "bash docker/install-nats.sh", "apt-get install nats-server", "brew install nats-server" ' +
+  'or from https://nats.io/download, or use a server that runs elsewhere with --nats';
+
+/** @throws AppError server.missing: none is there, or it is older than 2.9, the first with all that we use */
+export async function findBinary(named: string | undefined): Promise<string> {
+  const candidates =
+    named === undefined ? ['nats-server', ...folders.map((folder) => join(folder, 'nats-server'))] : [named];
+  const refused: string[] = [];
+  for (const candidate of candidates) {
+    try {
+      const { stdout } = await promisify(execFile)(candidate, ['--version']);
+      const [, major, minor] = /v?(\d+)\.(\d+)\./.exec(stdout) ?? [];
+      if (Number(major) > 2 || (Number(major) === 2 && Number(minor) >= 9)) return candidate;
+      refused.push(`${candidate} is '${stdout.trim()}'`);
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') refused.push((cause as Error).message);
+    }
+  }
+  const why =
+    refused.length > 0
+      ? refused.join('; ')
+      : named === undefined
+        ? 'nats-server is not installed'
+        : `'${named}' does not exist`;
+  throw new AppError('server.missing', `${why}; ${howToGetIt}`);
+}

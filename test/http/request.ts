@@ -1,0 +1,42 @@
+/** Raw HTTP requests: `fetch` sets Host and Origin itself, and here they are what is tested. */
+import { type IncomingHttpHeaders, request } from 'node:http';
+
+export type Answer = {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  readonly json: unknown;
+};
+type Ask = {
+  readonly method?: string;
+  readonly headers?: Record<string, string | number>;
+  /** An object goes as JSON with its content type, a text as it is. */
+  readonly body?: object | string;
+};
+
+export function ask(url: string, path: string, { method, headers = {}, body }: Ask = {}): Promise<Answer> {
+  const isJson = typeof body === 'object';
+  const payload = isJson ? JSON.stringify(body) : body;
+  const verb = method ?? (body === undefined ? 'GET' : 'POST');
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const asked = request(
+      { host: hostname, port, path, method: verb, agent: false, headers: { ...(isJson ? json : {}), ...headers } },
+      (reply) => {
+        const parts: Buffer[] = [];
+        reply.on('data', (part: Buffer) => parts.push(part));
+        reply.on('end', () => {
+          const text = Buffer.concat(parts).toString('utf8');
+          const isJsonReply = reply.headers['content-type']?.startsWith('application/json') === true;
+          const parsed: unknown = isJsonReply ? JSON.parse(text) : null;
+          resolve({ status: reply.statusCode ?? 0, headers: reply.headers, text, json: parsed });
+        });
+        reply.on('error', reject);
+      },
+    );
+    asked.on('error', reject);
+    asked.end(payload);
+  });
+}
+
+const json = { 'content-type': 'application/json' };
