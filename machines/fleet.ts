@@ -131,7 +131,10 @@ export function foldEntry(fleet: Fleet, { seq, atMs, entry, owner }: Stored): vo
 
 /** Handles every deadline up to `toMs`, each with itself as now, and moves the clock there. */
 export function advanceClock(fleet: Fleet, toMs: number): void {
-  for (let next = nextDeadline(fleet); next !== null && next.atMs <= toMs; next = nextDeadline(fleet)) {
+  // Deadlines only ever move to later, so what stands first by its own time is looked at only when that has come.
+  while ((fleet.deadlines.peek()?.atMs ?? Number.POSITIVE_INFINITY) <= toMs) {
+    const next = nextDeadline(fleet);
+    if (next === null || next.atMs > toMs) continue;
     fleet.deadlines.pop();
     fleet.nowMs = Math.max(fleet.nowMs, next.atMs);
     handle(fleet, next);

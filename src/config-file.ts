@@ -50,6 +50,7 @@ export type ConfigFile = {
   readonly policyForm: PolicyForm | null;
   /** At least one: the folder of the file where it names none. */
   readonly roots: readonly string[];
+  /** Without a prototype, so a name that is not there is undefined, whatever it is. */
   readonly commands: Readonly<Record<string, CommandConfig>>;
   readonly escalation: EscalationConfig | null;
   readonly releaseAfterMs: number | null;
@@ -190,7 +191,7 @@ function toConfigFile(form: FileForm, raw: RawForm, folder: string): ConfigFile 
     assign: form.assign ?? [],
     policyForm: policyFormOf(raw),
     roots: (form.roots ?? ['.']).map((root) => resolve(folder, root)),
-    commands: Object.fromEntries(commands),
+    commands: Object.assign(Object.create(null), Object.fromEntries(commands)),
     escalation: escalation ? toEscalation(escalation) : null,
     releaseAfterMs: form.releaseAfter ?? null,
     replyPrefixes: form.replyPrefixes ?? [],

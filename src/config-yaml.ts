@@ -79,18 +79,21 @@ function describeKey(document: Document, offset: number): string {
 type Expanded = { readonly ok: true; readonly value: unknown } | Extract<Yaml, { ok: false }>;
 
 function expandAliases(document: Document, at: (offset: number) => Position): Expanded {
-  const unresolved: (Position & { message: string })[] = [];
+  const faults: (Position & { message: string })[] = [];
   const anchors = new Set<string>();
   let first = 0;
-  visit(document, (_key, node) => {
+  visit(document, (role, node) => {
     if (isNode(node) && !isAlias(node) && node.anchor !== undefined) anchors.add(node.anchor);
+    if (isScalar(node) && role === 'key' && node.value === '__proto__') {
+      faults.push({ ...at(startOf(node)), message: 'the key "__proto__" is not allowed' });
+    }
     if (!isAlias(node)) return;
     const offset = startOf(node);
     first ||= offset;
     if (anchors.has(node.source)) return;
-    unresolved.push({ ...at(offset), message: `no anchor &${node.source} stands before the alias *${node.source}` });
+    faults.push({ ...at(offset), message: `no anchor &${node.source} stands before the alias *${node.source}` });
   });
-  if (unresolved.length > 0) return { ok: false, problems: unresolved };
+  if (faults.length > 0) return { ok: false, problems: faults.slice(0, problemsMax) };
   try {
     const value: unknown = document.toJS({ maxAliasCount: aliasesMax }) ?? {};
     if (!isDeeper(value, depthMax)) return { ok: true, value };

@@ -5,7 +5,8 @@ import type { Io } from './cli/io.ts';
 import type { DevFlags } from './cli/services.ts';
 import type { Config } from './config.ts';
 import { openEmbeddedServer } from './nats/embedded-server.ts';
-import { loggerFor, type Ready, serve } from './serve.ts';
+import { privateInbox } from './nats/permissions.ts';
+import { loggerFor, serve } from './serve.ts';
 
 export type DevOptions = DevFlags & { readonly hints: boolean; readonly streamReplicas?: number | undefined };
 
@@ -17,12 +18,12 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
   const serviceFile = join(storeDir, 'service.json');
   try {
     return await serve({
-      ...{ config, logger, io, nats: server.url, creds: server.credentials('service') },
+      ...{ config, logger, io, nats: server.url, creds: server.credentials('service'), inboxPrefix: privateInbox },
       ...{ acceptEmptyLog: options.acceptEmptyLog, streamReplicas: undefined },
       onReady: (ready) => {
         const { nats, http, fleet } = ready;
         writeFileSync(serviceFile, `${JSON.stringify({ nats, http, fleet, pid: process.pid })}\n`, { mode: 0o600 });
-        if (options.hints) io.stderr.write(hintsFor(ready));
+        if (options.hints) io.stderr.write(hintsFor(config));
       },
       ended: server.closed.then(() => 'nats-server has ended'),
     });
@@ -32,16 +33,19 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
   }
 }
 
-/** Five lines that a person can paste next, in another terminal in the same folder. */
-function hintsFor({ http }: Ready): string {
+/** Five lines that a person can paste next, in another terminal in the same folder: from a rule to a blocked stop. */
+function hintsFor(config: Config): string {
+  const rule =
+    config.fileText === null
+      ? [`echo 'policies: { default: { checks: [{ plan: {} }] } }' > stopgate.yaml`, 'from now on every step of a plan must be done']
+      : ['npx stopgate queues', 'what waits to be claimed'];
   const lines = [
-    ['npx stopgate decide w1', 'may worker w1 stop? nothing says no yet'],
-    [`npx stopgate publish task T-1 task.created '{"title":"Try stopgate"}'`, 'a task waits in queue main'],
-    [`npx stopgate publish worker w1 plan.updated '{"steps":[{"title":"Write tests","status":"pending"}]}'`, ''],
-    ['npx stopgate workers --watch', 'who is where, live'],
-    http === null ? ['npx stopgate tail', 'the log as it grows'] : [`curl -s ${http}/readyz`, 'over HTTP; hooks go to /hooks/claude'],
+    rule,
+    [`npx stopgate publish worker w1 step.updated '{"step":"1","title":"Write tests"}'`, 'worker w1 plans a step'],
+    ['npx stopgate decide w1', 'may it stop? not yet, and why'],
+    [`npx stopgate publish worker w1 step.updated '{"step":"1","status":"done"}'`, 'it has done the step: now it may'],
+    ['npx stopgate worker w1', 'its state, plan and last decision; "tail" follows the log'],
   ];
-  const width = 56;
-  const text = lines.map(([command = '', note]) => `  ${note === '' ? command : `${command.padEnd(width)} # ${note}`}`);
-  return `\nstopgate is ready. In another terminal, in this folder:\n\n${text.join('\n')}\n\nCtrl-C ends it; the log stays.\n`;
+  const text = lines.map(([command = '', note]) => `  ${command}\n      # ${note}`).join('\n');
+  return `\nstopgate is ready. In another terminal, in this folder:\n\n${text}\n\nCtrl-C ends it; the log stays.\n`;
 }

@@ -14,6 +14,7 @@ import { createEndpoints, createService, type Service } from './service/index.ts
 export type ReplicaOptions = {
   readonly nats: string;
   readonly creds?: string | undefined;
+  readonly inboxPrefix?: string | undefined;
   readonly fleet: string;
   readonly name: string;
   readonly version: string;
@@ -43,7 +44,13 @@ const openRequestsMax = 10_000;
 /** @throws AppError service.unreachable, log.unavailable, log.lost, stream.foreign */
 export async function openReplica(options: ReplicaOptions): Promise<Replica> {
   const { fleet, name, logger, metrics, policies } = options;
-  const nc = await openConnection({ url: options.nats, credsFile: options.creds, name: `stopgate ${name}`, patient: true });
+  const nc = await openConnection({
+    url: options.nats,
+    credsFile: options.creds,
+    inboxPrefix: options.inboxPrefix,
+    name: `stopgate ${name}`,
+    patient: true,
+  });
   try {
     const log = await openEventLog({
       nc,

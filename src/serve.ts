@@ -16,6 +16,7 @@ export type ServeOptions = {
   readonly config: Config;
   readonly nats: string;
   readonly creds: string | null;
+  readonly inboxPrefix?: string;
   readonly acceptEmptyLog: boolean;
   readonly streamReplicas: number | undefined;
   readonly logger: Logger;
@@ -37,7 +38,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   const opened: { close(): unknown }[] = [checks];
   try {
     const replica = await openReplica({
-      ...{ nats: options.nats, creds: options.creds ?? undefined, fleet: config.fleet, name: config.replica, version },
+      ...{ nats: options.nats, creds: options.creds ?? undefined, inboxPrefix: options.inboxPrefix, fleet: config.fleet, name: config.replica, version },
       ...{ logger, policies: config.file.policyForm, runCheck: checks.run, replyPrefixes: config.file.replyPrefixes },
       ...{ acceptEmptyLog: options.acceptEmptyLog, metrics: countersOf(metrics) },
       ...(options.streamReplicas === undefined ? {} : { streamReplicas: options.streamReplicas }),

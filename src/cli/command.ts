@@ -44,7 +44,12 @@ export function defineCommand<const Args extends ArgsDef>(
 
 /** Options of whatever talks to a service. */
 export const serviceArgs = {
-  nats: { type: 'string', valueHint: 'URL', description: 'the NATS server (STOPGATE_NATS; default: that of "stopgate dev" in this folder, else nats://127.0.0.1:4222)' },
+  nats: {
+    type: 'string',
+    valueHint: 'URL',
+    description:
+      'the NATS server (STOPGATE_NATS; default: that of "stopgate dev" in this folder, else nats://127.0.0.1:4222)',
+  },
   creds: {
     type: 'string',
     valueHint: 'FILE',

@@ -5,7 +5,7 @@ import type { LogMessage } from '../nats/log-reader.ts';
 import { describeAnswer, paintAnswer } from './decision-text.ts';
 import type { Colors } from './output.ts';
 import { formatClock } from './state-text.ts';
-import { clean, cut, pad } from './text.ts';
+import { clean, cut, pad, widthOf } from './text.ts';
 
 /** As `replay` reads it. `data` is the text itself where it is no JSON object. */
 export type LogLine = { readonly at: string; readonly subject: string; readonly data: unknown; readonly seq: number };
@@ -29,17 +29,17 @@ export function formatLogLine({ at, subject, data, seq }: LogLine, colors: Color
   const { entity, id, type } = placeOf(subject);
   const who = entity === 'worker' ? id : entity === 'fleet' ? 'fleet' : `${entity} ${id}`;
   const start = `${formatClock(at)}  ${pad(`#${seq}`, 6)}  `;
-  const middle = `${pad(cut(clean(who), 24), 10)}  ${pad(clean(type), 18)}  `;
-  const left = Math.min(detailMax, width - start.length - middle.length);
+  const middle = `${pad(cut(clean(who), 24), 10)}  ${pad(cut(clean(type), 24), 18)}  `;
+  const left = Math.min(detailMax, width - start.length - widthOf(middle));
   const shorten = (text: string) => cut(clean(text), left);
   if (typeof data !== 'object' || data === null) {
     return `${colors.dim(start)}${middle}${colors.yellow(shorten(`no JSON object: ${String(data)}`))}`.trimEnd();
   }
   if (type === 'decision') {
     const decision = data as Decision;
-    const answer = describeAnswer(decision);
-    const reason = cut(clean(`  ${decision.reason ?? ''}`), left - answer.length);
-    return `${colors.dim(start)}${middle}${paintAnswer(decision, colors)(clean(answer))}${reason}`.trimEnd();
+    const answer = shorten(describeAnswer(decision));
+    const reason = cut(clean(`  ${decision.reason ?? ''}`), left - widthOf(answer));
+    return `${colors.dim(start)}${middle}${paintAnswer(decision, colors)(answer)}${reason}`.trimEnd();
   }
   return `${colors.dim(start)}${middle}${shorten(describe(type, data as Fields))}`.trimEnd();
 }

@@ -44,7 +44,7 @@ export function cut(text: string, width: number): string {
     if (used > width) break;
     kept += char;
   }
-  return width < 1 ? '' : `${kept}…`;
+  return width < 1 ? '' : `${kept.trimEnd()}…`;
 }
 
 export const pad = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - widthOf(text)));

@@ -49,6 +49,8 @@ export type Host = {
   close(): Promise<void>;
 };
 
+const decoder = new TextDecoder();
+
 export function createHost(options: HostOptions): Host {
   const { replica, log, bus, logger, metrics, clock } = options;
   const fleet = createFleet(options.fleet, { stopwatch: () => performance.now() });
@@ -96,7 +98,7 @@ export function createHost(options: HostOptions): Host {
   };
 
   const fold = (message: LogMessage, startedMs: number) => {
-    const entry = readEntry(message.subject, new TextDecoder().decode(message.data), message.data.length);
+    const entry = readEntry(message.subject, decoder.decode(message.data), message.data.length);
     metrics.folded();
     if (entry === null) return;
     if (!('data' in entry)) {
@@ -107,7 +109,7 @@ export function createHost(options: HostOptions): Host {
     const owner = isAttempt ? (message.header('Stopgate-Replica') ?? null) : null;
     foldEntry(fleet, { seq: message.seq, atMs: message.atMs, entry, owner: owner !== null && isId(owner) ? owner : null });
     if (isAttempt) meet(message, entry.id, entry.data.attempt ?? `seq-${message.seq}`);
-    if (entry.type === 'policy.set') policies.folded(JSON.parse(new TextDecoder().decode(message.data)), message.header('Stopgate-Replica'));
+    if (entry.type === 'policy.set') policies.folded(JSON.parse(decoder.decode(message.data)), message.header('Stopgate-Replica'));
     if (fleet.outcomes.length > 0) for (const outcome of fleet.outcomes.splice(0)) follow(outcome, message, startedMs);
   };
 

@@ -1,6 +1,6 @@
 /** Opens connections to NATS. Only this folder imports @nats-io. */
 import { readFileSync } from 'node:fs';
-import type { NatsConnection } from '@nats-io/nats-core';
+import { createInbox, type NatsConnection } from '@nats-io/nats-core';
 import { connect, credsAuthenticator } from '@nats-io/transport-node';
 import { z } from 'zod';
 import { AppError } from '../errors.ts';
@@ -13,16 +13,24 @@ export type ConnectionOptions = {
   readonly name: string;
   /** Keep trying for ever (a service), or fail at once (a command). */
   readonly patient: boolean;
+  /** Where answers to it arrive; default `_INBOX`. */
+  readonly inboxPrefix?: string | undefined;
 };
+
+const inboxPrefixes = new WeakMap<NatsConnection, string>();
+
+/** An inbox under the connection's own prefix, which the server may keep others from. */
+export const newInbox = (nc: NatsConnection): string => createInbox(inboxPrefixes.get(nc));
 
 const userSchema = z.object({ user: z.string(), pass: z.string() });
 
 /** @throws AppError service.unreachable: no server, or it refused the credentials */
-export async function openConnection({ url, credsFile, name, patient }: ConnectionOptions): Promise<NatsConnection> {
+export async function openConnection({ url, credsFile, name, patient, inboxPrefix }: ConnectionOptions): Promise<NatsConnection> {
   const { servers, ...inUrl } = readUrl(url);
   const auth = credsFile === undefined ? inUrl : readCreds(credsFile);
   try {
-    return await connect({
+    const nc = await connect({
+      ...(inboxPrefix === undefined ? {} : { inboxPrefix }),
       servers,
       ...auth,
       name,
@@ -33,8 +41,9 @@ export async function openConnection({ url, credsFile, name, patient }: Connecti
       // A server that is gone without closing its side is noticed within this time twice.
       pingInterval: 5_000,
       maxPingOut: 2,
-      ignoreClusterUpdates: false,
     });
+    if (inboxPrefix !== undefined) inboxPrefixes.set(nc, inboxPrefix);
+    return nc;
   } catch (cause) {
     const hint = 'start one with "stopgate dev", or name yours with --nats';
     throw new AppError('service.unreachable', `no NATS server at ${servers.join(', ')}: ${(cause as Error).message}; ${hint}`, { cause });

@@ -3,9 +3,10 @@
  * checks both; nothing here ever makes a lost log anew without being told to.
  */
 import { type JetStreamManager, jetstreamManager, JetStreamApiError, type StreamConfig, type StreamInfo } from '@nats-io/jetstream';
-import { createInbox, headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
+import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
+import { newInbox } from './connection.ts';
 import { type LogMessage, openLogReader } from './log-reader.ts';
 
 export type EntryHeaders = { readonly messageId?: string | undefined; readonly replica?: string | undefined };
@@ -153,8 +154,7 @@ async function openStreams(manager: JetStreamManager, { fleet, replicas, acceptE
   }
   const note = deadNote(fleet, info.created);
   if (dead === null) {
-    const { subjects: _, name: __, ...shared } = wanted;
-    await add(manager, { ...shared, name: deadName(fleet), subjects: [`stopgate.${fleet}.dead.>`], description: note });
+    await add(manager, { ...wanted, name: deadName(fleet), subjects: [`stopgate.${fleet}.dead.>`], description: note });
   } else if (dead.config.description !== note) {
     if (!acceptEmptyLog) throw lost(`the log ${wanted.name} was made anew at ${info.created}`);
     await manager.streams.update(deadName(fleet), { ...dead.config, description: note });
@@ -219,7 +219,7 @@ type Submit = (subject: string, payload: string, given: EntryHeaders, onAnswer: 
 
 /** One shared inbox takes the acknowledgements of everything that is stored. */
 function createSubmitter(nc: NatsConnection, inspectLog: () => Promise<StreamInfo | AppError>): Submit {
-  const inbox = createInbox();
+  const inbox = newInbox(nc);
   const open = new Map<string, { onAnswer: (answer: AppError | Stored) => void; untilMs: number }>();
   let count = 0;
   const answer = (token: string, given: AppError | Stored) => {

@@ -4,7 +4,8 @@
  * consumer's own sequence, silence past its heartbeats or a reconnect makes a new consumer where the last one ended.
  */
 import { jetstreamManager } from '@nats-io/jetstream';
-import { createInbox, type Msg, type NatsConnection, type Subscription } from '@nats-io/nats-core';
+import type { Msg, NatsConnection, Subscription } from '@nats-io/nats-core';
+import { newInbox } from './connection.ts';
 
 /** One message as the stream holds it: `seq` from 1, `atMs` the server's own time of storing it. */
 export type LogMessage = {
@@ -73,7 +74,7 @@ export function openLogReader(nc: NatsConnection, { stream, fromSeq, onMessage, 
         const verdict = (await beforeReset?.()) ?? 'go';
         if (verdict === 'end') closed = true;
         if (verdict !== 'go') throw new Error(verdict);
-        const inbox = createInbox();
+        const inbox = newInbox(nc);
         const created = nc.subscribe(inbox, {
           callback: (error, message) => {
             if (error === null) receive(message, () => subscription === created);

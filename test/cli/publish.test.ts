@@ -1,6 +1,7 @@
 /** publish: checked first, then stored; what the log would refuse is never sent. */
-import { jetstreamManager } from '@nats-io/jetstream';
+
 import { PassThrough } from 'node:stream';
+import { jetstreamManager } from '@nats-io/jetstream';
 import { describe, expect, test } from 'vitest';
 import { useStandIn } from './stand-in.ts';
 import { jsonLines, openTerminal, runOnce, type TerminalOptions } from './terminal.ts';
@@ -14,7 +15,8 @@ async function openLog() {
   return {
     fleet,
     place,
-    publish: (argv: readonly string[], options: TerminalOptions = {}) => runOnce(['publish', ...argv, ...place], options),
+    publish: (argv: readonly string[], options: TerminalOptions = {}) =>
+      runOnce(['publish', ...argv, ...place], options),
     /** What the log holds, without `stopgate.<fleet>.`. */
     stored: async () => {
       const manager = await jetstreamManager(standIn.connection());
@@ -64,7 +66,10 @@ describe('one entry', () => {
   });
 
   test.each([
-    { argv: ['worker', 'w1', 'tool.usd'], says: `'tool.usd' is no entry about a worker; these are: worker.registered,` },
+    {
+      argv: ['worker', 'w1', 'tool.usd'],
+      says: `'tool.usd' is no entry about a worker; these are: worker.registered,`,
+    },
     { argv: ['worker', 'w1', 'tool.used'], says: 'no tool.used: tool: ' },
     { argv: ['worker', 'w1', 'tool.used', '{"tool":5}'], says: 'no tool.used: tool: ' },
     { argv: ['worker', 'w1', 'tool.used', '{'], says: 'the payload is no JSON' },
@@ -92,7 +97,14 @@ describe('one entry', () => {
   });
 
   test('a fleet without a log: 3', async () => {
-    const { code, stderr } = await runOnce(['publish', 'worker.w1.heartbeat.sent', '--nats', standIn.url(), '--fleet', 'none']);
+    const { code, stderr } = await runOnce([
+      'publish',
+      'worker.w1.heartbeat.sent',
+      '--nats',
+      standIn.url(),
+      '--fleet',
+      'none',
+    ]);
     expect(stderr).toContain('was not stored');
     expect(code).toBe(3);
   });
@@ -124,7 +136,9 @@ describe('JSON lines from stdin', () => {
   test('with a bad one none is sent, and each bad one is named', async () => {
     const log = await openLog();
     const { code, stdout, stderr } = await log.publish(['-'], { stdin: mixed });
-    expect(stderr).toMatch(/^line 2: .*JSON.*\nline 3: "subject" is missing\nline 4: no tool.used.*\nstopgate: 3 bad lines; nothing was sent\n$/);
+    expect(stderr).toMatch(
+      /^line 2: .*JSON.*\nline 3: "subject" is missing\nline 4: no tool.used.*\nstopgate: 3 bad lines; nothing was sent\n$/,
+    );
     expect({ code, stdout, stored: await log.stored() }).toEqual({ code: 2, stdout: '', stored: [] });
   });
 

@@ -35,7 +35,14 @@ export type Terminal = {
 
 /** Its folder lies in the system's temporary one and goes with the test. */
 export async function openTerminal(options: TerminalOptions = {}): Promise<Terminal> {
-  const { env = {}, isTTY = false, columns = 80, rows = 24, stdin = '', writesMax = Number.POSITIVE_INFINITY } = options;
+  const {
+    env = {},
+    isTTY = false,
+    columns = 80,
+    rows = 24,
+    stdin = '',
+    writesMax = Number.POSITIVE_INFINITY,
+  } = options;
   const cwd = options.cwd ?? (await mkdtemp(join(tmpdir(), 'stopgate-cli-')));
   if (options.cwd === undefined) onTestFinished(() => rm(cwd, { recursive: true, force: true }));
   const texts = { stdout: '', stderr: '' };
@@ -92,3 +99,6 @@ export const jsonLines = (text: string): Record<string, unknown>[] =>
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+/** What a terminal would act on: none of it may come from an agent. Line ends are ours. */
+export const controlsIn = (text: string): string[] => text.replaceAll('\n', '').match(/[\p{Cc}\u202a-\u202e]/gu) ?? [];

@@ -82,15 +82,17 @@ describe('help', () => {
   });
 
   test('says where options may come from otherwise', async () => {
-    expect((await runOnce(['serve', '--help'])).stdout).toMatch(/STOPGATE_NATS[\s\S]*STOPGATE_HTTP; default: 127.0.0.1:4280/);
+    expect((await runOnce(['serve', '--help'])).stdout).toMatch(
+      /STOPGATE_NATS[\s\S]*STOPGATE_HTTP; default: 127.0.0.1:4280/,
+    );
     expect((await runOnce(['workers', '--help'])).stdout).toContain('STOPGATE_FLEET; default: main');
   });
 
   test('is coloured on a terminal only, and not with NO_COLOR', async () => {
-    const escape = '\u001b[';
-    expect((await runOnce(['help'], { isTTY: true })).stdout).toContain(escape);
-    expect((await runOnce(['help'], { isTTY: true, env: { NO_COLOR: '1' } })).stdout).not.toContain(escape);
-    expect((await runOnce(['help'])).stdout).not.toContain(escape);
+    const colour = '\u001b[';
+    expect((await runOnce(['help'], { isTTY: true })).stdout).toContain(colour);
+    expect((await runOnce(['help'], { isTTY: true, env: { NO_COLOR: '1' } })).stdout).not.toContain(colour);
+    expect((await runOnce(['help'])).stdout).not.toContain(colour);
   });
 
   test('fits a narrow terminal', async () => {
@@ -101,7 +103,9 @@ describe('help', () => {
 });
 
 test('--version says that of the package', async () => {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+  };
   expect(await runOnce(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
 });
 
@@ -157,7 +161,8 @@ describe('completion', () => {
     for (const name of names) {
       expect(stdout).toContain(name);
       const { args } = await (commands[name] as (typeof commands)[string]).load();
-      for (const [option, { type }] of Object.entries(args)) if (type !== 'positional') expect(stdout).toContain(option);
+      for (const [option, { type }] of Object.entries(args))
+        if (type !== 'positional') expect(stdout).toContain(option);
     }
   });
 

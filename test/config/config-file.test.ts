@@ -318,6 +318,7 @@ describe('bad YAML', () => {
     ['an unknown tag', 'fleet: !env FLEET', '1:8 Unresolved tag: !env'],
     ['a key that is no string', '[a]: b', '1:1 With stringKeys, all keys must be strings'],
     ['an alias without its anchor', 'fleet: a\nroots: *all', '2:8 no anchor &all stands before the alias *all'],
+    ['a prototype for a key', 'commands: { __proto__: {} }', '1:13 the key "__proto__" is not allowed'],
     ['an alias within itself', 'roots: &a [*a]', '1:12 nested deeper than 32 levels, or an alias within itself'],
   ])('(%s) is told at its place', (_what, text, problem) => {
     expect(problemsOf(text)).toContain(problem);
