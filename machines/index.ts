@@ -10,6 +10,7 @@ export { isLimited, policyInForce, staleAfterMs } from './facts.ts';
 export { guards } from './guards.ts';
 export { idPattern, idSchema, isId } from './id.ts';
 export { formatIsoTime, parseIsoTime } from './iso-time.ts';
+export { isDone, type Plan, planStepsMax, type Step } from './plan.ts';
 export * from './policy.ts';
 export { promisesOf, readPromises } from './promise.ts';
 export { createReplay, type Replay, type ReplayLine } from './replay.ts';

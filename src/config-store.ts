@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { idSchema } from '../machines/index.ts';
 import { httpSchema, natsSchema } from './config-values.ts';
 
-export const storeName = '.stopgate';
+const storeName = '.stopgate';
 
 const serviceSchema = z.object({
   nats: natsSchema,

@@ -13,8 +13,7 @@ import { findStore, type Store } from './config-store.ts';
 import { type HttpAddress, httpSchema, isLoopback, logLevelSchema, natsSchema, tokenSchema } from './config-values.ts';
 import { AppError, type ErrorIssue } from './errors.ts';
 
-export { defaultCredentials, findStore, type Role, type Store } from './config-store.ts';
-export type { HttpAddress } from './config-values.ts';
+export { defaultCredentials } from './config-store.ts';
 
 const optionsSchema = z.object({
   nats: natsSchema,

@@ -19,7 +19,7 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
   try {
     return await serve({
       ...{ config, logger, io, nats: server.url, creds: server.credentials('service'), inboxPrefix: privateInbox },
-      ...{ acceptEmptyLog: options.acceptEmptyLog, streamReplicas: undefined },
+      ...{ acceptEmptyLog: options.acceptEmptyLog, streamReplicas: options.streamReplicas },
       onReady: (ready) => {
         const { nats, http, fleet } = ready;
         writeFileSync(serviceFile, `${JSON.stringify({ nats, http, fleet, pid: process.pid })}\n`, { mode: 0o600 });

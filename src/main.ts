@@ -8,10 +8,10 @@ import { loggerFor, serve } from './serve.ts';
 
 const io = processIo(readEnvironment());
 process.exitCode = await runCli(process.argv.slice(2), io, {
-  dev: (config, flags, given) => serveEmbedded(config, { ...flags, hints: true }, given),
+  dev: (config, flags, given) => serveEmbedded(config, { ...flags, hints: true, streamReplicas: undefined }, given),
   serve: (config, flags, given) =>
     flags.embedded
-      ? serveEmbedded(config, { ...flags, hints: false }, given)
+      ? serveEmbedded(config, { ...flags, hints: false, streamReplicas: flags.replicas }, given)
       : serve({
           ...{ config, io: given, nats: config.nats, creds: config.creds, logger: loggerFor(config) },
           ...{ acceptEmptyLog: flags.acceptEmptyLog, streamReplicas: flags.replicas },

@@ -87,6 +87,7 @@ function createChecks(config: Config, env: Io['env'], logger: Logger): Checks {
 
 /** A changed file is in force at once; a broken or vanished one keeps what was, and says so. */
 function followConfigFile(config: Config, replica: Replica, checks: Checks, logger: Logger): { close(): void } {
+  let hadPolicies = config.file.policyForm !== null;
   const onChange = (text: string | null) => {
     if (text === null) {
       logger.warn({ file: config.filePath }, 'the configuration has gone: the old policies stay in force');
@@ -100,7 +101,9 @@ function followConfigFile(config: Config, replica: Replica, checks: Checks, logg
     }
     for (const warning of read.warnings) logger.warn(warning);
     checks.configure(read.file);
-    replica.setPolicies(read.file.policyForm ?? { policies: {} });
+    // A file that never had policies has no say in them; one that has them no more takes them back.
+    if (read.file.policyForm !== null || hadPolicies) replica.setPolicies(read.file.policyForm ?? { policies: {} });
+    hadPolicies = read.file.policyForm !== null;
     logger.info({ file: config.filePath }, 'the configuration has changed');
   };
   return watchConfigFile(config.filePath, onChange, undefined, config.fileText);

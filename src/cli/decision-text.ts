@@ -40,7 +40,7 @@ function formatVerdicts(verdicts: readonly Verdict[], colors: Colors, width: num
   } as const;
   const rows = verdicts.map(({ guard, verdict, detail, tookMs }) => {
     const [text, paint] = marks[verdict];
-    const took = tookMs === undefined ? '' : formatTook(tookMs);
+    const took = formatTook(tookMs ?? 0) ?? '';
     return [{ text, paint }, { text: guard }, { text: detail }, { text: took, paint: colors.dim }];
   });
   return formatTable([], rows, width - 2).map((line) => `  ${line}`);
@@ -62,12 +62,17 @@ function formatFacts(decision: Decision, width: number): string[] {
 
 /** `3m of 10m, 7m left`; without a limit only how long. */
 export function formatIdle({ ms, limitMs, remainingMs }: Decision['idle']): string {
-  if (limitMs === null) return formatDuration(Math.round(ms));
-  const left = remainingMs === null ? '' : `, ${formatDuration(Math.max(0, Math.round(remainingMs)))} left`;
-  return `${formatDuration(Math.round(ms))} of ${formatDuration(limitMs)}${left}`;
+  if (limitMs === null) return formatSeconds(ms);
+  const left = remainingMs === null ? '' : `, ${formatSeconds(remainingMs)} left`;
+  return `${formatSeconds(ms)} of ${formatDuration(limitMs)}${left}`;
 }
 
-function formatTook(ms: number): string {
+/** A clock that runs, in whole seconds. */
+export const formatSeconds = (ms: number): string => formatDuration(Math.floor(Math.max(0, ms) / 1_000) * 1_000);
+
+/** Null: too short to tell, or not measured. */
+function formatTook(ms: number): string | null {
+  if (ms < 0.05) return null;
   if (ms < 1_000) return `${Math.round(ms * 10) / 10} ms`;
   return ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : formatDuration(Math.round(ms));
 }

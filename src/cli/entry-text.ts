@@ -23,6 +23,9 @@ export function placeOf(subject: string): { readonly entity: string; readonly id
   return entity === 'decision' ? { entity: 'worker', id, type: 'decision' } : { entity, id, type: type.join('.') };
 }
 
+/** What the service says to itself, again and again. */
+export const isHousekeeping = (type: string): boolean => type === 'replica.joined' || type === 'timer.fired';
+
 const detailMax = 200;
 
 export function formatLogLine({ at, subject, data, seq }: LogLine, colors: Colors, width: number): string {
@@ -73,6 +76,8 @@ const telling: Readonly<Record<string, readonly string[]>> = {
   'check.finished': ['check', 'outcome', 'reason'],
   'timer.fired': ['timer'],
   'escalation.resolved': ['verdict', 'by', 'prompt'],
+  'escalation.acknowledged': ['by'],
+  'worker.retired': ['by'],
   'replica.joined': ['replica'],
   'replica.left': ['replica'],
 };

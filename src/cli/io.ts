@@ -29,7 +29,8 @@ export function processIo(env: Io['env']): Io {
     env,
     cwd: process.cwd(),
     isTTY: process.stdout.isTTY === true,
-    size: () => ({ columns: process.stdout.columns ?? 80, rows: process.stdout.rows ?? 24 }),
+    // A terminal that does not know its size says 0.
+    size: () => ({ columns: process.stdout.columns || 80, rows: process.stdout.rows || 24 }),
     interrupt() {
       const controller = new AbortController();
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort());

@@ -2,6 +2,7 @@
 import { durationSchema, isId } from '../../machines/index.ts';
 import { defaultCredentials, loadConfig } from '../config.ts';
 import { AppError } from '../errors.ts';
+import { privateInbox } from '../nats/permissions.ts';
 import { openRequester, type Requester } from '../nats/requester.ts';
 import type { Io } from './io.ts';
 
@@ -17,7 +18,9 @@ export function readPlace({ nats, creds, fleet, config }: Place, { cwd, env }: I
   // HTTP is nothing to these commands, so what a variable says of it cannot be wrong here.
   const resolved = loadConfig({ flags: { nats, creds, fleet, config, http: 'off' }, cwd, env });
   const credsFile = defaultCredentials(resolved, 'operator');
-  return { url: resolved.nats, credsFile, fleet: resolved.fleet, name: 'stopgate cli' };
+  // Found by ourselves they are the operator's, whose answers nobody else shall hear; named ones may be anybody's.
+  const inboxPrefix = credsFile !== undefined && resolved.creds === null ? privateInbox : undefined;
+  return { url: resolved.nats, credsFile, inboxPrefix, fleet: resolved.fleet, name: 'stopgate cli' };
 }
 
 /** Connects, does `use`, and closes whatever became of it. @throws AppError service.unreachable and those of `use` */
@@ -48,7 +51,7 @@ export function readDuration(option: string, text: string): number {
   );
 }
 
-export const defaultTimeoutMs = 5_000;
+const defaultTimeoutMs = 5_000;
 
 /** Undefined is the default; at least 1. @throws AppError input.bad */
 export const readTimeout = (text: string | undefined, defaultMs = defaultTimeoutMs): number =>

@@ -64,7 +64,7 @@ export function createHost(options: HostOptions): Host {
   let reader: { close(): void } | null = null;
   const barriers: { readonly seq: number; readonly pass: () => void }[] = [];
 
-  const logNow = () => Math.max(fleet.nowMs, clock() - (skewMs ?? 0));
+  const logNow = () => Math.max(fleet.nowMs, Math.round(clock() - (skewMs ?? 0)));
   const desk: Desk = { fleet, replica, log, bus, logger, metrics, clock, logNow, atHead: () => atHead };
   const outbox = createOutbox(desk);
   const isRunning = () => running;

@@ -34,9 +34,16 @@ export function createOutbox(desk: Desk): Outbox {
     if (inbox === null || desk.bus.answer(inbox, encodeDecision(decision))) return;
     desk.logger.warn({ workerId: decision.worker, inbox }, 'answer withheld: the reply subject is no inbox');
   };
+  // After the answers: whoever waits for one waits no longer than for the fold.
+  const queue: Letter[] = [];
   const send = (letter: Letter) => {
-    const { decision } = letter;
     letter.sentMs = desk.clock();
+    if (queue.push(letter) === 1) setImmediate(sendQueued);
+  };
+  const sendQueued = () => {
+    for (const { decision } of queue.splice(0)) store(decision);
+  };
+  const store = (decision: Decision) => {
     const messageId = `${keyOf(decision.worker, decision.attempt)}:decision`;
     desk.log.send(subject(desk, `decision.${decision.worker}`), encodeDecision(decision), { messageId });
   };

@@ -20,9 +20,11 @@ export function createTimers(desk: Desk): Timers {
   let timer: NodeJS.Timeout | null = null;
   let armedFor: string | null = null;
   let tries = 0;
+  let closed = false;
 
   const arm = () => {
-    if (!desk.atHead()) return;
+    // What is still folded while this replica leaves must not keep its process alive.
+    if (closed || !desk.atHead()) return;
     const next = nextDeadline(desk.fleet);
     const key = next === null ? null : keyOf(next);
     if (key === armedFor && timer !== null) return;
@@ -38,6 +40,7 @@ export function createTimers(desk: Desk): Timers {
   };
   const fire = (next: Deadline) => {
     timer = null;
+    if (closed) return;
     const still = nextDeadline(desk.fleet);
     if (still === null || keyOf(still) !== keyOf(next)) {
       arm();
@@ -53,6 +56,7 @@ export function createTimers(desk: Desk): Timers {
   return {
     arm,
     close() {
+      closed = true;
       if (timer !== null) clearTimeout(timer);
       timer = null;
     },

@@ -1,6 +1,10 @@
 /** tail: the log in readable lines, from the newest entries on, until Ctrl-C. */
 import { stripVTControlCharacters } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createRecent } from '../../src/cli/recent.ts';
+import { startNatsServer } from '../support/nats-server.ts';
 import { allowed, blocked, useStandIn } from './stand-in.ts';
 import { controlsIn, jsonLines, openTerminal, runOnce, type TerminalOptions } from './terminal.ts';
 
@@ -57,18 +61,45 @@ test('old entries, then new ones, a line each; Ctrl-C ends it with 0', async () 
   expect(terminal.stderr()).toBe('');
 });
 
-test('--last and --worker choose', async () => {
+test('--last and --worker choose: the newest that match, however far back', async () => {
   const log = await openLog();
-  for (const worker of ['w1', 'w2', 'w1', 'w2']) await log.put(`worker.${worker}.heartbeat.sent`, {});
+  for (const worker of ['w2', 'w1', 'w2', 'w2']) await log.put(`worker.${worker}.heartbeat.sent`, {});
   await log.put('decision.w2', allowed);
   await log.put('task.w2.task.created', {});
-  const { terminal, ended } = await log.tail(['--last', '4', '--worker', 'w2']);
+  for (let count = 0; count < 30; count += 1) await log.put('worker.w1.heartbeat.sent', {});
+  const { terminal, ended } = await log.tail(['--last', '3', '--worker', 'w2']);
   await terminal.printed('#5');
-  await log.put('own.worker.w2.timer.fired', { timer: 'hold' });
-  await terminal.printed('#7');
+  await log.put('own.worker.w2.worker.retired', { by: 'me' });
+  await terminal.printed('#37');
   terminal.pressCtrlC();
   await ended;
-  expect(terminal.stdout().match(/#\d/g)).toEqual(['#4', '#5', '#7']);
+  expect(terminal.stdout().match(/#\d+/g)).toEqual(['#3', '#4', '#5', '#37']);
+});
+
+test('what the service says to itself is left out, but not with --all, nor with --json', async () => {
+  const log = await openLog();
+  await log.put('worker.w1.heartbeat.sent', {});
+  await log.put(`own.fleet.${log.fleet}.replica.joined`, { replica: 'r1' });
+  await log.put('own.worker.w1.timer.fired', { timer: 'hold' });
+  const shown = async (...argv: string[]) => {
+    const { terminal, ended } = await log.tail(argv);
+    await terminal.printed('heartbeat.sent');
+    terminal.pressCtrlC();
+    await ended;
+    return terminal.stdout().trimEnd().split('\n').length;
+  };
+  expect(await shown()).toBe(1);
+  expect(await shown('--all')).toBe(3);
+  expect(await shown('--json')).toBe(3);
+});
+
+test('in a log that never rests the newest are shown all the same', () => {
+  const shown: number[] = [];
+  const recent = createRecent<number>(2, 10, (item) => shown.push(item));
+  for (let seq = 5; seq < 14; seq += 1) recent.push(seq, seq);
+  expect(shown).toEqual([]);
+  for (let seq = 14; seq < 17; seq += 1) recent.push(seq % 2 === 0 ? seq : null, seq);
+  expect(shown).toEqual([13, 14, 16]);
 });
 
 test('--last 0 shows only what is new', async () => {
@@ -129,5 +160,20 @@ describe('what cannot be read', () => {
     const { code, stderr } = await runOnce(['tail', '--nats', standIn.url(), '--fleet', 'none']);
     expect(stderr).toMatch(/^stopgate: the log of fleet 'none' cannot be read: .*\n$/);
     expect(code).toBe(3);
+  });
+
+  test('a server that goes away for good: 3', async () => {
+    const server = await startNatsServer();
+    onTestFinished(() => server.stop());
+    const nc = await connect({ servers: server.url });
+    await (await jetstreamManager(nc)).streams.add({ name: 'STOPGATE_main', subjects: ['stopgate.main.worker.>'] });
+    await nc.request('stopgate.main.worker.w1.heartbeat.sent', '{}');
+    await nc.close();
+    const terminal = await openTerminal();
+    const ended = terminal.run('tail', '--nats', server.url);
+    await terminal.printed('#1');
+    await server.kill();
+    expect(await ended).toBe(3);
+    expect(terminal.stderr()).toBe('stopgate: the connection to NATS was lost\n');
   });
 });

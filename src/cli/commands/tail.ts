@@ -2,18 +2,24 @@
 import { AppError } from '../../errors.ts';
 import type { LogMessage } from '../../nats/log-reader.ts';
 import { defineCommand, serviceArgs } from '../command.ts';
-import { formatLogLine, placeOf, toLogLine } from '../entry-text.ts';
+import { formatLogLine, isHousekeeping, type LogLine, placeOf, toLogLine } from '../entry-text.ts';
+import { createRecent } from '../recent.ts';
 import { readCount, readId, withRequester } from '../service-call.ts';
+
+/** How far back what matches is looked for. */
+const windowMin = 10_000;
 
 export const tail = defineCommand({
   args: {
-    last: { type: 'string', valueHint: 'N', description: 'begin with the newest N entries (default: 20)' },
-    worker: { type: 'string', valueHint: 'W', description: 'show only what is about this worker, of those too' },
+    last: { type: 'string', valueHint: 'N', description: 'begin with the newest N entries that match (default: 20)' },
+    worker: { type: 'string', valueHint: 'W', description: 'only what is about this worker' },
+    all: { type: 'boolean', description: 'also what the service says to itself: replica.joined, timer.fired' },
     ...serviceArgs,
   },
   details: [
     'Prints the newest entries of the log and then each new one, decisions included, until Ctrl-C. Times are UTC.',
-    'With --json each line is one that "stopgate replay" and "stopgate publish -" read.',
+    `What matches is looked for in the newest ${windowMin} entries.`,
+    'With --json each line is one that "stopgate replay" and "stopgate publish -" read, and --all is implied.',
     'Reading the log needs operator credentials, which are found by themselves for "stopgate dev".',
   ],
   examples: ['stopgate tail --worker w1', 'stopgate tail --last 1000 --json >log.jsonl'],
@@ -22,23 +28,27 @@ export const tail = defineCommand({
     const only = flags.worker === undefined ? null : readId('worker', flags.worker);
     const signal = AbortSignal.any([io.interrupt(), out.closed]);
     let printed = Promise.resolve();
-    const show = (message: LogMessage) => {
-      const { entity, id } = placeOf(message.subject);
-      if (only !== null && (entity !== 'worker' || id !== only)) return;
-      const line = toLogLine(message);
+    const show = (line: LogLine) => {
       printed = printed.then(() =>
         flags.json ? out.json(line) : out.print(formatLogLine(line, out.colors, out.width())),
       );
     };
+    const matches = (subject: string): boolean => {
+      const { entity, id, type } = placeOf(subject);
+      if (only !== null && (entity !== 'worker' || id !== only)) return false;
+      return flags.all || flags.json || !isHousekeeping(type);
+    };
+    const window = last === 0 ? 0 : Math.max(last, windowMin);
+    const recent = createRecent(last, window, show);
+    const onMessage = (message: LogMessage) =>
+      recent.push(matches(message.subject) ? toLogLine(message) : null, message.seq);
     await withRequester(flags, io, async (requester, fleet) => {
-      await requester.follow({ last, signal }, show).catch((cause: unknown) => {
+      await requester.follow({ last: window, signal }, onMessage).catch((cause: unknown) => {
         if (cause instanceof AppError) throw cause;
-        throw new AppError(
-          'log.unavailable',
-          `the log of fleet '${fleet}' cannot be read: ${(cause as Error).message}`,
-          { cause },
-        );
+        const why = (cause as Error).message;
+        throw new AppError('log.unavailable', `the log of fleet '${fleet}' cannot be read: ${why}`, { cause });
       });
+      recent.end();
       await printed;
       if (!signal.aborted) throw new AppError('service.unreachable', 'the connection to NATS was lost');
     });

@@ -2,7 +2,7 @@
 import { formatDuration, type WorkerView } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import { defineCommand } from '../command.ts';
-import { paintAnswer } from '../decision-text.ts';
+import { formatSeconds, paintAnswer } from '../decision-text.ts';
 import { type Listing, list, listArgs, presenceArg, queueArg, spellCommand, stateArg } from '../list.ts';
 import { formatAgo, paintPresence, paintState } from '../state-text.ts';
 
@@ -17,7 +17,7 @@ const listing: Listing<WorkerView> = {
       { text: state, paint: paintState(state, colors) },
       { text: presence, paint: paintPresence(presence, colors) },
       { text: `${retry.count}/${retry.max ?? '∞'}` },
-      { text: `${formatDuration(Math.round(idle.ms))}${limit}` },
+      { text: `${formatSeconds(idle.ms)}${limit}` },
       { text: tasks.join(', ') || '-' },
       { text: agent ?? '-' },
       lastDecision === null

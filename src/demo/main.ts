@@ -1,0 +1,63 @@
+/**
+ * `npm run demo`: ten seconds of stopgate at work, and a check that it works on this machine. `--fast`: without pauses.
+ * Exit code 0: all went as told; 1: something did not, which is said; 2: bad usage; 130: ended by a signal.
+ */
+import { AssertionError } from 'node:assert/strict';
+import { parseArgs } from 'node:util';
+import { processIo } from '../cli/io.ts';
+import { createOutput } from '../cli/output.ts';
+import { cleanLines } from '../cli/text.ts';
+import { readEnvironment } from '../config.ts';
+import { AppError } from '../errors.ts';
+import { createNarrator } from './narrator.ts';
+import { playAll } from './scenes.ts';
+import { openStage } from './stage.ts';
+
+const interrupted = 130;
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(argv: readonly string[]): Promise<number> {
+  const fast = readFast(argv);
+  if (fast === null) {
+    process.stderr.write('usage: npm run demo [-- --fast]    --fast: without the pauses for reading\n');
+    return 2;
+  }
+  const stop = new AbortController();
+  // Kept on: a terminal's Ctrl-C comes twice, from the terminal and from npm, and the second must not cut our way out.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
+  const out = createOutput(processIo(readEnvironment()));
+  const signal = AbortSignal.any([stop.signal, out.closed]);
+  try {
+    const stage = await openStage();
+    try {
+      await unlessAborted(signal, playAll(stage, createNarrator(out, { fast, signal })));
+    } finally {
+      await stage.close();
+    }
+    return 0;
+  } catch (error) {
+    if (signal.aborted) return interrupted;
+    if (!(error instanceof AssertionError || error instanceof AppError)) throw error;
+    process.stderr.write(`\nnot as expected: ${cleanLines(error.message).join('\n')}\n`);
+    return 1;
+  }
+}
+
+function readFast(argv: readonly string[]): boolean | null {
+  try {
+    return parseArgs({ args: [...argv], options: { fast: { type: 'boolean', default: false } } }).values.fast;
+  } catch {
+    return null;
+  }
+}
+
+/** What runs still when the signal fires is left behind; it fails soon, when the connection is closed under it. */
+function unlessAborted(signal: AbortSignal, work: Promise<void>): Promise<void> {
+  const aborted = new Promise<never>((_, reject) => {
+    const leave = () => reject(signal.reason);
+    if (signal.aborted) leave();
+    signal.addEventListener('abort', leave, { once: true });
+  });
+  return Promise.race([work, aborted]);
+}

@@ -1,0 +1,69 @@
+/** What the demo prints: short lines of when, who and what, with a pause after each for whoever reads along. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Decision } from '../../machines/index.ts';
+import { describeAnswer, paintAnswer } from '../cli/decision-text.ts';
+import type { Output } from '../cli/output.ts';
+import { pad, wrap } from '../cli/text.ts';
+
+export type Narrator = {
+  /** Lines as they are. */
+  plain(...lines: string[]): Promise<void>;
+  heading(text: string): Promise<void>;
+  say(who: string, what: string): Promise<void>;
+  /** The answer, the guard that gave it, and the reason, which is the same as last time where `again`. */
+  decision(decision: Decision, again?: 'again'): Promise<void>;
+  /** For what takes its time on the stage. */
+  pause(ms: number): Promise<void>;
+};
+
+const lineMs = 220;
+const headingMs = 350;
+const decisionMs = 350;
+const columnsMax = 100;
+
+/** `fast`: no pauses. Once `signal` is aborted everything here throws. */
+export function createNarrator(
+  out: Output,
+  options: { readonly fast: boolean; readonly signal: AbortSignal },
+): Narrator {
+  const { colors } = out;
+  const { fast, signal } = options;
+  const startedMs = performance.now();
+  const width = () => Math.min(out.width(), columnsMax);
+
+  const print = async (lines: readonly string[], pauseMs: number) => {
+    signal.throwIfAborted();
+    await out.print(...lines);
+    if (!fast) await sleep(pauseMs, undefined, { signal });
+  };
+  const place = (who: string) =>
+    `${((performance.now() - startedMs) / 1_000).toFixed(1).padStart(5)}s  ${pad(who, 8)}  `;
+  const under = (start: string, text: string) => wrap(text, width() - start.length);
+
+  return {
+    plain: (...lines) =>
+      print(
+        lines.flatMap((line) => wrap(line, width())),
+        headingMs,
+      ),
+    heading: (text) => print(['', colors.bold(text)], headingMs),
+    say(who, what) {
+      const start = place(who);
+      const [first = '', ...more] = under(start, what);
+      return print([colors.dim(start) + first, ...more.map((line) => ' '.repeat(start.length) + line)], lineMs);
+    },
+    decision(decision, again) {
+      const start = place('stopgate');
+      const { retry } = decision;
+      const count = guardOf(decision) === 'checks' ? `, block ${retry.count} of ${retry.max}` : '';
+      const by = colors.dim(`  by guard ${guardOf(decision)}${count}`);
+      const answer = paintAnswer(decision, colors)(colors.bold(describeAnswer(decision))) + by;
+      const reason = again === undefined ? under(start, decision.reason) : [];
+      return print([colors.dim(start) + answer, ...reason.map((line) => ' '.repeat(start.length) + line)], decisionMs);
+    },
+    pause: (ms) => print([], ms),
+  };
+}
+
+/** The last verdict is that of the guard that decided. */
+export const guardOf = ({ verdicts }: Decision): string => verdicts.at(-1)?.guard ?? 'none';

@@ -1,0 +1,87 @@
+/**
+ * Where the demo plays: what `stopgate dev` runs, in a temporary folder that goes with it, and two connections to its
+ * NATS server, one as any agent has it and one as the operator.
+ */
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { PassThrough } from 'node:stream';
+import type { Io } from '../cli/io.ts';
+import { loadConfig, readEnvironment } from '../config.ts';
+import { serveEmbedded } from '../dev.ts';
+import { AppError } from '../errors.ts';
+import { credentialsFile } from '../nats/embedded-config.ts';
+import { privateInbox } from '../nats/permissions.ts';
+import { openRequester, type Requester } from '../nats/requester.ts';
+
+/** The file that the service reads, and the demo shows. */
+export const rules = `policies:
+  default: { checks: [{ plan: {} }], retries: 3 }      # every step is done
+  helper:  { persistence: { hold: 1m } }               # idle: wait for a task
+  careful: { checks: [{ plan: {} }], promises: true }  # may ask for a person
+`;
+
+export type Stage = {
+  /** Without credentials: it may publish as a worker and ask, as a plain NATS client does. */
+  readonly agents: Requester;
+  readonly operator: Requester;
+  /** Ends the service and its nats-server, then removes the folder. */
+  close(): Promise<void>;
+};
+
+/** @throws AppError service.unreachable, server.missing and whatever else keeps a service from its start */
+export async function openStage(): Promise<Stage> {
+  const folder = mkdtempSync(join(tmpdir(), 'stopgate-demo-'));
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  process.once('exit', remove); // for an end that comes to no `close`
+  const opened: { close(): Promise<unknown> }[] = [];
+  const close = async () => {
+    for (const each of opened.splice(0).reverse()) await each.close();
+    remove();
+    process.removeListener('exit', remove);
+  };
+  try {
+    writeFileSync(join(folder, 'stopgate.yaml'), rules);
+    const { url, end } = await startService(folder);
+    opened.push({ close: end });
+    const client = { url, fleet: 'main', name: 'stopgate demo' };
+    const agents = await openRequester(client);
+    opened.push(agents);
+    const credsFile = credentialsFile(join(folder, '.stopgate'), 'operator');
+    const operator = await openRequester({ ...client, credsFile, inboxPrefix: privateInbox });
+    opened.push(operator);
+    return { agents, operator, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** `url`: of the NATS server, which is ready, as is the service. */
+async function startService(folder: string): Promise<{ url: string; end: () => Promise<void> }> {
+  const flags = { http: 'off', logLevel: 'silent' };
+  const config = loadConfig({ flags, cwd: folder, home: folder, env: {}, serving: true });
+  const ending = new AbortController();
+  const stdout = new PassThrough();
+  const io: Io = {
+    ...{ stdout, stderr: new PassThrough().resume(), stdin: new PassThrough() },
+    ...{ env: readEnvironment(), cwd: folder, isTTY: false, size: () => ({ columns: 80, rows: 24 }) },
+    interrupt: () => ending.signal,
+  };
+  const options = { hints: false, store: undefined, port: 0, acceptEmptyLog: false, streamReplicas: undefined };
+  const ended = serveEmbedded(config, options, io);
+  ended.catch(() => undefined); // told by `end`; until then the scenes notice
+  const line = once(createInterface({ input: stdout }), 'line');
+  const first = await Promise.race([line.then(([text]) => text as string), ended]);
+  if (typeof first !== 'string') throw new AppError('service.unreachable', 'the service ended before it was ready');
+  const { nats } = JSON.parse(first) as { nats: string };
+  return {
+    url: nats,
+    async end() {
+      ending.abort();
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,89 @@
+/** `stopgate serve` as it is shipped, on a nats-server and in a folder of its own, with a plain client beside it. */
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { type Client, openClient } from './client.ts';
+import { type NatsServer, type NatsServerOptions, startNatsServer } from './nats-server.ts';
+import { type ServiceProcess, startService } from './service-process.ts';
+
+export type Folder = {
+  /** A real path, in the system's temporary folder. */
+  readonly path: string;
+  /** Gives the whole path; folders on the way are made. */
+  write(name: string, text: string): Promise<string>;
+  remove(): Promise<void>;
+};
+export type Deployment = {
+  readonly server: NatsServer;
+  readonly folder: Folder;
+  readonly client: Client;
+  readonly service: ServiceProcess;
+  /** Where its HTTP listens. */
+  readonly http: string;
+  /** The service's log lines so far, parsed. */
+  log(): Record<string, unknown>[];
+  close(): Promise<void>;
+};
+export type DeploymentOptions = {
+  /** Text of its stopgate.yaml; default: there is none. */
+  readonly config?: string;
+  readonly args?: readonly string[];
+  readonly env?: Record<string, string>;
+  readonly nats?: NatsServerOptions;
+};
+
+export async function makeFolder(files: Readonly<Record<string, string>> = {}): Promise<Folder> {
+  const path = await realpath(await mkdtemp(join(tmpdir(), 'stopgate-e2e-')));
+  const write = async (name: string, text: string) => {
+    const file = join(path, name);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, text);
+    return file;
+  };
+  for (const [name, text] of Object.entries(files)) await write(name, text);
+  return { path, write, remove: () => rm(path, { recursive: true, force: true, maxRetries: 3 }) };
+}
+
+export async function deploy({ config, args = [], env = {}, nats }: DeploymentOptions = {}): Promise<Deployment> {
+  const folder = await makeFolder(config === undefined ? {} : { 'stopgate.yaml': config });
+  const server = await startNatsServer(nats);
+  const closers: (() => Promise<unknown>)[] = [() => folder.remove(), () => server.stop()];
+  const close = async () => {
+    const results = [];
+    for (const each of closers.splice(0).reverse()) results.push(await each().catch((cause: unknown) => cause));
+    const failed = results.find((result) => result instanceof Error);
+    if (failed !== undefined) throw failed;
+  };
+  try {
+    const service = await startService(['serve', '--nats', server.url, '--http', '127.0.0.1:0', ...args], folder.path, env);
+    closers.push(() => endService(service));
+    const client = await openClient(server.url);
+    closers.push(() => client.close());
+    return { server, folder, client, service, http: service.ready.http ?? '', log: () => linesOf(service.errors()), close };
+  } catch (cause) {
+    await close();
+    throw cause;
+  }
+}
+
+/** @throws Error where it does not end by itself: then it is killed, so that a test fails and does not hang */
+export async function endService(service: ServiceProcess, timeoutMs = 10_000): Promise<void> {
+  let late = false;
+  const impatient = setTimeout(() => {
+    late = true;
+    void service.kill('SIGKILL');
+  }, timeoutMs);
+  await service.kill('SIGTERM').finally(() => clearTimeout(impatient));
+  if (late) throw new Error(`the service did not end within ${timeoutMs} ms of SIGTERM: ${service.errors()}`);
+}
+
+/** JSON lines; a last one that is still being written is left out, and a first one that was cut. */
+export function linesOf(text: string): Record<string, unknown>[] {
+  return text.split('\n').flatMap((line) => {
+    try {
+      return line === '' ? [] : [JSON.parse(line) as Record<string, unknown>];
+    } catch {
+      return [];
+    }
+  });
+}
