@@ -221,16 +221,18 @@ function foldOwnFleet(fleet: Fleet, entry: OwnFleetEntry, seq: number): void {
 
 /** The replicas that count as alive, sorted by name. */
 export function membersOf(fleet: Fleet): string[] {
-  return [...fleet.replicas].filter(([, joinedMs]) => fleet.nowMs - joinedMs < memberForMs).map(([name]) => name).sort();
+  return [...fleet.replicas].filter(([, joinedMs]) => isMember(fleet, joinedMs)).map(([name]) => name).sort();
 }
+
+const isMember = (fleet: Fleet, joinedMs: number | undefined) => joinedMs !== undefined && fleet.nowMs - joinedMs < memberForMs;
 
 /**
  * Who acts for an attempt: the replica that took its request, if it is a member, else the member whose hash with the
  * attempt is highest (rendezvous hashing), so that all replicas name the same one. Null: there is no member.
  */
 export function ownerFor(fleet: Fleet, key: string, asked: string | null): string | null {
+  if (asked !== null && isMember(fleet, fleet.replicas.get(asked))) return asked;
   const members = membersOf(fleet);
-  if (asked !== null && members.includes(asked)) return asked;
   let owner: string | null = null;
   let highest = -1;
   for (const member of members) {

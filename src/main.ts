@@ -17,3 +17,6 @@ process.exitCode = await runCli(process.argv.slice(2), io, {
           ...{ acceptEmptyLog: flags.acceptEmptyLog, streamReplicas: flags.replicas },
         }),
 });
+// All that is ours is closed. What a library left open (nats-core 3.4 its socket to a server that never spoke) must not
+// keep the process; whoever reads its output is done by then, since pipes are written to at once.
+setTimeout(() => process.exit(), 1_000).unref();

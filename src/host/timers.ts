@@ -22,7 +22,16 @@ export function createTimers(desk: Desk): Timers {
   let tries = 0;
   let closed = false;
 
+  let armed = false;
+
+  /** Once for all that is folded in one turn. */
   const arm = () => {
+    if (armed) return;
+    armed = true;
+    setImmediate(look);
+  };
+  const look = () => {
+    armed = false;
     // What is still folded while this replica leaves must not keep its process alive.
     if (closed || !desk.atHead()) return;
     const next = nextDeadline(desk.fleet);
@@ -43,7 +52,7 @@ export function createTimers(desk: Desk): Timers {
     if (closed) return;
     const still = nextDeadline(desk.fleet);
     if (still === null || keyOf(still) !== keyOf(next)) {
-      arm();
+      look();
       return;
     }
     // Too early by the log's clock, or not stored at all: once more, under a new id.
