@@ -5,8 +5,8 @@
  */
 import { type Circumstances, holds } from './condition.ts';
 import type { Feedback } from './decision.ts';
-import type { CheckResult, Validation } from './entry.ts';
 import { formatDuration } from './duration.ts';
+import type { CheckResult, Validation } from './entry.ts';
 import { type Plan, remainingWords } from './plan.ts';
 import type { Check, EffectfulCheck } from './policy.ts';
 

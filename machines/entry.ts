@@ -7,8 +7,8 @@ import { z } from 'zod';
 import { conditionSchema } from './condition.ts';
 import { idSchema, isId } from './id.ts';
 import { isoTimeSchema } from './iso-time.ts';
-import { nestingMax, policySetSchema } from './policy.ts';
 import { stepsSchema } from './plan.ts';
+import { nestingMax, policySetSchema } from './policy.ts';
 import { promiseNames, promiseSchema } from './promise.ts';
 
 /** A constant, since all replicas must agree on what is refused. */
@@ -20,9 +20,7 @@ const word = z.string().min(1);
 const files = z.array(word).max(filesMax);
 const none = z.object({});
 
-export const validationSchema = z.array(
-  z.object({ rule: word, passed: z.boolean(), message: z.string().optional() }),
-);
+export const validationSchema = z.array(z.object({ rule: word, passed: z.boolean(), message: z.string().optional() }));
 export type Validation = z.infer<typeof validationSchema>;
 
 /** The fields of `stop.attempted`, and so the body of `decide`, `probe` and `verify`. */
@@ -39,7 +37,17 @@ export const attemptSchema = z.object({
 });
 export type AttemptFields = z.infer<typeof attemptSchema>;
 
-export const hookTypes = ['default', 'validation', 'promise', 'remote', 'all', 'any', 'tdd', 'security', 'checkpoint'] as const;
+export const hookTypes = [
+  'default',
+  'validation',
+  'promise',
+  'remote',
+  'all',
+  'any',
+  'tdd',
+  'security',
+  'checkpoint',
+] as const;
 export type HookForm = {
   type: (typeof hookTypes)[number];
   of?: HookForm[] | undefined;
@@ -268,7 +276,8 @@ export function readSubject(subject: string): Address | Refusal | null {
   const refuseAs = (code: Refusal['code'], message: string) =>
     refuse(code, message, [], isId(entity) ? entity : '_', isId(id) ? id : '_');
   const area = (own ? ownAreas : areas)[entity];
-  if (root !== 'stopgate' || area === undefined) return refuseAs('UNKNOWN_TYPE', `'${subject}' is no subject of an entry`);
+  if (root !== 'stopgate' || area === undefined)
+    return refuseAs('UNKNOWN_TYPE', `'${subject}' is no subject of an entry`);
   if (!isId(fleet)) return refuseAs('BAD_ID', `'${fleet}' is no id of a fleet`);
   if (!isId(id)) return refuseAs('BAD_ID', `'${id}' is no id of a ${entity}`);
   const type = `${noun}.${verb}`;

@@ -3,16 +3,20 @@ import { checkTimeoutMs } from './check.ts';
 import type { HookResult } from './decision.ts';
 import type { CheckResult, TaskEntry } from './entry.ts';
 import type { Fleet } from './fleet.ts';
-import { moveTask } from './fold-task.ts';
 import { askHooks, type HookResults, type HooksAnswer, type Iteration } from './hook.ts';
 import { formatIsoTime } from './iso-time.ts';
+import { moveTask } from './move-task.ts';
 import { promisesOf } from './promise.ts';
 import { type Evaluation, hasFailedRule, phaseOf, type TaskContext } from './task.ts';
 
 type Fields = Evaluation['fields'];
 type Begun = Pick<Evaluation, 'attempt' | 'seq' | 'fields' | 'results'> & { readonly number: number };
 
-export function beginEvaluation(fleet: Fleet, entry: Extract<TaskEntry, { type: 'iteration.validated' }>, seq: number): void {
+export function beginEvaluation(
+  fleet: Fleet,
+  entry: Extract<TaskEntry, { type: 'iteration.validated' }>,
+  seq: number,
+): void {
   const attempt = entry.data.attempt ?? `seq-${seq}`;
   const open = fleet.tasks.get(entry.id)?.snapshot.context.evaluations.some((it) => it.attempt === attempt);
   if (!open) evaluate(fleet, entry.id, { attempt, seq, fields: entry.data, results: {}, number: 0 });
@@ -33,7 +37,12 @@ function evaluate(fleet: Fleet, task: string, begun: Begun): void {
   const failed = hasFailedRule(iteration, begun.fields);
   const answer = ask(fleet, context, begun.fields, begun.results);
   if (answer.is === 'ask') {
-    const asked = { key: answer.key, name: answer.name, number: begun.number + 1, deadlineMs: fleet.nowMs + checkTimeoutMs };
+    const asked = {
+      key: answer.key,
+      name: answer.name,
+      number: begun.number + 1,
+      deadlineMs: fleet.nowMs + checkTimeoutMs,
+    };
     const { attempt, seq, fields, results } = begun;
     moveTask(fleet, task, { type: 'iteration.judged', failed, evaluation: { attempt, seq, fields, results, asked } });
     fleet.deadlines.push({ atMs: asked.deadlineMs, kind: 'evaluation', id: task, attempt });
@@ -67,7 +76,12 @@ function ask(fleet: Fleet, context: TaskContext, fields: Fields, results: HookRe
 function resultOf(fleet: Fleet, { task }: TaskContext, { fields }: Begun, answer: HooksAnswer): HookResult {
   const place = { fleet: fleet.name, attempt: fields.attempt ?? null, taskId: task, iteration: fields.iteration };
   if (answer.is !== 'said') {
-    const silent = { reason: 'No hooks registered for this task', nextPrompt: null, checkpointCreated: false, metadata: {} };
+    const silent = {
+      reason: 'No hooks registered for this task',
+      nextPrompt: null,
+      checkpointCreated: false,
+      metadata: {},
+    };
     return { ...place, hookId: 'default', action: 'continue', ...silent };
   }
   const { hookId, action, reason, nextPrompt, checkpoint, metadata } = answer;
@@ -78,5 +92,10 @@ function resultOf(fleet: Fleet, { task }: TaskContext, { fields }: Begun, answer
 function breakRow(result: HookResult, iteration: Iteration | null, failed: boolean): HookResult {
   if (iteration === null || iteration.failuresMax === null || !failed || result.action !== 'continue') return result;
   if (iteration.failures + 1 < iteration.failuresMax) return result;
-  return { ...result, action: 'escalate', reason: `${iteration.failuresMax} iterations failed in a row`, nextPrompt: null };
+  return {
+    ...result,
+    action: 'escalate',
+    reason: `${iteration.failuresMax} iterations failed in a row`,
+    nextPrompt: null,
+  };
 }

@@ -17,8 +17,12 @@ export function policyInForce(fleet: Fleet, worker: WorkerContext): PolicyInForc
   const name = ofTask ?? assigned ?? worker.policy ?? 'default';
   const found = policyNamed(fleet, name);
   const notes: string[] = [];
-  if (found === null) notes.push(`policy ${name} of ${ofTask === name ? `task ${task}` : `worker ${worker.worker}`} is unknown: default holds`);
-  if (worker.profile !== null && !isProfile(worker.profile)) notes.push(`profile ${worker.profile} is unknown and ignored`);
+  if (found === null)
+    notes.push(
+      `policy ${name} of ${ofTask === name ? `task ${task}` : `worker ${worker.worker}`} is unknown: default holds`,
+    );
+  if (worker.profile !== null && !isProfile(worker.profile))
+    notes.push(`profile ${worker.profile} is unknown and ignored`);
   return { ...(found ?? (policyNamed(fleet, 'default') as Omit<PolicyInForce, 'notes'>)), notes };
 }
 

@@ -1,16 +1,8 @@
-/**
- * Fleet: the fold of one log. Entries in the log's order, with the log's time, make states and decisions; nothing else
- * does. Equal logs give equal fleets, on every replica, in a replay and in a browser. What happened is read from
- * `outcomes`, which whoever folds empties.
- */
+/** Fleet: what has been folded of one log, and what can be asked of it. `fold.ts` changes it, and nothing else does. */
 import type { Ask, PolicyInForce } from './attempt.ts';
-import { createDeadlines, type Deadline, type Deadlines } from './deadlines.ts';
+import { createDeadlines, type Deadlines } from './deadlines.ts';
 import type { Decision, HookResult } from './decision.ts';
-import type { Entry, OwnFleetEntry } from './entry.ts';
-import { resumeEvaluation } from './evaluation.ts';
-import { refreshPresence, staleAfterMs } from './facts.ts';
-import { foldOwnTask, foldTask } from './fold-task.ts';
-import { foldOwnWorker, foldWorker, resumeAttempt, resumeHeldOn } from './fold-worker.ts';
+import type { Entry } from './entry.ts';
 import { builtInPolicy, type PolicySet } from './policy.ts';
 import { createStepper, type Stepper } from './step.ts';
 import { type TaskSnapshot, taskMachine } from './task.ts';
@@ -21,7 +13,12 @@ export const memberForMs = 30_000;
 export const attemptsKnownMax = 256;
 
 /** An entry as the log holds it. `owner`: the replica that took the request for it, if one did. */
-export type Stored = { readonly seq: number; readonly atMs: number; readonly entry: Entry; readonly owner?: string | null };
+export type Stored = {
+  readonly seq: number;
+  readonly atMs: number;
+  readonly entry: Entry;
+  readonly owner?: string | null;
+};
 
 /** `decidedSeq`: where its `decision` entry stands; null: not there yet. */
 export type KnownAttempt = { readonly seq: number; readonly atMs: number; decidedSeq: number | null };
@@ -45,8 +42,20 @@ export type Outcome =
   | { readonly kind: 'repeated'; readonly worker: string; readonly attempt: string; readonly seq: number }
   | { readonly kind: 'accepted'; readonly worker: string; readonly attempt: string; readonly replica: string }
   | { readonly kind: 'validated'; readonly task: string; readonly result: HookResult }
-  | { readonly kind: 'hookAsked'; readonly task: string; readonly attempt: string; readonly name: string; readonly number: number }
-  | { readonly kind: 'refused'; readonly entity: 'worker' | 'task'; readonly id: string; readonly type: string; readonly reason: string }
+  | {
+      readonly kind: 'hookAsked';
+      readonly task: string;
+      readonly attempt: string;
+      readonly name: string;
+      readonly number: number;
+    }
+  | {
+      readonly kind: 'refused';
+      readonly entity: 'worker' | 'task';
+      readonly id: string;
+      readonly type: string;
+      readonly reason: string;
+    }
   | { readonly kind: 'policySet'; readonly seq: number };
 
 export type Fleet = {
@@ -71,6 +80,7 @@ export type Fleet = {
   policySeq: number;
   /** A policy given from outside: `policy.set` entries are then passed over. */
   readonly policyPinned: boolean;
+  /** What happened; whoever folds empties it. */
   readonly outcomes: Outcome[];
   readonly stopwatch: () => number;
   readonly worker: Stepper<typeof workerMachine>;
@@ -101,130 +111,16 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
   };
 }
 
-/** Folds one entry: first what is due up to its time, then the entry itself. A time before the last counts as that one. */
-export function foldEntry(fleet: Fleet, { seq, atMs, entry, owner }: Stored): void {
-  advanceClock(fleet, atMs);
-  fleet.seq = seq;
-  switch (entry.area) {
-    case 'worker':
-      foldWorker(fleet, entry, seq, owner ?? null);
-      break;
-    case 'task':
-      foldTask(fleet, entry, seq);
-      break;
-    case 'queue':
-      queueOf(fleet, entry.id).reported = entry.data.pending;
-      fleet.arrivals.add(entry.id);
-      break;
-    case 'ownWorker':
-      foldOwnWorker(fleet, entry);
-      break;
-    case 'ownTask':
-      foldOwnTask(fleet, entry);
-      break;
-    case 'ownFleet':
-      foldOwnFleet(fleet, entry, seq);
-      break;
-  }
-  serveArrivals(fleet);
-}
-
-/** Handles every deadline up to `toMs`, each with itself as now, and moves the clock there. */
-export function advanceClock(fleet: Fleet, toMs: number): void {
-  // Deadlines only ever move to later, so what stands first by its own time is looked at only when that has come.
-  while ((fleet.deadlines.peek()?.atMs ?? Number.POSITIVE_INFINITY) <= toMs) {
-    const next = nextDeadline(fleet);
-    if (next === null || next.atMs > toMs) continue;
-    fleet.deadlines.pop();
-    fleet.nowMs = Math.max(fleet.nowMs, next.atMs);
-    handle(fleet, next);
-    serveArrivals(fleet);
-  }
-  fleet.nowMs = Math.max(fleet.nowMs, toMs);
-}
-
-/** The next moment at which something happens by itself, or null. Deadlines that no longer hold are dropped. */
-export function nextDeadline(fleet: Fleet): Deadline | null {
-  for (;;) {
-    const next = fleet.deadlines.peek();
-    if (next === undefined) return null;
-    const movedTo = holdsStill(fleet, next);
-    if (movedTo === next.atMs) return next;
-    fleet.deadlines.pop();
-    if (movedTo !== null) fleet.deadlines.push({ ...next, atMs: movedTo });
-  }
-}
-
-/** When a deadline is due by now, seen from the state; null: it no longer is one. */
-function holdsStill(fleet: Fleet, deadline: Deadline): number | null {
-  const { kind, id, attempt, atMs } = deadline;
-  if (kind === 'evaluation') {
-    const open = fleet.tasks.get(id)?.snapshot.context.evaluations.find((it) => it.attempt === attempt);
-    return open?.asked.deadlineMs === atMs ? atMs : null;
-  }
-  if (kind === 'limit') return atMs;
-  const record = fleet.workers.get(id);
-  if (record === undefined) return null;
-  if (kind === 'stale') return Math.max(atMs, record.lastSeenMs + staleAfterMs);
-  const open = record.snapshot.context.worker.attempt;
-  return open?.attempt === attempt && record.wakeMs === atMs ? atMs : null;
-}
-
-function handle(fleet: Fleet, { kind, id, attempt }: Deadline): void {
-  if (kind === 'evaluation') {
-    resumeEvaluation(fleet, id, attempt, null);
-    return;
-  }
-  if (kind === 'limit' && attempt !== '') {
-    for (const worker of fleet.scopes.get(attempt)?.workers ?? []) refreshPresenceOf(fleet, worker);
-    return;
-  }
-  const record = fleet.workers.get(id);
-  if (record === undefined) return;
-  if (kind === 'attempt') {
-    resumeAttempt(fleet, id, record);
-    return;
-  }
-  if (kind === 'stale') record.staleArmed = false;
-  refreshPresenceOf(fleet, id);
-}
-
-function refreshPresenceOf(fleet: Fleet, worker: string): void {
-  const record = fleet.workers.get(worker);
-  if (record !== undefined) refreshPresence(fleet, record);
-}
-
-/** A task that became ready ends the held attempts of its queue. */
-function serveArrivals(fleet: Fleet): void {
-  for (const queue of fleet.arrivals) {
-    fleet.arrivals.delete(queue);
-    if (fleet.held.size > 0 && pendingIn(fleet, queue) > 0) resumeHeldOn(fleet, queue);
-  }
-}
-
-function foldOwnFleet(fleet: Fleet, entry: OwnFleetEntry, seq: number): void {
-  switch (entry.type) {
-    case 'replica.joined':
-      fleet.replicas.set(entry.data.replica, fleet.nowMs);
-      break;
-    case 'replica.left':
-      fleet.replicas.delete(entry.data.replica);
-      break;
-    case 'policy.set':
-      if (fleet.policyPinned) break;
-      fleet.policies = entry.data;
-      fleet.policySeq = seq;
-      fleet.outcomes.push({ kind: 'policySet', seq });
-      break;
-  }
-}
-
 /** The replicas that count as alive, sorted by name. */
 export function membersOf(fleet: Fleet): string[] {
-  return [...fleet.replicas].filter(([, joinedMs]) => isMember(fleet, joinedMs)).map(([name]) => name).sort();
+  return [...fleet.replicas]
+    .filter(([, joinedMs]) => isMember(fleet, joinedMs))
+    .map(([name]) => name)
+    .sort();
 }
 
-const isMember = (fleet: Fleet, joinedMs: number | undefined) => joinedMs !== undefined && fleet.nowMs - joinedMs < memberForMs;
+const isMember = (fleet: Fleet, joinedMs: number | undefined) =>
+  joinedMs !== undefined && fleet.nowMs - joinedMs < memberForMs;
 
 /**
  * Who acts for an attempt: the replica that took its request, if it is a member, else the member whose hash with the

@@ -1,14 +1,20 @@
-/** Folds entries about tasks, and keeps the index of what waits in each queue (protocol 3, 4 and 7). */
+/** Folds entries about tasks: what makes no sense now is refused (protocol 3, 4 and 7). */
 import type { OwnTaskEntry, TaskEntry } from './entry.ts';
 import { hooksMax } from './entry.ts';
 import { beginEvaluation, resumeEvaluation } from './evaluation.ts';
-import { type Fleet, queueOf, type TaskRecord } from './fleet.ts';
+import type { Fleet, TaskRecord } from './fleet.ts';
 import { clearFilesOf, loseTask } from './fold-worker.ts';
 import { formatIsoTime } from './iso-time.ts';
+import { createTask, moveTask } from './move-task.ts';
 import type { TaskEvent } from './task.ts';
 
 /** Types that create a task which nobody has heard of; with `task.created` alone it gets a queue. */
-const creating: ReadonlySet<string> = new Set(['task.created', 'hook.registered', 'iteration.started', 'checkpoint.saved']);
+const creating: ReadonlySet<string> = new Set([
+  'task.created',
+  'hook.registered',
+  'iteration.started',
+  'checkpoint.saved',
+]);
 
 export function foldTask(fleet: Fleet, entry: TaskEntry, seq: number): void {
   const { id, type } = entry;
@@ -54,7 +60,9 @@ function refusalOf({ snapshot: { context, value } }: TaskRecord, entry: TaskEntr
       if (iteration.completed) return `iteration ${iteration.iteration} is completed`;
       if (entry.type !== 'iteration.advanced') {
         const { iteration: named } = entry.data;
-        return named === iteration.iteration ? null : `iteration ${named} is not the current one, ${iteration.iteration}`;
+        return named === iteration.iteration
+          ? null
+          : `iteration ${named} is not the current one, ${iteration.iteration}`;
       }
       return iteration.iteration < iteration.maxIterations ? null : `iteration ${iteration.iteration} is the last`;
     default:
@@ -73,46 +81,8 @@ export function foldOwnTask(fleet: Fleet, entry: OwnTaskEntry): void {
   if (record === undefined) return;
   if (entry.type === 'check.finished') resumeEvaluation(fleet, entry.id, entry.data.attempt, entry.data);
   if (entry.type !== 'escalation.resolved' && entry.type !== 'escalation.acknowledged') return;
-  if (record.snapshot.value !== 'escalated') refuseTask(fleet, entry.id, entry.type, `task ${entry.id} is not escalated`);
-  else if (entry.type === 'escalation.resolved') moveTask(fleet, entry.id, { type: entry.type, verdict: entry.data.verdict });
-}
-
-/** `queue` null: in none until `task.created` gives one. */
-export function createTask(fleet: Fleet, task: string, queue: string | null): void {
-  fleet.tasks.set(task, { snapshot: fleet.task.start({ task, queue }) });
-}
-
-/** Steps a task's machine and keeps the queues' index. */
-export function moveTask(fleet: Fleet, task: string, event: TaskEvent): void {
-  const record = fleet.tasks.get(task);
-  if (record === undefined) return;
-  const before = record.snapshot;
-  record.snapshot = fleet.task.next(before, event);
-  const { context } = record.snapshot;
-  if (context.after !== before.context.after) {
-    for (const other of context.after) {
-      const waiting = fleet.dependents.get(other) ?? new Set();
-      fleet.dependents.set(other, waiting.add(task));
-    }
-  }
-  const moved = record.snapshot.value !== before.value || context.queue !== before.context.queue || context.after !== before.context.after;
-  if (!moved && event.type !== 'task.created') return;
-  if (before.context.queue !== null && before.context.queue !== context.queue) queueOf(fleet, before.context.queue).ready.delete(task);
-  reindexTask(fleet, task);
-  if (context.outcome !== before.context.outcome) for (const other of fleet.dependents.get(task) ?? []) reindexTask(fleet, other);
-}
-
-/** A task waits in its queue while it is idle and all that it comes after is completed. */
-function reindexTask(fleet: Fleet, task: string): void {
-  const snapshot = fleet.tasks.get(task)?.snapshot;
-  if (snapshot === undefined || snapshot.context.queue === null) return;
-  const { queue, after } = snapshot.context;
-  const { ready } = queueOf(fleet, queue);
-  const isReady =
-    snapshot.value === 'idle' && after.every((it) => fleet.tasks.get(it)?.snapshot.context.outcome === 'completed');
-  if (!isReady) ready.delete(task);
-  else if (!ready.has(task)) {
-    ready.add(task);
-    fleet.arrivals.add(queue);
-  }
+  if (record.snapshot.value !== 'escalated')
+    refuseTask(fleet, entry.id, entry.type, `task ${entry.id} is not escalated`);
+  else if (entry.type === 'escalation.resolved')
+    moveTask(fleet, entry.id, { type: entry.type, verdict: entry.data.verdict });
 }

@@ -3,13 +3,13 @@ import { type Ask, holdsAnswer } from './attempt.ts';
 import type { OwnWorkerEntry, WorkerEntry } from './entry.ts';
 import { factsFor, policyInForce, queueOfWorker, refreshPresence, staleAfterMs } from './facts.ts';
 import { attemptsKnownMax, type Fleet, ownerFor, type WorkerRecord } from './fleet.ts';
-import { createTask, moveTask } from './fold-task.ts';
 import { formatIsoTime } from './iso-time.ts';
+import { createTask, moveTask } from './move-task.ts';
 import { planStepsMax } from './plan.ts';
 import type { WorkerContext, WorkerEvent } from './worker.ts';
 
 /** The worker's record; an entry about one that was never heard of registers it, at the entry's time. */
-export function workerOf(fleet: Fleet, worker: string): WorkerRecord {
+function workerOf(fleet: Fleet, worker: string): WorkerRecord {
   const known = fleet.workers.get(worker);
   if (known !== undefined) return known;
   const snapshot = fleet.worker.start({ fleet: fleet.name, worker, atMs: fleet.nowMs });
@@ -100,7 +100,14 @@ function attempt(
   record.accepted = false;
   const { worker: context } = record.snapshot.context;
   const inForce = policyInForce(fleet, context);
-  send(fleet, record, { type: 'stop.attempted', attempt: id, seq, fields, inForce, facts: factsFor(fleet, context, inForce) });
+  send(fleet, record, {
+    type: 'stop.attempted',
+    attempt: id,
+    seq,
+    fields,
+    inForce,
+    facts: factsFor(fleet, context, inForce),
+  });
 }
 
 function claim(fleet: Fleet, record: WorkerRecord, task: string): void {
@@ -133,10 +140,17 @@ function waitsFor(fleet: Fleet, after: readonly string[]): string | null {
   return open.length === 0 ? null : `it waits for ${open.slice(0, 3).join(', ')}`;
 }
 
-function letGo(fleet: Fleet, record: WorkerRecord, type: 'task.completed' | 'task.failed' | 'task.released', task: string): void {
+function letGo(
+  fleet: Fleet,
+  record: WorkerRecord,
+  type: 'task.completed' | 'task.failed' | 'task.released',
+  task: string,
+): void {
   const { worker: context } = record.snapshot.context;
   if (!context.tasks.includes(task)) {
-    const reason = fleet.tasks.has(task) ? `worker ${context.worker} does not hold task ${task}` : `task ${task} is unknown`;
+    const reason = fleet.tasks.has(task)
+      ? `worker ${context.worker} does not hold task ${task}`
+      : `task ${task} is unknown`;
     refuseWorker(fleet, record, type, reason);
     return;
   }
@@ -155,7 +169,11 @@ export function clearFilesOf(fleet: Fleet, worker: string): void {
   if (record !== undefined) send(fleet, record, { type: 'files.cleared' });
 }
 
-function moveLimit(fleet: Fleet, record: WorkerRecord, entry: Extract<WorkerEntry, { type: 'limit.reached' | 'limit.cleared' }>): void {
+function moveLimit(
+  fleet: Fleet,
+  record: WorkerRecord,
+  entry: Extract<WorkerEntry, { type: 'limit.reached' | 'limit.cleared' }>,
+): void {
   const limit = entry.type === 'limit.reached' ? { untilMs: entry.data.until ?? null } : null;
   const { scope } = entry.data;
   if (scope !== undefined) {
@@ -182,7 +200,11 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
     case 'check.finished': {
       const asked = known?.snapshot.context.worker.attempt;
       if (known === undefined || asked == null || !holdsAnswer(asked, entry.data)) return;
-      send(fleet, known, { type: 'check.finished', result: entry.data, facts: factsFor(fleet, known.snapshot.context.worker, asked.inForce) });
+      send(fleet, known, {
+        type: 'check.finished',
+        result: entry.data,
+        facts: factsFor(fleet, known.snapshot.context.worker, asked.inForce),
+      });
       return;
     }
     case 'attempt.accepted':
@@ -194,15 +216,21 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
     case 'escalation.acknowledged':
     case 'escalation.resolved': {
       const record = workerOf(fleet, entry.id);
-      if (record.snapshot.value.state !== 'escalated') refuseWorker(fleet, record, entry.type, `worker ${entry.id} is not escalated`);
-      else if (entry.type === 'escalation.resolved') send(fleet, record, { type: entry.type, verdict: entry.data.verdict, atMs: fleet.nowMs });
+      if (record.snapshot.value.state !== 'escalated')
+        refuseWorker(fleet, record, entry.type, `worker ${entry.id} is not escalated`);
+      else if (entry.type === 'escalation.resolved')
+        send(fleet, record, { type: entry.type, verdict: entry.data.verdict, atMs: fleet.nowMs });
       return;
     }
   }
 }
 
 /** The first that takes an attempt over from its silent owner has it. */
-function accept(fleet: Fleet, record: WorkerRecord, { id: worker, data }: Extract<OwnWorkerEntry, { type: 'attempt.accepted' }>): void {
+function accept(
+  fleet: Fleet,
+  record: WorkerRecord,
+  { id: worker, data }: Extract<OwnWorkerEntry, { type: 'attempt.accepted' }>,
+): void {
   if (record.snapshot.context.worker.attempt?.attempt !== data.attempt) return;
   const stands = data.from === undefined ? record.accepted : record.accepted && record.owner !== data.from;
   if (stands) return;
@@ -239,7 +267,7 @@ export function resumeHeldOn(fleet: Fleet, queue: string): void {
   }
 }
 
-export function refuseWorker(fleet: Fleet, record: WorkerRecord, type: string, reason: string): void {
+function refuseWorker(fleet: Fleet, record: WorkerRecord, type: string, reason: string): void {
   const refused = { at: formatIsoTime(fleet.nowMs), type, reason };
   record.snapshot = fleet.worker.next(record.snapshot, { type: 'entry.refused', refused });
   fleet.outcomes.push({ kind: 'refused', entity: 'worker', id: record.snapshot.context.worker.worker, type, reason });

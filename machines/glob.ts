@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 
-export const globLengthMax = 256;
+const globLengthMax = 256;
 export const globSchema = z.string().min(1).max(globLengthMax);
 
 type Token = { readonly kind: 'text'; readonly text: string } | { readonly kind: 'one' | 'run' | 'folders' | 'rest' };

@@ -54,7 +54,11 @@ export const guards: Readonly<Record<GuardName, Guard>> = {
   limited: ({ facts }) => {
     const input = { limited: facts.limited };
     if (!facts.limited) return { detail: 'no usage limit', input };
-    return { detail: 'a limit holds', input, ruling: allow('continue', 'limited', 'A usage limit holds: the session pauses') };
+    return {
+      detail: 'a limit holds',
+      input,
+      ruling: allow('continue', 'limited', 'A usage limit holds: the session pauses'),
+    };
   },
 
   waiting: ({ worker }) => {
@@ -107,7 +111,11 @@ export const guards: Readonly<Record<GuardName, Guard>> = {
       case 'ask': {
         const check = answer.check as NonNullable<typeof answer.check>;
         const timeoutMs = check.timeoutMs ?? checkTimeoutMs;
-        return { ...shared, detail: `asked ${check.name}`, ask: { by: 'checks', check, ...nextAsk(question, check.name, timeoutMs) } };
+        return {
+          ...shared,
+          detail: `asked ${check.name}`,
+          ask: { by: 'checks', check, ...nextAsk(question, check.name, timeoutMs) },
+        };
       }
     }
   },
@@ -130,7 +138,11 @@ export const guards: Readonly<Record<GuardName, Guard>> = {
     if (action === 'complete') return shared;
     if (action === 'escalate') return { ...shared, ruling: allow('escalate', 'escalated', reason) };
     const feedback: Feedback[] = [{ check: hookId, outcome: 'fail', message: reason, details: metadata }];
-    return { ...shared, feedback, ruling: block('incomplete', reason, answer.nextPrompt ?? promptFor(reason, feedback)) };
+    return {
+      ...shared,
+      feedback,
+      ruling: block('incomplete', reason, answer.nextPrompt ?? promptFor(reason, feedback)),
+    };
   },
 
   // Asked by `judge` before a block of checks or hooks is given; listed only when it decides.
@@ -175,7 +187,11 @@ export const guards: Readonly<Record<GuardName, Guard>> = {
     const input = { checks: attempt.inForce.policy.checks.length, hooks };
     return judged
       ? { detail: 'all done', input, ruling: allow('complete', 'complete', 'Everything that was asked for is done') }
-      : { detail: 'nothing to check', input, ruling: allow('complete', 'no-policy', 'No check or hook was set for this stop') };
+      : {
+          detail: 'nothing to check',
+          input,
+          ruling: allow('complete', 'no-policy', 'No check or hook was set for this stop'),
+        };
   },
 };
 
@@ -233,7 +249,8 @@ function learn(attempt: Progress, guard: GuardName, opinion: Opinion): void {
   if (opinion.findings !== undefined) attempt.findings = opinion.findings;
   if (opinion.checkpoint !== undefined) attempt.checkpoint = opinion.checkpoint;
   // Checks report all their feedback each time they are asked; hooks come after them.
-  if (opinion.feedback !== undefined) attempt.feedback = guard === 'checks' ? opinion.feedback : [...attempt.feedback, ...opinion.feedback];
+  if (opinion.feedback !== undefined)
+    attempt.feedback = guard === 'checks' ? opinion.feedback : [...attempt.feedback, ...opinion.feedback];
 }
 
 /** A held attempt sees the tasks of the moment first, then the clock. */
@@ -275,7 +292,12 @@ function circumstances({ worker, attempt, facts }: Question) {
 function hookFacts(question: Question) {
   const { attempt, facts } = question;
   const validation = attempt.fields.validation ?? [];
-  return { ...circumstances(question), promises: promisesOf(attempt.fields), validation, current: facts.task?.iteration ?? null };
+  return {
+    ...circumstances(question),
+    promises: promisesOf(attempt.fields),
+    validation,
+    current: facts.task?.iteration ?? null,
+  };
 }
 
 /** Blocks that only keep a worker alive count apart, and their cap lets it go. */
@@ -293,7 +315,9 @@ const promptLengthMax = 2_000;
 /** Written for a model: what remains and what was found, the same words for the same state. */
 function promptFor(reason: string, feedback: readonly Feedback[]): string {
   const found = feedback
-    .map(({ details }) => (typeof details === 'string' ? details : isEmpty(details) ? '' : JSON.stringify(details, null, 1)))
+    .map(({ details }) =>
+      typeof details === 'string' ? details : isEmpty(details) ? '' : JSON.stringify(details, null, 1),
+    )
     .filter((text) => text !== '');
   const head = `Not done yet: ${cutMiddle(reason, 600)}. Finish what remains, then stop again.`;
   if (found.length === 0) return head;

@@ -41,7 +41,10 @@ export type HooksAnswer =
   | { readonly is: 'silent' }
   | { readonly is: 'ask'; readonly hookId: string; readonly key: string; readonly name: string };
 
-type Answer = HookSaying | { readonly is: 'skip' } | { readonly is: 'ask'; readonly key: string; readonly name: string };
+type Answer =
+  | HookSaying
+  | { readonly is: 'skip' }
+  | { readonly is: 'ask'; readonly key: string; readonly name: string };
 const skip = { is: 'skip' } as const;
 
 /** Answers of remote hooks so far, by the key that was asked for. */
@@ -67,7 +70,12 @@ export function askHooks(hooks: readonly Hook[], facts: HookFacts, results: Hook
 
 function capIterations(last: HooksAnswer & { is: 'said' }, current: Iteration | null): HooksAnswer {
   if (current === null || current.completed || current.iteration < current.maxIterations) return last;
-  return { ...last, action: 'escalate', reason: `Maximum iterations reached (${current.maxIterations})`, nextPrompt: null };
+  return {
+    ...last,
+    action: 'escalate',
+    reason: `Maximum iterations reached (${current.maxIterations})`,
+    nextPrompt: null,
+  };
 }
 
 function ask(form: HookForm, facts: HookFacts, results: HookResults, key: string): Answer {
@@ -86,7 +94,7 @@ function ask(form: HookForm, facts: HookFacts, results: HookResults, key: string
     case 'security':
       return askSecurity(facts);
     case 'checkpoint': {
-      const at = typeof form.metadata?.['at'] === 'number' ? form.metadata['at'] : 5;
+      const at = typeof form.metadata?.at === 'number' ? form.metadata.at : 5;
       const saves = facts.iteration === at;
       return say('continue', saves ? 'Checkpoint saved' : 'Iteration in progress', { checkpoint: saves });
     }

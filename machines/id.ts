@@ -6,6 +6,9 @@ export const idPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
 
 export const idSchema = z
   .string()
-  .regex(idPattern, 'is no id: it must start with a letter or digit and hold only letters, digits, _ and - (128 at most)');
+  .regex(
+    idPattern,
+    'is no id: it must start with a letter or digit and hold only letters, digits, _ and - (128 at most)',
+  );
 
 export const isId = (text: string): boolean => idPattern.test(text);

@@ -12,7 +12,12 @@ export const nestingMax = 4;
 const defaultIdleMs = 600_000;
 
 /** Seed 004, Configurable Timeout Strategies: idle time until a worker may stop; null is never by itself. */
-export const idleByProfile = { default: defaultIdleMs, critical: 1_800_000, temporary: 300_000, persistent: null } as const;
+export const idleByProfile = {
+  default: defaultIdleMs,
+  critical: 1_800_000,
+  temporary: 300_000,
+  persistent: null,
+} as const;
 export type Profile = keyof typeof idleByProfile;
 export const isProfile = (name: string): name is Profile => Object.hasOwn(idleByProfile, name);
 
@@ -69,7 +74,10 @@ export type Assignment = {
 export type PolicySet = { readonly policies: ReadonlyMap<string, Policy>; readonly assign: readonly Assignment[] };
 
 type ObjectMaker = <Shape extends z.core.$ZodLooseShape>(shape: Shape) => z.ZodObject<Shape>;
-const schemas = { loose: createSchemas((shape) => z.object(shape)), strict: createSchemas((shape) => z.strictObject(shape) as never) };
+const schemas = {
+  loose: createSchemas((shape) => z.object(shape)),
+  strict: createSchemas((shape) => z.strictObject(shape) as never),
+};
 
 /** What `policy.set` carries. Unknown keys are ignored. */
 export const policySetSchema: z.ZodType<PolicySet> = schemas.loose.policySet;
@@ -91,7 +99,12 @@ function createPolicyForm(object: ObjectMaker) {
     }),
   ]);
   return object({
-    retries: z.int().nonnegative().nullable().optional().describe('blocked stops before the stop is allowed; null: no cap'),
+    retries: z
+      .int()
+      .nonnegative()
+      .nullable()
+      .optional()
+      .describe('blocked stops before the stop is allowed; null: no cap'),
     onCap: z.enum(['allow', 'escalate']).optional(),
     stuckAfter: z.int().positive().nullable().optional().describe('escalate after n identical failures'),
     promises: z.boolean().optional().describe('read <promise>ESCALATE</promise> and BLOCKED from the output'),
@@ -116,7 +129,9 @@ function createSchemas(object: ObjectMaker) {
       labels: z.record(z.string(), z.string()).optional(),
     }),
   );
-  const policies = z.record(idSchema, policyForm.transform(normalizePolicy)).transform((it) => new Map(Object.entries(it)));
+  const policies = z
+    .record(idSchema, policyForm.transform(normalizePolicy))
+    .transform((it) => new Map(Object.entries(it)));
   const policySet = z
     .object({ policies, assign: assign.optional() })
     .transform(({ policies: found, assign: rows }): PolicySet => ({ policies: found, assign: rows ?? [] }));

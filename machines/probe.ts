@@ -27,10 +27,20 @@ export function probe(fleet: Fleet, worker: string, fields: AttemptFields, nowMs
     const asked = at.attempt?.asked ?? null;
     if (asked === null) return { decision: dryRun(at.lastDecision as Decision, Math.max(nowMs, fleet.nowMs)) };
     const next = (result: CheckResult) =>
-      step({ ...at, ...answerAsked(at, { type: 'check.finished', result: { ...result, check: asked.name }, facts: facts() }) });
+      step({
+        ...at,
+        ...answerAsked(at, { type: 'check.finished', result: { ...result, check: asked.name }, facts: facts() }),
+      });
     return { ask: asked, worker: at, next };
   };
-  const event = { type: 'stop.attempted', attempt: 'probe', seq: 0, fields: { ...fields, holdMs: 0 }, inForce, facts: facts() } as const;
+  const event = {
+    type: 'stop.attempted',
+    attempt: 'probe',
+    seq: 0,
+    fields: { ...fields, holdMs: 0 },
+    inForce,
+    facts: facts(),
+  } as const;
   return step({ ...context, ...openAttempt(context, event) });
 }
 

@@ -4,7 +4,8 @@
  */
 import type { Decision, HookResult } from './decision.ts';
 import { payloadBytesMax, readFields, readSubject } from './entry.ts';
-import { advanceClock, createFleet, type Fleet, foldEntry } from './fleet.ts';
+import { createFleet, type Fleet } from './fleet.ts';
+import { advanceClock, foldEntry } from './fold.ts';
 import { formatIsoTime, parseIsoTime } from './iso-time.ts';
 import type { PolicySet } from './policy.ts';
 import { type FleetView, viewFleet } from './views.ts';
@@ -21,7 +22,12 @@ export type OpenAttempt = {
   readonly state: 'validating';
   readonly waitsFor: string;
 };
-export type OpenHookResult = { readonly fleet: string; readonly taskId: string; readonly attempt: string; readonly action: null };
+export type OpenHookResult = {
+  readonly fleet: string;
+  readonly taskId: string;
+  readonly attempt: string;
+  readonly action: null;
+};
 export type ReplayLine = Decision | HookResult | OpenAttempt | OpenHookResult;
 
 export type Replay = {
@@ -76,7 +82,10 @@ export function createReplay({ policies, untilMs = Number.POSITIVE_INFINITY }: R
     open: () => [...fleets.values()].flatMap(openResults),
     view() {
       for (const fleet of fleets.values()) advanceClock(fleet, untilMs);
-      return { at: formatIsoTime(untilMs), fleets: Object.fromEntries([...fleets].map(([name, fleet]) => [name, viewFleet(fleet)])) };
+      return {
+        at: formatIsoTime(untilMs),
+        fleets: Object.fromEntries([...fleets].map(([name, fleet]) => [name, viewFleet(fleet)])),
+      };
     },
   };
 }
@@ -93,11 +102,19 @@ function openResults(fleet: Fleet): ReplayLine[] {
     const attempt = fleet.workers.get(worker)?.snapshot.context.worker.attempt;
     if (attempt == null) return [];
     const waitsFor = attempt.asked === null ? 'hold' : attempt.asked.name;
-    const place = { fleet: fleet.name, worker, attempt: attempt.attempt, seq: attempt.seq, at: formatIsoTime(attempt.atMs) };
+    const place = {
+      fleet: fleet.name,
+      worker,
+      attempt: attempt.attempt,
+      seq: attempt.seq,
+      at: formatIsoTime(attempt.atMs),
+    };
     return [{ v: 1, ...place, decision: null, state: 'validating', waitsFor }];
   });
   const evaluations = [...fleet.tasks].flatMap(([taskId, { snapshot }]) =>
-    snapshot.context.evaluations.map((it): OpenHookResult => ({ fleet: fleet.name, taskId, attempt: it.attempt, action: null })),
+    snapshot.context.evaluations.map(
+      (it): OpenHookResult => ({ fleet: fleet.name, taskId, attempt: it.attempt, action: null }),
+    ),
   );
   return [...attempts, ...evaluations];
 }
@@ -121,7 +138,12 @@ function parseLine(text: string): Line | string {
     const bytes = utf8Length(JSON.stringify(data));
     if (bytes > payloadBytesMax) return `${subject}: the payload has ${bytes} bytes; the limit is ${payloadBytesMax}`;
   }
-  return { subject, atMs, fields: data, seq: typeof seq === 'number' && Number.isSafeInteger(seq) && seq > 0 ? seq : null };
+  return {
+    subject,
+    atMs,
+    fields: data,
+    seq: typeof seq === 'number' && Number.isSafeInteger(seq) && seq > 0 ? seq : null,
+  };
 }
 
 function utf8Length(text: string): number {

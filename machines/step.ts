@@ -78,7 +78,8 @@ export function createStepper<M extends AnyStateMachine>(machine: M, input: Inpu
       const move = firstOf(moves, { context, event: event as { type: string } });
       if (move === null && turn === 0) return snapshot;
       if (move === null) break;
-      for (const change of move.changes) context = { ...context, ...change({ context, event: event as { type: string } }) };
+      for (const change of move.changes)
+        context = { ...context, ...change({ context, event: event as { type: string } }) };
       if (move.to !== null) {
         value = move.to(value);
         table = tableOf(value, context);
@@ -118,14 +119,18 @@ function alwaysMoves(machine: AnyStateMachine, { _nodes: active }: Snapshot): Mo
   return handling.length > 1 ? null : readMoves(machine, handling[0]?.always ?? []);
 }
 
-const handles = (node: AnyStateNode, type: string) => node.transitions.has('*') || (node.transitions.get(type)?.length ?? 0) > 0;
+const handles = (node: AnyStateNode, type: string) =>
+  node.transitions.has('*') || (node.transitions.get(type)?.length ?? 0) > 0;
 
 function readMoves(machine: AnyStateMachine, transitions: readonly AnyTransitionDefinition[]): Moves {
   const moves = transitions.map((transition) => readMove(machine, transition));
   return moves.includes(null) ? null : (moves as Move[]);
 }
 
-function readMove(machine: AnyStateMachine, { guard, actions, target, eventType }: AnyTransitionDefinition): Move | null {
+function readMove(
+  machine: AnyStateMachine,
+  { guard, actions, target, eventType }: AnyTransitionDefinition,
+): Move | null {
   const changes = actions.map((action) => assignmentOf(machine, action));
   const passes = guard === undefined ? null : readGuard(machine, guard);
   const to = target === undefined ? null : readTarget(machine, target);

@@ -81,7 +81,9 @@ function created(context: TaskContext, { data }: On<'task.created'>): Partial<Ta
 
 function hookRegistered(context: TaskContext, { data }: On<'hook.registered'>): Partial<TaskContext> {
   const { hook, enabled, ...form } = data;
-  return { hooks: [...context.hooks, { hook: hook ?? freeHookId(context), enabled: enabled ?? true, form: form as HookForm }] };
+  return {
+    hooks: [...context.hooks, { hook: hook ?? freeHookId(context), enabled: enabled ?? true, form: form as HookForm }],
+  };
 }
 
 /** The id of a hook that was registered without one. */
@@ -122,7 +124,9 @@ function iterationJudged(context: TaskContext, { failed, evaluation }: On<'itera
 
 function checkpointSaved(context: TaskContext, { data, at }: On<'checkpoint.saved'>): Partial<TaskContext> {
   const { checkpoint, phase = null, step = null, context: saved = null } = data;
-  return { checkpoints: [...context.checkpoints, { checkpoint, at, phase, step, context: saved }].slice(-checkpointsMax) };
+  return {
+    checkpoints: [...context.checkpoints, { checkpoint, at, phase, step, context: saved }].slice(-checkpointsMax),
+  };
 }
 
 /** The phase is the last checkpoint's that named one. */
@@ -157,8 +161,12 @@ export const taskMachine = setup({
     complete: assign({ worker: null, outcome: 'completed', hooks: empty }),
     cancel: assign({ worker: null, outcome: 'cancelled', hooks: empty }),
     registerHook: assign(({ context, event }) => hookRegistered(context, event as On<'hook.registered'>)),
-    enableHook: assign(({ context, event }) => ({ hooks: enable(context.hooks, (event as On<'hook.enabled'>).data.hook, true) })),
-    disableHook: assign(({ context, event }) => ({ hooks: enable(context.hooks, (event as On<'hook.disabled'>).data.hook, false) })),
+    enableHook: assign(({ context, event }) => ({
+      hooks: enable(context.hooks, (event as On<'hook.enabled'>).data.hook, true),
+    })),
+    disableHook: assign(({ context, event }) => ({
+      hooks: enable(context.hooks, (event as On<'hook.disabled'>).data.hook, false),
+    })),
     clearHooks: assign({ hooks: empty }),
     startIteration: assign(({ context, event }) => iterationStarted(context, event as On<'iteration.started'>)),
     advanceIteration: assign(({ context }) => iterationAdvanced(context)),
@@ -223,7 +231,10 @@ export const taskMachine = setup({
       on: {
         'task.claimed': { target: 'working', actions: 'hold' },
         'task.cancelled': ends['task.cancelled'],
-        'escalation.resolved': [{ guard: 'resumes', target: 'idle' }, { target: 'stopped', actions: 'cancel' }],
+        'escalation.resolved': [
+          { guard: 'resumes', target: 'idle' },
+          { target: 'stopped', actions: 'cancel' },
+        ],
       },
     },
     stopped: {},

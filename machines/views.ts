@@ -30,7 +30,14 @@ export type WorkerView = {
   background: readonly string[];
   awaitsInput: boolean;
   /** The open attempt: what it waits for, and until when. */
-  attempt: { attempt: string; seq: number; since: string; waitsFor: string; until: string | null; owner: string | null } | null;
+  attempt: {
+    attempt: string;
+    seq: number;
+    since: string;
+    waitsFor: string;
+    until: string | null;
+    owner: string | null;
+  } | null;
   lastSeen: string;
   lastDecision: Decision | null;
   refused: readonly RefusedEntry[];

@@ -127,7 +127,9 @@ export function openAttempt(context: WorkerContext, event: On<'stop.attempted'>)
   const { persistence } = inForce.policy;
   const { profile } = context;
   const idleLimitMs =
-    persistence?.named && profile !== null && isProfile(profile) ? idleByProfile[profile] : (persistence?.idleMs ?? null);
+    persistence?.named && profile !== null && isProfile(profile)
+      ? idleByProfile[profile]
+      : (persistence?.idleMs ?? null);
   const notes = inForce.notes.map((detail) => ({ guard: 'policy', verdict: 'error', detail }) as const);
   return judgeFrom(context, facts, {
     attempt,
@@ -228,7 +230,8 @@ function stateAfter({ decision, action, cause }: Ruling): State {
   return action === 'complete' ? 'stopped' : action === 'escalate' ? 'escalated' : 'idle';
 }
 
-const countsAsRetry = ({ decision, guard }: Decided) => decision === 'block' && (guard === 'checks' || guard === 'hooks');
+const countsAsRetry = ({ decision, guard }: Decided) =>
+  decision === 'block' && (guard === 'checks' || guard === 'hooks');
 
 function countsAfter(context: WorkerContext, ruling: Decided): Change {
   if (ruling.decision === 'allow') return ruling.action === 'continue' ? {} : countsAnew;
@@ -245,7 +248,14 @@ function fateOf({ decision, action, cause }: Ruling): Fate {
 
 function supersede(context: WorkerContext, { facts }: On<'attempt.superseded'>): Change {
   const reason = 'A newer attempt or prompt took the place of this one';
-  const ruling = { decision: 'block', action: 'continue', cause: 'superseded', reason, nextPrompt: null, guard: null } as const;
+  const ruling = {
+    decision: 'block',
+    action: 'continue',
+    cause: 'superseded',
+    reason,
+    nextPrompt: null,
+    guard: null,
+  } as const;
   return context.attempt === null ? {} : decide(context, context.attempt, ruling, facts);
 }
 
@@ -257,9 +267,19 @@ function close(context: WorkerContext, { as, facts, atMs }: On<'session.closed'>
   const reason = as === 'retired' ? 'The worker was retired' : 'The session ended';
   const attempt: Attempt = {
     ...context.attempt,
-    verdicts: [...context.attempt.verdicts, { guard: 'retired', verdict: 'allow', detail: reason, input: { ended: as } }],
+    verdicts: [
+      ...context.attempt.verdicts,
+      { guard: 'retired', verdict: 'allow', detail: reason, input: { ended: as } },
+    ],
   };
-  const ruling = { decision: 'allow', action: 'complete', cause: 'retired', reason, nextPrompt: null, guard: 'retired' } as const;
+  const ruling = {
+    decision: 'allow',
+    action: 'complete',
+    cause: 'retired',
+    reason,
+    nextPrompt: null,
+    guard: 'retired',
+  } as const;
   return { ...decide(context, attempt, ruling, facts), ...closed, ...freed, lastFate: 'held' };
 }
 
@@ -267,7 +287,9 @@ function close(context: WorkerContext, { as, facts, atMs }: On<'session.closed'>
 
 /** Where a decision leads: read by the `always` transitions of `validating`, one for each guard and outcome. */
 const decidedBy = (guard: GuardName, context: WorkerContext, state: State): boolean =>
-  context.attempt === null && context.lastDecision?.state === state && context.lastDecision.verdicts.at(-1)?.guard === guard;
+  context.attempt === null &&
+  context.lastDecision?.state === state &&
+  context.lastDecision.verdicts.at(-1)?.guard === guard;
 
 type Machine = { readonly worker: WorkerContext };
 
@@ -279,7 +301,10 @@ function change<E extends WorkerEvent>(act: (worker: WorkerContext, event: E) =>
 }
 
 type To = { readonly state: State };
-const speaks = (guard: GuardName) => ({ context }: { context: Machine }, { state }: To) => decidedBy(guard, context.worker, state);
+const speaks =
+  (guard: GuardName) =>
+  ({ context }: { context: Machine }, { state }: To) =>
+    decidedBy(guard, context.worker, state);
 const rule = (guard: GuardName, state: Exclude<State, 'working' | 'validating'>) =>
   ({ guard: { type: guard, params: { state } }, target: state }) as const;
 
@@ -333,7 +358,9 @@ const machine = setup({
     close: change((it, event: On<'session.closed'>) => close(it, event)),
     resolve: change(() => ({ escalated: false })),
     clearFiles: change(() => ({ files: empty })),
-    noteRefusal: change((it, { refused }: On<'entry.refused'>) => ({ refused: [...it.refused, refused].slice(-refusedMax) })),
+    noteRefusal: change((it, { refused }: On<'entry.refused'>) => ({
+      refused: [...it.refused, refused].slice(-refusedMax),
+    })),
   },
 });
 

@@ -37,7 +37,10 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
 function hintsFor(config: Config): string {
   const rule =
     config.fileText === null
-      ? [`echo 'policies: { default: { checks: [{ plan: {} }] } }' > stopgate.yaml`, 'from now on every step of a plan must be done']
+      ? [
+          `echo 'policies: { default: { checks: [{ plan: {} }] } }' > stopgate.yaml`,
+          'from now on every step of a plan must be done',
+        ]
       : ['npx stopgate queues', 'what waits to be claimed'];
   const lines = [
     rule,

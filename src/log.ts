@@ -1,5 +1,5 @@
 /** Logging: JSON lines on stderr (stdout belongs to answers). Data first, a short constant message second. */
-import { destination, pino, type Logger as PinoLogger } from 'pino';
+import { destination, type Logger as PinoLogger, pino } from 'pino';
 
 export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error'> & {
   child(bindings: Record<string, unknown>): Logger;

@@ -1,7 +1,8 @@
 /** Replica: one running copy of the service on a NATS server. Wires connection, log, host, service and requests. */
-import { createHost } from './host/host.ts';
+
 import type { HostMetrics } from './host/desk.ts';
 import type { RunCheck } from './host/effects.ts';
+import { createHost } from './host/host.ts';
 import type { PolicyForm } from './host/policy-keeper.ts';
 import type { Logger } from './log.ts';
 import { createBus } from './nats/bus.ts';
@@ -62,12 +63,31 @@ export async function openReplica(options: ReplicaOptions): Promise<Replica> {
     const bus = createBus(nc, options.replyPrefixes ?? []);
     const { runCheck } = options;
     const clock = Date.now;
-    const host = createHost({ fleet, replica: name, log, bus, runCheck, logger, metrics, clock, newId, entryTimeoutMs, openRequestsMax });
+    const host = createHost({
+      fleet,
+      replica: name,
+      log,
+      bus,
+      runCheck,
+      logger,
+      metrics,
+      clock,
+      newId,
+      entryTimeoutMs,
+      openRequestsMax,
+    });
     if (policies !== null) host.setPolicies(policies);
     await host.start();
     const service = createService(host, log, name);
     const endpoints = createEndpoints(service);
-    const requests = serveRequests({ nc, id: name, version: options.version, endpoints, onAnswer: metrics.answered, log: logger });
+    const requests = serveRequests({
+      nc,
+      id: name,
+      version: options.version,
+      endpoints,
+      onAnswer: metrics.answered,
+      log: logger,
+    });
     await nc.flush();
     return {
       service,

@@ -11,7 +11,12 @@ import { createMetrics, type Metrics } from './metrics.ts';
 import { openReplica, type Replica } from './replica.ts';
 import { createRunner, type Runner } from './runner/index.ts';
 
-export type Ready = { readonly ready: true; readonly nats: string; readonly http: string | null; readonly fleet: string };
+export type Ready = {
+  readonly ready: true;
+  readonly nats: string;
+  readonly http: string | null;
+  readonly fleet: string;
+};
 export type ServeOptions = {
   readonly config: Config;
   readonly nats: string;
@@ -27,7 +32,7 @@ export type ServeOptions = {
   readonly ended?: Promise<string>;
 };
 
-export const version = readVersion();
+const version = readVersion();
 
 /** @returns the exit code. @throws AppError where it cannot start */
 export async function serve(options: ServeOptions): Promise<number> {
@@ -38,7 +43,14 @@ export async function serve(options: ServeOptions): Promise<number> {
   const opened: { close(): unknown }[] = [checks];
   try {
     const replica = await openReplica({
-      ...{ nats: options.nats, creds: options.creds ?? undefined, inboxPrefix: options.inboxPrefix, fleet: config.fleet, name: config.replica, version },
+      ...{
+        nats: options.nats,
+        creds: options.creds ?? undefined,
+        inboxPrefix: options.inboxPrefix,
+        fleet: config.fleet,
+        name: config.replica,
+        version,
+      },
       ...{ logger, policies: config.file.policyForm, runCheck: checks.run, replyPrefixes: config.file.replyPrefixes },
       ...{ acceptEmptyLog: options.acceptEmptyLog, metrics: countersOf(metrics) },
       ...(options.streamReplicas === undefined ? {} : { streamReplicas: options.streamReplicas }),
@@ -48,7 +60,12 @@ export async function serve(options: ServeOptions): Promise<number> {
     opened.unshift(followConfigFile(config, replica, checks, logger));
     const http = await openHttp(config, replica, metrics, logger);
     if (http !== null) opened.unshift(http);
-    const ready: Ready = { ready: true, nats: withoutSecrets(options.nats), http: http?.url ?? null, fleet: config.fleet };
+    const ready: Ready = {
+      ready: true,
+      nats: withoutSecrets(options.nats),
+      http: http?.url ?? null,
+      fleet: config.fleet,
+    };
     io.stdout.write(`${JSON.stringify(ready)}\n`);
     options.onReady?.(ready);
     const gone = replica.closed.then(() => 'the connection to NATS is closed');

@@ -19,7 +19,8 @@ export function isReached({ value, goal }: Figure): boolean | null {
 export function formatFigures(figures: readonly Figure[]): string {
   const rows = figures.map((figure) => {
     const { name, value, unit, goal } = figure;
-    const shown = unit === 'ms' ? value.toFixed(3) : unit === 'x' ? value.toFixed(2) : Math.round(value).toLocaleString('en');
+    const shown =
+      unit === 'ms' ? value.toFixed(3) : unit === 'x' ? value.toFixed(2) : Math.round(value).toLocaleString('en');
     const bound = goal === undefined ? '' : goal.atMost === undefined ? `>= ${goal.atLeast}` : `<= ${goal.atMost}`;
     const mark = { true: 'reached', false: 'MISSED', null: '' }[String(isReached(figure)) as 'true'];
     return `${name.padEnd(58)} ${`${shown} ${unit}`.padStart(14)}   ${bound.padEnd(9)} ${mark}`.trimEnd();

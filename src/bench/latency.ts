@@ -67,7 +67,11 @@ function createOperations(nc: NatsConnection): Operations {
         const h = headers();
         h.set('Stopgate-Reply', `${inbox}.${attempt}`);
         h.set('Nats-Msg-Id', `${worker(index)}:${attempt}`);
-        nc.publish(`stopgate.main.worker.${worker(index)}.stop.attempted`, JSON.stringify({ attempt, output: 'done' }), { headers: h });
+        nc.publish(
+          `stopgate.main.worker.${worker(index)}.stop.attempted`,
+          JSON.stringify({ attempt, output: 'done' }),
+          { headers: h },
+        );
       }),
   };
 }
@@ -105,8 +109,18 @@ function rateFigures(rates: Record<keyof Operations | 'one', number[]>): Figure[
   return [
     { name: 'floor rate, 64 at once', value: floor, unit: '/s' },
     { name: 'decide rate, 64 at once over 1,000 workers', value: median('decide'), unit: '/s' },
-    { name: 'decide rate, 64 at once over 1,000 workers / floor', value: median('decide') / floor, unit: 'x', goal: { atLeast: 1 } },
-    { name: 'decide rate, 64 at once on one worker / floor', value: median('one') / floor, unit: 'x', goal: { atLeast: 1 } },
+    {
+      name: 'decide rate, 64 at once over 1,000 workers / floor',
+      value: median('decide') / floor,
+      unit: 'x',
+      goal: { atLeast: 1 },
+    },
+    {
+      name: 'decide rate, 64 at once on one worker / floor',
+      value: median('one') / floor,
+      unit: 'x',
+      goal: { atLeast: 1 },
+    },
     { name: 'short way rate, 64 at once / floor', value: median('short') / floor, unit: 'x', goal: { atLeast: 1 } },
   ];
 }

@@ -1,6 +1,7 @@
 /** `npm run bench`: every figure of the README, each as a ratio to raw NATS in the same run. `--json` for machines. */
-import { measureFold, measureMemory } from './fold.ts';
+
 import { type Figure, formatFigures, isReached } from './figures.ts';
+import { measureFold, measureMemory } from './fold.ts';
 import { measureLatency } from './latency.ts';
 import { openScene } from './scene.ts';
 

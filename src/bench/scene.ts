@@ -29,17 +29,25 @@ export async function openScene(): Promise<Scene> {
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    const server = spawn('nats-server', ['-a', '127.0.0.1', '-p', '-1', '-js', '-sd', folder, '--ports_file_dir', folder], { stdio: 'ignore' });
+    const server = spawn(
+      'nats-server',
+      ['-a', '127.0.0.1', '-p', '-1', '-js', '-sd', folder, '--ports_file_dir', folder],
+      { stdio: 'ignore' },
+    );
     children.push(server);
     await once(server, 'spawn').catch((cause) => {
       throw new AppError('server.missing', 'nats-server is not installed: bash docker/install-nats.sh', { cause });
     });
     const url = await readUrl(folder);
     writeFileSync(join(folder, 'stopgate.yaml'), config);
-    const service = spawn(process.execPath, [pathOf('../main.js'), 'serve', '--nats', url, '--http', 'off', '--log-level', 'silent'], {
-      cwd: folder,
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const service = spawn(
+      process.execPath,
+      [pathOf('../main.js'), 'serve', '--nats', url, '--http', 'off', '--log-level', 'silent'],
+      {
+        cwd: folder,
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
     children.push(service);
     await once(createInterface({ input: service.stdout }), 'line');
     const echo = fork(pathOf('./echo.js'), [url]);

@@ -20,7 +20,14 @@ export function createDeadLetters(desk: Desk, isRunning: () => boolean): DeadLet
       const { seq } = message;
       if (seq <= desk.log.deadSeq) return;
       const { code, message: words, entity, id } = refusal;
-      const letter = { code, message: words, seq, at: formatIsoTime(message.atMs), subject: message.subject, data: head(message.data) };
+      const letter = {
+        code,
+        message: words,
+        seq,
+        at: formatIsoTime(message.atMs),
+        subject: message.subject,
+        data: head(message.data),
+      };
       const send = () => {
         desk.metrics.dead(code);
         desk.logger.warn({ seq, subject: message.subject, code }, 'entry refused');

@@ -1,11 +1,17 @@
 /** Effects: what open attempts ask of the world. Only an attempt's owner runs them; the answer is an entry. */
-import { type Ask, type CheckResult, type Fleet, promisesOf, type WorkerContext } from '../../machines/index.ts';
+
 import { z } from 'zod';
+import { type Ask, type CheckResult, type Fleet, promisesOf, type WorkerContext } from '../../machines/index.ts';
 import type { AppError } from '../errors.ts';
 import { appendUntilStored, type Desk } from './desk.ts';
 
 /** A check that a runner can look into; the room that starts processes implements it. `cwd`: the worker's own. */
-type RunIds = { readonly fleet: string; readonly worker: string; readonly task: string | null; readonly attempt: string };
+type RunIds = {
+  readonly fleet: string;
+  readonly worker: string;
+  readonly task: string | null;
+  readonly attempt: string;
+};
 type RunRequest = { readonly cwd: string | null; readonly timeoutMs: number | null } & (
   | { readonly kind: 'command'; readonly name: string; readonly env: RunIds }
   | { readonly kind: 'files'; readonly files: readonly string[] }
@@ -42,7 +48,11 @@ export function createEffects(
   const drop = (worker: string) => {
     const found = running.get(worker);
     const open = openAsk(desk.fleet, worker);
-    if (found === undefined || (open?.attempt === found.attempt && open.ask.number === found.number && open.isOurs(desk.replica))) return;
+    if (
+      found === undefined ||
+      (open?.attempt === found.attempt && open.ask.number === found.number && open.isOurs(desk.replica))
+    )
+      return;
     running.delete(worker);
     found.abort.abort();
   };
@@ -54,7 +64,14 @@ export function createEffects(
       return !signal.aborted && open?.attempt === attempt && open.ask.number === ask.number;
     };
     const messageId = `${worker}:${attempt}:check:${ask.number}:${ask.name}`;
-    await appendUntilStored(desk, `own.worker.${worker}.check.finished`, fitting(result), messageId, isNeeded, (error) => onUnstored(worker, attempt, error));
+    await appendUntilStored(
+      desk,
+      `own.worker.${worker}.check.finished`,
+      fitting(result),
+      messageId,
+      isNeeded,
+      (error) => onUnstored(worker, attempt, error),
+    );
   };
   return {
     serve(worker) {
@@ -83,14 +100,24 @@ function openAsk(fleet: Fleet, worker: string): OpenAsk | null {
   return { attempt: attempt.attempt, ask: attempt.asked, isOurs: (replica) => record.owner === replica };
 }
 
-async function runAsk(desk: Desk, runCheck: RunCheck, ask: Ask, worker: WorkerContext, attempt: string, signal: AbortSignal): Promise<RunResult> {
+async function runAsk(
+  desk: Desk,
+  runCheck: RunCheck,
+  ask: Ask,
+  worker: WorkerContext,
+  attempt: string,
+  signal: AbortSignal,
+): Promise<RunResult> {
   const timeoutMs = ask.deadlineMs - ask.askedMs;
   if (ask.by === 'hooks') return askRemote(desk, ask.remote, worker, attempt, timeoutMs);
   const { check } = ask;
   if (check.kind === 'remote') return askRemote(desk, check.remote, worker, attempt, timeoutMs);
   const named = worker.attempt?.inForce.policy;
   if (named?.runner != null || (named?.runners.length ?? 0) > 0) {
-    return { outcome: 'error', reason: `runner ${named?.runner ?? named?.runners.join(', ')} does not answer: stand-alone runners are not served yet` };
+    return {
+      outcome: 'error',
+      reason: `runner ${named?.runner ?? named?.runners.join(', ')} does not answer: stand-alone runners are not served yet`,
+    };
   }
   const place = { cwd: worker.cwd, timeoutMs: check.timeoutMs };
   if (check.kind === 'files') return runCheck({ ...place, kind: 'files', files: check.files }, signal);
@@ -110,7 +137,13 @@ const replySchema = z.union([
   }),
 ]);
 
-async function askRemote(desk: Desk, name: string, worker: WorkerContext, attempt: string, timeoutMs: number): Promise<RunResult> {
+async function askRemote(
+  desk: Desk,
+  name: string,
+  worker: WorkerContext,
+  attempt: string,
+  timeoutMs: number,
+): Promise<RunResult> {
   const started = performance.now();
   const subject = `stopgate.${desk.fleet.name}.check.${name}`;
   const text = await desk.bus.request(subject, JSON.stringify(remoteQuestion(desk.fleet, worker, attempt)), timeoutMs);

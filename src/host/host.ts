@@ -2,7 +2,15 @@
  * Host: folds the log into the fleet and does what the fold asks for. Up to the log's head it only reads; from there
  * on decisions, answers, checks and timers go out. It never changes state but by an entry that came back from the log.
  */
-import { createFleet, type Decision, type Fleet, foldEntry, isId, type Outcome, readEntry } from '../../machines/index.ts';
+import {
+  createFleet,
+  type Decision,
+  type Fleet,
+  foldEntry,
+  isId,
+  type Outcome,
+  readEntry,
+} from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Bus } from '../nats/bus.ts';
@@ -69,7 +77,9 @@ export function createHost(options: HostOptions): Host {
   const outbox = createOutbox(desk);
   const isRunning = () => running;
   const deadLetters = createDeadLetters(desk, isRunning);
-  const effects = createEffects(desk, options.runCheck, (worker, attempt, error) => waiters.fail(`${worker}:${attempt}`, error));
+  const effects = createEffects(desk, options.runCheck, (worker, attempt, error) =>
+    waiters.fail(`${worker}:${attempt}`, error),
+  );
   const timers = createTimers(desk);
   const members = createMembers(desk, outbox, isRunning);
   const policies = createPolicyKeeper(desk, isRunning);
@@ -107,9 +117,15 @@ export function createHost(options: HostOptions): Host {
     }
     const isAttempt = entry.type === 'stop.attempted';
     const owner = isAttempt ? (message.header('Stopgate-Replica') ?? null) : null;
-    foldEntry(fleet, { seq: message.seq, atMs: message.atMs, entry, owner: owner !== null && isId(owner) ? owner : null });
+    foldEntry(fleet, {
+      seq: message.seq,
+      atMs: message.atMs,
+      entry,
+      owner: owner !== null && isId(owner) ? owner : null,
+    });
     if (isAttempt) meet(message, entry.id, entry.data.attempt ?? `seq-${message.seq}`);
-    if (entry.type === 'policy.set') policies.folded(JSON.parse(decoder.decode(message.data)), message.header('Stopgate-Replica'));
+    if (entry.type === 'policy.set')
+      policies.folded(JSON.parse(decoder.decode(message.data)), message.header('Stopgate-Replica'));
     if (fleet.outcomes.length > 0) for (const outcome of fleet.outcomes.splice(0)) follow(outcome, message, startedMs);
   };
 
@@ -140,7 +156,10 @@ export function createHost(options: HostOptions): Host {
         return;
       case 'refused':
         metrics.refused(outcome.type);
-        logger.info({ [outcome.entity]: outcome.id, type: outcome.type, reason: outcome.reason }, 'entry makes no sense now');
+        logger.info(
+          { [outcome.entity]: outcome.id, type: outcome.type, reason: outcome.reason },
+          'entry makes no sense now',
+        );
         return;
     }
   };
@@ -221,17 +240,25 @@ export function createHost(options: HostOptions): Host {
   };
 
   const submitAttempt = (worker: string, fields: { readonly attempt?: string | undefined }, messageId: string) => {
-    log.submit(subject(desk, `worker.${worker}.stop.attempted`), JSON.stringify(fields), { messageId, replica }, (answer) => {
-      if (answer instanceof AppError) {
-        if (answer.code === 'log.lost') onLost(answer);
-        waiters.fail(messageId, answer);
-      } else if (answer.seq <= foldedSeq && waiters.isUnmet(messageId)) {
-        // Its place was folded already, and it was not there: either its id was that of an entry that was refused, or
-        // this is another log.
-        if (answer.duplicate) submitAttempt(worker, fields, `${messageId}:${options.newId()}`);
-        else void log.lastSeq().catch((error) => (error instanceof AppError && error.code === 'log.lost' ? onLost(error) : null));
-      }
-    });
+    log.submit(
+      subject(desk, `worker.${worker}.stop.attempted`),
+      JSON.stringify(fields),
+      { messageId, replica },
+      (answer) => {
+        if (answer instanceof AppError) {
+          if (answer.code === 'log.lost') onLost(answer);
+          waiters.fail(messageId, answer);
+        } else if (answer.seq <= foldedSeq && waiters.isUnmet(messageId)) {
+          // Its place was folded already, and it was not there: either its id was that of an entry that was refused, or
+          // this is another log.
+          if (answer.duplicate) submitAttempt(worker, fields, `${messageId}:${options.newId()}`);
+          else
+            void log
+              .lastSeq()
+              .catch((error) => (error instanceof AppError && error.code === 'log.lost' ? onLost(error) : null));
+        }
+      },
+    );
   };
 
   return {

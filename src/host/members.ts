@@ -23,8 +23,13 @@ export function createMembers(desk: Desk, outbox: Outbox, isRunning: () => boole
 
   const join = () =>
     desk.log
-      .append(subject(desk, `own.fleet.${desk.fleet.name}.replica.joined`), JSON.stringify({ replica: desk.replica }), { replica: desk.replica })
-      .then(() => {}, (error) => desk.logger.warn({ err: error }, 'could not say that this replica lives'));
+      .append(subject(desk, `own.fleet.${desk.fleet.name}.replica.joined`), JSON.stringify({ replica: desk.replica }), {
+        replica: desk.replica,
+      })
+      .then(
+        () => {},
+        (error) => desk.logger.warn({ err: error }, 'could not say that this replica lives'),
+      );
 
   const look = async () => {
     if (looking || !desk.atHead()) return;
@@ -50,7 +55,9 @@ export function createMembers(desk: Desk, outbox: Outbox, isRunning: () => boole
     async leave() {
       for (const timer of timers) clearInterval(timer);
       const data = JSON.stringify({ replica: desk.replica });
-      const left = desk.log.append(subject(desk, `own.fleet.${desk.fleet.name}.replica.left`), data, { replica: desk.replica });
+      const left = desk.log.append(subject(desk, `own.fleet.${desk.fleet.name}.replica.left`), data, {
+        replica: desk.replica,
+      });
       await Promise.race([left.catch(() => {}), new Promise((done) => setTimeout(done, 1_000).unref())]);
     },
   };
@@ -78,7 +85,8 @@ function takeOver(desk: Desk, outbox: Outbox, owner: string | null, isRunning: (
     logger.warn({ workerId: worker, attempt: attempt.attempt, from: owner }, 'taking over an attempt');
     const data = { attempt: attempt.attempt, replica, ...(owner === null ? {} : { from: owner }) };
     const messageId = `${worker}:${attempt.attempt}:accepted:${owner ?? ''}`;
-    const isNeeded = () => isRunning() && record.owner === owner && record.snapshot.context.worker.attempt?.attempt === attempt.attempt;
+    const isNeeded = () =>
+      isRunning() && record.owner === owner && record.snapshot.context.worker.attempt?.attempt === attempt.attempt;
     void appendUntilStored(desk, `own.worker.${worker}.attempt.accepted`, data, messageId, isNeeded);
   }
 }

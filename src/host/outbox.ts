@@ -6,7 +6,13 @@
 import type { Decision } from '../../machines/index.ts';
 import { type Desk, encodeDecision, subject } from './desk.ts';
 
-type Letter = { readonly decision: Decision; readonly owner: string | null; readonly inbox: string | null; readonly sinceMs: number; sentMs: number };
+type Letter = {
+  readonly decision: Decision;
+  readonly owner: string | null;
+  readonly inbox: string | null;
+  readonly sinceMs: number;
+  sentMs: number;
+};
 
 export type Outbox = {
   readonly size: number;
@@ -70,7 +76,9 @@ export function createOutbox(desk: Desk): Outbox {
     },
     overdueOwners(ageMs) {
       const before = desk.clock() - ageMs;
-      return new Set([...letters.values()].filter((it) => it.sinceMs <= before && !isOurs(it)).map(({ owner }) => owner));
+      return new Set(
+        [...letters.values()].filter((it) => it.sinceMs <= before && !isOurs(it)).map(({ owner }) => owner),
+      );
     },
     sendFor(owner) {
       for (const letter of [...letters.values()].filter((it) => it.owner === owner)) {

@@ -5,7 +5,10 @@
 import { appendUntilStored, type Desk } from './desk.ts';
 
 /** Policies in the configuration's own form. */
-export type PolicyForm = { readonly policies: Record<string, unknown>; readonly assign?: readonly unknown[] | undefined };
+export type PolicyForm = {
+  readonly policies: Record<string, unknown>;
+  readonly assign?: readonly unknown[] | undefined;
+};
 
 export type PolicyKeeper = {
   /** A `policy.set` was folded, by whom it was appended. */
@@ -37,7 +40,10 @@ export function createPolicyKeeper(desk: Desk, isRunning: () => boolean): Policy
   };
   const warn = () => {
     desk.metrics.policyConflict();
-    desk.logger.warn({ setBy: lastBy ?? 'unknown' }, "the log's policies are not those of this configuration: two services have different files");
+    desk.logger.warn(
+      { setBy: lastBy ?? 'unknown' },
+      "the log's policies are not those of this configuration: two services have different files",
+    );
   };
   return {
     folded(form, replica) {

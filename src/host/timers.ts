@@ -80,10 +80,12 @@ function append(desk: Desk, { kind, id, attempt, atMs }: Deadline, tries: number
 }
 
 const isCoarse = ({ kind }: Deadline) => kind === 'stale' || kind === 'limit';
-const dueMs = (deadline: Deadline) => (isCoarse(deadline) ? Math.ceil(deadline.atMs / coarseMs) * coarseMs : deadline.atMs);
+const dueMs = (deadline: Deadline) =>
+  isCoarse(deadline) ? Math.ceil(deadline.atMs / coarseMs) * coarseMs : deadline.atMs;
 const keyOf = ({ kind, id, attempt, atMs }: Deadline) => `${kind}:${id}:${attempt}:${atMs}`;
 
 function isFirst({ fleet, replica }: Desk, deadline: Deadline): boolean {
-  const owner = deadline.kind === 'attempt' ? fleet.workers.get(deadline.id)?.owner : ownerFor(fleet, keyOf(deadline), null);
+  const owner =
+    deadline.kind === 'attempt' ? fleet.workers.get(deadline.id)?.owner : ownerFor(fleet, keyOf(deadline), null);
   return owner === null || owner === undefined || owner === replica;
 }

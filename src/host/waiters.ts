@@ -46,7 +46,8 @@ export function createWaiters(): Waiters {
           known.waiters.push({ resolve, reject });
           return;
         }
-        const late = () => fail(key, new AppError('log.unavailable', `the log did not deliver the attempt within ${entryTimeoutMs} ms`));
+        const late = () =>
+          fail(key, new AppError('log.unavailable', `the log did not deliver the attempt within ${entryTimeoutMs} ms`));
         const timer = entryTimeoutMs > 0 ? setTimeout(late, entryTimeoutMs) : null;
         waiting.set(key, { waiters: [{ resolve, reject }], timer });
       }),

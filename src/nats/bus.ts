@@ -34,7 +34,9 @@ export function createBus(nc: NatsConnection, replyPrefixes: readonly string[]):
       try {
         return (await nc.request(subject, payload, { timeout: timeoutMs })).string();
       } catch (cause) {
-        const why = isNoResponder(cause) ? `nobody serves ${subject}` : `no reply from ${subject} within ${timeoutMs} ms`;
+        const why = isNoResponder(cause)
+          ? `nobody serves ${subject}`
+          : `no reply from ${subject} within ${timeoutMs} ms`;
         throw new AppError('service.unreachable', why, { cause });
       }
     },

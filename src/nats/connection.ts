@@ -25,7 +25,13 @@ export const newInbox = (nc: NatsConnection): string => createInbox(inboxPrefixe
 const userSchema = z.object({ user: z.string(), pass: z.string() });
 
 /** @throws AppError service.unreachable: no server, or it refused the credentials */
-export async function openConnection({ url, credsFile, name, patient, inboxPrefix }: ConnectionOptions): Promise<NatsConnection> {
+export async function openConnection({
+  url,
+  credsFile,
+  name,
+  patient,
+  inboxPrefix,
+}: ConnectionOptions): Promise<NatsConnection> {
   const { servers, ...inUrl } = readUrl(url);
   const auth = credsFile === undefined ? inUrl : readCreds(credsFile);
   try {
@@ -46,7 +52,11 @@ export async function openConnection({ url, credsFile, name, patient, inboxPrefi
     return nc;
   } catch (cause) {
     const hint = 'start one with "stopgate dev", or name yours with --nats';
-    throw new AppError('service.unreachable', `no NATS server at ${servers.join(', ')}: ${(cause as Error).message}; ${hint}`, { cause });
+    throw new AppError(
+      'service.unreachable',
+      `no NATS server at ${servers.join(', ')}: ${(cause as Error).message}; ${hint}`,
+      { cause },
+    );
   }
 }
 

@@ -2,7 +2,13 @@
  * A fleet's log: the stream `STOPGATE_<fleet>`, and `STOPGATE-DEAD_<fleet>` for what was refused (protocol 2). Opening
  * checks both; nothing here ever makes a lost log anew without being told to.
  */
-import { type JetStreamManager, jetstreamManager, JetStreamApiError, type StreamConfig, type StreamInfo } from '@nats-io/jetstream';
+import {
+  JetStreamApiError,
+  type JetStreamManager,
+  jetstreamManager,
+  type StreamConfig,
+  type StreamInfo,
+} from '@nats-io/jetstream';
 import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
@@ -92,7 +98,8 @@ async function openManager(nc: NatsConnection): Promise<JetStreamManager> {
   try {
     return await jetstreamManager(nc, { timeout: 2_000 });
   } catch (cause) {
-    const words = 'JetStream does not answer on this NATS server; start it with "nats-server -js", and check the account';
+    const words =
+      'JetStream does not answer on this NATS server; start it with "nats-server -js", and check the account';
     throw new AppError('log.unavailable', `${words}: ${(cause as Error).message}`, { cause });
   }
 }
@@ -135,10 +142,14 @@ const logConfig = (fleet: string, replicas: number): Partial<StreamConfig> & { n
 });
 
 const deadName = (fleet: string) => `STOPGATE-DEAD_${fleet}`;
-const deadNote = (fleet: string, created: string) => `stopgate: refused entries of fleet ${fleet}; its log was created at ${created}`;
+const deadNote = (fleet: string, created: string) =>
+  `stopgate: refused entries of fleet ${fleet}; its log was created at ${created}`;
 
 /** The dead stream remembers which log it belongs to, so that a log that was lost or replaced is noticed at a start. */
-async function openStreams(manager: JetStreamManager, { fleet, replicas, acceptEmptyLog, log }: EventLogOptions): Promise<StreamInfo> {
+async function openStreams(
+  manager: JetStreamManager,
+  { fleet, replicas, acceptEmptyLog, log }: EventLogOptions,
+): Promise<StreamInfo> {
   const wanted = logConfig(fleet, replicas);
   const dead = await infoOf(manager, deadName(fleet));
   let info = await infoOf(manager, wanted.name);
@@ -150,7 +161,10 @@ async function openStreams(manager: JetStreamManager, { fleet, replicas, acceptE
   const differences = differencesOf(info.config, wanted);
   if (differences.length > 0) {
     const hint = 'move that stream away, or choose another fleet with --fleet';
-    throw new AppError('stream.foreign', `the stream ${wanted.name} exists with other settings (${differences.join('; ')}); ${hint}`);
+    throw new AppError(
+      'stream.foreign',
+      `the stream ${wanted.name} exists with other settings (${differences.join('; ')}); ${hint}`,
+    );
   }
   const note = deadNote(fleet, info.created);
   if (dead === null) {
@@ -167,7 +181,9 @@ async function infoOf(manager: JetStreamManager, stream: string): Promise<Stream
     return await manager.streams.info(stream);
   } catch (cause) {
     if (isNotFound(cause)) return null;
-    throw new AppError('log.unavailable', `the stream ${stream} does not answer: ${(cause as Error).message}`, { cause });
+    throw new AppError('log.unavailable', `the stream ${stream} does not answer: ${(cause as Error).message}`, {
+      cause,
+    });
   }
 }
 
@@ -186,19 +202,27 @@ function differencesOf(found: StreamConfig, wanted: Partial<StreamConfig>): stri
     .filter((key) => key !== 'description' && key !== 'num_replicas')
     .filter((key) => JSON.stringify(sorted(found[key] ?? defaultOf(key))) !== JSON.stringify(sorted(wanted[key])))
     .map((key) => `${key} is ${JSON.stringify(found[key] ?? defaultOf(key))}, not ${JSON.stringify(wanted[key])}`)
-    .concat(found.mirror ? ['it is a mirror'] : [], found.sources?.length ? ['it has sources'] : [], found.sealed ? ['it is sealed'] : []);
+    .concat(
+      found.mirror ? ['it is a mirror'] : [],
+      found.sources?.length ? ['it has sources'] : [],
+      found.sealed ? ['it is sealed'] : [],
+    );
 }
 
 const sorted = (value: unknown) => (Array.isArray(value) ? [...value].sort() : value);
 /** Servers leave out what is off. */
-const defaultOf = (key: keyof StreamConfig) => (key.startsWith('deny') || key.startsWith('allow') ? false : key === 'max_age' ? 0 : -1);
+const defaultOf = (key: keyof StreamConfig) =>
+  key.startsWith('deny') || key.startsWith('allow') ? false : key === 'max_age' ? 0 : -1;
 
 /** A stream that captures requests would answer them in our place. */
 async function refuseEavesdroppers(manager: JetStreamManager, fleet: string): Promise<void> {
   for (const verb of ['decide', 'probe', 'verify', 'evaluate', 'get', 'list', 'check', 'run']) {
     const subject = `stopgate.${fleet}.${verb}.>`;
     for await (const name of manager.streams.names(subject)) {
-      throw new AppError('stream.foreign', `the stream ${name} captures requests (${subject}); take that subject out of it`);
+      throw new AppError(
+        'stream.foreign',
+        `the stream ${name} captures requests (${subject}); take that subject out of it`,
+      );
     }
   }
 }
@@ -208,14 +232,19 @@ async function lastDeadSeq(manager: JetStreamManager, fleet: string): Promise<nu
   const info = await infoOf(manager, deadName(fleet));
   if (info === null || info.state.last_seq === 0) return 0;
   const last = await manager.streams.getMessage(deadName(fleet), { seq: info.state.last_seq }).catch(() => null);
-  const seq = (last?.json<{ seq?: unknown }>() ?? {}).seq;
+  const seq = last?.json<{ seq?: unknown }>()?.seq;
   return typeof seq === 'number' ? seq : 0;
 }
 
 // --- publishing -------------------------------------------------------------------------------------------------
 
 type Ack = { seq?: number; duplicate?: boolean; error?: { err_code?: number; description?: string } };
-type Submit = (subject: string, payload: string, given: EntryHeaders, onAnswer: (answer: AppError | Stored) => void) => void;
+type Submit = (
+  subject: string,
+  payload: string,
+  given: EntryHeaders,
+  onAnswer: (answer: AppError | Stored) => void,
+) => void;
 
 /** One shared inbox takes the acknowledgements of everything that is stored. */
 function createSubmitter(nc: NatsConnection, inspectLog: () => Promise<StreamInfo | AppError>): Submit {
@@ -233,7 +262,9 @@ function createSubmitter(nc: NatsConnection, inspectLog: () => Promise<StreamInf
       if (!open.has(token)) return;
       // Nobody listens on the subject: the stream, or JetStream itself, is not there.
       if (isNoResponder(message)) {
-        void inspectLog().then((found) => answer(token, found instanceof AppError ? found : unavailable('nobody stores it')));
+        void inspectLog().then((found) =>
+          answer(token, found instanceof AppError ? found : unavailable('nobody stores it')),
+        );
         return;
       }
       const ack = message.json<Ack>();

@@ -30,7 +30,10 @@ const heartbeatMs = 1_000;
 const silenceMs = 3 * heartbeatMs;
 const retryMs = 250;
 
-export function openLogReader(nc: NatsConnection, { stream, fromSeq, onMessage, beforeReset }: LogReaderOptions): LogReader {
+export function openLogReader(
+  nc: NatsConnection,
+  { stream, fromSeq, onMessage, beforeReset }: LogReaderOptions,
+): LogReader {
   let nextSeq = fromSeq;
   let deliveredSeq = 0;
   let subscription: Subscription | null = null;

@@ -42,7 +42,7 @@ export const privateInbox = '_STOPGATE_INBOX';
 /** Where requests are answered: a client's inbox, or what the server puts in its place between accounts. */
 const replies = ['_INBOX.>', '_R_.>', `${privateInbox}.>`];
 const inAnyFleet = (tokens: readonly string[]) => tokens.map((token) => `stopgate.*.${token}.>`);
-export const logStreams = (fleet: string): readonly string[] => [`STOPGATE_${fleet}`, `STOPGATE-DEAD_${fleet}`];
+const logStreams = (fleet: string): readonly string[] => [`STOPGATE_${fleet}`, `STOPGATE-DEAD_${fleet}`];
 
 export function permissionsFor(role: Role, scope: Scope): Permissions {
   switch (role) {

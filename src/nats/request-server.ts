@@ -30,7 +30,9 @@ type Stats = { requests: number; errors: number; lastError: string; busyNs: numb
 
 export function serveRequests(options: RequestServerOptions): { close(): void } {
   const { nc, endpoints } = options;
-  const stats = new Map<string, Stats>(endpoints.map(({ name }) => [name, { requests: 0, errors: 0, lastError: '', busyNs: 0 }]));
+  const stats = new Map<string, Stats>(
+    endpoints.map(({ name }) => [name, { requests: 0, errors: 0, lastError: '', busyNs: 0 }]),
+  );
   const serving = endpoints.map((endpoint) =>
     nc.subscribe(`${endpoint.subject}.>`, {
       queue: group,
@@ -47,7 +49,12 @@ export function serveRequests(options: RequestServerOptions): { close(): void } 
   };
 }
 
-async function answer({ onAnswer, log }: RequestServerOptions, endpoint: Endpoint, stats: Stats, message: Msg): Promise<void> {
+async function answer(
+  { onAnswer, log }: RequestServerOptions,
+  endpoint: Endpoint,
+  stats: Stats,
+  message: Msg,
+): Promise<void> {
   const started = performance.now();
   let status = 200;
   try {
@@ -55,7 +62,10 @@ async function answer({ onAnswer, log }: RequestServerOptions, endpoint: Endpoin
     const reply = await endpoint.handle({ tail, text: message.string(), bytes: message.data.length });
     message.respond(typeof reply === 'string' ? reply : JSON.stringify(reply));
   } catch (cause) {
-    const error = cause instanceof AppError ? cause : new AppError('log.unavailable', 'an internal error; see the log of the service', { cause });
+    const error =
+      cause instanceof AppError
+        ? cause
+        : new AppError('log.unavailable', 'an internal error; see the log of the service', { cause });
     if (error !== cause) log.error({ err: cause, endpoint: endpoint.name }, 'request failed');
     status = errorCodes[error.code].status;
     stats.errors += 1;
@@ -76,7 +86,10 @@ function respondError(message: Msg, error: AppError, status: number): void {
   message.respond(JSON.stringify(errorBody(error)), { headers: h });
 }
 
-function serveDiscovery({ nc, id, version, endpoints }: RequestServerOptions, stats: ReadonlyMap<string, Stats>): Subscription[] {
+function serveDiscovery(
+  { nc, id, version, endpoints }: RequestServerOptions,
+  stats: ReadonlyMap<string, Stats>,
+): Subscription[] {
   const started = new Date().toISOString();
   const service = { name: group, id, version, metadata: {} };
   const place = ({ name, subject }: Endpoint) => ({ name, subject: `${subject}.>`, queue_group: group });
@@ -103,7 +116,9 @@ function serveDiscovery({ nc, id, version, endpoints }: RequestServerOptions, st
 }
 
 /** Times in nanoseconds, as the protocol of micro services has them. */
-const countsOf = ({ requests, errors, lastError, busyNs }: Stats = { requests: 0, errors: 0, lastError: '', busyNs: 0 }) => ({
+const countsOf = (
+  { requests, errors, lastError, busyNs }: Stats = { requests: 0, errors: 0, lastError: '', busyNs: 0 },
+) => ({
   num_requests: requests,
   num_errors: errors,
   last_error: lastError,

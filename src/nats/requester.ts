@@ -20,7 +20,9 @@ export type Requester = {
   close(): Promise<void>;
 };
 
-export async function openRequester(options: Omit<ConnectionOptions, 'patient'> & { fleet: string }): Promise<Requester> {
+export async function openRequester(
+  options: Omit<ConnectionOptions, 'patient'> & { fleet: string },
+): Promise<Requester> {
   const nc = await openConnection({ ...options, patient: false });
   const js = jetstream(nc);
   const root = `stopgate.${options.fleet}`;

@@ -1,5 +1,14 @@
 /** decide, probe and verify: may this worker stop, would it, is its work complete? (protocol 5) */
-import { attemptSchema, type AttemptFields, type Decision, describeIssues, isId, payloadBytesMax, probe, toIssues } from '../../machines/index.ts';
+import {
+  type AttemptFields,
+  attemptSchema,
+  type Decision,
+  describeIssues,
+  isId,
+  payloadBytesMax,
+  probe,
+  toIssues,
+} from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
 
@@ -30,7 +39,8 @@ export function createDecider(host: Host, replica: string): Decider {
     probe: dryRun,
     async verify(worker, body) {
       const decision = await dryRun(worker, body);
-      if (decision.decision === 'allow' && (decision.cause === 'complete' || decision.cause === 'no-policy')) return decision;
+      if (decision.decision === 'allow' && (decision.cause === 'complete' || decision.cause === 'no-policy'))
+        return decision;
       throw new AppError('stop.incomplete', decision.reason, { details: { decision } });
     },
   };
@@ -40,7 +50,8 @@ export function createDecider(host: Host, replica: string): Decider {
 function readAttempt(worker: string, body: unknown): AttemptFields {
   checkId('worker', worker);
   const bytes = Buffer.byteLength(JSON.stringify(body ?? {}));
-  if (bytes > payloadBytesMax) throw new AppError('entry.large', `the request has ${bytes} bytes; the limit is ${payloadBytesMax}`);
+  if (bytes > payloadBytesMax)
+    throw new AppError('entry.large', `the request has ${bytes} bytes; the limit is ${payloadBytesMax}`);
   const parsed = attemptSchema.safeParse(body ?? {});
   if (parsed.success) {
     // What the schema does not know goes into the log as it came.
@@ -52,5 +63,9 @@ function readAttempt(worker: string, body: unknown): AttemptFields {
 
 /** @throws AppError input.bad */
 export function checkId(entity: string, id: string): void {
-  if (!isId(id)) throw new AppError('input.bad', `'${id.slice(0, 140)}' is no id of a ${entity}: letters, digits, _ and - (128 at most)`);
+  if (!isId(id))
+    throw new AppError(
+      'input.bad',
+      `'${id.slice(0, 140)}' is no id of a ${entity}: letters, digits, _ and - (128 at most)`,
+    );
 }

@@ -23,14 +23,18 @@ export function createEndpoints(service: Service): Endpoint[] {
       return service.get(entityNamed(entity, entities), id);
     }),
     endpoint('list', (tail, body) => {
-      const plural = entityNamed(tail, entities.map((entity) => `${entity}s`));
+      const plural = entityNamed(
+        tail,
+        entities.map((entity) => `${entity}s`),
+      );
       return service.list(plural.slice(0, -1) as Entity, body);
     }),
   ];
 }
 
 function readBody({ text, bytes }: Request): object {
-  if (bytes > payloadBytesMax) throw new AppError('entry.large', `the request has ${bytes} bytes; the limit is ${payloadBytesMax}`);
+  if (bytes > payloadBytesMax)
+    throw new AppError('entry.large', `the request has ${bytes} bytes; the limit is ${payloadBytesMax}`);
   const parsed = readJson(text);
   if (!parsed.ok) throw new AppError('input.bad', parsed.message);
   return parsed.value;

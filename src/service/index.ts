@@ -7,7 +7,7 @@ import { createReader } from './read.ts';
 import type { Service } from './service.ts';
 
 export { createEndpoints } from './endpoints.ts';
-export type { Entity, NewEntry, Service, ServiceStatus, View } from './service.ts';
+export type { Service } from './service.ts';
 
 export function createService(host: Host, log: EventLog, replica: string): Service {
   return {

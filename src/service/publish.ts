@@ -15,7 +15,8 @@ export function createPublisher(fleet: string, log: EventLog): Publisher {
       if ('code' in address) throw new AppError('input.bad', address.message);
       const payload = JSON.stringify(data);
       const bytes = Buffer.byteLength(payload);
-      if (bytes > payloadBytesMax) throw new AppError('entry.large', `the entry has ${bytes} bytes; the limit is ${payloadBytesMax}`);
+      if (bytes > payloadBytesMax)
+        throw new AppError('entry.large', `the entry has ${bytes} bytes; the limit is ${payloadBytesMax}`);
       const entry = readFields(address, data);
       if ('code' in entry) throw new AppError('input.bad', entry.message, { issues: entry.issues });
       const { seq } = await log.append(subject, payload, { messageId });

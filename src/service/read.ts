@@ -1,4 +1,6 @@
 /** get and list: actors as the fold sees them now. A read sees everything that was stored before it was asked. */
+
+import { z } from 'zod';
 import {
   describeIssues,
   type Fleet,
@@ -10,7 +12,6 @@ import {
   viewWorker,
   workerStates,
 } from '../../machines/index.ts';
-import { z } from 'zod';
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
 import { checkId } from './decide.ts';
@@ -56,7 +57,9 @@ export function createReader(host: Host): Reader {
 function page(fleet: Fleet, entity: Entity, filter: Filter, nowMs: number): { items: View[]; next: string | null } {
   const { after, limit } = filter;
   const items: View[] = [];
-  const ids = idsOf(fleet, entity).filter((id) => after === undefined || id > after).sort();
+  const ids = idsOf(fleet, entity)
+    .filter((id) => after === undefined || id > after)
+    .sort();
   for (const [index, id] of ids.entries()) {
     const view = viewOf(fleet, entity, id, nowMs);
     if (view === null || !matches(view, filter)) continue;
@@ -78,6 +81,7 @@ function viewOf(fleet: Fleet, entity: Entity, id: string, nowMs: number): View |
 
 /** A filter on what an actor does not have leaves it out. */
 function matches(view: View, { state, presence, queue, agent }: Filter): boolean {
-  const has = (key: string, wanted: unknown) => wanted === undefined || (view as Record<string, unknown>)[key] === wanted;
+  const has = (key: string, wanted: unknown) =>
+    wanted === undefined || (view as Record<string, unknown>)[key] === wanted;
   return has('state', state) && has('presence', presence) && has('queue', queue) && has('agent', agent);
 }

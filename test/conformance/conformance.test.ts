@@ -63,8 +63,8 @@ function expectResults(results: ReplayLine[], expected: Json[]): void {
   const rest = [...results];
   for (const part of expected) {
     const index = rest.findIndex((result) => {
-      if ('taskId' in part) return 'taskId' in result && result.taskId === part['taskId'];
-      return 'worker' in result && (part['worker'] === undefined || part['worker'] === result.worker);
+      if ('taskId' in part) return 'taskId' in result && result.taskId === part.taskId;
+      return 'worker' in result && (part.worker === undefined || part.worker === result.worker);
     });
     expect(index, `nothing was printed for ${JSON.stringify(part)}`).toBeGreaterThanOrEqual(0);
     expectPart(rest.splice(index, 1)[0], part);
@@ -77,7 +77,7 @@ function expectView({ policy, entries }: Case, { at, ...parts }: View): void {
   const folded = createReplay({ untilMs });
   if (policy !== undefined) folded.fold(policyLine(policy, entries));
   for (const entry of entries) folded.fold(lineOf(entry));
-  expectPart(folded.view().fleets['main'], parts);
+  expectPart(folded.view().fleets.main, parts);
 }
 
 /** A subset: what `part` does not name may be anything; a list must have the same length. */
@@ -88,7 +88,11 @@ function expectPart(actual: unknown, part: unknown, path = ''): void {
   }
   if ('$contains' in part) {
     const members = part.$contains as Json[];
-    for (const member of members) expect((actual as Json[]).some((it) => matches(it, member)), path).toBe(true);
+    for (const member of members)
+      expect(
+        (actual as Json[]).some((it) => matches(it, member)),
+        path,
+      ).toBe(true);
   } else if ('$oneOf' in part) expect(part.$oneOf, path).toContainEqual(actual);
   else if ('$match' in part) expect(actual, path).toMatch(new RegExp(part.$match as string));
   else if (Array.isArray(part)) {
@@ -96,7 +100,7 @@ function expectPart(actual: unknown, part: unknown, path = ''): void {
     for (const [index, member] of part.entries()) expectPart((actual as unknown[])[index], member, `${path}[${index}]`);
   } else {
     for (const [key, member] of Object.entries(part)) {
-      if (key === 'guard' && path === '') expect((actual as { verdicts: Json[] }).verdicts.at(-1)?.['guard']).toBe(member);
+      if (key === 'guard' && path === '') expect((actual as { verdicts: Json[] }).verdicts.at(-1)?.guard).toBe(member);
       else expectPart((actual as Json)[key], member, `${path}.${key}`);
     }
   }

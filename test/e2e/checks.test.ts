@@ -100,7 +100,7 @@ describe('a command', () => {
 
   test('that the configuration does not have is in error, and a warning said so at the start', async () => {
     expect(await stop('missing')).toMatchObject({ decision: 'block', feedback: [{ check: 'nobody', outcome: 'error' }] });
-    expect(at.log().map((line) => line['msg'])).toContainEqual(expect.stringMatching(/^stopgate\.yaml:1:\d+: .*"nobody"/));
+    expect(at.log().map((line) => line.msg)).toContainEqual(expect.stringMatching(/^stopgate\.yaml:1:\d+: .*"nobody"/));
   });
 
   test('is told who asks, and none of our secrets', async () => {

@@ -41,8 +41,8 @@ test('a whole session: blocked while a step remains, allowed when all are done',
   const answers: [string, number, unknown][] = [];
   for (const { body } of claudeSession) {
     const { status, json } = await post(body);
-    answers.push([String(body['hook_event_name']), status, json]);
-    if (body['hook_event_name'] === 'Stop' && status === 200) {
+    answers.push([String(body.hook_event_name), status, json]);
+    if (body.hook_event_name === 'Stop' && status === 200) {
       expect(await view(claudeSessionId)).toMatchObject({
         ...{ state: 'blocked', agent: 'claude', cwd: '/workspace/project', retry: { count: 1, max: 3 } },
         plan: [
@@ -55,7 +55,7 @@ test('a whole session: blocked while a step remains, allowed when all are done',
   const reason = expect.stringContaining('1 of 2 plan steps remain: Fix the lint');
   expect(answers).toEqual(
     claudeSession.map(({ body, answer }) =>
-      answer === 'block' ? [body['hook_event_name'], 200, { decision: 'block', reason }] : [body['hook_event_name'], 204, null],
+      answer === 'block' ? [body.hook_event_name, 200, { decision: 'block', reason }] : [body.hook_event_name, 204, null],
     ),
   );
   expect(await view(claudeSessionId)).toMatchObject({ state: 'stopped', retry: { count: 0 }, lastDecision: { decision: 'allow' } });
@@ -115,7 +115,7 @@ test('two sessions in one folder stay apart', async () => {
 });
 
 describe('a sub-agent', () => {
-  const agent = String(recorded('SubagentStart')['agent_id']);
+  const agent = String(recorded('SubagentStart').agent_id);
   const asChild = { agent_id: agent, agent_type: 'general-purpose' };
 
   test('stops for itself: its parent is not touched', async () => {

@@ -31,7 +31,7 @@ afterEach(async () => {
 
 const retriesOf = async ({ client }: Deployment, worker: string) => (await client.ask(`probe.${worker}`)).body.retry.max;
 const policyEntries = ({ client }: Deployment) => client.stored('STOPGATE_main', 'stopgate.main.own.fleet.main.policy.set');
-const messages = (at: Deployment) => at.log().map((line) => line['msg']);
+const messages = (at: Deployment) => at.log().map((line) => line.msg);
 const step = { steps: [{ title: 'Write tests', status: 'pending' }] };
 
 test('a changed file holds from the next decision on, without a restart; a broken one changes nothing; mended, it holds', async () => {
@@ -56,7 +56,7 @@ test('a changed file holds from the next decision on, without a restart; a broke
   await at.folder.write('stopgate.yaml', broken.replace('chekcs', 'checks').replace('2', '5'));
   await expect.poll(() => retriesOf(at, 'w1'), { timeout: 10_000 }).toBe(5);
   // What the broken file said is nowhere; each good one is one entry.
-  expect((await policyEntries(at)).map((entry) => (entry['policies'] as { default: { retries: number } }).default.retries)).toEqual([7, 2, 5]);
+  expect((await policyEntries(at)).map((entry) => (entry.policies as { default: { retries: number } }).default.retries)).toEqual([7, 2, 5]);
 });
 
 test.each([
@@ -67,7 +67,7 @@ test.each([
   const at = await start({ config: lenient });
   await at.folder.write('stopgate.yaml', text);
   await expect.poll(() => messages(at), { timeout: 10_000 }).toContain('the configuration is broken: the old policies stay in force');
-  expect(at.log().find((line) => 'problems' in line)?.['problems']).toEqual([expect.stringMatching(words)]);
+  expect(at.log().find((line) => 'problems' in line)?.problems).toEqual([expect.stringMatching(words)]);
   expect(await retriesOf(at, 'w1')).toBe(7);
 });
 

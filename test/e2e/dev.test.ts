@@ -117,7 +117,7 @@ describe('while it runs', () => {
     const tail = startCommand(['tail', '--json', '--worker', 'c1'], { cwd: folder.path });
     await tail.printed('worker.retired');
     expect(await tail.kill('SIGINT')).toBe(0);
-    expect(linesOf(tail.stdout()).map((line) => line['subject'])).toContain('stopgate.main.decision.c1');
+    expect(linesOf(tail.stdout()).map((line) => line.subject)).toContain('stopgate.main.decision.c1');
   });
 
   test('the five lines that it prints can be pasted, and lead from a rule to a stop that is blocked, then allowed', async () => {

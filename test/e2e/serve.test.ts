@@ -51,6 +51,7 @@ describe('a start that cannot be', () => {
     expect(tookMs).toBeLessThan(10_000);
   });
 
+  // Root cause of a process that never ended: nats-core gives up after its time, but leaves the socket open.
   test('somebody listens there who is no NATS server: exit code 3, within its time', async () => {
     const mute = createServer((socket) => socket.on('error', () => undefined)).listen(0, '127.0.0.1');
     await once(mute, 'listening');

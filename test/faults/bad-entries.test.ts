@@ -11,7 +11,10 @@ const replicas: Replica[] = [];
 
 beforeAll(async () => {
   server = await startNatsServer();
-  replicas.push(await startReplica({ nats: server.url, name: 'r1' }), await startReplica({ nats: server.url, name: 'r2' }));
+  replicas.push(
+    await startReplica({ nats: server.url, name: 'r1' }),
+    await startReplica({ nats: server.url, name: 'r2' }),
+  );
   client = await openClient(server.url);
 });
 afterAll(async () => {
@@ -39,7 +42,7 @@ test('each bad entry has one dead letter, with its reason and place', async () =
   const letters = await deadOnes();
   for (const [index, [tail, data, code]] of bad.entries()) {
     expect(letters[index]).toMatchObject({ code, seq: seqs[index], subject: `stopgate.main.${tail}` });
-    const kept = letters[index]?.['data'] as string;
+    const kept = letters[index]?.data as string;
     expect(data.startsWith(kept)).toBe(true);
     expect(Buffer.byteLength(kept)).toBeLessThanOrEqual(8_192);
   }

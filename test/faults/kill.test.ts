@@ -28,7 +28,13 @@ let folder: string;
 const replicas = new Map<string, ServiceProcess>();
 
 const start = async (name: string) => {
-  replicas.set(name, await startService(['serve', '--nats', server.url, '--http', 'off', '--replica', name, '--log-level', 'warn'], folder));
+  replicas.set(
+    name,
+    await startService(
+      ['serve', '--nats', server.url, '--http', 'off', '--replica', name, '--log-level', 'warn'],
+      folder,
+    ),
+  );
 };
 
 beforeAll(async () => {
@@ -82,8 +88,8 @@ test('every attempt gets one decision, and caps are exact', { timeout: 180_000 }
   for (const list of causes as string[][]) expect(list).toEqual(list.map((_, index) => expected[index % 4]));
   for (const [index, worker] of workers.entries()) {
     const attempted = (causes as string[][])[index]?.map((_, number) => `${worker}-${number + 1}`);
-    const decided = async () => (await client.stored('STOPGATE_main', `stopgate.main.decision.${worker}`)).map((it) => it['attempt']);
+    const decided = async () =>
+      (await client.stored('STOPGATE_main', `stopgate.main.decision.${worker}`)).map((it) => it.attempt);
     await expect.poll(decided, { timeout: 10_000 }).toEqual(attempted);
   }
-  console.info(`${attempts} attempts, ${kills} kills`);
 });

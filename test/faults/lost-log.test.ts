@@ -23,7 +23,13 @@ afterEach(async () => {
 test('the stream is created as the protocol says', async () => {
   replica = await startReplica({ nats: server.url });
   const { config } = await client.manager.streams.info('STOPGATE_main');
-  expect(config).toMatchObject({ storage: 'file', discard: 'new', deny_delete: true, deny_purge: true, duplicate_window: 120e9 });
+  expect(config).toMatchObject({
+    storage: 'file',
+    discard: 'new',
+    deny_delete: true,
+    deny_purge: true,
+    duplicate_window: 120e9,
+  });
 });
 
 test('a stream of that name with other settings stops the start', async () => {
@@ -44,7 +50,9 @@ describe.each(['deleted', 'made anew'])('a log that is %s under the service', (h
     await client.manager.streams.delete('STOPGATE_main');
     if (how === 'made anew') await client.manager.streams.add(config);
 
-    await expect.poll(async () => (await client.ask('decide.w1')).body.error?.code, { timeout: 10_000 }).toBe('LOG_LOST');
+    await expect
+      .poll(async () => (await client.ask('decide.w1')).body.error?.code, { timeout: 10_000 })
+      .toBe('LOG_LOST');
     expect((await client.ask('get.worker.w1')).code).toBe('503');
     expect(replica.service.status()).toMatchObject({ ready: false });
     const names: string[] = [];

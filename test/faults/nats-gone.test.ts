@@ -43,10 +43,21 @@ test('nats-server killed and back: 503 in the gap, then it goes on where it stoo
   expect(await decideInside('w1', 'a2')).toBe('log.unavailable');
   await server.restart();
 
-  await expect.poll(() => client.ask('decide.w1', { attempt: 'a3' }, 2_000).then(({ body }) => body.decision, () => null), { timeout: 15_000 }).toBe('block');
-  expect((await client.manager.streams.getMessage('STOPGATE_main', { seq }))?.subject).toBe('stopgate.main.worker.w1.heartbeat.sent');
+  await expect
+    .poll(
+      () =>
+        client.ask('decide.w1', { attempt: 'a3' }, 2_000).then(
+          ({ body }) => body.decision,
+          () => null,
+        ),
+      { timeout: 15_000 },
+    )
+    .toBe('block');
+  expect((await client.manager.streams.getMessage('STOPGATE_main', { seq }))?.subject).toBe(
+    'stopgate.main.worker.w1.heartbeat.sent',
+  );
   // The client of a2 gave up; its attempt was stored once the log was back, and counts once.
-  const decided = (await client.stored('STOPGATE_main', 'stopgate.main.decision.w1')).map((it) => it['attempt']);
+  const decided = (await client.stored('STOPGATE_main', 'stopgate.main.decision.w1')).map((it) => it.attempt);
   expect(new Set(decided).size).toBe(decided.length);
   expect((await client.ask('decide.w1', { attempt: 'a1' })).body).toMatchObject({ attempt: 'a1', retry: { count: 1 } });
 });
@@ -80,7 +91,10 @@ test('a store that has become read-only: 503 at once, reads go on', { timeout: 6
 async function fill(max: number): Promise<number> {
   const filler = { tool: 'Bash', call: 'x'.repeat(60_000) };
   for (let stored = 0; stored < max; stored += 1) {
-    const ok = await client.publish('worker.w2.tool.used', filler).then(() => true, () => false);
+    const ok = await client.publish('worker.w2.tool.used', filler).then(
+      () => true,
+      () => false,
+    );
     if (!ok) return stored;
   }
   return max;

@@ -17,7 +17,13 @@ beforeAll(async () => {
   nc = await connect({ servers: server.url });
   replica = await startReplica({
     nats: server.url,
-    policies: { policies: { default: {}, planned: { checks: [{ plan: {} }] }, held: { persistence: { idle: '10m', hold: '400ms' } } } },
+    policies: {
+      policies: {
+        default: {},
+        planned: { checks: [{ plan: {} }] },
+        held: { persistence: { idle: '10m', hold: '400ms' } },
+      },
+    },
   });
 });
 afterAll(async () => {
@@ -27,15 +33,29 @@ afterAll(async () => {
 });
 
 const ask = async (subject: string, body: object | string = {}) => {
-  const reply = await nc.request(`stopgate.main.${subject}`, typeof body === 'string' ? body : JSON.stringify(body), { timeout: 5_000 });
-  return { code: reply.headers?.get('Nats-Service-Error-Code') ?? '', body: reply.json<Decision & { error: { code: string } }>() };
+  const reply = await nc.request(`stopgate.main.${subject}`, typeof body === 'string' ? body : JSON.stringify(body), {
+    timeout: 5_000,
+  });
+  return {
+    code: reply.headers?.get('Nats-Service-Error-Code') ?? '',
+    body: reply.json<Decision & { error: { code: string } }>(),
+  };
 };
-const publish = (tail: string, data: object = {}) => jetstream(nc).publish(`stopgate.main.${tail}`, JSON.stringify(data));
+const publish = (tail: string, data: object = {}) =>
+  jetstream(nc).publish(`stopgate.main.${tail}`, JSON.stringify(data));
 
 describe('decide', () => {
   test('an unknown worker with no policy may stop, with an empty request', async () => {
     const reply = await nc.request('stopgate.main.decide.fresh', '', { timeout: 5_000 });
-    expect(reply.json()).toMatchObject({ v: 1, fleet: 'main', worker: 'fresh', decision: 'allow', cause: 'no-policy', state: 'stopped', replica: 'r1' });
+    expect(reply.json()).toMatchObject({
+      v: 1,
+      fleet: 'main',
+      worker: 'fresh',
+      decision: 'allow',
+      cause: 'no-policy',
+      state: 'stopped',
+      replica: 'r1',
+    });
   });
 
   test('a plan that remains blocks, and the decision is published', async () => {
@@ -43,7 +63,11 @@ describe('decide', () => {
     await publish('worker.w1.worker.registered', { policy: 'planned' });
     await publish('worker.w1.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] });
     const { body } = await ask('decide.w1', { attempt: 'a1' });
-    expect(body).toMatchObject({ decision: 'block', reason: '1 of 1 plan steps remain: Write tests', retry: { count: 1, max: 3 } });
+    expect(body).toMatchObject({
+      decision: 'block',
+      reason: '1 of 1 plan steps remain: Write tests',
+      retry: { count: 1, max: 3 },
+    });
     for await (const message of decisions) expect(message.json()).toEqual(body);
   });
 
@@ -63,7 +87,8 @@ describe('decide', () => {
     h.set('Stopgate-Reply', inbox);
     h.set('Nats-Msg-Id', 'w2:a1');
     nc.publish('stopgate.main.worker.w2.stop.attempted', '{"attempt":"a1"}', { headers: h });
-    for await (const message of answers) expect(message.json()).toMatchObject({ worker: 'w2', attempt: 'a1', decision: 'allow' });
+    for await (const message of answers)
+      expect(message.json()).toMatchObject({ worker: 'w2', attempt: 'a1', decision: 'allow' });
     expect((await ask('decide.w2', { attempt: 'a1' })).body).toMatchObject({ attempt: 'a1', cause: 'no-policy' });
   });
 
@@ -89,12 +114,18 @@ test('get and list show what was stored before', async () => {
   await publish('task.T-1.task.created', { title: 'one' });
   expect((await ask('get.task.T-1')).body).toMatchObject({ task: 'T-1', state: 'idle', queue: 'main' });
   expect((await ask('get.worker.nobody')).code).toBe('404');
-  expect((await ask('list.workers', { state: 'blocked' })).body).toMatchObject({ items: [{ worker: 'w1' }, { worker: 'w3' }], next: null });
+  expect((await ask('list.workers', { state: 'blocked' })).body).toMatchObject({
+    items: [{ worker: 'w1' }, { worker: 'w3' }],
+    next: null,
+  });
 });
 
 test('verify says incomplete with the decision, probe logs nothing', async () => {
   const before = (await (await jetstreamManager(nc)).streams.info('STOPGATE_main')).state.last_seq;
-  expect(await ask('verify.w1')).toMatchObject({ code: '409', body: { error: { code: 'INCOMPLETE' }, decision: { dryRun: true } } });
+  expect(await ask('verify.w1')).toMatchObject({
+    code: '409',
+    body: { error: { code: 'INCOMPLETE' }, decision: { dryRun: true } },
+  });
   expect((await ask('probe.w1')).body).toMatchObject({ decision: 'block', dryRun: true, attempt: null, seq: null });
   expect((await (await jetstreamManager(nc)).streams.info('STOPGATE_main')).state.last_seq).toBe(before);
 });

@@ -67,7 +67,9 @@ test('after a restart the same attempt gives the same answer, and nothing goes o
   await first.close();
   open.length = 0;
   const decisions: string[] = [];
-  const listening = client.nc.subscribe('stopgate.main.decision.>', { callback: (_error, message) => void decisions.push(message.subject) });
+  const listening = client.nc.subscribe('stopgate.main.decision.>', {
+    callback: (_error, message) => void decisions.push(message.subject),
+  });
   const again = await start('rb');
   expect(essence(await again.service.decide('w3', { attempt: 'a1' }))).toEqual(essence(answered));
   listening.unsubscribe();

@@ -1,5 +1,5 @@
 /** A plain NATS client, as any agent could be: nothing of ours but the subjects. */
-import { jetstream, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
+import { type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import type { Decision } from '../../machines/index.ts';
@@ -40,7 +40,7 @@ export async function openClient(url: string, fleet = 'main'): Promise<Client> {
       const { state } = await manager.streams.info(stream, { subjects_filter: subject });
       const total = Object.values(state.subjects ?? {}).reduce((sum, count) => sum + count, 0);
       for (let seq = 1; found.length < total; ) {
-        const message = await manager.streams.getMessage(stream, { seq, next_by_subj: subject });
+        const message = await manager.streams.getMessage(stream, { seq, next_by_subj: subject } as { seq: number });
         if (message === null) break;
         found.push(message.json());
         seq = message.seq + 1;

@@ -55,11 +55,23 @@ export async function deploy({ config, args = [], env = {}, nats }: DeploymentOp
     if (failed !== undefined) throw failed;
   };
   try {
-    const service = await startService(['serve', '--nats', server.url, '--http', '127.0.0.1:0', ...args], folder.path, env);
+    const service = await startService(
+      ['serve', '--nats', server.url, '--http', '127.0.0.1:0', ...args],
+      folder.path,
+      env,
+    );
     closers.push(() => endService(service));
     const client = await openClient(server.url);
     closers.push(() => client.close());
-    return { server, folder, client, service, http: service.ready.http ?? '', log: () => linesOf(service.errors()), close };
+    return {
+      server,
+      folder,
+      client,
+      service,
+      http: service.ready.http ?? '',
+      log: () => linesOf(service.errors()),
+      close,
+    };
   } catch (cause) {
     await close();
     throw cause;

@@ -60,8 +60,8 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
     if (options.config !== undefined) await writeFile(configFile, options.config);
     const config = options.config === undefined ? [] : ['--config', configFile];
     const listen = ['--addr', '127.0.0.1', '--port', String(port)];
-    const user = options.unprivileged && isRoot ? nobody : {};
-    if ('uid' in user) for (const folder of [home, storeDir]) await chown(folder, user.uid, user.gid);
+    const user = options.unprivileged && isRoot ? nobody : null;
+    if (user !== null) for (const folder of [home, storeDir]) await chown(folder, user.uid, user.gid);
     return launch([...config, ...listen, '-js', '--store_dir', storeDir, ...(options.args ?? [])], home, user);
   };
   let running = await start(options.port ?? -1).catch(async (cause: unknown) => {
@@ -94,11 +94,14 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
 type Running = { readonly child: ChildProcess; readonly pid: number; readonly port: number };
 
 /** Starts one process and waits for the file in which it names its ports, written once it takes connections. */
-async function launch(args: readonly string[], home: string, user: Partial<typeof nobody>): Promise<Running> {
+async function launch(args: readonly string[], home: string, user: typeof nobody | null): Promise<Running> {
   const portsDir = await mkdtemp(join(home, 'ports-'));
-  if (user.uid !== undefined && user.gid !== undefined) await chown(portsDir, user.uid, user.gid);
+  if (user !== null) await chown(portsDir, user.uid, user.gid);
   const changes = watch(portsDir); // before the spawn, so that no change is missed
-  const child = spawn('nats-server', [...args, '--ports_file_dir', portsDir], { ...user, stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn('nats-server', [...args, '--ports_file_dir', portsDir], {
+    ...user,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   child.once('spawn', () => alive.add(child)).once('exit', () => alive.delete(child));
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {

@@ -2,7 +2,7 @@
 import { createLogger } from '../../src/log.ts';
 import { openReplica, type Replica, type ReplicaOptions } from '../../src/replica.ts';
 
-export const silent = createLogger('silent');
+const silent = createLogger('silent');
 
 export type Counts = { refused: string[]; dead: string[]; conflicts: number };
 

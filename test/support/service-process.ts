@@ -21,10 +21,18 @@ process.once('exit', () => {
 });
 
 /** @throws Error with what it wrote to stderr, where it ends before it is ready */
-export async function startService(args: readonly string[], cwd: string, env: Record<string, string> = {}): Promise<ServiceProcess> {
+export async function startService(
+  args: readonly string[],
+  cwd: string,
+  env: Record<string, string> = {},
+): Promise<ServiceProcess> {
   const started = performance.now();
   const clean = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', HOME: cwd };
-  const child = spawn(process.execPath, [main, ...args], { cwd, env: { ...clean, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [main, ...args], {
+    cwd,
+    env: { ...clean, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   alive.add(child);
   let errors = '';
   child.stderr.on('data', (chunk: Buffer) => {
@@ -35,7 +43,10 @@ export async function startService(args: readonly string[], cwd: string, env: Re
     return code as number | null;
   });
   const lines = createInterface({ input: child.stdout });
-  const first = await Promise.race([once(lines, 'line').then(([line]) => line as string), exited.then((code) => ({ code }))]);
+  const first = await Promise.race([
+    once(lines, 'line').then(([line]) => line as string),
+    exited.then((code) => ({ code })),
+  ]);
   if (typeof first !== 'string') throw new Error(`it ended with ${first.code} before it was ready: ${errors}`);
   return {
     pid: child.pid as number,
