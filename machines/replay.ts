@@ -51,6 +51,7 @@ export type ReplayOptions = {
 export function createReplay({ policies, untilMs = Number.POSITIVE_INFINITY }: ReplayOptions = {}): Replay {
   const fleets = new Map<string, Fleet>();
   const seqs = new Map<string, number>();
+  const lastMs = new Map<string, number>();
   const fleetOf = (name: string): Fleet => {
     const known = fleets.get(name);
     if (known !== undefined) return known;
@@ -74,8 +75,10 @@ export function createReplay({ policies, untilMs = Number.POSITIVE_INFINITY }: R
       const entry = readFields(address, fields);
       if ('code' in entry) return `${subject}: ${entry.message}`;
       const fleet = fleetOf(name);
-      if (Math.max(atMs, fleet.nowMs) > untilMs) return null;
-      foldEntry(fleet, { seq, atMs, entry });
+      // Also past `untilMs`, where nothing is folded any more: an earlier time after it counts as that one.
+      const countsAsMs = Math.max(atMs, lastMs.get(name) ?? atMs);
+      lastMs.set(name, countsAsMs);
+      if (countsAsMs <= untilMs) foldEntry(fleet, { seq, atMs: countsAsMs, entry });
       return null;
     },
     take: () => [...fleets.values()].flatMap(takeResults),

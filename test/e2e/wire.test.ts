@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => at.close());
 
-const request = (subject: string, body: string | Uint8Array = ''): Promise<Msg> =>
+const request = (subject: string, body = ''): Promise<Msg> =>
   at.client.nc.request(`stopgate.main.${subject}`, body, { timeout: 5_000 });
 const register = (worker: string, fields: object) => at.client.publish(`worker.${worker}.worker.registered`, fields);
 const decide = async (worker: string, fields: object = {}): Promise<Decision> => (await at.client.ask(`decide.${worker}`, fields, 10_000)).body;
@@ -33,14 +33,12 @@ describe('a bad request is answered with 400 at once, and nothing is logged', ()
   const actor: Record<string, string> = { decide: 'w9', probe: 'w9', verify: 'w9', get: 'worker.w9', list: 'workers' };
   const verbs = Object.keys(actor);
   const large = JSON.stringify({ output: 'x'.repeat(1_000_000) });
-  const latin1 = new Uint8Array([...'{"output":"'].map((letter) => letter.charCodeAt(0)).concat(0xe9, 0x22, 0x7d));
-  const bodies: [what: string, body: string | Uint8Array, code: string, verbs: readonly string[]][] = [
+  const bodies: [what: string, body: string, code: string, verbs: readonly string[]][] = [
     ['not JSON', '{', 'BAD_REQUEST', verbs],
     ['a list', '[]', 'BAD_REQUEST', verbs],
     ['a text', '"stop"', 'BAD_REQUEST', verbs],
     ['null', 'null', 'BAD_REQUEST', verbs],
     ['1 MB', large, 'TOO_LARGE', verbs],
-    ['no UTF-8', latin1, 'BAD_REQUEST', ['decide', 'probe', 'verify']],
     ['a number for an id', '{"attempt":7}', 'BAD_REQUEST', ['decide', 'probe', 'verify']],
     ['an id with a dot', '{"attempt":"a.1"}', 'BAD_REQUEST', ['decide', 'probe', 'verify']],
     ['a hold in words', '{"holdMs":"10s"}', 'BAD_REQUEST', ['decide', 'probe', 'verify']],
