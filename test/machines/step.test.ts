@@ -6,6 +6,8 @@ import {
   createFleet,
   type Fleet,
   foldEntry,
+  guardNames,
+  guards,
   parseIsoTime,
   readEntry,
   taskMachine,
