@@ -115,7 +115,7 @@ const fileForm = z.strictObject({
   fleet: idSchema.optional().describe('the tenant; default main'),
   nats: natsSchema.optional().describe('one or more servers, separated by commas; default nats://127.0.0.1:4222'),
   creds: word.optional().describe('the credentials for NATS: a path from the folder of this file'),
-  http: httpForm.optional().describe('HOST:PORT of hooks, inspector and metrics; default 127.0.0.1:4280; "off": none'),
+  http: httpForm.optional().describe('HOST:PORT of hooks, API and metrics; default 127.0.0.1:4280; "off": none'),
   replica: idSchema.optional().describe('the name of this copy of the service; default: made up at each start'),
   policies: strictPoliciesSchema
     .optional()

@@ -52,6 +52,10 @@ export async function openReplica(options: ReplicaOptions): Promise<Replica> {
     name: `stopgate ${name}`,
     patient: true,
   });
+  if (options.creds === undefined && !nc.info?.auth_required) {
+    const hint = 'anyone who reaches it can speak as anyone, the service included; give it users and permissions';
+    logger.warn({ nats: nc.getServer() }, `this NATS server asks for no credentials: ${hint}`);
+  }
   try {
     const log = await openEventLog({
       nc,

@@ -6,7 +6,7 @@ export const groups = ['Run it', 'Ask', 'Look', 'Files and shell'];
 export const commands: CommandTable = {
   dev: {
     group: 'Run it',
-    summary: 'a NATS server of its own, the service and the inspector; prints how to try it',
+    summary: 'a NATS server of its own and the service; prints how to try it',
     load: async () => (await import('./commands/dev.ts')).dev,
   },
   serve: {

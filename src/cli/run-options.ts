@@ -9,7 +9,7 @@ export const runArgs = {
     type: 'string',
     valueHint: 'HOST:PORT|off',
     description:
-      'hooks, inspector, API and metrics (STOPGATE_HTTP; default: 127.0.0.1:4280); beyond this machine it needs --token',
+      'hooks, API and metrics (STOPGATE_HTTP; default: 127.0.0.1:4280); beyond this machine it needs --token',
   },
   fleet: { type: 'string', valueHint: 'F', description: 'the tenant that it serves (STOPGATE_FLEET; default: main)' },
   config: {

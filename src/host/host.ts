@@ -271,7 +271,7 @@ export function createHost(options: HostOptions): Host {
     },
     answer: effects.answer,
     setPolicies: (form) => policies.set(form),
-    fault: () => lost,
+    fault: () => lost ?? (bus.isConnected() ? null : new AppError('log.unavailable', 'the connection to NATS is broken')),
     foldedSeq: () => foldedSeq,
     async start() {
       reader = log.read(receive, onLost);

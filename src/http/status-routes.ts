@@ -13,9 +13,9 @@ export const healthPath = '/healthz';
 export function addStatusRoutes(app: FastifyInstance, service: Service, metrics: Metrics): void {
   app.get(healthPath, async () => ({ ok: true }));
   app.get('/readyz', async (_request, reply) => {
-    const { ready, reason } = service.status();
+    const { ready, reason, code } = service.status();
     // Answered, not thrown: a tool that asks every second would fill the log.
-    if (!ready) return sendError(reply, new AppError('log.unavailable', reason ?? 'the service is not ready'));
+    if (!ready) return sendError(reply, new AppError(code ?? 'log.unavailable', reason ?? 'the service is not ready'));
     return { ok: true };
   });
   app.get('/metrics', async (_request, reply) => {

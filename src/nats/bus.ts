@@ -3,6 +3,8 @@ import { type NatsConnection, RequestError } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
 
 export type Bus = {
+  /** False while the connection to the server is broken; it mends itself. */
+  isConnected(): boolean;
   /** Sends an answer to a client's inbox, if it is one. @returns false: that subject is no inbox */
   answer(inbox: string, payload: string): boolean;
   /** `gone`: nobody listens; `silent`: no answer in time. */
@@ -16,7 +18,15 @@ const pingTimeoutMs = 1_000;
 
 export function createBus(nc: NatsConnection, replyPrefixes: readonly string[]): Bus {
   const prefixes = [...builtInPrefixes, ...replyPrefixes];
+  let connected = true;
+  void (async () => {
+    for await (const { type } of nc.status()) {
+      if (type === 'disconnect') connected = false;
+      if (type === 'reconnect') connected = true;
+    }
+  })();
   return {
+    isConnected: () => connected,
     answer(inbox, payload) {
       if (!prefixes.some((prefix) => inbox.startsWith(prefix)) || !isPublishable(inbox)) return false;
       nc.publish(inbox, payload);

@@ -21,6 +21,7 @@ export function createService(host: Host, log: EventLog, replica: string): Servi
       return {
         ready: fault === null,
         reason: fault?.message ?? null,
+        code: fault?.code ?? null,
         foldedSeq: host.foldedSeq(),
         workers: host.fleet.workers.size,
         openAttempts: host.fleet.open.size,

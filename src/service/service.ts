@@ -1,5 +1,6 @@
 /** What every edge (NATS, HTTP, MCP) may ask of this replica. Implemented in this folder, one use case a file. */
 import type { Decision, QueueView, TaskView, WorkerView } from '../../machines/index.ts';
+import type { ErrorCode } from '../errors.ts';
 
 export type Entity = 'worker' | 'task' | 'queue';
 export type View = WorkerView | TaskView | QueueView;
@@ -34,6 +35,8 @@ export type ServiceStatus = {
   /** False: requests get 503, `reason` says why. */
   readonly ready: boolean;
   readonly reason: string | null;
+  /** `log.lost` needs a person; `log.unavailable` may pass. */
+  readonly code: ErrorCode | null;
   readonly foldedSeq: number;
   readonly workers: number;
   readonly openAttempts: number;

@@ -15,7 +15,7 @@ export const dev = defineCommand({
     'accept-empty-log': runArgs['accept-empty-log'],
   },
   details: [
-    'Starts a nats-server with its log in .stopgate/, the service and the inspector, and runs until Ctrl-C.',
+    'Starts a nats-server with its log in .stopgate/ and the service, and runs until Ctrl-C.',
     'When it is ready it prints one JSON line with its addresses. Other commands in this folder find it by themselves.',
   ],
   examples: ['stopgate dev', 'stopgate dev --port 0 --http 127.0.0.1:0 --store /tmp/try'],
