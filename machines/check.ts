@@ -55,7 +55,8 @@ function fallbackWords(check: EffectfulCheck, outcome: 'fail' | 'error' | 'timeo
 }
 
 function ask(check: Check, facts: CheckFacts, findings: Findings, feedback: Feedback[]): Answer {
-  const known = findings[check.name];
+  // By its own key: a check may be named `constructor`.
+  const known = Object.hasOwn(findings, check.name) ? findings[check.name] : undefined;
   if (known !== undefined && known.is !== 'entered') return note(known, feedback);
   if (known === undefined && !holds(check.when, facts)) {
     findings[check.name] = { is: 'skip' };

@@ -15,6 +15,8 @@ import { promiseNames, promiseSchema } from './promise.ts';
 export const payloadBytesMax = 65_536;
 export const filesMax = 5_000;
 export const hooksMax = 64;
+/** Objects and arrays within each other. Deeper, a walk over the fields could end the stack of whoever folds them. */
+export const jsonDepthMax = 100;
 
 const word = z.string().min(1);
 const files = z.array(word).max(filesMax);
@@ -247,12 +249,22 @@ export function readEntry(subject: string, text: string, bytes: number): Entry |
 
 /** The same for fields that are parsed already. */
 export function readFields(address: Address, fields: unknown): Entry | Refusal {
+  if (isTooDeep(fields)) return refuse('BAD_SHAPE', tooDeepWords, [], address.area, address.id);
   const schema = (entrySchemas[address.area] as Record<string, z.ZodType>)[address.type] as z.ZodType;
   const result = schema.safeParse(fields);
   if (result.success) return { ...address, data: result.data } as Entry;
   const issues = toIssues(result.error);
   const badId = issues.some((issue) => issue.message.startsWith('is no id'));
   return refuse(badId ? 'BAD_ID' : 'BAD_SHAPE', describeIssues(issues), issues, address.area, address.id);
+}
+
+export const tooDeepWords = `objects and arrays may nest ${jsonDepthMax} deep`;
+
+export function isTooDeep(value: unknown, depth = 0): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (depth >= jsonDepthMax) return true;
+  for (const member of Object.values(value)) if (isTooDeep(member, depth + 1)) return true;
+  return false;
 }
 
 /** An object in JSON, '' standing for `{}`. */
@@ -275,7 +287,7 @@ export function readSubject(subject: string): Address | Refusal | null {
   const [entity = '', id = '', noun = '', verb = '', ...more] = own ? tail : [head, ...tail];
   const refuseAs = (code: Refusal['code'], message: string) =>
     refuse(code, message, [], isId(entity) ? entity : '_', isId(id) ? id : '_');
-  const area = (own ? ownAreas : areas)[entity];
+  const area = (own ? ownAreas : areas).get(entity);
   if (root !== 'stopgate' || area === undefined)
     return refuseAs('UNKNOWN_TYPE', `'${subject}' is no subject of an entry`);
   if (!isId(fleet)) return refuseAs('BAD_ID', `'${fleet}' is no id of a fleet`);
@@ -290,25 +302,34 @@ export function readSubject(subject: string): Address | Refusal | null {
   return { area, fleet, id, type };
 }
 
-const areas: Readonly<Record<string, Area>> = { worker: 'worker', task: 'task', queue: 'queue' };
-const ownAreas: Readonly<Record<string, Area>> = { worker: 'ownWorker', task: 'ownTask', fleet: 'ownFleet' };
-const entities: Readonly<Record<Area, string>> = {
-  worker: 'worker',
-  task: 'task',
-  queue: 'queue',
-  ownWorker: 'worker',
-  ownTask: 'task',
-  ownFleet: 'fleet',
-};
+// Maps, since the token is the sender's: `constructor` is no area.
+const areas: ReadonlyMap<string, Area> = new Map([
+  ['worker', 'worker'],
+  ['task', 'task'],
+  ['queue', 'queue'],
+]);
+const ownAreas: ReadonlyMap<string, Area> = new Map([
+  ['worker', 'ownWorker'],
+  ['task', 'ownTask'],
+  ['fleet', 'ownFleet'],
+]);
+const entities: ReadonlyMap<string, string> = new Map([
+  ['worker', 'worker'],
+  ['task', 'task'],
+  ['queue', 'queue'],
+  ['ownWorker', 'worker'],
+  ['ownTask', 'task'],
+  ['ownFleet', 'fleet'],
+]);
 
 /** `stopgate.<fleet>.worker.<id>.<noun>.<verb>`, with `own.` where only replicas and operators may publish. */
 export function subjectOf(entry: Address): string {
   const own = entry.area.startsWith('own') ? 'own.' : '';
-  return `stopgate.${entry.fleet}.${own}${entities[entry.area]}.${entry.id}.${entry.type}`;
+  return `stopgate.${entry.fleet}.${own}${entities.get(entry.area)}.${entry.id}.${entry.type}`;
 }
 
 function refuse(code: Refusal['code'], message: string, issues: readonly Issue[], place: string, id: string): Refusal {
-  return { code, message, issues, entity: entities[place as Area] ?? place, id };
+  return { code, message, issues, entity: entities.get(place) ?? place, id };
 }
 
 export function toIssues(error: z.ZodError): Issue[] {

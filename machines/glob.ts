@@ -8,47 +8,56 @@ import { z } from 'zod';
 const globLengthMax = 256;
 export const globSchema = z.string().min(1).max(globLengthMax);
 
-type Token = { readonly kind: 'text'; readonly text: string } | { readonly kind: 'one' | 'run' | 'folders' | 'rest' };
+/** `text`: one character; '' for what is no text. */
+type Token = { readonly kind: 'text' | 'one' | 'run' | 'folders' | 'rest'; readonly text: string };
 
 export function matchesGlob(glob: string, path: string): boolean {
   const tokens = tokenize(glob);
   // reached[i]: the first i tokens match what has been read so far.
-  let reached = skipEmpty(tokens, new Array<boolean>(tokens.length + 1).fill(false).with(0, true), true);
+  let reached = new Uint8Array(tokens.length + 1);
+  let next = new Uint8Array(tokens.length + 1);
+  reached[0] = 1;
+  skipEmpty(tokens, reached, true);
   for (const char of normalize(path)) {
-    const next = new Array<boolean>(tokens.length + 1).fill(false);
-    for (const [index, token] of tokens.entries()) {
-      if (!reached[index]) continue;
-      if (token.kind === 'text' && token.text === char) next[index + 1] = true;
-      if (token.kind === 'one' && char !== '/') next[index + 1] = true;
-      if (token.kind === 'run' && char !== '/') next[index] = true;
-      if (token.kind === 'rest' || token.kind === 'folders') next[index] = true;
+    next.fill(0);
+    let alive = false;
+    for (let index = 0; index < tokens.length; index += 1) {
+      if (reached[index] === 0) continue;
+      const { kind, text } = tokens[index] as Token;
+      if (kind === 'text' ? text === char : kind === 'one' && char !== '/') next[index + 1] = 1;
+      else if (kind === 'rest' || kind === 'folders' || (kind === 'run' && char !== '/')) next[index] = 1;
+      else continue;
+      alive = true;
     }
-    reached = skipEmpty(tokens, next, char === '/');
+    if (!alive) return false;
+    skipEmpty(tokens, next, char === '/');
+    [reached, next] = [next, reached];
   }
-  return reached[tokens.length] === true;
+  return reached[tokens.length] === 1;
 }
 
 /** `run` and `rest` also match nothing; `folders` ends only where a name begins. */
-function skipEmpty(tokens: readonly Token[], reached: boolean[], atName: boolean): boolean[] {
-  for (const [index, token] of tokens.entries()) {
-    const skips = token.kind === 'run' || token.kind === 'rest' || (token.kind === 'folders' && atName);
-    if (reached[index] && skips) reached[index + 1] = true;
+function skipEmpty(tokens: readonly Token[], reached: Uint8Array, atName: boolean): void {
+  for (let index = 0; index < tokens.length; index += 1) {
+    if (reached[index] === 0) continue;
+    const { kind } = tokens[index] as Token;
+    if (kind === 'run' || kind === 'rest' || (kind === 'folders' && atName)) reached[index + 1] = 1;
   }
-  return reached;
 }
 
 function tokenize(glob: string): Token[] {
   const tokens: Token[] = [];
   for (let rest = normalize(glob); rest !== ''; ) {
     if (rest.startsWith('**/')) {
-      tokens.push({ kind: 'folders' });
+      tokens.push({ kind: 'folders', text: '' });
       rest = rest.slice(3);
     } else if (rest.startsWith('**')) {
-      tokens.push({ kind: 'rest' });
+      tokens.push({ kind: 'rest', text: '' });
       rest = rest.slice(2);
     } else {
       const char = String.fromCodePoint(rest.codePointAt(0) as number);
-      tokens.push(char === '*' ? { kind: 'run' } : char === '?' ? { kind: 'one' } : { kind: 'text', text: char });
+      const kind = char === '*' ? 'run' : char === '?' ? 'one' : 'text';
+      tokens.push({ kind, text: kind === 'text' ? char : '' });
       rest = rest.slice(char.length);
     }
   }

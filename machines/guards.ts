@@ -62,8 +62,10 @@ export const guards: Readonly<Record<GuardName, Guard>> = {
   },
 
   waiting: ({ worker }) => {
-    const input = { background: worker.background, awaitsInput: worker.awaitsInput };
-    const waits = [...worker.background, ...(worker.awaitsInput ? ["a person's input"] : [])];
+    // An agent may name any number of things at any length; a decision must fit into one message.
+    const shown = worker.background.slice(0, 20).map((it) => (it.length > 200 ? `${it.slice(0, 200)}…` : it));
+    const input = { background: shown, awaitsInput: worker.awaitsInput };
+    const waits = [...shown, ...(worker.awaitsInput ? ["a person's input"] : [])];
     if (waits.length === 0) return { detail: 'nothing outstanding', input };
     const reason = `Waiting for ${waits.slice(0, 3).join(', ')}${waits.length > 3 ? ', …' : ''}`;
     return { detail: reason, input, ruling: allow('continue', 'waiting', reason) };

@@ -99,7 +99,8 @@ function ask(form: HookForm, facts: HookFacts, results: HookResults, key: string
       return say('continue', saves ? 'Checkpoint saved' : 'Iteration in progress', { checkpoint: saves });
     }
     case 'remote': {
-      const result = results[key];
+      // By its own key: a hook may be named `constructor`.
+      const result = Object.hasOwn(results, key) ? results[key] : undefined;
       return result === undefined ? { is: 'ask', key, name: form.name ?? key } : remoteAnswer(form, result);
     }
     case 'all':

@@ -3,7 +3,7 @@
  * lines' own; nothing is asked of the world: answers of checks stand in the file.
  */
 import type { Decision, HookResult } from './decision.ts';
-import { payloadBytesMax, readFields, readSubject } from './entry.ts';
+import { isTooDeep, payloadBytesMax, readFields, readSubject, tooDeepWords } from './entry.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 import { advanceClock, foldEntry } from './fold.ts';
 import { formatIsoTime, parseIsoTime } from './iso-time.ts';
@@ -134,8 +134,12 @@ function parseLine(text: string): Line | string {
   if (typeof line !== 'object' || line === null || Array.isArray(line)) return 'is no JSON object';
   const { at, subject, data = {}, seq } = line as Record<string, unknown>;
   const atMs = typeof at === 'string' ? parseIsoTime(at) : null;
-  if (atMs === null) return `"at" is no time in ISO 8601 (UTC): ${JSON.stringify(at) ?? 'missing'}`;
+  if (atMs === null) {
+    const given = typeof at === 'string' ? JSON.stringify(at) : at === undefined ? 'missing' : `a ${typeof at}`;
+    return `"at" is no time in ISO 8601 (UTC): ${given}`;
+  }
   if (typeof subject !== 'string') return '"subject" is missing';
+  if (isTooDeep(data)) return `${subject}: ${tooDeepWords}`;
   // A character is at most three bytes, so that most lines need no counting.
   if (text.length * 3 > payloadBytesMax) {
     const bytes = utf8Length(JSON.stringify(data));

@@ -98,7 +98,10 @@ function prompted(context: WorkerContext): Change {
 
 function usedTool(context: WorkerContext, { data }: On<'tool.used'>): Change {
   const toolCount = context.toolCount + 1;
-  const added = data.files?.filter((file) => !context.files.includes(file)) ?? empty;
+  const given = data.files ?? empty;
+  // Many by many would take seconds of every replica.
+  const known = given.length > 8 ? new Set(context.files) : { has: (file: string) => context.files.includes(file) };
+  const added = given.filter((file) => !known.has(file));
   if (added.length === 0) return { toolCount };
   return { toolCount, files: [...context.files, ...new Set(added)].slice(0, filesMax) };
 }

@@ -1,7 +1,15 @@
 /** Effects: what open attempts ask of the world. Only an attempt's owner runs them; the answer is an entry. */
 
 import { z } from 'zod';
-import { type Ask, type CheckResult, type Fleet, promisesOf, type WorkerContext } from '../../machines/index.ts';
+import {
+  type Ask,
+  type CheckResult,
+  type Fleet,
+  isTooDeep,
+  promisesOf,
+  tooDeepWords,
+  type WorkerContext,
+} from '../../machines/index.ts';
 import type { AppError } from '../errors.ts';
 import { appendUntilStored, type Desk } from './desk.ts';
 
@@ -38,11 +46,14 @@ export function createEffects(
   onUnstored: (worker: string, attempt: string, error: AppError) => void,
 ): Effects {
   const running = new Map<string, Running>();
+  let closed = false;
 
   const answer: Effects['answer'] = async (ask, worker, attempt, signal) => {
     const result = await runAsk(desk, runCheck, ask, worker, attempt, signal).catch(
       (error: Error): RunResult => ({ outcome: 'error', reason: error.message }),
     );
+    // Such an entry would be refused, and the attempt would wait for nothing.
+    if (isTooDeep(result)) return { attempt, check: ask.name, outcome: 'error', reason: `Its answer: ${tooDeepWords}` };
     return { attempt, check: ask.name, ...result };
   };
   const drop = (worker: string) => {
@@ -77,7 +88,8 @@ export function createEffects(
     serve(worker) {
       drop(worker);
       const open = openAsk(desk.fleet, worker);
-      if (open === null || !open.isOurs(desk.replica) || running.has(worker)) return;
+      // What is folded while this replica leaves is the others' to do.
+      if (closed || open === null || !open.isOurs(desk.replica) || running.has(worker)) return;
       const abort = new AbortController();
       running.set(worker, { number: open.ask.number, attempt: open.attempt, abort });
       void run(worker, open, abort);
@@ -85,6 +97,7 @@ export function createEffects(
     drop,
     answer,
     close() {
+      closed = true;
       for (const { abort } of running.values()) abort.abort();
       running.clear();
     },
@@ -189,7 +202,12 @@ const resultBytesMax = 60_000;
 /** An entry over the log's limit would be refused, and the attempt would wait for nothing. */
 function fitting(result: CheckResult): CheckResult {
   if (Buffer.byteLength(JSON.stringify(result)) <= resultBytesMax) return result;
-  const { feedback: _, metadata: __, checkpointData: ___, ...rest } = result;
-  const note = `the feedback was larger than ${resultBytesMax} bytes and is left out`;
-  return { ...rest, ...(rest.reason === undefined ? {} : { reason: rest.reason.slice(0, 8_000) }), feedback: { note } };
+  const { feedback: _, metadata: __, checkpointData: ___, reason, nextPrompt, ...rest } = result;
+  const note = `the answer was larger than ${resultBytesMax} bytes; feedback and data are left out, words are cut`;
+  return {
+    ...rest,
+    ...(reason === undefined ? {} : { reason: reason.slice(0, 4_000) }),
+    ...(nextPrompt === undefined ? {} : { nextPrompt: nextPrompt.slice(0, 4_000) }),
+    feedback: { note },
+  };
 }

@@ -129,12 +129,15 @@ export function createHost(options: HostOptions): Host {
     if (fleet.outcomes.length > 0) for (const outcome of fleet.outcomes.splice(0)) follow(outcome, message, startedMs);
   };
 
+  const isOpen = (worker: string, attempt: string) =>
+    fleet.workers.get(worker)?.snapshot.context.worker.attempt?.attempt === attempt;
   const inboxes = new Map<string, string>();
   /** The entry of an attempt has come: whoever waits for it waits for its decision now. */
   const meet = (message: LogMessage, worker: string, attempt: string) => {
     const key = `${worker}:${attempt}`;
     const messageId = message.header('Nats-Msg-Id');
-    if (messageId !== undefined) waiters.met(messageId, key);
+    // Only its own: else a worker could have another's caller wait for its decision.
+    if (messageId?.startsWith(`${worker}:`)) waiters.met(messageId, key);
     waiters.met(key, key);
     const inbox = message.header('Stopgate-Reply');
     if (inbox !== undefined) inboxes.set(key, inbox);
@@ -153,6 +156,7 @@ export function createHost(options: HostOptions): Host {
         return;
       case 'repeated':
         if (atHead) void answerAgain(outcome.worker, outcome.attempt);
+        else if (!isOpen(outcome.worker, outcome.attempt)) inboxes.delete(`${outcome.worker}:${outcome.attempt}`);
         return;
       case 'refused':
         metrics.refused(outcome.type);
@@ -184,15 +188,20 @@ export function createHost(options: HostOptions): Host {
     else logger.info(line, decision.decision === 'allow' ? 'stop allowed' : 'stop blocked');
   };
 
-  /** An attempt that came again by itself, with an inbox: it gets the answer that it had. */
+  /** An attempt that came again by itself: who waits for it, at an inbox or here, gets the answer that it had. */
   const answerAgain = async (worker: string, attempt: string) => {
     const key = `${worker}:${attempt}`;
     const inbox = inboxes.get(key);
-    const record = fleet.workers.get(worker);
-    if (inbox === undefined || record?.snapshot.context.worker.attempt?.attempt === attempt) return;
+    if (isOpen(worker, attempt)) return;
     inboxes.delete(key);
+    if (inbox === undefined && !waiters.has(key)) return;
     const decision = await findDecision(worker, attempt).catch(() => null);
-    if (decision !== null) bus.answer(inbox, JSON.stringify(decision));
+    if (decision === null) {
+      waiters.fail(key, new AppError('log.unavailable', `the decision of attempt ${attempt} cannot be read now`));
+      return;
+    }
+    waiters.settle(key, decision);
+    if (inbox !== undefined) bus.answer(inbox, JSON.stringify(decision));
   };
 
   /** The decision of an attempt that is known and no longer open. */
@@ -235,6 +244,12 @@ export function createHost(options: HostOptions): Host {
     if (lost !== null) return;
     lost = error;
     logger.error({ err: error }, 'the log is lost');
+    // Nothing that this fold holds may get into a log that was made anew.
+    running = false;
+    atHead = false;
+    timers.close();
+    effects.close();
+    members.stop();
     waiters.failAll(error);
     for (const { pass } of barriers.splice(0)) pass();
   };
@@ -271,7 +286,8 @@ export function createHost(options: HostOptions): Host {
     },
     answer: effects.answer,
     setPolicies: (form) => policies.set(form),
-    fault: () => lost ?? (bus.isConnected() ? null : new AppError('log.unavailable', 'the connection to NATS is broken')),
+    fault: () =>
+      lost ?? (bus.isConnected() ? null : new AppError('log.unavailable', 'the connection to NATS is broken')),
     foldedSeq: () => foldedSeq,
     async start() {
       reader = log.read(receive, onLost);
@@ -300,7 +316,7 @@ export function createHost(options: HostOptions): Host {
       running = false;
       timers.close();
       effects.close();
-      await members.leave();
+      if (lost === null) await members.leave();
       reader?.close();
       waiters.failAll(new AppError('log.unavailable', 'this replica is stopping; ask again'));
     },

@@ -12,6 +12,7 @@ const silentMax = 2;
 export type Members = {
   join(): Promise<void>;
   start(): void;
+  stop(): void;
   /** Says goodbye, as well as it can. */
   leave(): Promise<void>;
 };
@@ -34,11 +35,17 @@ export function createMembers(desk: Desk, outbox: Outbox, isRunning: () => boole
   const look = async () => {
     if (looking || !desk.atHead()) return;
     looking = true;
-    outbox.resend();
-    for (const owner of ownersToAsk(desk, outbox)) {
-      if (owner === null || (await isGone(owner))) takeOver(desk, outbox, owner, isRunning);
+    try {
+      outbox.resend();
+      for (const owner of ownersToAsk(desk, outbox)) {
+        if ((owner === null || (await isGone(owner))) && isRunning()) takeOver(desk, outbox, owner, isRunning);
+      }
+    } catch (error) {
+      // The connection is closing; what stays here is the others' to send.
+      desk.logger.warn({ err: error }, 'could not look after the others');
+    } finally {
+      looking = false;
     }
-    looking = false;
   };
   const isGone = async (owner: string) => {
     const found = await desk.bus.ping(owner);
@@ -47,13 +54,18 @@ export function createMembers(desk: Desk, outbox: Outbox, isRunning: () => boole
     return found === 'gone' || count >= silentMax;
   };
 
+  const stop = () => {
+    for (const timer of timers.splice(0)) clearInterval(timer);
+  };
+
   return {
     join,
     start() {
       timers = [setInterval(() => void join(), joinEveryMs), setInterval(() => void look(), lookEveryMs)];
     },
+    stop,
     async leave() {
-      for (const timer of timers) clearInterval(timer);
+      stop();
       const data = JSON.stringify({ replica: desk.replica });
       const left = desk.log.append(subject(desk, `own.fleet.${desk.fleet.name}.replica.left`), data, {
         replica: desk.replica,

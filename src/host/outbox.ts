@@ -47,7 +47,11 @@ export function createOutbox(desk: Desk): Outbox {
     if (queue.push(letter) === 1) setImmediate(sendQueued);
   };
   const sendQueued = () => {
-    for (const { decision } of queue.splice(0)) store(decision);
+    for (const letter of queue.splice(0)) {
+      const { worker, attempt } = letter.decision;
+      // Whoever comes back after a silence folds the attempt and the decision that another has stored in one go.
+      if (letters.get(keyOf(worker, attempt)) === letter) store(letter.decision);
+    }
   };
   const store = (decision: Decision) => {
     const messageId = `${keyOf(decision.worker, decision.attempt)}:decision`;
@@ -87,6 +91,7 @@ export function createOutbox(desk: Desk): Outbox {
       }
     },
     resend() {
+      if (!desk.bus.isConnected()) return;
       const before = desk.clock() - resendMs;
       for (const letter of letters.values()) if (letter.sentMs > 0 && letter.sentMs < before) send(letter);
     },

@@ -56,11 +56,13 @@ export function createTimers(desk: Desk): Timers {
       return;
     }
     // Too early by the log's clock, or not stored at all: once more, under a new id.
-    if (dueMs(next) <= desk.logNow()) {
+    // While the connection is broken an append would only wait in line with all the later tries.
+    if (dueMs(next) <= desk.logNow() && desk.bus.isConnected()) {
       tries += 1;
       append(desk, next, tries);
     }
-    timer = setTimeout(() => fire(next), Math.max(50, dueMs(next) - desk.logNow(), Math.min(1_000, 50 * tries)));
+    const againMs = Math.max(50, dueMs(next) - desk.logNow(), Math.min(1_000, 50 * tries));
+    timer = setTimeout(() => fire(next), Math.min(againMs, timeoutMsMax));
   };
   return {
     arm,

@@ -15,6 +15,7 @@ export type Waiters = {
   met(key: string, as: string): void;
   /** Somebody waits, and the entry is still to come. */
   isUnmet(key: string): boolean;
+  has(key: string): boolean;
   settle(key: string, decision: Decision): void;
   fail(key: string, error: AppError): void;
   failAll(error: AppError): void;
@@ -62,6 +63,7 @@ export function createWaiters(): Waiters {
       if (there === undefined) waiting.set(as, found);
       else there.waiters.push(...found.waiters);
     },
+    has: (key) => waiting.has(key),
     isUnmet: (key) => waiting.get(key)?.timer != null,
     settle(key, decision) {
       for (const { resolve } of take(key)) resolve(decision);

@@ -29,7 +29,11 @@ export function createBus(nc: NatsConnection, replyPrefixes: readonly string[]):
     isConnected: () => connected,
     answer(inbox, payload) {
       if (!prefixes.some((prefix) => inbox.startsWith(prefix)) || !isPublishable(inbox)) return false;
-      nc.publish(inbox, payload);
+      try {
+        nc.publish(inbox, payload);
+      } catch {
+        // The connection is closing, or the answer is more than the server takes: whoever waits asks again.
+      }
       return true;
     },
     async ping(replica) {

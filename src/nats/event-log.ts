@@ -63,8 +63,12 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
     deadSeq: await lastDeadSeq(manager, fleet),
     submit,
     send(subject, payload, given) {
-      // A connection that is closing throws; what is not stored is sent again, by us or another replica.
-      if (!nc.isClosed()) nc.publish(subject, payload, { headers: toHeaders(given) });
+      try {
+        nc.publish(subject, payload, { headers: toHeaders(given) });
+      } catch (cause) {
+        // The connection is closing, or the payload is more than the server takes; this must not end the process.
+        options.log.warn({ err: cause, subject }, 'entry not sent');
+      }
     },
     append: (subject, payload, given) =>
       new Promise((resolve, reject) => {

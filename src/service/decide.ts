@@ -5,9 +5,11 @@ import {
   type Decision,
   describeIssues,
   isId,
+  isTooDeep,
   payloadBytesMax,
   probe,
   toIssues,
+  tooDeepWords,
 } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
@@ -23,11 +25,11 @@ export function createDecider(host: Host, replica: string): Decider {
     const fields = readAttempt(worker, body);
     await host.caughtUp();
     const startedMs = performance.now();
-    const abort = new AbortController();
     let found = probe(host.fleet, worker, fields, host.logNow());
     while ('ask' in found) {
       const { ask, worker: context, next } = found;
       const timeoutMs = ask.deadlineMs - ask.askedMs;
+      const abort = new AbortController();
       const timer = setTimeout(() => abort.abort(), timeoutMs);
       const result = await host.answer(ask, context, 'probe', abort.signal).finally(() => clearTimeout(timer));
       found = next(abort.signal.aborted ? { attempt: 'probe', check: ask.name, outcome: 'timeout' } : result);
@@ -49,6 +51,7 @@ export function createDecider(host: Host, replica: string): Decider {
 /** @throws AppError input.bad, entry.large */
 function readAttempt(worker: string, body: unknown): AttemptFields {
   checkId('worker', worker);
+  if (isTooDeep(body)) throw new AppError('input.bad', tooDeepWords);
   const bytes = Buffer.byteLength(JSON.stringify(body ?? {}));
   if (bytes > payloadBytesMax)
     throw new AppError('entry.large', `the request has ${bytes} bytes; the limit is ${payloadBytesMax}`);

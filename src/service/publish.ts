@@ -1,5 +1,5 @@
 /** publish: an entry from an edge of this process (HTTP, hooks) into the log, checked before it is stored. */
-import { payloadBytesMax, readFields, readSubject } from '../../machines/index.ts';
+import { isTooDeep, payloadBytesMax, readFields, readSubject, tooDeepWords } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { EventLog } from '../nats/event-log.ts';
 import type { NewEntry } from './service.ts';
@@ -13,6 +13,7 @@ export function createPublisher(fleet: string, log: EventLog): Publisher {
       const address = readSubject(subject);
       if (address === null) throw new AppError('input.bad', `'${subject}' is no subject of an entry`);
       if ('code' in address) throw new AppError('input.bad', address.message);
+      if (isTooDeep(data)) throw new AppError('input.bad', tooDeepWords);
       const payload = JSON.stringify(data);
       const bytes = Buffer.byteLength(payload);
       if (bytes > payloadBytesMax)
