@@ -4,6 +4,8 @@ import { z } from 'zod';
 /** One subject token: a letter or digit, then up to 127 letters, digits, `_` or `-`. */
 export const idPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
 
+export const idLengthMax = 128;
+
 export const idSchema = z
   .string()
   .regex(

@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { type Condition, conditionSchema } from './condition.ts';
 import { durationSchema } from './duration.ts';
-import { idSchema } from './id.ts';
+import { idLengthMax, idSchema } from './id.ts';
 
 export const nestingMax = 4;
 const defaultIdleMs = 600_000;
@@ -234,7 +234,10 @@ function normalizeCheck(form: CheckForm, taken: Set<string>, group: Pick<Check, 
 /** The second of a name in the policy's order, depth first, is `<name>-2`, and so on. */
 function freeName(name: string, taken: Set<string>): string {
   let free = name;
-  for (let count = 2; taken.has(free); count += 1) free = `${name}-${count}`;
+  for (let count = 2; taken.has(free); count += 1) {
+    const suffix = `-${count}`;
+    free = name.slice(0, idLengthMax - suffix.length) + suffix;
+  }
   taken.add(free);
   return free;
 }

@@ -56,7 +56,8 @@ export type TaskView = {
   phase: string | null;
   hooks: readonly { hook: string; type: string; enabled: boolean }[];
   plan: Plan | null;
-  checkpoints: readonly Checkpoint[];
+  /** Without what was saved: that may be large. */
+  checkpoints: readonly Omit<Checkpoint, 'context'>[];
   refused: readonly RefusedEntry[];
 };
 /** `pending` counts the unclaimed tasks known here and those `reported` from elsewhere. */
@@ -112,7 +113,11 @@ export function viewTask(fleet: Fleet, task: string): TaskView | null {
     maxIterations: context.iteration?.maxIterations ?? null,
     phase: phaseOf(context),
     hooks: context.hooks.map(({ hook, enabled, form }) => ({ hook, type: form.type, enabled })),
-    ...{ plan: context.plan, checkpoints: context.checkpoints, refused: context.refused },
+    ...{
+      plan: context.plan,
+      checkpoints: context.checkpoints.map(({ context: _, ...saved }) => saved),
+      refused: context.refused,
+    },
   };
 }
 

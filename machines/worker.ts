@@ -6,7 +6,7 @@
 import { assign, type SnapshotFrom, setup } from 'xstate';
 import type { Ask, Attempt, Facts, Judged, PolicyInForce, Ruling } from './attempt.ts';
 import { findingOf } from './check.ts';
-import type { Decision, GuardName, Presence, State } from './decision.ts';
+import type { Decision, Feedback, GuardName, Presence, State } from './decision.ts';
 import { type AttemptFields, type CheckResult, filesMax, type WorkerEntry } from './entry.ts';
 import { idleOf, judge } from './guards.ts';
 import { formatIsoTime } from './iso-time.ts';
@@ -214,7 +214,7 @@ function decisionOf(context: WorkerContext, attempt: Attempt, ruling: Decided, f
     cause,
     reason,
     nextPrompt,
-    feedback: attempt.feedback.slice(),
+    feedback: fitFeedback(attempt.feedback),
     state: stateAfter(ruling),
     retry: { count: context.retryCount + (countsAsRetry(ruling) ? 1 : 0), max: policy.retries },
     idle: idleOf(context, attempt.idleLimitMs, facts.nowMs),
@@ -225,6 +225,18 @@ function decisionOf(context: WorkerContext, attempt: Attempt, ruling: Decided, f
     tookMs: 0,
     dryRun: false,
   };
+}
+
+const detailsLengthMax = 100_000;
+
+/** A decision must fit into one message: details past a size that no reader needs are left out, the words stay. */
+function fitFeedback(feedback: readonly Feedback[]): Feedback[] {
+  let length = 0;
+  return feedback.map((each) => {
+    length += JSON.stringify(each.details)?.length ?? 0;
+    if (length <= detailsLengthMax) return each;
+    return { ...each, details: { note: 'left out: the feedback of this decision is too large' } };
+  });
 }
 
 function stateAfter({ decision, action, cause }: Ruling): State {

@@ -32,7 +32,7 @@ export type ReplicaOptions = {
 export type Replica = {
   readonly service: Service;
   setPolicies(form: PolicyForm): void;
-  /** Fires when the connection is closed for good. */
+  /** Fires when the connection is closed for good, or the fold has failed. */
   readonly closed: Promise<unknown>;
   /** Lets what is open finish for a moment, says goodbye, and closes the connection. */
   close(): Promise<void>;
@@ -67,7 +67,12 @@ export async function openReplica(options: ReplicaOptions): Promise<Replica> {
     const bus = createBus(nc, options.replyPrefixes ?? []);
     const { runCheck } = options;
     const clock = Date.now;
+    let onBroken = () => {};
+    const broken = new Promise<void>((done) => {
+      onBroken = done;
+    });
     const host = createHost({
+      onBroken: () => onBroken(),
       fleet,
       replica: name,
       log,
@@ -96,7 +101,7 @@ export async function openReplica(options: ReplicaOptions): Promise<Replica> {
     return {
       service,
       setPolicies: host.setPolicies,
-      closed: nc.closed(),
+      closed: Promise.race([nc.closed(), broken]),
       async close() {
         requests.close();
         await host.close();

@@ -68,7 +68,7 @@ export async function serve(options: ServeOptions): Promise<number> {
     };
     io.stdout.write(`${JSON.stringify(ready)}\n`);
     options.onReady?.(ready);
-    const gone = replica.closed.then(() => 'the connection to NATS is closed');
+    const gone = replica.closed.then(() => 'it can serve no more');
     const why = await Promise.race([interrupted, gone, ...(options.ended === undefined ? [] : [options.ended])]);
     logger.info({ why }, 'stopping');
     return why === interruption ? 0 : 3;

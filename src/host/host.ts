@@ -38,6 +38,8 @@ export type HostOptions = {
   /** How long the log may take to deliver an attempt that was sent to it; then the caller gets 503. */
   readonly entryTimeoutMs: number;
   readonly openRequestsMax: number;
+  /** Nothing more can be folded: this replica must end. */
+  readonly onBroken: () => void;
 };
 
 export type Host = {
@@ -85,7 +87,19 @@ export function createHost(options: HostOptions): Host {
   const policies = createPolicyKeeper(desk, isRunning);
   const decisionSubjects = subject(desk, 'decision.');
 
+  /** A fold that throws is our own fault, and its state is not to be trusted any more: the process ends and says where. */
   const receive = (message: LogMessage) => {
+    try {
+      take(message);
+    } catch (error) {
+      logger.error({ err: error, seq: message.seq, subject: message.subject }, 'the fold failed');
+      reader?.close();
+      onLost(new AppError('log.unavailable', `the fold failed at entry ${message.seq}`));
+      options.onBroken();
+    }
+  };
+
+  const take = (message: LogMessage) => {
     const startedMs = performance.now();
     foldedSeq = message.seq;
     if (message.subject.startsWith(decisionSubjects)) noteDecision(message);
@@ -243,7 +257,7 @@ export function createHost(options: HostOptions): Host {
   const onLost = (error: AppError) => {
     if (lost !== null) return;
     lost = error;
-    logger.error({ err: error }, 'the log is lost');
+    logger.error({ err: error }, 'this replica can decide nothing any more');
     // Nothing that this fold holds may get into a log that was made anew.
     running = false;
     atHead = false;

@@ -18,6 +18,7 @@ import { checkId } from './decide.ts';
 import type { Entity, View } from './service.ts';
 
 const pageMax = 1_000;
+const pageLengthMax = 200_000;
 const filterSchema = z.object({
   state: z.enum(workerStates).optional(),
   presence: z.enum(presences).optional(),
@@ -57,14 +58,17 @@ export function createReader(host: Host): Reader {
 function page(fleet: Fleet, entity: Entity, filter: Filter, nowMs: number): { items: View[]; next: string | null } {
   const { after, limit } = filter;
   const items: View[] = [];
+  let length = 0;
   const ids = idsOf(fleet, entity)
     .filter((id) => after === undefined || id > after)
     .sort();
   for (const [index, id] of ids.entries()) {
     const view = viewOf(fleet, entity, id, nowMs);
     if (view === null || !matches(view, filter)) continue;
+    // A page that fits into one message: a reader goes on with `next`.
+    length += JSON.stringify(view).length;
     items.push(view);
-    if (items.length === limit) return { items, next: index < ids.length - 1 ? id : null };
+    if (items.length === limit || length > pageLengthMax) return { items, next: index < ids.length - 1 ? id : null };
   }
   return { items, next: null };
 }

@@ -56,7 +56,10 @@ afterAll(async () => {
 });
 
 /** A worker of that name's policy tries to stop. */
-const stop = async (policy: string, { worker = policy, cwd, ...fields }: { worker?: string; cwd?: string; [key: string]: unknown } = {}) => {
+const stop = async (
+  policy: string,
+  { worker = policy, cwd, ...fields }: { worker?: string; cwd?: string; [key: string]: unknown } = {},
+) => {
   await at.client.publish(`worker.${worker}.worker.registered`, { policy, ...(cwd === undefined ? {} : { cwd }) });
   return (await at.client.ask(`decide.${worker}`, { attempt: 'a1', ...fields }, 10_000)).body;
 };
@@ -67,7 +70,9 @@ describe('a command', () => {
     const { feedback, nextPrompt, ...decision } = await stop('json');
     expect(decision).toMatchObject({ decision: 'block', reason: 'Command validate failed (exit 1)' });
     const details = { missing: ['b.json'], line: 7 };
-    expect(feedback).toEqual([{ check: 'validate', outcome: 'fail', message: 'Command validate failed (exit 1)', details }]);
+    expect(feedback).toEqual([
+      { check: 'validate', outcome: 'fail', message: 'Command validate failed (exit 1)', details },
+    ]);
     expect(nextPrompt).toContain('Not done yet: Command validate failed (exit 1).');
     expect(JSON.parse(nextPrompt?.slice(nextPrompt.indexOf('{')) ?? '')).toEqual(details);
   });
@@ -86,7 +91,10 @@ describe('a command', () => {
   ])('that cannot tell is in error, which %s where onError says so', async (policy, decision, verdict) => {
     const found = await stop(policy);
     expect(found).toMatchObject(decision);
-    expect(checked(found)).toMatchObject({ verdict, detail: 'Command two ended with exit code 2, which is neither pass (0) nor fail (1)' });
+    expect(checked(found)).toMatchObject({
+      verdict,
+      detail: 'Command two ended with exit code 2, which is neither pass (0) nor fail (1)',
+    });
     expect(found.feedback).toMatchObject([{ check: 'two', outcome: 'error' }]);
   });
 
@@ -99,7 +107,10 @@ describe('a command', () => {
   });
 
   test('that the configuration does not have is in error, and a warning said so at the start', async () => {
-    expect(await stop('missing')).toMatchObject({ decision: 'block', feedback: [{ check: 'nobody', outcome: 'error' }] });
+    expect(await stop('missing')).toMatchObject({
+      decision: 'block',
+      feedback: [{ check: 'nobody', outcome: 'error' }],
+    });
     expect(at.log().map((line) => line.msg)).toContainEqual(expect.stringMatching(/^stopgate\.yaml:1:\d+: .*"nobody"/));
   });
 
@@ -114,7 +125,10 @@ describe('a command', () => {
     await mkdir(cwd, { recursive: true });
     expect((await stop('here', { cwd })).feedback).toMatchObject([{ details: cwd }]);
     const lost = await stop('here', { worker: 'here-outside', cwd: outside.path });
-    expect(checked(lost)).toMatchObject({ verdict: 'error', detail: expect.stringContaining("is outside the runner's roots") });
+    expect(checked(lost)).toMatchObject({
+      verdict: 'error',
+      detail: expect.stringContaining("is outside the runner's roots"),
+    });
   });
 });
 
@@ -125,13 +139,20 @@ describe('files', () => {
     const blocked = await stop('files', { cwd });
     expect(blocked).toMatchObject({ decision: 'block', reason: 'Missing required files: docs/b.md' });
     await at.folder.write('notes/docs/b.md', '');
-    expect((await at.client.ask('decide.files', { attempt: 'a2' })).body).toMatchObject({ decision: 'allow', cause: 'complete' });
+    expect((await at.client.ask('decide.files', { attempt: 'a2' })).body).toMatchObject({
+      decision: 'allow',
+      cause: 'complete',
+    });
   });
 
   test.each([
     ['outside the roots', () => outside.path, "is outside the runner's roots"],
     ['by a link out of the roots', () => join(at.folder.path, 'link'), "is outside the runner's roots"],
-    ['by dots out of the roots', () => `${at.folder.path}/../${outside.path.split('/').at(-1)}`, "is outside the runner's roots"],
+    [
+      'by dots out of the roots',
+      () => `${at.folder.path}/../${outside.path.split('/').at(-1)}`,
+      "is outside the runner's roots",
+    ],
     ['at no absolute place', () => '.', 'is not an absolute path'],
     ['that is not there', () => join(at.folder.path, 'nowhere'), 'does not exist'],
     ['of nobody', () => undefined, 'names no cwd'],
@@ -143,13 +164,19 @@ describe('files', () => {
     const lenient = await stop('files', { worker, ...place });
     expect(lenient).toMatchObject({ decision: 'allow', cause: 'complete', feedback: [{ outcome: 'error' }] });
     expect(checked(lenient)).toMatchObject({ verdict: 'error', detail: expect.stringContaining(words) });
-    expect(await stop('strictfiles', { worker: `${worker}-2`, ...place })).toMatchObject({ decision: 'block', reason: expect.stringContaining(words) });
+    expect(await stop('strictfiles', { worker: `${worker}-2`, ...place })).toMatchObject({
+      decision: 'block',
+      reason: expect.stringContaining(words),
+    });
   });
 });
 
 describe('groups and conditions', () => {
   test('any: all failures are told, one pass is enough, an error that is allowed is left out', async () => {
-    expect(await stop('any')).toMatchObject({ decision: 'block', reason: 'Command one failed (exit 1); or Command other failed (exit 1)' });
+    expect(await stop('any')).toMatchObject({
+      decision: 'block',
+      reason: 'Command one failed (exit 1); or Command other failed (exit 1)',
+    });
     expect(await stop('anyone')).toMatchObject({ decision: 'allow', cause: 'complete' });
     expect(await stop('errany')).toMatchObject({ decision: 'block', reason: 'Command one failed (exit 1)' });
   });
@@ -167,8 +194,15 @@ describe('groups and conditions', () => {
   });
 
   test('remote: anybody may serve it, in either form; nobody, or nonsense, is an error', async () => {
-    const replies = ['{"complete":false,"reason":"2 leaks","feedback":["a","b"]}', 'nonsense', '{"action":"complete","reason":"clean"}'];
-    expect(await stop('remote', { worker: 'r0' })).toMatchObject({ decision: 'block', reason: 'nobody serves stopgate.main.check.scan' });
+    const replies = [
+      '{"complete":false,"reason":"2 leaks","feedback":["a","b"]}',
+      'nonsense',
+      '{"action":"complete","reason":"clean"}',
+    ];
+    expect(await stop('remote', { worker: 'r0' })).toMatchObject({
+      decision: 'block',
+      reason: 'nobody serves stopgate.main.check.scan',
+    });
     const asked: Record<string, unknown>[] = [];
     const serving = at.client.nc.subscribe('stopgate.main.check.scan', {
       queue: 'stopgate-check',
@@ -178,11 +212,24 @@ describe('groups and conditions', () => {
       },
     });
     await at.client.nc.flush();
-    expect(await stop('remote', { worker: 'r1', toolCount: 4 })).toMatchObject({ reason: '2 leaks', feedback: [{ check: 'scan', details: ['a', 'b'] }] });
-    expect(await stop('remote', { worker: 'r2' })).toMatchObject({ decision: 'block', feedback: [{ outcome: 'error', message: 'check scan replied what is no JSON' }] });
+    expect(await stop('remote', { worker: 'r1', toolCount: 4 })).toMatchObject({
+      reason: '2 leaks',
+      feedback: [{ check: 'scan', details: ['a', 'b'] }],
+    });
+    expect(await stop('remote', { worker: 'r2' })).toMatchObject({
+      decision: 'block',
+      feedback: [{ outcome: 'error', message: 'check scan replied what is no JSON' }],
+    });
     expect(await stop('remote', { worker: 'r3' })).toMatchObject({ decision: 'allow', cause: 'complete' });
     serving.unsubscribe();
-    expect(asked[0]).toMatchObject({ worker: 'r1', attempt: 'a1', toolCount: 4, retryCount: 0, filesModified: [], plan: [] });
+    expect(asked[0]).toMatchObject({
+      worker: 'r1',
+      attempt: 'a1',
+      toolCount: 4,
+      retryCount: 0,
+      filesModified: [],
+      plan: [],
+    });
   });
 });
 
@@ -191,20 +238,44 @@ test('nothing that comes over the wire is executed', async () => {
   const cwd = join(at.folder.path, 'a;touch pwned;$(touch pwned)');
   await mkdir(cwd);
   const { client } = at;
-  await client.publish('worker.evil.worker.registered', { policy: 'here', agent: evil, cwd, labels: { runner: evil, [evil]: evil } });
+  await client.publish('worker.evil.worker.registered', {
+    policy: 'here',
+    agent: evil,
+    cwd,
+    labels: { runner: evil, [evil]: evil },
+  });
   await client.publish('worker.evil.tool.used', { tool: evil, files: [evil, `${cwd}/x`], call: evil });
   await client.publish('worker.evil.plan.updated', { steps: [{ title: evil, status: evil }] });
   await client.publish('worker.evil.worker.registered', { policy: evil });
-  const extra = { commands: { where: { run: ['touch', 'pwned'] } }, checks: [{ command: evil }], command: evil, run: [evil] };
-  const { body } = await client.ask('decide.evil', { output: evil, stopReason: evil, files: [evil], validation: [{ rule: evil, passed: true }], ...extra });
+  const extra = {
+    commands: { where: { run: ['touch', 'pwned'] } },
+    checks: [{ command: evil }],
+    command: evil,
+    run: [evil],
+  };
+  const { body } = await client.ask('decide.evil', {
+    output: evil,
+    stopReason: evil,
+    files: [evil],
+    validation: [{ rule: evil, passed: true }],
+    ...extra,
+  });
   // The second registration has no id for a policy and is refused, so the first one's command ran: in that folder, as it is.
   expect(body).toMatchObject({ policy: { name: 'here' }, feedback: [{ check: 'where', details: cwd }] });
-  expect(await client.stored('STOPGATE-DEAD_main', 'stopgate.main.dead.worker.evil')).toMatchObject([{ code: 'BAD_ID' }]);
+  expect(await client.stored('STOPGATE-DEAD_main', 'stopgate.main.dead.worker.evil')).toMatchObject([
+    { code: 'BAD_ID' },
+  ]);
 
   await client.publish('worker.evil2.worker.registered', { policy: 'validate', cwd });
-  expect((await client.ask('decide.evil2', extra)).body).toMatchObject({ policy: { name: 'default' }, cause: 'no-policy' });
+  expect((await client.ask('decide.evil2', extra)).body).toMatchObject({
+    policy: { name: 'default' },
+    cause: 'no-policy',
+  });
   await client.publish('worker.evil2.policy.set', { policies: { default: { checks: [{ command: 'never' }] } } });
-  expect((await client.ask('decide.evil2', {})).body).toMatchObject({ policy: { name: 'default' }, cause: 'no-policy' });
+  expect((await client.ask('decide.evil2', {})).body).toMatchObject({
+    policy: { name: 'default' },
+    cause: 'no-policy',
+  });
   const everything = await readdir(at.folder.path, { recursive: true });
   expect(everything.filter((name) => /(^|\/)pwned$|never-ran/.test(name))).toEqual([]);
 });

@@ -2,8 +2,8 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { type Deployment, type DeploymentOptions, deploy, makeFolder } from '../support/deployment.ts';
 import { runCommand } from '../support/command.ts';
+import { type Deployment, type DeploymentOptions, deploy, makeFolder } from '../support/deployment.ts';
 
 const lenient = 'policies: { default: { retries: 7 } }\n';
 const strict = `
@@ -29,44 +29,68 @@ afterEach(async () => {
   for (const at of open.splice(0)) await at.close();
 });
 
-const retriesOf = async ({ client }: Deployment, worker: string) => (await client.ask(`probe.${worker}`)).body.retry.max;
-const policyEntries = ({ client }: Deployment) => client.stored('STOPGATE_main', 'stopgate.main.own.fleet.main.policy.set');
+const retriesOf = async ({ client }: Deployment, worker: string) =>
+  (await client.ask(`probe.${worker}`)).body.retry.max;
+const policyEntries = ({ client }: Deployment) =>
+  client.stored('STOPGATE_main', 'stopgate.main.own.fleet.main.policy.set');
 const messages = (at: Deployment) => at.log().map((line) => line.msg);
 const step = { steps: [{ title: 'Write tests', status: 'pending' }] };
 
 test('a changed file holds from the next decision on, without a restart; a broken one changes nothing; mended, it holds', async () => {
   const at = await start({ config: lenient });
   await at.client.publish('worker.w1.plan.updated', step);
-  expect((await at.client.ask('decide.w1')).body).toMatchObject({ decision: 'allow', cause: 'no-policy', retry: { max: 7 } });
+  expect((await at.client.ask('decide.w1')).body).toMatchObject({
+    decision: 'allow',
+    cause: 'no-policy',
+    retry: { max: 7 },
+  });
 
   await at.folder.write('stopgate.yaml', strict);
   await expect.poll(() => retriesOf(at, 'w1'), { timeout: 10_000 }).toBe(2);
   const { body } = await at.client.ask('decide.w1');
-  expect(body).toMatchObject({ decision: 'block', reason: '1 of 1 plan steps remain: Write tests', policy: { name: 'default' } });
+  expect(body).toMatchObject({
+    decision: 'block',
+    reason: '1 of 1 plan steps remain: Write tests',
+    policy: { name: 'default' },
+  });
   expect(body.policy.seq).toBeGreaterThan(0);
 
   await at.folder.write('stopgate.yaml', broken);
-  await expect.poll(() => messages(at), { timeout: 10_000 }).toContain('the configuration is broken: the old policies stay in force');
+  await expect
+    .poll(() => messages(at), { timeout: 10_000 })
+    .toContain('the configuration is broken: the old policies stay in force');
   expect(at.log().find((line) => 'problems' in line)).toMatchObject({
     level: 'error',
     problems: ['stopgate.yaml:5:5: unknown key "chekcs"; did you mean "checks"?'],
   });
-  expect((await at.client.ask('decide.w1')).body).toMatchObject({ decision: 'block', retry: { max: 2 }, policy: body.policy });
+  expect((await at.client.ask('decide.w1')).body).toMatchObject({
+    decision: 'block',
+    retry: { max: 2 },
+    policy: body.policy,
+  });
 
   await at.folder.write('stopgate.yaml', broken.replace('chekcs', 'checks').replace('2', '5'));
   await expect.poll(() => retriesOf(at, 'w1'), { timeout: 10_000 }).toBe(5);
   // What the broken file said is nowhere; each good one is one entry.
-  expect((await policyEntries(at)).map((entry) => (entry.policies as { default: { retries: number } }).default.retries)).toEqual([7, 2, 5]);
+  expect(
+    (await policyEntries(at)).map((entry) => (entry.policies as { default: { retries: number } }).default.retries),
+  ).toEqual([7, 2, 5]);
 });
 
 test.each([
   ['no YAML at all', 'policies: [\n', /^stopgate\.yaml:\d+:\d+: /],
   ['a wrong type', 'policies: { default: { retries: many } }\n', /^stopgate\.yaml:1:33: .*"many"/],
-  ['a duration without a unit that is known', 'policies: { default: { persistence: { idle: 3 weeks } } }\n', /^stopgate\.yaml:1:45: .*"3 weeks"/],
+  [
+    'a duration without a unit that is known',
+    'policies: { default: { persistence: { idle: 3 weeks } } }\n',
+    /^stopgate\.yaml:1:45: .*"3 weeks"/,
+  ],
 ])('a file that is %s is told with its place, and the old policy stays', async (_what, text, words) => {
   const at = await start({ config: lenient });
   await at.folder.write('stopgate.yaml', text);
-  await expect.poll(() => messages(at), { timeout: 10_000 }).toContain('the configuration is broken: the old policies stay in force');
+  await expect
+    .poll(() => messages(at), { timeout: 10_000 })
+    .toContain('the configuration is broken: the old policies stay in force');
   expect(at.log().find((line) => 'problems' in line)?.problems).toEqual([expect.stringMatching(words)]);
   expect(await retriesOf(at, 'w1')).toBe(7);
 });
@@ -78,7 +102,9 @@ test('a file that goes away leaves its policies in force; one that comes to be i
   await at.folder.write('stopgate.yaml', lenient);
   await expect.poll(() => retriesOf(at, 'w1'), { timeout: 10_000 }).toBe(7);
   await rm(join(at.folder.path, 'stopgate.yaml'));
-  await expect.poll(() => messages(at), { timeout: 10_000 }).toContain('the configuration has gone: the old policies stay in force');
+  await expect
+    .poll(() => messages(at), { timeout: 10_000 })
+    .toContain('the configuration has gone: the old policies stay in force');
   expect(await retriesOf(at, 'w1')).toBe(7);
 });
 
@@ -86,12 +112,17 @@ test('an open attempt keeps the policy that it began with', async () => {
   const held = 'policies: { default: { retries: 7, persistence: { idle: 10m, hold: 30s } } }\n';
   const at = await start({ config: held });
   const waiting = at.client.ask('decide.w1', { attempt: 'a1' }, 25_000);
-  await expect.poll(async () => (await at.client.ask('get.worker.w1')).body.state).toBe('validating');
+  await expect
+    .poll(async () => (await at.client.ask('get.worker.w1')).body.state, { timeout: 10_000 })
+    .toBe('validating');
   await at.folder.write('stopgate.yaml', strict);
   await expect.poll(() => retriesOf(at, 'w2'), { timeout: 10_000 }).toBe(2);
   await at.client.publish('task.T-1.task.created');
   expect((await waiting).body).toMatchObject({ cause: 'pending-tasks', retry: { max: 7 } });
-  expect((await at.client.ask('decide.w1', { attempt: 'a2' })).body).toMatchObject({ cause: 'complete', retry: { max: 2 } });
+  expect((await at.client.ask('decide.w1', { attempt: 'a2' })).body).toMatchObject({
+    cause: 'complete',
+    retry: { max: 2 },
+  });
 });
 
 test('a command that the file has changed is run as it is now', async () => {
@@ -100,7 +131,10 @@ policies: { default: { checks: [{ command: tests }] } }
 commands: { tests: { run: [sh, -c, 'exit ${code}'], cwd: . } }
 `;
   const at = await start({ config: configFor(1) });
-  expect((await at.client.ask('decide.w1')).body).toMatchObject({ decision: 'block', reason: 'Command tests failed (exit 1)' });
+  expect((await at.client.ask('decide.w1')).body).toMatchObject({
+    decision: 'block',
+    reason: 'Command tests failed (exit 1)',
+  });
   await at.folder.write('stopgate.yaml', configFor(0));
   await expect.poll(() => messages(at), { timeout: 10_000 }).toContain('the configuration has changed');
   expect((await at.client.ask('decide.w1')).body).toMatchObject({ decision: 'allow', cause: 'complete' });
@@ -109,7 +143,9 @@ commands: { tests: { run: [sh, -c, 'exit ${code}'], cwd: . } }
 
 test('a service does not start on a broken file, and says where', async () => {
   const folder = await makeFolder({ 'stopgate.yaml': broken });
-  const { code, stdout, stderr } = await runCommand(['serve', '--nats', 'nats://127.0.0.1:1', '--http', 'off'], { cwd: folder.path });
+  const { code, stdout, stderr } = await runCommand(['serve', '--nats', 'nats://127.0.0.1:1', '--http', 'off'], {
+    cwd: folder.path,
+  });
   await folder.remove();
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toContain('stopgate.yaml:5:5: unknown key "chekcs"; did you mean "checks"?');

@@ -24,7 +24,11 @@ async function startDev(folder: Folder): Promise<Dev> {
 
 const inStore = (folder: Folder, name: string) => join(folder.path, '.stopgate', name);
 const serverPid = async (folder: Folder) => Number(await readFile(inStore(folder, 'nats-server.pid'), 'utf8'));
-const exists = (file: string) => access(file).then(() => true, () => false);
+const exists = (file: string) =>
+  access(file).then(
+    () => true,
+    () => false,
+  );
 
 /** Whatever a test did: no nats-server of its folder goes on, and the folder goes. */
 async function clear(folder: Folder): Promise<void> {
@@ -71,7 +75,7 @@ describe('while it runs', () => {
   test('leaves its addresses in the store, for its owner alone', async () => {
     const { nats, http } = dev.ready;
     const file = inStore(folder, 'service.json');
-    await expect.poll(() => exists(file)).toBe(true);
+    await expect.poll(() => exists(file), { timeout: 10_000 }).toBe(true);
     expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ nats, http, fleet: 'main', pid: dev.pid });
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
@@ -92,17 +96,25 @@ describe('while it runs', () => {
     const refused: string[] = [];
     void (async () => {
       for await (const status of client.nc.status()) {
-        if (status.type === 'error' && status.error instanceof PermissionViolationError) refused.push(status.error.subject);
+        if (status.type === 'error' && status.error instanceof PermissionViolationError)
+          refused.push(status.error.subject);
       }
     })();
     const before = (await client.manager.streams.info('STOPGATE_main')).state;
-    const forged = ['own.worker.a1.worker.retired', 'decision.a1', 'dead.worker.a1'].map((tail) => `stopgate.main.${tail}`);
+    const forged = ['own.worker.a1.worker.retired', 'decision.a1', 'dead.worker.a1'].map(
+      (tail) => `stopgate.main.${tail}`,
+    );
     for (const subject of forged) client.nc.publish(subject, '{"by":"nobody"}');
-    await expect.poll(() => refused).toEqual(forged);
+    await expect.poll(() => refused, { timeout: 10_000 }).toEqual(forged);
     await expect(client.manager.streams.delete('STOPGATE_main')).rejects.toThrow();
     await expect(client.manager.streams.purge('STOPGATE_main')).rejects.toThrow();
-    expect(refused.slice(forged.length)).toEqual(['DELETE', 'PURGE'].map((call) => `$JS.API.STREAM.${call}.STOPGATE_main`));
-    expect((await client.manager.streams.info('STOPGATE_main')).state).toMatchObject({ first_seq: 1, messages: before.messages });
+    expect(refused.slice(forged.length)).toEqual(
+      ['DELETE', 'PURGE'].map((call) => `$JS.API.STREAM.${call}.STOPGATE_main`),
+    );
+    expect((await client.manager.streams.info('STOPGATE_main')).state).toMatchObject({
+      first_seq: 1,
+      messages: before.messages,
+    });
   });
 
   test('commands in its folder find it without options', async () => {
@@ -122,7 +134,10 @@ describe('while it runs', () => {
 
   test('the five lines that it prints can be pasted, and lead from a rule to a stop that is blocked, then allowed', async () => {
     await dev.printed('Ctrl-C ends it');
-    const lines = dev.stderr().split('\n').filter((line) => /^ {2}\S/.test(line));
+    const lines = dev
+      .stderr()
+      .split('\n')
+      .filter((line) => /^ {2}\S/.test(line));
     expect(lines).toHaveLength(5);
     const npx = await folder.write('bin/npx', `#!/bin/sh\nshift\nexec '${process.execPath}' '${main}' "$@"\n`);
     await chmod(npx, 0o755);
@@ -136,10 +151,19 @@ describe('while it runs', () => {
     expect(await paste(rule)).toMatchObject({ code: 0 });
     await dev.printed('the configuration has changed');
     expect(await paste(planStep)).toMatchObject({ code: 0 });
-    expect(await paste(decide)).toMatchObject({ code: 1, stdout: expect.stringContaining('1 of 1 plan steps remain: Write tests') });
+    expect(await paste(decide)).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('1 of 1 plan steps remain: Write tests'),
+    });
     expect(await paste(doStep)).toMatchObject({ code: 0 });
-    expect(await paste(decide)).toMatchObject({ code: 0, stdout: expect.stringContaining('allow · complete · complete') });
-    expect(await paste(look)).toMatchObject({ code: 0, stdout: expect.stringMatching(/w1 · stopped[\s\S]*✓ Write tests/) });
+    expect(await paste(decide)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('allow · complete · complete'),
+    });
+    expect(await paste(look)).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/w1 · stopped[\s\S]*✓ Write tests/),
+    });
   });
 
   test('a second one on the same store is refused, and says by whom', async () => {
@@ -161,17 +185,21 @@ describe('its end', () => {
     for (const dev of running.splice(0)) await dev.kill('SIGINT');
   });
 
-  test.each(['SIGINT', 'SIGTERM'] as const)('%s ends it with 0, and leaves no process and no address', async (signal) => {
-    const folder = await ownFolder();
-    const dev = await start(folder);
-    const pid = await serverPid(folder);
-    expect(await isRunning(pid)).toBe(true);
-    // Root cause of a process that never ended: its farewell came back from the log and set the timer of a known worker.
-    expect((await (await connect(dev)).ask('decide.w1')).body).toMatchObject({ decision: 'allow' });
-    expect(await dev.kill(signal)).toBe(0);
-    expect(await isRunning(pid)).toBe(false);
-    for (const name of ['service.json', 'nats-server.pid', 'lock']) expect([name, await exists(inStore(folder, name))]).toEqual([name, false]);
-  });
+  test.each(['SIGINT', 'SIGTERM'] as const)(
+    '%s ends it with 0, and leaves no process and no address',
+    async (signal) => {
+      const folder = await ownFolder();
+      const dev = await start(folder);
+      const pid = await serverPid(folder);
+      expect(await isRunning(pid)).toBe(true);
+      // Root cause of a process that never ended: its farewell came back from the log and set the timer of a known worker.
+      expect((await (await connect(dev)).ask('decide.w1')).body).toMatchObject({ decision: 'allow' });
+      expect(await dev.kill(signal)).toBe(0);
+      expect(await isRunning(pid)).toBe(false);
+      for (const name of ['service.json', 'nats-server.pid', 'lock'])
+        expect([name, await exists(inStore(folder, name))]).toEqual([name, false]);
+    },
+  );
 
   test('a restart keeps what was stored, and is quick', async () => {
     const folder = await ownFolder();
@@ -216,7 +244,9 @@ describe('its end', () => {
     const dev = await start(folder);
     process.kill(await serverPid(folder), 'SIGKILL');
     expect(await dev.ended).toBe(3);
-    expect(linesOf(dev.stderr())).toContainEqual(expect.objectContaining({ msg: 'stopping', why: 'nats-server has ended' }));
+    expect(linesOf(dev.stderr())).toContainEqual(
+      expect.objectContaining({ msg: 'stopping', why: 'nats-server has ended' }),
+    );
     expect(await exists(inStore(folder, 'service.json'))).toBe(false);
   });
 });

@@ -33,9 +33,15 @@ describe('the API', () => {
   });
 
   test('decides, and gives over NATS what it gave over HTTP', async () => {
-    expect(await post('/api/main/publish/worker/w1/plan/updated', planned)).toMatchObject({ status: 200, json: { seq: expect.any(Number) } });
+    expect(await post('/api/main/publish/worker/w1/plan/updated', planned)).toMatchObject({
+      status: 200,
+      json: { seq: expect.any(Number) },
+    });
     const decided = await post('/api/main/decide/w1', { attempt: 'a1' });
-    expect(decided).toMatchObject({ status: 200, json: { worker: 'w1', attempt: 'a1', decision: 'block', replica: 'r1' } });
+    expect(decided).toMatchObject({
+      status: 200,
+      json: { worker: 'w1', attempt: 'a1', decision: 'block', replica: 'r1' },
+    });
     expect(decided.headers['cache-control']).toBe('no-store');
     expect((await at.client.ask('decide.w1', { attempt: 'a1' })).body).toEqual(decided.json);
     expect((await post('/api/main/decide/w1', { attempt: 'a1' })).json).toEqual(decided.json);
@@ -49,9 +55,18 @@ describe('the API', () => {
 
   test('probes, verifies, looks and lists', async () => {
     await at.client.publish('worker.w3.plan.updated', planned);
-    expect(await post('/api/main/probe/w3')).toMatchObject({ status: 200, json: { decision: 'block', dryRun: true, seq: null } });
-    expect(await post('/api/main/verify/w3')).toMatchObject({ status: 409, json: { error: { code: 'INCOMPLETE' }, decision: { decision: 'block' } } });
-    expect(await ask(at.http, '/api/main/get/worker/w3')).toMatchObject({ status: 200, json: { worker: 'w3', plan: [{ title: 'Write tests' }] } });
+    expect(await post('/api/main/probe/w3')).toMatchObject({
+      status: 200,
+      json: { decision: 'block', dryRun: true, seq: null },
+    });
+    expect(await post('/api/main/verify/w3')).toMatchObject({
+      status: 409,
+      json: { error: { code: 'INCOMPLETE' }, decision: { decision: 'block' } },
+    });
+    expect(await ask(at.http, '/api/main/get/worker/w3')).toMatchObject({
+      status: 200,
+      json: { worker: 'w3', plan: [{ title: 'Write tests' }] },
+    });
     await post('/api/main/decide/w3');
     const listed = await ask(at.http, '/api/main/list/workers?state=blocked&limit=1&after=w2');
     expect(listed).toMatchObject({ status: 200, json: { items: [{ worker: 'w3' }] } });
@@ -69,7 +84,9 @@ describe('the API', () => {
     ['an unknown type', '/api/main/publish/worker/w9/worker/promoted', '{}', 400, 'BAD_REQUEST'],
     ['a bad entry', '/api/main/publish/worker/w9/tool/used', '{"tool":7}', 400, 'BAD_REQUEST'],
   ])('%s is refused, and nothing is logged', async (_what, path, body, status, code) => {
-    const seq = async () => (await at.client.manager.streams.info('STOPGATE_main', { subjects_filter: 'stopgate.main.worker.w9.>' })).state.subjects;
+    const seq = async () =>
+      (await at.client.manager.streams.info('STOPGATE_main', { subjects_filter: 'stopgate.main.worker.w9.>' })).state
+        .subjects;
     const refused = await post(path, body, { 'content-type': 'application/json' });
     expect(refused).toMatchObject({ status, json: { error: { code, message: expect.any(String) } } });
     expect(await seq()).toBeUndefined();
@@ -114,11 +131,16 @@ describe('a log that is lost', () => {
     expect((await ask(at.http, '/readyz')).status).toBe(200);
     await at.client.ask('decide.w1');
     await at.client.manager.streams.delete('STOPGATE_main');
-    const lost = { status: 503, json: { error: { code: 'LOG_LOST', message: expect.stringContaining('--accept-empty-log') } } };
+    const lost = {
+      status: 503,
+      json: { error: { code: 'LOG_LOST', message: expect.stringContaining('--accept-empty-log') } },
+    };
     await expect.poll(() => ask(at.http, '/api/main/decide/w1', { body: {} }), { timeout: 15_000 }).toMatchObject(lost);
     expect(await ask(at.http, '/readyz')).toMatchObject({ status: 503 });
     expect(await ask(at.http, '/api/main/get/worker/w1')).toMatchObject(lost);
-    expect(await ask(at.http, '/hooks/claude', { body: { session_id: 's1', hook_event_name: 'Stop' } })).toMatchObject(lost);
+    expect(await ask(at.http, '/hooks/claude', { body: { session_id: 's1', hook_event_name: 'Stop' } })).toMatchObject(
+      lost,
+    );
     expect((await ask(at.http, '/healthz')).status).toBe(200);
     expect(at.log().filter(({ level }) => level === 'error')).toMatchObject([{ msg: 'the log is lost' }]);
 
@@ -129,15 +151,32 @@ describe('a log that is lost', () => {
   test('is noticed by readiness alone, where nobody asks anything', async () => {
     await at.client.manager.streams.delete('STOPGATE_main');
     await expect.poll(async () => (await ask(at.http, '/readyz')).status, { timeout: 25_000 }).toBe(503);
-    expect((await ask(at.http, '/readyz')).text).toContain('the log STOPGATE_main is gone');
+    expect((await ask(at.http, '/readyz')).json).toMatchObject({ error: { code: 'LOG_LOST' } });
   });
+});
+
+test('with its NATS server gone it is not ready, and ready again when that is back', async () => {
+  const at = await deploy();
+  try {
+    await at.server.kill('SIGKILL');
+    const gone = { status: 503, json: { error: { code: 'UNAVAILABLE' } } };
+    await expect.poll(() => ask(at.http, '/readyz'), { timeout: 10_000 }).toMatchObject(gone);
+    expect((await ask(at.http, '/healthz')).status).toBe(200);
+    await at.server.restart();
+    await expect.poll(async () => (await ask(at.http, '/readyz')).status, { timeout: 20_000 }).toBe(200);
+  } finally {
+    await at.close();
+  }
 });
 
 test('with a token every request but /healthz must bring it; without one there is no other address than loopback', async () => {
   const at = await deploy({ env: { STOPGATE_TOKEN: 'a-long-random-word' } });
   try {
     expect((await ask(at.http, '/healthz')).status).toBe(200);
-    expect(await ask(at.http, '/api/main/decide/w1', { body: {} })).toMatchObject({ status: 401, json: { error: { code: 'UNAUTHORIZED' } } });
+    expect(await ask(at.http, '/api/main/decide/w1', { body: {} })).toMatchObject({
+      status: 401,
+      json: { error: { code: 'UNAUTHORIZED' } },
+    });
     const headers = { authorization: 'Bearer a-long-random-word' };
     expect(await ask(at.http, '/api/main/decide/w1', { body: {}, headers })).toMatchObject({ status: 200 });
     expect(at.service.errors()).not.toContain('a-long-random-word');

@@ -2,8 +2,10 @@
  * The golden property: a log as it grew under two shipped services, one of them killed now and then, and exported by
  * `tail --json`, folds by `replay` to the very decisions that were published live.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { inspect } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Decision, WorkerView } from '../../machines/index.ts';
+import type { Answer } from '../support/client.ts';
 import { runCommand, startCommand } from '../support/command.ts';
 import { type Deployment, deploy, linesOf } from '../support/deployment.ts';
 import { type ServiceProcess, startService } from '../support/service-process.ts';
@@ -14,7 +16,12 @@ const policies = {
   default: { checks: [{ plan: {} }], stuckAfter: 2 },
   tested: { retries: 2, onCap: 'escalate', checks: [{ command: 'coin', onError: 'block', timeout: '5s' }] },
   late: { checks: [{ command: 'slow', timeout: '150ms', onError: 'block' }] },
-  mixed: { checks: [{ any: [{ files: ['never.md'] }, { remote: 'scan', timeout: '2s' }] }, { rules: ['lint'], when: { filesMatch: 'src/**' } }] },
+  mixed: {
+    checks: [
+      { any: [{ files: ['never.md'] }, { remote: 'scan', timeout: '2s' }] },
+      { rules: ['lint'], when: { filesMatch: 'src/**' } },
+    ],
+  },
   held: { persistence: { idle: '10m', hold: '300ms', queue: 'held' }, keepAlives: 3 },
   brief: { persistence: { idle: '400ms', hold: '20s', queue: 'brief' } },
   spoken: { promises: true },
@@ -24,7 +31,9 @@ const config = (retries: number) =>
     policies: { ...policies, default: { ...policies.default, retries } },
     assign: [{ policy: 'spoken', agent: 'talker' }],
     commands: {
-      coin: sh('case "$STOPGATE_ATTEMPT" in *[02468]) exit 0;; *5) exit 3;; *) echo "odd: $STOPGATE_ATTEMPT"; exit 1;; esac'),
+      coin: sh(
+        'case "$STOPGATE_ATTEMPT" in *[02468]) exit 0;; *5) exit 3;; *) echo "odd: $STOPGATE_ATTEMPT"; exit 1;; esac',
+      ),
       slow: sh('exec sleep 20'),
     },
   });
@@ -35,18 +44,27 @@ let second: ServiceProcess;
 let live: Decision[];
 let exported: Line[];
 
-const start = () => startService(['serve', '--nats', at.server.url, '--http', 'off', '--replica', 'rb'], at.folder.path);
+const start = () =>
+  startService(['serve', '--nats', at.server.url, '--http', 'off', '--replica', 'rb'], at.folder.path);
 const entry = (tail: string, data: object = {}) => at.client.publish(tail, data);
 const register = (worker: string, fields: object) => entry(`worker.${worker}.worker.registered`, fields);
-/** Asks until it is answered, as a client that was cut off does. */
+/** Asks again where it was cut off, as clients do. */
 const decide = async (worker: string, attempt: string, fields: object = {}): Promise<Decision> => {
+  const untilMs = performance.now() + 40_000;
   for (;;) {
-    const answer = await at.client.ask(`decide.${worker}`, { attempt, ...fields }, 8_000).catch(() => null);
-    if (answer?.code === '') return answer.body;
+    const answer = await at.client
+      .ask(`decide.${worker}`, { attempt, ...fields }, 3_000)
+      .catch((cause: Error) => cause);
+    if ('code' in answer && answer.code === '') return (answer as Answer).body;
+    const isPassing = answer instanceof Error ? !at.client.nc.isClosed() : answer.code === '503';
+    if (!isPassing || performance.now() > untilMs) throw new Error(`${worker}:${attempt}: ${inspect(answer)}`);
   }
 };
+/** `expect.poll` is for tests alone. */
+const until = (holds: () => Promise<boolean>) =>
+  vi.waitFor(async () => expect(await holds()).toBe(true), { timeout: 10_000 });
 const isOpen = (worker: string) =>
-  expect.poll(async () => (await at.client.ask(`get.worker.${worker}`)).body.state, { timeout: 10_000 }).toBe('validating');
+  until(async () => (await at.client.ask(`get.worker.${worker}`)).body.state === 'validating');
 
 beforeAll(async () => {
   at = await deploy({ config: config(3), args: ['--replica', 'ra'] });
@@ -55,12 +73,18 @@ beforeAll(async () => {
     queue: 'stopgate-check',
     callback: (_error, message) => void message.respond('{"complete":false,"reason":"2 leaks","feedback":{"leaks":2}}'),
   });
-  await Promise.all([...stories.map((story) => story()), ...Array.from({ length: 12 }, (_, index) => bustle(index)), upset()]);
+  await Promise.all([
+    ...stories.map((story) => story()),
+    ...Array.from({ length: 12 }, (_, index) => bustle(index)),
+    upset(),
+  ]);
   await at.folder.write('stopgate.yaml', config(1));
-  await expect.poll(async () => (await at.client.ask('probe.other')).body.retry.max, { timeout: 10_000 }).toBe(1);
+  await until(async () => (await at.client.ask('probe.other')).body.retry.max === 1);
   await Promise.all(Array.from({ length: 6 }, (_, index) => bustle(index + 100)));
   exported = await exportLog();
-  live = exported.filter(({ subject }) => subject.startsWith('stopgate.main.decision.')).map(({ data }) => data as unknown as Decision);
+  live = exported
+    .filter(({ subject }) => subject.startsWith('stopgate.main.decision.'))
+    .map(({ data }) => data as unknown as Decision);
 }, 90_000);
 afterAll(async () => {
   await second.kill('SIGKILL');
@@ -111,9 +135,12 @@ const stories: (() => Promise<unknown>)[] = [
     await Promise.all([older, decide('newer', 'a2')]);
   },
   async () => {
-    for (const worker of ['la', 'lb']) await entry(`worker.${worker}.limit.reached`, { scope: 'team', until: new Date(Date.now() + 700).toISOString() });
+    for (const worker of ['la', 'lb'])
+      await entry(`worker.${worker}.limit.reached`, { scope: 'team', until: new Date(Date.now() + 700).toISOString() });
     await decide('la', 'a1');
-    await expect.poll(async () => (await at.client.ask('get.worker.lb')).body as unknown, { timeout: 10_000 }).toMatchObject({ presence: 'active' });
+    await until(
+      async () => ((await at.client.ask('get.worker.lb')).body as unknown as WorkerView).presence === 'active',
+    );
     await decide('lb', 'a1');
     await entry('worker.la.background.started', { id: 'b1', kind: 'shell' });
     await decide('la', 'a2');
@@ -129,6 +156,7 @@ const stories: (() => Promise<unknown>)[] = [
     await decide('hooked', 'a1', { output: 'going on' });
     await decide('hooked', 'a2', { output: '<promise>COMPLETE</promise>' });
     await register('talks', { agent: 'talker' });
+    await decide('talks', 'a0', { output: 'All is said.' });
     await decide('talks', 'a1', { output: 'I cannot.\n<promise>BLOCKED</promise>' });
   },
   async () => {
@@ -169,7 +197,16 @@ async function upset(): Promise<void> {
   }
 }
 
+const stored = async (subject: string): Promise<number> => {
+  const { state } = await at.client.manager.streams.info('STOPGATE_main', {
+    subjects_filter: `stopgate.main.${subject}`,
+  });
+  return Object.values(state.subjects ?? {}).reduce((sum, count) => sum + count, 0);
+};
+
 async function exportLog(): Promise<Line[]> {
+  // The answer of the one replica may be ahead of the decision entry, which the other one writes.
+  await until(async () => (await stored('decision.*')) === (await stored('worker.*.stop.attempted')));
   const { seq } = await entry('worker.last.heartbeat.sent');
   const tail = startCommand(['tail', '--json', '--last', '100000', '--nats', at.server.url], { cwd: at.folder.path });
   await tail.printed(`"seq":${seq}}`);
@@ -192,8 +229,19 @@ describe('a live log', () => {
     const kinds = new Set(exported.map(({ subject }) => subject.split('.').slice(-2).join('.')));
     for (const kind of ['timer.fired', 'check.finished', 'policy.set', 'worker.retired']) expect(kinds).toContain(kind);
     const causes = new Set(live.map(({ cause }) => cause));
-    const wanted = ['incomplete', 'capped', 'stuck', 'escalated', 'waiting', 'limited', 'bypassed', 'pending-tasks', 'idle'];
-    for (const cause of [...wanted, 'idle-timeout', 'superseded', 'retired', 'complete', 'no-policy']) expect(causes).toContain(cause);
+    const wanted = [
+      'incomplete',
+      'capped',
+      'stuck',
+      'escalated',
+      'waiting',
+      'limited',
+      'bypassed',
+      'pending-tasks',
+      'idle',
+    ];
+    for (const cause of [...wanted, 'idle-timeout', 'superseded', 'retired', 'complete', 'no-policy'])
+      expect(causes).toContain(cause);
     expect(new Set(live.map(({ replica }) => replica))).toEqual(new Set(['ra', 'rb']));
   });
 
@@ -202,7 +250,7 @@ describe('a live log', () => {
     expect(new Set(keys).size).toBe(keys.length);
     const attempted = exported
       .filter(({ subject }) => subject.endsWith('.stop.attempted'))
-      .map(({ subject, data, seq }) => `${subject.split('.')[3]}:${data['attempt'] ?? `seq-${seq}`}`);
+      .map(({ subject, data, seq }) => `${subject.split('.')[3]}:${data.attempt ?? `seq-${seq}`}`);
     expect(new Set(keys)).toEqual(new Set(attempted));
   });
 
@@ -219,7 +267,9 @@ describe('a live log', () => {
   test('shows by --at the workers as the service shows them', async () => {
     const { stdout } = await replay('--at', exported.at(-1)?.at ?? '');
     const [{ fleets }] = linesOf(stdout) as unknown as [{ fleets: { main: { workers: Record<string, WorkerView> } } }];
-    const { items } = (await at.client.ask('list.workers', { limit: 1_000 })).body as unknown as { items: WorkerView[] };
+    const { items } = (await at.client.ask('list.workers', { limit: 1_000 })).body as unknown as {
+      items: WorkerView[];
+    };
     // Without what moves by itself, and what a replay does not know: who serves.
     const still = ({ idle: _, presence: __, attempt: ___, lastDecision, ...view }: WorkerView) => ({
       ...view,

@@ -6,7 +6,15 @@ import { type Folder, linesOf, makeFolder } from '../support/deployment.ts';
 
 type Json = Record<string, unknown>;
 type CaseEntry = { at: string; subject: string; data: Json } | { raw: string };
-type Case = { name: string; policy?: Json; entries: CaseEntry[]; expect: Json[]; bad?: number[]; fleet: string; lines: string[] };
+type Case = {
+  name: string;
+  policy?: Json;
+  entries: CaseEntry[];
+  expect: Json[];
+  bad?: number[];
+  fleet: string;
+  lines: string[];
+};
 
 const cases = readCases(new URL('../conformance/', import.meta.url));
 let folder: Folder;
@@ -27,10 +35,10 @@ describe('the protocol’s cases, each a fleet of its own in one file', () => {
   });
 
   test.each(cases)('$fleet: $name', ({ fleet, expect: parts }) => {
-    const rest = results.filter((result) => result['fleet'] === fleet);
+    const rest = results.filter((result) => result.fleet === fleet);
     for (const part of parts) {
       const isOf = ({ worker, taskId }: Json) =>
-        part['taskId'] === undefined ? worker !== undefined && worker === (part['worker'] ?? worker) : taskId === part['taskId'];
+        part.taskId === undefined ? worker !== undefined && worker === (part.worker ?? worker) : taskId === part.taskId;
       const index = rest.findIndex(isOf);
       expect(index, `nothing was printed for ${JSON.stringify(part)}`).toBeGreaterThanOrEqual(0);
       expect(rest.splice(index, 1)[0]).toMatchObject(plainIn(part));
@@ -47,15 +55,21 @@ describe('the protocol’s cases, each a fleet of its own in one file', () => {
       before += lines.length;
     }
     expect(expected.length).toBeGreaterThan(5);
-    const told = ended.stderr.trimEnd().split('\n').map((line) => /^line (\d+): \S/.exec(line)?.[1]);
+    const told = ended.stderr
+      .trimEnd()
+      .split('\n')
+      .map((line) => /^line (\d+): \S/.exec(line)?.[1]);
     expect(told).toEqual(expected.map(String));
     expect(ended.code).toBe(2);
   });
 });
 
 const at = (clock: string) => `2026-03-02T${clock}.000Z`;
-const line = (clock: string, tail: string, data: object = {}) => JSON.stringify({ at: at(clock), subject: `stopgate.main.${tail}`, data });
-const held = line('12:00:00', 'own.fleet.main.policy.set', { policies: { default: { persistence: { idle: '10m', hold: '50s' }, checks: [{ plan: {} }] } } });
+const line = (clock: string, tail: string, data: object = {}) =>
+  JSON.stringify({ at: at(clock), subject: `stopgate.main.${tail}`, data });
+const held = line('12:00:00', 'own.fleet.main.policy.set', {
+  policies: { default: { persistence: { idle: '10m', hold: '50s' }, checks: [{ plan: {} }] } },
+});
 const story = [
   held,
   line('12:00:00', 'worker.w1.worker.registered', { agent: 'claude' }),
@@ -88,7 +102,9 @@ test.each([
   await folder.write('story.jsonl', story);
   const { code, stdout } = await replay('story.jsonl', '--at', at(clock));
   expect(code).toBe(0);
-  expect(linesOf(stdout)).toMatchObject([{ at: at(clock), fleets: { main: { workers: { w1: worker }, queues: { main: { pending: 0 } } } } }]);
+  expect(linesOf(stdout)).toMatchObject([
+    { at: at(clock), fleets: { main: { workers: { w1: worker }, queues: { main: { pending: 0 } } } } },
+  ]);
 });
 
 test('--policy holds instead of what the file says; a bad one stops it before the first line', async () => {
@@ -101,7 +117,11 @@ test('--policy holds instead of what the file says; a bad one stops it before th
     { attempt: 'a2', decision: 'allow', cause: 'complete' },
   ]);
   await folder.write('bad.yaml', 'policies:\n  default: { retry: 3 }\n');
-  expect(await replay('story.jsonl', '--policy', 'bad.yaml')).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('bad.yaml:2:14: ') });
+  expect(await replay('story.jsonl', '--policy', 'bad.yaml')).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringContaining('bad.yaml:2:14: '),
+  });
 });
 
 test.each([
@@ -118,7 +138,10 @@ test.each([
 function readCases(place: URL): Case[] {
   const files = readdirSync(place).filter((name) => name.endsWith('.json'));
   return files.flatMap((file) => {
-    const { topic, cases: found } = JSON.parse(readFileSync(new URL(file, place), 'utf8')) as { topic: string; cases: Case[] };
+    const { topic, cases: found } = JSON.parse(readFileSync(new URL(file, place), 'utf8')) as {
+      topic: string;
+      cases: Case[];
+    };
     return found.map((each, index) => {
       const fleet = `${topic}-${index}`.replaceAll(/[^A-Za-z0-9-]+/g, '-');
       const first = each.entries.find((entry) => 'at' in entry)?.at ?? '12:00';
@@ -132,7 +155,11 @@ function readCases(place: URL): Case[] {
 function lineOf(entry: CaseEntry, fleet: string): string {
   if ('raw' in entry) return entry.raw;
   const subject = `stopgate.${fleet}.${entry.subject.replace(/^own\.fleet\.main\./, `own.fleet.${fleet}.`)}`;
-  return JSON.stringify({ at: entry.at === undefined ? undefined : timeOf(entry.at), subject, data: spellTimes(entry.data) });
+  return JSON.stringify({
+    at: entry.at === undefined ? undefined : timeOf(entry.at),
+    subject,
+    data: spellTimes(entry.data),
+  });
 }
 
 /** `12:00`, `12:00:30` and `12:00:30.250` are times of one day; anything else stays. */
@@ -151,6 +178,10 @@ function spellTimes(value: unknown): unknown {
 /** What can be compared as it is; `$match` and its like are for the machines' own run of these cases. */
 function plainIn(part: Json): Json {
   const isPlain = (value: unknown): boolean =>
-    typeof value !== 'object' || value === null || Object.entries(value).every(([key, member]) => !key.startsWith('$') && isPlain(member));
-  return Object.fromEntries(Object.entries(part).filter(([key, value]) => key !== 'guard' && key !== 'fleet' && isPlain(value)));
+    typeof value !== 'object' ||
+    value === null ||
+    Object.entries(value).every(([key, member]) => !key.startsWith('$') && isPlain(member));
+  return Object.fromEntries(
+    Object.entries(part).filter(([key, value]) => key !== 'guard' && key !== 'fleet' && isPlain(value)),
+  );
 }

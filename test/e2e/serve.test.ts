@@ -31,7 +31,10 @@ const connect = async (url: string): Promise<Client> => {
   return client;
 };
 const serve = async (nats: string, args: readonly string[] = [], cwd?: string) => {
-  const service = await startService(['serve', '--nats', nats, '--http', 'off', ...args], cwd ?? (await openFolder()).path);
+  const service = await startService(
+    ['serve', '--nats', nats, '--http', 'off', ...args],
+    cwd ?? (await openFolder()).path,
+  );
   ends.push(() => endService(service));
   return service;
 };
@@ -47,7 +50,9 @@ describe('a start that cannot be', () => {
   test('no NATS server is there: exit code 3, one clear line, at once', async () => {
     const { code, stdout, stderr, tookMs } = await failing('nats://127.0.0.1:1');
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
-    expect(stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(/^stopgate: no NATS server at nats:\/\/127\.0\.0\.1:1: .*--nats$/)]);
+    expect(stderr.trimEnd().split('\n')).toEqual([
+      expect.stringMatching(/^stopgate: no NATS server at nats:\/\/127\.0\.0\.1:1: .*--nats$/),
+    ]);
     expect(tookMs).toBeLessThan(10_000);
   });
 
@@ -69,10 +74,14 @@ describe('a start that cannot be', () => {
   });
 
   test('a NATS server without JetStream: exit code 3, and what to do', async () => {
-    const server = await openServer({ config: 'accounts { A { users: [{ user: a, password: a }] } }\nno_auth_user: a\n' });
+    const server = await openServer({
+      config: 'accounts { A { users: [{ user: a, password: a }] } }\nno_auth_user: a\n',
+    });
     const { code, stdout, stderr } = await failing(server.url);
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
-    expect(stderr).toContain('JetStream does not answer on this NATS server; start it with "nats-server -js", and check the account');
+    expect(stderr).toContain(
+      'JetStream does not answer on this NATS server; start it with "nats-server -js", and check the account',
+    );
   });
 
   test('a stream of that name with other settings: exit code 2, and which', async () => {
@@ -86,12 +95,15 @@ describe('a start that cannot be', () => {
     await serve(server.url, ['--fleet', 'other']);
   });
 
-  test.each(['stopgate.main.decide.*', 'stopgate.*.get.>', '*.main.>'])('a stream that captures requests (%s): exit code 2, and which', async (subject) => {
-    const server = await openServer();
-    const { manager } = await connect(server.url);
-    await manager.streams.add({ name: 'NOSY', subjects: [subject] });
-    expect(await failing(server.url)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/NOSY/) });
-  });
+  test.each(['stopgate.main.decide.*', 'stopgate.*.get.>', '*.main.>'])(
+    'a stream that captures requests (%s): exit code 2, and which',
+    async (subject) => {
+      const server = await openServer();
+      const { manager } = await connect(server.url);
+      await manager.streams.add({ name: 'NOSY', subjects: [subject] });
+      expect(await failing(server.url)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/NOSY/) });
+    },
+  );
 
   test('a port for HTTP that is taken: exit code 2, and nothing is left on the bus', async () => {
     const server = await openServer();
@@ -115,7 +127,9 @@ describe('--embedded', () => {
     expect(await runCommand(['decide', 'w1'], { cwd: folder.path })).toMatchObject({ code: 0 });
     expect(await service.kill('SIGTERM')).toBe(0);
     await expect(access(join(folder.path, '.stopgate', 'service.json'))).rejects.toThrow();
-    expect(await runCommand(['decide', 'w1', '--nats', service.ready.nats], { cwd: folder.path })).toMatchObject({ code: 3 });
+    expect(await runCommand(['decide', 'w1', '--nats', service.ready.nats], { cwd: folder.path })).toMatchObject({
+      code: 3,
+    });
   });
 
   test('does not go with --nats', async () => {
@@ -130,12 +144,23 @@ describe('two replicas', () => {
     await serve(server.url, ['--replica', 'ra']);
     await serve(server.url, ['--replica', 'rb']);
     const discover = async (verb: string) => {
-      const found: { id: string; type: string; name: string; endpoints?: { name: string; subject: string; num_requests: number }[] }[] = [];
-      const asked = await client.nc.requestMany(`$SRV.${verb}.stopgate`, '', { strategy: 'count', maxMessages: 2, maxWait: 5_000 });
+      const found: {
+        id: string;
+        type: string;
+        name: string;
+        endpoints?: { name: string; subject: string; num_requests: number }[];
+      }[] = [];
+      const asked = await client.nc.requestMany(`$SRV.${verb}.stopgate`, '', {
+        strategy: 'count',
+        maxMessages: 2,
+        maxWait: 5_000,
+      });
       for await (const message of asked) found.push(message.json());
       return found.sort((a, b) => a.id.localeCompare(b.id));
     };
-    expect(await discover('PING')).toMatchObject(['ra', 'rb'].map((id) => ({ id, name: 'stopgate', type: 'io.nats.micro.v1.ping_response' })));
+    expect(await discover('PING')).toMatchObject(
+      ['ra', 'rb'].map((id) => ({ id, name: 'stopgate', type: 'io.nats.micro.v1.ping_response' })),
+    );
     for (const info of await discover('INFO')) {
       const subjects = ['decide', 'probe', 'verify', 'get', 'list'].map((verb) => `stopgate.main.${verb}.>`);
       expect(info.endpoints?.map(({ subject }) => subject)).toEqual(expect.arrayContaining(subjects));
@@ -143,7 +168,9 @@ describe('two replicas', () => {
 
     const decided = await Promise.all(Array.from({ length: 40 }, (_, index) => client.ask(`decide.w${index}`)));
     expect(new Set(decided.map(({ body }) => body.replica))).toEqual(new Set(['ra', 'rb']));
-    const served = (await discover('STATS')).map(({ endpoints }) => endpoints?.find(({ name }) => name === 'decide')?.num_requests ?? 0);
+    const served = (await discover('STATS')).map(
+      ({ endpoints }) => endpoints?.find(({ name }) => name === 'decide')?.num_requests ?? 0,
+    );
     expect(served[0]).toBeGreaterThan(0);
     expect(served.reduce((sum, count) => sum + count, 0)).toBe(40);
   });
@@ -159,7 +186,10 @@ describe('two replicas', () => {
     expect(await first.kill('SIGTERM')).toBe(0);
     const { tookMs: _, ...decided } = body;
     expect((await client.ask('decide.w1', { attempt: 'a1' })).body).toMatchObject(decided);
-    expect((await client.ask('decide.w1', { attempt: 'a2' })).body).toMatchObject({ replica: 'rb', retry: { count: 2 } });
+    expect((await client.ask('decide.w1', { attempt: 'a2' })).body).toMatchObject({
+      replica: 'rb',
+      retry: { count: 2 },
+    });
     expect(await client.stored('STOPGATE_main', 'stopgate.main.own.fleet.main.policy.set')).toHaveLength(1);
     const came = await client.stored('STOPGATE_main', 'stopgate.main.own.fleet.main.replica.*');
     expect(came.map(({ replica }) => replica)).toEqual(['ra', 'rb', 'ra']);
@@ -172,7 +202,9 @@ describe('its end', () => {
     const at = await deploy({ config });
     ends.push(() => at.close());
     const waiting = at.client.ask('decide.w1', { attempt: 'a1' }, 25_000);
-    await expect.poll(async () => (await at.client.ask('get.worker.w1')).body.state).toBe('validating');
+    await expect
+      .poll(async () => (await at.client.ask('get.worker.w1')).body.state, { timeout: 10_000 })
+      .toBe('validating');
     expect(await at.service.kill('SIGTERM')).toBe(0);
     expect(await waiting).toMatchObject({ code: '503', body: { error: { code: 'UNAVAILABLE' } } });
   });

@@ -2,7 +2,7 @@
 import { headers, type Msg } from '@nats-io/nats-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Decision, WorkerView } from '../../machines/index.ts';
-import { type Deployment, deploy, endService } from '../support/deployment.ts';
+import { countEntries, type Deployment, deploy, endService } from '../support/deployment.ts';
 import { startService } from '../support/service-process.ts';
 
 const config = JSON.stringify({
@@ -24,10 +24,10 @@ afterAll(() => at.close());
 const request = (subject: string, body = ''): Promise<Msg> =>
   at.client.nc.request(`stopgate.main.${subject}`, body, { timeout: 5_000 });
 const register = (worker: string, fields: object) => at.client.publish(`worker.${worker}.worker.registered`, fields);
-const decide = async (worker: string, fields: object = {}): Promise<Decision> => (await at.client.ask(`decide.${worker}`, fields, 10_000)).body;
+const decide = async (worker: string, fields: object = {}): Promise<Decision> =>
+  (await at.client.ask(`decide.${worker}`, fields, 10_000)).body;
 const viewOf = async (worker: string) => (await at.client.ask(`get.worker.${worker}`)).body as unknown as WorkerView;
 const attempts = (worker: string) => at.client.stored('STOPGATE_main', `stopgate.main.worker.${worker}.stop.attempted`);
-const stateOf = (stream: string) => at.client.manager.streams.info(stream).then(({ state: { last_seq } }) => last_seq);
 
 describe('a bad request is answered with 400 at once, and nothing is logged', () => {
   const actor: Record<string, string> = { decide: 'w9', probe: 'w9', verify: 'w9', get: 'worker.w9', list: 'workers' };
@@ -49,31 +49,49 @@ describe('a bad request is answered with 400 at once, and nothing is logged', ()
     ['a bad place to go on', '{"after":"a b"}', 'BAD_REQUEST', ['list']],
   ];
   const subjects = [
-    ...['decide', 'probe', 'verify'].flatMap((verb) => ['a.b', '-w', '_', 'wörker', 'w%20', 'x'.repeat(129)].map((id) => `${verb}.${id}`)),
-    ...['get.worker.-w', 'get.worker.a.b', 'get.worker', 'get.dog.d1', 'get.workers.w1', 'list.dogs', 'list.worker', 'list.workers.w1'],
+    ...['decide', 'probe', 'verify'].flatMap((verb) =>
+      ['a.b', '-w', '_', 'wörker', 'w%20', 'x'.repeat(129)].map((id) => `${verb}.${id}`),
+    ),
+    ...[
+      'get.worker.-w',
+      'get.worker.a.b',
+      'get.worker',
+      'get.dog.d1',
+      'get.workers.w1',
+      'list.dogs',
+      'list.worker',
+      'list.workers.w1',
+    ],
   ];
   const cases = [
-    ...bodies.flatMap(([what, body, code, of]) => of.map((verb) => ({ what, code, subject: `${verb}.${actor[verb]}`, body }))),
+    ...bodies.flatMap(([what, body, code, of]) =>
+      of.map((verb) => ({ what, code, subject: `${verb}.${actor[verb]}`, body })),
+    ),
     ...subjects.map((subject) => ({ what: 'a bad subject', code: 'BAD_REQUEST', subject, body: '{}' })),
   ];
 
   test.each(cases)('$what to $subject', async ({ subject, body, code }) => {
-    const before = await stateOf('STOPGATE_main');
+    const before = await countEntries(at.client);
     const reply = await request(subject, body);
     expect(reply.headers?.get('Nats-Service-Error-Code')).toBe('400');
     expect(reply.headers?.get('Nats-Service-Error')).toMatch(/^[^\r\n]{5,500}$/);
     expect(reply.json()).toEqual({ error: { code, message: expect.stringMatching(/./), issues: expect.any(Array) } });
-    expect(await stateOf('STOPGATE_main')).toBe(before);
+    expect(await countEntries(at.client)).toBe(before);
   });
 
   test('what is wrong is named by its path', async () => {
     const reply = await request('decide.w9', '{"validation":[{"rule":"tests_pass","passed":"yes"}]}');
-    expect(reply.json()).toMatchObject({ error: { issues: [{ path: 'validation.0.passed', message: expect.any(String) }] } });
+    expect(reply.json()).toMatchObject({
+      error: { issues: [{ path: 'validation.0.passed', message: expect.any(String) }] },
+    });
   });
 
   test('whom nobody has heard of is 404', async () => {
     for (const actor of ['worker.nobody', 'task.none', 'queue.none']) {
-      expect(await at.client.ask(`get.${actor}`)).toMatchObject({ code: '404', body: { error: { code: 'NOT_FOUND' } } });
+      expect(await at.client.ask(`get.${actor}`)).toMatchObject({
+        code: '404',
+        body: { error: { code: 'NOT_FOUND' } },
+      });
     }
   });
 });
@@ -88,13 +106,23 @@ describe('an attempt', () => {
   });
 
   test('keeps in the log the fields that nobody knows; the machines ignore them', async () => {
-    const fields = { attempt: 'a1', stopReason: 'end_turn', colour: 'red', deep: { er: [1, null, 'ü'] }, decision: 'allow' };
+    const fields = {
+      attempt: 'a1',
+      stopReason: 'end_turn',
+      colour: 'red',
+      deep: { er: [1, null, 'ü'] },
+      decision: 'allow',
+    };
     await register('u1', { policy: 'planned', vendor: { build: 7 } });
     await at.client.publish('worker.u1.plan.updated', { ...planned, mood: 'good' });
     expect(await decide('u1', fields)).toMatchObject({ decision: 'block' });
     expect(await attempts('u1')).toEqual([fields]);
-    expect(await at.client.stored('STOPGATE_main', 'stopgate.main.worker.u1.worker.registered')).toEqual([{ policy: 'planned', vendor: { build: 7 } }]);
-    expect(await at.client.stored('STOPGATE_main', 'stopgate.main.worker.u1.plan.updated')).toEqual([{ ...planned, mood: 'good' }]);
+    expect(await at.client.stored('STOPGATE_main', 'stopgate.main.worker.u1.worker.registered')).toEqual([
+      { policy: 'planned', vendor: { build: 7 } },
+    ]);
+    expect(await at.client.stored('STOPGATE_main', 'stopgate.main.worker.u1.plan.updated')).toEqual([
+      { ...planned, mood: 'good' },
+    ]);
   });
 
   test('repeated gives the same bytes: at once, at another replica, and when both were killed; it counts once', async () => {
@@ -105,7 +133,8 @@ describe('an attempt', () => {
     const ask = async () => (await request('decide.b1', '{"attempt":"a1"}')).string();
     const first = await ask();
     expect(await ask()).toBe(first);
-    const start = (name: string) => startService(['serve', '--nats', at.server.url, '--http', 'off', '--replica', name], at.folder.path);
+    const start = (name: string) =>
+      startService(['serve', '--nats', at.server.url, '--http', 'off', '--replica', name], at.folder.path);
     const second = await start('rb');
     const texts = new Set<string>();
     for (let turn = 0; turn < 20; turn += 1) texts.add(essence(await ask()));
@@ -144,7 +173,7 @@ describe('an attempt', () => {
 test('verify: 409 with the decision and nothing else, and nothing is logged or counted', async () => {
   await register('v1', { policy: 'planned' });
   await at.client.publish('worker.v1.plan.updated', planned);
-  const before = await stateOf('STOPGATE_main');
+  const before = await countEntries(at.client);
   const reply = await request('verify.v1');
   expect(reply.headers?.get('Nats-Service-Error-Code')).toBe('409');
   const reason = '1 of 1 plan steps remain: Write tests';
@@ -153,9 +182,12 @@ test('verify: 409 with the decision and nothing else, and nothing is logged or c
     decision: expect.objectContaining({ decision: 'block', reason, dryRun: true, attempt: null, seq: null }),
   });
   expect(await at.client.ask('probe.v1')).toMatchObject({ code: '', body: { decision: 'block', dryRun: true } });
-  expect(await stateOf('STOPGATE_main')).toBe(before);
+  expect(await countEntries(at.client)).toBe(before);
   await at.client.publish('worker.v1.plan.updated', { steps: [{ title: 'Write tests', status: 'done' }] });
-  expect(await at.client.ask('verify.v1')).toMatchObject({ code: '', body: { decision: 'allow', cause: 'complete', dryRun: true } });
+  expect(await at.client.ask('verify.v1')).toMatchObject({
+    code: '',
+    body: { decision: 'allow', cause: 'complete', dryRun: true },
+  });
   expect(await viewOf('v1')).toMatchObject({ retry: { count: 0 }, lastDecision: null });
 });
 
@@ -165,7 +197,8 @@ test('list pages in the order of ids, and filters', async () => {
   for (const id of ['p2', 'p4']) await at.client.publish(`worker.${id}.plan.updated`, planned);
   for (const id of ['p2', 'p5']) await decide(id);
   type Page = { items: { worker: string }[]; next: string | null };
-  const page = async (filter: object): Promise<Page> => (await at.client.ask('list.workers', filter)).body as unknown as Page;
+  const page = async (filter: object): Promise<Page> =>
+    (await at.client.ask('list.workers', filter)).body as unknown as Page;
   const idsOf = async (filter: object) => (await page({ agent: 'pager', ...filter })).items.map(({ worker }) => worker);
 
   const seen: string[][] = [];
@@ -182,9 +215,20 @@ test('list pages in the order of ids, and filters', async () => {
   expect(await idsOf({ presence: 'stale' })).toEqual([]);
   expect(await idsOf({ after: 'p3' })).toEqual(['p4', 'p5']);
 
-  for (const [task, queue] of [['T-p1', 'paged'], ['T-p2', 'paged'], ['T-p3', 'other']]) await at.client.publish(`task.${task}.task.created`, { queue });
-  expect((await at.client.ask('list.tasks', { queue: 'paged' })).body).toMatchObject({ items: [{ task: 'T-p1' }, { task: 'T-p2' }], next: null });
-  expect((await at.client.ask('list.queues', { queue: 'paged' })).body).toMatchObject({ items: [{ queue: 'paged', pending: 2 }], next: null });
+  for (const [task, queue] of [
+    ['T-p1', 'paged'],
+    ['T-p2', 'paged'],
+    ['T-p3', 'other'],
+  ])
+    await at.client.publish(`task.${task}.task.created`, { queue });
+  expect((await at.client.ask('list.tasks', { queue: 'paged' })).body).toMatchObject({
+    items: [{ task: 'T-p1' }, { task: 'T-p2' }],
+    next: null,
+  });
+  expect((await at.client.ask('list.queues', { queue: 'paged' })).body).toMatchObject({
+    items: [{ queue: 'paged', pending: 2 }],
+    next: null,
+  });
   expect((await at.client.ask('get.queue.paged')).body).toEqual({ queue: 'paged', pending: 2, reported: 0 });
 });
 
@@ -203,13 +247,22 @@ describe('an idle worker that is to be kept', () => {
     expect(idle).toMatchObject({ decision: 'block', cause: 'idle', retry: { count: 0 }, idle: { limitMs: 600_000 } });
     expect(idle.idle.remainingMs).toBe(600_000 - idle.idle.ms);
     await at.client.publish('task.T-k.task.created', { queue: 'kept' });
-    expect(await decide('k1')).toMatchObject({ decision: 'block', cause: 'pending-tasks', pendingTasks: 1, nextPrompt: expect.stringMatching(/claim/i) });
+    expect(await decide('k1')).toMatchObject({
+      decision: 'block',
+      cause: 'pending-tasks',
+      pendingTasks: 1,
+      nextPrompt: expect.stringMatching(/claim/i),
+    });
     expect(await decide('k1')).toMatchObject({ decision: 'allow', cause: 'capped' });
   });
 
   test('may stop at exactly its idle timeout, for which a held stop waits', async () => {
     await register('k2', { policy: 'brief', queue: 'never' });
-    expect(await decide('k2')).toMatchObject({ decision: 'allow', cause: 'idle-timeout', idle: { ms: 700, limitMs: 700, remainingMs: 0 } });
+    expect(await decide('k2')).toMatchObject({
+      decision: 'allow',
+      cause: 'idle-timeout',
+      idle: { ms: 700, limitMs: 700, remainingMs: 0 },
+    });
   });
 });
 
@@ -228,7 +281,10 @@ test('an entry that makes no sense now is kept, listed with its reason, and chan
   await at.client.publish('worker.c2.task.completed', { task: 'T-unknown' });
   expect(await viewOf('c2')).toMatchObject({
     tasks: [],
-    refused: [{ type: 'task.claimed', reason: 'task T-c is held by c1' }, { type: 'task.completed', reason: expect.any(String) }],
+    refused: [
+      { type: 'task.claimed', reason: 'task T-c is held by c1' },
+      { type: 'task.completed', reason: expect.any(String) },
+    ],
   });
   expect((await at.client.ask('get.task.T-c')).body).toMatchObject({ state: 'working', worker: 'c1' });
 });

@@ -2,7 +2,14 @@
 import { describe, expect, test } from 'vitest';
 import { createDeadlines } from '../../machines/deadlines.ts';
 import { matchesGlob } from '../../machines/glob.ts';
-import { durationSchema, formatDuration, formatIsoTime, parseIsoTime, readPromises } from '../../machines/index.ts';
+import {
+  durationSchema,
+  formatDuration,
+  formatIsoTime,
+  parseIsoTime,
+  policySetSchema,
+  readPromises,
+} from '../../machines/index.ts';
 import { remainingWords, updateStep } from '../../machines/plan.ts';
 
 describe('globs', () => {
@@ -121,4 +128,20 @@ test('deadlines come in order of time, then kind, then id', () => {
   const order = given.map(() => deadlines.pop()).map((it) => `${it?.atMs} ${it?.kind} ${it?.id}`);
   expect(order).toEqual(['1 limit z', '3 stale c', '5 attempt a', '5 attempt b', '5 stale a']);
   expect(deadlines.size).toBe(0);
+});
+
+test('the second check of a name that is as long as names may be still has a name', () => {
+  const name = 'n'.repeat(128);
+  const { policies } = policySetSchema.parse({
+    policies: {
+      default: {
+        checks: [
+          { name, plan: {} },
+          { name, plan: {} },
+        ],
+      },
+    },
+  });
+  const names = policies.get('default')?.checks.map((check) => check.name);
+  expect(names).toEqual([name, `${'n'.repeat(126)}-2`]);
 });

@@ -134,3 +134,22 @@ test('the service is found by the micro protocol', async () => {
   const info = (await nc.request('$SRV.INFO.stopgate', '')).json<{ name: string; id: string; endpoints: object[] }>();
   expect(info).toMatchObject({ name: 'stopgate', id: 'r1' });
 });
+
+test('a list too large for one message comes in pages', async () => {
+  const steps = Array.from({ length: 400 }, (_, index) => ({
+    title: `step ${index} ${'x'.repeat(60)}`,
+    status: 'pending',
+  }));
+  for (let index = 0; index < 40; index += 1) await publish(`worker.large-${index}.plan.updated`, { steps });
+  const seen: string[] = [];
+  let after: string | undefined;
+  do {
+    const { code, body } = await ask('list.workers', { limit: 1_000, ...(after === undefined ? {} : { after }) });
+    expect(code).toBe('');
+    const page = body as unknown as { items: { worker: string }[]; next: string | null };
+    seen.push(...page.items.map(({ worker }) => worker));
+    after = page.next ?? undefined;
+  } while (after !== undefined);
+  expect(seen.filter((worker) => worker.startsWith('large-'))).toHaveLength(40);
+  expect(new Set(seen).size).toBe(seen.length);
+});

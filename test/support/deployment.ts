@@ -89,6 +89,12 @@ export async function endService(service: ServiceProcess, timeoutMs = 10_000): P
   if (late) throw new Error(`the service did not end within ${timeoutMs} ms of SIGTERM: ${service.errors()}`);
 }
 
+/** How many entries about workers the log holds: what replicas say to each other comes at any time. */
+export async function countEntries({ manager }: Client): Promise<number> {
+  const { state } = await manager.streams.info('STOPGATE_main', { subjects_filter: 'stopgate.main.worker.>' });
+  return Object.values(state.subjects ?? {}).reduce((sum, count) => sum + count, 0);
+}
+
 /** JSON lines; a last one that is still being written is left out, and a first one that was cut. */
 export function linesOf(text: string): Record<string, unknown>[] {
   return text.split('\n').flatMap((line) => {
