@@ -257,7 +257,7 @@ export function createHost(options: HostOptions): Host {
   const onLost = (error: AppError) => {
     if (lost !== null) return;
     lost = error;
-    logger.error({ err: error }, 'this replica can decide nothing any more');
+    if (error.code === 'log.lost') logger.error({ err: error }, 'the log is lost');
     // Nothing that this fold holds may get into a log that was made anew.
     running = false;
     atHead = false;

@@ -142,7 +142,7 @@ describe('a log that is lost', () => {
       lost,
     );
     expect((await ask(at.http, '/healthz')).status).toBe(200);
-    expect(at.log().filter(({ level }) => level === 'error')).toMatchObject([{ msg: 'the log is lost' }]);
+    expect(at.log().filter(({ level }) => level === 'error')).toMatchObject([{ err: { code: 'log.lost' } }]);
 
     const again = await runCommand(['serve', '--nats', at.server.url, '--http', 'off'], { cwd: at.folder.path });
     expect(again).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('--accept-empty-log') });

@@ -73,15 +73,17 @@ describe('a start that cannot be', () => {
     expect(stderr).not.toContain('wrong-password');
   });
 
-  test('a NATS server without JetStream: exit code 3, and what to do', async () => {
-    const server = await openServer({
-      config: 'accounts { A { users: [{ user: a, password: a }] } }\nno_auth_user: a\n',
-    });
-    const { code, stdout, stderr } = await failing(server.url);
+  test.each([
+    ['server', { args: ['-js=false'] }],
+    ['account', { config: 'accounts { A { users: [{ user: a, password: a }] } }\nno_auth_user: a\n' }],
+  ])('a NATS %s without JetStream: exit code 3, and what to do', async (_what, options) => {
+    const server = await openServer(options);
+    const { code, stdout, stderr, tookMs } = await failing(server.url);
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
     expect(stderr).toContain(
       'JetStream does not answer on this NATS server; start it with "nats-server -js", and check the account',
     );
+    expect(tookMs).toBeLessThan(10_000);
   });
 
   test('a stream of that name with other settings: exit code 2, and which', async () => {
