@@ -14,7 +14,7 @@ export type DeadLetters = {
 export function createDeadLetters(desk: Desk, isRunning: () => boolean): DeadLetters {
   const history: (() => void)[] = [];
   // One after the other: that the newest stands in the stream proves that all before it do.
-  let last: Promise<void> = Promise.resolve();
+  let last: Promise<unknown> = Promise.resolve();
   return {
     put(message, refusal) {
       const { seq } = message;

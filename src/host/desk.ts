@@ -46,7 +46,7 @@ const retryMs = 300;
 
 /**
  * Stores an entry of our own, again and again until the log has it or nobody needs it any more. The message id makes
- * a repeat one entry.
+ * a repeat one entry; `duplicate`: the log has had one of that id before.
  */
 export async function appendUntilStored(
   desk: Desk,
@@ -55,16 +55,16 @@ export async function appendUntilStored(
   messageId: string,
   isNeeded: () => boolean,
   onRefused: (error: AppError) => void = () => {},
-): Promise<void> {
+): Promise<{ duplicate: boolean }> {
   const payload = JSON.stringify(data);
   while (isNeeded()) {
     try {
-      await desk.log.append(subject(desk, tail), payload, { messageId, replica: desk.replica });
-      return;
+      return await desk.log.append(subject(desk, tail), payload, { messageId, replica: desk.replica });
     } catch (error) {
       if (error instanceof AppError) onRefused(error);
       desk.logger.warn({ err: error, tail }, 'entry not stored, trying again');
       await new Promise((done) => setTimeout(done, retryMs));
     }
   }
+  return { duplicate: false };
 }

@@ -37,6 +37,9 @@ export type Effects = {
   close(): void;
 };
 
+/** How long an answer of this id, stored by another replica, may take to be folded. */
+const takenMs = 1_000;
+
 type Running = { readonly number: number; readonly attempt: string; readonly abort: AbortController };
 
 /** `onUnstored`: an answer is there and the log does not take it, so whoever waits should not wait for it. */
@@ -74,15 +77,14 @@ export function createEffects(
       const open = openAsk(desk.fleet, worker);
       return !signal.aborted && open?.attempt === attempt && open.ask.number === ask.number;
     };
-    const messageId = `${worker}:${attempt}:check:${ask.number}:${ask.name}`;
-    await appendUntilStored(
-      desk,
-      `own.worker.${worker}.check.finished`,
-      fitting(result),
-      messageId,
-      isNeeded,
-      (error) => onUnstored(worker, attempt, error),
-    );
+    const tail = `own.worker.${worker}.check.finished`;
+    const unstored = (error: AppError) => onUnstored(worker, attempt, error);
+    // Message ids are anybody's words: where one of ours was used for something else, the answer goes in under another.
+    for (let id = `${worker}:${attempt}:check:${ask.number}:${ask.name}`; isNeeded(); id += ':again') {
+      const { duplicate } = await appendUntilStored(desk, tail, fitting(result), id, isNeeded, unstored);
+      if (!duplicate) return;
+      await new Promise((done) => setTimeout(done, takenMs));
+    }
   };
   return {
     serve(worker) {

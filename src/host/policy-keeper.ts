@@ -34,9 +34,12 @@ export function createPolicyKeeper(desk: Desk, isRunning: () => boolean): Policy
     }
     if (lastBy !== undefined && lastBy !== desk.replica && desk.fleet.replicas.has(lastBy)) warn();
     ownLast = form;
+    const appended = wanted;
     const messageId = `policy:${desk.replica}:${desk.clock()}`;
-    await appendUntilStored(desk, `own.fleet.${desk.fleet.name}.policy.set`, wanted, messageId, isRunning);
-    desk.logger.info({ policies: Object.keys(wanted.policies) }, 'policies set');
+    // A configuration that has changed meanwhile is appended by its own call.
+    const isNeeded = () => isRunning() && wanted === appended;
+    await appendUntilStored(desk, `own.fleet.${desk.fleet.name}.policy.set`, appended, messageId, isNeeded);
+    desk.logger.info({ policies: Object.keys(appended.policies) }, 'policies set');
   };
   const warn = () => {
     desk.metrics.policyConflict();

@@ -29,7 +29,7 @@ const config = JSON.stringify({
     all: checks({ all: [{ command: 'zero' }, { command: 'other' }, { command: 'never' }] }),
     errany: checks({ any: [{ command: 'two' }, { command: 'one' }] }),
     when: checks({ command: 'one', when: { filesMatch: 'src/**' } }, { command: 'zero' }),
-    remote: checks({ remote: 'scan', timeout: '3s', onError: 'block' }),
+    remote: checks({ remote: 'scan', timeout: '20s', onError: 'block' }),
     order: checks({ plan: {} }, { command: 'never' }),
   },
   commands: {

@@ -135,9 +135,11 @@ const stories: (() => Promise<unknown>)[] = [
     await Promise.all([older, decide('newer', 'a2')]);
   },
   async () => {
-    for (const worker of ['la', 'lb'])
-      await entry(`worker.${worker}.limit.reached`, { scope: 'team', until: new Date(Date.now() + 700).toISOString() });
+    const limit = (worker: string, forMs: number) =>
+      entry(`worker.${worker}.limit.reached`, { scope: 'team', until: new Date(Date.now() + forMs).toISOString() });
+    for (const worker of ['la', 'lb']) await limit(worker, 600_000);
     await decide('la', 'a1');
+    await limit('la', 300); // the newest report holds, for both, and is over by the clock
     await until(
       async () => ((await at.client.ask('get.worker.lb')).body as unknown as WorkerView).presence === 'active',
     );

@@ -10,7 +10,7 @@ const config = JSON.stringify({
     default: {},
     planned: { checks: [{ plan: {} }] },
     waits: { persistence: { idle: '10m' }, keepAlives: 2 },
-    brief: { persistence: { idle: '700ms', hold: '20s' } },
+    brief: { persistence: { idle: '2s', hold: '20s' } },
   },
 });
 const planned = { steps: [{ title: 'Write tests', status: 'pending' }] };
@@ -261,7 +261,7 @@ describe('an idle worker that is to be kept', () => {
     expect(await decide('k2')).toMatchObject({
       decision: 'allow',
       cause: 'idle-timeout',
-      idle: { ms: 700, limitMs: 700, remainingMs: 0 },
+      idle: { ms: 2_000, limitMs: 2_000, remainingMs: 0 },
     });
   });
 });

@@ -112,3 +112,10 @@ test('waiters of one key are counted until they are answered', async () => {
   await Promise.all(waiting);
   expect([waiters.size, waiters.has('w:a')]).toEqual([0, false]);
 });
+
+test("an agent that takes a check's message id beforehand does not keep the answer out", async () => {
+  await client.publish('worker.w9.worker.registered', { policy: 'wordy' });
+  await client.publish('worker.w9.heartbeat.sent', {}, 'w9:a1:check:1:wordy');
+  const { body } = await client.ask('decide.w9', { attempt: 'a1' });
+  expect(body).toMatchObject({ decision: 'block', reason: 'no' });
+});
