@@ -175,7 +175,8 @@ export const guards: Readonly<Record<GuardName, Guard>> = {
     }
     if (facts.nowMs < attempt.holdUntilMs) return { detail: 'held', input, hold: true };
     const left = idle.remainingMs === null ? 'no timeout' : `${formatDuration(idle.remainingMs)} remain`;
-    const reason = `No task waits; idle for ${formatDuration(idle.ms)}, ${left}`;
+    const held = worker.tasks.length > 0 ? `, and ${worker.tasks.join(', ')} is still held` : '';
+    const reason = `No task waits; idle for ${formatDuration(idle.ms)}, ${left}${held}`;
     const nextPrompt =
       worker.tasks.length > 0
         ? `You still hold ${worker.tasks.join(', ')}. Complete or release it before you stop.`
@@ -187,8 +188,18 @@ export const guards: Readonly<Record<GuardName, Guard>> = {
     const hooks = facts.task?.hooks.some((it) => it.enabled) ?? false;
     const judged = attempt.inForce.policy.checks.length > 0 || hooks;
     const input = { checks: attempt.inForce.policy.checks.length, hooks };
+    // A check in error that its `onError` lets pass is said, so that nobody takes it for a yes.
+    const error = attempt.verdicts.find((it) => it.guard === 'checks' && it.verdict === 'error');
+    const reason =
+      error === undefined
+        ? 'Everything that was asked for is done'
+        : `Allowed, though a check could not be judged: ${error.detail}`;
     return judged
-      ? { detail: 'all done', input, ruling: allow('complete', 'complete', 'Everything that was asked for is done') }
+      ? {
+          detail: error === undefined ? 'all done' : 'a check could not be judged',
+          input,
+          ruling: allow('complete', 'complete', reason),
+        }
       : {
           detail: 'nothing to check',
           input,

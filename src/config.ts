@@ -93,7 +93,9 @@ export function loadConfig(surroundings: Surroundings = {}): Config {
     { values: defaultsWith(random), nameOf: (option) => `default ${option}` },
   ];
   const { options, problems } = resolveOptions(sources);
-  problems.unshift(...file.problems);
+  // A client is not to fail by a typo in rules that are not its own: it says so and takes the other sources.
+  if (serving || flags.config !== undefined || readSecret(variables.config, env) !== undefined)
+    problems.unshift(...file.problems);
   if (options === null || problems.length > 0) {
     const lines = problems.map(({ path, message }) => `${path}: ${message}`);
     throw new AppError('config.bad', lines.join('\n'), { issues: problems });
@@ -105,7 +107,11 @@ export function loadConfig(surroundings: Surroundings = {}): Config {
     file: file.read.file,
     filePath: file.path,
     fileText: file.text,
-    warnings: Object.freeze([...file.read.warnings, ...doubtSecret(file, env)]),
+    warnings: Object.freeze([
+      ...file.problems.map(({ path, message }) => `${path}: ${message}`),
+      ...file.read.warnings,
+      ...doubtSecret(file, env),
+    ]),
     store,
   });
 }

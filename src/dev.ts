@@ -39,13 +39,13 @@ function hintsFor(config: Config): string {
     config.fileText === null
       ? [
           `echo 'policies: { default: { checks: [{ plan: {} }] } }' > stopgate.yaml`,
-          'from now on every step of a plan must be done',
+          'within a second: every step of a plan must be done',
         ]
       : ['npx stopgate queues', 'what waits to be claimed'];
   const lines = [
     rule,
     [`npx stopgate publish worker w1 step.updated '{"step":"1","title":"Write tests"}'`, 'worker w1 plans a step'],
-    ['npx stopgate decide w1', 'may it stop? not yet, and why'],
+    ['npx stopgate decide w1', config.fileText === null ? 'may it stop? not yet, and why' : 'may it stop? and why'],
     [`npx stopgate publish worker w1 step.updated '{"step":"1","status":"done"}'`, 'it has done the step: now it may'],
     ['npx stopgate worker w1', 'its state, plan and last decision; "tail" follows the log'],
   ];

@@ -77,7 +77,7 @@ function rowOf(name: string) {
   if (row !== undefined) return row;
   const meant = suggest(name, [...Object.keys(commands), 'help']);
   const guess = meant === null ? '' : `; did you mean '${meant}'?`;
-  throw new AppError('input.bad', `there is no command '${name}'${guess} "stopgate help" lists them`);
+  throw new AppError('input.bad', `there is no command '${name}'${guess}; "stopgate help" lists them`);
 }
 
 async function printHelp(out: Output, name: string | undefined): Promise<number> {

@@ -55,9 +55,13 @@ export async function watch<View>(options: Watch<View>): Promise<number> {
 
 /** Undefined where the end comes first; the answer is then nobody's. */
 async function orEnd<Result>(answer: Promise<Result>, end: AbortSignal): Promise<Result | undefined> {
-  const ended = new Promise<undefined>((done) => end.addEventListener('abort', () => done(undefined), { once: true }));
+  let onEnd = () => {};
+  const ended = new Promise<undefined>((done) => {
+    onEnd = () => done(undefined);
+  });
+  end.addEventListener('abort', onEnd, { once: true });
   answer.catch(() => undefined);
-  return Promise.race([answer, ended]);
+  return Promise.race([answer, ended]).finally(() => end.removeEventListener('abort', onEnd));
 }
 
 type Show<View> = {

@@ -173,6 +173,8 @@ export function createHost(options: HostOptions): Host {
         else if (!isOpen(outcome.worker, outcome.attempt)) inboxes.delete(`${outcome.worker}:${outcome.attempt}`);
         return;
       case 'refused':
+        // History was told when it was new.
+        if (!atHead) return;
         metrics.refused(outcome.type);
         logger.info(
           { [outcome.entity]: outcome.id, type: outcome.type, reason: outcome.reason },

@@ -125,8 +125,12 @@ function addAccounts(app: FastifyInstance, { metrics, log }: HttpOptions): void 
 }
 
 async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
-  return app.listen({ host, port }).catch(async (cause: Error) => {
+  return app.listen({ host, port }).catch(async (cause: NodeJS.ErrnoException) => {
     await app.close();
-    throw new AppError('config.bad', `cannot listen on ${host}:${port} for HTTP: ${cause.message}`, { cause });
+    throw new AppError(
+      'config.bad',
+      `cannot listen on ${host}:${port} for HTTP (${cause.code ?? cause.message}); choose another by --http, e.g. --http 127.0.0.1:0, or --http off`,
+      { cause },
+    );
   });
 }

@@ -15,7 +15,7 @@ describe('bad usage ends with code 2, one line on stderr and nothing on stdout',
   test.each([
     { argv: ['decid', 'w1'], says: `there is no command 'decid'; did you mean 'decide'?` },
     { argv: ['wrokers'], says: `did you mean 'workers'?` },
-    { argv: ['frobnicate'], says: `there is no command 'frobnicate' "stopgate help" lists them` },
+    { argv: ['frobnicate'], says: `there is no command 'frobnicate'; "stopgate help" lists them` },
     { argv: ['toString'], says: `there is no command 'toString'` },
     { argv: ['help', 'nothing'], says: `there is no command 'nothing'` },
     { argv: ['decide', 'w1', '--stop-reson', 'x'], says: `no option '--stop-reson'; did you mean '--stop-reason'?` },

@@ -136,7 +136,17 @@ describe('stopgate.yaml', () => {
 
   test('must be readable if it is there', () => {
     mkdirSync(join(home, 'stopgate.yaml'));
-    expect(problemsOf({})).toEqual([expect.stringMatching(/^stopgate\.yaml: cannot read '.*': EISDIR/)]);
+    const problem = expect.stringMatching(/^stopgate\.yaml: cannot read '.*': EISDIR/);
+    expect(problemsOf({ serving: true })).toEqual([problem]);
+    expect(load().warnings).toEqual([problem]);
+  });
+
+  test('that is broken stops a service, and only warns a client that did not name it', () => {
+    put('stopgate.yaml', 'htpp: x\n');
+    const problem = 'stopgate.yaml:1:1: unknown key "htpp"; did you mean "http"?';
+    expect(problemsOf({ serving: true })).toEqual([problem]);
+    expect(problemsOf({ flags: { config: join(home, 'stopgate.yaml') } })).toHaveLength(1);
+    expect(load().warnings).toEqual([problem]);
   });
 
   test('gives its folder as the root, even if there is none', () => {
@@ -165,7 +175,11 @@ describe('a bad value', () => {
   test('is told with where it came from, and all are told at once', () => {
     put('stopgate.yaml', 'fleet: a\nhtpp: x\n');
     expect(
-      problemsOf({ flags: { http: 'x', logLevel: 'loud' }, env: { STOPGATE_FLEET: 'a b', STOPGATE_NATS: 'http://h' } }),
+      problemsOf({
+        serving: true,
+        flags: { http: 'x', logLevel: 'loud' },
+        env: { STOPGATE_FLEET: 'a b', STOPGATE_NATS: 'http://h' },
+      }),
     ).toEqual([
       'stopgate.yaml:2:1: unknown key "htpp"; did you mean "http"?',
       'STOPGATE_NATS: "http://h" is no NATS url, such as nats://127.0.0.1:4222',
