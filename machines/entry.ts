@@ -236,7 +236,7 @@ export type Address = { readonly area: Area; readonly fleet: string; readonly id
  * A subject of the log that carries no entry (`decision`, `dead`) gives null.
  */
 export function readEntry(subject: string, text: string, bytes: number): Entry | Refusal | null {
-  const address = readSubject(subject);
+  const address = readSubjectOnce(subject);
   if (address === null || 'code' in address) return address;
   if (bytes > payloadBytesMax) {
     const message = `the payload has ${bytes} bytes; the limit is ${payloadBytesMax}`;
@@ -244,15 +244,23 @@ export function readEntry(subject: string, text: string, bytes: number): Entry |
   }
   const parsed = readJson(text);
   if (!parsed.ok) return refuse('NOT_JSON', parsed.message, [], address.area, address.id);
-  return readFields(address, parsed.value);
+  // A level takes two characters at least, so that a short text needs no look.
+  if (bytes > 2 * jsonDepthMax && isTooDeep(parsed.value))
+    return refuse('BAD_SHAPE', tooDeepWords, [], address.area, address.id);
+  return readShape(address, parsed.value);
 }
 
 /** The same for fields that are parsed already. */
 export function readFields(address: Address, fields: unknown): Entry | Refusal {
   if (isTooDeep(fields)) return refuse('BAD_SHAPE', tooDeepWords, [], address.area, address.id);
+  return readShape(address, fields);
+}
+
+function readShape(address: Address, fields: unknown): Entry | Refusal {
   const schema = (entrySchemas[address.area] as Record<string, z.ZodType>)[address.type] as z.ZodType;
   const result = schema.safeParse(fields);
-  if (result.success) return { ...address, data: result.data } as Entry;
+  const { area, fleet, id, type } = address;
+  if (result.success) return { area, fleet, id, type, data: result.data } as Entry;
   const issues = toIssues(result.error);
   const badId = issues.some((issue) => issue.message.startsWith('is no id'));
   return refuse(badId ? 'BAD_ID' : 'BAD_SHAPE', describeIssues(issues), issues, address.area, address.id);
@@ -277,6 +285,20 @@ export function readJson(text: string): { ok: true; value: object } | { ok: fals
   } catch (error) {
     return { ok: false, message: `the payload is no JSON: ${(error as Error).message}` };
   }
+}
+
+const addresses = new Map<string, Address>();
+const addressesMax = 20_000;
+
+/** Subjects come again and again, so what they say is kept. */
+function readSubjectOnce(subject: string): Address | Refusal | null {
+  const known = addresses.get(subject);
+  if (known !== undefined) return known;
+  const read = readSubject(subject);
+  if (read === null || 'code' in read) return read;
+  if (addresses.size >= addressesMax) addresses.clear();
+  addresses.set(subject, read);
+  return read;
 }
 
 /** Null: a subject of the service's own output (`decision`, `dead`), which is no entry. */

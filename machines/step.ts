@@ -53,13 +53,18 @@ export function createStepper<M extends AnyStateMachine>(machine: M, input: Inpu
   const walk = (snapshot: SnapshotFrom<M>, event: EventFrom<M>) =>
     machine.transition(snapshot as never, event, scope) as SnapshotFrom<M>;
   const tables = new Map<string, Table>();
+  // A snapshot that a step made has the very value of its table's sample.
+  const tablesByValue = new Map<Value, Table>();
   const tableOf = (value: Value, context: object): Table => {
+    const made = tablesByValue.get(value);
+    if (made !== undefined) return made;
     const key = keyOf(value);
     const known = tables.get(key);
     if (known !== undefined) return known;
     const sample = machine.resolveState({ value, context } as never) as Snapshot;
     const table: Table = { on: new Map(), always: alwaysMoves(machine, sample), sample };
     tables.set(key, table);
+    tablesByValue.set(sample.value, table);
     return table;
   };
 

@@ -96,14 +96,14 @@ function prompted(context: WorkerContext): Change {
   return { ...anew, ...countsAnew };
 }
 
-function usedTool(context: WorkerContext, { data }: On<'tool.used'>): Change {
+function usedTool(context: WorkerContext, { data }: On<'tool.used'>): WorkerContext {
   const toolCount = context.toolCount + 1;
   const given = data.files ?? empty;
   // Many by many would take seconds of every replica.
   const known = given.length > 8 ? new Set(context.files) : { has: (file: string) => context.files.includes(file) };
   const added = given.filter((file) => !known.has(file));
-  if (added.length === 0) return { toolCount };
-  return { toolCount, files: [...context.files, ...new Set(added)].slice(0, filesMax) };
+  if (added.length === 0) return { ...context, toolCount };
+  return { ...context, toolCount, files: [...context.files, ...new Set(added)].slice(0, filesMax) };
 }
 
 function tookTask(context: WorkerContext, { task, plan, atMs }: On<'task.taken'>): Change {
@@ -315,6 +315,13 @@ function change<E extends WorkerEvent>(act: (worker: WorkerContext, event: E) =>
   }));
 }
 
+/** The same for what comes by the thousand: all of the data, copied with keys that are known when this is compiled. */
+function replace<E extends WorkerEvent>(act: (worker: WorkerContext, event: E) => WorkerContext) {
+  return assign<Machine, WorkerEvent, undefined, WorkerEvent, never>(({ context, event }) => ({
+    worker: act(context.worker, event as E),
+  }));
+}
+
 type To = { readonly state: State };
 const speaks =
   (guard: GuardName) =>
@@ -350,9 +357,9 @@ const machine = setup({
   actions: {
     register: change((it, event: On<'worker.registered'>) => registered(it, event)),
     prompt: change((it) => prompted(it)),
-    useTool: change((it, event: On<'tool.used'>) => usedTool(it, event)),
+    useTool: replace((it, event: On<'tool.used'>) => usedTool(it, event)),
     setPlan: change((_it, { data }: On<'plan.updated'>) => ({ plan: data.steps })),
-    setStep: change((it, { data }: On<'step.updated'>) => ({ plan: updateStep(it.plan, data) })),
+    setStep: replace((it, { data }: On<'step.updated'>) => ({ ...it, plan: updateStep(it.plan, data) })),
     takeTask: change((it, event: On<'task.taken'>) => tookTask(it, event)),
     letGo: change((it, { task, atMs }: On<'task.lost'>) => letGo(it, task, atMs)),
     startBackground: change((it, { data: { id } }: On<'background.started'>) =>

@@ -167,11 +167,16 @@ const toLogMessage = (message: Msg, seq: number, atMs: number): LogMessage => ({
   header: (name) => message.headers?.get(name) || undefined,
 });
 
+const dots = new Int32Array(16);
+
 /** `$JS.ACK.<stream>.<consumer>.<tries>.<seq>.<delivered>.<ns>.<pending>`; newer servers put domain and account first. */
 function readPlace(reply: string): { seq: number; delivered: number; atMs: number } | null {
-  const tokens = reply.split('.');
-  const from = tokens.length === 9 ? 5 : 7;
-  const [seq, delivered, ns] = tokens.slice(from, from + 3);
-  if (tokens[1] !== 'ACK' || ns === undefined) return null;
-  return { seq: Number(seq), delivered: Number(delivered), atMs: Number(ns.slice(0, -6)) };
+  if (!reply.startsWith('$JS.ACK.')) return null;
+  // Read in place: splitting it would be most of what a message costs here.
+  let count = 0;
+  for (let at = reply.indexOf('.'); at >= 0 && count < dots.length; at = reply.indexOf('.', at + 1)) dots[count++] = at;
+  const from = count === 8 ? 4 : 6;
+  if (count < from + 4) return null;
+  const token = (index: number, cut = 0) => Number(reply.slice((dots[index] ?? 0) + 1, (dots[index + 1] ?? 0) - cut));
+  return { seq: token(from), delivered: token(from + 1), atMs: token(from + 2, 6) };
 }
