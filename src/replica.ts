@@ -27,6 +27,8 @@ export type ReplicaOptions = {
   readonly acceptEmptyLog?: boolean;
   readonly streamReplicas?: number;
   readonly replyPrefixes?: readonly string[];
+  /** More requests than these at once get 503. Default 10,000. */
+  readonly openRequestsMax?: number;
 };
 
 export type Replica = {
@@ -40,7 +42,7 @@ export type Replica = {
 
 /** An attempt that the log does not deliver within this time gets 503: below the patience of common NATS clients. */
 const entryTimeoutMs = 1_500;
-const openRequestsMax = 10_000;
+const openRequestsMaxDefault = 10_000;
 
 /** @throws AppError service.unreachable, log.unavailable, log.lost, stream.foreign */
 export async function openReplica(options: ReplicaOptions): Promise<Replica> {
@@ -83,7 +85,7 @@ export async function openReplica(options: ReplicaOptions): Promise<Replica> {
       clock,
       newId,
       entryTimeoutMs,
-      openRequestsMax,
+      openRequestsMax: options.openRequestsMax ?? openRequestsMaxDefault,
     });
     if (policies !== null) host.setPolicies(policies);
     await host.start();

@@ -148,3 +148,16 @@ test('what is waited for is told when the replica stops', async () => {
   open.length = 0;
   await refused;
 });
+
+test('more open requests than it takes get 503, and those that wait go on', async () => {
+  const held = { policies: { default: { persistence: { idle: '10m', hold: '30s', queue: 'busy' } } } };
+  const { service } = await start('ra', { policies: held, openRequestsMax: 2 });
+  const waiting = [service.decide('w11', { attempt: 'a1' }), service.decide('w12', { attempt: 'a1' })];
+  for (const worker of ['w11', 'w12']) {
+    await expect.poll(async () => (await client.ask(`get.worker.${worker}`)).body.state).toBe('validating');
+  }
+  expect(await client.ask('decide.w13')).toMatchObject({ code: '503', body: { error: { code: 'UNAVAILABLE' } } });
+  await client.publish('task.T-11.task.created', { queue: 'busy' });
+  for (const decision of await Promise.all(waiting)) expect(decision).toMatchObject({ cause: 'pending-tasks' });
+  expect((await client.ask('decide.w13')).code).toBe('');
+});
