@@ -4,7 +4,7 @@ import type { Presence } from './decision.ts';
 import { type Fleet, pendingIn, policyNamed, type WorkerRecord } from './fleet.ts';
 import { type Assignment, isProfile } from './policy.ts';
 import { phaseOf } from './task.ts';
-import type { WorkerContext } from './worker.ts';
+import type { WorkerContext } from './worker-data.ts';
 
 /** Active within two minutes, stale from the first millisecond after (seed 004, Rate Limit Considerations). */
 export const staleAfterMs = 120_001;

@@ -6,7 +6,7 @@ import { attemptsKnownMax, type Fleet, ownerFor, type WorkerRecord } from './fle
 import { formatIsoTime } from './iso-time.ts';
 import { createTask, moveTask } from './move-task.ts';
 import { planStepsMax } from './plan.ts';
-import type { WorkerContext, WorkerEvent } from './worker.ts';
+import type { WorkerContext, WorkerEvent } from './worker-data.ts';
 
 /** The worker's record; an entry about one that was never heard of registers it, at the entry's time. */
 function workerOf(fleet: Fleet, worker: string): WorkerRecord {

@@ -18,4 +18,5 @@ export { promisesOf, readPromises } from './promise.ts';
 export { createReplay, type Replay, type ReplayLine } from './replay.ts';
 export { taskMachine } from './task.ts';
 export * from './views.ts';
-export { type WorkerContext, workerMachine } from './worker.ts';
+export { workerMachine } from './worker.ts';
+export type { WorkerContext } from './worker-data.ts';

@@ -8,7 +8,8 @@ import type { AttemptFields, CheckResult } from './entry.ts';
 import { factsFor, policyInForce } from './facts.ts';
 import type { Fleet } from './fleet.ts';
 import { formatIsoTime } from './iso-time.ts';
-import { answerAsked, openAttempt, type WorkerContext } from './worker.ts';
+import type { WorkerContext } from './worker-data.ts';
+import { answerAsked, openAttempt } from './worker-judging.ts';
 
 /** Either the answer, or a question to the world outside whose answer goes to `next`. */
 export type Probe =

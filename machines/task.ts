@@ -6,7 +6,7 @@ import { assign, type SnapshotFrom, setup } from 'xstate';
 import type { HookForm, TaskEntry } from './entry.ts';
 import type { Hook, HookResults, Iteration } from './hook.ts';
 import type { Plan } from './plan.ts';
-import type { Fate, RefusedEntry } from './worker.ts';
+import type { Fate, RefusedEntry } from './worker-data.ts';
 
 type EntryEvent = TaskEntry extends infer E
   ? E extends { type: infer T; data: infer D }

@@ -7,7 +7,7 @@ import { formatIsoTime } from './iso-time.ts';
 import type { Plan } from './plan.ts';
 import { idleByProfile, isProfile } from './policy.ts';
 import { type Checkpoint, phaseOf } from './task.ts';
-import type { RefusedEntry } from './worker.ts';
+import type { RefusedEntry } from './worker-data.ts';
 
 export type WorkerView = {
   worker: string;
