@@ -90,6 +90,7 @@ test('every attempt gets one decision, and caps are exact', { timeout: 180_000 }
     const attempted = (causes as string[][])[index]?.map((_, number) => `${worker}-${number + 1}`);
     const decided = async () =>
       (await client.stored('STOPGATE_main', `stopgate.main.decision.${worker}`)).map((it) => it.attempt);
-    await expect.poll(decided, { timeout: 10_000 }).toEqual(attempted);
+    // Exactly once each. Who takes over from a dead one may store its last decision after the next one's.
+    await expect.poll(async () => (await decided()).sort(), { timeout: 10_000 }).toEqual(attempted?.sort());
   }
 });
