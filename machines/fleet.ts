@@ -37,9 +37,9 @@ export type WorkerRecord = {
 export type TaskRecord = { snapshot: TaskSnapshot };
 
 export type Outcome =
-  | { readonly kind: 'decided'; readonly worker: string; readonly seq: number; readonly decision: Decision }
+  | { readonly kind: 'decided'; readonly decision: Decision }
   | { readonly kind: 'asked'; readonly worker: string; readonly attempt: string; readonly ask: Ask }
-  | { readonly kind: 'repeated'; readonly worker: string; readonly attempt: string; readonly seq: number }
+  | { readonly kind: 'repeated'; readonly worker: string; readonly attempt: string }
   | { readonly kind: 'accepted'; readonly worker: string; readonly attempt: string; readonly replica: string }
   | { readonly kind: 'validated'; readonly task: string; readonly result: HookResult }
   | {
@@ -55,8 +55,7 @@ export type Outcome =
       readonly id: string;
       readonly type: string;
       readonly reason: string;
-    }
-  | { readonly kind: 'policySet'; readonly seq: number };
+    };
 
 export type Fleet = {
   readonly name: string;

@@ -90,7 +90,7 @@ function attempt(
   record.known ??= new Map();
   const before = record.known.get(id);
   if (before !== undefined) {
-    fleet.outcomes.push({ kind: 'repeated', worker, attempt: id, seq });
+    fleet.outcomes.push({ kind: 'repeated', worker, attempt: id });
     return;
   }
   record.known.set(id, { seq, atMs: fleet.nowMs, decidedSeq: null });
@@ -252,7 +252,7 @@ function supersede(fleet: Fleet, record: WorkerRecord): void {
   send(fleet, record, { type: 'attempt.superseded', facts: factsFor(fleet, context, context.attempt.inForce) });
 }
 
-export function resumeAttempt(fleet: Fleet, _worker: string, record: WorkerRecord): void {
+export function resumeAttempt(fleet: Fleet, record: WorkerRecord): void {
   const { worker: context } = record.snapshot.context;
   if (context.attempt === null) return;
   send(fleet, record, { type: 'attempt.resumed', facts: factsFor(fleet, context, context.attempt.inForce) });
@@ -263,7 +263,7 @@ export function resumeHeldOn(fleet: Fleet, queue: string): void {
     const record = fleet.workers.get(worker);
     const attempt = record?.snapshot.context.worker.attempt;
     if (record === undefined || attempt == null) continue;
-    if (queueOfWorker(record.snapshot.context.worker, attempt.inForce) === queue) resumeAttempt(fleet, worker, record);
+    if (queueOfWorker(record.snapshot.context.worker, attempt.inForce) === queue) resumeAttempt(fleet, record);
   }
 }
 
@@ -284,7 +284,7 @@ function send(fleet: Fleet, record: WorkerRecord, event: WorkerEvent): void {
 
 function decided(fleet: Fleet, before: WorkerContext, after: WorkerContext): void {
   const decision = after.lastDecision as NonNullable<WorkerContext['lastDecision']>;
-  fleet.outcomes.push({ kind: 'decided', worker: after.worker, seq: decision.seq ?? 0, decision });
+  fleet.outcomes.push({ kind: 'decided', decision });
   if (after.lastCheckpoint !== null && decision.task !== null) {
     const data = { checkpoint: `${decision.attempt}-hooks`.slice(0, 128), context: after.lastCheckpoint.data };
     moveTask(fleet, decision.task, { type: 'checkpoint.saved', data, at: decision.at });

@@ -91,7 +91,7 @@ function handle(fleet: Fleet, { kind, id, attempt }: Deadline): void {
   const record = fleet.workers.get(id);
   if (record === undefined) return;
   if (kind === 'attempt') {
-    resumeAttempt(fleet, id, record);
+    resumeAttempt(fleet, record);
     return;
   }
   if (kind === 'stale') record.staleArmed = false;
@@ -123,7 +123,6 @@ function foldOwnFleet(fleet: Fleet, entry: OwnFleetEntry, seq: number): void {
       if (fleet.policyPinned) break;
       fleet.policies = entry.data;
       fleet.policySeq = seq;
-      fleet.outcomes.push({ kind: 'policySet', seq });
       break;
   }
 }

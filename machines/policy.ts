@@ -64,6 +64,13 @@ export type Policy = {
   readonly runners: readonly string[];
 };
 
+/** The idle time after which a worker may stop; null: persistence is off, or has no timeout. */
+export function idleLimitOf({ persistence }: Policy, profile: string | null): number | null {
+  // A profile replaces a named timeout, not one in figures; an unknown one is ignored.
+  if (persistence?.named && profile !== null && isProfile(profile)) return idleByProfile[profile];
+  return persistence?.idleMs ?? null;
+}
+
 export type Assignment = {
   readonly policy: string;
   readonly agent?: string | undefined;

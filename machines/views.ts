@@ -5,7 +5,7 @@ import { type Fleet, pendingIn, type WorkerRecord } from './fleet.ts';
 import { idleOf } from './guards.ts';
 import { formatIsoTime } from './iso-time.ts';
 import type { Plan } from './plan.ts';
-import { idleByProfile, isProfile } from './policy.ts';
+import { idleLimitOf } from './policy.ts';
 import { type Checkpoint, phaseOf } from './task.ts';
 import type { RefusedEntry } from './worker-data.ts';
 
@@ -70,18 +70,16 @@ export function viewWorker(fleet: Fleet, worker: string, nowMs: number): WorkerV
   const { value } = record.snapshot;
   const { worker: context } = record.snapshot.context;
   const inForce = context.attempt?.inForce ?? policyInForce(fleet, context);
-  const { persistence, retries } = inForce.policy;
-  const profile = context.profile !== null && isProfile(context.profile) ? context.profile : null;
-  const idleLimitMs = persistence?.named && profile !== null ? idleByProfile[profile] : (persistence?.idleMs ?? null);
+  const idleLimitMs = context.attempt?.idleLimitMs ?? idleLimitOf(inForce.policy, context.profile);
   return {
     worker,
     state: value.state,
     presence: presenceAt(fleet, record, nowMs),
     ...{ agent: context.agent, tasks: context.tasks, policy: inForce.name, queue: queueOfWorker(context, inForce) },
     ...{ profile: context.profile, parent: context.parent, cwd: context.cwd, labels: context.labels },
-    retry: { count: context.retryCount, max: retries },
+    retry: { count: context.retryCount, max: inForce.policy.retries },
     keepAlives: context.keepAlives,
-    idle: idleOf(context, context.attempt?.idleLimitMs ?? idleLimitMs, nowMs),
+    idle: idleOf(context, idleLimitMs, nowMs),
     plan: context.plan,
     ...{ toolCount: context.toolCount, filesModified: context.files.length },
     ...{ background: context.background, awaitsInput: context.awaitsInput },

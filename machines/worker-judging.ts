@@ -8,7 +8,7 @@ import type { Decision, Feedback, GuardName, State } from './decision.ts';
 import type { CheckResult } from './entry.ts';
 import { idleOf, judge } from './guards.ts';
 import { formatIsoTime } from './iso-time.ts';
-import { idleByProfile, isProfile } from './policy.ts';
+import { idleLimitOf } from './policy.ts';
 import { type Change, countsAnew, empty, type Fate, type On, type WorkerContext } from './worker-data.ts';
 
 const noFindings = Object.freeze({});
@@ -16,11 +16,6 @@ const noFindings = Object.freeze({});
 export function openAttempt(context: WorkerContext, event: On<'stop.attempted'>): Change {
   const { attempt, seq, fields, inForce, facts } = event;
   const { persistence } = inForce.policy;
-  const { profile } = context;
-  const idleLimitMs =
-    persistence?.named && profile !== null && isProfile(profile)
-      ? idleByProfile[profile]
-      : (persistence?.idleMs ?? null);
   const notes = inForce.notes.map((detail) => ({ guard: 'policy', verdict: 'error', detail }) as const);
   return judgeFrom(context, facts, {
     attempt,
@@ -28,7 +23,7 @@ export function openAttempt(context: WorkerContext, event: On<'stop.attempted'>)
     atMs: facts.nowMs,
     fields,
     inForce,
-    idleLimitMs,
+    idleLimitMs: idleLimitOf(inForce.policy, context.profile),
     holdUntilMs: facts.nowMs + (persistence === null ? 0 : (fields.holdMs ?? persistence.holdMs)),
     guard: 'retired',
     verdicts: notes,

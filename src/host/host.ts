@@ -163,8 +163,6 @@ export function createHost(options: HostOptions): Host {
         decided(outcome.decision, message, startedMs);
         return;
       case 'asked':
-        if (atHead) effects.serve(outcome.worker);
-        return;
       case 'accepted':
         if (atHead) effects.serve(outcome.worker);
         return;
@@ -316,9 +314,8 @@ export function createHost(options: HostOptions): Host {
         throw new AppError('service.busy', `${waiters.size} requests are open, the most that this replica takes`);
       }
       const { attempt } = fields;
-      const record = fleet.workers.get(worker);
-      if (attempt !== undefined && record?.known?.has(attempt)) {
-        if (record.snapshot.context.worker.attempt?.attempt === attempt) return waiters.wait(`${worker}:${attempt}`, 0);
+      if (attempt !== undefined && fleet.workers.get(worker)?.known?.has(attempt)) {
+        if (isOpen(worker, attempt)) return waiters.wait(`${worker}:${attempt}`, 0);
         const decision = await findDecision(worker, attempt);
         if (decision !== null) return decision;
         throw new AppError('log.unavailable', `the decision of attempt ${attempt} cannot be read from the log now`);

@@ -53,8 +53,7 @@ function readAttempt(worker: string, body: unknown): AttemptFields {
   checkId('worker', worker);
   if (isTooDeep(body)) throw new AppError('input.bad', tooDeepWords);
   const bytes = Buffer.byteLength(JSON.stringify(body ?? {}));
-  if (bytes > payloadBytesMax)
-    throw new AppError('entry.large', `the request has ${bytes} bytes; the limit is ${payloadBytesMax}`);
+  checkBytes('request', bytes);
   const parsed = attemptSchema.safeParse(body ?? {});
   if (parsed.success) {
     // What the schema does not know goes into the log as it came.
@@ -62,6 +61,12 @@ function readAttempt(worker: string, body: unknown): AttemptFields {
   }
   const issues = toIssues(parsed.error);
   throw new AppError('input.bad', describeIssues(issues), { issues });
+}
+
+/** @throws AppError entry.large */
+export function checkBytes(what: 'request' | 'entry', bytes: number): void {
+  if (bytes <= payloadBytesMax) return;
+  throw new AppError('entry.large', `the ${what} has ${bytes} bytes; the limit is ${payloadBytesMax}`);
 }
 
 /** @throws AppError input.bad */

@@ -1,8 +1,9 @@
 /** The requests of protocol 2 as endpoints on the bus: each reads its subject and body and calls the service. */
-import { payloadBytesMax, readJson } from '../../machines/index.ts';
+import { readJson } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import { encodeDecision } from '../host/desk.ts';
 import type { Endpoint, Request } from '../nats/request-server.ts';
+import { checkBytes } from './decide.ts';
 import type { Entity, Service } from './service.ts';
 
 const entities: readonly Entity[] = ['worker', 'task', 'queue'];
@@ -33,8 +34,7 @@ export function createEndpoints(service: Service): Endpoint[] {
 }
 
 function readBody({ text, bytes }: Request): object {
-  if (bytes > payloadBytesMax)
-    throw new AppError('entry.large', `the request has ${bytes} bytes; the limit is ${payloadBytesMax}`);
+  checkBytes('request', bytes);
   const parsed = readJson(text);
   if (!parsed.ok) throw new AppError('input.bad', parsed.message);
   return parsed.value;

@@ -1,7 +1,8 @@
 /** publish: an entry from an edge of this process (HTTP, hooks) into the log, checked before it is stored. */
-import { isTooDeep, payloadBytesMax, readFields, readSubject, tooDeepWords } from '../../machines/index.ts';
+import { isTooDeep, readFields, readSubject, tooDeepWords } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { EventLog } from '../nats/event-log.ts';
+import { checkBytes } from './decide.ts';
 import type { NewEntry } from './service.ts';
 
 export type Publisher = { publish(entry: NewEntry): Promise<{ seq: number }> };
@@ -15,9 +16,7 @@ export function createPublisher(fleet: string, log: EventLog): Publisher {
       if ('code' in address) throw new AppError('input.bad', address.message);
       if (isTooDeep(data)) throw new AppError('input.bad', tooDeepWords);
       const payload = JSON.stringify(data);
-      const bytes = Buffer.byteLength(payload);
-      if (bytes > payloadBytesMax)
-        throw new AppError('entry.large', `the entry has ${bytes} bytes; the limit is ${payloadBytesMax}`);
+      checkBytes('entry', Buffer.byteLength(payload));
       const entry = readFields(address, data);
       if ('code' in entry) throw new AppError('input.bad', entry.message, { issues: entry.issues });
       const { seq } = await log.append(subject, payload, { messageId });

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { createReplay, parseIsoTime, type ReplayLine } from '../../machines/index.ts';
+import { spellTimes, timeOf } from '../support/case-times.ts';
 
 type Json = Record<string, unknown>;
 type CaseEntry = { at: string; subject: string; data: Json } | { raw: string };
@@ -43,19 +44,6 @@ function lineOf(entry: CaseEntry): string {
   const { at, subject, data } = entry;
   const whole = subject.startsWith('!') ? subject.slice(1) : `stopgate.main.${subject}`;
   return JSON.stringify({ at: at === undefined ? undefined : timeOf(at), subject: whole, data: spellTimes(data) });
-}
-
-/** `12:00`, `12:00:30` and `12:00:30.250` are times of one day; anything else stays. */
-function timeOf(at: string): string {
-  const [, minutes, seconds = ':00', fraction = '.000'] = /^(\d\d:\d\d)(:\d\d)?(\.\d{3})?$/.exec(at) ?? [];
-  return minutes === undefined ? at : `2026-03-02T${minutes}${seconds}${fraction}Z`;
-}
-
-function spellTimes(value: unknown): unknown {
-  if (typeof value === 'string' && value.startsWith('@')) return timeOf(value.slice(1));
-  if (Array.isArray(value)) return value.map(spellTimes);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, spellTimes(member)]));
 }
 
 /** In order for each worker and task; between them any order. */

@@ -1,6 +1,7 @@
 /** `stopgate replay` as it is shipped: the protocol's cases through the command, its exit code, and its options. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { spellTimes, timeOf } from '../support/case-times.ts';
 import { type Ended, runCommand } from '../support/command.ts';
 import { type Folder, linesOf, makeFolder } from '../support/deployment.ts';
 
@@ -160,19 +161,6 @@ function lineOf(entry: CaseEntry, fleet: string): string {
     subject,
     data: spellTimes(entry.data),
   });
-}
-
-/** `12:00`, `12:00:30` and `12:00:30.250` are times of one day; anything else stays. */
-function timeOf(clock: string): string {
-  const [, minutes, seconds = ':00', fraction = '.000'] = /^(\d\d:\d\d)(:\d\d)?(\.\d{3})?$/.exec(clock) ?? [];
-  return minutes === undefined ? clock : `2026-03-02T${minutes}${seconds}${fraction}Z`;
-}
-
-function spellTimes(value: unknown): unknown {
-  if (typeof value === 'string' && value.startsWith('@')) return timeOf(value.slice(1));
-  if (Array.isArray(value)) return value.map(spellTimes);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, spellTimes(member)]));
 }
 
 /** What can be compared as it is; `$match` and its like are for the machines' own run of these cases. */

@@ -14,6 +14,7 @@ import {
   workerMachine,
 } from '../../machines/index.ts';
 import type { Stepper } from '../../machines/step.ts';
+import { spellTimes, timeOf } from '../support/case-times.ts';
 
 type CaseEntry = { at?: string; subject?: string; data?: object };
 type Case = { name: string; policy?: object; entries: CaseEntry[] };
@@ -46,16 +47,11 @@ test('every step equals the step that XState takes', () => {
       ...entries,
     ];
     for (const [index, { at, subject, data }] of lines.entries()) {
-      const text = JSON.stringify(data ?? {}).replaceAll(/"@(\d\d:\d\d)"/g, '"2026-03-02T$1:00.000Z"');
+      const text = JSON.stringify(spellTimes(data ?? {}));
       const entry = readEntry(`stopgate.main.${subject}`, text, text.length);
       if (entry === null || !('data' in entry)) continue;
-      const [, minutes = '12:00', seconds = ':00', fraction = ''] =
-        /^(\d\d:\d\d)(:\d\d)?(\.\d{3})?/.exec(at ?? '') ?? [];
-      foldEntry(fleet, {
-        seq: index + 1,
-        atMs: parseIsoTime(`2026-03-02T${minutes}${seconds}${fraction}Z`) as number,
-        entry,
-      });
+      const atMs = parseIsoTime(timeOf(at ?? '12:00')) ?? 0;
+      foldEntry(fleet, { seq: index + 1, atMs, entry });
     }
   }
   expect(steps).toBeGreaterThan(1_000);

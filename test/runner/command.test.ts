@@ -133,7 +133,11 @@ describe('where a command runs', () => {
     { why: 'a missing one', cwd: (root: string) => join(root, 'gone'), words: 'does not exist' },
     { why: 'a file', cwd: (root: string) => join(root, 'work', 'file'), words: 'is not a folder' },
     { why: 'one above the roots', cwd: () => tmpdir(), words: 'name it or a folder above it under roots:' },
-    { why: 'dots that leave', cwd: (root: string) => `${root}/work/../..`, words: "is outside the runner's roots" },
+    {
+      why: 'dots that leave',
+      cwd: (root: string) => `${join(root, 'work')}/../..`,
+      words: "is outside the runner's roots",
+    },
     {
       why: 'a sibling with the same beginning',
       cwd: (root: string) => `${root}/work-two`,
