@@ -2,7 +2,7 @@
 import type { Findings } from './check.ts';
 import type { Decision, Feedback, GuardName, Verdict } from './decision.ts';
 import type { AttemptFields, CheckResult } from './entry.ts';
-import type { Hook, HookResults, Iteration } from './hook.ts';
+import type { Hook, HookOpinion, HookResults, Iteration } from './hook.ts';
 import type { Plan } from './plan.ts';
 import type { EffectfulCheck, Policy } from './policy.ts';
 
@@ -47,6 +47,8 @@ export type Attempt = {
   readonly passed: boolean;
   /** What the hooks want saved with the task. */
   readonly checkpoint: { readonly data: unknown } | null;
+  /** What each hook that was asked said. */
+  readonly opinions: readonly HookOpinion[];
 };
 
 /** What the guards look at beside the worker and its attempt: the fleet around it, at `nowMs` of the log's time. */

@@ -2,24 +2,27 @@
 import { checkTimeoutMs } from './check.ts';
 import type { HookResult } from './decision.ts';
 import type { CheckResult, TaskEntry } from './entry.ts';
-import type { Fleet } from './fleet.ts';
+import { type Fleet, ownerFor } from './fleet.ts';
 import { askHooks, type HookResults, type HooksAnswer, type Iteration } from './hook.ts';
 import { formatIsoTime } from './iso-time.ts';
-import { moveTask } from './move-task.ts';
+import { moveTask, noteOpinions } from './move-task.ts';
 import { promisesOf } from './promise.ts';
 import { type Evaluation, hasFailedRule, phaseOf, type TaskContext } from './task.ts';
 
 type Fields = Evaluation['fields'];
-type Begun = Pick<Evaluation, 'attempt' | 'seq' | 'fields' | 'results'> & { readonly number: number };
+type Begun = Omit<Evaluation, 'asked'> & { readonly number: number };
 
 export function beginEvaluation(
   fleet: Fleet,
   entry: Extract<TaskEntry, { type: 'iteration.validated' }>,
   seq: number,
+  owner: string | null,
 ): void {
   const attempt = entry.data.attempt ?? `seq-${seq}`;
   const open = fleet.tasks.get(entry.id)?.snapshot.context.evaluations.some((it) => it.attempt === attempt);
-  if (!open) evaluate(fleet, entry.id, { attempt, seq, fields: entry.data, results: {}, number: 0 });
+  if (open) return;
+  const begun = { attempt, seq, owner: ownerFor(fleet, `${entry.id}:${attempt}`, owner) };
+  evaluate(fleet, entry.id, { ...begun, fields: entry.data, results: {}, number: 0 });
 }
 
 /** An answer to what an open evaluation asked has come; null: its time is up. */
@@ -43,20 +46,24 @@ function evaluate(fleet: Fleet, task: string, begun: Begun): void {
       number: begun.number + 1,
       deadlineMs: fleet.nowMs + checkTimeoutMs,
     };
-    const { attempt, seq, fields, results } = begun;
-    moveTask(fleet, task, { type: 'iteration.judged', failed, evaluation: { attempt, seq, fields, results, asked } });
+    const { number: _, ...evaluation } = begun;
+    const { attempt } = begun;
+    moveTask(fleet, task, { type: 'iteration.judged', failed, evaluation: { ...evaluation, asked } });
+    fleet.evaluating.add(task);
     fleet.deadlines.push({ atMs: asked.deadlineMs, kind: 'evaluation', id: task, attempt });
-    fleet.outcomes.push({ kind: 'hookAsked', task, attempt, name: asked.name, number: asked.number });
+    fleet.outcomes.push({ kind: 'hookAsked', task, attempt });
     return;
   }
   moveTask(fleet, task, { type: 'iteration.judged', failed, evaluation: null });
   moveTask(fleet, task, { type: 'evaluation.ended', attempt: begun.attempt });
+  if (fleet.tasks.get(task)?.snapshot.context.evaluations.length === 0) fleet.evaluating.delete(task);
+  noteOpinions(fleet, task, begun.attempt, answer.opinions);
   const result = breakRow(resultOf(fleet, context, begun, answer), iteration, failed);
   if (result.checkpointCreated && answer.is === 'said') {
     const data = { checkpoint: `${begun.attempt}-hooks`.slice(0, 128), context: answer.checkpointData };
     moveTask(fleet, task, { type: 'checkpoint.saved', data, at: formatIsoTime(fleet.nowMs) });
   }
-  fleet.outcomes.push({ kind: 'validated', task, result });
+  fleet.outcomes.push({ kind: 'validated', task, attempt: begun.attempt, result });
 }
 
 function ask(fleet: Fleet, context: TaskContext, fields: Fields, results: HookResults): HooksAnswer {

@@ -3,6 +3,7 @@ import type { Ask, PolicyInForce } from './attempt.ts';
 import { createDeadlines, type Deadlines } from './deadlines.ts';
 import type { Decision, HookResult } from './decision.ts';
 import type { Entry } from './entry.ts';
+import type { HookOpinion } from './hook.ts';
 import { builtInPolicy, type PolicySet } from './policy.ts';
 import { createStepper, type Stepper } from './step.ts';
 import { type TaskSnapshot, taskMachine } from './task.ts';
@@ -41,14 +42,13 @@ export type Outcome =
   | { readonly kind: 'asked'; readonly worker: string; readonly attempt: string; readonly ask: Ask }
   | { readonly kind: 'repeated'; readonly worker: string; readonly attempt: string }
   | { readonly kind: 'accepted'; readonly worker: string; readonly attempt: string; readonly replica: string }
-  | { readonly kind: 'validated'; readonly task: string; readonly result: HookResult }
-  | {
-      readonly kind: 'hookAsked';
-      readonly task: string;
-      readonly attempt: string;
-      readonly name: string;
-      readonly number: number;
-    }
+  /** `attempt` is the entry's own, or `seq-<seq>`. */
+  | { readonly kind: 'validated'; readonly task: string; readonly attempt: string; readonly result: HookResult }
+  /** An `iteration.validated` waits for the answer of a remote hook. */
+  | { readonly kind: 'hookAsked'; readonly task: string; readonly attempt: string }
+  | { readonly kind: 'hooksSaid'; readonly task: string; readonly opinions: readonly HookOpinion[] }
+  /** The task went back to its queue, since its worker has been stale for too long. */
+  | { readonly kind: 'handedBack'; readonly task: string; readonly worker: string }
   | {
       readonly kind: 'refused';
       readonly entity: 'worker' | 'task';
@@ -72,6 +72,8 @@ export type Fleet = {
   /** Workers with an open attempt; those that are held. */
   readonly open: Set<string>;
   readonly held: Set<string>;
+  /** Tasks with an iteration that waits for a remote hook. */
+  readonly evaluating: Set<string>;
   readonly scopes: Map<string, { limit: { readonly untilMs: number | null } | null; readonly workers: Set<string> }>;
   readonly replicas: Map<string, number>;
   readonly deadlines: Deadlines;
@@ -92,7 +94,7 @@ export type FleetOptions = {
   readonly policies?: PolicySet;
 };
 
-const noPolicies: PolicySet = { policies: new Map(), assign: [] };
+const noPolicies: PolicySet = { policies: new Map(), assign: [], releaseAfterMs: null };
 // One of each serves every fleet of this process: they hold no state.
 const workers = createStepper(workerMachine, { fleet: 'main', worker: 'w', atMs: 0 });
 const tasks = createStepper(taskMachine, { task: 't', queue: null });
@@ -101,7 +103,14 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
   return {
     ...{ name, nowMs: 0, seq: 0, policySeq: 0 },
     ...{ workers: new Map(), tasks: new Map(), queues: new Map(), dependents: new Map(), arrivals: new Set() },
-    ...{ open: new Set(), held: new Set(), scopes: new Map(), replicas: new Map(), deadlines: createDeadlines() },
+    ...{
+      open: new Set(),
+      held: new Set(),
+      evaluating: new Set(),
+      scopes: new Map(),
+      replicas: new Map(),
+      deadlines: createDeadlines(),
+    },
     policies: options.policies ?? noPolicies,
     policyPinned: options.policies !== undefined,
     outcomes: [],

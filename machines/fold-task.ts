@@ -16,7 +16,7 @@ const creating: ReadonlySet<string> = new Set([
   'checkpoint.saved',
 ]);
 
-export function foldTask(fleet: Fleet, entry: TaskEntry, seq: number): void {
+export function foldTask(fleet: Fleet, entry: TaskEntry, seq: number, owner: string | null): void {
   const { id, type } = entry;
   if (!fleet.tasks.has(id)) {
     if (!creating.has(type)) {
@@ -32,7 +32,7 @@ export function foldTask(fleet: Fleet, entry: TaskEntry, seq: number): void {
     return;
   }
   if (entry.type === 'iteration.validated') {
-    beginEvaluation(fleet, entry, seq);
+    beginEvaluation(fleet, entry, seq, owner);
     return;
   }
   const { worker } = record.snapshot.context;

@@ -3,8 +3,9 @@ import { type Ask, holdsAnswer } from './attempt.ts';
 import type { OwnWorkerEntry, WorkerEntry } from './entry.ts';
 import { factsFor, policyInForce, queueOfWorker, refreshPresence, staleAfterMs } from './facts.ts';
 import { attemptsKnownMax, type Fleet, ownerFor, type WorkerRecord } from './fleet.ts';
+import { armHandBack } from './hand-back.ts';
 import { formatIsoTime } from './iso-time.ts';
-import { createTask, moveTask } from './move-task.ts';
+import { createTask, moveTask, noteOpinions } from './move-task.ts';
 import { planStepsMax } from './plan.ts';
 import type { WorkerContext, WorkerEvent } from './worker-data.ts';
 
@@ -188,7 +189,9 @@ function moveLimit(
   refreshPresence(fleet, record);
   for (const worker of scope === undefined ? [] : (fleet.scopes.get(scope)?.workers ?? [])) {
     const other = fleet.workers.get(worker);
-    if (other !== undefined) refreshPresence(fleet, other);
+    if (other === undefined) continue;
+    refreshPresence(fleet, other);
+    armHandBack(fleet, worker);
   }
 }
 
@@ -285,6 +288,7 @@ function send(fleet: Fleet, record: WorkerRecord, event: WorkerEvent): void {
 function decided(fleet: Fleet, before: WorkerContext, after: WorkerContext): void {
   const decision = after.lastDecision as NonNullable<WorkerContext['lastDecision']>;
   fleet.outcomes.push({ kind: 'decided', decision });
+  if (decision.task !== null) noteOpinions(fleet, decision.task, decision.attempt, after.lastOpinions);
   if (after.lastCheckpoint !== null && decision.task !== null) {
     const data = { checkpoint: `${decision.attempt}-hooks`.slice(0, 128), context: after.lastCheckpoint.data };
     moveTask(fleet, decision.task, { type: 'checkpoint.saved', data, at: decision.at });
@@ -303,6 +307,7 @@ function trackAttempt(fleet: Fleet, record: WorkerRecord, before: WorkerContext,
     record.wakeMs = null;
     fleet.open.delete(worker);
     fleet.held.delete(worker);
+    armHandBack(fleet, worker);
     return;
   }
   if (before.attempt === null) for (const task of after.tasks) moveTask(fleet, task, { type: 'attempt.opened' });

@@ -9,6 +9,7 @@ import { refreshPresence, staleAfterMs } from './facts.ts';
 import { type Fleet, pendingIn, queueOf, type Stored } from './fleet.ts';
 import { foldOwnTask, foldTask } from './fold-task.ts';
 import { foldOwnWorker, foldWorker, resumeAttempt, resumeHeldOn } from './fold-worker.ts';
+import { armHandBack, handBack, handBackDueMs } from './hand-back.ts';
 
 /** Folds one entry: first what is due up to its time, then the entry itself. A time before the last counts as that one. */
 export function foldEntry(fleet: Fleet, { seq, atMs, entry, owner }: Stored): void {
@@ -19,7 +20,7 @@ export function foldEntry(fleet: Fleet, { seq, atMs, entry, owner }: Stored): vo
       foldWorker(fleet, entry, seq, owner ?? null);
       break;
     case 'task':
-      foldTask(fleet, entry, seq);
+      foldTask(fleet, entry, seq, owner ?? null);
       break;
     case 'queue':
       queueOf(fleet, entry.id).reported = entry.data.pending;
@@ -75,6 +76,7 @@ function holdsStill(fleet: Fleet, deadline: Deadline): number | null {
   const record = fleet.workers.get(id);
   if (record === undefined) return null;
   if (kind === 'stale') return Math.max(atMs, record.lastSeenMs + staleAfterMs);
+  if (kind === 'release') return handBackDueMs(fleet, record);
   const open = record.snapshot.context.worker.attempt;
   return open?.attempt === attempt && record.wakeMs === atMs ? atMs : null;
 }
@@ -94,13 +96,19 @@ function handle(fleet: Fleet, { kind, id, attempt }: Deadline): void {
     resumeAttempt(fleet, record);
     return;
   }
+  if (kind === 'release') {
+    handBack(fleet, id, record);
+    return;
+  }
   if (kind === 'stale') record.staleArmed = false;
   refreshPresenceOf(fleet, id);
 }
 
 function refreshPresenceOf(fleet: Fleet, worker: string): void {
   const record = fleet.workers.get(worker);
-  if (record !== undefined) refreshPresence(fleet, record);
+  if (record === undefined) return;
+  refreshPresence(fleet, record);
+  armHandBack(fleet, worker);
 }
 
 /** A task that became ready ends the held attempts of its queue. */
@@ -123,6 +131,7 @@ function foldOwnFleet(fleet: Fleet, entry: OwnFleetEntry, seq: number): void {
       if (fleet.policyPinned) break;
       fleet.policies = entry.data;
       fleet.policySeq = seq;
+      for (const worker of fleet.workers.keys()) armHandBack(fleet, worker);
       break;
   }
 }

@@ -6,7 +6,7 @@ import type { Ask, Attempt, Facts, Judged, Ruling } from './attempt.ts';
 import { askChecks, checkTimeoutMs, type Findings } from './check.ts';
 import type { Feedback, GuardName, Idle, Verdict } from './decision.ts';
 import { formatDuration } from './duration.ts';
-import { askHooks } from './hook.ts';
+import { askHooks, type HookOpinion } from './hook.ts';
 import { promisesOf } from './promise.ts';
 
 type Question = { readonly worker: Judged; readonly attempt: Attempt; readonly facts: Facts };
@@ -19,6 +19,7 @@ type Opinion = {
   readonly feedback?: readonly Feedback[];
   readonly findings?: Findings;
   readonly checkpoint?: { readonly data: unknown };
+  readonly opinions?: readonly HookOpinion[];
   /** The attempt stays open for an answer from outside, or is held. */
   readonly ask?: Ask;
   readonly hold?: true;
@@ -128,15 +129,18 @@ export const guards: Readonly<Record<GuardName, Guard>> = {
     if (hooks.length === 0) return { detail: 'none', input: {} };
     const input = { task: facts.task?.task ?? null, hooks: hooks.filter((it) => it.enabled).map((it) => it.hook) };
     const answer = askHooks(hooks, hookFacts(question), attempt.hookResults);
-    if (answer.is === 'silent') return { detail: 'none has a say', input };
     if (answer.is === 'ask') {
       const { key, name } = answer;
       const ask: Ask = { by: 'hooks', key, remote: name, ...nextAsk(question, name, checkTimeoutMs) };
       return { detail: `asked ${name}`, input, ask };
     }
+    const { opinions } = answer;
+    const looked = { input: { ...input, said: opinions.map(sayingOf) }, opinions };
+    if (answer.is === 'silent') return { detail: 'none has a say', ...looked };
     const { hookId, action, reason, metadata } = answer;
     const detail = `${hookId}: ${action} (${reason})`;
-    const shared = { detail, input, ...(answer.checkpoint ? { checkpoint: { data: answer.checkpointData } } : {}) };
+    const checkpoint = answer.checkpoint ? { checkpoint: { data: answer.checkpointData } } : {};
+    const shared = { detail, ...looked, ...checkpoint };
     if (action === 'complete') return shared;
     if (action === 'escalate') return { ...shared, ruling: allow('escalate', 'escalated', reason) };
     const feedback: Feedback[] = [{ check: hookId, outcome: 'fail', message: reason, details: metadata }];
@@ -261,6 +265,7 @@ function learn(attempt: Progress, guard: GuardName, opinion: Opinion): void {
   attempt.passed ||= guard === 'pending';
   if (opinion.findings !== undefined) attempt.findings = opinion.findings;
   if (opinion.checkpoint !== undefined) attempt.checkpoint = opinion.checkpoint;
+  if (opinion.opinions !== undefined) attempt.opinions = opinion.opinions;
   // Checks report all their feedback each time they are asked; hooks come after them.
   if (opinion.feedback !== undefined)
     attempt.feedback = guard === 'checks' ? opinion.feedback : [...attempt.feedback, ...opinion.feedback];
@@ -301,6 +306,8 @@ function circumstances({ worker, attempt, facts }: Question) {
     labels: worker.labels,
   };
 }
+
+const sayingOf = ({ hook, action, reason }: HookOpinion) => ({ hook, action, reason: cutMiddle(reason, 200) });
 
 function hookFacts(question: Question) {
   const { attempt, facts } = question;

@@ -34,38 +34,67 @@ export type HookSaying = {
   readonly checkpoint: boolean;
   readonly checkpointData: unknown;
   readonly metadata: Readonly<Record<string, unknown>>;
+  readonly failed: boolean;
+};
+/** One hook's own answer, whether it decided or not: kept with the task, so that nobody has to guess (seed 001, Hook Debugging). */
+export type HookOpinion = {
+  readonly hook: string;
+  readonly type: HookForm['type'];
+  readonly action: HookSaying['action'] | 'skip';
+  readonly reason: string;
+  /** It could not be evaluated; `action` is then by its `onError`. */
+  readonly failed: boolean;
+  /** What its remote parts took. */
+  readonly tookMs: number;
 };
 export type HooksAnswer =
-  | ({ readonly is: 'said'; readonly hookId: string } & HookSaying)
+  | ({ readonly is: 'said'; readonly hookId: string; readonly opinions: readonly HookOpinion[] } & HookSaying)
   /** No enabled hook, or all of them skipped. */
-  | { readonly is: 'silent' }
+  | { readonly is: 'silent'; readonly opinions: readonly HookOpinion[] }
   | { readonly is: 'ask'; readonly hookId: string; readonly key: string; readonly name: string };
 
 type Answer =
   | HookSaying
-  | { readonly is: 'skip' }
+  | { readonly is: 'skip'; readonly error: string | null }
   | { readonly is: 'ask'; readonly key: string; readonly name: string };
-const skip = { is: 'skip' } as const;
+const skip = { is: 'skip', error: null } as const;
 
 /** Answers of remote hooks so far, by the key that was asked for. */
 export type HookResults = Readonly<Record<string, CheckResult>>;
 
 /** In registration order; the first complete or escalate ends it; if all continue, the last one's result stands. */
 export function askHooks(hooks: readonly Hook[], facts: HookFacts, results: HookResults): HooksAnswer {
-  let last: HooksAnswer = { is: 'silent' };
+  const opinions: HookOpinion[] = [];
+  let last: HooksAnswer = { is: 'silent', opinions };
   let checkpoint = false;
-  for (const { hook, enabled, form } of hooks) {
+  for (const each of hooks) {
+    const { hook, enabled, form } = each;
     if (!enabled) continue;
     const answer = ask(form, facts, results, hook);
-    if ('is' in answer) {
-      if (answer.is === 'skip') continue;
-      return { ...answer, hookId: hook };
-    }
+    if ('is' in answer && answer.is === 'ask') return { ...answer, hookId: hook };
+    opinions.push(opinionOf(each, answer, results));
+    if ('is' in answer) continue;
     checkpoint ||= answer.checkpoint;
-    last = { is: 'said', hookId: hook, ...answer, checkpoint };
+    last = { is: 'said', hookId: hook, opinions, ...answer, checkpoint };
     if (answer.action !== 'continue') return last;
   }
   return last.is === 'said' && last.action === 'continue' ? capIterations(last, facts.current) : last;
+}
+
+function opinionOf(
+  { hook, form }: Hook,
+  answer: HookSaying | Extract<Answer, { is: 'skip' }>,
+  results: HookResults,
+): HookOpinion {
+  let tookMs = 0;
+  for (const [key, result] of Object.entries(results))
+    if (key === hook || key.startsWith(`${hook}/`)) tookMs += result.tookMs ?? 0;
+  const place = { hook, type: form.type, tookMs };
+  if ('is' in answer) {
+    const reason = answer.error === null ? 'Its condition does not hold' : `Hook evaluation failed: ${answer.error}`;
+    return { ...place, action: 'skip', reason, failed: answer.error !== null };
+  }
+  return { ...place, action: answer.action, reason: answer.reason, failed: answer.failed };
 }
 
 function capIterations(last: HooksAnswer & { is: 'said' }, current: Iteration | null): HooksAnswer {
@@ -111,12 +140,14 @@ function ask(form: HookForm, facts: HookFacts, results: HookResults, key: string
 
 function askGroup(form: HookForm, facts: HookFacts, results: HookResults, key: string): Answer {
   const said: HookSaying[] = [];
+  let error: string | null = null;
   for (const [index, member] of (form.of ?? []).entries()) {
     const answer = ask(member, facts, results, `${key}/${index}`);
     if (!('is' in answer)) said.push(answer);
     else if (answer.is === 'ask') return answer;
+    else error ??= answer.error;
   }
-  if (said.length === 0) return skip;
+  if (said.length === 0) return { is: 'skip', error };
   const checkpoint = said.some((it) => it.checkpoint);
   const escalate = said.find((it) => it.action === 'escalate');
   if (escalate !== undefined) return { ...escalate, checkpoint };
@@ -156,9 +187,12 @@ function askSecurity(facts: HookFacts): HookSaying {
 
 function remoteAnswer(form: HookForm, result: CheckResult): Answer {
   if (result.outcome === 'error' || result.outcome === 'timeout') {
-    if (form.onError === 'skip') return skip;
     const error = result.reason ?? (result.outcome === 'timeout' ? 'no reply in time' : 'unknown error');
-    return say('escalate', `Hook evaluation failed: ${error}`, { metadata: { ...result.metadata, error } });
+    if (form.onError === 'skip') return { is: 'skip', error };
+    return say('escalate', `Hook evaluation failed: ${error}`, {
+      metadata: { ...result.metadata, error },
+      failed: true,
+    });
   }
   const action = result.action ?? (result.outcome === 'pass' ? 'complete' : 'continue');
   const checkpointData = result.checkpointData ?? null;
@@ -180,5 +214,6 @@ const say = (action: HookSaying['action'], reason: string, more: Partial<HookSay
   checkpoint: false,
   checkpointData: null,
   metadata: {},
+  failed: false,
   ...more,
 });

@@ -1,5 +1,7 @@
 /** Moves tasks, and keeps the index of what waits in each queue. */
 import { type Fleet, queueOf } from './fleet.ts';
+import type { HookOpinion } from './hook.ts';
+import { formatIsoTime } from './iso-time.ts';
 import type { TaskEvent } from './task.ts';
 
 /** `queue` null: in none until `task.created` gives one. */
@@ -30,6 +32,18 @@ export function moveTask(fleet: Fleet, task: string, event: TaskEvent): void {
   reindexTask(fleet, task);
   if (context.outcome !== before.context.outcome)
     for (const other of fleet.dependents.get(task) ?? []) reindexTask(fleet, other);
+}
+
+/** Keeps with the task what its hooks said, and tells whoever counts. */
+export function noteOpinions(
+  fleet: Fleet,
+  task: string,
+  attempt: string | null,
+  opinions: readonly HookOpinion[],
+): void {
+  if (opinions.length === 0) return;
+  moveTask(fleet, task, { type: 'hooks.asked', opinions, attempt, at: formatIsoTime(fleet.nowMs) });
+  fleet.outcomes.push({ kind: 'hooksSaid', task, opinions });
 }
 
 /** A task waits in its queue while it is idle and all that it comes after is completed. */

@@ -78,7 +78,12 @@ export type Assignment = {
   readonly labels?: Readonly<Record<string, string>> | undefined;
 };
 
-export type PolicySet = { readonly policies: ReadonlyMap<string, Policy>; readonly assign: readonly Assignment[] };
+/** `releaseAfterMs`: how long a worker may be stale before its tasks go back to their queues; null: for ever. */
+export type PolicySet = {
+  readonly policies: ReadonlyMap<string, Policy>;
+  readonly assign: readonly Assignment[];
+  readonly releaseAfterMs: number | null;
+};
 
 type ObjectMaker = <Shape extends z.core.$ZodLooseShape>(shape: Shape) => z.ZodObject<Shape>;
 const schemas = {
@@ -140,8 +145,14 @@ function createSchemas(object: ObjectMaker) {
     .record(idSchema, policyForm.transform(normalizePolicy))
     .transform((it) => new Map(Object.entries(it)));
   const policySet = z
-    .object({ policies, assign: assign.optional() })
-    .transform(({ policies: found, assign: rows }): PolicySet => ({ policies: found, assign: rows ?? [] }));
+    .object({ policies, assign: assign.optional(), releaseAfter: durationSchema.nullable().optional() })
+    .transform(
+      ({ policies: found, assign: rows, releaseAfter }): PolicySet => ({
+        policies: found,
+        assign: rows ?? [],
+        releaseAfterMs: releaseAfter ?? null,
+      }),
+    );
   return { policyForm, policies, assign, policySet };
 }
 

@@ -4,7 +4,7 @@
  */
 import { assign, type SnapshotFrom, setup } from 'xstate';
 import type { HookForm, TaskEntry } from './entry.ts';
-import type { Hook, HookResults, Iteration } from './hook.ts';
+import type { Hook, HookOpinion, HookResults, Iteration } from './hook.ts';
 import type { Plan } from './plan.ts';
 import type { Fate, RefusedEntry } from './worker-data.ts';
 
@@ -24,6 +24,12 @@ export type TaskEvent =
   | { readonly type: 'escalation.resolved'; readonly verdict: 'resume' | 'stop' }
   | { readonly type: 'iteration.judged'; readonly failed: boolean; readonly evaluation: Evaluation | null }
   | { readonly type: 'evaluation.ended'; readonly attempt: string }
+  | {
+      readonly type: 'hooks.asked';
+      readonly opinions: readonly HookOpinion[];
+      readonly attempt: string | null;
+      readonly at: string;
+    }
   | { readonly type: 'entry.refused'; readonly refused: RefusedEntry };
 
 export type Checkpoint = {
@@ -38,9 +44,30 @@ export type Checkpoint = {
 export type Evaluation = {
   readonly attempt: string;
   readonly seq: number;
+  /** The replica that asks, if one took the request. */
+  readonly owner: string | null;
   readonly fields: Extract<TaskEntry, { type: 'iteration.validated' }>['data'];
   readonly results: HookResults;
   readonly asked: { readonly number: number; readonly key: string; readonly name: string; readonly deadlineMs: number };
+};
+
+/** How often a hook was asked and what it said (seed 001, Hook Metrics). `tookMs`: of its remote parts, in all. */
+export type HookStats = {
+  readonly hook: string;
+  readonly type: string;
+  readonly asked: number;
+  readonly complete: number;
+  readonly continue: number;
+  readonly escalate: number;
+  readonly skip: number;
+  readonly errors: number;
+  readonly tookMs: number;
+  readonly last: {
+    readonly at: string;
+    readonly attempt: string | null;
+    readonly action: HookOpinion['action'];
+    readonly reason: string;
+  };
 };
 
 export type TaskContext = {
@@ -55,6 +82,8 @@ export type TaskContext = {
   /** How it came to `stopped`. */
   readonly outcome: 'completed' | 'cancelled' | null;
   readonly hooks: readonly Hook[];
+  /** Of hooks that are gone too, so that the end of a task can be explained. */
+  readonly hookStats: readonly HookStats[];
   readonly iteration: Iteration | null;
   readonly checkpoints: readonly Checkpoint[];
   readonly evaluations: readonly Evaluation[];
@@ -67,6 +96,8 @@ type On<T extends TaskEvent['type']> = Extract<TaskEvent, { type: T }>;
 const empty: readonly never[] = Object.freeze([]);
 const checkpointsMax = 50;
 const refusedMax = 20;
+const hookStatsMax = 64;
+const reasonLengthMax = 500;
 
 function created(context: TaskContext, { data }: On<'task.created'>): Partial<TaskContext> {
   const { title, plan, policy, after } = data;
@@ -129,6 +160,32 @@ function checkpointSaved(context: TaskContext, { data, at }: On<'checkpoint.save
   };
 }
 
+function hooksAsked({ hookStats }: TaskContext, event: On<'hooks.asked'>): Partial<TaskContext> {
+  const stats = new Map(hookStats.map((it) => [it.hook, it]));
+  for (const opinion of event.opinions) stats.set(opinion.hook, counted(stats.get(opinion.hook), opinion, event));
+  return { hookStats: [...stats.values()].slice(-hookStatsMax) };
+}
+
+const uncounted = { asked: 0, complete: 0, continue: 0, escalate: 0, skip: 0, errors: 0, tookMs: 0 } as const;
+
+function counted(
+  before: HookStats | undefined,
+  { hook, type, action, reason, failed, tookMs }: HookOpinion,
+  { attempt, at }: On<'hooks.asked'>,
+): HookStats {
+  const known = before ?? uncounted;
+  return {
+    ...known,
+    hook,
+    type,
+    asked: known.asked + 1,
+    [action]: known[action] + 1,
+    errors: known.errors + (failed ? 1 : 0),
+    tookMs: known.tookMs + tookMs,
+    last: { at, attempt, action, reason: reason.slice(0, reasonLengthMax) },
+  };
+}
+
 /** The phase is the last checkpoint's that named one. */
 export const phaseOf = (context: TaskContext): string | null =>
   context.checkpoints.findLast((it) => it.phase !== null)?.phase ?? null;
@@ -178,6 +235,7 @@ export const taskMachine = setup({
     endEvaluation: assign(({ context, event }) => ({
       evaluations: context.evaluations.filter((it) => it.attempt !== (event as On<'evaluation.ended'>).attempt),
     })),
+    noteOpinions: assign(({ context, event }) => hooksAsked(context, event as On<'hooks.asked'>)),
     saveCheckpoint: assign(({ context, event }) => checkpointSaved(context, event as On<'checkpoint.saved'>)),
     noteRefusal: assign(({ context, event }) => ({
       refused: [...context.refused, (event as On<'entry.refused'>).refused].slice(-refusedMax),
@@ -187,7 +245,7 @@ export const taskMachine = setup({
   id: 'task-v1',
   context: ({ input: { task, queue } }) => ({
     ...{ task, queue, title: null, plan: null, policy: null, after: empty, worker: null, outcome: null },
-    ...{ hooks: empty, iteration: null, checkpoints: empty, evaluations: empty, refused: empty },
+    ...{ hooks: empty, hookStats: empty, iteration: null, checkpoints: empty, evaluations: empty, refused: empty },
   }),
   initial: 'idle',
   on: {
@@ -201,6 +259,7 @@ export const taskMachine = setup({
     'iteration.judged': { actions: 'judgeIteration' },
     'iteration.completed': { actions: 'completeIteration' },
     'evaluation.ended': { actions: 'endEvaluation' },
+    'hooks.asked': { actions: 'noteOpinions' },
     'checkpoint.saved': { actions: 'saveCheckpoint' },
     'entry.refused': { actions: 'noteRefusal' },
   },

@@ -6,7 +6,7 @@ import { idleOf } from './guards.ts';
 import { formatIsoTime } from './iso-time.ts';
 import type { Plan } from './plan.ts';
 import { idleLimitOf } from './policy.ts';
-import { type Checkpoint, phaseOf } from './task.ts';
+import { type Checkpoint, type HookStats, phaseOf } from './task.ts';
 import type { RefusedEntry } from './worker-data.ts';
 
 export type WorkerView = {
@@ -55,11 +55,15 @@ export type TaskView = {
   maxIterations: number | null;
   phase: string | null;
   hooks: readonly { hook: string; type: string; enabled: boolean }[];
+  /** What each hook that was ever asked said, how often, and why the last time. */
+  hookStats: readonly HookStats[];
   plan: Plan | null;
   /** Without what was saved: that may be large. */
   checkpoints: readonly Omit<Checkpoint, 'context'>[];
   refused: readonly RefusedEntry[];
 };
+/** What `get` gives of one task: with the checkpoint to go on from, whole. */
+export type TaskDetail = TaskView & { checkpoint: Checkpoint | null };
 /** `pending` counts the unclaimed tasks known here and those `reported` from elsewhere. */
 export type QueueView = { queue: string; pending: number; reported: number };
 
@@ -111,12 +115,19 @@ export function viewTask(fleet: Fleet, task: string): TaskView | null {
     maxIterations: context.iteration?.maxIterations ?? null,
     phase: phaseOf(context),
     hooks: context.hooks.map(({ hook, enabled, form }) => ({ hook, type: form.type, enabled })),
+    hookStats: context.hookStats,
     ...{
       plan: context.plan,
       checkpoints: context.checkpoints.map(({ context: _, ...saved }) => saved),
       refused: context.refused,
     },
   };
+}
+
+/** @param checkpoint which one; the last where none is named. Null: it is not there */
+export function checkpointOf(fleet: Fleet, task: string, checkpoint: string | null): Checkpoint | null {
+  const saved = fleet.tasks.get(task)?.snapshot.context.checkpoints ?? [];
+  return saved.findLast((it) => checkpoint === null || it.checkpoint === checkpoint) ?? null;
 }
 
 /** Null: nobody has named it. `main` is always there. */

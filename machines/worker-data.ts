@@ -60,6 +60,8 @@ export type WorkerContext = Judged & {
   readonly lastFate: Fate;
   /** What the hooks of the last decision wanted saved with the task. */
   readonly lastCheckpoint: Attempt['checkpoint'];
+  /** What each of them said. */
+  readonly lastOpinions: Attempt['opinions'];
   readonly refused: readonly RefusedEntry[];
 };
 

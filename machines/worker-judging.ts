@@ -35,6 +35,7 @@ export function openAttempt(context: WorkerContext, event: On<'stop.attempted'>)
     holding: false,
     passed: false,
     checkpoint: null,
+    opinions: empty,
   });
 }
 
@@ -75,6 +76,7 @@ function decide(context: WorkerContext, attempt: Attempt, ruling: Decided, facts
     lastDecision,
     lastFate,
     lastCheckpoint: attempt.checkpoint,
+    lastOpinions: attempt.opinions,
     ...countsAfter(context, ruling),
     escalated: ruling.action === 'escalate',
     ...(freed && context.tasks.length > 0 ? { tasks: empty, activeMs: facts.nowMs } : {}),

@@ -169,6 +169,7 @@ export const workerMachine = machine.createMachine({
       lastDecision: null,
       lastFate: 'held',
       lastCheckpoint: null,
+      lastOpinions: empty,
       refused: empty,
     },
   }),

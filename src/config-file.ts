@@ -28,6 +28,7 @@ export type CommandConfig = {
 export type PolicyForm = {
   readonly policies: Readonly<Record<string, unknown>>;
   readonly assign?: readonly unknown[];
+  readonly releaseAfter?: unknown;
 };
 
 /** `remindMs` null: never again. `secretEnv`: the variable that holds the secret; null: unsigned. */
@@ -44,16 +45,14 @@ export type ConfigFile = {
   /** As `--http` takes it. */
   readonly http: string | null;
   readonly replica: string | null;
-  readonly policies: PolicySet['policies'];
-  readonly assign: PolicySet['assign'];
-  /** Null: the file has neither `policies` nor `assign`, so it has no say in them. */
+  readonly policySet: PolicySet;
+  /** Null: the file has none of `policies`, `assign` and `releaseAfter`, so it has no say in them. */
   readonly policyForm: PolicyForm | null;
   /** At least one: the folder of the file where it names none. */
   readonly roots: readonly string[];
   /** Without a prototype, so a name that is not there is undefined, whatever it is. */
   readonly commands: Readonly<Record<string, CommandConfig>>;
   readonly escalation: EscalationConfig | null;
-  readonly releaseAfterMs: number | null;
   /** Beside `_INBOX.` and `_R_.`; each ends in a dot. */
   readonly replyPrefixes: readonly string[];
 };
@@ -140,6 +139,7 @@ export const fileSchema: z.ZodType = fileForm;
 type RawForm = {
   readonly policies?: Record<string, { checks?: CheckForm[]; runner?: string; runners?: string[] }>;
   readonly assign?: { policy: string }[];
+  readonly releaseAfter?: unknown;
 };
 type CheckForm = { readonly command?: string; readonly all?: CheckForm[]; readonly any?: CheckForm[] };
 
@@ -187,13 +187,15 @@ function toConfigFile(form: FileForm, raw: RawForm, folder: string): ConfigFile 
     creds: form.creds === undefined ? null : resolve(folder, form.creds),
     http: form.http ?? null,
     replica: form.replica ?? null,
-    policies: form.policies ?? new Map(),
-    assign: form.assign ?? [],
+    policySet: {
+      policies: form.policies ?? new Map(),
+      assign: form.assign ?? [],
+      releaseAfterMs: form.releaseAfter ?? null,
+    },
     policyForm: policyFormOf(raw),
     roots: (form.roots ?? ['.']).map((root) => resolve(folder, root)),
     commands: Object.assign(Object.create(null), Object.fromEntries(commands)),
     escalation: escalation ? toEscalation(escalation) : null,
-    releaseAfterMs: form.releaseAfter ?? null,
     replyPrefixes: form.replyPrefixes ?? [],
   });
 }
@@ -218,9 +220,13 @@ function toEscalation({ remind, webhook }: z.output<typeof escalationSchema>): E
   };
 }
 
-function policyFormOf({ policies, assign }: RawForm): PolicyForm | null {
-  if (policies === undefined && assign === undefined) return null;
-  return { policies: policies ?? {}, ...(assign === undefined ? {} : { assign }) };
+function policyFormOf({ policies, assign, releaseAfter }: RawForm): PolicyForm | null {
+  if (policies === undefined && assign === undefined && releaseAfter === undefined) return null;
+  return {
+    policies: policies ?? {},
+    ...(assign === undefined ? {} : { assign }),
+    ...(releaseAfter === undefined ? {} : { releaseAfter }),
+  };
 }
 
 /** Policies go into the log as one entry, so they must fit into one. */

@@ -28,6 +28,18 @@ export function createMetrics() {
     entriesFolded: counter('entries_folded_total', 'Entries of the log that this replica folded.', []),
     deadLetters: counter('dead_letters_total', 'Entries that were no entry, by what was wrong.', ['code']),
     refused: counter('refused_total', 'Entries that made no sense when they came.', []),
+    hookAnswers: counter('hook_answers_total', 'What hooks on tasks said, by type; skip: no opinion.', [
+      'type',
+      'action',
+    ]),
+    hookErrors: counter('hook_errors_total', 'Hooks on tasks that could not be evaluated.', ['type']),
+    hookSeconds: new Histogram({
+      name: `${prefix}hook_seconds`,
+      help: 'What the remote parts of a hook took.',
+      labelNames: ['type'],
+      buckets: [0.005, 0.025, 0.1, 0.5, 2, 10, 60, 120],
+      registers: [registry],
+    }),
     policyConflicts: counter('policy_conflicts_total', 'Policies found in force that are not those of our file.', []),
     /** Counted at the edge that was asked: NATS, or HTTP under `/api`. */
     requests: counter('requests_total', 'Requests, by verb and status.', ['verb', 'status']),

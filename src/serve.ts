@@ -1,6 +1,7 @@
 /** Serves one fleet until it is told to end: NATS, replica, configuration file, HTTP; closed in reverse order. */
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { HookOpinion } from '../machines/index.ts';
 import type { Io } from './cli/io.ts';
 import type { Config } from './config.ts';
 import { type ConfigFile, describePosition, readConfigFile } from './config-file.ts';
@@ -140,6 +141,11 @@ function countersOf(metrics: Metrics) {
     },
     refused: () => metrics.refused.inc(),
     dead: (code: string) => metrics.deadLetters.inc({ code }),
+    hookSaid: ({ type, action, failed, tookMs }: HookOpinion) => {
+      metrics.hookAnswers.inc({ type, action });
+      if (failed) metrics.hookErrors.inc({ type });
+      if (tookMs > 0) metrics.hookSeconds.observe({ type }, tookMs / 1_000);
+    },
     policyConflict: () => metrics.policyConflicts.inc(),
     answered: (verb: string, status: number) => metrics.requests.inc({ verb, status: String(status) }),
   };

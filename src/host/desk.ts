@@ -1,5 +1,5 @@
 /** What the parts of a host share: the fold and the ways to the world, handed in. */
-import type { Decision, Fleet } from '../../machines/index.ts';
+import type { Decision, Fleet, HookOpinion } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Bus } from '../nats/bus.ts';
@@ -11,6 +11,7 @@ export type HostMetrics = {
   refused(type: string): void;
   dead(code: string): void;
   policyConflict(): void;
+  hookSaid(opinion: HookOpinion): void;
 };
 
 export type Desk = {

@@ -1,17 +1,16 @@
 /** Effects: what open attempts ask of the world. Only an attempt's owner runs them; the answer is an entry. */
 
-import { z } from 'zod';
 import {
   type Ask,
   type CheckResult,
   type Fleet,
   isTooDeep,
-  promisesOf,
   tooDeepWords,
   type WorkerContext,
 } from '../../machines/index.ts';
 import type { AppError } from '../errors.ts';
 import { appendUntilStored, type Desk } from './desk.ts';
+import { askRemote, questionOf, type RunResult } from './remote.ts';
 
 /** A check that a runner can look into; the room that starts processes implements it. `cwd`: the worker's own. */
 type RunIds = {
@@ -24,7 +23,6 @@ type RunRequest = { readonly cwd: string | null; readonly timeoutMs: number | nu
   | { readonly kind: 'command'; readonly name: string; readonly env: RunIds }
   | { readonly kind: 'files'; readonly files: readonly string[] }
 );
-type RunResult = Pick<CheckResult, 'outcome' | 'reason' | 'feedback' | 'tookMs'>;
 export type RunCheck = (request: RunRequest, signal: AbortSignal) => Promise<RunResult>;
 
 export type Effects = {
@@ -124,9 +122,9 @@ async function runAsk(
   signal: AbortSignal,
 ): Promise<RunResult> {
   const timeoutMs = ask.deadlineMs - ask.askedMs;
-  if (ask.by === 'hooks') return askRemote(desk, ask.remote, worker, attempt, timeoutMs);
+  if (ask.by === 'hooks') return askRemote(desk, ask.remote, questionOf(desk.fleet, worker, attempt), timeoutMs);
   const { check } = ask;
-  if (check.kind === 'remote') return askRemote(desk, check.remote, worker, attempt, timeoutMs);
+  if (check.kind === 'remote') return askRemote(desk, check.remote, questionOf(desk.fleet, worker, attempt), timeoutMs);
   const named = worker.attempt?.inForce.policy;
   if (named?.runner != null || (named?.runners.length ?? 0) > 0) {
     return {
@@ -140,69 +138,9 @@ async function runAsk(
   return runCheck({ ...place, kind: 'command', name: check.command, env }, signal);
 }
 
-/** Either form of reply (protocol 8). */
-const replySchema = z.union([
-  z.object({ complete: z.boolean(), reason: z.string().optional(), feedback: z.unknown().optional() }),
-  z.object({
-    action: z.enum(['complete', 'continue', 'escalate']),
-    reason: z.string().optional(),
-    nextPrompt: z.string().optional(),
-    checkpointData: z.unknown().optional(),
-    metadata: z.record(z.string(), z.unknown()).optional(),
-  }),
-]);
-
-async function askRemote(
-  desk: Desk,
-  name: string,
-  worker: WorkerContext,
-  attempt: string,
-  timeoutMs: number,
-): Promise<RunResult> {
-  const started = performance.now();
-  const subject = `stopgate.${desk.fleet.name}.check.${name}`;
-  const text = await desk.bus.request(subject, JSON.stringify(remoteQuestion(desk.fleet, worker, attempt)), timeoutMs);
-  const tookMs = Math.round(performance.now() - started);
-  let reply: unknown;
-  try {
-    reply = JSON.parse(text);
-  } catch {
-    return { outcome: 'error', reason: `check ${name} replied what is no JSON`, tookMs };
-  }
-  const parsed = replySchema.safeParse(reply);
-  if (!parsed.success) return { outcome: 'error', reason: `check ${name} replied in a form that is not known`, tookMs };
-  if ('complete' in parsed.data) {
-    const { complete, ...rest } = parsed.data;
-    return { outcome: complete ? 'pass' : 'fail', ...defined(rest), tookMs };
-  }
-  return { outcome: parsed.data.action === 'complete' ? 'pass' : 'fail', ...defined(parsed.data), tookMs };
-}
-
-function remoteQuestion({ tasks }: Fleet, worker: WorkerContext, attempt: string): object {
-  const fields = worker.attempt?.fields ?? {};
-  const task = worker.tasks.at(-1) ?? null;
-  const held = task === null ? undefined : tasks.get(task)?.snapshot.context;
-  const said = [...promisesOf(fields)].map((type) => ({ type, detected: true, content: `<promise>${type}</promise>` }));
-  return {
-    ...{ worker: worker.worker, task, attempt, stopReason: fields.stopReason ?? null },
-    ...{ toolCount: fields.toolCount ?? worker.toolCount, retryCount: worker.retryCount },
-    iteration: held?.iteration?.iteration ?? null,
-    phase: held?.checkpoints.findLast((it) => it.phase !== null)?.phase ?? null,
-    filesModified: [...new Set([...worker.files, ...(fields.files ?? [])])],
-    validationResults: fields.validation ?? [],
-    completionPromises: fields.promises ?? said,
-    agentOutput: fields.output ?? null,
-    ...{ draftContent: fields.draft?.content ?? null, draftType: fields.draft?.type ?? null },
-    ...{ cwd: worker.cwd, plan: worker.plan },
-  };
-}
-
-const defined = <T extends object>(fields: T) =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<RunResult>;
-
 const resultBytesMax = 60_000;
 /** An entry over the log's limit would be refused, and the attempt would wait for nothing. */
-function fitting(result: CheckResult): CheckResult {
+export function fitting(result: CheckResult): CheckResult {
   if (Buffer.byteLength(JSON.stringify(result)) <= resultBytesMax) return result;
   const { feedback: _, metadata: __, checkpointData: ___, reason, nextPrompt, ...rest } = result;
   const note = `the answer was larger than ${resultBytesMax} bytes; feedback and data are left out, words are cut`;

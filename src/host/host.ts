@@ -7,6 +7,7 @@ import {
   type Decision,
   type Fleet,
   foldEntry,
+  type HookResult,
   isId,
   type Outcome,
   readEntry,
@@ -19,6 +20,7 @@ import type { LogMessage } from '../nats/log-reader.ts';
 import { createDeadLetters } from './dead-letters.ts';
 import { type Desk, type HostMetrics, subject } from './desk.ts';
 import { createEffects, type Effects, type RunCheck } from './effects.ts';
+import { createEvaluations } from './evaluations.ts';
 import { createMembers } from './members.ts';
 import { createOutbox } from './outbox.ts';
 import { createPolicyKeeper, type PolicyForm } from './policy-keeper.ts';
@@ -48,6 +50,8 @@ export type Host = {
   start(): Promise<void>;
   /** Appends an attempt, or finds the one of that id, and gives its decision. */
   attempt(worker: string, fields: { readonly attempt?: string | undefined }): Promise<Decision>;
+  /** Appends an `iteration.validated` and gives what the task's hooks say. @throws AppError entry.refused, log.unavailable */
+  evaluate(task: string, fields: object): Promise<HookResult>;
   /** Everything that the log held when this was called is folded. @throws AppError log.lost, log.unavailable */
   caughtUp(): Promise<void>;
   logNow(): number;
@@ -64,7 +68,7 @@ const decoder = new TextDecoder();
 export function createHost(options: HostOptions): Host {
   const { replica, log, bus, logger, metrics, clock } = options;
   const fleet = createFleet(options.fleet, { stopwatch: () => performance.now() });
-  const waiters = createWaiters();
+  const waiters = createWaiters<Decision>();
   let atHead = false;
   let running = true;
   let lost: AppError | null = null;
@@ -83,7 +87,8 @@ export function createHost(options: HostOptions): Host {
     waiters.fail(`${worker}:${attempt}`, error),
   );
   const timers = createTimers(desk);
-  const members = createMembers(desk, outbox, isRunning);
+  const evaluations = createEvaluations(desk, options);
+  const members = createMembers(desk, outbox, evaluations, isRunning);
   const policies = createPolicyKeeper(desk, isRunning);
   const decisionSubjects = subject(desk, 'decision.');
 
@@ -130,7 +135,8 @@ export function createHost(options: HostOptions): Host {
       return;
     }
     const isAttempt = entry.type === 'stop.attempted';
-    const owner = isAttempt ? (message.header('Stopgate-Replica') ?? null) : null;
+    const isIteration = entry.type === 'iteration.validated';
+    const owner = isAttempt || isIteration ? (message.header('Stopgate-Replica') ?? null) : null;
     foldEntry(fleet, {
       seq: message.seq,
       atMs: message.atMs,
@@ -138,6 +144,7 @@ export function createHost(options: HostOptions): Host {
       owner: owner !== null && isId(owner) ? owner : null,
     });
     if (isAttempt) meet(message, entry.id, entry.data.attempt ?? `seq-${message.seq}`);
+    if (isIteration) evaluations.met(message, entry.id, entry.data.attempt ?? `seq-${message.seq}`);
     if (entry.type === 'policy.set')
       policies.folded(JSON.parse(decoder.decode(message.data)), message.header('Stopgate-Replica'));
     if (fleet.outcomes.length > 0) for (const outcome of fleet.outcomes.splice(0)) follow(outcome, message, startedMs);
@@ -170,7 +177,19 @@ export function createHost(options: HostOptions): Host {
         if (atHead) void answerAgain(outcome.worker, outcome.attempt);
         else if (!isOpen(outcome.worker, outcome.attempt)) inboxes.delete(`${outcome.worker}:${outcome.attempt}`);
         return;
+      case 'validated':
+      case 'hookAsked':
+        evaluations.follow(outcome);
+        return;
+      case 'hooksSaid':
+        if (atHead) for (const opinion of outcome.opinions) metrics.hookSaid(opinion);
+        return;
+      case 'handedBack':
+        if (atHead)
+          logger.warn({ workerId: outcome.worker, taskId: outcome.task }, 'task of a stale worker handed back');
+        return;
       case 'refused':
+        if (outcome.type === 'iteration.validated') evaluations.refused(outcome.id, outcome.reason);
         // History was told when it was new.
         if (!atHead) return;
         metrics.refused(outcome.type);
@@ -239,6 +258,7 @@ export function createHost(options: HostOptions): Host {
     outbox.open();
     deadLetters.open();
     for (const worker of fleet.open) effects.serve(worker);
+    evaluations.serve();
     await policies.open();
     await caughtUp();
     timers.arm();
@@ -265,6 +285,8 @@ export function createHost(options: HostOptions): Host {
     effects.close();
     members.stop();
     waiters.failAll(error);
+    evaluations.failAll(error);
+    evaluations.close();
     for (const { pass } of barriers.splice(0)) pass();
   };
 
@@ -290,6 +312,12 @@ export function createHost(options: HostOptions): Host {
     );
   };
 
+  const checkRoom = () => {
+    const open = waiters.size + evaluations.size;
+    if (open < options.openRequestsMax) return;
+    throw new AppError('service.busy', `${open} requests are open, the most that this replica takes`);
+  };
+
   return {
     fleet,
     logNow,
@@ -308,11 +336,14 @@ export function createHost(options: HostOptions): Host {
       await caughtUp();
       await reachHead();
     },
+    async evaluate(task, fields) {
+      if (lost !== null) throw lost;
+      checkRoom();
+      return evaluations.evaluate(task, fields);
+    },
     async attempt(worker, fields) {
       if (lost !== null) throw lost;
-      if (waiters.size >= options.openRequestsMax) {
-        throw new AppError('service.busy', `${waiters.size} requests are open, the most that this replica takes`);
-      }
+      checkRoom();
       const { attempt } = fields;
       if (attempt !== undefined && fleet.workers.get(worker)?.known?.has(attempt)) {
         if (isOpen(worker, attempt)) return waiters.wait(`${worker}:${attempt}`, 0);
@@ -329,9 +360,12 @@ export function createHost(options: HostOptions): Host {
       running = false;
       timers.close();
       effects.close();
+      evaluations.close();
       if (lost === null) await members.leave();
       reader?.close();
-      waiters.failAll(new AppError('log.unavailable', 'this replica is stopping; ask again'));
+      const leaving = new AppError('log.unavailable', 'this replica is stopping; ask again');
+      waiters.failAll(leaving);
+      evaluations.failAll(leaving);
     },
   };
 }

@@ -3,6 +3,7 @@
  * of it over the bus, which knows at once when a connection is gone; the log only says who has ever been here.
  */
 import { appendUntilStored, type Desk, subject } from './desk.ts';
+import type { Evaluations } from './evaluations.ts';
 import type { Outbox } from './outbox.ts';
 
 const joinEveryMs = 10_000;
@@ -17,7 +18,12 @@ export type Members = {
   leave(): Promise<void>;
 };
 
-export function createMembers(desk: Desk, outbox: Outbox, isRunning: () => boolean): Members {
+export function createMembers(
+  desk: Desk,
+  outbox: Outbox,
+  evaluations: Pick<Evaluations, 'owners' | 'serve'>,
+  isRunning: () => boolean,
+): Members {
   const silent = new Map<string, number>();
   let timers: NodeJS.Timeout[] = [];
   let looking = false;
@@ -37,8 +43,12 @@ export function createMembers(desk: Desk, outbox: Outbox, isRunning: () => boole
     looking = true;
     try {
       outbox.resend();
-      for (const owner of ownersToAsk(desk, outbox)) {
-        if ((owner === null || (await isGone(owner))) && isRunning()) takeOver(desk, outbox, owner, isRunning);
+      for (const owner of new Set([...ownersToAsk(desk, outbox), ...evaluations.owners()])) {
+        if (owner !== null && !(await isGone(owner))) continue;
+        if (!isRunning()) return;
+        takeOver(desk, outbox, owner, isRunning);
+        // Whoever sees it asks: a question has no effect, and the first answer counts.
+        evaluations.serve(owner);
       }
     } catch (error) {
       // The connection is closing; what stays here is the others' to send.

@@ -8,6 +8,7 @@ import { appendUntilStored, type Desk } from './desk.ts';
 export type PolicyForm = {
   readonly policies: Record<string, unknown>;
   readonly assign?: readonly unknown[] | undefined;
+  readonly releaseAfter?: unknown;
 };
 
 export type PolicyKeeper = {
@@ -64,10 +65,12 @@ export function createPolicyKeeper(desk: Desk, isRunning: () => boolean): Policy
 }
 
 /** Equal forms give equal texts, whatever the order of their keys. */
-function canonical({ policies, assign }: PolicyForm): string {
-  return JSON.stringify({ policies, assign: assign ?? [] }, (_key, value: unknown) =>
-    typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : value,
+function canonical({ policies, assign, releaseAfter }: PolicyForm): string {
+  return JSON.stringify(
+    { policies, assign: assign ?? [], releaseAfter: releaseAfter ?? null },
+    (_key, value: unknown) =>
+      typeof value === 'object' && value !== null && !Array.isArray(value)
+        ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+        : value,
   );
 }

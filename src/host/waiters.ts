@@ -1,30 +1,29 @@
-/** Callers that wait for the decision of an attempt, from their request to the answer. */
-import type { Decision } from '../../machines/index.ts';
+/** Callers that wait for what an entry of theirs brings (a decision, a hook result), from their request to the answer. */
 import { AppError } from '../errors.ts';
 
-type Waiter = { readonly resolve: (decision: Decision) => void; readonly reject: (error: AppError) => void };
+type Waiter<Answer> = { readonly resolve: (answer: Answer) => void; readonly reject: (error: AppError) => void };
 
-export type Waiters = {
+export type Waiters<Answer> = {
   readonly size: number;
   /**
-   * Waits for the decision of `key`. Until `met` is called the entry itself is still to come: that has
+   * Waits for the answer to `key`. Until `met` is called the entry itself is still to come: that has
    * `entryTimeoutMs`, or else the caller gets log.unavailable. With 0 the entry has been met.
    */
-  wait(key: string, entryTimeoutMs: number): Promise<Decision>;
+  wait(key: string, entryTimeoutMs: number): Promise<Answer>;
   /** The entry was folded: from now on it takes as long as its checks and hold take. `as`: its key from now on. */
   met(key: string, as: string): void;
   /** Somebody waits, and the entry is still to come. */
   isUnmet(key: string): boolean;
   has(key: string): boolean;
-  settle(key: string, decision: Decision): void;
+  settle(key: string, answer: Answer): void;
   fail(key: string, error: AppError): void;
   failAll(error: AppError): void;
 };
 
-export function createWaiters(): Waiters {
-  const waiting = new Map<string, { waiters: Waiter[]; timer: NodeJS.Timeout | null }>();
+export function createWaiters<Answer>(): Waiters<Answer> {
+  const waiting = new Map<string, { waiters: Waiter<Answer>[]; timer: NodeJS.Timeout | null }>();
   let size = 0;
-  const take = (key: string): Waiter[] => {
+  const take = (key: string): Waiter<Answer>[] => {
     const found = waiting.get(key);
     if (found === undefined) return [];
     waiting.delete(key);
@@ -48,7 +47,7 @@ export function createWaiters(): Waiters {
           return;
         }
         const late = () =>
-          fail(key, new AppError('log.unavailable', `the log did not deliver the attempt within ${entryTimeoutMs} ms`));
+          fail(key, new AppError('log.unavailable', `the log did not deliver the entry within ${entryTimeoutMs} ms`));
         const timer = entryTimeoutMs > 0 ? setTimeout(late, entryTimeoutMs) : null;
         waiting.set(key, { waiters: [{ resolve, reject }], timer });
       }),
@@ -65,8 +64,8 @@ export function createWaiters(): Waiters {
     },
     has: (key) => waiting.has(key),
     isUnmet: (key) => waiting.get(key)?.timer != null,
-    settle(key, decision) {
-      for (const { resolve } of take(key)) resolve(decision);
+    settle(key, answer) {
+      for (const { resolve } of take(key)) resolve(answer);
     },
     fail,
     failAll(error) {

@@ -12,6 +12,7 @@ export const apiEndpoints = [
   'POST /api/<fleet>/decide/<worker>',
   'POST /api/<fleet>/probe/<worker>',
   'POST /api/<fleet>/verify/<worker>',
+  'POST /api/<fleet>/evaluate/<task>',
   'GET  /api/<fleet>/get/<entity>/<id>',
   'GET  /api/<fleet>/list/<entity>s',
   'POST /api/<fleet>/publish/<entity>/<id>/<noun>/<verb>',
@@ -42,15 +43,18 @@ function addJudgements(api: FastifyInstance, service: Service): void {
       service[verb](idOf('worker', params.worker), body ?? {}),
     );
   }
+  api.post<{ Params: { task: string } }>('/evaluate/:task', async ({ params, body }) =>
+    service.evaluate(idOf('task', params.task), body ?? {}),
+  );
 }
 
 function addLooks(api: FastifyInstance, service: Service): void {
   api.route<{ Params: Actor }>({
     method: ['GET', 'POST'],
     url: '/get/:entity/:id',
-    handler: async ({ params }) => {
+    handler: async ({ method, params, query, body }) => {
       const entity = entityOf(params.entity);
-      return service.get(entity, idOf(entity, params.id));
+      return service.get(entity, idOf(entity, params.id), method === 'POST' ? (body ?? {}) : query);
     },
   });
   api.route<{ Params: { entities: string }; Querystring: Record<string, unknown> }>({

@@ -18,10 +18,11 @@ export function createEndpoints(service: Service): Endpoint[] {
     endpoint('decide', async (worker, body) => encodeDecision(await service.decide(worker, body))),
     endpoint('probe', (worker, body) => service.probe(worker, body)),
     endpoint('verify', (worker, body) => service.verify(worker, body)),
-    endpoint('get', (tail) => {
+    endpoint('evaluate', (task, body) => service.evaluate(task, body)),
+    endpoint('get', (tail, body) => {
       const [entity = '', id = '', ...more] = tail.split('.');
       if (more.length > 0) throw new AppError('input.bad', `'get.${tail}' is not get.<entity>.<id>`);
-      return service.get(entityNamed(entity, entities), id);
+      return service.get(entityNamed(entity, entities), id, body);
     }),
     endpoint('list', (tail, body) => {
       const plural = entityNamed(

@@ -2,6 +2,7 @@
 import type { Host } from '../host/host.ts';
 import type { EventLog } from '../nats/event-log.ts';
 import { createDecider } from './decide.ts';
+import { createEvaluator } from './evaluate.ts';
 import { createPublisher } from './publish.ts';
 import { createReader } from './read.ts';
 import type { Service } from './service.ts';
@@ -14,6 +15,7 @@ export function createService(host: Host, log: EventLog, replica: string): Servi
     fleet: host.fleet.name,
     replica,
     ...createDecider(host, replica),
+    ...createEvaluator(host),
     ...createReader(host),
     ...createPublisher(host.fleet.name, log),
     status() {

@@ -2,10 +2,12 @@
 
 import { z } from 'zod';
 import {
+  checkpointOf,
   describeIssues,
   type Fleet,
   idSchema,
   presences,
+  type TaskDetail,
   toIssues,
   viewQueue,
   viewTask,
@@ -27,32 +29,46 @@ const filterSchema = z.object({
   limit: z.int().min(1).max(pageMax).default(100),
   after: idSchema.optional(),
 });
+const detailSchema = z.object({ checkpoint: idSchema.optional() });
 type Filter = z.infer<typeof filterSchema>;
 
 export type Reader = {
-  get(entity: Entity, id: string): Promise<View>;
+  get(entity: Entity, id: string, body?: unknown): Promise<View | TaskDetail>;
   list(entity: Entity, body: unknown): Promise<{ items: View[]; next: string | null }>;
 };
 
 export function createReader(host: Host): Reader {
   return {
-    async get(entity, id) {
+    async get(entity, id, body) {
       checkId(entity, id);
+      const { checkpoint } = parse(detailSchema, body);
       await host.caughtUp();
       const view = viewOf(host.fleet, entity, id, host.logNow());
       if (view === null) throw new AppError('actor.unknown', `${entity} ${id} is unknown in fleet ${host.fleet.name}`);
-      return view;
+      return 'hooks' in view ? { ...view, checkpoint: savedIn(host.fleet, id, checkpoint ?? null) } : view;
     },
     async list(entity, body) {
-      const parsed = filterSchema.safeParse(body ?? {});
-      if (!parsed.success) {
-        const issues = toIssues(parsed.error);
-        throw new AppError('input.bad', describeIssues(issues), { issues });
-      }
+      const filter = parse(filterSchema, body);
       await host.caughtUp();
-      return page(host.fleet, entity, parsed.data, host.logNow());
+      return page(host.fleet, entity, filter, host.logNow());
     },
   };
+}
+
+/** @throws AppError input.bad */
+function parse<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(body ?? {});
+  if (parsed.success) return parsed.data;
+  const issues = toIssues(parsed.error);
+  throw new AppError('input.bad', describeIssues(issues), { issues });
+}
+
+/** @throws AppError actor.unknown: none of that name was saved */
+function savedIn(fleet: Fleet, task: string, checkpoint: string | null) {
+  const saved = checkpointOf(fleet, task, checkpoint);
+  if (saved === null && checkpoint !== null)
+    throw new AppError('actor.unknown', `task ${task} has no checkpoint ${checkpoint}`);
+  return saved;
 }
 
 function page(fleet: Fleet, entity: Entity, filter: Filter, nowMs: number): { items: View[]; next: string | null } {

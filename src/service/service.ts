@@ -1,5 +1,5 @@
 /** What every edge (NATS, HTTP, MCP) may ask of this replica. Implemented in this folder, one use case a file. */
-import type { Decision, QueueView, TaskView, WorkerView } from '../../machines/index.ts';
+import type { Decision, HookResult, QueueView, TaskDetail, TaskView, WorkerView } from '../../machines/index.ts';
 import type { ErrorCode } from '../errors.ts';
 
 export type Entity = 'worker' | 'task' | 'queue';
@@ -25,8 +25,10 @@ export type Service = {
   probe(worker: string, body: unknown): Promise<Decision>;
   /** Is its work complete? @throws AppError stop.incomplete with `details: { decision }` */
   verify(worker: string, body: unknown): Promise<Decision>;
-  /** @throws AppError actor.unknown */
-  get(entity: Entity, id: string): Promise<View>;
+  /** What do the hooks of this task say of its iteration? Logged. @throws AppError input.bad, entry.refused, log.unavailable */
+  evaluate(task: string, body: unknown): Promise<HookResult>;
+  /** `body` of a task: `{ checkpoint? }`, the one to show whole; by default the last. @throws AppError actor.unknown */
+  get(entity: Entity, id: string, body?: unknown): Promise<View | TaskDetail>;
   list(entity: Entity, body: unknown): Promise<{ items: View[]; next: string | null }>;
   status(): ServiceStatus;
 };

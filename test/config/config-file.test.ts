@@ -24,17 +24,17 @@ describe('a right file', () => {
     const { file, warnings } = read(exampleText);
     expect(warnings).toEqual([]);
     expect(file.fleet).toBe('main');
-    expect(file.policies.get('default')).toMatchObject({
+    expect(file.policySet.policies.get('default')).toMatchObject({
       retries: 3,
       persistence: { idleMs: 720_000, holdMs: 50_000 },
     });
     expect(
-      file.policies
+      file.policySet.policies
         .get('default')
         ?.checks.map((check) => check.name)
         .join(),
     ).toBe('plan,files,tests,security-scan,any,all,rules');
-    expect(file.assign).toEqual([{ agent: 'codex', policy: 'strict' }]);
+    expect(file.policySet.assign).toEqual([{ agent: 'codex', policy: 'strict' }]);
     expect(file.roots).toEqual(['/srv/app']);
     expect(file.commands).toEqual({
       tests: { run: ['npm', 'test'], cwd: 'worker', timeoutMs: 120_000, feedback: 'tail' },
@@ -44,7 +44,7 @@ describe('a right file', () => {
       remindMs: 900_000,
       webhook: { url: 'https://example.com/hook', secretEnv: 'HOOK_SECRET' },
     });
-    expect(file.releaseAfterMs).toBeNull();
+    expect(file.policySet.releaseAfterMs).toBeNull();
   });
 
   test.each(['', '# only words\n', '---\n', '{}', '\ufeff'])(
@@ -56,13 +56,11 @@ describe('a right file', () => {
         creds: null,
         http: null,
         replica: null,
-        policies: new Map(),
-        assign: [],
+        policySet: { policies: new Map(), assign: [], releaseAfterMs: null },
         policyForm: null,
         roots: ['/srv/app'],
         commands: {},
         escalation: null,
-        releaseAfterMs: null,
         replyPrefixes: [],
       });
     },
@@ -124,7 +122,7 @@ describe('a right file', () => {
     const { file } = read(
       lines('policies:', '  default: { checks: &base [plan: {}] }', '  strict: { retries: null, checks: *base }'),
     );
-    expect(file.policies.get('strict')?.checks).toEqual(file.policies.get('default')?.checks);
+    expect(file.policySet.policies.get('strict')?.checks).toEqual(file.policySet.policies.get('default')?.checks);
     expect(JSON.stringify(file.policyForm)).toBe(
       '{"policies":{"default":{"checks":[{"plan":{}}]},"strict":{"retries":null,"checks":[{"plan":{}}]}}}',
     );

@@ -47,6 +47,7 @@ export function createFakeService(): FakeService {
     decide: (worker, body) => note('decide', worker, body),
     probe: (worker, body) => note('probe', worker, body),
     verify: (worker, body) => note('verify', worker, body),
+    evaluate: (task, body) => note('evaluate', task, body),
     async get(entity, id) {
       fake.lookedUp += 1;
       const view = fake.views.get(id);

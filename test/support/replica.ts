@@ -22,6 +22,7 @@ export async function startReplica(
       decided: () => {},
       refused: (type) => void counts.refused.push(type),
       dead: (code) => void counts.dead.push(code),
+      hookSaid: () => {},
       policyConflict: () => {
         counts.conflicts += 1;
       },

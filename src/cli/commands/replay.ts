@@ -91,7 +91,7 @@ async function readPolicies(path: string, { io, note }: ReplayContext): Promise<
     throw new AppError('config.bad', `'${path}' is no configuration`, { issues });
   }
   for (const warning of read.warnings) note(`stopgate: ${warning}`);
-  if (read.file.policyForm !== null) return { policies: read.file.policies, assign: read.file.assign };
+  if (read.file.policyForm !== null) return read.file.policySet;
   note(`stopgate: '${path}' has no policies; those among the entries hold`);
   return undefined;
 }

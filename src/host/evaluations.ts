@@ -1,0 +1,117 @@
+/**
+ * Evaluations: `iteration.validated`, asked for by a request or published by anyone. Who asked waits here for the
+ * HookResult; what a remote hook is asked is an effect, and its answer an entry, as with a stop.
+ */
+import {
+  type CheckResult,
+  type Evaluation,
+  type HookResult,
+  isTooDeep,
+  type Outcome,
+  tooDeepWords,
+} from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
+import type { LogMessage } from '../nats/log-reader.ts';
+import { appendUntilStored, type Desk, subject } from './desk.ts';
+import { fitting } from './effects.ts';
+import { askRemote, questionOfIteration, type RunResult } from './remote.ts';
+import { createWaiters } from './waiters.ts';
+
+export type Evaluations = {
+  readonly size: number;
+  /** Appends an `iteration.validated` and gives what the hooks say. @throws AppError entry.refused, log.unavailable */
+  evaluate(task: string, fields: object): Promise<HookResult>;
+  /** An `iteration.validated` was folded; called before its outcomes. */
+  met(message: LogMessage, task: string, attempt: string): void;
+  follow(outcome: Extract<Outcome, { kind: 'validated' | 'hookAsked' }>): void;
+  /** The entry that was folded just now was refused. */
+  refused(task: string, reason: string): void;
+  /** Asks what is open and ours; `gone`: what was another's, too. */
+  serve(gone?: string | null): void;
+  /** Owners of what is open, but not ours. */
+  owners(): Set<string | null>;
+  failAll(error: AppError): void;
+  close(): void;
+};
+
+type Open = { readonly task: string; readonly evaluation: Evaluation };
+
+export function createEvaluations(desk: Desk, options: { newId: () => string; entryTimeoutMs: number }): Evaluations {
+  const waiters = createWaiters<HookResult>();
+  const asking = new Set<string>();
+  /** The entry that is being folded, for whoever waits for it. */
+  let current: string | null = null;
+  let closed = false;
+
+  const stillOpen = ({ task, evaluation }: Open) =>
+    !closed && openIn(desk, task).some((it) => it.attempt === evaluation.attempt && it.asked === evaluation.asked);
+
+  const ask = async (open: Open) => {
+    const { task, evaluation } = open;
+    const { attempt, asked } = evaluation;
+    const key = `${task}:${attempt}:${asked.number}`;
+    if (asking.has(key)) return;
+    asking.add(key);
+    const timeoutMs = Math.max(1, asked.deadlineMs - desk.logNow());
+    const result = await answerOf(desk, open, timeoutMs);
+    const messageId = `${task}:${attempt}:hook:${asked.number}:${asked.name}`;
+    const tail = `own.task.${task}.check.finished`;
+    await appendUntilStored(desk, tail, fitting(result), messageId, () => stillOpen(open));
+    asking.delete(key);
+  };
+  const all = (): Open[] =>
+    [...desk.fleet.evaluating].flatMap((task) => openIn(desk, task).map((evaluation) => ({ task, evaluation })));
+  const isOurs = ({ evaluation: { owner } }: Open) => owner === null || owner === desk.replica;
+
+  return {
+    get size() {
+      return waiters.size;
+    },
+    evaluate(task, fields) {
+      // Asked again it is judged again: the same words about the same iteration count once.
+      const messageId = `${task}:~${options.newId()}`;
+      const answer = waiters.wait(messageId, options.entryTimeoutMs);
+      const tail = `task.${task}.iteration.validated`;
+      const headers = { messageId, replica: desk.replica };
+      desk.log.submit(subject(desk, tail), JSON.stringify(fields), headers, (stored) => {
+        if (stored instanceof AppError) waiters.fail(messageId, stored);
+      });
+      return answer;
+    },
+    met(message, task, attempt) {
+      current = `${task}:${attempt}`;
+      const messageId = message.header('Nats-Msg-Id');
+      if (messageId?.startsWith(`${task}:~`)) waiters.met(messageId, current);
+    },
+    follow(outcome) {
+      if (outcome.kind === 'validated') waiters.settle(`${outcome.task}:${outcome.attempt}`, outcome.result);
+      else if (desk.atHead()) for (const open of all()) if (open.task === outcome.task && isOurs(open)) void ask(open);
+    },
+    refused(task, reason) {
+      if (current?.startsWith(`${task}:`)) waiters.fail(current, new AppError('entry.refused', reason));
+    },
+    serve(gone) {
+      for (const open of all())
+        if (isOurs(open) || (gone !== undefined && open.evaluation.owner === gone)) void ask(open);
+    },
+    owners: () => new Set(all().flatMap((open) => (isOurs(open) ? [] : [open.evaluation.owner]))),
+    failAll: waiters.failAll,
+    close() {
+      closed = true;
+    },
+  };
+}
+
+const openIn = ({ fleet }: Desk, task: string): readonly Evaluation[] =>
+  fleet.tasks.get(task)?.snapshot.context.evaluations ?? [];
+
+async function answerOf(desk: Desk, { task, evaluation }: Open, timeoutMs: number): Promise<CheckResult> {
+  const { attempt, asked } = evaluation;
+  const question = questionOfIteration(desk.fleet, task, evaluation);
+  const result = await askRemote(desk, asked.name, question, timeoutMs).catch(
+    (error: Error): RunResult => ({ outcome: 'error', reason: error.message }),
+  );
+  // Such an entry would be refused, and the iteration would wait for nothing.
+  const fit: RunResult = isTooDeep(result) ? { outcome: 'error', reason: `Its answer: ${tooDeepWords}` } : result;
+  return { attempt, check: asked.name, ...fit };
+}
