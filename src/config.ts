@@ -71,6 +71,8 @@ export type Surroundings = {
   readonly random?: (bytes: number) => Uint8Array;
   /** This process is to be the service, so where another one listens is no default for it. */
   readonly serving?: boolean;
+  /** The file's rules are this process's own, as they are a service's: a broken one stops it. */
+  readonly ownFile?: boolean;
 };
 
 /** @throws AppError config.bad: its message has every problem on a line, each with where the value came from */
@@ -82,6 +84,7 @@ export function loadConfig(surroundings: Surroundings = {}): Config {
     home,
     random = randomBytes,
     serving = false,
+    ownFile = serving,
   } = surroundings;
   const file = openFile(flags, cwd, env);
   const store = findStore(cwd, home);
@@ -94,7 +97,7 @@ export function loadConfig(surroundings: Surroundings = {}): Config {
   ];
   const { options, problems } = resolveOptions(sources);
   // A client is not to fail by a typo in rules that are not its own: it says so and takes the other sources.
-  if (serving || flags.config !== undefined || readSecret(variables.config, env) !== undefined)
+  if (ownFile || flags.config !== undefined || readSecret(variables.config, env) !== undefined)
     problems.unshift(...file.problems);
   if (options === null || problems.length > 0) {
     const lines = problems.map(({ path, message }) => `${path}: ${message}`);

@@ -5,10 +5,12 @@ import { processIo } from './cli/io.ts';
 import { readEnvironment } from './config.ts';
 import { serveEmbedded } from './dev.ts';
 import { loggerFor, serve } from './serve.ts';
+import { serveRunner } from './serve-runner.ts';
 
 const io = processIo(readEnvironment());
 process.exitCode = await runCli(process.argv.slice(2), io, {
   dev: (config, flags, given) => serveEmbedded(config, { ...flags, hints: true, streamReplicas: undefined }, given),
+  runner: (config, name, given) => serveRunner({ config, name, io: given, logger: loggerFor(config) }),
   serve: (config, flags, given) =>
     flags.embedded
       ? serveEmbedded(config, { ...flags, hints: false, streamReplicas: flags.replicas }, given)

@@ -1,9 +1,9 @@
 /** Replica: one running copy of the service on a NATS server. Wires connection, log, host, service and requests. */
 
 import type { HostMetrics } from './host/desk.ts';
-import type { RunCheck } from './host/effects.ts';
 import { createHost } from './host/host.ts';
 import type { PolicyForm } from './host/policy-keeper.ts';
+import type { RunCheck } from './host/run-check.ts';
 import type { Logger } from './log.ts';
 import { createBus } from './nats/bus.ts';
 import { openConnection } from './nats/connection.ts';
@@ -93,6 +93,7 @@ export async function openReplica(options: ReplicaOptions): Promise<Replica> {
     const endpoints = createEndpoints(service);
     const requests = serveRequests({
       nc,
+      service: { name: 'stopgate', description: 'answers whether a coding agent may stop', group: 'stopgate' },
       id: name,
       version: options.version,
       endpoints,

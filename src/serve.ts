@@ -1,16 +1,15 @@
 /** Serves one fleet until it is told to end: NATS, replica, configuration file, HTTP; closed in reverse order. */
-import { readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
 import type { HookOpinion } from '../machines/index.ts';
+import { type Checks, createChecks } from './checks.ts';
 import type { Io } from './cli/io.ts';
 import type { Config } from './config.ts';
-import { type ConfigFile, describePosition, readConfigFile } from './config-file.ts';
-import { watchConfigFile } from './config-watch.ts';
+import { followConfigFile } from './config-follow.ts';
 import { openHttpServer } from './http/server.ts';
 import { createLogger, type Logger } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
+import { createEnd, withoutSecrets } from './process-end.ts';
 import { openReplica, type Replica } from './replica.ts';
-import { createRunner, type Runner } from './runner/index.ts';
+import { version } from './version.ts';
 
 export type Ready = {
   readonly ready: true;
@@ -33,12 +32,10 @@ export type ServeOptions = {
   readonly ended?: Promise<string>;
 };
 
-const version = readVersion();
-
 /** @returns the exit code. @throws AppError where it cannot start */
 export async function serve(options: ServeOptions): Promise<number> {
   const { config, logger, io } = options;
-  const interrupted = aborted(io.interrupt());
+  const untilEnd = createEnd(io, logger);
   const metrics = createMetrics();
   const checks = createChecks(config, io.env, logger);
   const opened: { close(): unknown }[] = [checks];
@@ -58,7 +55,7 @@ export async function serve(options: ServeOptions): Promise<number> {
     });
     opened.unshift(replica);
     for (const warning of config.warnings) logger.warn(warning);
-    opened.unshift(followConfigFile(config, replica, checks, logger));
+    opened.unshift(followPolicies(config, replica, checks, logger));
     const http = await openHttp(config, replica, metrics, logger);
     if (http !== null) opened.unshift(http);
     const ready: Ready = {
@@ -70,61 +67,20 @@ export async function serve(options: ServeOptions): Promise<number> {
     io.stdout.write(`${JSON.stringify(ready)}\n`);
     options.onReady?.(ready);
     const gone = replica.closed.then(() => 'it can serve no more');
-    const why = await Promise.race([interrupted, gone, ...(options.ended === undefined ? [] : [options.ended])]);
-    logger.info({ why }, 'stopping');
-    return why === interruption ? 0 : 3;
+    return await untilEnd(gone, ...(options.ended === undefined ? [] : [options.ended]));
   } finally {
     for (const each of opened) await each.close();
   }
 }
 
-const interruption = 'interrupted';
-const aborted = (signal: AbortSignal) =>
-  new Promise<string>((done) => {
-    if (signal.aborted) done(interruption);
-    signal.addEventListener('abort', () => done(interruption), { once: true });
-  });
-
-type Checks = Runner & { configure(file: ConfigFile): void };
-
-/** The runner inside the service; a new configuration makes a new one, and lets the old one finish. */
-function createChecks(config: Config, env: Io['env'], logger: Logger): Checks {
-  const create = ({ roots, commands }: ConfigFile): Runner =>
-    createRunner({ roots, commands, baseDir: dirname(config.filePath), env, log: logger });
-  let runner = create(config.file);
-  const old = new Set<Runner>();
-  return {
-    run: (request, signal) => runner.run(request, signal),
-    configure(file) {
-      old.add(runner);
-      runner = create(file);
-    },
-    close: async () => void (await Promise.all([runner, ...old].map((each) => each.close()))),
-  };
-}
-
-/** A changed file is in force at once; a broken or vanished one keeps what was, and says so. */
-function followConfigFile(config: Config, replica: Replica, checks: Checks, logger: Logger): { close(): void } {
+/** A file that never had policies has no say in them; one that has them no more takes them back. */
+function followPolicies(config: Config, replica: Replica, checks: Checks, logger: Logger): { close(): void } {
   let hadPolicies = config.file.policyForm !== null;
-  const onChange = (text: string | null) => {
-    if (text === null) {
-      logger.warn({ file: config.filePath }, 'the configuration has gone: the old policies stay in force');
-      return;
-    }
-    const read = readConfigFile(text, config.filePath);
-    if (!read.ok) {
-      const problems = read.problems.map((it) => `${describePosition(it, config.filePath)}: ${it.message}`);
-      logger.error({ problems }, 'the configuration is broken: the old policies stay in force');
-      return;
-    }
-    for (const warning of read.warnings) logger.warn(warning);
-    checks.configure(read.file);
-    // A file that never had policies has no say in them; one that has them no more takes them back.
-    if (read.file.policyForm !== null || hadPolicies) replica.setPolicies(read.file.policyForm ?? { policies: {} });
-    hadPolicies = read.file.policyForm !== null;
-    logger.info({ file: config.filePath }, 'the configuration has changed');
-  };
-  return watchConfigFile(config.filePath, onChange, undefined, config.fileText);
+  return followConfigFile(config, logger, (file) => {
+    checks.configure(file);
+    if (file.policyForm !== null || hadPolicies) replica.setPolicies(file.policyForm ?? { policies: {} });
+    hadPolicies = file.policyForm !== null;
+  });
 }
 
 async function openHttp({ http, token }: Config, { service }: Replica, metrics: Metrics, log: Logger) {
@@ -149,21 +105,6 @@ function countersOf(metrics: Metrics) {
     policyConflict: () => metrics.policyConflicts.inc(),
     answered: (verb: string, status: number) => metrics.requests.inc({ verb, status: String(status) }),
   };
-}
-
-/** The ready line is printed and kept: a password in the URL is nobody's business there. */
-const withoutSecrets = (nats: string): string => nats.replace(/\/\/[^@/]*@/g, '//');
-
-function readVersion(): string {
-  // dist/src/serve.js and src/serve.ts are not equally deep below package.json.
-  for (const up of ['../package.json', '../../package.json']) {
-    try {
-      return (JSON.parse(readFileSync(new URL(up, import.meta.url), 'utf8')) as { version: string }).version;
-    } catch {
-      // the other one
-    }
-  }
-  return '0.0.0';
 }
 
 export const loggerFor = (config: Config): Logger => createLogger(config.logLevel);

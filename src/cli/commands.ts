@@ -14,6 +14,11 @@ export const commands: CommandTable = {
     summary: 'the service, on a NATS server that runs already',
     load: async () => (await import('./commands/serve.ts')).serve,
   },
+  runner: {
+    group: 'Run it',
+    summary: 'runs commands and looks at files for the service, next to a workspace',
+    load: async () => (await import('./commands/runner.ts')).runner,
+  },
   decide: {
     group: 'Ask',
     summary: 'may this worker stop? The attempt is logged and counts',

@@ -19,5 +19,7 @@ export type DevFlags = Pick<ServeFlags, 'store' | 'port' | 'acceptEmptyLog'>;
 /** Each runs until it is to end, and gives the exit code. @throws AppError, which the command line prints */
 export type Services = {
   readonly serve: (config: Config, flags: ServeFlags, io: Io) => Promise<number>;
+  /** `name`: an id. */
+  readonly runner: (config: Config, name: string, io: Io) => Promise<number>;
   readonly dev: (config: Config, flags: DevFlags, io: Io) => Promise<number>;
 };

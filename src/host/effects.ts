@@ -11,19 +11,7 @@ import {
 import type { AppError } from '../errors.ts';
 import { appendUntilStored, type Desk } from './desk.ts';
 import { askRemote, questionOf, type RunResult } from './remote.ts';
-
-/** A check that a runner can look into; the room that starts processes implements it. `cwd`: the worker's own. */
-type RunIds = {
-  readonly fleet: string;
-  readonly worker: string;
-  readonly task: string | null;
-  readonly attempt: string;
-};
-type RunRequest = { readonly cwd: string | null; readonly timeoutMs: number | null } & (
-  | { readonly kind: 'command'; readonly name: string; readonly env: RunIds }
-  | { readonly kind: 'files'; readonly files: readonly string[] }
-);
-export type RunCheck = (request: RunRequest, signal: AbortSignal) => Promise<RunResult>;
+import { type RunCheck, runWhereNamed } from './run-check.ts';
 
 export type Effects = {
   /** Runs what the worker's open attempt asks, if it is ours and does not run yet. */
@@ -125,17 +113,13 @@ async function runAsk(
   if (ask.by === 'hooks') return askRemote(desk, ask.remote, questionOf(desk.fleet, worker, attempt), timeoutMs);
   const { check } = ask;
   if (check.kind === 'remote') return askRemote(desk, check.remote, questionOf(desk.fleet, worker, attempt), timeoutMs);
-  const named = worker.attempt?.inForce.policy;
-  if (named?.runner != null || (named?.runners.length ?? 0) > 0) {
-    return {
-      outcome: 'error',
-      reason: `runner ${named?.runner ?? named?.runners.join(', ')} does not answer: stand-alone runners are not served yet`,
-    };
-  }
   const place = { cwd: worker.cwd, timeoutMs: check.timeoutMs };
-  if (check.kind === 'files') return runCheck({ ...place, kind: 'files', files: check.files }, signal);
   const env = { fleet: worker.fleet, worker: worker.worker, task: worker.tasks.at(-1) ?? null, attempt };
-  return runCheck({ ...place, kind: 'command', name: check.command, env }, signal);
+  const request =
+    check.kind === 'files'
+      ? ({ ...place, kind: 'files', files: check.files } as const)
+      : ({ ...place, kind: 'command', name: check.command, env } as const);
+  return runWhereNamed(desk, runCheck, request, worker, timeoutMs, signal);
 }
 
 const resultBytesMax = 60_000;

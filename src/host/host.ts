@@ -19,11 +19,12 @@ import type { EventLog } from '../nats/event-log.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import { createDeadLetters } from './dead-letters.ts';
 import { type Desk, type HostMetrics, subject } from './desk.ts';
-import { createEffects, type Effects, type RunCheck } from './effects.ts';
+import { createEffects, type Effects } from './effects.ts';
 import { createEvaluations } from './evaluations.ts';
 import { createMembers } from './members.ts';
 import { createOutbox } from './outbox.ts';
 import { createPolicyKeeper, type PolicyForm } from './policy-keeper.ts';
+import type { RunCheck } from './run-check.ts';
 import { createTimers } from './timers.ts';
 import { createWaiters } from './waiters.ts';
 

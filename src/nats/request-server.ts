@@ -12,12 +12,16 @@ import type { Logger } from '../log.ts';
 export type Request = { readonly tail: string; readonly text: string; readonly bytes: number };
 export type Endpoint = {
   readonly name: string;
-  /** Listens on `<subject>.>`, so that a bad id gets an answer too. */
+  /** Listens on `<subject>.>`, so that a bad id gets an answer too; on `subject` itself where that is `exact`. */
   readonly subject: string;
+  readonly exact?: boolean;
   readonly handle: (request: Request) => Promise<object | string>;
 };
+/** As the protocol of micro services shows it. `group`: the queue group that shares the requests. */
+export type MicroService = { readonly name: string; readonly description: string; readonly group: string };
 export type RequestServerOptions = {
   readonly nc: NatsConnection;
+  readonly service: MicroService;
   readonly id: string;
   readonly version: string;
   readonly endpoints: readonly Endpoint[];
@@ -25,19 +29,22 @@ export type RequestServerOptions = {
   readonly log: Logger;
 };
 
-const group = 'stopgate';
 type Stats = { requests: number; errors: number; lastError: string; busyNs: number };
 
 export function serveRequests(options: RequestServerOptions): { close(): void } {
-  const { nc, endpoints } = options;
+  const { nc, endpoints, service } = options;
   const stats = new Map<string, Stats>(
     endpoints.map(({ name }) => [name, { requests: 0, errors: 0, lastError: '', busyNs: 0 }]),
   );
   const serving = endpoints.map((endpoint) =>
-    nc.subscribe(`${endpoint.subject}.>`, {
-      queue: group,
+    nc.subscribe(listensOn(endpoint), {
+      queue: service.group,
       callback: (error, message) => {
-        if (error === null) void answer(options, endpoint, stats.get(endpoint.name) as Stats, message);
+        if (error !== null) return;
+        // It throws where the connection closed meanwhile, and then nobody hears it.
+        answer(options, endpoint, stats.get(endpoint.name) as Stats, message).catch((cause: unknown) =>
+          options.log.warn({ err: cause, endpoint: endpoint.name }, 'answer not sent'),
+        );
       },
     }),
   );
@@ -48,6 +55,8 @@ export function serveRequests(options: RequestServerOptions): { close(): void } 
     },
   };
 }
+
+const listensOn = ({ subject, exact = false }: Endpoint) => (exact ? subject : `${subject}.>`);
 
 async function answer(
   { onAnswer, log }: RequestServerOptions,
@@ -87,18 +96,22 @@ function respondError(message: Msg, error: AppError, status: number): void {
 }
 
 function serveDiscovery(
-  { nc, id, version, endpoints }: RequestServerOptions,
+  { nc, service: { name, description, group }, id, version, endpoints }: RequestServerOptions,
   stats: ReadonlyMap<string, Stats>,
 ): Subscription[] {
   const started = new Date().toISOString();
-  const service = { name: group, id, version, metadata: {} };
-  const place = ({ name, subject }: Endpoint) => ({ name, subject: `${subject}.>`, queue_group: group });
+  const service = { name, id, version, metadata: {} };
+  const place = (endpoint: Endpoint) => ({
+    name: endpoint.name,
+    subject: listensOn(endpoint),
+    queue_group: group,
+  });
   const replies: Record<string, () => object> = {
     PING: () => ({ type: 'io.nats.micro.v1.ping_response', ...service }),
     INFO: () => ({
       type: 'io.nats.micro.v1.info_response',
       ...service,
-      description: 'answers whether a coding agent may stop',
+      description,
       endpoints: endpoints.map((endpoint) => ({ ...place(endpoint), metadata: {} })),
     }),
     STATS: () => ({
@@ -109,7 +122,7 @@ function serveDiscovery(
     }),
   };
   return Object.entries(replies).flatMap(([verb, reply]) =>
-    [`$SRV.${verb}`, `$SRV.${verb}.${group}`, `$SRV.${verb}.${group}.${id}`].map((subject) =>
+    [`$SRV.${verb}`, `$SRV.${verb}.${name}`, `$SRV.${verb}.${name}.${id}`].map((subject) =>
       nc.subscribe(subject, { callback: (_error, message) => void message.respond(JSON.stringify(reply())) }),
     ),
   );

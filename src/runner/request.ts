@@ -1,4 +1,6 @@
 /** What a runner is asked and what it answers. Plain JSON both ways, so that it can travel. */
+import { z } from 'zod';
+import { idSchema } from '../../machines/index.ts';
 
 /** Who asks: handed to the command as STOPGATE_WORKER, STOPGATE_TASK, STOPGATE_ATTEMPT and STOPGATE_FLEET. */
 export type RunIds = {
@@ -13,6 +15,29 @@ type Shared = { readonly cwd: string | null; readonly timeoutMs: number | null }
 export type RunRequest =
   | (Shared & { readonly kind: 'command'; readonly name: string; readonly env: RunIds })
   | (Shared & { readonly kind: 'files'; readonly files: readonly string[] });
+
+const shared = {
+  cwd: z
+    .string()
+    .nullish()
+    .transform((cwd) => cwd ?? null),
+  timeoutMs: z
+    .int()
+    .positive()
+    .nullish()
+    .transform((timeoutMs) => timeoutMs ?? null),
+};
+const ids = z.object({
+  fleet: idSchema.nullish(),
+  worker: idSchema.nullish(),
+  task: idSchema.nullish(),
+  attempt: idSchema.nullish(),
+});
+/** As it comes over the wire: all that is not needed may be left out, what is not known is ignored. */
+export const runRequestSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('command'), name: z.string(), env: ids.default({}), ...shared }),
+  z.object({ kind: z.literal('files'), files: z.array(z.string()), ...shared }),
+]) satisfies z.ZodType<RunRequest>;
 
 /**
  * `fail` is a no; `error` means that nobody could tell. `reason` is missing on a pass alone. `feedback`: text, or what

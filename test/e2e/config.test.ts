@@ -58,7 +58,7 @@ test('a changed file holds from the next decision on, without a restart; a broke
   await at.folder.write('stopgate.yaml', broken);
   await expect
     .poll(() => messages(at), { timeout: 10_000 })
-    .toContain('the configuration is broken: the old policies stay in force');
+    .toContain('the configuration is broken: the old one stays in force');
   expect(at.log().find((line) => 'problems' in line)).toMatchObject({
     level: 'error',
     problems: ['stopgate.yaml:5:5: unknown key "chekcs"; did you mean "checks"?'],
@@ -90,7 +90,7 @@ test.each([
   await at.folder.write('stopgate.yaml', text);
   await expect
     .poll(() => messages(at), { timeout: 10_000 })
-    .toContain('the configuration is broken: the old policies stay in force');
+    .toContain('the configuration is broken: the old one stays in force');
   expect(at.log().find((line) => 'problems' in line)?.problems).toEqual([expect.stringMatching(words)]);
   expect(await retriesOf(at, 'w1')).toBe(7);
 });
@@ -104,7 +104,7 @@ test('a file that goes away leaves its policies in force; one that comes to be i
   await rm(join(at.folder.path, 'stopgate.yaml'));
   await expect
     .poll(() => messages(at), { timeout: 10_000 })
-    .toContain('the configuration has gone: the old policies stay in force');
+    .toContain('the configuration has gone: the old one stays in force');
   expect(await retriesOf(at, 'w1')).toBe(7);
 });
 
