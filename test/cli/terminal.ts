@@ -79,7 +79,7 @@ export async function openTerminal(options: TerminalOptions = {}): Promise<Termi
     cwd,
     stdout: () => texts.stdout,
     stderr: () => texts.stderr,
-    run: (...argv) => runCli(argv, io, { serve: nobody, dev: nobody, ...options.services }),
+    run: (...argv) => runCli(argv, io, { serve: nobody, dev: nobody, runner: nobody, ...options.services }),
     async printed(text) {
       while (!texts.stdout.includes(text)) await once(changes, 'change');
     },

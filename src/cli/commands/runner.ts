@@ -13,7 +13,10 @@ export const runner = defineCommand({
       description: 'what policies call it: runner: N, or one of runners: [N, …]',
     },
     nats: serviceArgs.nats,
-    creds: { ...serviceArgs.creds, description: `${serviceArgs.creds.description}, role runner` },
+    creds: {
+      ...serviceArgs.creds,
+      description: 'credentials of role runner (STOPGATE_CREDS); of "stopgate dev" they are found',
+    },
     fleet: { type: 'string', valueHint: 'F', description: 'whose checks it runs (STOPGATE_FLEET; default: main)' },
     config: {
       type: 'string',
@@ -23,10 +26,11 @@ export const runner = defineCommand({
     'log-level': runArgs['log-level'],
   },
   details: [
-    'Runs the "command" and "files" checks of the policies that name it, where the workspace is: on another machine than',
-    'the service, or as another user. Commands and roots come from its own configuration alone, which it follows.',
-    'Several runners of one name share the checks. When it is ready it prints one JSON line; its log goes to stderr.',
-    'Ctrl-C or SIGTERM ends it with all that it runs; a check that it was running is then in error.',
+    'Runs the "command" and "files" checks of the policies that name it, where the workspace is: on another',
+    'machine than the service, or as another user. Its commands and roots come from its own configuration',
+    'alone, which it follows. Several runners of one name share the checks.',
+    'When it is ready it prints one JSON line; its log goes to stderr. Ctrl-C or SIGTERM ends it with all that',
+    'it runs; a check that was running is then in error.',
   ],
   examples: ['stopgate runner --name box', 'stopgate runner --name gpu --nats nats://host:4222 --creds gpu.creds'],
   run: async ({ flags, io, services }) => {
