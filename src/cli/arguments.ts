@@ -37,11 +37,16 @@ export function readArguments(argv: readonly string[], name: string, command: Co
   if (fault !== null) throw new AppError('input.bad', `${fault} (see "stopgate ${name} --help")`);
   const parsed = parseArgs([...argv], withoutRequired(command.args)) as Record<string, unknown>;
   const flags = Object.entries(command.args).map(([arg, { type }]) => {
-    const value = parsed[arg];
+    const value = isRepeatable(command.args[arg]) ? everyValue(arg, tokens) : parsed[arg];
     return [arg, type === 'boolean' ? value === true : value];
   });
   return { flags: Object.fromEntries(flags), words };
 }
+
+/** Its hint says so: `W…`. What was given is then all of it, joined by commas. */
+const isRepeatable = (arg: ArgDef | undefined) => arg?.valueHint?.endsWith('…') ?? false;
+const everyValue = (arg: string, tokens: readonly { kind: string; name?: string; value?: string | undefined }[]) =>
+  tokens.flatMap(({ kind, name, value }) => (kind === 'option' && name === arg ? [value] : [])).join(',') || undefined;
 
 export const isOption = ([, { type }]: [string, ArgDef]): boolean => type !== 'positional';
 export const isRequired = (arg: ArgDef): boolean => arg.type === 'positional' && arg.required !== false;

@@ -74,6 +74,11 @@ export const commands: CommandTable = {
     summary: 'fold a file of entries and print what was decided; needs no server',
     load: async () => (await import('./commands/replay.ts')).replay,
   },
+  permissions: {
+    group: 'Files and shell',
+    summary: 'print accounts and permissions for a NATS server of your own',
+    load: async () => (await import('./commands/permissions.ts')).permissions,
+  },
   completion: {
     group: 'Files and shell',
     summary: 'print a completion script for bash, zsh or fish',

@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { permissionsFor, type Role, roles, sharedSubjects } from './permissions.ts';
+import { accountsOf } from './accounts.ts';
+import { type Role, roles } from './permissions.ts';
 
 export type Credentials = { readonly user: string; readonly pass: string };
 export type CredentialsOfRoles = Readonly<Record<Role, Credentials>>;
@@ -54,31 +55,21 @@ export type ServerConfig = {
   readonly credentials: CredentialsOfRoles;
 };
 
-const serviceAccount = 'STOPGATE';
-const agentsAccount = 'AGENTS';
-
-/** JSON, which the server's own format contains. The accounts' names are folders of the store: they must not change. */
+/** JSON, which the server's own format contains. */
 export function serverConfig({ storeDir, portsDir, port, fleet, credentials }: ServerConfig): string {
-  const { exports, imports, mappings } = sharedSubjects(fleet, serviceAccount);
-  const user = (role: Role) => ({
+  const members = roles.map((role) => ({
+    role,
+    fleet,
     user: credentials[role].user,
     password: credentials[role].pass,
-    permissions: permissionsFor(role, { fleet }),
-  });
+  }));
   const config = {
     listen: `127.0.0.1:${port}`,
     logtime: false, // our log has its own
     ports_file_dir: portsDir,
     jetstream: { store_dir: storeDir }, // the server adds `jetstream` to it
     no_auth_user: credentials.agent.user,
-    accounts: {
-      [serviceAccount]: {
-        jetstream: 'enabled',
-        users: roles.filter((role) => role !== 'agent').map(user),
-        exports,
-      },
-      [agentsAccount]: { jetstream: 'enabled', users: [user('agent')], imports, mappings },
-    },
+    accounts: accountsOf(fleet, members),
   };
   return `${JSON.stringify(config, null, 2)}\n`;
 }

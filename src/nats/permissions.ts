@@ -20,9 +20,9 @@ export type Scope = {
   readonly fleet: string;
   /** Agent: the one worker it may speak for, in this fleet alone. Without it any worker, as the embedded server has it. */
   readonly worker?: string | undefined;
-  /** Runner: its name; check: the check it serves. In this fleet alone. Without it any, in every fleet. */
+  /** Runner: its name, in this fleet alone. Without it any runner, in every fleet. */
   readonly name?: string | undefined;
-  /** Runner with a name: the checks that it serves too, none by default. */
+  /** Check server: the checks that it serves, in this fleet alone; without them any. Runner with a name: those that it serves too. */
   readonly checks?: readonly string[] | undefined;
 };
 
@@ -59,7 +59,11 @@ export function permissionsFor(role: Role, scope: Scope): Permissions {
           : [`run.${scope.name}`, ...(scope.checks ?? []).map((check) => `check.${check}`)].map(within(scope.fleet)),
       );
     case 'check':
-      return server(scope.name === undefined ? inAnyFleet(['check']) : [within(scope.fleet)(`check.${scope.name}`)]);
+      return server(
+        scope.checks === undefined
+          ? inAnyFleet(['check'])
+          : scope.checks.map((check) => within(scope.fleet)(`check.${check}`)),
+      );
   }
 }
 
@@ -84,15 +88,16 @@ function anyAgent(fleet: string): Permissions {
   };
 }
 
-function agentOf(worker: string, fleet: string): Permissions {
-  const own = ['worker', 'decide', 'probe', 'verify', 'get.worker'].map((noun) =>
-    noun === 'worker' ? `worker.${worker}.>` : `${noun}.${worker}`,
-  );
-  return {
-    publish: { allow: [...own, 'task.>', 'queue.>', 'evaluate.>', 'get.task.>'].map(within(fleet)) },
-    subscribe: { allow: ['_INBOX.>'] },
-  };
+/** What an agent that is one worker alone publishes and asks. */
+export function agentSubjects(worker: string, fleet: string): readonly string[] {
+  const asked = ['decide', 'probe', 'verify', 'get.worker'].map((noun) => `${noun}.${worker}`);
+  return [`worker.${worker}.>`, ...asked, 'task.>', 'queue.>', 'evaluate.>', 'get.task.>'].map(within(fleet));
 }
+
+const agentOf = (worker: string, fleet: string): Permissions => ({
+  publish: { allow: agentSubjects(worker, fleet) },
+  subscribe: { allow: ['_INBOX.>'] },
+});
 
 /**
  * Reads the log through consumers, but makes no streams: in the service's account a stream's `republish` could write

@@ -1,0 +1,117 @@
+/** permissions: what a NATS server of one's own must be told, so that nobody can speak as somebody else. */
+import { loadConfig } from '../../config.ts';
+import { AppError } from '../../errors.ts';
+import { type Accounts, accountsOf, type Member } from '../../nats/accounts.ts';
+import { type Role, roles } from '../../nats/permissions.ts';
+import { defineCommand } from '../command.ts';
+import { formatNatsConfig } from '../nats-config-text.ts';
+import { readId } from '../service-call.ts';
+
+export const permissions = defineCommand({
+  args: {
+    role: {
+      type: 'enum',
+      options: [...roles],
+      valueHint: 'ROLE',
+      description: `the part of one role: ${roles.join(', ')}; without it, or with --all, the whole`,
+    },
+    all: { type: 'boolean', description: 'the accounts of all roles (the default)' },
+    worker: { type: 'string', valueHint: 'W…', description: 'agents: the one worker that it may be; again for more' },
+    name: { type: 'string', valueHint: 'N', description: 'runner: the name that it may serve' },
+    check: {
+      type: 'string',
+      valueHint: 'NAME…',
+      description: 'check: the remote check that it may answer; also for a runner with a name; again for more',
+    },
+    fleet: { type: 'string', valueHint: 'F', description: 'the tenant (STOPGATE_FLEET; default: main)' },
+    json: { type: 'boolean', description: 'print JSON, which a NATS server reads as well' },
+  },
+  details: [
+    'Prints accounts with users and permissions for the configuration of a nats-server of your own; the server of',
+    '"stopgate dev" has them already. Replace every change-me-… by a password, then try it: nats-server -c FILE -t.',
+    'An agent with --worker gets an account of its own: it can neither speak for another worker nor hear its answers.',
+    'The short way (header Stopgate-Reply) then needs an inbox under _INBOX.<worker>.',
+  ],
+  examples: [
+    'stopgate permissions > stopgate-accounts.conf',
+    'stopgate permissions --role agent --worker w1',
+    'stopgate permissions --role runner --name box --fleet research --json',
+  ],
+  run: async ({ flags, io, out }) => {
+    const role = flags.role as Role | undefined;
+    if (role !== undefined && flags.all) throw new AppError('input.bad', '--all is all roles, --role is one of them');
+    const { fleet } = loadConfig({ flags: { fleet: flags.fleet, http: 'off' }, cwd: io.cwd, env: io.env });
+    const scope = readScope(flags, role);
+    const members = (role === undefined ? roles : [role]).flatMap((each) => membersOf(each, fleet, scope));
+    const config = configOf(accountsOf(fleet, members), role);
+    if (flags.json) await out.json(config);
+    else await out.print(...introduction(fleet, members, role), ...formatNatsConfig(config));
+    return 0;
+  },
+});
+
+type Given = {
+  readonly worker: string | undefined;
+  readonly name: string | undefined;
+  readonly check: string | undefined;
+};
+type Named = { readonly workers: readonly string[]; readonly name?: string; readonly checks?: readonly string[] };
+
+/** @throws AppError input.bad: no ids, or an option that says nothing about this role */
+function readScope({ worker, name, check }: Given, role: Role | undefined): Named {
+  const meant = (option: string, value: string | undefined, ...of: Role[]) => {
+    if (value === undefined || role === undefined || of.includes(role)) return;
+    throw new AppError('input.bad', `${option} is for the role ${of.join(' or ')}, not for ${role}`);
+  };
+  meant('--worker', worker, 'agent');
+  meant('--name', name, 'runner');
+  meant('--check', check, 'check', 'runner');
+  if (role === 'runner' && check !== undefined && name === undefined)
+    throw new AppError('input.bad', 'a runner without --name may serve every check; give it a name too');
+  const ids = (what: string, text: string) => [...new Set(text.split(','))].map((id) => readId(what, id));
+  return {
+    workers: worker === undefined ? [] : ids('worker', worker),
+    ...(name !== undefined && { name: readId('runner', name) }),
+    ...(check !== undefined && { checks: ids('check', check) }),
+  };
+}
+
+/** One user a role; an agent that is one worker alone is a user for each of them. */
+function membersOf(role: Role, fleet: string, { workers, name, checks }: Named): Member[] {
+  const member = (user: string, scope: Partial<Member> = {}): Member => ({
+    ...{ role, fleet, user, password: `change-me-${user}` },
+    ...scope,
+  });
+  if (role === 'agent' && workers.length > 0) return workers.map((worker) => member(`agent-${worker}`, { worker }));
+  if (role === 'runner' && name !== undefined) return [member(`runner-${name}`, { name, checks })];
+  if (role === 'check' && checks !== undefined) return [member(`check-${checks.join('-')}`, { checks })];
+  return [member(role)];
+}
+
+/** All roles are a configuration of their own but for its port; one is a part to merge. */
+function configOf(accounts: Accounts, role: Role | undefined): object {
+  if (role === undefined) return { jetstream: { store_dir: './nats-store' }, accounts };
+  if (role === 'agent') return { accounts };
+  const { exports: _, ...account } = accounts.STOPGATE ?? {};
+  return { accounts: { STOPGATE: account } };
+}
+
+function introduction(fleet: string, members: readonly Member[], role: Role | undefined): string[] {
+  const secrets = '# Replace each "change-me-…" by a password of its own, or by its bcrypt hash (nats server passwd).';
+  if (role !== undefined) {
+    return [
+      `# stopgate, fleet ${fleet}: the part of role ${role}, to be merged into the accounts of your nats-server.conf.`,
+      ...(role === 'agent' ? ['# STOPGATE is shown with what it must export, without its users.'] : []),
+      '# "stopgate permissions" prints all of them; without the accounts these lists do not protect the log.',
+      secrets,
+    ];
+  }
+  const open = members.some(({ role: each, worker }) => each === 'agent' && worker === undefined);
+  return [
+    `# stopgate, fleet ${fleet}: who may do what on a nats-server of your own. Put this into nats-server.conf.`,
+    secrets,
+    '# Then: stopgate serve --nats nats://service:PASSWORD@HOST:4222, and nats://operator:…, runner, check, agent alike.',
+    ...(open ? ['# Whoever has no password is an agent too, with: no_auth_user: agent'] : []),
+    '# store_dir is where the log is kept: name a folder on a disk that lasts.',
+  ];
+}

@@ -1,0 +1,69 @@
+/** The accounts of a NATS server on which the roles of PROTOCOL 13 hold: who is in which, and what passes between. Pure. */
+import {
+  agentSubjects,
+  type Permissions,
+  permissionsFor,
+  type Role,
+  type Scope,
+  sharedSubjects,
+} from './permissions.ts';
+
+/** In the words of a NATS configuration. */
+export type AccountUser = { readonly user: string; readonly password: string; readonly permissions: Permissions };
+export type Account = {
+  readonly jetstream?: 'enabled';
+  readonly users?: readonly AccountUser[];
+  readonly exports?: ReturnType<typeof sharedSubjects>['exports'];
+  readonly imports?: ReturnType<typeof sharedSubjects>['imports'];
+  readonly mappings?: Readonly<Record<string, string>>;
+};
+export type Accounts = Readonly<Record<string, Account>>;
+
+/** The accounts' names are folders of the store: they must not change. */
+const serviceAccount = 'STOPGATE';
+const agentsAccount = 'AGENTS';
+
+export type Member = Scope & { readonly role: Role; readonly user: string; readonly password: string };
+
+/**
+ * Agents that may be any worker share an account, with streams of their own; who may be one worker alone has an account
+ * of its own without any, so that nobody else's inbox, and nothing that a server writes for others, is within reach.
+ */
+export function accountsOf(fleet: string, members: readonly Member[]): Accounts {
+  const shared = sharedSubjects(fleet, serviceAccount);
+  const agents = members.filter(({ role }) => role === 'agent');
+  const anyWorker = agents.filter(({ worker }) => worker === undefined);
+  const others = members.filter(({ role }) => role !== 'agent');
+  const { exports, imports, mappings } = shared;
+  return {
+    [serviceAccount]: {
+      ...(others.length > 0 && { jetstream: 'enabled', users: others.map(userOf) }),
+      exports,
+    },
+    ...(anyWorker.length > 0 && {
+      [agentsAccount]: { jetstream: 'enabled', users: anyWorker.map(userOf), imports, mappings },
+    }),
+    ...Object.fromEntries(
+      agents.flatMap((it) =>
+        it.worker === undefined
+          ? []
+          : [[`AGENT_${it.worker}`, { users: [userOf(it)], imports: importsOf(fleet, it.worker) }]],
+      ),
+    ),
+  };
+}
+
+const userOf = ({ role, user, password, ...scope }: Member): AccountUser => ({
+  user,
+  password,
+  permissions: permissionsFor(role, scope),
+});
+
+/** `Stopgate-Reply` needs an inbox of the worker's own, as all answers to such inboxes come out of one account. */
+function importsOf(fleet: string, worker: string): NonNullable<Account['imports']> {
+  const account = serviceAccount;
+  return [
+    ...agentSubjects(worker, fleet).map((subject) => ({ service: { account, subject } })),
+    { stream: { account, subject: `_INBOX.${worker}.>` } },
+  ];
+}
