@@ -5,7 +5,6 @@ import type { Io } from './cli/io.ts';
 import type { DevFlags } from './cli/services.ts';
 import type { Config } from './config.ts';
 import { openEmbeddedServer } from './nats/embedded-server.ts';
-import { privateInbox } from './nats/permissions.ts';
 import { loggerFor, serve } from './serve.ts';
 
 export type DevOptions = DevFlags & { readonly hints: boolean; readonly streamReplicas?: number | undefined };
@@ -18,7 +17,7 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
   const serviceFile = join(storeDir, 'service.json');
   try {
     return await serve({
-      ...{ config, logger, io, nats: server.url, creds: server.credentials('service'), inboxPrefix: privateInbox },
+      ...{ config, logger, io, nats: server.url, creds: server.credentials('service') },
       ...{ acceptEmptyLog: options.acceptEmptyLog, streamReplicas: options.streamReplicas },
       onReady: (ready) => {
         const { nats, http, fleet } = ready;

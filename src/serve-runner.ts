@@ -44,6 +44,11 @@ export async function serveRunner({ config, name, logger, io }: ServeRunnerOptio
   });
   try {
     await nc.flush();
+    const [refused] = requests.refused();
+    if (refused !== undefined) {
+      const hint = 'it needs the credentials of a runner of this name ("stopgate permissions --role runner")';
+      throw new AppError('input.unauthorized', `the NATS server does not let this runner serve ${refused}: ${hint}`);
+    }
     io.stdout.write(`${JSON.stringify({ ready: true, runner: name, nats: withoutSecrets(nats), fleet })}\n`);
     return await untilEnd(nc.closed().then(() => 'the connection is closed for good'));
   } finally {

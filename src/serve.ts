@@ -7,6 +7,7 @@ import { followConfigFile } from './config-follow.ts';
 import { openHttpServer } from './http/server.ts';
 import { createLogger, type Logger } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
+import { privateInbox } from './nats/permissions.ts';
 import { createEnd, withoutSecrets } from './process-end.ts';
 import { openReplica, type Replica } from './replica.ts';
 import { version } from './version.ts';
@@ -21,7 +22,6 @@ export type ServeOptions = {
   readonly config: Config;
   readonly nats: string;
   readonly creds: string | null;
-  readonly inboxPrefix?: string;
   readonly acceptEmptyLog: boolean;
   readonly streamReplicas: number | undefined;
   readonly logger: Logger;
@@ -44,7 +44,7 @@ export async function serve(options: ServeOptions): Promise<number> {
       ...{
         nats: options.nats,
         creds: options.creds ?? undefined,
-        inboxPrefix: options.inboxPrefix,
+        inboxPrefix: hasCredentials(options) ? privateInbox : undefined,
         fleet: config.fleet,
         name: config.replica,
         version,
@@ -72,6 +72,9 @@ export async function serve(options: ServeOptions): Promise<number> {
     for (const each of opened) await each.close();
   }
 }
+
+/** Where there are roles, agents may hear the usual inboxes, and the service's answers are not for them. */
+const hasCredentials = ({ nats, creds }: ServeOptions): boolean => creds !== null || nats.includes('@');
 
 /** A file that never had policies has no say in them; one that has them no more takes them back. */
 function followPolicies(config: Config, replica: Replica, checks: Checks, logger: Logger): { close(): void } {

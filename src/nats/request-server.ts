@@ -31,7 +31,14 @@ export type RequestServerOptions = {
 
 type Stats = { requests: number; errors: number; lastError: string; busyNs: number };
 
-export function serveRequests(options: RequestServerOptions): { close(): void } {
+export type RequestServer = {
+  /** The subjects that the server did not let us serve; complete once the connection was flushed. */
+  refused(): readonly string[];
+  close(): void;
+};
+
+export function serveRequests(options: RequestServerOptions): RequestServer {
+  const refused: string[] = [];
   const { nc, endpoints, service } = options;
   const stats = new Map<string, Stats>(
     endpoints.map(({ name }) => [name, { requests: 0, errors: 0, lastError: '', busyNs: 0 }]),
@@ -40,7 +47,11 @@ export function serveRequests(options: RequestServerOptions): { close(): void } 
     nc.subscribe(listensOn(endpoint), {
       queue: service.group,
       callback: (error, message) => {
-        if (error !== null) return;
+        if (error !== null) {
+          refused.push(listensOn(endpoint));
+          options.log.error({ err: error, endpoint: endpoint.name }, 'requests are not served');
+          return;
+        }
         // It throws where the connection closed meanwhile, and then nobody hears it.
         answer(options, endpoint, stats.get(endpoint.name) as Stats, message).catch((cause: unknown) =>
           options.log.warn({ err: cause, endpoint: endpoint.name }, 'answer not sent'),
@@ -50,6 +61,7 @@ export function serveRequests(options: RequestServerOptions): { close(): void } 
   );
   const discovery = serveDiscovery(options, stats);
   return {
+    refused: () => refused,
     close() {
       for (const subscription of [...serving, ...discovery]) subscription.unsubscribe();
     },

@@ -11,6 +11,7 @@ import { openConnection } from '../../src/nats/connection.ts';
 import { type EmbeddedServer, openEmbeddedServer } from '../../src/nats/embedded-server.ts';
 import { permissionsFor, privateInbox, type Role } from '../../src/nats/permissions.ts';
 import { startNatsServer } from '../support/nats-server.ts';
+import { keepRefusals, type RoleClient, refusesPublish, refusesSubscribe } from '../support/role-client.ts';
 
 const fleet = 'main';
 const logStream = 'STOPGATE_main';
@@ -18,33 +19,11 @@ const deadStream = 'STOPGATE-DEAD_main';
 const captured = ['worker', 'task', 'queue', 'own', 'decision'].map((head) => `stopgate.main.${head}.>`);
 const serviceVerbs = ['decide', 'probe', 'verify', 'evaluate', 'get', 'list'];
 
-/** A connection that keeps what it was refused, as `publish <subject>` or `subscription <subject>`. */
-type Client = { readonly nc: NatsConnection; readonly refused: string[] };
-
 const open: NatsConnection[] = [];
-async function connect(url: string, credsFile?: string): Promise<Client> {
-  const nc = await openConnection({ url, credsFile, name: 'test', patient: false });
-  open.push(nc);
-  const refused: string[] = [];
-  void (async () => {
-    for await (const status of nc.status()) {
-      const error = status.type === 'error' ? status.error : undefined;
-      if (error instanceof PermissionViolationError) refused.push(`${error.operation} ${error.subject}`);
-    }
-  })();
-  return { nc, refused };
-}
-
-async function refusesPublish({ nc, refused }: Client, subject: string): Promise<void> {
-  nc.publish(subject, '{"by":"nobody"}');
-  await nc.flush(); // the server's refusal comes before its answer to this
-  await expect.poll(() => refused, { message: subject }).toContain(`publish ${subject}`);
-}
-
-async function refusesSubscribe({ nc, refused }: Client, subject: string): Promise<void> {
-  nc.subscribe(subject, { callback: () => undefined });
-  await nc.flush();
-  await expect.poll(() => refused, { message: subject }).toContain(`subscription ${subject}`);
+async function connect(url: string, credsFile?: string): Promise<RoleClient> {
+  const client = keepRefusals(await openConnection({ url, credsFile, name: 'test', patient: false }));
+  open.push(client.nc);
+  return client;
 }
 
 /** What arrives first on a subject from now on. */
@@ -60,7 +39,7 @@ async function firstOn(nc: NatsConnection, subject: string): Promise<{ arrived: 
 const echo = (nc: NatsConnection, subject: string, queue: string) =>
   nc.subscribe(subject, { queue, callback: (_, message) => void message.respond(`answer to ${message.subject}`) });
 
-const ask = async ({ nc }: Client, subject: string, body = '') =>
+const ask = async ({ nc }: RoleClient, subject: string, body = '') =>
   (await nc.request(subject, body, { timeout: 5_000 })).string();
 
 async function createLog(nc: NatsConnection): Promise<void> {
@@ -78,8 +57,8 @@ async function subjectsOf(nc: NatsConnection, stream: string): Promise<string[]>
 
 let storeDir: string;
 let server: EmbeddedServer;
-let service: Client;
-let agent: Client;
+let service: RoleClient;
+let agent: RoleClient;
 const connectAs = (role: Role) => connect(server.url, server.credentials(role));
 
 beforeAll(async () => {
@@ -242,7 +221,7 @@ describe('without credentials', () => {
 describe('what an anonymous client cannot make the server write', () => {
   const target = 'stopgate.main.own.worker.victim.worker.retired';
 
-  async function republish(client: Client, name: string, destination: string): Promise<void> {
+  async function republish(client: RoleClient, name: string, destination: string): Promise<void> {
     const { streams } = await jetstreamManager(client.nc);
     const source = `republished.${name}`;
     await streams.add({ name, subjects: [source], storage: 'memory', republish: { src: source, dest: destination } });
@@ -442,7 +421,7 @@ describe('the strict forms, for a server of one’s own', () => {
     { role: 'runner', scope: { name: 'r1' }, served: ['stopgate.f.run.r1'] },
     { role: 'runner', scope: { name: 'r1', checks: ['a'] }, served: ['stopgate.f.run.r1', 'stopgate.f.check.a'] },
     { role: 'runner', scope: {}, served: ['stopgate.*.check.>', 'stopgate.*.run.>'] },
-    { role: 'check', scope: { name: 'scan' }, served: ['stopgate.f.check.scan'] },
+    { role: 'check', scope: { checks: ['scan'] }, served: ['stopgate.f.check.scan'] },
     { role: 'check', scope: {}, served: ['stopgate.*.check.>'] },
   ] as const)('a $role of $scope', ({ role, scope, served }) => {
     expect(permissionsFor(role, { fleet: 'f', ...scope })).toEqual({

@@ -88,10 +88,9 @@ function membersOf(role: Role, fleet: string, { workers, name, checks }: Named):
   return [member(role)];
 }
 
-/** All roles are a configuration of their own but for its port; one is a part to merge. */
+/** One role is a part to merge: without what is there already. */
 function configOf(accounts: Accounts, role: Role | undefined): object {
-  if (role === undefined) return { jetstream: { store_dir: './nats-store' }, accounts };
-  if (role === 'agent') return { accounts };
+  if (role === undefined || role === 'agent') return { accounts };
   const { exports: _, ...account } = accounts.STOPGATE ?? {};
   return { accounts: { STOPGATE: account } };
 }
@@ -111,7 +110,7 @@ function introduction(fleet: string, members: readonly Member[], role: Role | un
     `# stopgate, fleet ${fleet}: who may do what on a nats-server of your own. Put this into nats-server.conf.`,
     secrets,
     '# Then: stopgate serve --nats nats://service:PASSWORD@HOST:4222, and nats://operator:…, runner, check, agent alike.',
-    ...(open ? ['# Whoever has no password is an agent too, with: no_auth_user: agent'] : []),
-    '# store_dir is where the log is kept: name a folder on a disk that lasts.',
+    '# Needed beside it, where your configuration has no such line: jetstream { store_dir: "/var/lib/nats" }',
+    ...(open ? ['# With "no_auth_user: agent" beside it, whoever has no password is an agent too.'] : []),
   ];
 }

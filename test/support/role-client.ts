@@ -1,0 +1,29 @@
+/** A connection that keeps what the server refused it, and what must be refused. */
+import { type NatsConnection, PermissionViolationError } from '@nats-io/nats-core';
+import { expect } from 'vitest';
+
+/** `refused`: as `publish <subject>` or `subscription <subject>`. */
+export type RoleClient = { readonly nc: NatsConnection; readonly refused: string[] };
+
+export function keepRefusals(nc: NatsConnection): RoleClient {
+  const refused: string[] = [];
+  void (async () => {
+    for await (const status of nc.status()) {
+      const error = status.type === 'error' ? status.error : undefined;
+      if (error instanceof PermissionViolationError) refused.push(`${error.operation} ${error.subject}`);
+    }
+  })();
+  return { nc, refused };
+}
+
+export async function refusesPublish({ nc, refused }: RoleClient, subject: string): Promise<void> {
+  nc.publish(subject, '{"by":"nobody"}');
+  await nc.flush(); // the server's refusal comes before its answer to this
+  await expect.poll(() => refused, { message: subject }).toContain(`publish ${subject}`);
+}
+
+export async function refusesSubscribe({ nc, refused }: RoleClient, subject: string): Promise<void> {
+  nc.subscribe(subject, { callback: () => undefined });
+  await nc.flush();
+  await expect.poll(() => refused, { message: subject }).toContain(`subscription ${subject}`);
+}
