@@ -13,6 +13,8 @@ export type Scene = { readonly url: string; close(): Promise<void> };
 const config = `
 policies:
   default: { retries: null, checks: [{ plan: {} }] }
+  plain: { retries: null }
+  remote: { retries: null, checks: [{ remote: bench }] }
 `;
 
 /** @throws AppError server.missing */

@@ -1,0 +1,70 @@
+/** What checks cost: one asked of another process, against an echo of the same run; and ten hooks that need nobody. */
+import { jetstream } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { connect } from '@nats-io/transport-node';
+import { type Figure, quantile } from './figures.ts';
+
+const names = ['echo', 'plain', 'remote', 'blocked', 'hooked'] as const;
+type Name = (typeof names)[number];
+
+const rounds = 40;
+const perRound = 50;
+const warmUps = 500;
+const hooksCount = 10;
+const payload = '{"output":"not done"}';
+
+export async function measureChecks(url: string): Promise<Figure[]> {
+  const nc = await connect({ servers: url });
+  await prepare(nc);
+  const run = (name: Name) => {
+    const subject = name === 'echo' ? 'bench.echo' : `stopgate.main.decide.check-${name}`;
+    return nc.request(subject, payload, { timeout: 10_000 });
+  };
+  await expectCauses(run);
+  for (const name of names) for (let index = 0; index < warmUps; index += 1) await run(name);
+  const took: Record<Name, number[]> = { echo: [], plain: [], remote: [], blocked: [], hooked: [] };
+  for (let round = 0; round < rounds; round += 1) {
+    for (const name of names) {
+      for (let index = 0; index < perRound; index += 1) {
+        const started = performance.now();
+        await run(name);
+        took[name].push(performance.now() - started);
+      }
+    }
+  }
+  await nc.close();
+  const p50 = (name: Name) => quantile(took[name], 0.5);
+  const added = p50('remote') - p50('plain');
+  return [
+    { name: 'echo p50, beside checks', value: p50('echo'), unit: 'ms' },
+    { name: 'a remote check adds, p50', value: added, unit: 'ms' },
+    { name: 'a remote check adds / echo', value: added / p50('echo'), unit: 'x', goal: { atMost: 1.3 } },
+    {
+      name: `decide over ${hooksCount} hooks / over none, p50`,
+      value: p50('hooked') / p50('blocked'),
+      unit: 'x',
+      goal: { atMost: 1.2 },
+    },
+  ];
+}
+
+/** With hooks or without, the two that are compared hold a task and are blocked: the same entries are written. */
+async function prepare(nc: NatsConnection): Promise<void> {
+  const js = jetstream(nc);
+  const put = (tail: string, data: object) => js.publish(`stopgate.main.${tail}`, JSON.stringify(data));
+  await put('worker.check-plain.worker.registered', { policy: 'plain' });
+  await put('worker.check-remote.worker.registered', { policy: 'remote' });
+  for (const name of ['blocked', 'hooked']) await put(`worker.check-${name}.task.claimed`, { task: `bench-${name}` });
+  await put('worker.check-blocked.step.updated', { step: '1', title: 'Write tests' });
+  for (let index = 0; index < hooksCount; index += 1)
+    await put('task.bench-hooked.hook.registered', { type: index % 2 === 0 ? 'promise' : 'default' });
+}
+
+/** Figures of decisions other than these would be figures of something else. */
+async function expectCauses(run: (name: Name) => Promise<{ json<T>(): T }>): Promise<void> {
+  const expected = { plain: 'no-policy', remote: 'complete', blocked: 'incomplete', hooked: 'incomplete' };
+  for (const [name, cause] of Object.entries(expected)) {
+    const found = (await run(name as Name)).json<{ cause: string; reason: string }>();
+    if (found.cause !== cause) throw new Error(`the bench expected ${cause} of ${name}: ${JSON.stringify(found)}`);
+  }
+}
