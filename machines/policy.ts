@@ -126,8 +126,11 @@ function createPolicyForm(object: ObjectMaker) {
     stopWhenComplete: z.boolean().optional(),
     steps: z.enum(['free', 'gate']).optional(),
     checks: z.array(checkForm).optional().describe('in order; all must pass; the first that fails decides'),
-    runner: idSchema.optional(),
-    runners: z.array(idSchema).optional(),
+    runner: idSchema.optional().describe('the "stopgate runner" for command and files checks; default: the service'),
+    runners: z
+      .array(idSchema)
+      .optional()
+      .describe("the one of these runners that the worker's label runner names; without it the check is in error"),
   });
 }
 
