@@ -76,15 +76,23 @@ function createAnswering(name: string, runner: Runner, first: ConfigFile) {
     },
     async answer({ text }: Request): Promise<RunResult> {
       const request = readRequest(text);
-      // The wire may shorten a command's time, and never lengthen it.
       const ownMs = request.kind === 'command' ? commands[request.name]?.timeoutMs : undefined;
-      const askedMs = request.timeoutMs;
-      const timeoutMs = askedMs === null ? (ownMs ?? null) : Math.min(askedMs, ownMs ?? askedMs);
-      const patienceMs = Math.min((askedMs ?? timerMsMax) + graceMs, timerMsMax);
+      const timeoutMs = timeoutOf(request.timeoutMs, ownMs ?? null);
+      const patienceMs = Math.min((request.timeoutMs ?? timerMsMax) + graceMs, timerMsMax);
       const result = await runner.run({ ...request, timeoutMs }, AbortSignal.timeout(patienceMs));
       return closed && result.reason === 'cancelled' ? { ...result, reason: `runner ${name} was stopped` } : result;
     },
   };
+}
+
+/** A command that is to end has half a second for it, and its answer must come before nobody waits for it any more. */
+const reserveMsMax = 1_500;
+
+/** The wire may shorten a command's time, and never lengthen it. */
+function timeoutOf(askedMs: number | null, ownMs: number | null): number | null {
+  if (askedMs === null) return ownMs;
+  const inTimeMs = Math.ceil(askedMs - Math.min(reserveMsMax, askedMs / 4));
+  return Math.min(inTimeMs, ownMs ?? inTimeMs);
 }
 
 /** @throws AppError input.bad */

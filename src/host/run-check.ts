@@ -57,7 +57,7 @@ const resultSchema = z.object({
 const refusalSchema = z.object({ error: z.object({ message: z.string() }) });
 
 /** An answer that comes with the deadline comes too late: the log's clock would have passed it. */
-const earlierMsMax = 100;
+const earlierMsMax = 500;
 
 async function askRunner(desk: Desk, runner: string, request: RunRequest, timeoutMs: number): Promise<RunResult> {
   const waitMs = Math.ceil(timeoutMs - Math.min(earlierMsMax, timeoutMs / 10));

@@ -23,11 +23,12 @@ const config = JSON.stringify({
     files: on(box, { files: ['a.md', 'docs/b.md'] }),
     unknown: on(box, { command: 'unknown' }),
     who: on(box, { command: 'who' }),
-    lasting: on(box, { command: 'lasting', timeout: '2s' }),
+    lasting: on(box, { command: 'lasting', timeout: '4s' }),
+    late: on(box, { command: 'late', timeout: '4s' }),
     brief: on(box, { command: 'brief' }),
     gone: on({ runner: 'nobody' }, { command: 'passes' }),
     fake: on({ runner: 'fake' }, { command: 'passes' }),
-    silent: on({ runner: 'silent' }, { command: 'passes', timeout: '500ms' }),
+    silent: on({ runner: 'silent' }, { command: 'passes', timeout: '3s' }),
     lenient: { runner: 'nobody', checks: [{ command: 'passes' }] },
     labelled: on({ runners: ['box', 'other'] }, { command: 'fails' }),
   },
@@ -45,6 +46,7 @@ const runnerConfig = JSON.stringify({
     fails: sh('echo "2 tests failed in $PWD"; exit 1'),
     who: sh('echo "$STOPGATE_FLEET/$STOPGATE_WORKER/$STOPGATE_ATTEMPT/$STOPGATE_CREDS"; exit 1'),
     lasting: sh('[ -e done ] && exit 0; echo $$ > started; exec sleep 30'),
+    late: sh('echo begun; exec sleep 30'),
     brief: sh('exec sleep 30', { timeout: '300ms' }),
   },
 });
@@ -159,6 +161,15 @@ describe('a runner', () => {
     expect(await stop('brief')).toMatchObject({ decision: 'block', reason: 'Command brief took longer than 300ms' });
   });
 
+  test("ends a command in time to say so, where the check's time is up first", async () => {
+    await startRunner('box');
+    expect(await stop('late')).toMatchObject({
+      decision: 'block',
+      reason: 'Command late took longer than 3s',
+      feedback: [{ check: 'late', outcome: 'timeout', details: 'begun' }],
+    });
+  });
+
   test('shares the checks with others of its name', async () => {
     const [one, other] = [await makeFolder(), await makeFolder()];
     const folders = [one, other];
@@ -245,7 +256,7 @@ describe('a runner that is lost is an error of the check', () => {
 
   test('it is there and says nothing', async () => {
     at.client.nc.subscribe('stopgate.main.run.silent', { callback: () => undefined });
-    const reason = 'runner silent does not answer: no reply from stopgate.main.run.silent within 450 ms';
+    const reason = 'runner silent does not answer: no reply from stopgate.main.run.silent within 2700 ms';
     expect(await stop('silent')).toMatchObject({ decision: 'block', reason });
   });
 
