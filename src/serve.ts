@@ -1,5 +1,4 @@
 /** Serves one fleet until it is told to end: NATS, replica, configuration file, HTTP; closed in reverse order. */
-import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { HookOpinion } from '../machines/index.ts';
 import type { Io } from './cli/io.ts';
@@ -11,6 +10,7 @@ import { createLogger, type Logger } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { openReplica, type Replica } from './replica.ts';
 import { createRunner, type Runner } from './runner/index.ts';
+import { version } from './version.ts';
 
 export type Ready = {
   readonly ready: true;
@@ -33,8 +33,6 @@ export type ServeOptions = {
   readonly ended?: Promise<string>;
 };
 
-const version = readVersion();
-
 /** @returns the exit code. @throws AppError where it cannot start */
 export async function serve(options: ServeOptions): Promise<number> {
   const { config, logger, io } = options;
@@ -50,7 +48,7 @@ export async function serve(options: ServeOptions): Promise<number> {
         inboxPrefix: options.inboxPrefix,
         fleet: config.fleet,
         name: config.replica,
-        version,
+        version: version(),
       },
       ...{ logger, policies: config.file.policyForm, runCheck: checks.run, replyPrefixes: config.file.replyPrefixes },
       ...{ acceptEmptyLog: options.acceptEmptyLog, metrics: countersOf(metrics) },
@@ -153,17 +151,5 @@ function countersOf(metrics: Metrics) {
 
 /** The ready line is printed and kept: a password in the URL is nobody's business there. */
 const withoutSecrets = (nats: string): string => nats.replace(/\/\/[^@/]*@/g, '//');
-
-function readVersion(): string {
-  // dist/src/serve.js and src/serve.ts are not equally deep below package.json.
-  for (const up of ['../package.json', '../../package.json']) {
-    try {
-      return (JSON.parse(readFileSync(new URL(up, import.meta.url), 'utf8')) as { version: string }).version;
-    } catch {
-      // the other one
-    }
-  }
-  return '0.0.0';
-}
 
 export const loggerFor = (config: Config): Logger => createLogger(config.logLevel);
