@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import { entrySchemas, idSchema } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import type { SavedCheckpoint } from './port.ts';
 import { change, getTask } from './tasks.ts';
 import { defineTool, type Tool } from './tool.ts';
 import { formatIterationId, taskId } from './vocabulary.ts';
@@ -60,13 +59,14 @@ const resume = defineTool({
   },
   effect: 'reads',
   run: async ({ port }, { taskId: task, checkpointId }) => {
-    const body = checkpointId === undefined ? {} : { checkpoint: checkpointId };
-    const view = await getTask<{ checkpoint: SavedCheckpoint | null }>(port, task, body);
+    const last = await getTask(port, task);
+    const known = last.checkpoints.map((it) => it.checkpoint);
+    const isNamed = checkpointId !== undefined && known.includes(checkpointId);
+    const view = isNamed ? await getTask(port, task, { checkpoint: checkpointId }) : last;
     const { checkpoint: saved } = view;
-    if (saved === null) {
-      const known = view.checkpoints.map((it) => it.checkpoint).join(', ');
+    if (saved === null || (checkpointId !== undefined && !isNamed)) {
       const what = checkpointId === undefined ? 'no checkpoint' : `no checkpoint ${checkpointId}`;
-      const next = known === '' ? 'save one with checkpoint_create' : `it has: ${known}`;
+      const next = known.length === 0 ? 'save one with checkpoint_create' : `it has: ${known.join(', ')}`;
       throw new AppError('actor.unknown', `task ${task} has ${what}; ${next}`);
     }
     return {

@@ -1,5 +1,5 @@
 /** The question that iteration_validate and hook_evaluate put to a task's hooks. */
-import type { HookResult, PromiseName, TaskView } from '../../machines/index.ts';
+import type { HookResult, PromiseName, TaskDetail } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { McpPort } from './port.ts';
 import { getTask } from './tasks.ts';
@@ -23,7 +23,7 @@ export async function evaluate(port: McpPort, id: string, work: Parameters<typeo
 export async function currentIteration(
   port: McpPort,
   id: string,
-): Promise<{ task: string; iteration: number; view: TaskView }> {
+): Promise<{ task: string; iteration: number; view: TaskDetail }> {
   const { task, iteration } = readIterationId(id);
   const view = await getTask(port, task);
   if (view.iteration === null)

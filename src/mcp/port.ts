@@ -1,5 +1,5 @@
 /** What the tools need of the service: a `Service` in the same process has it, and so has whoever asks over NATS. */
-import type { Decision, HookResult, TaskView } from '../../machines/index.ts';
+import type { Decision, HookResult, TaskDetail } from '../../machines/index.ts';
 import type { Entity, NewEntry, View } from '../service/service.ts';
 
 export type McpPort = {
@@ -13,8 +13,5 @@ export type McpPort = {
   /** What say the hooks of the task? @throws AppError entry.refused */
   evaluate(task: string, body: object): Promise<HookResult>;
   /** `body` for a task: `{ checkpoint?: id }`. @throws AppError actor.unknown */
-  get(entity: Entity, id: string, body?: object): Promise<View>;
+  get(entity: Entity, id: string, body?: object): Promise<View | TaskDetail>;
 };
-
-/** What `get` of a task gives where a checkpoint was asked for. */
-export type SavedCheckpoint = TaskView['checkpoints'][number] & { readonly context: unknown };

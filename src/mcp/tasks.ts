@@ -1,13 +1,13 @@
 /** Tasks and workers as the tools see them: looked up, and changed by an entry that the fold may refuse. */
 import { isDeepStrictEqual } from 'node:util';
-import type { TaskView, WorkerView } from '../../machines/index.ts';
+import type { TaskDetail, WorkerView } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { McpPort } from './port.ts';
 
 /** @throws AppError actor.unknown, with how a task comes to be */
-export async function getTask<Extra = object>(port: McpPort, task: string, body?: object): Promise<TaskView & Extra> {
+export async function getTask(port: McpPort, task: string, body?: object): Promise<TaskDetail> {
   try {
-    return (await port.get('task', task, body)) as TaskView & Extra;
+    return (await port.get('task', task, body)) as TaskDetail;
   } catch (error) {
     if (!isUnknown(error)) throw error;
     throw new AppError(
@@ -30,7 +30,7 @@ export async function findActor<View>(port: McpPort, entity: 'task' | 'worker', 
 
 const isUnknown = (error: unknown): boolean => error instanceof AppError && error.code === 'actor.unknown';
 
-type Viewed = { readonly task: TaskView; readonly worker: WorkerView };
+type Viewed = { readonly task: TaskDetail; readonly worker: WorkerView };
 
 /**
  * Stores an entry and gives its actor as it is then. An entry that makes no sense now is stored too: the actor lists it

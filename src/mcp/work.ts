@@ -1,6 +1,12 @@
 /** A worker, its stops and its tasks. */
 import { z } from 'zod';
-import { attemptSchema, type Decision, decisionSchema, type TaskView, type WorkerView } from '../../machines/index.ts';
+import {
+  attemptSchema,
+  type Decision,
+  decisionSchema,
+  type TaskDetail,
+  type WorkerView,
+} from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import { change, findActor, getTask } from './tasks.ts';
 import { defineTool, type Tool, type ToolContext } from './tool.ts';
@@ -111,8 +117,8 @@ const taskShape = {
   executionPhase: z.string().nullable(),
 };
 
-/** The view, and what the seed calls its parts. */
-const toTask = (view: TaskView) => ({
+/** The view, and what the seed calls its parts; a checkpoint's context is for checkpoint_resume. */
+const toTask = ({ checkpoint: _context, ...view }: TaskDetail) => ({
   taskId: view.task,
   iterationId: view.iteration === null ? null : formatIterationId(view.iteration, view.task),
   executionPhase: view.phase,
