@@ -101,12 +101,15 @@ const list = defineTool({
   output: {
     taskId: z.string(),
     hookCount: z.number(),
-    hooks: z.array(z.looseObject({ id: z.string(), enabled: z.boolean(), metadata })),
+    hooks: z.array(z.object({ id: z.string(), enabled: z.boolean(), metadata })),
   },
   effect: 'reads',
   run: async ({ port }, { taskId: task }) => {
     const { hooks } = await getTask(port, task);
-    const found = hooks.map(({ hook, enabled, ...more }) => ({ id: hook, enabled, metadata: { ...more } }));
+    const found = hooks.map(({ hook, enabled, type, metadata: more }) => ({
+      ...{ id: hook, enabled },
+      metadata: { ...more, type },
+    }));
     return { taskId: task, hookCount: found.length, hooks: found };
   },
 });

@@ -116,7 +116,12 @@ describe.each(transports)('over %s', (_name, open) => {
   });
 
   test('hooks are listed in order, asked in order, and cleared', async () => {
-    const one = await mcp.ok('hook_register', { taskId, hookType: 'validation', enabled: false });
+    const one = await mcp.ok('hook_register', {
+      taskId,
+      hookType: 'validation',
+      enabled: false,
+      metadata: { owner: 'me' },
+    });
     const two = await mcp.ok('hook_register', {
       ...{ taskId, hookType: 'all', hookId: 'both' },
       of: [{ hookType: 'promise' }, { hookType: 'any', of: [{ hookType: 'tdd' }, { hookType: 'validation' }] }],
@@ -124,8 +129,8 @@ describe.each(transports)('over %s', (_name, open) => {
     expect(await mcp.ok('hook_list', { taskId })).toEqual({
       ...{ taskId, hookCount: 2 },
       hooks: [
-        { id: one.hookId, enabled: false, metadata: expect.objectContaining({ type: 'validation' }) },
-        { id: 'both', enabled: true, metadata: expect.objectContaining({ type: 'all' }) },
+        { id: one.hookId, enabled: false, metadata: { type: 'validation', owner: 'me' } },
+        { id: 'both', enabled: true, metadata: { type: 'all' } },
       ],
     });
     const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 5 });

@@ -23,7 +23,7 @@ export const mcp = defineCommand({
   run: async ({ flags, io, note }) => {
     const worker = flags.worker === undefined ? null : readId('worker', flags.worker);
     // Looked up anew for each connection: a "stopgate dev" that is started later has another port.
-    const place = () => ({ ...readPlace(flags, io), name: 'stopgate mcp' });
+    const place = () => ({ ...readPlace(flags, io, 'agent'), name: 'stopgate mcp' });
     const { fleet } = place();
     const signal = io.interrupt();
     if (io.isTTY)
