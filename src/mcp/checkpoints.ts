@@ -30,11 +30,11 @@ const create = defineTool({
   },
   output: shape,
   effect: 'adds',
-  run: async ({ port, newId }, input) => {
-    const { taskId: task, checkpointId: checkpoint = `CP-${newId()}` } = input;
-    const { executionPhase: phase, executionStep, agentContext: context } = input;
-    const data = { checkpoint, phase, step: executionStep, context };
-    const view = await change(port, 'task', task, 'checkpoint.saved', data);
+  run: async (context, input) => {
+    const { taskId: task, checkpointId: checkpoint = `CP-${context.newId()}` } = input;
+    const { executionPhase: phase, executionStep, agentContext } = input;
+    const data = { checkpoint, phase, step: executionStep, context: agentContext };
+    const view = await change(context, 'task', task, 'checkpoint.saved', data);
     const saved = view.checkpoints.findLast((it) => it.checkpoint === checkpoint);
     return {
       ...{ checkpointId: checkpoint, taskId: task, createdAt: saved?.at ?? '' },

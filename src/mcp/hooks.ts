@@ -36,10 +36,10 @@ const register = defineTool({
   },
   output: { hookId: z.string(), taskId: z.string(), hookType, enabled: z.boolean(), metadata },
   effect: 'adds',
-  run: async ({ port, newId }, { taskId: task, hookType: type, of, hookId, ...rest }) => {
-    const hook = hookId ?? `HOOK-${newId()}`;
+  run: async (context, { taskId: task, hookType: type, of, hookId, ...rest }) => {
+    const hook = hookId ?? `HOOK-${context.newId()}`;
     const data = { ...rest, hook, type, of: of?.map(toForm) };
-    await inSeedWords(() => change(port, 'task', task, 'hook.registered', data));
+    await inSeedWords(() => change(context, 'task', task, 'hook.registered', data));
     return { hookId: hook, taskId: task, hookType: type, enabled: rest.enabled ?? true, metadata: rest.metadata ?? {} };
   },
 });
@@ -122,9 +122,9 @@ const clear = defineTool({
   output: { taskId: z.string(), hooksCleared: z.number() },
   effect: 'replaces',
   again: true,
-  run: async ({ port }, { taskId: task }) => {
-    const hooksCleared = (await getTask(port, task)).hooks.length;
-    await change(port, 'task', task, 'hooks.cleared', {});
+  run: async (context, { taskId: task }) => {
+    const hooksCleared = (await getTask(context.port, task)).hooks.length;
+    await change(context, 'task', task, 'hooks.cleared', {});
     return { taskId: task, hooksCleared };
   },
 });

@@ -26,8 +26,8 @@ const start = defineTool({
   },
   output: { ...place, maxIterations: z.number(), completionPromises: z.array(promise) },
   effect: 'replaces',
-  run: async ({ port }, { taskId: task, ...rest }) => {
-    await change(port, 'task', task, 'iteration.started', { iteration: 1, ...rest });
+  run: async (context, { taskId: task, ...rest }) => {
+    await change(context, 'task', task, 'iteration.started', { iteration: 1, ...rest });
     return {
       ...{ iterationId: formatIterationId(1, task), taskId: task, iteration: 1 },
       maxIterations: rest.maxIterations,
@@ -75,19 +75,21 @@ const next = defineTool({
   input: { iterationId },
   output: { ...place, maxIterations: z.number().nullable() },
   effect: 'adds',
-  run: async ({ port }, { iterationId: id }) => {
-    const { task, iteration, view } = await currentIteration(port, id);
-    const most = view.maxIterations;
-    if (most !== null && iteration >= most) {
-      throw new AppError(
-        'entry.refused',
-        `iteration ${iteration} of ${most} is the last; tell a person, end it by iteration_complete, or begin anew with iteration_start`,
-      );
-    }
-    const after = await withNextStep(() => change(port, 'task', task, 'iteration.advanced', {}));
-    const now = after.iteration ?? iteration + 1;
-    return { iterationId: formatIterationId(now, task), taskId: task, iteration: now, maxIterations: most };
-  },
+  // The entry does not say from which iteration: of two calls at once, the second must see what the first did.
+  run: (context, { iterationId: id }) =>
+    context.lanes(id, async () => {
+      const { task, iteration, view } = await currentIteration(context.port, id);
+      const most = view.maxIterations;
+      if (most !== null && iteration >= most) {
+        throw new AppError(
+          'entry.refused',
+          `iteration ${iteration} of ${most} is the last; tell a person, end it by iteration_complete, or begin anew with iteration_start`,
+        );
+      }
+      const after = await withNextStep(() => change(context, 'task', task, 'iteration.advanced', {}));
+      const now = after.iteration ?? iteration + 1;
+      return { iterationId: formatIterationId(now, task), taskId: task, iteration: now, maxIterations: most };
+    }),
 });
 
 const complete = defineTool({
@@ -98,10 +100,10 @@ const complete = defineTool({
   input: { iterationId, completionPromise: promise.default('COMPLETE') },
   output: { ...place, completionPromise: promise, completed: z.boolean(), hooksCleared: z.number() },
   effect: 'replaces',
-  run: async ({ port }, { iterationId: id, completionPromise }) => {
-    const { task, iteration, view } = await currentIteration(port, id);
+  run: async (context, { iterationId: id, completionPromise }) => {
+    const { task, iteration, view } = await currentIteration(context.port, id);
     const data = { iteration, promise: completionPromise };
-    await withNextStep(() => change(port, 'task', task, 'iteration.completed', data));
+    await withNextStep(() => change(context, 'task', task, 'iteration.completed', data));
     const ended = { completionPromise, completed: true, hooksCleared: view.hooks.length };
     return { iterationId: id, taskId: task, iteration, ...ended };
   },

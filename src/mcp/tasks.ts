@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { TaskDetail, WorkerView } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { McpPort } from './port.ts';
+import type { ToolContext } from './tool.ts';
 
 /** @throws AppError actor.unknown, with how a task comes to be */
 export async function getTask(port: McpPort, task: string, body?: object): Promise<TaskDetail> {
@@ -37,19 +38,21 @@ type Viewed = { readonly task: TaskDetail; readonly worker: WorkerView };
  * as refused, which is looked for here, since the log gives no answer.
  * @throws AppError entry.refused with the fold's reason
  */
-export async function change<Kind extends keyof Viewed>(
-  port: McpPort,
+export function change<Kind extends keyof Viewed>(
+  { port, lanes }: Pick<ToolContext, 'port' | 'lanes'>,
   entity: Kind,
   id: string,
   type: string,
   data: object,
 ): Promise<Viewed[Kind]> {
-  const before = (await findActor<Viewed[Kind]>(port, entity, id))?.refused ?? [];
-  await port.publish({ entity, id, type, data });
-  const view = (await port.get(entity, id)) as Viewed[Kind];
-  const refusal = since(before, view.refused).findLast((it) => it.type === type);
-  if (refusal !== undefined) throw new AppError('entry.refused', refusal.reason);
-  return view;
+  return lanes(`${entity}.${id}`, async () => {
+    const before = (await findActor<Viewed[Kind]>(port, entity, id))?.refused ?? [];
+    await port.publish({ entity, id, type, data });
+    const view = (await port.get(entity, id)) as Viewed[Kind];
+    const refusal = since(before, view.refused).findLast((it) => it.type === type);
+    if (refusal !== undefined) throw new AppError('entry.refused', refusal.reason);
+    return view;
+  });
 }
 
 /** The list is cut at its old end, so that its length says nothing. */

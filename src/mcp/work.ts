@@ -147,7 +147,7 @@ const claim = defineTool({
   run: async (context, { taskId: task, worker: given }) => {
     const who = workerOf(context, given);
     try {
-      await change(context.port, 'worker', who, 'task.claimed', { task });
+      await change(context, 'worker', who, 'task.claimed', { task });
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'entry.refused') throw error;
       throw new AppError(error.code, `${error.message}; claim another one, or wait until it is free (task_get)`, {
@@ -175,7 +175,7 @@ const complete = defineTool({
         `worker ${who} does not hold task ${task} (${holder}); take it by task_claim first`,
       );
     }
-    await change(context.port, 'worker', who, 'task.completed', { task, result });
+    await change(context, 'worker', who, 'task.completed', { task, result });
     return toTask(await getTask(context.port, task));
   },
 });

@@ -92,6 +92,21 @@ describe.each(transports)('over %s', (_name, open) => {
     expect(await mcp.ok('hook_clear', { taskId })).toEqual({ taskId, hooksCleared: 0 });
   });
 
+  test('of two calls at once to go on from an iteration, one does', async () => {
+    const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 9 });
+    const answers = await Promise.all([1, 2, 3].map(() => mcp.call('iteration_next', { iterationId })));
+    expect(answers.filter(({ isError }) => !isError).map(({ data }) => data.iteration)).toEqual([2]);
+    expect(await mcp.ok('task_get', { taskId })).toMatchObject({ iteration: 2 });
+  });
+
+  test('of several workers at once that claim a task, one gets it', async () => {
+    const claim = (index: number) => mcp.call('task_claim', { taskId, worker: `race-${taskId}-${index}` });
+    const answers = await Promise.all([1, 2, 3, 4, 5].map(claim));
+    const [won, ...more] = answers.filter(({ isError }) => !isError);
+    expect(more).toEqual([]);
+    expect((await mcp.ok('task_get', { taskId })).worker).toBe(won?.data.worker);
+  });
+
   test('the last iteration escalates instead of going on', async () => {
     await mcp.ok('hook_register', { taskId, hookType: 'promise' });
     const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 1 });
