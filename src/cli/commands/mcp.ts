@@ -13,6 +13,10 @@ export const mcp = defineCommand({
       description: 'who asks, where a tool call does not say',
     },
     ...placeArgs,
+    creds: {
+      ...placeArgs.creds,
+      description: 'credentials for it (STOPGATE_CREDS); "stopgate dev" asks agents for none',
+    },
   },
   details: [
     'Speaks MCP on stdin and stdout until stdin ends; what it has to say to a person goes to stderr.',
