@@ -92,6 +92,19 @@ describe.each(transports)('over %s', (_name, open) => {
     expect(await mcp.ok('hook_clear', { taskId })).toEqual({ taskId, hooksCleared: 0 });
   });
 
+  test('of the rules that an iteration names, one that was not reported has failed, and others do not count', async () => {
+    await mcp.ok('hook_register', { taskId });
+    const rules = ['tests_pass', 'types'];
+    const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 3, rules });
+    const validationResults = [
+      { ruleName: 'types', passed: true },
+      { ruleName: 'lint', passed: false },
+    ];
+    expect(await mcp.ok('iteration_validate', { iterationId, validationResults })).toMatchObject({
+      ...{ completionSignal: 'CONTINUE', reason: 'Failed rules: tests_pass', failedRules: ['tests_pass'] },
+    });
+  });
+
   test('of two calls at once to go on from an iteration, one does', async () => {
     const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 9 });
     const answers = await Promise.all([1, 2, 3].map(() => mcp.call('iteration_next', { iterationId })));
