@@ -15,7 +15,7 @@ export { formatIsoTime, parseIsoTime } from './iso-time.ts';
 export { isDone, type Plan, planStepsMax, type Step } from './plan.ts';
 export * from './policy.ts';
 export { type Probe, probe } from './probe.ts';
-export { promisesOf, readPromises } from './promise.ts';
+export { type PromiseName, promiseNames, promisesOf, readPromises } from './promise.ts';
 export { createReplay, type Replay, type ReplayLine } from './replay.ts';
 export { type Evaluation, taskMachine } from './task.ts';
 export * from './views.ts';

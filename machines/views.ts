@@ -54,7 +54,7 @@ export type TaskView = {
   iteration: number | null;
   maxIterations: number | null;
   phase: string | null;
-  hooks: readonly { hook: string; type: string; enabled: boolean }[];
+  hooks: readonly { hook: string; type: string; enabled: boolean; metadata?: Readonly<Record<string, unknown>> }[];
   /** What each hook that was ever asked said, how often, and why the last time. */
   hookStats: readonly HookStats[];
   plan: Plan | null;
@@ -114,7 +114,10 @@ export function viewTask(fleet: Fleet, task: string): TaskView | null {
     iteration: context.iteration?.iteration ?? null,
     maxIterations: context.iteration?.maxIterations ?? null,
     phase: phaseOf(context),
-    hooks: context.hooks.map(({ hook, enabled, form }) => ({ hook, type: form.type, enabled })),
+    hooks: context.hooks.map(({ hook, enabled, form: { type, metadata } }) => ({
+      ...{ hook, type, enabled },
+      ...(metadata === undefined ? {} : { metadata }),
+    })),
     hookStats: context.hookStats,
     ...{
       plan: context.plan,

@@ -38,7 +38,7 @@ export async function serveRunner({ config, name, logger, io }: ServeRunnerOptio
     nc,
     service: { name: 'stopgate-runner', description: `runs checks next to a workspace, as ${name}`, group: name },
     id: `${name}-${newId()}`,
-    version,
+    version: version(),
     endpoints: [{ name: 'run', subject: `stopgate.${fleet}.run.${name}`, exact: true, handle: answering.answer }],
     log: logger,
   });

@@ -47,7 +47,7 @@ export async function serve(options: ServeOptions): Promise<number> {
         inboxPrefix: hasCredentials(options) ? privateInbox : undefined,
         fleet: config.fleet,
         name: config.replica,
-        version,
+        version: version(),
       },
       ...{ logger, policies: config.file.policyForm, runCheck: checks.run, replyPrefixes: config.file.replyPrefixes },
       ...{ acceptEmptyLog: options.acceptEmptyLog, metrics: countersOf(metrics) },

@@ -1,6 +1,6 @@
 /** The command line: finds the command, reads its options, and turns every failure into one line and an exit code. */
-import { createRequire } from 'node:module';
 import { AppError, errorBody, errorCodes } from '../errors.ts';
+import { version } from '../version.ts';
 import { readArguments } from './arguments.ts';
 import { serviceArgs } from './command.ts';
 import { commands } from './commands.ts';
@@ -95,10 +95,4 @@ function issuesOf({ message, issues }: AppError): string[] {
   return issues
     .filter((issue) => !message.includes(issue.message))
     .map((issue) => (issue.path === '' ? issue.message : `${issue.path}: ${issue.message}`));
-}
-
-/** Asked of our own package, wherever it is installed. */
-function version(): string {
-  const { version: ours } = createRequire(import.meta.url)('stopgate/package.json') as { version: string };
-  return ours;
 }

@@ -39,6 +39,11 @@ export const commands: CommandTable = {
     summary: 'put an entry into the log, as an agent would',
     load: async () => (await import('./commands/publish.ts')).publish,
   },
+  mcp: {
+    group: 'Ask',
+    summary: 'the MCP server on stdio: hooks, iterations and checkpoints as tools',
+    load: async () => (await import('./commands/mcp.ts')).mcp,
+  },
   workers: {
     group: 'Look',
     summary: 'all workers: state, presence, retries, idle time, last decision',

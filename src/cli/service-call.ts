@@ -13,11 +13,18 @@ type Place = {
   readonly config: string | undefined;
 };
 
-/** Where a requester with the operator's credentials, if there are any, would go. @throws AppError config.bad */
-export function readPlace({ nats, creds, fleet, config }: Place, { cwd, env }: Io) {
+/**
+ * Where a requester would go: with the credentials that were named, else the operator's, where there are any, or as an
+ * agent. @throws AppError config.bad
+ */
+export function readPlace(
+  { nats, creds, fleet, config }: Place,
+  { cwd, env }: Io,
+  as: 'operator' | 'agent' = 'operator',
+) {
   // HTTP is nothing to these commands, so what a variable says of it cannot be wrong here.
   const resolved = loadConfig({ flags: { nats, creds, fleet, config, http: 'off' }, cwd, env });
-  const credsFile = defaultCredentials(resolved, 'operator');
+  const credsFile = as === 'agent' ? (resolved.creds ?? undefined) : defaultCredentials(resolved, 'operator');
   // Found by ourselves they are the operator's, whose answers nobody else shall hear; named ones may be anybody's.
   const inboxPrefix = credsFile !== undefined && resolved.creds === null ? privateInbox : undefined;
   return { url: resolved.nats, credsFile, inboxPrefix, fleet: resolved.fleet, name: 'stopgate cli' };

@@ -4,8 +4,8 @@ import type { FastifyInstance } from 'fastify';
 import type { Decision } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import { agents, type HookCall, type KnownWorker, knownFrom, type ReadHook, unknownWorker } from '../hooks/index.ts';
+import { createLanes, type Lanes } from '../lanes.ts';
 import type { Service } from '../service/service.ts';
-import { createLanes, type Lanes } from './lanes.ts';
 
 export function addHookRoutes(app: FastifyInstance, service: Service): void {
   const lanes = createLanes();

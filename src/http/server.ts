@@ -11,6 +11,7 @@ import { type Admission, checkBinding, checkSource, checkToken } from './admissi
 import { addApiRoutes } from './api-routes.ts';
 import { prepareClose } from './closing.ts';
 import { addHookRoutes } from './hook-routes.ts';
+import { addMcpRoutes } from './mcp-routes.ts';
 import { bodyBytesMax, commonHeaders, sendError, sendInternal, toAppError } from './replies.ts';
 import { addStatusRoutes, healthPath } from './status-routes.ts';
 
@@ -54,6 +55,7 @@ export async function openHttpServer(options: HttpOptions): Promise<HttpServer> 
   addStatusRoutes(app, service, metrics);
   addHookRoutes(app, service);
   await addApiRoutes(app, service);
+  addMcpRoutes(app, service, options.log);
   return { url: await listen(app, host, port), close };
 }
 

@@ -27,6 +27,7 @@ export function addStatusRoutes(app: FastifyInstance, service: Service, metrics:
   const endpoints = [
     ...[...agents.keys()].map((agent) => `POST /hooks/${agent}`),
     ...apiEndpoints.map((line) => line.replace('<fleet>', service.fleet)),
+    'POST /mcp',
     `GET  ${healthPath}`,
     'GET  /readyz',
     'GET  /metrics',

@@ -17,6 +17,8 @@ export type Requester = {
   publish(tail: string, data: object, id?: string): Promise<{ seq: number; duplicate: boolean }>;
   /** Follows the fleet's log from `fromSeq` on (0: from the newest `last` messages), until `signal` fires. */
   follow(options: { last: number; signal: AbortSignal }, onMessage: (message: LogMessage) => void): Promise<void>;
+  /** Resolves when the connection is closed, by us or for good. */
+  readonly closed: Promise<unknown>;
   close(): Promise<void>;
 };
 
@@ -30,6 +32,7 @@ export async function openRequester(
     request: (verb, tail, body, timeoutMs) => ask(nc, `${root}.${verb}.${tail}`, body, timeoutMs),
     publish: (tail, data, id) => append(js, `${root}.${tail}`, data, id),
     follow: (how, onMessage) => readLog(nc, `STOPGATE_${options.fleet}`, how, onMessage),
+    closed: nc.closed(),
     close: () => nc.close(),
   };
 }

@@ -1,0 +1,28 @@
+/** One POST to `/mcp`, by a server of its own: nothing is kept between requests, so any replica may answer any of them. */
+import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
+import { createMcpServer, type McpOptions } from './server.ts';
+
+export type HttpAnswer = { readonly status: number; readonly headers: Record<string, string>; readonly body: string };
+
+/** `headers`: of the request; `body`: parsed already. */
+export async function answerPost(
+  options: McpOptions,
+  headers: Readonly<Record<string, string>>,
+  body: unknown,
+): Promise<HttpAnswer> {
+  const mcp = createMcpServer(options);
+  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
+  try {
+    await mcp.connect(transport);
+    // The address is our own business; the transport looks at headers and body alone.
+    const request = new Request('http://localhost/mcp', { method: 'POST', headers });
+    const response = await transport.handleRequest(request, { parsedBody: body });
+    return {
+      status: response.status,
+      headers: Object.fromEntries(response.headers),
+      body: await response.text(),
+    };
+  } finally {
+    await mcp.close();
+  }
+}
