@@ -1,8 +1,9 @@
 /** Folds entries about workers: what makes no sense now is refused, all else goes to the worker's machine (protocol 3, 4). */
 import { type Ask, holdsAnswer } from './attempt.ts';
 import type { OwnWorkerEntry, WorkerEntry } from './entry.ts';
+import { escalate, escalateBy, nextDelivery } from './escalation.ts';
 import { factsFor, policyInForce, queueOfWorker, refreshPresence, staleAfterMs } from './facts.ts';
-import { attemptsKnownMax, type Fleet, ownerFor, type WorkerRecord } from './fleet.ts';
+import { attemptsKnownMax, type Fleet, ownerFor, trackEscalation, type WorkerRecord } from './fleet.ts';
 import { armHandBack } from './hand-back.ts';
 import { formatIsoTime } from './iso-time.ts';
 import { createTask, moveTask, noteOpinions } from './move-task.ts';
@@ -43,7 +44,7 @@ function apply(fleet: Fleet, record: WorkerRecord, entry: WorkerEntry, seq: numb
     case 'task.completed':
     case 'task.failed':
     case 'task.released':
-      letGo(fleet, record, entry.type, entry.data.task);
+      letGo(fleet, record, entry);
       return;
     case 'session.ended':
       closeSession(fleet, record, context.ended === 'retired' ? 'retired' : 'ended');
@@ -144,10 +145,11 @@ function waitsFor(fleet: Fleet, after: readonly string[]): string | null {
 function letGo(
   fleet: Fleet,
   record: WorkerRecord,
-  type: 'task.completed' | 'task.failed' | 'task.released',
-  task: string,
+  entry: Extract<WorkerEntry, { type: 'task.completed' | 'task.failed' | 'task.released' }>,
 ): void {
   const { worker: context } = record.snapshot.context;
+  const { type } = entry;
+  const { task } = entry.data;
   if (!context.tasks.includes(task)) {
     const reason = fleet.tasks.has(task)
       ? `worker ${context.worker} does not hold task ${task}`
@@ -155,7 +157,14 @@ function letGo(
     refuseWorker(fleet, record, type, reason);
     return;
   }
-  moveTask(fleet, task, { type });
+  if (entry.type !== 'task.failed') moveTask(fleet, task, { type: entry.type });
+  else {
+    const { worker } = context;
+    const reason = entry.data.reason ?? `Worker ${worker} gave it up as failed`;
+    const since = formatIsoTime(fleet.nowMs);
+    const escalation = escalate({ seq: fleet.seq, since, reason, cause: 'failed', attempt: null, worker });
+    moveTask(fleet, task, { type: entry.type, escalation: { ...escalation, withWorker: false } });
+  }
   send(fleet, record, { type: 'task.lost', task, atMs: fleet.nowMs });
 }
 
@@ -221,11 +230,25 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
       const record = workerOf(fleet, entry.id);
       if (record.snapshot.value.state !== 'escalated')
         refuseWorker(fleet, record, entry.type, `worker ${entry.id} is not escalated`);
-      else if (entry.type === 'escalation.resolved')
-        send(fleet, record, { type: entry.type, verdict: entry.data.verdict, atMs: fleet.nowMs });
+      else send(fleet, record, operatorWord(entry, fleet.nowMs));
+      return;
+    }
+    case 'escalation.notified': {
+      // One that comes late is about what is over.
+      const escalation = known?.snapshot.context.worker.escalation ?? null;
+      if (known === undefined || escalation === null) return;
+      if (entry.data.delivery === nextDelivery(fleet.name, 'worker', entry.id, escalation))
+        send(fleet, known, { type: entry.type, atMs: fleet.nowMs });
       return;
     }
   }
+}
+
+type OperatorWord = Extract<OwnWorkerEntry, { type: 'escalation.acknowledged' | 'escalation.resolved' }>;
+
+function operatorWord({ type, data }: OperatorWord, atMs: number): WorkerEvent {
+  if (type === 'escalation.acknowledged') return { type, by: data.by, atMs };
+  return { type, by: data.by, verdict: data.verdict, prompt: data.prompt ?? null, atMs };
 }
 
 /** The first that takes an attempt over from its silent owner has it. */
@@ -282,6 +305,8 @@ function send(fleet: Fleet, record: WorkerRecord, event: WorkerEvent): void {
   record.snapshot = fleet.worker.next(record.snapshot, event);
   const after = record.snapshot.context.worker;
   if (after.lastDecision !== before.lastDecision) decided(fleet, before, after);
+  if (after.escalation !== before.escalation)
+    trackEscalation(fleet, 'worker', after.worker, after.escalation !== null, record.owner);
   if (after.attempt !== null || before.attempt !== null) trackAttempt(fleet, record, before, after);
 }
 
@@ -293,10 +318,12 @@ function decided(fleet: Fleet, before: WorkerContext, after: WorkerContext): voi
     const data = { checkpoint: `${decision.attempt}-hooks`.slice(0, 128), context: after.lastCheckpoint.data };
     moveTask(fleet, decision.task, { type: 'checkpoint.saved', data, at: decision.at });
   }
+  const escalation =
+    after.lastFate === 'escalated' ? { ...escalateBy(decision), withWorker: decision.action === 'escalate' } : null;
   for (const task of before.tasks) {
     // An attempt that was decided at once never opened for its task.
     if (before.attempt === null) moveTask(fleet, task, { type: 'attempt.opened' });
-    moveTask(fleet, task, { type: 'attempt.closed', fate: after.lastFate });
+    moveTask(fleet, task, { type: 'attempt.closed', fate: after.lastFate, escalation });
   }
 }
 
