@@ -3,14 +3,16 @@ import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { HookOpinion } from '../machines/index.ts';
 import type { Io } from './cli/io.ts';
-import type { Config } from './config.ts';
+import { type Config, doubtSecret, readSecret } from './config.ts';
 import { type ConfigFile, describePosition, readConfigFile } from './config-file.ts';
 import { watchConfigFile } from './config-watch.ts';
+import type { EscalationRules } from './host/notices.ts';
 import { openHttpServer } from './http/server.ts';
 import { createLogger, type Logger } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { openReplica, type Replica } from './replica.ts';
 import { createRunner, type Runner } from './runner/index.ts';
+import { createWebhook } from './webhook.ts';
 
 export type Ready = {
   readonly ready: true;
@@ -41,6 +43,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   const interrupted = aborted(io.interrupt());
   const metrics = createMetrics();
   const checks = createChecks(config, io.env, logger);
+  const readRules = (file: ConfigFile) => escalationRules(file.escalation, io.env, metrics, logger);
   const opened: { close(): unknown }[] = [checks];
   try {
     const replica = await openReplica({
@@ -54,11 +57,12 @@ export async function serve(options: ServeOptions): Promise<number> {
       },
       ...{ logger, policies: config.file.policyForm, runCheck: checks.run, replyPrefixes: config.file.replyPrefixes },
       ...{ acceptEmptyLog: options.acceptEmptyLog, metrics: countersOf(metrics) },
+      escalation: readRules(config.file),
       ...(options.streamReplicas === undefined ? {} : { streamReplicas: options.streamReplicas }),
     });
     opened.unshift(replica);
     for (const warning of config.warnings) logger.warn(warning);
-    opened.unshift(followConfigFile(config, replica, checks, logger));
+    opened.unshift(followConfigFile({ config, replica, checks, readRules, env: io.env, logger }));
     const http = await openHttp(config, replica, metrics, logger);
     if (http !== null) opened.unshift(http);
     const ready: Ready = {
@@ -103,9 +107,19 @@ function createChecks(config: Config, env: Io['env'], logger: Logger): Checks {
   };
 }
 
+type Following = {
+  readonly config: Config;
+  readonly replica: Replica;
+  readonly checks: Checks;
+  readonly readRules: (file: ConfigFile) => EscalationRules;
+  readonly env: Io['env'];
+  readonly logger: Logger;
+};
+
 /** A changed file is in force at once; a broken or vanished one keeps what was, and says so. */
-function followConfigFile(config: Config, replica: Replica, checks: Checks, logger: Logger): { close(): void } {
+function followConfigFile({ config, replica, checks, readRules, env, logger }: Following): { close(): void } {
   let hadPolicies = config.file.policyForm !== null;
+  let escalation = JSON.stringify(config.file.escalation);
   const onChange = (text: string | null) => {
     if (text === null) {
       logger.warn({ file: config.filePath }, 'the configuration has gone: the old policies stay in force');
@@ -117,14 +131,31 @@ function followConfigFile(config: Config, replica: Replica, checks: Checks, logg
       logger.error({ problems }, 'the configuration is broken: the old policies stay in force');
       return;
     }
-    for (const warning of read.warnings) logger.warn(warning);
+    for (const warning of [...read.warnings, ...doubtSecret(read, config.filePath, env)]) logger.warn(warning);
     checks.configure(read.file);
     // A file that never had policies has no say in them; one that has them no more takes them back.
     if (read.file.policyForm !== null || hadPolicies) replica.setPolicies(read.file.policyForm ?? { policies: {} });
     hadPolicies = read.file.policyForm !== null;
+    // One that is just being delivered is not begun anew for a change elsewhere.
+    if (escalation !== JSON.stringify(read.file.escalation)) replica.setEscalation(readRules(read.file));
+    escalation = JSON.stringify(read.file.escalation);
     logger.info({ file: config.filePath }, 'the configuration has changed');
   };
   return watchConfigFile(config.filePath, onChange, undefined, config.fileText);
+}
+
+function escalationRules(
+  escalation: ConfigFile['escalation'],
+  env: Io['env'],
+  metrics: Metrics,
+  logger: Logger,
+): EscalationRules {
+  const { remindMs = null, webhook = null } = escalation ?? {};
+  if (webhook === null) return { remindMs, notify: null };
+  const { url, secretEnv } = webhook;
+  const secret = secretEnv === null ? null : (readSecret(secretEnv, env) ?? null);
+  const count = (outcome: string) => metrics.webhooks.inc({ outcome });
+  return { remindMs, notify: createWebhook({ url, secret, clock: Date.now, logger, count }) };
 }
 
 async function openHttp({ http, token }: Config, { service }: Replica, metrics: Metrics, log: Logger) {

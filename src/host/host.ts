@@ -22,6 +22,7 @@ import { type Desk, type HostMetrics, subject } from './desk.ts';
 import { createEffects, type Effects, type RunCheck } from './effects.ts';
 import { createEvaluations } from './evaluations.ts';
 import { createMembers } from './members.ts';
+import { createNotices, type EscalationRules } from './notices.ts';
 import { createOutbox } from './outbox.ts';
 import { createPolicyKeeper, type PolicyForm } from './policy-keeper.ts';
 import { createTimers } from './timers.ts';
@@ -56,6 +57,7 @@ export type Host = {
   caughtUp(): Promise<void>;
   logNow(): number;
   setPolicies(form: PolicyForm): void;
+  setEscalation(rules: EscalationRules): void;
   readonly answer: Effects['answer'];
   /** Why nothing can be decided now, or null. */
   fault(): AppError | null;
@@ -90,6 +92,7 @@ export function createHost(options: HostOptions): Host {
   const evaluations = createEvaluations(desk, options);
   const members = createMembers(desk, outbox, evaluations, isRunning);
   const policies = createPolicyKeeper(desk, isRunning);
+  const notices = createNotices(desk);
   const decisionSubjects = subject(desk, 'decision.');
 
   /** A fold that throws is our own fault, and its state is not to be trusted any more: the process ends and says where. */
@@ -188,6 +191,9 @@ export function createHost(options: HostOptions): Host {
         if (atHead)
           logger.warn({ workerId: outcome.worker, taskId: outcome.task }, 'task of a stale worker handed back');
         return;
+      case 'escalation':
+        if (atHead) notices.changed(outcome.entity, outcome.id);
+        return;
       case 'refused':
         if (outcome.type === 'iteration.validated') evaluations.refused(outcome.id, outcome.reason);
         // History was told when it was new.
@@ -263,6 +269,7 @@ export function createHost(options: HostOptions): Host {
     await caughtUp();
     timers.arm();
     members.start();
+    notices.open();
   };
 
   const caughtUp = async () => {
@@ -283,6 +290,7 @@ export function createHost(options: HostOptions): Host {
     atHead = false;
     timers.close();
     effects.close();
+    notices.close();
     members.stop();
     waiters.failAll(error);
     evaluations.failAll(error);
@@ -328,6 +336,7 @@ export function createHost(options: HostOptions): Host {
     },
     answer: effects.answer,
     setPolicies: (form) => policies.set(form),
+    setEscalation: notices.configure,
     fault: () =>
       lost ?? (bus.isConnected() ? null : new AppError('log.unavailable', 'the connection to NATS is broken')),
     foldedSeq: () => foldedSeq,
@@ -361,6 +370,7 @@ export function createHost(options: HostOptions): Host {
       timers.close();
       effects.close();
       evaluations.close();
+      notices.close();
       if (lost === null) await members.leave();
       reader?.close();
       const leaving = new AppError('log.unavailable', 'this replica is stopping; ask again');
