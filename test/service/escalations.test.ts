@@ -7,6 +7,9 @@ import { type NatsServer, startNatsServer } from '../support/nats-server.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
 import { startReplica } from '../support/replica.ts';
 
+/** A busy machine may need a while. */
+const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 10_000 });
+
 let server: NatsServer;
 let receiver: Receiver;
 let fleets = 0;
@@ -53,13 +56,13 @@ const notices = (entity: string, id: string) =>
 /** A moment by which everything that was under way has happened: another one's whole notice. */
 const settle = async (worker = 'last') => {
   await giveUp(worker);
-  await expect.poll(() => notices('worker', worker)).toHaveLength(1);
+  await eventually(() => notices('worker', worker)).toHaveLength(1);
 };
 
 test('an escalation is told with its decision, and that it was told is an entry', async () => {
   await start();
   await giveUp('w1');
-  await expect.poll(() => notices('worker', 'w1')).toHaveLength(1);
+  await eventually(() => notices('worker', 'w1')).toHaveLength(1);
   const [{ decision, ...body } = {}, ...more] = posts('w1');
   expect(more).toEqual([]);
   const { escalation } = (await client.ask('get.worker.w1')).body as unknown as { escalation: { since: string } };
@@ -77,14 +80,14 @@ test('one that is stuck is told too', async () => {
   await start();
   await client.publish('worker.w1.worker.registered', { policy: 'strict' });
   for (const attempt of ['a1', 'a2']) await client.ask('decide.w1', { attempt });
-  await expect.poll(() => posts('w1')).toMatchObject([{ cause: 'stuck', attempt: 'a2', reason: expect.any(String) }]);
+  await eventually(() => posts('w1')).toMatchObject([{ cause: 'stuck', attempt: 'a2', reason: expect.any(String) }]);
 });
 
 test('it is told again and again, until somebody acknowledges it', async () => {
   await start('r1', 200);
   await giveUp('w1');
   await giveUp('w2');
-  await expect.poll(() => posts('w1').length).toBeGreaterThanOrEqual(3);
+  await eventually(() => posts('w1').length).toBeGreaterThanOrEqual(3);
   expect(posts('w1').slice(0, 3)).toMatchObject([
     { kind: 'escalation', reminder: 0 },
     { kind: 'reminder', reminder: 1 },
@@ -95,9 +98,9 @@ test('it is told again and again, until somebody acknowledges it', async () => {
   await client.ask('get.worker.w1');
   // One may have been on its way.
   const others = posts('w2').length;
-  await expect.poll(() => posts('w2').length).toBeGreaterThan(others + 1);
+  await eventually(() => posts('w2').length).toBeGreaterThan(others + 1);
   const told = posts('w1').length;
-  await expect.poll(() => posts('w2').length).toBeGreaterThan(others + 4);
+  await eventually(() => posts('w2').length).toBeGreaterThan(others + 4);
   expect(posts('w1')).toHaveLength(told);
   expect((await client.ask('get.worker.w1')).body).toMatchObject({ escalation: { acknowledgedBy: 'ann' } });
 });
@@ -105,10 +108,10 @@ test('it is told again and again, until somebody acknowledges it', async () => {
 test('the next escalation of the same worker is another one', async () => {
   await start();
   await giveUp('w1');
-  await expect.poll(() => posts('w1')).toHaveLength(1);
+  await eventually(() => posts('w1')).toHaveLength(1);
   await client.publish('own.worker.w1.escalation.resolved', { by: 'ann', verdict: 'resume' });
   await client.publish('worker.w1.stop.attempted', { attempt: 'a2', output: '<promise>BLOCKED</promise>' });
-  await expect.poll(() => posts('w1')).toMatchObject([{ attempt: 'a1' }, { attempt: 'a2', kind: 'escalation' }]);
+  await eventually(() => posts('w1')).toMatchObject([{ attempt: 'a1' }, { attempt: 'a2', kind: 'escalation' }]);
 });
 
 test('a task that failed and one at the cap are told as tasks; one that was escalated with its worker is not', async () => {
@@ -121,7 +124,7 @@ test('a task that failed and one at the cap are told as tasks; one that was esca
   await client.publish('worker.w3.task.claimed', { task: 'T-3' });
   await giveUp('w3');
   await settle();
-  await expect.poll(() => receiver.received.length).toBe(4);
+  await eventually(() => receiver.received.length).toBe(4);
   const told = receiver.received.map(({ body }) => body).sort((a, b) => (String(a.id) < String(b.id) ? -1 : 1));
   expect(told).toMatchObject([
     { entity: 'task', id: 'T-1', cause: 'failed', reason: 'no access', attempt: null },
@@ -140,7 +143,7 @@ test('of two replicas one tells it', async () => {
   await start('rb', 200);
   const workers = Array.from({ length: 12 }, (_, index) => `w${index}`);
   for (const worker of workers) await giveUp(worker);
-  await expect.poll(() => receiver.received.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(48);
+  await eventually(() => receiver.received.length).toBeGreaterThanOrEqual(48);
   const deliveries = receiver.received.map(({ body }) => body.delivery);
   expect(new Set(deliveries).size).toBe(deliveries.length);
 });
@@ -148,14 +151,14 @@ test('of two replicas one tells it', async () => {
 test('one that joins tells nothing that was told; one that is alone tells what was not', async () => {
   const first = await start('ra');
   await giveUp('w1');
-  await expect.poll(() => notices('worker', 'w1')).toHaveLength(1);
+  await eventually(() => notices('worker', 'w1')).toHaveLength(1);
   open.splice(0);
   await first.close();
   await giveUp('w2');
   await giveUp('w3');
   await client.publish('own.worker.w3.escalation.acknowledged', { by: 'ann' });
   await start('rb');
-  await expect.poll(() => notices('worker', 'w2')).toHaveLength(1);
+  await eventually(() => notices('worker', 'w2')).toHaveLength(1);
   await settle();
   expect(receiver.received.map(({ body }) => body.id)).toEqual(['w1', 'w2', 'last']);
 });
@@ -164,12 +167,12 @@ test('what its replica could not tell before it left, another one tells', async 
   receiver.answer(() => {});
   const first = await start('ra');
   await giveUp('w1');
-  await expect.poll(() => posts('w1')).toHaveLength(1);
+  await eventually(() => posts('w1')).toHaveLength(1);
   await start('rb');
   receiver.answer(200);
   open.splice(0, 1);
   await first.close();
-  await expect.poll(() => notices('worker', 'w1'), { timeout: 10_000 }).toHaveLength(1);
+  await eventually(() => notices('worker', 'w1')).toHaveLength(1);
   const [lost, told] = posts('w1');
   expect(told?.delivery).toBe(lost?.delivery);
 });
@@ -180,7 +183,7 @@ test('a receiver that hangs slows no decision', async () => {
   const workers = Array.from({ length: 20 }, (_, index) => `h${index}`);
   for (const worker of workers) await giveUp(worker);
   // As many as there may be at once, and none of them gets an answer.
-  await expect.poll(() => receiver.received.length).toBe(8);
+  await eventually(() => receiver.received.length).toBe(8);
   for (let index = 0; index < 20; index += 1) {
     const started = performance.now();
     const { body } = await client.ask(`decide.w${index}`, { attempt: 'a1' });
@@ -194,7 +197,7 @@ test('a receiver that says no is told again at the next reminder only, under the
   receiver.answer((response, count) => void response.writeHead(count < 3 ? 401 : 200).end());
   await start('r1', 200);
   await giveUp('w1');
-  await expect.poll(() => notices('worker', 'w1')).not.toEqual([]);
+  await eventually(() => notices('worker', 'w1')).not.toEqual([]);
   const [first, second, third] = posts('w1');
   expect([first, second, third].map((body) => body?.delivery)).toEqual(Array(3).fill(first?.delivery));
   expect(third).toMatchObject({ kind: 'escalation', reminder: 0 });
@@ -205,9 +208,9 @@ test('other rules hold at once, also for what is escalated already', async () =>
   const other = await openReceiver();
   onTestFinished(() => other.close());
   await giveUp('w1');
-  await expect.poll(() => notices('worker', 'w1')).toHaveLength(1);
+  await eventually(() => notices('worker', 'w1')).toHaveLength(1);
   replica.setEscalation({ remindMs: 200, notify: webhook(other.url) });
-  await expect.poll(() => other.received.length).toBeGreaterThanOrEqual(2);
+  await eventually(() => other.received.length).toBeGreaterThanOrEqual(2);
   expect(other.received[0]?.body).toMatchObject({ kind: 'reminder', reminder: 1, id: 'w1' });
   expect(receiver.received).toHaveLength(1);
 });
@@ -223,7 +226,7 @@ test('without a webhook the log is told, and no entry is made', async () => {
   };
   await start('r1', null, { escalation: { remindMs: 150, notify: null }, logger });
   await giveUp('w1');
-  await expect.poll(() => warned.length).toBeGreaterThanOrEqual(3);
+  await eventually(() => warned.length).toBeGreaterThanOrEqual(3);
   expect(warned.slice(0, 3)).toEqual([
     { words: 'escalated: a person must look', reminder: 0, workerId: 'w1' },
     { words: 'still escalated: nobody has looked', reminder: 1, workerId: 'w1' },

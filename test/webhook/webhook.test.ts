@@ -6,6 +6,9 @@ import { createLogger } from '../../src/log.ts';
 import { createWebhook, type WebhookOptions } from '../../src/webhook.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
 
+/** A busy machine may need a while. */
+const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 10_000 });
+
 let receiver: Receiver;
 let outcomes: string[];
 beforeEach(async () => {
@@ -96,7 +99,7 @@ test('it ends at once when nobody wants it any more', async () => {
   receiver.answer(() => {});
   const abort = new AbortController();
   const sent = create()(notice, abort.signal);
-  await expect.poll(() => receiver.received.length).toBe(1);
+  await eventually(() => receiver.received.length).toBe(1);
   abort.abort();
   await expect(sent).rejects.toThrow('abort');
   expect(outcomes).toEqual([]);

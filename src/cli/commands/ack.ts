@@ -24,7 +24,8 @@ export const ack = defineCommand({
         ofEscalated: true,
         question: 'Acknowledge it?',
         describe: async ({ escalation }) => [
-          `${id}: acknowledged by ${escalation?.acknowledgedBy ?? 'nobody'}; escalated until "stopgate resolve ${id}${task ? ' --task' : ''}"`,
+          `${id}: acknowledged by ${escalation?.acknowledgedBy ?? 'nobody'}`,
+          `it stays escalated until "stopgate resolve ${id}${task ? ' --task' : ''}"`,
         ],
       },
       context,
