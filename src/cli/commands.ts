@@ -1,7 +1,7 @@
 /** The table of commands, in the order of help. */
 import type { CommandTable } from './command.ts';
 
-export const groups = ['Run it', 'Ask', 'Look', 'Decide as a person', 'Files and shell'];
+export const groups = ['Run it', 'Ask', 'Look', 'Operate', 'Files and shell'];
 
 export const commands: CommandTable = {
   dev: {
@@ -70,17 +70,17 @@ export const commands: CommandTable = {
     load: async () => (await import('./commands/tail.ts')).tail,
   },
   ack: {
-    group: 'Decide as a person',
+    group: 'Operate',
     summary: 'somebody looks at an escalation: no more reminders',
     load: async () => (await import('./commands/ack.ts')).ack,
   },
   resolve: {
-    group: 'Decide as a person',
+    group: 'Operate',
     summary: 'end an escalation: let it go on, or stop it',
     load: async () => (await import('./commands/resolve.ts')).resolve,
   },
   retire: {
-    group: 'Decide as a person',
+    group: 'Operate',
     summary: 'take a worker out of service',
     load: async () => (await import('./commands/retire.ts')).retire,
   },

@@ -86,6 +86,16 @@ test('a receiver that knows another secret refuses, and the service says so', as
   expect(receiver.received).toHaveLength(1);
 });
 
+test('a command that checks something does not see the secret', async () => {
+  const receiver = await receive();
+  const command = `policies: { default: { checks: [{ command: look, onError: block }] } }
+commands: { look: { run: [sh, -c, 'echo "seen: <$HOOK_SECRET> <$OTHER>"; exit 1'], cwd: . } }
+escalation: { webhook: { url: "${receiver.url}", secretEnv: HOOK_SECRET } }\n`;
+  const at = await deployWith(receiver, 'null', { config: command, env: { HOOK_SECRET: secret, OTHER: 'theirs' } });
+  const { body } = await at.client.ask('decide.w1', { attempt: 'a1' });
+  expect(JSON.stringify(body.feedback)).toContain('seen: <> <theirs>');
+});
+
 test('a variable that is not set is told at the start, and the webhook is unsigned', async () => {
   const receiver = await receive();
   const at = await deployWith(receiver, 'null', { env: {} });
@@ -110,6 +120,22 @@ test('kill -9 and a restart tell nothing again, and what was not told', async ()
   await eventually(() => notices(at, 'w2')).toHaveLength(1);
   expect(receiver.received.map(({ body }) => body.id)).toEqual(['w1', 'w2', 'w2']);
   expect(receiver.received[2]?.body.delivery).toBe(receiver.received[1]?.body.delivery);
+});
+
+test('a service that is killed while it tells is replaced by another one', async () => {
+  const receiver = await receive();
+  receiver.answer(() => {});
+  const at = await deployWith(receiver);
+  await giveUp(at, 'w1');
+  await eventually(() => receiver.received.length).toBe(1);
+  const second = await start(at);
+  onTestFinished(() => endService(second));
+  await at.service.kill('SIGKILL');
+  receiver.answer(200);
+  await eventually(() => notices(at, 'w1')).toHaveLength(1);
+  expect(receiver.received.map(({ body }) => body.delivery)).toEqual(
+    Array(2).fill(receiver.received[0]?.body.delivery),
+  );
 });
 
 test('of two services one tells, and reminds until somebody acknowledges', async () => {
