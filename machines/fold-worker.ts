@@ -1,7 +1,7 @@
 /** Folds entries about workers: what makes no sense now is refused, all else goes to the worker's machine (protocol 3, 4). */
-import { type Ask, holdsAnswer } from './attempt.ts';
-import type { OwnWorkerEntry, WorkerEntry } from './entry.ts';
-import { escalate, escalateBy, nextDelivery } from './escalation.ts';
+import type { Ask } from './attempt.ts';
+import type { WorkerEntry } from './entry.ts';
+import { escalate, escalateBy } from './escalation.ts';
 import { factsFor, policyInForce, queueOfWorker, refreshPresence, staleAfterMs } from './facts.ts';
 import { attemptsKnownMax, type Fleet, ownerFor, trackEscalation, type WorkerRecord } from './fleet.ts';
 import { armHandBack } from './hand-back.ts';
@@ -11,7 +11,7 @@ import { planStepsMax } from './plan.ts';
 import type { WorkerContext, WorkerEvent } from './worker-data.ts';
 
 /** The worker's record; an entry about one that was never heard of registers it, at the entry's time. */
-function workerOf(fleet: Fleet, worker: string): WorkerRecord {
+export function workerOf(fleet: Fleet, worker: string): WorkerRecord {
   const known = fleet.workers.get(worker);
   if (known !== undefined) return known;
   const snapshot = fleet.worker.start({ fleet: fleet.name, worker, atMs: fleet.nowMs });
@@ -204,68 +204,7 @@ function moveLimit(
   }
 }
 
-export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
-  const known = fleet.workers.get(entry.id);
-  switch (entry.type) {
-    case 'timer.fired':
-      return;
-    case 'check.finished': {
-      const asked = known?.snapshot.context.worker.attempt;
-      if (known === undefined || asked == null || !holdsAnswer(asked, entry.data)) return;
-      send(fleet, known, {
-        type: 'check.finished',
-        result: entry.data,
-        facts: factsFor(fleet, known.snapshot.context.worker, asked.inForce),
-      });
-      return;
-    }
-    case 'attempt.accepted':
-      if (known !== undefined) accept(fleet, known, entry);
-      return;
-    case 'worker.retired':
-      closeSession(fleet, workerOf(fleet, entry.id), 'retired');
-      return;
-    case 'escalation.acknowledged':
-    case 'escalation.resolved': {
-      const record = workerOf(fleet, entry.id);
-      if (record.snapshot.value.state !== 'escalated')
-        refuseWorker(fleet, record, entry.type, `worker ${entry.id} is not escalated`);
-      else send(fleet, record, operatorWord(entry, fleet.nowMs));
-      return;
-    }
-    case 'escalation.notified': {
-      // One that comes late is about what is over.
-      const escalation = known?.snapshot.context.worker.escalation ?? null;
-      if (known === undefined || escalation === null) return;
-      if (entry.data.delivery === nextDelivery(fleet.name, 'worker', entry.id, escalation))
-        send(fleet, known, { type: entry.type, atMs: fleet.nowMs });
-      return;
-    }
-  }
-}
-
-type OperatorWord = Extract<OwnWorkerEntry, { type: 'escalation.acknowledged' | 'escalation.resolved' }>;
-
-function operatorWord({ type, data }: OperatorWord, atMs: number): WorkerEvent {
-  if (type === 'escalation.acknowledged') return { type, by: data.by, atMs };
-  return { type, by: data.by, verdict: data.verdict, prompt: data.prompt ?? null, atMs };
-}
-
-/** The first that takes an attempt over from its silent owner has it. */
-function accept(
-  fleet: Fleet,
-  record: WorkerRecord,
-  { id: worker, data }: Extract<OwnWorkerEntry, { type: 'attempt.accepted' }>,
-): void {
-  if (record.snapshot.context.worker.attempt?.attempt !== data.attempt) return;
-  const stands = data.from === undefined ? record.accepted : record.accepted && record.owner !== data.from;
-  if (stands) return;
-  record.owner = data.replica;
-  record.accepted = true;
-  fleet.outcomes.push({ kind: 'accepted', worker, attempt: data.attempt, replica: data.replica });
-}
-
-function closeSession(fleet: Fleet, record: WorkerRecord, as: 'ended' | 'retired'): void {
+export function closeSession(fleet: Fleet, record: WorkerRecord, as: 'ended' | 'retired'): void {
   const { worker: context } = record.snapshot.context;
   const inForce = context.attempt?.inForce ?? policyInForce(fleet, context);
   send(fleet, record, { type: 'session.closed', as, facts: factsFor(fleet, context, inForce), atMs: fleet.nowMs });
@@ -293,14 +232,14 @@ export function resumeHeldOn(fleet: Fleet, queue: string): void {
   }
 }
 
-function refuseWorker(fleet: Fleet, record: WorkerRecord, type: string, reason: string): void {
+export function refuseWorker(fleet: Fleet, record: WorkerRecord, type: string, reason: string): void {
   const refused = { at: formatIsoTime(fleet.nowMs), type, reason };
   record.snapshot = fleet.worker.next(record.snapshot, { type: 'entry.refused', refused });
   fleet.outcomes.push({ kind: 'refused', entity: 'worker', id: record.snapshot.context.worker.worker, type, reason });
 }
 
 /** Steps the machine, then carries what it decided or asked to the tasks, the clock and the outcomes. */
-function send(fleet: Fleet, record: WorkerRecord, event: WorkerEvent): void {
+export function send(fleet: Fleet, record: WorkerRecord, event: WorkerEvent): void {
   const before = record.snapshot.context.worker;
   record.snapshot = fleet.worker.next(record.snapshot, event);
   const after = record.snapshot.context.worker;
