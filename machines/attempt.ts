@@ -2,6 +2,7 @@
 import type { Findings } from './check.ts';
 import type { Decision, Feedback, GuardName, Verdict } from './decision.ts';
 import type { AttemptFields, CheckResult } from './entry.ts';
+import type { Escalation } from './escalation.ts';
 import type { Hook, HookOpinion, HookResults, Iteration } from './hook.ts';
 import type { Plan } from './plan.ts';
 import type { EffectfulCheck, Policy } from './policy.ts';
@@ -75,7 +76,7 @@ export type Judged = {
   readonly fleet: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly ended: 'ended' | 'retired' | null;
-  readonly escalated: boolean;
+  readonly escalation: Escalation | null;
   readonly budgetExhausted: boolean;
   readonly background: readonly string[];
   readonly awaitsInput: boolean;

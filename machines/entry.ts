@@ -162,6 +162,7 @@ export const entrySchemas = {
     'timer.fired': z.object({ timer: word, attempt: idSchema.optional() }),
     'escalation.acknowledged': z.object({ by: word }),
     'escalation.resolved': z.object({ by: word, verdict: z.enum(['resume', 'stop']), prompt: z.string().optional() }),
+    'escalation.notified': escalationNotified(),
     'worker.retired': z.object({ by: word }),
   },
   ownTask: {
@@ -170,6 +171,7 @@ export const entrySchemas = {
     'timer.fired': z.object({ timer: word, attempt: idSchema.optional() }),
     'escalation.acknowledged': z.object({ by: word }),
     'escalation.resolved': z.object({ by: word, verdict: z.enum(['resume', 'stop']), prompt: z.string().optional() }),
+    'escalation.notified': escalationNotified(),
   },
   ownFleet: {
     'replica.joined': z.object({ replica: idSchema }),
@@ -181,6 +183,14 @@ export const entrySchemas = {
 /** `from`: the silent owner whose place is taken, so that of two who saw it only the first does. */
 function attemptAccepted() {
   return z.object({ attempt: idSchema, replica: idSchema, from: idSchema.optional() });
+}
+
+/**
+ * Ours alone, beside protocol 3: somebody was told of an escalation, so that nobody is told the same again after a
+ * restart or by another replica. `count`: the how-manieth notice; `delivery`: its name, which must be the next one's.
+ */
+function escalationNotified() {
+  return z.object({ count: z.int().positive(), delivery: word });
 }
 
 function checkFinished() {

@@ -3,6 +3,7 @@ import type { Ask, PolicyInForce } from './attempt.ts';
 import { createDeadlines, type Deadlines } from './deadlines.ts';
 import type { Decision, HookResult } from './decision.ts';
 import type { Entry } from './entry.ts';
+import type { EscalatedEntity } from './escalation.ts';
 import type { HookOpinion } from './hook.ts';
 import { builtInPolicy, type PolicySet } from './policy.ts';
 import { createStepper, type Stepper } from './step.ts';
@@ -36,6 +37,8 @@ export type WorkerRecord = {
   known: Map<string, KnownAttempt> | null;
 };
 export type TaskRecord = { snapshot: TaskSnapshot };
+/** `owner`: the replica that tells people of it, as long as it lives. */
+export type Escalated = { readonly entity: EscalatedEntity; readonly id: string; readonly owner: string | null };
 
 export type Outcome =
   | { readonly kind: 'decided'; readonly decision: Decision }
@@ -49,6 +52,8 @@ export type Outcome =
   | { readonly kind: 'hooksSaid'; readonly task: string; readonly opinions: readonly HookOpinion[] }
   /** The task went back to its queue, since its worker has been stale for too long. */
   | { readonly kind: 'handedBack'; readonly task: string; readonly worker: string }
+  /** It began, was acknowledged, told of, or ended. */
+  | { readonly kind: 'escalation'; readonly entity: EscalatedEntity; readonly id: string }
   | {
       readonly kind: 'refused';
       readonly entity: 'worker' | 'task';
@@ -74,6 +79,8 @@ export type Fleet = {
   readonly held: Set<string>;
   /** Tasks with an iteration that waits for a remote hook. */
   readonly evaluating: Set<string>;
+  /** Who is escalated, by `<entity>/<id>`. */
+  readonly escalated: Map<string, Escalated>;
   readonly scopes: Map<string, { limit: { readonly untilMs: number | null } | null; readonly workers: Set<string> }>;
   readonly replicas: Map<string, number>;
   readonly deadlines: Deadlines;
@@ -107,6 +114,7 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
       open: new Set(),
       held: new Set(),
       evaluating: new Set(),
+      escalated: new Map(),
       scopes: new Map(),
       replicas: new Map(),
       deadlines: createDeadlines(),
@@ -130,13 +138,30 @@ export function membersOf(fleet: Fleet): string[] {
 const isMember = (fleet: Fleet, joinedMs: number | undefined) =>
   joinedMs !== undefined && fleet.nowMs - joinedMs < memberForMs;
 
+/** Keeps the index of who is escalated; to be called at each change. `asked`: the replica that is at it already. */
+export function trackEscalation(
+  fleet: Fleet,
+  entity: EscalatedEntity,
+  id: string,
+  isEscalated: boolean,
+  asked: string | null,
+): void {
+  const key = `${entity}/${id}`;
+  if (!isEscalated) fleet.escalated.delete(key);
+  else if (!fleet.escalated.has(key)) fleet.escalated.set(key, { entity, id, owner: ownerFor(fleet, key, asked) });
+  fleet.outcomes.push({ kind: 'escalation', entity, id });
+}
+
+const none: ReadonlySet<string> = new Set();
+
 /**
  * Who acts for an attempt: the replica that took its request, if it is a member, else the member whose hash with the
  * attempt is highest (rendezvous hashing), so that all replicas name the same one. Null: there is no member.
+ * @param gone members that are known to live no more
  */
-export function ownerFor(fleet: Fleet, key: string, asked: string | null): string | null {
-  if (asked !== null && isMember(fleet, fleet.replicas.get(asked))) return asked;
-  const members = membersOf(fleet);
+export function ownerFor(fleet: Fleet, key: string, asked: string | null, gone = none): string | null {
+  if (asked !== null && !gone.has(asked) && isMember(fleet, fleet.replicas.get(asked))) return asked;
+  const members = membersOf(fleet).filter((member) => !gone.has(member));
   let owner: string | null = null;
   let highest = -1;
   for (const member of members) {

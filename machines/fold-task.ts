@@ -1,6 +1,7 @@
 /** Folds entries about tasks: what makes no sense now is refused (protocol 3, 4 and 7). */
 import type { OwnTaskEntry, TaskEntry } from './entry.ts';
 import { hooksMax } from './entry.ts';
+import { nextDelivery } from './escalation.ts';
 import { beginEvaluation, resumeEvaluation } from './evaluation.ts';
 import type { Fleet, TaskRecord } from './fleet.ts';
 import { clearFilesOf, loseTask } from './fold-worker.ts';
@@ -80,9 +81,17 @@ export function foldOwnTask(fleet: Fleet, entry: OwnTaskEntry): void {
   const record = fleet.tasks.get(entry.id);
   if (record === undefined) return;
   if (entry.type === 'check.finished') resumeEvaluation(fleet, entry.id, entry.data.attempt, entry.data);
+  const at = formatIsoTime(fleet.nowMs);
+  if (entry.type === 'escalation.notified') {
+    // One that comes late is about what is over.
+    const { escalation } = record.snapshot.context;
+    if (escalation !== null && entry.data.delivery === nextDelivery(fleet.name, 'task', entry.id, escalation))
+      moveTask(fleet, entry.id, { type: entry.type, at });
+  }
   if (entry.type !== 'escalation.resolved' && entry.type !== 'escalation.acknowledged') return;
   if (record.snapshot.value !== 'escalated')
     refuseTask(fleet, entry.id, entry.type, `task ${entry.id} is not escalated`);
-  else if (entry.type === 'escalation.resolved')
-    moveTask(fleet, entry.id, { type: entry.type, verdict: entry.data.verdict });
+  else if (entry.type === 'escalation.acknowledged')
+    moveTask(fleet, entry.id, { type: entry.type, by: entry.data.by, at });
+  else moveTask(fleet, entry.id, { type: entry.type, verdict: entry.data.verdict });
 }

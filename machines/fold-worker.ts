@@ -1,8 +1,9 @@
 /** Folds entries about workers: what makes no sense now is refused, all else goes to the worker's machine (protocol 3, 4). */
-import { type Ask, holdsAnswer } from './attempt.ts';
-import type { OwnWorkerEntry, WorkerEntry } from './entry.ts';
+import type { Ask } from './attempt.ts';
+import type { WorkerEntry } from './entry.ts';
+import { escalate, escalateBy } from './escalation.ts';
 import { factsFor, policyInForce, queueOfWorker, refreshPresence, staleAfterMs } from './facts.ts';
-import { attemptsKnownMax, type Fleet, ownerFor, type WorkerRecord } from './fleet.ts';
+import { attemptsKnownMax, type Fleet, ownerFor, trackEscalation, type WorkerRecord } from './fleet.ts';
 import { armHandBack } from './hand-back.ts';
 import { formatIsoTime } from './iso-time.ts';
 import { createTask, moveTask, noteOpinions } from './move-task.ts';
@@ -10,7 +11,7 @@ import { planStepsMax } from './plan.ts';
 import type { WorkerContext, WorkerEvent } from './worker-data.ts';
 
 /** The worker's record; an entry about one that was never heard of registers it, at the entry's time. */
-function workerOf(fleet: Fleet, worker: string): WorkerRecord {
+export function workerOf(fleet: Fleet, worker: string): WorkerRecord {
   const known = fleet.workers.get(worker);
   if (known !== undefined) return known;
   const snapshot = fleet.worker.start({ fleet: fleet.name, worker, atMs: fleet.nowMs });
@@ -43,7 +44,7 @@ function apply(fleet: Fleet, record: WorkerRecord, entry: WorkerEntry, seq: numb
     case 'task.completed':
     case 'task.failed':
     case 'task.released':
-      letGo(fleet, record, entry.type, entry.data.task);
+      letGo(fleet, record, entry);
       return;
     case 'session.ended':
       closeSession(fleet, record, context.ended === 'retired' ? 'retired' : 'ended');
@@ -144,10 +145,11 @@ function waitsFor(fleet: Fleet, after: readonly string[]): string | null {
 function letGo(
   fleet: Fleet,
   record: WorkerRecord,
-  type: 'task.completed' | 'task.failed' | 'task.released',
-  task: string,
+  entry: Extract<WorkerEntry, { type: 'task.completed' | 'task.failed' | 'task.released' }>,
 ): void {
   const { worker: context } = record.snapshot.context;
+  const { type } = entry;
+  const { task } = entry.data;
   if (!context.tasks.includes(task)) {
     const reason = fleet.tasks.has(task)
       ? `worker ${context.worker} does not hold task ${task}`
@@ -155,7 +157,14 @@ function letGo(
     refuseWorker(fleet, record, type, reason);
     return;
   }
-  moveTask(fleet, task, { type });
+  if (entry.type !== 'task.failed') moveTask(fleet, task, { type: entry.type });
+  else {
+    const { worker } = context;
+    const reason = entry.data.reason ?? `Worker ${worker} gave it up as failed`;
+    const since = formatIsoTime(fleet.nowMs);
+    const escalation = escalate({ seq: fleet.seq, since, reason, cause: 'failed', attempt: null, worker });
+    moveTask(fleet, task, { type: entry.type, escalation: { ...escalation, withWorker: false } });
+  }
   send(fleet, record, { type: 'task.lost', task, atMs: fleet.nowMs });
 }
 
@@ -195,54 +204,7 @@ function moveLimit(
   }
 }
 
-export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
-  const known = fleet.workers.get(entry.id);
-  switch (entry.type) {
-    case 'timer.fired':
-      return;
-    case 'check.finished': {
-      const asked = known?.snapshot.context.worker.attempt;
-      if (known === undefined || asked == null || !holdsAnswer(asked, entry.data)) return;
-      send(fleet, known, {
-        type: 'check.finished',
-        result: entry.data,
-        facts: factsFor(fleet, known.snapshot.context.worker, asked.inForce),
-      });
-      return;
-    }
-    case 'attempt.accepted':
-      if (known !== undefined) accept(fleet, known, entry);
-      return;
-    case 'worker.retired':
-      closeSession(fleet, workerOf(fleet, entry.id), 'retired');
-      return;
-    case 'escalation.acknowledged':
-    case 'escalation.resolved': {
-      const record = workerOf(fleet, entry.id);
-      if (record.snapshot.value.state !== 'escalated')
-        refuseWorker(fleet, record, entry.type, `worker ${entry.id} is not escalated`);
-      else if (entry.type === 'escalation.resolved')
-        send(fleet, record, { type: entry.type, verdict: entry.data.verdict, atMs: fleet.nowMs });
-      return;
-    }
-  }
-}
-
-/** The first that takes an attempt over from its silent owner has it. */
-function accept(
-  fleet: Fleet,
-  record: WorkerRecord,
-  { id: worker, data }: Extract<OwnWorkerEntry, { type: 'attempt.accepted' }>,
-): void {
-  if (record.snapshot.context.worker.attempt?.attempt !== data.attempt) return;
-  const stands = data.from === undefined ? record.accepted : record.accepted && record.owner !== data.from;
-  if (stands) return;
-  record.owner = data.replica;
-  record.accepted = true;
-  fleet.outcomes.push({ kind: 'accepted', worker, attempt: data.attempt, replica: data.replica });
-}
-
-function closeSession(fleet: Fleet, record: WorkerRecord, as: 'ended' | 'retired'): void {
+export function closeSession(fleet: Fleet, record: WorkerRecord, as: 'ended' | 'retired'): void {
   const { worker: context } = record.snapshot.context;
   const inForce = context.attempt?.inForce ?? policyInForce(fleet, context);
   send(fleet, record, { type: 'session.closed', as, facts: factsFor(fleet, context, inForce), atMs: fleet.nowMs });
@@ -270,18 +232,20 @@ export function resumeHeldOn(fleet: Fleet, queue: string): void {
   }
 }
 
-function refuseWorker(fleet: Fleet, record: WorkerRecord, type: string, reason: string): void {
+export function refuseWorker(fleet: Fleet, record: WorkerRecord, type: string, reason: string): void {
   const refused = { at: formatIsoTime(fleet.nowMs), type, reason };
   record.snapshot = fleet.worker.next(record.snapshot, { type: 'entry.refused', refused });
   fleet.outcomes.push({ kind: 'refused', entity: 'worker', id: record.snapshot.context.worker.worker, type, reason });
 }
 
 /** Steps the machine, then carries what it decided or asked to the tasks, the clock and the outcomes. */
-function send(fleet: Fleet, record: WorkerRecord, event: WorkerEvent): void {
+export function send(fleet: Fleet, record: WorkerRecord, event: WorkerEvent): void {
   const before = record.snapshot.context.worker;
   record.snapshot = fleet.worker.next(record.snapshot, event);
   const after = record.snapshot.context.worker;
   if (after.lastDecision !== before.lastDecision) decided(fleet, before, after);
+  if (after.escalation !== before.escalation)
+    trackEscalation(fleet, 'worker', after.worker, after.escalation !== null, record.owner);
   if (after.attempt !== null || before.attempt !== null) trackAttempt(fleet, record, before, after);
 }
 
@@ -293,10 +257,12 @@ function decided(fleet: Fleet, before: WorkerContext, after: WorkerContext): voi
     const data = { checkpoint: `${decision.attempt}-hooks`.slice(0, 128), context: after.lastCheckpoint.data };
     moveTask(fleet, decision.task, { type: 'checkpoint.saved', data, at: decision.at });
   }
+  const escalation =
+    after.lastFate === 'escalated' ? { ...escalateBy(decision), withWorker: decision.action === 'escalate' } : null;
   for (const task of before.tasks) {
     // An attempt that was decided at once never opened for its task.
     if (before.attempt === null) moveTask(fleet, task, { type: 'attempt.opened' });
-    moveTask(fleet, task, { type: 'attempt.closed', fate: after.lastFate });
+    moveTask(fleet, task, { type: 'attempt.closed', fate: after.lastFate, escalation });
   }
 }
 

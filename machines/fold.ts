@@ -7,8 +7,9 @@ import type { OwnFleetEntry } from './entry.ts';
 import { resumeEvaluation } from './evaluation.ts';
 import { refreshPresence, staleAfterMs } from './facts.ts';
 import { type Fleet, pendingIn, queueOf, type Stored } from './fleet.ts';
+import { foldOwnWorker } from './fold-own-worker.ts';
 import { foldOwnTask, foldTask } from './fold-task.ts';
-import { foldOwnWorker, foldWorker, resumeAttempt, resumeHeldOn } from './fold-worker.ts';
+import { foldWorker, resumeAttempt, resumeHeldOn } from './fold-worker.ts';
 import { armHandBack, handBack, handBackDueMs } from './hand-back.ts';
 
 /** Folds one entry: first what is due up to its time, then the entry itself. A time before the last counts as that one. */

@@ -35,8 +35,8 @@ export const guards: Readonly<Record<GuardName, Guard>> = {
   },
 
   escalated: ({ worker }) => {
-    const input = { escalated: worker.escalated };
-    if (!worker.escalated) return { detail: 'not escalated', input };
+    const input = { escalated: worker.escalation !== null };
+    if (worker.escalation === null) return { detail: 'not escalated', input };
     const reason = 'Escalated: a person must look at this worker first';
     return { detail: 'nobody has resolved it', input, ruling: allow('escalate', 'escalated', reason) };
   },

@@ -1,5 +1,5 @@
 /** Moves tasks, and keeps the index of what waits in each queue. */
-import { type Fleet, queueOf } from './fleet.ts';
+import { type Fleet, queueOf, trackEscalation } from './fleet.ts';
 import type { HookOpinion } from './hook.ts';
 import { formatIsoTime } from './iso-time.ts';
 import type { TaskEvent } from './task.ts';
@@ -16,6 +16,10 @@ export function moveTask(fleet: Fleet, task: string, event: TaskEvent): void {
   const before = record.snapshot;
   record.snapshot = fleet.task.next(before, event);
   const { context } = record.snapshot;
+  if (context.escalation !== before.context.escalation) {
+    const asked = fleet.workers.get(context.escalation?.worker ?? '')?.owner ?? null;
+    trackEscalation(fleet, 'task', task, context.escalation !== null, asked);
+  }
   if (context.after !== before.context.after) {
     for (const other of context.after) {
       const waiting = fleet.dependents.get(other) ?? new Set();

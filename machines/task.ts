@@ -4,6 +4,7 @@
  */
 import { assign, type SnapshotFrom, setup } from 'xstate';
 import type { HookForm, TaskEntry } from './entry.ts';
+import { acknowledge, noteNotice, type TaskEscalation } from './escalation.ts';
 import type { Hook, HookOpinion, HookResults, Iteration } from './hook.ts';
 import type { Plan } from './plan.ts';
 import type { Fate, RefusedEntry } from './worker-data.ts';
@@ -19,8 +20,12 @@ type EntryEvent = TaskEntry extends infer E
 export type TaskEvent =
   | EntryEvent
   | { readonly type: 'task.claimed'; readonly worker: string }
-  | { readonly type: 'task.completed' | 'task.failed' | 'task.released' | 'attempt.opened' | 'work.resumed' }
-  | { readonly type: 'attempt.closed'; readonly fate: Fate }
+  | { readonly type: 'task.completed' | 'task.released' | 'attempt.opened' | 'work.resumed' }
+  | { readonly type: 'task.failed'; readonly escalation: TaskEscalation }
+  /** `escalation`: what it is, where the fate is that. */
+  | { readonly type: 'attempt.closed'; readonly fate: Fate; readonly escalation: TaskEscalation | null }
+  | { readonly type: 'escalation.acknowledged'; readonly by: string; readonly at: string }
+  | { readonly type: 'escalation.notified'; readonly at: string }
   | { readonly type: 'escalation.resolved'; readonly verdict: 'resume' | 'stop' }
   | { readonly type: 'iteration.judged'; readonly failed: boolean; readonly evaluation: Evaluation | null }
   | { readonly type: 'evaluation.ended'; readonly attempt: string }
@@ -88,6 +93,7 @@ export type TaskContext = {
   readonly checkpoints: readonly Checkpoint[];
   readonly evaluations: readonly Evaluation[];
   readonly refused: readonly RefusedEntry[];
+  readonly escalation: TaskEscalation | null;
 };
 export type TaskInput = { readonly task: string; readonly queue: string | null };
 export type TaskSnapshot = SnapshotFrom<typeof taskMachine>;
@@ -196,7 +202,7 @@ export const hasFailedRule = (iteration: Iteration | null, { validation }: Evalu
 
 const ends = {
   'task.completed': { target: 'stopped', actions: 'complete' },
-  'task.failed': { target: 'escalated', actions: 'free' },
+  'task.failed': { target: 'escalated', actions: 'escalate' },
   'task.released': { target: 'idle', actions: 'free' },
   'task.cancelled': { target: 'stopped', actions: 'cancel' },
 } as const;
@@ -213,10 +219,22 @@ export const taskMachine = setup({
   },
   actions: {
     create: assign(({ context, event }) => created(context, event as On<'task.created'>)),
-    hold: assign(({ event }) => ({ worker: (event as On<'task.claimed'>).worker })),
+    hold: assign(({ event }) => ({ worker: (event as On<'task.claimed'>).worker, escalation: null })),
     free: assign({ worker: null }),
     complete: assign({ worker: null, outcome: 'completed', hooks: empty }),
-    cancel: assign({ worker: null, outcome: 'cancelled', hooks: empty }),
+    cancel: assign({ worker: null, outcome: 'cancelled', hooks: empty, escalation: null }),
+    escalate: assign(({ event }) => ({
+      worker: null,
+      escalation: (event as On<'task.failed' | 'attempt.closed'>).escalation,
+    })),
+    acknowledge: assign(({ context, event }) => {
+      const { by, at } = event as On<'escalation.acknowledged'>;
+      return { escalation: acknowledge(context.escalation, by, at) };
+    }),
+    noteNotice: assign(({ context, event }) => ({
+      escalation: noteNotice(context.escalation, (event as On<'escalation.notified'>).at),
+    })),
+    resume: assign({ escalation: null }),
     registerHook: assign(({ context, event }) => hookRegistered(context, event as On<'hook.registered'>)),
     enableHook: assign(({ context, event }) => ({
       hooks: enable(context.hooks, (event as On<'hook.enabled'>).data.hook, true),
@@ -246,6 +264,7 @@ export const taskMachine = setup({
   context: ({ input: { task, queue } }) => ({
     ...{ task, queue, title: null, plan: null, policy: null, after: empty, worker: null, outcome: null },
     ...{ hooks: empty, hookStats: empty, iteration: null, checkpoints: empty, evaluations: empty, refused: empty },
+    escalation: null,
   }),
   initial: 'idle',
   on: {
@@ -277,7 +296,7 @@ export const taskMachine = setup({
         'attempt.closed': [
           { guard: { type: 'isCompleted', params: fate }, target: 'stopped', actions: 'complete' },
           { guard: { type: 'isBlocked', params: fate }, target: 'blocked' },
-          { guard: { type: 'isEscalated', params: fate }, target: 'escalated', actions: 'free' },
+          { guard: { type: 'isEscalated', params: fate }, target: 'escalated', actions: 'escalate' },
           { guard: { type: 'isReleased', params: fate }, target: 'idle', actions: 'free' },
           { target: 'working' },
         ],
@@ -290,8 +309,10 @@ export const taskMachine = setup({
       on: {
         'task.claimed': { target: 'working', actions: 'hold' },
         'task.cancelled': ends['task.cancelled'],
+        'escalation.acknowledged': { actions: 'acknowledge' },
+        'escalation.notified': { actions: 'noteNotice' },
         'escalation.resolved': [
-          { guard: 'resumes', target: 'idle' },
+          { guard: 'resumes', target: 'idle', actions: 'resume' },
           { target: 'stopped', actions: 'cancel' },
         ],
       },

@@ -1,5 +1,6 @@
 /** What `get`, `list`, `replay --at` and the inspector show of an actor (protocol 10), at a moment of the log's time. */
 import type { Decision, Idle, Presence, State } from './decision.ts';
+import type { Escalation, Resolution, TaskEscalation } from './escalation.ts';
 import { policyInForce, presenceAt, queueOfWorker } from './facts.ts';
 import { type Fleet, pendingIn, type WorkerRecord } from './fleet.ts';
 import { idleOf } from './guards.ts';
@@ -40,6 +41,10 @@ export type WorkerView = {
   } | null;
   lastSeen: string;
   lastDecision: Decision | null;
+  /** While it is escalated. */
+  escalation: Escalation | null;
+  /** What an operator said last, until the next prompt or registration. */
+  resolution: Resolution | null;
   refused: readonly RefusedEntry[];
 };
 export type TaskView = {
@@ -60,6 +65,8 @@ export type TaskView = {
   plan: Plan | null;
   /** Without what was saved: that may be large. */
   checkpoints: readonly Omit<Checkpoint, 'context'>[];
+  /** While it is escalated. */
+  escalation: TaskEscalation | null;
   refused: readonly RefusedEntry[];
 };
 /** What `get` gives of one task: with the checkpoint to go on from, whole. */
@@ -90,6 +97,7 @@ export function viewWorker(fleet: Fleet, worker: string, nowMs: number): WorkerV
     attempt: viewAttempt(record),
     lastSeen: formatIsoTime(record.lastSeenMs),
     lastDecision: context.lastDecision,
+    ...{ escalation: context.escalation, resolution: context.resolution },
     refused: context.refused,
   };
 }
@@ -122,6 +130,7 @@ export function viewTask(fleet: Fleet, task: string): TaskView | null {
     ...{
       plan: context.plan,
       checkpoints: context.checkpoints.map(({ context: _, ...saved }) => saved),
+      escalation: context.escalation,
       refused: context.refused,
     },
   };

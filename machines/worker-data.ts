@@ -2,6 +2,8 @@
 import type { Attempt, Facts, Judged, PolicyInForce } from './attempt.ts';
 import type { Decision, Presence } from './decision.ts';
 import { type AttemptFields, type CheckResult, filesMax, type WorkerEntry } from './entry.ts';
+import type { Resolution } from './escalation.ts';
+import { formatIsoTime } from './iso-time.ts';
 import type { Plan } from './plan.ts';
 
 type At = { readonly atMs: number };
@@ -33,7 +35,14 @@ export type WorkerEvent =
   | { readonly type: 'attempt.resumed'; readonly facts: Facts }
   | { readonly type: 'attempt.superseded'; readonly facts: Facts }
   | ({ readonly type: 'session.closed'; readonly as: 'ended' | 'retired'; readonly facts: Facts } & At)
-  | ({ readonly type: 'escalation.resolved'; readonly verdict: 'resume' | 'stop' } & At)
+  | ({ readonly type: 'escalation.acknowledged'; readonly by: string } & At)
+  | ({ readonly type: 'escalation.notified' } & At)
+  | ({
+      readonly type: 'escalation.resolved';
+      readonly by: string;
+      readonly verdict: 'resume' | 'stop';
+      readonly prompt: string | null;
+    } & At)
   | { readonly type: 'presence.changed'; readonly presence: Presence }
   | { readonly type: 'files.cleared' }
   | { readonly type: 'entry.refused'; readonly refused: RefusedEntry };
@@ -63,23 +72,26 @@ export type WorkerContext = Judged & {
   /** What each of them said. */
   readonly lastOpinions: Attempt['opinions'];
   readonly refused: readonly RefusedEntry[];
+  /** The last one; a prompt or a registration is a new beginning. */
+  readonly resolution: Resolution | null;
 };
 
 export type Change = Partial<WorkerContext>;
 export type On<T extends WorkerEvent['type']> = Extract<WorkerEvent, { type: T }>;
 export const empty: readonly never[] = Object.freeze([]);
 export const countsAnew = { retryCount: 0, keepAlives: 0, stuck: null } as const;
+const notEscalated = { escalation: null, resolution: null } as const;
 
 export function registered(_context: WorkerContext, { data, atMs }: On<'worker.registered'>): Change {
   const given = Object.fromEntries(Object.entries(data).filter(([, value]) => value !== undefined));
-  const anew = { ended: null, escalated: false, awaitsInput: false, background: empty, budgetExhausted: false };
-  return { ...given, ...anew, ...countsAnew, activeMs: atMs };
+  const anew = { ended: null, awaitsInput: false, background: empty, budgetExhausted: false };
+  return { ...given, ...anew, ...notEscalated, ...countsAnew, activeMs: atMs };
 }
 
 export function prompted(context: WorkerContext): Change {
   if (context.ended === 'retired') return {};
-  const anew = { ended: null, escalated: false, awaitsInput: false, budgetExhausted: false, files: empty };
-  return { ...anew, ...countsAnew };
+  const anew = { ended: null, awaitsInput: false, budgetExhausted: false, files: empty };
+  return { ...anew, ...notEscalated, ...countsAnew };
 }
 
 export function usedTool(context: WorkerContext, { data }: On<'tool.used'>): WorkerContext {
@@ -107,4 +119,8 @@ export function limitReached(context: WorkerContext, { data }: On<'limit.reached
   const { scope } = data;
   if (scope === undefined) return { limit: { untilMs: data.until ?? null } };
   return context.scopes.includes(scope) ? {} : { scopes: [...context.scopes, scope] };
+}
+
+export function resolve(_context: WorkerContext, { atMs, by, verdict, prompt }: On<'escalation.resolved'>): Change {
+  return { escalation: null, resolution: { at: formatIsoTime(atMs), by, verdict, prompt } };
 }

@@ -6,6 +6,7 @@ import type { Ask, Attempt, Facts, Ruling } from './attempt.ts';
 import { findingOf } from './check.ts';
 import type { Decision, Feedback, GuardName, State } from './decision.ts';
 import type { CheckResult } from './entry.ts';
+import { escalateBy } from './escalation.ts';
 import { idleOf, judge } from './guards.ts';
 import { formatIsoTime } from './iso-time.ts';
 import { idleLimitOf } from './policy.ts';
@@ -78,7 +79,8 @@ function decide(context: WorkerContext, attempt: Attempt, ruling: Decided, facts
     lastCheckpoint: attempt.checkpoint,
     lastOpinions: attempt.opinions,
     ...countsAfter(context, ruling),
-    escalated: ruling.action === 'escalate',
+    // One that is asked again is still the same.
+    escalation: ruling.action === 'escalate' ? (context.escalation ?? escalateBy(lastDecision)) : null,
     ...(freed && context.tasks.length > 0 ? { tasks: empty, activeMs: facts.nowMs } : {}),
   };
 }
@@ -161,7 +163,7 @@ export function supersede(context: WorkerContext, { facts }: On<'attempt.superse
 
 /** The session ends or the worker is retired, whatever was open. */
 export function close(context: WorkerContext, { as, facts, atMs }: On<'session.closed'>): Change {
-  const closed = { ended: as, escalated: false, awaitsInput: false, background: empty, tasks: empty, attempt: null };
+  const closed = { ended: as, escalation: null, awaitsInput: false, background: empty, tasks: empty, attempt: null };
   const freed = context.tasks.length > 0 ? { ...countsAnew, activeMs: atMs } : {};
   if (context.attempt === null) return { ...closed, ...freed };
   const reason = as === 'retired' ? 'The worker was retired' : 'The session ended';

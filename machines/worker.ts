@@ -5,6 +5,8 @@
  */
 import { assign, type SnapshotFrom, setup } from 'xstate';
 import type { GuardName, Presence, State } from './decision.ts';
+import { acknowledge, noteNotice } from './escalation.ts';
+import { formatIsoTime } from './iso-time.ts';
 import { noPlan, updateStep } from './plan.ts';
 import {
   type Change,
@@ -14,6 +16,7 @@ import {
   type On,
   prompted,
   registered,
+  resolve,
   tookTask,
   usedTool,
   type WorkerContext,
@@ -105,7 +108,13 @@ const machine = setup({
     resume: change((it, event: On<'attempt.resumed'>) => resume(it, event)),
     supersede: change((it, event: On<'attempt.superseded'>) => supersede(it, event)),
     close: change((it, event: On<'session.closed'>) => close(it, event)),
-    resolve: change(() => ({ escalated: false })),
+    acknowledge: change((it, { by, atMs }: On<'escalation.acknowledged'>) => ({
+      escalation: acknowledge(it.escalation, by, formatIsoTime(atMs)),
+    })),
+    noteNotice: change((it, { atMs }: On<'escalation.notified'>) => ({
+      escalation: noteNotice(it.escalation, formatIsoTime(atMs)),
+    })),
+    resolve: change((it, event: On<'escalation.resolved'>) => resolve(it, event)),
     clearFiles: change(() => ({ files: empty })),
     noteRefusal: change((it, { refused }: On<'entry.refused'>) => ({
       refused: [...it.refused, refused].slice(-refusedMax),
@@ -151,7 +160,7 @@ export const workerMachine = machine.createMachine({
       cwd: null,
       labels: noLabels,
       ended: null,
-      escalated: false,
+      escalation: null,
       budgetExhausted: false,
       background: empty,
       awaitsInput: false,
@@ -171,6 +180,7 @@ export const workerMachine = machine.createMachine({
       lastCheckpoint: null,
       lastOpinions: empty,
       refused: empty,
+      resolution: null,
     },
   }),
   type: 'parallel',
@@ -237,6 +247,8 @@ export const workerMachine = machine.createMachine({
             ...closed,
             ...registration,
             'prompt.submitted': { target: 'working', actions: 'prompt' },
+            'escalation.acknowledged': { actions: 'acknowledge' },
+            'escalation.notified': { actions: 'noteNotice' },
             'escalation.resolved': [
               {
                 guard: { type: 'resumes', params: ({ event }) => ({ verdict: event.verdict }) },

@@ -10,8 +10,12 @@ export type Checks = Runner & { configure(file: ConfigFile): void };
 
 /** A new configuration makes a new runner, and lets the old one finish. */
 export function createChecks(config: Config, env: Io['env'], logger: Logger): Checks {
-  const create = ({ roots, commands }: ConfigFile): Runner =>
-    createRunner({ roots, commands, baseDir: dirname(config.filePath), env, log: logger });
+  const create = ({ roots, commands, escalation }: ConfigFile): Runner => {
+    // What a command runs was often written by the agent, who is not to sign webhooks.
+    const secretEnv = escalation?.webhook?.secretEnv ?? null;
+    const theirs = secretEnv === null ? env : { ...env, [secretEnv]: undefined };
+    return createRunner({ roots, commands, baseDir: dirname(config.filePath), env: theirs, log: logger });
+  };
   let runner = create(config.file);
   const old = new Set<Runner>();
   return {

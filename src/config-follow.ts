@@ -1,6 +1,6 @@
 /** Follows stopgate.yaml while a process runs: the service and a runner alike. */
 import type { Config } from './config.ts';
-import { type ConfigFile, describePosition, readConfigFile } from './config-file.ts';
+import { describePosition, type ReadConfigFile, readConfigFile } from './config-file.ts';
 import { watchConfigFile } from './config-watch.ts';
 import type { Logger } from './log.ts';
 
@@ -8,7 +8,7 @@ import type { Logger } from './log.ts';
 export function followConfigFile(
   { filePath, fileText }: Config,
   logger: Logger,
-  onFile: (file: ConfigFile) => void,
+  onFile: (read: Extract<ReadConfigFile, { ok: true }>) => void,
 ): { close(): void } {
   const onChange = (text: string | null) => {
     if (text === null) {
@@ -22,7 +22,7 @@ export function followConfigFile(
       return;
     }
     for (const warning of read.warnings) logger.warn(warning);
-    onFile(read.file);
+    onFile(read);
     logger.info({ file: filePath }, 'the configuration has changed');
   };
   return watchConfigFile(filePath, onChange, undefined, fileText);

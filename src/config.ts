@@ -113,7 +113,7 @@ export function loadConfig(surroundings: Surroundings = {}): Config {
     warnings: Object.freeze([
       ...file.problems.map(({ path, message }) => `${path}: ${message}`),
       ...file.read.warnings,
-      ...doubtSecret(file, env),
+      ...doubtSecret(file.read, file.path, env),
     ]),
     store,
   });
@@ -198,7 +198,8 @@ function openFile(flags: Flags, cwd: string, env: NonNullable<Surroundings['env'
   };
 }
 
-function doubtSecret({ read, path }: OpenFile, env: NonNullable<Surroundings['env']>): string[] {
+/** A file that names a variable which is not set. */
+export function doubtSecret(read: OpenFile['read'], path: string, env: NonNullable<Surroundings['env']>): string[] {
   const name = read.file.escalation?.webhook?.secretEnv ?? null;
   if (name === null || readSecret(name, env) !== undefined) return [];
   const at = describePosition(read.locate(['escalation', 'webhook', 'secretEnv']), path);

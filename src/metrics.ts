@@ -41,6 +41,10 @@ export function createMetrics() {
       registers: [registry],
     }),
     policyConflicts: counter('policy_conflicts_total', 'Policies found in force that are not those of our file.', []),
+    /** Counted by the webhook. */
+    webhooks: counter('webhooks_total', 'Webhooks of escalations: delivered, failed, and tries that were repeated.', [
+      'outcome',
+    ]),
     /** Counted at the edge that was asked: NATS, or HTTP under `/api`. */
     requests: counter('requests_total', 'Requests, by verb and status.', ['verb', 'status']),
     /** Counted by `http`, hooks and all. */

@@ -2,6 +2,7 @@
 
 import type { HostMetrics } from './host/desk.ts';
 import { createHost } from './host/host.ts';
+import type { EscalationRules } from './host/notices.ts';
 import type { PolicyForm } from './host/policy-keeper.ts';
 import type { RunCheck } from './host/run-check.ts';
 import type { Logger } from './log.ts';
@@ -21,6 +22,8 @@ export type ReplicaOptions = {
   readonly version: string;
   /** Null: the log's policies stay as they are. */
   readonly policies: PolicyForm | null;
+  /** Default: only the log is told of escalations, once. */
+  readonly escalation?: EscalationRules;
   readonly runCheck: RunCheck;
   readonly logger: Logger;
   readonly metrics: HostMetrics & { readonly answered: (endpoint: string, status: number, tookMs: number) => void };
@@ -34,6 +37,7 @@ export type ReplicaOptions = {
 export type Replica = {
   readonly service: Service;
   setPolicies(form: PolicyForm): void;
+  setEscalation(rules: EscalationRules): void;
   /** Fires when the connection is closed for good, or the fold has failed. */
   readonly closed: Promise<unknown>;
   /** Lets what is open finish for a moment, says goodbye, and closes the connection. */
@@ -88,6 +92,7 @@ export async function openReplica(options: ReplicaOptions): Promise<Replica> {
       openRequestsMax: options.openRequestsMax ?? openRequestsMaxDefault,
     });
     if (policies !== null) host.setPolicies(policies);
+    if (options.escalation !== undefined) host.setEscalation(options.escalation);
     await host.start();
     const service = createService(host, log, name);
     const endpoints = createEndpoints(service);
@@ -104,6 +109,7 @@ export async function openReplica(options: ReplicaOptions): Promise<Replica> {
     return {
       service,
       setPolicies: host.setPolicies,
+      setEscalation: host.setEscalation,
       closed: Promise.race([nc.closed(), broken]),
       async close() {
         requests.close();

@@ -30,7 +30,7 @@ export async function serveRunner({ config, name, logger, io }: ServeRunnerOptio
   const checks = createChecks(config, io.env, logger);
   const answering = createAnswering(name, checks, config.file);
   for (const warning of config.warnings) logger.warn(warning);
-  const following = followConfigFile(config, logger, (file) => {
+  const following = followConfigFile(config, logger, ({ file }) => {
     checks.configure(file);
     answering.configure(file);
   });

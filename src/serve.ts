@@ -2,8 +2,11 @@
 import type { HookOpinion } from '../machines/index.ts';
 import { type Checks, createChecks } from './checks.ts';
 import type { Io } from './cli/io.ts';
-import type { Config } from './config.ts';
+import { type Config, doubtSecret } from './config.ts';
+import type { ConfigFile } from './config-file.ts';
 import { followConfigFile } from './config-follow.ts';
+import { escalationRules } from './escalation-rules.ts';
+import type { EscalationRules } from './host/notices.ts';
 import { openHttpServer } from './http/server.ts';
 import { createLogger, type Logger } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
@@ -38,6 +41,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   const untilEnd = createEnd(io, logger);
   const metrics = createMetrics();
   const checks = createChecks(config, io.env, logger);
+  const readRules = (file: ConfigFile) => escalationRules(file.escalation, io.env, metrics, logger);
   const opened: { close(): unknown }[] = [checks];
   try {
     const replica = await openReplica({
@@ -51,11 +55,12 @@ export async function serve(options: ServeOptions): Promise<number> {
       },
       ...{ logger, policies: config.file.policyForm, runCheck: checks.run, replyPrefixes: config.file.replyPrefixes },
       ...{ acceptEmptyLog: options.acceptEmptyLog, metrics: countersOf(metrics) },
+      escalation: readRules(config.file),
       ...(options.streamReplicas === undefined ? {} : { streamReplicas: options.streamReplicas }),
     });
     opened.unshift(replica);
     for (const warning of config.warnings) logger.warn(warning);
-    opened.unshift(followPolicies(config, replica, checks, logger));
+    opened.unshift(followFile({ config, replica, checks, readRules, env: io.env, logger }));
     const http = await openHttp(config, replica, metrics, logger);
     if (http !== null) opened.unshift(http);
     const ready: Ready = {
@@ -76,13 +81,28 @@ export async function serve(options: ServeOptions): Promise<number> {
 /** Where there are roles, agents may hear the usual inboxes, and the service's answers are not for them. */
 const hasCredentials = ({ nats, creds }: ServeOptions): boolean => creds !== null || nats.includes('@');
 
-/** A file that never had policies has no say in them; one that has them no more takes them back. */
-function followPolicies(config: Config, replica: Replica, checks: Checks, logger: Logger): { close(): void } {
+type Following = {
+  readonly config: Config;
+  readonly replica: Replica;
+  readonly checks: Checks;
+  readonly readRules: (file: ConfigFile) => EscalationRules;
+  readonly env: Io['env'];
+  readonly logger: Logger;
+};
+
+function followFile({ config, replica, checks, readRules, env, logger }: Following): { close(): void } {
   let hadPolicies = config.file.policyForm !== null;
-  return followConfigFile(config, logger, (file) => {
+  let escalation = JSON.stringify(config.file.escalation);
+  return followConfigFile(config, logger, (read) => {
+    const { file } = read;
+    for (const warning of doubtSecret(read, config.filePath, env)) logger.warn(warning);
     checks.configure(file);
+    // A file that never had policies has no say in them; one that has them no more takes them back.
     if (file.policyForm !== null || hadPolicies) replica.setPolicies(file.policyForm ?? { policies: {} });
     hadPolicies = file.policyForm !== null;
+    // One that is just being delivered is not begun anew for a change elsewhere.
+    if (escalation !== JSON.stringify(file.escalation)) replica.setEscalation(readRules(file));
+    escalation = JSON.stringify(file.escalation);
   });
 }
 

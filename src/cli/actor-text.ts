@@ -1,5 +1,5 @@
 /** One worker or task in full, as a person reads it. */
-import type { TaskView, WorkerView } from '../../machines/index.ts';
+import type { Escalation, TaskView, WorkerView } from '../../machines/index.ts';
 import { isDone, type Plan } from '../../machines/plan.ts';
 import { formatDecision, formatIdle } from './decision-text.ts';
 import type { Colors } from './output.ts';
@@ -27,6 +27,8 @@ export function formatWorker(view: WorkerView, colors: Colors, width: number): s
     ['last seen', `${formatAgo(view.lastSeen)}, ${view.lastSeen}`],
     ['work', `${count(view.toolCount, 'tool call')}, ${count(view.filesModified, 'file')} modified`],
     ['background', view.background.join(', ') || null],
+    ...escalationFacts(view.escalation),
+    ['resolved', view.resolution === null ? null : formatResolution(view.resolution)],
     ['waits for', view.awaitsInput ? "a person's answer" : null],
   ];
   return [
@@ -55,6 +57,7 @@ export function formatTask(view: TaskView, colors: Colors, width: number): strin
     ['policy', view.policy],
     ['after', view.after.join(', ') || null],
     ['outcome', view.outcome],
+    ...escalationFacts(view.escalation),
     ['iteration', iteration === null ? null : `${iteration} of ${maxIterations ?? 'any number'}`],
     ['phase', view.phase],
   ];
@@ -79,6 +82,21 @@ export function formatTask(view: TaskView, colors: Colors, width: number): strin
 }
 
 type Fact = readonly [name: string, value: string | null];
+
+function escalationFacts(escalation: Escalation | null): Fact[] {
+  if (escalation === null) return [];
+  const { since, reason, acknowledgedBy, acknowledgedAt } = escalation;
+  return [
+    ['escalated', `${formatAgo(since)}, ${since}: ${reason}`],
+    [
+      'acknowledged',
+      acknowledgedBy === null ? 'by nobody' : `by ${acknowledgedBy}, ${formatAgo(acknowledgedAt ?? since)}`,
+    ],
+  ];
+}
+
+const formatResolution = ({ at, by, verdict, prompt }: NonNullable<WorkerView['resolution']>): string =>
+  `${verdict} by ${by}, ${formatAgo(at)}${prompt === null ? '' : `: ${prompt}`}`;
 
 const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? '' : 's'}`;
 

@@ -1,7 +1,7 @@
 /** The table of commands, in the order of help. */
 import type { CommandTable } from './command.ts';
 
-export const groups = ['Run it', 'Ask', 'Look', 'Files and shell'];
+export const groups = ['Run it', 'Ask', 'Look', 'Operate', 'Files and shell'];
 
 export const commands: CommandTable = {
   dev: {
@@ -69,10 +69,30 @@ export const commands: CommandTable = {
     summary: 'all queues and how many tasks wait in them',
     load: async () => (await import('./commands/queues.ts')).queues,
   },
+  escalations: {
+    group: 'Look',
+    summary: 'who waits for a person: since when, why, and who has said that he looks',
+    load: async () => (await import('./commands/escalations.ts')).escalations,
+  },
   tail: {
     group: 'Look',
     summary: 'follow the log, entries and decisions, a line each',
     load: async () => (await import('./commands/tail.ts')).tail,
+  },
+  ack: {
+    group: 'Operate',
+    summary: 'somebody looks at an escalation: no more reminders',
+    load: async () => (await import('./commands/ack.ts')).ack,
+  },
+  resolve: {
+    group: 'Operate',
+    summary: 'end an escalation: let it go on, or stop it',
+    load: async () => (await import('./commands/resolve.ts')).resolve,
+  },
+  retire: {
+    group: 'Operate',
+    summary: 'take a worker out of service',
+    load: async () => (await import('./commands/retire.ts')).retire,
   },
   replay: {
     group: 'Files and shell',

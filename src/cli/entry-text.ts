@@ -77,6 +77,7 @@ const telling: Readonly<Record<string, readonly string[]>> = {
   'timer.fired': ['timer'],
   'escalation.resolved': ['verdict', 'by', 'prompt'],
   'escalation.acknowledged': ['by'],
+  'escalation.notified': ['count', 'delivery'],
   'worker.retired': ['by'],
   'replica.joined': ['replica'],
   'replica.left': ['replica'],

@@ -1,4 +1,4 @@
-/** workers, tasks and queues: all pages of a list as a table or JSON, once or again and again. */
+/** workers, tasks, queues and escalations: all pages of a list as a table or JSON, once or again and again. */
 import type { ArgsDef } from 'citty';
 import { presences, workerStates } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
@@ -34,15 +34,18 @@ export const presenceArg = {
 
 /** What a list shows. `idOf` names an actor, `steadyOf` is what of it must differ to be a change (clocks run always). */
 export type Listing<View> = {
-  readonly entity: 'worker' | 'task' | 'queue';
+  readonly entity: 'worker' | 'task' | 'queue' | 'escalation';
   readonly headings: readonly string[];
   readonly rowOf: (view: View, colors: Colors) => Row;
   readonly idOf: (view: View) => string;
   readonly steadyOf: (view: View) => unknown;
+  /** Where they come from, if it is no list of the service's own. */
+  readonly read?: (readAll: ReadAll) => Promise<View[]>;
   /** What to print where the fleet has none. */
   readonly empty: (fleet: string) => string[];
 };
 
+type ReadAll = <Actor>(entity: 'worker' | 'task' | 'queue', filter: Filter) => Promise<Actor[]>;
 export type Filter = Readonly<Record<string, string | undefined>>;
 
 export async function list<View>(
@@ -55,7 +58,12 @@ export async function list<View>(
     flags.limit === undefined ? Number.POSITIVE_INFINITY : readCount('--limit', flags.limit, 1, 1_000_000_000);
   const timeoutMs = readTimeout(flags.timeout);
   const wanted = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
-  const read = (requester: Requester) => readAll<View>(requester, listing.entity, { wanted, most, timeoutMs });
+  const read = async (requester: Requester): Promise<View[]> => {
+    if (listing.read === undefined) return readAll<View>(requester, listing.entity, { wanted, most, timeoutMs });
+    const everything = { most: Number.POSITIVE_INFINITY, timeoutMs };
+    const views = await listing.read((entity, filter) => readAll(requester, entity, { wanted: filter, ...everything }));
+    return views.slice(0, most);
+  };
   const format = (views: readonly View[], fleet: string, width: number): string[] => {
     if (views.length > 0)
       return formatTable(

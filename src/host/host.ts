@@ -22,6 +22,7 @@ import { type Desk, type HostMetrics, subject } from './desk.ts';
 import { createEffects, type Effects } from './effects.ts';
 import { createEvaluations } from './evaluations.ts';
 import { createMembers } from './members.ts';
+import { createNotices, type EscalationRules } from './notices.ts';
 import { createOutbox } from './outbox.ts';
 import { createPolicyKeeper, type PolicyForm } from './policy-keeper.ts';
 import type { RunCheck } from './run-check.ts';
@@ -57,6 +58,7 @@ export type Host = {
   caughtUp(): Promise<void>;
   logNow(): number;
   setPolicies(form: PolicyForm): void;
+  setEscalation(rules: EscalationRules): void;
   readonly answer: Effects['answer'];
   /** Why nothing can be decided now, or null. */
   fault(): AppError | null;
@@ -91,6 +93,7 @@ export function createHost(options: HostOptions): Host {
   const evaluations = createEvaluations(desk, options);
   const members = createMembers(desk, outbox, evaluations, isRunning);
   const policies = createPolicyKeeper(desk, isRunning);
+  const notices = createNotices(desk);
   const decisionSubjects = subject(desk, 'decision.');
 
   /** A fold that throws is our own fault, and its state is not to be trusted any more: the process ends and says where. */
@@ -189,6 +192,9 @@ export function createHost(options: HostOptions): Host {
         if (atHead)
           logger.warn({ workerId: outcome.worker, taskId: outcome.task }, 'task of a stale worker handed back');
         return;
+      case 'escalation':
+        if (atHead) notices.changed(outcome.entity, outcome.id);
+        return;
       case 'refused':
         if (outcome.type === 'iteration.validated') evaluations.refused(outcome.id, outcome.reason);
         // History was told when it was new.
@@ -264,6 +270,7 @@ export function createHost(options: HostOptions): Host {
     await caughtUp();
     timers.arm();
     members.start();
+    notices.open();
   };
 
   const caughtUp = async () => {
@@ -284,6 +291,7 @@ export function createHost(options: HostOptions): Host {
     atHead = false;
     timers.close();
     effects.close();
+    notices.close();
     members.stop();
     waiters.failAll(error);
     evaluations.failAll(error);
@@ -329,6 +337,7 @@ export function createHost(options: HostOptions): Host {
     },
     answer: effects.answer,
     setPolicies: (form) => policies.set(form),
+    setEscalation: notices.configure,
     fault: () =>
       lost ?? (bus.isConnected() ? null : new AppError('log.unavailable', 'the connection to NATS is broken')),
     foldedSeq: () => foldedSeq,
@@ -362,6 +371,7 @@ export function createHost(options: HostOptions): Host {
       timers.close();
       effects.close();
       evaluations.close();
+      notices.close();
       if (lost === null) await members.leave();
       reader?.close();
       const leaving = new AppError('log.unavailable', 'this replica is stopping; ask again');

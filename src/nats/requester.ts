@@ -1,6 +1,6 @@
 /** A client of the service: requests and publishes over NATS, as any other client could. */
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
-import { headers, type NatsConnection, RequestError, TimeoutError } from '@nats-io/nats-core';
+import { headers, type NatsConnection, PermissionViolationError, RequestError, TimeoutError } from '@nats-io/nats-core';
 import { AppError, fromErrorBody } from '../errors.ts';
 import { type ConnectionOptions, openConnection } from './connection.ts';
 import { type LogMessage, readLog } from './log-reader.ts';
@@ -13,7 +13,10 @@ export type Requester = {
    * @throws AppError the service's own error, or service.unreachable: nobody serves, or no answer in time
    */
   request(verb: RequestVerb, tail: string, body: object, timeoutMs: number): Promise<unknown>;
-  /** Publishes into the log and gives its sequence number. @throws AppError service.unreachable, log.unavailable */
+  /**
+   * Publishes into the log and gives its sequence number.
+   * @throws AppError input.unauthorized: the server does not let us; service.unreachable, log.unavailable
+   */
   publish(tail: string, data: object, id?: string): Promise<{ seq: number; duplicate: boolean }>;
   /** Follows the fleet's log from `fromSeq` on (0: from the newest `last` messages), until `signal` fires. */
   follow(options: { last: number; signal: AbortSignal }, onMessage: (message: LogMessage) => void): Promise<void>;
@@ -62,6 +65,15 @@ async function append(js: JetStreamClient, subject: string, data: object, id: st
     const { seq, duplicate } = await js.publish(subject, JSON.stringify(data), { headers: h, timeout: 5_000 });
     return { seq, duplicate };
   } catch (cause) {
+    if (isForbidden(cause)) throw new AppError('input.unauthorized', describeForbidden(subject), { cause });
     throw new AppError('log.unavailable', `'${subject}' was not stored: ${(cause as Error).message}`, { cause });
   }
+}
+
+const isForbidden = (error: unknown): boolean =>
+  error instanceof PermissionViolationError || (error as Error).cause instanceof PermissionViolationError;
+
+function describeForbidden(subject: string): string {
+  const hint = 'name an operator\'s credentials with --creds (those of "stopgate dev" are found in its folder)';
+  return `the NATS server does not let us publish '${subject}'${subject.split('.')[2] === 'own' ? `: ${hint}` : ''}`;
 }

@@ -1,0 +1,48 @@
+/** escalations: who waits for a person, the longest first. */
+import type { EscalatedEntity, Escalation, TaskView, WorkerView } from '../../../machines/index.ts';
+import { defineCommand } from '../command.ts';
+import { type Listing, list, listArgs } from '../list.ts';
+import { formatAgo } from '../state-text.ts';
+
+type Row = { readonly entity: EscalatedEntity; readonly id: string } & Escalation;
+
+const listing: Listing<Row> = {
+  entity: 'escalation',
+  headings: ['WHO', 'SINCE', 'CAUSE', 'ACKNOWLEDGED', 'TOLD', 'REASON'],
+  read: async (readAll) => {
+    const filter = { state: 'escalated' };
+    const [workers, tasks] = await Promise.all([
+      readAll<WorkerView>('worker', filter),
+      readAll<TaskView>('task', filter),
+    ]);
+    const rows = [
+      ...workers.map(({ worker, escalation }) => rowOf('worker', worker, escalation)),
+      ...tasks.map(({ task, escalation }) => rowOf('task', task, escalation)),
+    ];
+    return rows.flat().sort((a, b) => (a.since < b.since ? -1 : a.since > b.since ? 1 : 0));
+  },
+  rowOf: ({ entity, id, since, cause, acknowledgedBy, notified, reason }, colors) => [
+    { text: `${entity} ${id}`, paint: colors.bold },
+    { text: formatAgo(since) },
+    { text: cause },
+    acknowledgedBy === null ? { text: 'nobody', paint: colors.yellow } : { text: `by ${acknowledgedBy}` },
+    { text: notified === 0 ? '-' : `${notified}x` },
+    { text: reason },
+  ],
+  idOf: ({ entity, id }) => `${entity} ${id}`,
+  steadyOf: (row) => row,
+  empty: (fleet) => [`Nobody waits for a person in fleet '${fleet}'.`],
+};
+
+const rowOf = (entity: EscalatedEntity, id: string, escalation: Escalation | null): Row[] =>
+  escalation === null ? [] : [{ entity, id, ...escalation }];
+
+export const escalations = defineCommand({
+  args: listArgs,
+  details: [
+    'Workers and tasks; TOLD is how often a webhook was delivered. "stopgate ack" ends reminders, "stopgate resolve" the escalation.',
+    'JSON is one array, with --watch a line for each change.',
+  ],
+  examples: ['stopgate escalations', 'stopgate escalations --watch', 'stopgate escalations --json'],
+  run: async (context) => list(listing, {}, context),
+});

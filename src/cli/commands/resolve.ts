@@ -1,0 +1,64 @@
+/** resolve: a person has looked at an escalation, and says how it goes on. */
+import type { TaskView } from '../../../machines/index.ts';
+import { AppError } from '../../errors.ts';
+import type { Requester } from '../../nats/requester.ts';
+import { defineCommand } from '../command.ts';
+import { operatorArgs, say, taskArg } from '../operator.ts';
+import { readTimeout } from '../service-call.ts';
+
+export const resolve = defineCommand({
+  args: {
+    id: { type: 'positional', valueHint: 'WORKER', description: 'its id, or with --task that of a task' },
+    resume: { type: 'boolean', description: 'it may go on: the worker is idle, a task waits in its queue again' },
+    stop: { type: 'boolean', description: 'it is over: the worker is stopped, a task is cancelled' },
+    prompt: { type: 'string', valueHint: 'TEXT', description: "with --resume: what the worker's agent is to be told" },
+    ...taskArg,
+    ...operatorArgs,
+  },
+  details: [
+    "A worker's tasks that were escalated with it stay so; it names them.",
+    'Exit code 1: it is not escalated, or is not known.',
+  ],
+  examples: [
+    'stopgate resolve w1 --resume --prompt "Use the staging key"',
+    'stopgate resolve w1 --stop --yes',
+    'stopgate resolve T-1 --task --resume',
+  ],
+  run: async (context) => {
+    const { id, resume, stop, prompt, task, timeout } = context.flags;
+    if (resume === stop) throw new AppError('input.bad', 'say how it goes on: either --resume or --stop');
+    if (prompt !== undefined && (stop || task))
+      throw new AppError(
+        'input.bad',
+        `--prompt is for an agent that goes on, and ${task ? 'a task' : '--stop'} has none`,
+      );
+    const verdict = resume ? 'resume' : 'stop';
+    return say(
+      {
+        entity: task ? 'task' : 'worker',
+        id,
+        type: 'escalation.resolved',
+        data: { verdict, ...(prompt === undefined ? {} : { prompt }) },
+        ofEscalated: true,
+        question: resume ? 'Let it go on?' : 'Stop it?',
+        describe: async ({ state }, requester) => [
+          `${id}: resolved; it is ${state} now`,
+          ...(prompt === undefined ? [] : ['the prompt is kept until its agent gets the next one']),
+          ...(task ? [] : await leftBehind(id, requester, readTimeout(timeout))),
+        ],
+      },
+      context,
+    );
+  },
+});
+
+const tasksMax = 1_000;
+
+/** Tasks that were escalated with the worker are nobody's now: easily forgotten. */
+async function leftBehind(worker: string, requester: Requester, timeoutMs: number): Promise<string[]> {
+  const filter = { state: 'escalated', limit: tasksMax };
+  const { items } = (await requester.request('list', 'tasks', filter, timeoutMs)) as { items: TaskView[] };
+  return items
+    .filter(({ escalation }) => escalation?.withWorker === true && escalation.worker === worker)
+    .map(({ task }) => `task ${task} is still escalated: stopgate resolve ${task} --task --resume`);
+}

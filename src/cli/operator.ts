@@ -1,0 +1,77 @@
+/** An operator's word about a worker or task: looked at, asked, published, and read back to see what became of it. */
+import { userInfo } from 'node:os';
+import type { ArgsDef } from 'citty';
+import type { Escalation, TaskView, WorkerView } from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
+import type { Requester } from '../nats/requester.ts';
+import type { Flags } from './arguments.ts';
+import { type Context, serviceArgs, timeoutArg } from './command.ts';
+import { createConfirm, yesArg } from './confirm.ts';
+import type { Io } from './io.ts';
+import { readId, readTimeout, withRequester } from './service-call.ts';
+import { formatAgo } from './state-text.ts';
+import { clean } from './text.ts';
+
+export const operatorArgs = {
+  by: { type: 'string', valueHint: 'NAME', description: 'who says so (default: your login name)' },
+  ...yesArg,
+  ...serviceArgs,
+  ...timeoutArg,
+} as const satisfies ArgsDef;
+export const taskArg = {
+  task: { type: 'boolean', description: 'it is the id of a task, not of a worker' },
+} as const satisfies ArgsDef;
+
+export type View = (WorkerView | TaskView) & { readonly escalation: Escalation | null };
+type Word = {
+  readonly entity: 'worker' | 'task';
+  readonly id: string;
+  readonly type: string;
+  readonly data: object;
+  /** It makes sense for the escalated alone. */
+  readonly ofEscalated: boolean;
+  readonly question: string;
+  /** What became of it, in lines for a person. */
+  readonly describe: (view: View, requester: Requester) => Promise<string[]>;
+};
+
+/** @throws AppError actor.unknown, entry.refused, input.unauthorized and those of a request */
+export async function say(word: Word, { flags, io, out }: Context<Flags<typeof operatorArgs>>): Promise<number> {
+  const { entity, type } = word;
+  const id = readId(entity, word.id);
+  const timeoutMs = readTimeout(flags.timeout);
+  const confirm = createConfirm(flags.yes, io);
+  const by = flags.by ?? loginName(io);
+  return withRequester(flags, io, async (requester) => {
+    const look = async () => (await requester.request('get', `${entity}.${id}`, {}, timeoutMs)) as View;
+    const before = await look();
+    if (word.ofEscalated && before.state !== 'escalated')
+      throw new AppError('entry.refused', `${entity} ${id} is not escalated: it is ${before.state}`);
+    if (!(await confirm(`${spellState(entity, id, before)}. ${word.question}`))) {
+      throw new AppError('entry.refused', 'nothing was changed');
+    }
+    await requester.publish(`own.${entity}.${id}.${type}`, { by, ...word.data });
+    const after = await look();
+    // Another operator may have been quicker than the answer to the question.
+    const refused = after.refused.at(-1);
+    if (refused?.type === type && JSON.stringify(refused) !== JSON.stringify(before.refused.at(-1)))
+      throw new AppError('entry.refused', refused.reason);
+    if (flags.json) await out.json(after);
+    else await out.print(...(await word.describe(after, requester)).map(clean));
+    return 0;
+  });
+}
+
+function spellState(entity: string, id: string, { state, escalation }: View): string {
+  if (escalation === null) return `${entity} ${id} is ${state}`;
+  return `${entity} ${id} is escalated since ${formatAgo(escalation.since)}: ${escalation.reason}`;
+}
+
+/** A user id without a name, as in some containers, has none to give. */
+function loginName({ env }: Io): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return env.USER || env.LOGNAME || 'operator';
+  }
+}

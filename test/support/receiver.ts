@@ -1,0 +1,46 @@
+/** A receiver of webhooks: keeps what it was sent, and answers what a test wants. */
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export type Received = {
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  readonly body: Record<string, unknown>;
+};
+export type Receiver = {
+  readonly url: string;
+  readonly received: Received[];
+  /** What it answers from now on: a status, or whatever it likes. */
+  answer(how: number | ((response: ServerResponse, count: number) => void)): void;
+  close(): Promise<void>;
+};
+
+export async function openReceiver(): Promise<Receiver> {
+  const received: Received[] = [];
+  let how: number | ((response: ServerResponse, count: number) => void) = 200;
+  const server = createServer((request, response) => {
+    let text = '';
+    request.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+    });
+    request.on('end', () => {
+      received.push({ headers: request.headers, text, body: JSON.parse(text) as Record<string, unknown> });
+      if (typeof how === 'function') how(response, received.length);
+      else response.writeHead(how).end();
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    received,
+    answer(next) {
+      how = next;
+    },
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
