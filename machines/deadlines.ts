@@ -19,10 +19,11 @@ export type Deadlines = {
   peek(): Deadline | undefined;
   pop(): Deadline | undefined;
   readonly size: number;
+  copy(): Deadlines;
 };
 
-export function createDeadlines(): Deadlines {
-  const heap: Deadline[] = [];
+export function createDeadlines(from: readonly Deadline[] = []): Deadlines {
+  const heap = [...from];
   const swap = (a: number, b: number) => {
     const held = heap[a] as Deadline;
     heap[a] = heap[b] as Deadline;
@@ -59,6 +60,7 @@ export function createDeadlines(): Deadlines {
     get size() {
       return heap.length;
     },
+    copy: () => createDeadlines(heap),
   };
 }
 

@@ -70,4 +70,6 @@ export function refreshPresence(fleet: Fleet, record: WorkerRecord): void {
   const presence = presenceAt(fleet, record, fleet.nowMs);
   if (record.snapshot.value.presence === presence) return;
   record.snapshot = fleet.worker.next(record.snapshot, { type: 'presence.changed', presence });
+  const { state } = record.snapshot.value;
+  fleet.watcher?.worker(record.snapshot.context.worker.worker, state, state, 'presence.changed');
 }

@@ -1,7 +1,7 @@
 /** Fleet: what has been folded of one log, and what can be asked of it. `fold.ts` changes it, and nothing else does. */
 import type { Ask, PolicyInForce } from './attempt.ts';
 import { createDeadlines, type Deadlines } from './deadlines.ts';
-import type { Decision, HookResult } from './decision.ts';
+import type { Decision, HookResult, State } from './decision.ts';
 import type { Entry } from './entry.ts';
 import type { EscalatedEntity } from './escalation.ts';
 import type { HookOpinion } from './hook.ts';
@@ -90,9 +90,18 @@ export type Fleet = {
   readonly policyPinned: boolean;
   /** What happened; whoever folds empties it. */
   readonly outcomes: Outcome[];
+  /** Null: nobody looks. */
+  watcher: FleetWatcher | null;
   readonly stopwatch: () => number;
   readonly worker: Stepper<typeof workerMachine>;
   readonly task: Stepper<typeof taskMachine>;
+};
+
+/** Told of each step of a machine, for whoever shows the fleet live. */
+export type FleetWatcher = {
+  worker(worker: string, from: State, to: State, event: string): void;
+  task(task: string, from: State, to: State, event: string): void;
+  queue(queue: string): void;
 };
 
 export type FleetOptions = {
@@ -122,8 +131,31 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
     policies: options.policies ?? noPolicies,
     policyPinned: options.policies !== undefined,
     outcomes: [],
+    watcher: null,
     stopwatch: options.stopwatch ?? (() => 0),
     ...{ worker: workers, task: tasks },
+  };
+}
+
+/** A fleet that goes its own way from here. Snapshots are shared, since nobody changes one. */
+export function copyFleet(fleet: Fleet): Fleet {
+  const copied = <Value>(map: ReadonlyMap<string, Value>, copy: (value: Value) => Value) =>
+    new Map([...map].map(([key, value]) => [key, copy(value)] as const));
+  return {
+    ...fleet,
+    workers: copied(fleet.workers, (it) => ({
+      ...it,
+      known: it.known === null ? null : copied(it.known, (known) => ({ ...known })),
+    })),
+    tasks: copied(fleet.tasks, (it) => ({ ...it })),
+    queues: copied(fleet.queues, (it) => ({ ...it, ready: new Set(it.ready) })),
+    dependents: copied(fleet.dependents, (it) => new Set(it)),
+    scopes: copied(fleet.scopes, (it) => ({ ...it, workers: new Set(it.workers) })),
+    ...{ arrivals: new Set(fleet.arrivals), open: new Set(fleet.open), held: new Set(fleet.held) },
+    ...{ evaluating: new Set(fleet.evaluating), replicas: new Map(fleet.replicas) },
+    deadlines: fleet.deadlines.copy(),
+    outcomes: [],
+    watcher: null,
   };
 }
 

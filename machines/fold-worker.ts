@@ -18,6 +18,7 @@ export function workerOf(fleet: Fleet, worker: string): WorkerRecord {
   const seen = { lastSeenMs: fleet.nowMs, staleArmed: false, wakeMs: null };
   const record: WorkerRecord = { snapshot, ...seen, owner: null, accepted: false, known: null };
   fleet.workers.set(worker, record);
+  fleet.watcher?.worker(worker, 'idle', 'idle', 'worker.registered');
   return record;
 }
 
@@ -234,15 +235,17 @@ export function resumeHeldOn(fleet: Fleet, queue: string): void {
 
 export function refuseWorker(fleet: Fleet, record: WorkerRecord, type: string, reason: string): void {
   const refused = { at: formatIsoTime(fleet.nowMs), type, reason };
-  record.snapshot = fleet.worker.next(record.snapshot, { type: 'entry.refused', refused });
+  send(fleet, record, { type: 'entry.refused', refused });
   fleet.outcomes.push({ kind: 'refused', entity: 'worker', id: record.snapshot.context.worker.worker, type, reason });
 }
 
 /** Steps the machine, then carries what it decided or asked to the tasks, the clock and the outcomes. */
 export function send(fleet: Fleet, record: WorkerRecord, event: WorkerEvent): void {
-  const before = record.snapshot.context.worker;
+  const { value, context } = record.snapshot;
+  const before = context.worker;
   record.snapshot = fleet.worker.next(record.snapshot, event);
   const after = record.snapshot.context.worker;
+  fleet.watcher?.worker(after.worker, value.state, record.snapshot.value.state, event.type);
   if (after.lastDecision !== before.lastDecision) decided(fleet, before, after);
   if (after.escalation !== before.escalation)
     trackEscalation(fleet, 'worker', after.worker, after.escalation !== null, record.owner);

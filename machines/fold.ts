@@ -26,6 +26,7 @@ export function foldEntry(fleet: Fleet, { seq, atMs, entry, owner }: Stored): vo
     case 'queue':
       queueOf(fleet, entry.id).reported = entry.data.pending;
       fleet.arrivals.add(entry.id);
+      fleet.watcher?.queue(entry.id);
       break;
     case 'ownWorker':
       foldOwnWorker(fleet, entry);

@@ -30,8 +30,10 @@ export function armHandBack(fleet: Fleet, worker: string): void {
 
 export function handBack(fleet: Fleet, worker: string, record: WorkerRecord): void {
   for (const task of record.snapshot.context.worker.tasks) {
+    const from = record.snapshot.value.state;
     moveTask(fleet, task, { type: 'task.released' });
     record.snapshot = fleet.worker.next(record.snapshot, { type: 'task.lost', task, atMs: fleet.nowMs });
+    fleet.watcher?.worker(worker, from, record.snapshot.value.state, 'task.lost');
     fleet.outcomes.push({ kind: 'handedBack', task, worker });
   }
 }

@@ -6,7 +6,7 @@ export * from './decision.ts';
 export { durationSchema, formatDuration } from './duration.ts';
 export * from './entry.ts';
 export { type EscalatedEntity, type Escalation, nextDelivery, type TaskEscalation } from './escalation.ts';
-export { isLimited, policyInForce, staleAfterMs } from './facts.ts';
+export { isLimited, policyInForce, queueOfWorker, staleAfterMs } from './facts.ts';
 export * from './fleet.ts';
 export { advanceClock, foldEntry, nextDeadline } from './fold.ts';
 export { guards } from './guards.ts';

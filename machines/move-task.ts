@@ -7,6 +7,7 @@ import type { TaskEvent } from './task.ts';
 /** `queue` null: in none until `task.created` gives one. */
 export function createTask(fleet: Fleet, task: string, queue: string | null): void {
   fleet.tasks.set(task, { snapshot: fleet.task.start({ task, queue }) });
+  fleet.watcher?.task(task, 'idle', 'idle', 'task.created');
 }
 
 /** Steps a task's machine and keeps the queues' index. */
@@ -15,6 +16,7 @@ export function moveTask(fleet: Fleet, task: string, event: TaskEvent): void {
   if (record === undefined) return;
   const before = record.snapshot;
   record.snapshot = fleet.task.next(before, event);
+  fleet.watcher?.task(task, before.value, record.snapshot.value, event.type);
   const { context } = record.snapshot;
   if (context.escalation !== before.context.escalation) {
     const asked = fleet.workers.get(context.escalation?.worker ?? '')?.owner ?? null;
@@ -31,8 +33,10 @@ export function moveTask(fleet: Fleet, task: string, event: TaskEvent): void {
     context.queue !== before.context.queue ||
     context.after !== before.context.after;
   if (!moved && event.type !== 'task.created') return;
-  if (before.context.queue !== null && before.context.queue !== context.queue)
+  if (before.context.queue !== null && before.context.queue !== context.queue) {
     queueOf(fleet, before.context.queue).ready.delete(task);
+    fleet.watcher?.queue(before.context.queue);
+  }
   reindexTask(fleet, task);
   if (context.outcome !== before.context.outcome)
     for (const other of fleet.dependents.get(task) ?? []) reindexTask(fleet, other);
@@ -58,6 +62,7 @@ function reindexTask(fleet: Fleet, task: string): void {
   const { ready } = queueOf(fleet, queue);
   const isReady =
     snapshot.value === 'idle' && after.every((it) => fleet.tasks.get(it)?.snapshot.context.outcome === 'completed');
+  if (isReady !== ready.has(task)) fleet.watcher?.queue(queue);
   if (!isReady) ready.delete(task);
   else if (!ready.has(task)) {
     ready.add(task);

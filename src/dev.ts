@@ -1,5 +1,5 @@
 /** `stopgate dev` and `serve --embedded`: the service on a nats-server of its own, with its store in a folder. */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Io } from './cli/io.ts';
 import type { DevFlags } from './cli/services.ts';
@@ -19,6 +19,7 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
     return await serve({
       ...{ config, logger, io, nats: server.url, creds: server.credentials('service') },
       ...{ acceptEmptyLog: options.acceptEmptyLog, streamReplicas: options.streamReplicas },
+      operatorToken: operatorTokenIn(server.credentials('operator')),
       onReady: (ready) => {
         const { nats, http, fleet } = ready;
         writeFileSync(serviceFile, `${JSON.stringify({ nats, http, fleet, pid: process.pid })}\n`, { mode: 0o600 });
@@ -31,6 +32,9 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
     await server.close();
   }
 }
+
+/** An operator's password on NATS is the operator's token on HTTP: whoever may read the one file may do both. */
+const operatorTokenIn = (file: string): string => (JSON.parse(readFileSync(file, 'utf8')) as { pass: string }).pass;
 
 /** Five lines that a person can paste next, in another terminal in the same folder: from a rule to a blocked stop. */
 function hintsFor(config: Config): string {

@@ -5,6 +5,7 @@ import { createHost } from './host/host.ts';
 import type { EscalationRules } from './host/notices.ts';
 import type { PolicyForm } from './host/policy-keeper.ts';
 import type { RunCheck } from './host/run-check.ts';
+import { createInspection, type Inspection } from './inspector/index.ts';
 import type { Logger } from './log.ts';
 import { createBus } from './nats/bus.ts';
 import { openConnection } from './nats/connection.ts';
@@ -36,6 +37,7 @@ export type ReplicaOptions = {
 
 export type Replica = {
   readonly service: Service;
+  readonly inspection: Inspection;
   setPolicies(form: PolicyForm): void;
   setEscalation(rules: EscalationRules): void;
   /** Fires when the connection is closed for good, or the fold has failed. */
@@ -95,6 +97,7 @@ export async function openReplica(options: ReplicaOptions): Promise<Replica> {
     if (options.escalation !== undefined) host.setEscalation(options.escalation);
     await host.start();
     const service = createService(host, log, name);
+    const inspection = createInspection(host, log);
     const endpoints = createEndpoints(service);
     const requests = serveRequests({
       nc,
@@ -108,10 +111,12 @@ export async function openReplica(options: ReplicaOptions): Promise<Replica> {
     await nc.flush();
     return {
       service,
+      inspection,
       setPolicies: host.setPolicies,
       setEscalation: host.setEscalation,
       closed: Promise.race([nc.closed(), broken]),
       async close() {
+        inspection.live.close();
         requests.close();
         await host.close();
         await nc.drain().catch(() => nc.close());

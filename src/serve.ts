@@ -29,6 +29,8 @@ export type ServeOptions = {
   readonly streamReplicas: number | undefined;
   readonly logger: Logger;
   readonly io: Io;
+  /** Lets an operator speak over HTTP, where no token is asked for reading. */
+  readonly operatorToken?: string;
   /** Told once everything listens, after the ready line. */
   readonly onReady?: (ready: Ready) => void;
   /** Fires where what this stands on ends by itself. */
@@ -61,7 +63,7 @@ export async function serve(options: ServeOptions): Promise<number> {
     opened.unshift(replica);
     for (const warning of config.warnings) logger.warn(warning);
     opened.unshift(followFile({ config, replica, checks, readRules, env: io.env, logger }));
-    const http = await openHttp(config, replica, metrics, logger);
+    const http = await openHttp(options, replica, metrics);
     if (http !== null) opened.unshift(http);
     const ready: Ready = {
       ready: true,
@@ -106,9 +108,14 @@ function followFile({ config, replica, checks, readRules, env, logger }: Followi
   });
 }
 
-async function openHttp({ http, token }: Config, { service }: Replica, metrics: Metrics, log: Logger) {
+async function openHttp(options: ServeOptions, { service, inspection }: Replica, metrics: Metrics) {
+  const { operatorToken = null, logger: log } = options;
+  const { http, token } = options.config;
   if (http === null) return null;
-  return openHttpServer({ service, host: http.host, port: http.port, token, metrics, log });
+  return openHttpServer({
+    ...{ service, inspection, version, host: http.host, port: http.port },
+    ...{ token, operatorToken, metrics, log },
+  });
 }
 
 function countersOf(metrics: Metrics) {

@@ -1,30 +1,10 @@
 /** One message of the log as a line: `12:00:03.250  #123  w1  tool.used  Bash (ok)`. */
-import { type Decision, formatIsoTime, readJson } from '../../machines/index.ts';
-import { isDone } from '../../machines/plan.ts';
-import type { LogMessage } from '../nats/log-reader.ts';
+import type { Decision } from '../../machines/index.ts';
+import { describeEntry, type LogLine, placeOf } from '../entry-words.ts';
 import { describeAnswer, paintAnswer } from './decision-text.ts';
 import type { Colors } from './output.ts';
 import { formatClock } from './state-text.ts';
 import { clean, cut, pad, widthOf } from './text.ts';
-
-/** As `replay` reads it. `data` is the text itself where it is no JSON object. */
-export type LogLine = { readonly at: string; readonly subject: string; readonly data: unknown; readonly seq: number };
-
-export function toLogLine({ atMs, subject, data, seq }: LogMessage): LogLine {
-  const text = new TextDecoder().decode(data);
-  const parsed = readJson(text);
-  return { at: formatIsoTime(atMs), subject, data: parsed.ok ? parsed.value : text, seq };
-}
-
-/** What the message is about: `worker`, `w1`, `tool.used`. */
-export function placeOf(subject: string): { readonly entity: string; readonly id: string; readonly type: string } {
-  const [, , ...tail] = subject.split('.');
-  const [entity = '', id = '', ...type] = tail[0] === 'own' ? tail.slice(1) : tail;
-  return entity === 'decision' ? { entity: 'worker', id, type: 'decision' } : { entity, id, type: type.join('.') };
-}
-
-/** What the service says to itself, again and again. */
-export const isHousekeeping = (type: string): boolean => type === 'replica.joined' || type === 'timer.fired';
 
 const detailMax = 200;
 
@@ -44,62 +24,5 @@ export function formatLogLine({ at, subject, data, seq }: LogLine, colors: Color
     const reason = cut(clean(`  ${decision.reason ?? ''}`), left - widthOf(answer));
     return `${colors.dim(start)}${middle}${paintAnswer(decision, colors)(answer)}${reason}`.trimEnd();
   }
-  return `${colors.dim(start)}${middle}${shorten(describe(type, data as Fields))}`.trimEnd();
+  return `${colors.dim(start)}${middle}${shorten(describeEntry(type, data))}`.trimEnd();
 }
-
-type Fields = Readonly<Record<string, unknown>>;
-
-/** The fields that tell most of a type, in the order in which they are shown; all where the type has no row. */
-const telling: Readonly<Record<string, readonly string[]>> = {
-  'worker.registered': ['agent', 'profile', 'policy', 'queue'],
-  'heartbeat.sent': [],
-  'prompt.submitted': ['text'],
-  'step.updated': ['step', 'status', 'title'],
-  'task.claimed': ['task'],
-  'task.completed': ['task', 'result'],
-  'task.failed': ['task', 'reason'],
-  'task.released': ['task'],
-  'background.started': ['kind', 'id'],
-  'background.finished': ['kind', 'id'],
-  'input.requested': ['kind', 'message'],
-  'input.received': ['kind', 'message'],
-  'limit.reached': ['scope', 'until'],
-  'limit.cleared': ['scope'],
-  'stop.attempted': ['attempt', 'stopReason', 'output'],
-  'session.ended': ['reason'],
-  'task.created': ['title', 'queue'],
-  'task.cancelled': ['reason'],
-  'hook.registered': ['hook', 'type', 'name'],
-  'iteration.completed': ['iteration', 'promise'],
-  'checkpoint.saved': ['checkpoint', 'phase', 'step'],
-  'attempt.accepted': ['attempt', 'replica'],
-  'check.finished': ['check', 'outcome', 'reason'],
-  'timer.fired': ['timer'],
-  'escalation.resolved': ['verdict', 'by', 'prompt'],
-  'escalation.acknowledged': ['by'],
-  'escalation.notified': ['count', 'delivery'],
-  'worker.retired': ['by'],
-  'replica.joined': ['replica'],
-  'replica.left': ['replica'],
-};
-
-function describe(type: string, data: Fields): string {
-  if (type === 'tool.used') {
-    const ok = data.ok === undefined ? '' : data.ok === true ? ' (ok)' : ' (failed)';
-    const files = Array.isArray(data.files) && data.files.length > 0 ? `, files ${data.files.join(' ')}` : '';
-    return `${spell(data.tool)}${ok}${files}`;
-  }
-  if (type === 'plan.updated' && Array.isArray(data.steps)) {
-    const done = data.steps.filter((step) => isDone({ title: '', status: '', ...(step as object) }));
-    return `${done.length} of ${data.steps.length} steps done`;
-  }
-  if (type === 'policy.set') return `policies ${Object.keys((data.policies ?? {}) as object).join(', ') || 'none'}`;
-  const names = telling[type];
-  if (names === undefined) return Object.keys(data).length === 0 ? '' : JSON.stringify(data);
-  return names
-    .filter((name) => data[name] !== undefined && data[name] !== null)
-    .map((name) => spell(data[name]))
-    .join('  ');
-}
-
-const spell = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));

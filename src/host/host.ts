@@ -2,16 +2,7 @@
  * Host: folds the log into the fleet and does what the fold asks for. Up to the log's head it only reads; from there
  * on decisions, answers, checks and timers go out. It never changes state but by an entry that came back from the log.
  */
-import {
-  createFleet,
-  type Decision,
-  type Fleet,
-  foldEntry,
-  type HookResult,
-  isId,
-  type Outcome,
-  readEntry,
-} from '../../machines/index.ts';
+import { createFleet, type Decision, type Fleet, type HookResult, type Outcome } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Bus } from '../nats/bus.ts';
@@ -21,6 +12,7 @@ import { createDeadLetters } from './dead-letters.ts';
 import { type Desk, type HostMetrics, subject } from './desk.ts';
 import { createEffects, type Effects } from './effects.ts';
 import { createEvaluations } from './evaluations.ts';
+import { foldMessage } from './fold-message.ts';
 import { createMembers } from './members.ts';
 import { createNotices, type EscalationRules } from './notices.ts';
 import { createOutbox } from './outbox.ts';
@@ -63,6 +55,8 @@ export type Host = {
   /** Why nothing can be decided now, or null. */
   fault(): AppError | null;
   readonly foldedSeq: () => number;
+  /** Tells of each message after it was folded; null: of none. */
+  observe(onFolded: ((message: LogMessage) => void) | null): void;
   close(): Promise<void>;
 };
 
@@ -79,6 +73,7 @@ export function createHost(options: HostOptions): Host {
   /** This machine's clock minus the log's, the delivery included. */
   let skewMs: number | null = null;
   let reader: { close(): void } | null = null;
+  let observer: ((message: LogMessage) => void) | null = null;
   const barriers: { readonly seq: number; readonly pass: () => void }[] = [];
 
   const logNow = () => Math.max(fleet.nowMs, Math.round(clock() - (skewMs ?? 0)));
@@ -118,6 +113,7 @@ export function createHost(options: HostOptions): Host {
       skewMs = skewMs === null || seen < skewMs ? seen : skewMs + (seen - skewMs) * 0.05;
       timers.arm();
     }
+    observer?.(message);
     passBarriers();
   };
 
@@ -131,24 +127,16 @@ export function createHost(options: HostOptions): Host {
   };
 
   const fold = (message: LogMessage, startedMs: number) => {
-    const entry = readEntry(message.subject, decoder.decode(message.data), message.data.length);
+    const entry = foldMessage(fleet, message);
     metrics.folded();
     if (entry === null) return;
     if (!('data' in entry)) {
       deadLetters.put(message, entry);
       return;
     }
-    const isAttempt = entry.type === 'stop.attempted';
-    const isIteration = entry.type === 'iteration.validated';
-    const owner = isAttempt || isIteration ? (message.header('Stopgate-Replica') ?? null) : null;
-    foldEntry(fleet, {
-      seq: message.seq,
-      atMs: message.atMs,
-      entry,
-      owner: owner !== null && isId(owner) ? owner : null,
-    });
-    if (isAttempt) meet(message, entry.id, entry.data.attempt ?? `seq-${message.seq}`);
-    if (isIteration) evaluations.met(message, entry.id, entry.data.attempt ?? `seq-${message.seq}`);
+    if (entry.type === 'stop.attempted') meet(message, entry.id, entry.data.attempt ?? `seq-${message.seq}`);
+    if (entry.type === 'iteration.validated')
+      evaluations.met(message, entry.id, entry.data.attempt ?? `seq-${message.seq}`);
     if (entry.type === 'policy.set')
       policies.folded(JSON.parse(decoder.decode(message.data)), message.header('Stopgate-Replica'));
     if (fleet.outcomes.length > 0) for (const outcome of fleet.outcomes.splice(0)) follow(outcome, message, startedMs);
@@ -341,6 +329,9 @@ export function createHost(options: HostOptions): Host {
     fault: () =>
       lost ?? (bus.isConnected() ? null : new AppError('log.unavailable', 'the connection to NATS is broken')),
     foldedSeq: () => foldedSeq,
+    observe(onFolded) {
+      observer = onFolded;
+    },
     async start() {
       reader = log.read(receive, onLost);
       await caughtUp();

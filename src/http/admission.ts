@@ -7,7 +7,12 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '../errors.ts';
 
 /** `host`: where the server listens. `token` null: none is asked for, which is for loopback only. */
-export type Admission = { readonly host: string; readonly token: string | null };
+export type Admission = {
+  readonly host: string;
+  readonly token: string | null;
+  /** What an operator must bring to say something; null: nobody may. It lets its bearer read, too. */
+  readonly operatorToken: string | null;
+};
 
 const loopbackNames: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '::1']);
 /** Every address of the machine; which names lead there nobody knows, so the token alone must do. */
@@ -16,7 +21,7 @@ const wildcards: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 const isLoopback = (host: string): boolean => loopbackNames.has(host) || /^127(\.\d{1,3}){3}$/.test(host);
 
 /** @throws AppError config.bad: an open door to the network */
-export function checkBinding({ host, token }: Admission): void {
+export function checkBinding({ host, token }: Pick<Admission, 'host' | 'token'>): void {
   if (token === '') throw new AppError('config.bad', 'the token for HTTP is empty');
   if (token !== null || isLoopback(host)) return;
   throw new AppError(
@@ -36,12 +41,43 @@ export function checkSource(headers: IncomingHttpHeaders, { host, token }: Admis
 }
 
 /** @throws AppError input.unauthorized */
-export function checkToken(headers: IncomingHttpHeaders, { token }: Admission): void {
-  if (token === null) return;
-  const given = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
-  // Hashes are of one length, so that neither the length nor the first difference shows in the time this takes.
-  if (given !== undefined && timingSafeEqual(hash(given), hash(token))) return;
+export function checkToken(headers: IncomingHttpHeaders, admission: Admission): void {
+  if (admission.token === null || brings(headers, admission.token) || isOperator(headers, admission)) return;
   throw new AppError('input.unauthorized', 'a token is needed: send the header "Authorization: Bearer <token>"');
+}
+
+export const isOperator = (headers: IncomingHttpHeaders, { operatorToken }: Admission): boolean =>
+  operatorToken !== null && brings(headers, operatorToken);
+
+/** @throws AppError input.unauthorized */
+export function checkOperator(headers: IncomingHttpHeaders, admission: Admission): void {
+  if (isOperator(headers, admission)) return;
+  const words =
+    admission.operatorToken === null
+      ? 'this service was started without a token, so nobody may speak as its operator over HTTP; start it with --token'
+      : "an operator's token is needed, and this is not it";
+  throw new AppError('input.unauthorized', words);
+}
+
+const cookieName = 'stopgate_token';
+
+/** Null: ends the session. No page of another site sends it, and no script reads it. */
+export const sessionCookie = (token: string | null): string =>
+  `${cookieName}=${encodeURIComponent(token ?? '')}; Path=/; HttpOnly; SameSite=Strict${token === null ? '; Max-Age=0' : ''}`;
+
+function brings({ authorization, cookie }: IncomingHttpHeaders, token: string): boolean {
+  const bearer = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
+  const session = new RegExp(`(?:^|; *)${cookieName}=([^;]*)`).exec(cookie ?? '')?.[1];
+  // Hashes are of one length, so that neither the length nor the first difference shows in the time this takes.
+  return [bearer, decode(session)].some((given) => given !== undefined && timingSafeEqual(hash(given), hash(token)));
+}
+
+function decode(text: string | undefined): string | undefined {
+  try {
+    return text === undefined ? undefined : decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
 }
 
 const hash = (text: string): Buffer => createHash('sha256').update(text).digest();

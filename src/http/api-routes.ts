@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { isId } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Entity, Service } from '../service/service.ts';
+import { addInspectorRoutes, type InspectorRoutes, inspectorEndpoints } from './inspector-routes.ts';
 
 const entities: readonly Entity[] = ['worker', 'task', 'queue'];
 type Entry = { entity: string; id: string; noun: string; verb: string };
@@ -16,15 +17,18 @@ export const apiEndpoints = [
   'GET  /api/<fleet>/get/<entity>/<id>',
   'GET  /api/<fleet>/list/<entity>s',
   'POST /api/<fleet>/publish/<entity>/<id>/<noun>/<verb>',
+  ...inspectorEndpoints,
 ] as const;
 
-export async function addApiRoutes(app: FastifyInstance, service: Service): Promise<void> {
+export async function addApiRoutes(app: FastifyInstance, routes: InspectorRoutes): Promise<void> {
+  const { service } = routes;
   await app.register(
     (api, _options, done) => {
       api.addHook('onRequest', async ({ params }) => checkFleet(service, params as { fleet: string }));
       addJudgements(api, service);
       addLooks(api, service);
       addPublish(api, service);
+      addInspectorRoutes(api, routes);
       done();
     },
     { prefix: '/api/:fleet' },

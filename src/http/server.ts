@@ -4,6 +4,7 @@
  */
 import { type FastifyError, type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
 import { AppError, errorCodes } from '../errors.ts';
+import type { Inspection } from '../inspector/index.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Service } from '../service/service.ts';
@@ -23,6 +24,10 @@ export type HttpOptions = {
   readonly port: number;
   /** Not null: every request but `/healthz` must bring it. */
   readonly token: string | null;
+  /** Lets an operator speak; null: `token` does, or nobody. */
+  readonly operatorToken: string | null;
+  readonly inspection: Inspection;
+  readonly version: string;
   readonly metrics: Metrics;
   readonly log: Logger;
   /** How long `close` lets running requests finish. Shorter than a hold: such a client asks another replica again. */
@@ -45,7 +50,8 @@ export async function openHttpServer(options: HttpOptions): Promise<HttpServer> 
   const { service, metrics, port, closeTimeoutMs = 2_000 } = options;
   // Fastify would open a second server for localhost's other address, whose requests a close does not wait for.
   const host = options.host === 'localhost' ? '127.0.0.1' : options.host;
-  const admission: Admission = { host: options.host, token: options.token };
+  const { token, inspection, version } = options;
+  const admission: Admission = { host: options.host, token, operatorToken: options.operatorToken ?? token };
   checkBinding(admission);
   const app = createApp(options.log);
   const close = prepareClose(app, closeTimeoutMs);
@@ -54,8 +60,8 @@ export async function openHttpServer(options: HttpOptions): Promise<HttpServer> 
   addAccounts(app, options);
   addStatusRoutes(app, service, metrics);
   addHookRoutes(app, service);
-  await addApiRoutes(app, service);
   addMcpRoutes(app, service, options.log);
+  await addApiRoutes(app, { service, inspection, admission, version });
   return { url: await listen(app, host, port), close };
 }
 

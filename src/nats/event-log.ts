@@ -13,7 +13,7 @@ import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { newInbox } from './connection.ts';
-import { type LogMessage, openLogReader } from './log-reader.ts';
+import { type LogMessage, openLogReader, readRange } from './log-reader.ts';
 
 export type EntryHeaders = { readonly messageId?: string | undefined; readonly replica?: string | undefined };
 export type Stored = { readonly seq: number; readonly duplicate: boolean };
@@ -30,10 +30,27 @@ export type EventLog = {
   /** Sends it without asking for an answer: that it stands in the log is seen by its delivery. */
   send(subject: string, payload: string, headers: EntryHeaders): void;
   read(onMessage: (message: LogMessage) => void, onLost: (error: AppError) => void): { close(): void };
+  /** What the log holds now: `firstSeq` 1, unless a retention has cut it. @throws AppError log.lost, log.unavailable */
+  range(): Promise<LogRange>;
+  /** Reads what stands from `fromSeq` to `toSeq`, of one subject (wildcards allowed) or of all. @throws the signal's reason */
+  history(of: HistoryRange, onMessage: (message: LogMessage) => void): Promise<void>;
   /** The payload that stands at `seq`, or null. */
   fetch(seq: number): Promise<string | null>;
   /** The newest sequence number. @throws AppError log.lost, log.unavailable */
   lastSeq(): Promise<number>;
+};
+
+export type LogRange = {
+  readonly firstSeq: number;
+  readonly lastSeq: number;
+  readonly firstMs: number;
+  readonly lastMs: number;
+};
+export type HistoryRange = {
+  readonly fromSeq: number;
+  readonly toSeq: number;
+  readonly filter?: string;
+  readonly signal?: AbortSignal;
 };
 
 export type EventLogOptions = {
@@ -86,6 +103,13 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
           return 'retry';
         },
       }),
+    async range() {
+      const found = await inspect(manager, stream, created);
+      if (found instanceof AppError) throw found;
+      const { first_seq: firstSeq, last_seq: lastSeq, first_ts: first, last_ts: last } = found.state;
+      return { firstSeq, lastSeq, firstMs: Date.parse(first), lastMs: Date.parse(last) };
+    },
+    history: (of, onMessage) => readRange(nc, stream, of, onMessage),
     async fetch(seq) {
       const message = await manager.streams.getMessage(stream, { seq }).catch(() => null);
       return message === null ? null : message.string();

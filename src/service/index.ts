@@ -3,6 +3,7 @@ import type { Host } from '../host/host.ts';
 import type { EventLog } from '../nats/event-log.ts';
 import { createDecider } from './decide.ts';
 import { createEvaluator } from './evaluate.ts';
+import { createOperator } from './operate.ts';
 import { createPublisher } from './publish.ts';
 import { createReader } from './read.ts';
 import type { Service } from './service.ts';
@@ -18,6 +19,7 @@ export function createService(host: Host, log: EventLog, replica: string): Servi
     ...createEvaluator(host),
     ...createReader(host),
     ...createPublisher(host.fleet.name, log),
+    ...createOperator(host, log),
     status() {
       const fault = host.fault();
       return {

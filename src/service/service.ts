@@ -1,6 +1,7 @@
 /** What every edge (NATS, HTTP, MCP) may ask of this replica. Implemented in this folder, one use case a file. */
 import type { Decision, HookResult, QueueView, TaskDetail, TaskView, WorkerView } from '../../machines/index.ts';
 import type { ErrorCode } from '../errors.ts';
+import type { OperatorWord } from './operate.ts';
 
 export type Entity = 'worker' | 'task' | 'queue';
 export type View = WorkerView | TaskView | QueueView;
@@ -29,6 +30,8 @@ export type Service = {
   evaluate(task: string, body: unknown): Promise<HookResult>;
   /** `body` of a task: `{ checkpoint? }`, the one to show whole; by default the last. @throws AppError actor.unknown */
   get(entity: Entity, id: string, body?: unknown): Promise<View | TaskDetail>;
+  /** An operator's word; the edge has checked that one says it. @throws AppError input.bad, actor.unknown, entry.refused */
+  operate(word: OperatorWord, body: unknown): Promise<{ seq: number; view: View }>;
   list(entity: Entity, body: unknown): Promise<{ items: View[]; next: string | null }>;
   status(): ServiceStatus;
 };

@@ -54,6 +54,7 @@ export function createFakeService(): FakeService {
       if (view === undefined) throw new AppError('actor.unknown', `no ${entity} '${id}'`);
       return view as never;
     },
+    operate: (word, body) => note('operate', word, body),
     async list(entity, body) {
       asked.push({ verb: 'list', id: entity, body });
       return { items: [], next: null };

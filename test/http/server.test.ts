@@ -18,7 +18,10 @@ const log = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };
 async function open(more: Partial<HttpOptions> = {}): Promise<HttpServer> {
   const logger = { ...log, child: () => logger } as unknown as Logger;
   const metrics = createMetrics();
-  const it = await openHttpServer({ service, host: '127.0.0.1', port: 0, token: null, metrics, log: logger, ...more });
+  // What the inspector asks is tested against a real replica.
+  const inspection = null as unknown as HttpOptions['inspection'];
+  const place = { host: '127.0.0.1', port: 0, token: null, operatorToken: null, version: '0.0.0' };
+  const it = await openHttpServer({ service, inspection, ...place, metrics, log: logger, ...more });
   opened.push(it);
   return it;
 }

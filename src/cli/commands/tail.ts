@@ -1,8 +1,10 @@
 /** tail: the log as it grows. */
+
+import { isHousekeeping, type LogLine, placeOf, toLogLine } from '../../entry-words.ts';
 import { AppError } from '../../errors.ts';
 import type { LogMessage } from '../../nats/log-reader.ts';
 import { defineCommand, serviceArgs } from '../command.ts';
-import { formatLogLine, isHousekeeping, type LogLine, placeOf, toLogLine } from '../entry-text.ts';
+import { formatLogLine } from '../entry-text.ts';
 import { createRecent } from '../recent.ts';
 import { readCount, readId, withRequester } from '../service-call.ts';
 

@@ -1,0 +1,29 @@
+/** Server-Sent Events over one response: written as long as the socket takes it, and never kept waiting by it. */
+import type { ServerResponse } from 'node:http';
+import type { FastifyReply } from 'fastify';
+import type { LiveClient } from '../inspector/live.ts';
+import { commonHeaders } from './replies.ts';
+
+export type EventStream = LiveClient & { onClose(close: () => void): void };
+
+/** Proxies end what says nothing for long; the page's own beat is a message each second. */
+export function openEventStream(reply: FastifyReply): EventStream {
+  reply.hijack();
+  const { raw } = reply;
+  raw.writeHead(200, {
+    ...commonHeaders,
+    'content-type': 'text/event-stream; charset=utf-8',
+    'x-accel-buffering': 'no',
+    connection: 'keep-alive',
+  });
+  raw.write('retry: 1000\n\n');
+  return {
+    send: (event, data, seq) => write(raw, `${seq === null ? '' : `id: ${seq}\n`}event: ${event}\ndata: ${data}\n\n`),
+    isReady: () => !raw.writableNeedDrain,
+    onClose: (close) => void raw.once('close', close),
+  };
+}
+
+function write(raw: ServerResponse, text: string): void {
+  if (!raw.destroyed && !raw.writableEnded) raw.write(text);
+}

@@ -1,0 +1,123 @@
+/** What the inspector's page asks: the stream, the past, timelines, and an operator's words. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { describeIssues, formatIsoTime, idSchema, toIssues, viewTask, viewWorker } from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
+import type { Inspection } from '../inspector/index.ts';
+import { rowsOf } from '../inspector/rows.ts';
+import { type OperatorWord, operatorWords } from '../service/operate.ts';
+import type { Service } from '../service/service.ts';
+import { type Admission, checkOperator, isOperator, sessionCookie } from './admission.ts';
+import { openEventStream } from './event-stream.ts';
+
+export const inspectorEndpoints = [
+  'GET  /api/<fleet>/stream',
+  'GET  /api/<fleet>/range',
+  'GET  /api/<fleet>/at/<seq>',
+  'GET  /api/<fleet>/timeline/<entity>/<id>',
+  'GET  /api/<fleet>/history/<worker>.jsonl',
+  'POST /api/<fleet>/operator/<acknowledge|resolve|retire>',
+] as const;
+
+export type InspectorRoutes = {
+  readonly service: Service;
+  readonly inspection: Inspection;
+  readonly admission: Admission;
+  readonly version: string;
+};
+
+const seqSchema = z.coerce.number().int().nonnegative();
+const topicSchema = z
+  .object({ worker: idSchema.optional(), task: idSchema.optional() })
+  .refine((it) => it.worker === undefined || it.task === undefined, 'name a worker or a task, not both');
+const pageSchema = z.object({
+  before: seqSchema.optional(),
+  limit: z.coerce.number().int().min(1).max(1_000).default(100),
+});
+const timelineSchema = z.object({ entity: z.enum(['worker', 'task']), id: idSchema });
+
+/** @param api under `/api/:fleet`, its fleet checked */
+export function addInspectorRoutes(api: FastifyInstance, routes: InspectorRoutes): void {
+  addStream(api, routes);
+  addPast(api, routes);
+  addHistory(api, routes);
+  addOperator(api, routes);
+}
+
+function addStream(api: FastifyInstance, { service, inspection, admission, version }: InspectorRoutes): void {
+  api.get('/stream', async ({ query, headers }, reply) => {
+    const { worker, task } = parse(topicSchema, query);
+    const seen = seqSchema.safeParse(headers['last-event-id']);
+    const stream = openEventStream(reply);
+    const { fleet, replica } = service;
+    const rights = { operator: isOperator(headers, admission), token: admission.operatorToken !== null };
+    stream.send('hello', JSON.stringify({ fleet, replica, version, ...rights }), null);
+    const topic =
+      worker !== undefined
+        ? ({ entity: 'worker', id: worker } as const)
+        : task !== undefined
+          ? ({ entity: 'task', id: task } as const)
+          : null;
+    stream.onClose(inspection.live.join(stream, topic, seen.success && headers['last-event-id'] ? seen.data : null));
+  });
+}
+
+function addPast(api: FastifyInstance, { inspection }: InspectorRoutes): void {
+  api.get('/range', async () => inspection.range());
+  api.get<{ Params: { seq: string } }>('/at/:seq', async ({ params, query }) => {
+    const { worker, task } = parse(topicSchema, query);
+    return inspection.past.at(parse(seqSchema, params.seq), ({ fleet, seq, entry }) => {
+      const moment = { seq, atMs: fleet.nowMs, entry };
+      if (worker === undefined && task === undefined) return { ...moment, ...rowsOf(fleet) };
+      const view = worker !== undefined ? viewWorker(fleet, worker, fleet.nowMs) : viewTask(fleet, task as string);
+      if (view !== null) return { ...moment, view };
+      const who = worker === undefined ? `task ${task}` : `worker ${worker}`;
+      const at = fleet.nowMs === 0 ? '' : ` (${formatIsoTime(fleet.nowMs)})`;
+      throw new AppError('actor.unknown', `${who} was not known yet at entry ${seq}${at}`);
+    });
+  });
+}
+
+function addHistory(api: FastifyInstance, { service, inspection }: InspectorRoutes): void {
+  api.get('/timeline/:entity/:id', async ({ params, query }) => {
+    const { entity, id } = parse(timelineSchema, params);
+    const { before = null, limit } = parse(pageSchema, query);
+    await service.get(entity, id);
+    return inspection.timeline(entity, id, { before, limit });
+  });
+  api.get<{ Params: { file: string } }>('/history/:file', async ({ params }, reply) => {
+    const worker = parse(idSchema, params.file.replace(/\.jsonl$/, ''));
+    await service.get('worker', worker);
+    const lines = await inspection.lines(worker);
+    return reply
+      .type('application/jsonl; charset=utf-8')
+      .header('content-disposition', `attachment; filename="${worker}.jsonl"`)
+      .send(`${lines.join('\n')}\n`);
+  });
+}
+
+function addOperator(api: FastifyInstance, { service, admission }: InspectorRoutes): void {
+  api.post<{ Params: { word: string } }>('/operator/:word', async ({ params, headers, body }) => {
+    checkOperator(headers, admission);
+    if (!Object.hasOwn(operatorWords, params.word))
+      throw new AppError('actor.unknown', `'${params.word}' is none of ${Object.keys(operatorWords).join(', ')}`);
+    return service.operate(params.word as OperatorWord, body);
+  });
+  const tokenSchema = z.object({ token: z.string().min(1).max(1_000) });
+  api.post('/session', async ({ body }, reply) => {
+    const { token } = parse(tokenSchema, body);
+    checkOperator({ authorization: `Bearer ${token}` }, admission);
+    return reply.code(204).header('set-cookie', sessionCookie(token)).send();
+  });
+  api.delete('/session', async (_request: FastifyRequest, reply) =>
+    reply.code(204).header('set-cookie', sessionCookie(null)).send(),
+  );
+}
+
+/** @throws AppError input.bad */
+function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issues = toIssues(parsed.error);
+  throw new AppError('input.bad', describeIssues(issues), { issues });
+}

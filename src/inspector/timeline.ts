@@ -1,0 +1,46 @@
+/** The history of one worker or task, as lines that a person reads: what it said, what was asked, what was decided. */
+import { type Decision, readJson } from '../../machines/index.ts';
+import { describeEntry, isHousekeeping, placeOf } from '../entry-words.ts';
+import type { LogMessage } from '../nats/log-reader.ts';
+
+/** `text`: a few plain words. `data`: what was said, whole; of a `decision` the Decision. */
+export type TimelineEntry = {
+  readonly seq: number;
+  readonly atMs: number;
+  readonly entity: string;
+  readonly id: string;
+  readonly type: string;
+  readonly by: 'agent' | 'service' | 'operator';
+  readonly text: string;
+  readonly data: object;
+};
+
+const operatorTypes: ReadonlySet<string> = new Set([
+  'escalation.acknowledged',
+  'escalation.resolved',
+  'worker.retired',
+]);
+const textLengthMax = 300;
+const decoder = new TextDecoder();
+
+/** Null: the service's own ticking, which tells nothing of anyone. */
+export function timelineEntry({ seq, atMs, subject, data }: LogMessage): TimelineEntry | null {
+  const { entity, id, type } = placeOf(subject);
+  if (isHousekeeping(type)) return null;
+  const read = readJson(decoder.decode(data));
+  const fields = read.ok ? read.value : { unreadable: read.message };
+  const own = subject.split('.')[2] !== entity;
+  const by = operatorTypes.has(type) ? 'operator' : own ? 'service' : 'agent';
+  const text = type === 'decision' ? wordsOf(fields as Decision) : describeEntry(type, fields);
+  return { seq, atMs, entity, id, type, by, text: text.slice(0, textLengthMax), data: fields };
+}
+
+const wordsOf = ({ decision, action, cause, reason }: Decision): string =>
+  `${decision} · ${action} · ${cause}: ${reason}`;
+
+/** The subjects under which a worker or task stands in the log. */
+export function subjectsOf(fleet: string, entity: 'worker' | 'task', id: string): string[] {
+  const root = `stopgate.${fleet}`;
+  const both = [`${root}.${entity}.${id}.>`, `${root}.own.${entity}.${id}.>`];
+  return entity === 'worker' ? [...both, `${root}.decision.${id}`] : both;
+}

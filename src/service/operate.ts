@@ -1,0 +1,56 @@
+/** An operator's words (protocol 3, own entries): acknowledge, resolve, retire. Each is an entry that says who said it. */
+import { z } from 'zod';
+import { describeIssues, idSchema, toIssues, viewTask, viewWorker } from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
+import type { Host } from '../host/host.ts';
+import type { EventLog } from '../nats/event-log.ts';
+import type { View } from './service.ts';
+
+const by = z.string().trim().min(1).max(200);
+const actor = { entity: z.enum(['worker', 'task']).default('worker'), id: idSchema, by };
+export const operatorWords = {
+  acknowledge: z.strictObject(actor),
+  resolve: z.strictObject({
+    ...actor,
+    verdict: z.enum(['resume', 'stop']),
+    prompt: z.string().trim().min(1).max(20_000).optional(),
+  }),
+  retire: z.strictObject({ id: idSchema, by }),
+} as const;
+export type OperatorWord = keyof typeof operatorWords;
+
+const types = {
+  acknowledge: 'escalation.acknowledged',
+  resolve: 'escalation.resolved',
+  retire: 'worker.retired',
+} as const satisfies Record<OperatorWord, string>;
+
+export type Operator = {
+  /** @throws AppError input.bad, actor.unknown, entry.refused: it makes no sense now, log.unavailable */
+  operate(word: OperatorWord, body: unknown): Promise<{ seq: number; view: View }>;
+};
+
+export function createOperator(host: Host, log: EventLog): Operator {
+  const look = async (entity: 'worker' | 'task', id: string) => {
+    await host.caughtUp();
+    const view = entity === 'worker' ? viewWorker(host.fleet, id, host.logNow()) : viewTask(host.fleet, id);
+    if (view === null) throw new AppError('actor.unknown', `${entity} ${id} is unknown in fleet ${host.fleet.name}`);
+    return view;
+  };
+  return {
+    async operate(word, body) {
+      const parsed = operatorWords[word].safeParse(body ?? {});
+      if (!parsed.success) {
+        const issues = toIssues(parsed.error);
+        throw new AppError('input.bad', describeIssues(issues), { issues });
+      }
+      const { id, entity = 'worker', ...said } = parsed.data as z.infer<(typeof operatorWords)['acknowledge']>;
+      const before = await look(entity, id);
+      if (word !== 'retire' && before.state !== 'escalated')
+        throw new AppError('entry.refused', `${entity} ${id} is not escalated, it is ${before.state}`);
+      const subject = `stopgate.${host.fleet.name}.own.${entity}.${id}.${types[word]}`;
+      const { seq } = await log.append(subject, JSON.stringify(said), {});
+      return { seq, view: await look(entity, id) };
+    },
+  };
+}
