@@ -20,10 +20,14 @@ afterAll(async () => stage.close());
 
 /** The log up to `seq`, folded as a file would be. */
 async function replayed(seq: number) {
-  const replay = createReplay();
-  for (let at = 1; at <= seq; at += 1) {
+  const messageAt = async (at: number) => {
     const message = await stage.client.manager.streams.getMessage('STOPGATE_main', { seq: at });
     if (message === null) throw new Error(`no entry ${at}`);
+    return message;
+  };
+  const replay = createReplay({ untilMs: (await messageAt(seq)).time.getTime() });
+  for (let at = 1; at <= seq; at += 1) {
+    const message = await messageAt(at);
     const line = { at: message.time.toISOString(), subject: message.subject, data: message.json(), seq: at };
     expect(replay.fold(JSON.stringify(line))).toBeNull();
   }
