@@ -113,7 +113,7 @@ async function openHttp(options: ServeOptions, { service, inspection }: Replica,
   const { http, token } = options.config;
   if (http === null) return null;
   return openHttpServer({
-    ...{ service, inspection, version, host: http.host, port: http.port },
+    ...{ service, inspection, version: version(), host: http.host, port: http.port },
     ...{ token, operatorToken, metrics, log },
   });
 }
