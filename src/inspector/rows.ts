@@ -86,7 +86,7 @@ export function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
     it.parent,
     waitsFor(record),
     record.wakeMs,
-    0,
+    it.escalation?.acknowledgedBy == null ? 0 : 1,
     it.plan.filter(isDone).length,
     it.plan.length,
     inForce.name,
