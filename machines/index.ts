@@ -19,5 +19,6 @@ export { promisesOf, readPromises } from './promise.ts';
 export { createReplay, type Replay, type ReplayLine } from './replay.ts';
 export { type Evaluation, taskMachine } from './task.ts';
 export * from './views.ts';
+export { createWhatIf, type Difference, decidingGuard, type WhatIf, type WhatIfCounts } from './what-if.ts';
 export { workerMachine } from './worker.ts';
 export type { WorkerContext } from './worker-data.ts';
