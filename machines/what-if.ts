@@ -42,15 +42,17 @@ export type WhatIfOptions = {
   readonly policies: PolicySet;
   /** Earlier attempts are folded, since the state comes of them, but not compared. */
   readonly sinceMs?: number;
+  /** Only attempts of this one are compared. */
+  readonly worker?: string;
 };
 
-export function createWhatIf({ policies, sinceMs = Number.NEGATIVE_INFINITY }: WhatIfOptions): WhatIf {
+export function createWhatIf({ policies, sinceMs = Number.NEGATIVE_INFINITY, worker }: WhatIfOptions): WhatIf {
   const lines = createLogLines();
   const twins = new Map<string, Twin>();
   const counts: WhatIfCounts = { attempts: 0, differ: 0, untold: 0 };
   const found: Difference[] = [];
   const onPaired = (pair: Pair) => {
-    if (pair.before === null || pair.atMs < sinceMs) return;
+    if (pair.before === null || pair.atMs < sinceMs || pair.worker !== (worker ?? pair.worker)) return;
     counts.attempts += 1;
     const difference = differenceOf(pair, pair.before);
     if (difference === null) return;

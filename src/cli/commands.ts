@@ -71,7 +71,7 @@ export const commands: CommandTable = {
   },
   replay: {
     group: 'Files and shell',
-    summary: 'fold a file of entries and print what was decided; needs no server',
+    summary: 'fold a file of entries, or a log, and print what was decided, or what other rules would decide',
     load: async () => (await import('./commands/replay.ts')).replay,
   },
   permissions: {

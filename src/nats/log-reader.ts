@@ -159,7 +159,7 @@ function control(nc: NatsConnection, message: Msg, reset: () => void, deliveredS
   if (sent !== '' && Number(sent) !== deliveredSeq) reset();
 }
 
-const toLogMessage = (message: Msg, seq: number, atMs: number): LogMessage => ({
+export const toLogMessage = (message: Msg, seq: number, atMs: number): LogMessage => ({
   seq,
   atMs,
   subject: message.subject,
@@ -170,7 +170,7 @@ const toLogMessage = (message: Msg, seq: number, atMs: number): LogMessage => ({
 const dots = new Int32Array(16);
 
 /** `$JS.ACK.<stream>.<consumer>.<tries>.<seq>.<delivered>.<ns>.<pending>`; newer servers put domain and account first. */
-function readPlace(reply: string): { seq: number; delivered: number; atMs: number } | null {
+export function readPlace(reply: string): { seq: number; delivered: number; atMs: number } | null {
   if (!reply.startsWith('$JS.ACK.')) return null;
   // Read in place: splitting it would be most of what a message costs here.
   let count = 0;

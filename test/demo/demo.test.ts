@@ -92,6 +92,8 @@ test('an answer that is not as it must be fails it', async () => {
     request: async () => wrong,
     publish: async () => ({ seq: 1, duplicate: false }),
     follow: async () => undefined,
+    read: () => expect.unreachable(),
+    readNewest: () => expect.unreachable(),
     close: async () => undefined,
   };
   const stdout = new PassThrough();
