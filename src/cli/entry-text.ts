@@ -35,19 +35,19 @@ export function formatLogLine({ at, subject, data, seq }: LogLine, colors: Color
   const middle = `${pad(cut(clean(who), 24), 10)}  ${pad(cut(clean(type), 24), 18)}  `;
   const left = Math.min(detailMax, width - start.length - widthOf(middle));
   const shorten = (text: string) => cut(clean(text), left);
-  if (typeof data !== 'object' || data === null) {
-    return `${colors.dim(start)}${middle}${colors.yellow(shorten(`no JSON object: ${String(data)}`))}`.trimEnd();
-  }
+  if (!isFields(data))
+    return `${colors.dim(start)}${middle}${colors.yellow(shorten(describeEntry(type, data)))}`.trimEnd();
   if (type === 'decision') {
-    const decision = data as Decision;
+    const decision = data as unknown as Decision;
     const answer = shorten(describeAnswer(decision));
     const reason = cut(clean(`  ${decision.reason ?? ''}`), left - widthOf(answer));
     return `${colors.dim(start)}${middle}${paintAnswer(decision, colors)(answer)}${reason}`.trimEnd();
   }
-  return `${colors.dim(start)}${middle}${shorten(describe(type, data as Fields))}`.trimEnd();
+  return `${colors.dim(start)}${middle}${shorten(describeEntry(type, data))}`.trimEnd();
 }
 
 type Fields = Readonly<Record<string, unknown>>;
+const isFields = (data: unknown): data is Fields => typeof data === 'object' && data !== null;
 
 /** The fields that tell most of a type, in the order in which they are shown; all where the type has no row. */
 const telling: Readonly<Record<string, readonly string[]>> = {
@@ -82,7 +82,9 @@ const telling: Readonly<Record<string, readonly string[]>> = {
   'replica.left': ['replica'],
 };
 
-function describe(type: string, data: Fields): string {
+/** What it says, in a few words; not yet cleaned. */
+export function describeEntry(type: string, data: unknown): string {
+  if (!isFields(data)) return `no JSON object: ${String(data)}`;
   if (type === 'tool.used') {
     const ok = data.ok === undefined ? '' : data.ok === true ? ' (ok)' : ' (failed)';
     const files = Array.isArray(data.files) && data.files.length > 0 ? `, files ${data.files.join(' ')}` : '';

@@ -112,7 +112,9 @@ const refuse = (stream: string) => (cause: unknown) => {
     const message = `there is no stream '${stream}' here: no service has ever served this fleet`;
     throw new AppError('actor.unknown', message, { cause });
   }
-  throw new AppError('log.unavailable', `'${stream}' cannot be read: ${(cause as Error).message}`, { cause });
+  const why = (cause as Error).message;
+  const hint = /permissions violation/i.test(why) ? '; it takes the credentials of an operator (--creds)' : '';
+  throw new AppError('log.unavailable', `'${stream}' cannot be read: ${why}${hint}`, { cause });
 };
 
 type Reading = { readonly stream: string; readonly name: string; readonly count: number };
