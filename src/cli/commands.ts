@@ -79,6 +79,11 @@ export const commands: CommandTable = {
     summary: 'print accounts and permissions for a NATS server of your own',
     load: async () => (await import('./commands/permissions.ts')).permissions,
   },
+  bench: {
+    group: 'Files and shell',
+    summary: 'measure decisions against raw NATS on a server of its own',
+    load: async () => (await import('./commands/bench.ts')).bench,
+  },
   completion: {
     group: 'Files and shell',
     summary: 'print a completion script for bash, zsh or fish',
