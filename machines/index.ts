@@ -12,6 +12,7 @@ export { guards } from './guards.ts';
 export type { HookOpinion } from './hook.ts';
 export { idPattern, idSchema, isId } from './id.ts';
 export { formatIsoTime, parseIsoTime } from './iso-time.ts';
+export type { StoredText } from './log-line.ts';
 export { isDone, type Plan, planStepsMax, type Step } from './plan.ts';
 export * from './policy.ts';
 export { type Probe, probe } from './probe.ts';

@@ -46,7 +46,7 @@ export const commands: CommandTable = {
   },
   worker: {
     group: 'Look',
-    summary: 'one worker: its plan, clocks, open attempt and last decision',
+    summary: 'one worker: its plan, clocks, last decision and timeline',
     load: async () => (await import('./commands/worker.ts')).worker,
   },
   tasks: {
@@ -56,7 +56,7 @@ export const commands: CommandTable = {
   },
   task: {
     group: 'Look',
-    summary: 'one task: its plan, hooks and checkpoints',
+    summary: 'one task: its plan, hooks, checkpoints and timeline',
     load: async () => (await import('./commands/task.ts')).task,
   },
   queues: {
@@ -71,7 +71,7 @@ export const commands: CommandTable = {
   },
   replay: {
     group: 'Files and shell',
-    summary: 'fold a file of entries, or a log, and print what was decided, or what other rules would decide',
+    summary: 'fold a file of entries or a live log: what was decided, or would be by other rules',
     load: async () => (await import('./commands/replay.ts')).replay,
   },
   permissions: {

@@ -321,6 +321,12 @@ describe('a live log', () => {
         after: expect.objectContaining({ cause: 'capped' }),
       }),
     );
+    // What can be told is what a fold under the other policies alone gives.
+    const alone = linesOf((await replay('--policy', 'new.yaml')).stdout) as unknown as Decision[];
+    const decisions = new Map(alone.map((decision) => [keyOf(decision), decision]));
+    const told = (file as unknown as { after: Decision | null }[]).flatMap(({ after }) => after ?? []);
+    for (const after of told) expect(after).toEqual(decisions.get(keyOf(after)));
+    expect(told.length).toBeGreaterThan(20);
     expect(stderr).toContain(`${live.length} attempts looked at: `);
     expect(code).toBe(0);
   });

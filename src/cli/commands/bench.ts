@@ -5,15 +5,21 @@ import { defineCommand } from '../command.ts';
 
 export const bench = defineCommand({
   args: {
+    part: {
+      type: 'positional',
+      required: false,
+      valueHint: 'PART...',
+      description: `only these: ${benchParts.join(', ')}`,
+    },
     quick: { type: 'boolean', description: 'a tenth of the samples, in under 20 s; the figures scatter more' },
     json: { type: 'boolean', description: 'print JSON, for programs' },
   },
   rest: true,
   details: [
-    'Starts a nats-server, a service and an echo of its own in a temporary folder, and ends them. All of it takes about',
-    'a minute and a half. The floor is an echo request and an acknowledged publish on that server: ratios to it hold on',
-    'other machines too, times do not. Leave the machine alone meanwhile.',
-    `With names only these parts: ${benchParts.join(', ')}. A goal that is missed is no error: the exit code is 0.`,
+    'Starts a nats-server, a service and an echo of its own in a temporary folder, and ends them: about',
+    'a minute and a half. The floor is an echo request and an acknowledged publish on that server, so',
+    'ratios to it hold on other machines too, and times do not. Leave the machine alone meanwhile.',
+    'A goal that is missed is no error: the exit code is 0.',
   ],
   examples: ['stopgate bench --quick', 'stopgate bench latency --json'],
   run: async ({ flags, words, io, out, note }) => {

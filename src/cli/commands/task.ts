@@ -14,8 +14,9 @@ export const task = defineCommand({
   },
   details: [
     'Exit code 1: there is no such task. Times are UTC.',
-    "A task's timeline has its claims and the decisions about whoever held it, each with what its hooks said.",
-    'The timeline is read from the log, which needs operator credentials; they are found by themselves for "stopgate dev".',
+    'The timeline has its claims too, and the decisions about whoever held it, with what its hooks said.',
+    'It is read from the log, with operator credentials, which are found by themselves for "stopgate',
+    'dev"; without them there is a note in its place, and null in --json.',
   ],
   examples: ['stopgate task T-1', 'stopgate task T-1 --entries 100', 'stopgate task T-1 --json | jq .hooks'],
   run: async ({ flags, io, out, note }) => {

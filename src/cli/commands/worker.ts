@@ -14,7 +14,8 @@ export const worker = defineCommand({
   },
   details: [
     'Exit code 1: there is no such worker. Times are UTC.',
-    'The timeline is read from the log, which needs operator credentials; they are found by themselves for "stopgate dev".',
+    'The timeline is read from the log, with operator credentials, which are found by themselves for',
+    '"stopgate dev"; without them there is a note in its place, and null in --json.',
   ],
   examples: ['stopgate worker w1', 'stopgate worker w1 --entries 100', 'stopgate worker w1 --json | jq .plan'],
   run: async ({ flags, io, out, note }) => {
