@@ -13,6 +13,7 @@ export { guards } from './guards.ts';
 export type { HookOpinion } from './hook.ts';
 export { idPattern, idSchema, isId } from './id.ts';
 export { formatIsoTime, parseIsoTime } from './iso-time.ts';
+export type { StoredText } from './log-line.ts';
 export { isDone, type Plan, planStepsMax, type Step } from './plan.ts';
 export * from './policy.ts';
 export { type Probe, probe } from './probe.ts';
@@ -20,5 +21,6 @@ export { type PromiseName, promiseNames, promisesOf, readPromises } from './prom
 export { createReplay, type Replay, type ReplayLine } from './replay.ts';
 export { type Evaluation, taskMachine } from './task.ts';
 export * from './views.ts';
+export { createWhatIf, type Difference, decidingGuard, type WhatIf, type WhatIfCounts } from './what-if.ts';
 export { workerMachine } from './worker.ts';
 export type { WorkerContext } from './worker-data.ts';

@@ -3,10 +3,10 @@
  * lines' own; nothing is asked of the world: answers of checks stand in the file.
  */
 import type { Decision, HookResult } from './decision.ts';
-import { isTooDeep, payloadBytesMax, readFields, readSubject, tooDeepWords } from './entry.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 import { advanceClock, foldEntry } from './fold.ts';
-import { formatIsoTime, parseIsoTime } from './iso-time.ts';
+import { formatIsoTime } from './iso-time.ts';
+import { createLogLines, type LogEntry, type StoredText } from './log-line.ts';
 import type { PolicySet } from './policy.ts';
 import { type FleetView, viewFleet } from './views.ts';
 
@@ -33,6 +33,8 @@ export type ReplayLine = Decision | HookResult | OpenAttempt | OpenHookResult;
 export type Replay = {
   /** Folds one line; gives why it is bad, or null. Empty lines are passed over. */
   readonly fold: (line: string) => string | null;
+  /** The same for a message of a live log. */
+  readonly foldMessage: (message: StoredText) => string | null;
   /** What was decided since the last call, in the order in which attempts ended. */
   readonly take: () => ReplayLine[];
   /** What the file left open. */
@@ -50,8 +52,7 @@ export type ReplayOptions = {
 
 export function createReplay({ policies, untilMs = Number.POSITIVE_INFINITY }: ReplayOptions = {}): Replay {
   const fleets = new Map<string, Fleet>();
-  const seqs = new Map<string, number>();
-  const lastMs = new Map<string, number>();
+  const lines = createLogLines();
   const fleetOf = (name: string): Fleet => {
     const known = fleets.get(name);
     if (known !== undefined) return known;
@@ -60,27 +61,17 @@ export function createReplay({ policies, untilMs = Number.POSITIVE_INFINITY }: R
     return fleet;
   };
 
+  const fold = (read: LogEntry | string | null): string | null => {
+    if (read === null || typeof read === 'string') return read;
+    // What is later than `untilMs` is read all the same: an earlier time after it counts as that one.
+    if (read.stored.atMs <= untilMs) foldEntry(fleetOf(read.fleet), read.stored);
+    else fleetOf(read.fleet);
+    return null;
+  };
+
   return {
-    fold(line) {
-      if (line.trim() === '') return null;
-      const parsed = parseLine(line);
-      if (typeof parsed === 'string') return parsed;
-      const { subject, atMs, fields } = parsed;
-      const address = readSubject(subject);
-      const name = subject.split('.')[1] ?? '';
-      const seq = Math.max(parsed.seq ?? 0, (seqs.get(name) ?? 0) + 1);
-      seqs.set(name, seq);
-      if (address === null) return null;
-      if ('code' in address) return address.message;
-      const entry = readFields(address, fields);
-      if ('code' in entry) return `${subject}: ${entry.message}`;
-      const fleet = fleetOf(name);
-      // Also past `untilMs`, where nothing is folded any more: an earlier time after it counts as that one.
-      const countsAsMs = Math.max(atMs, lastMs.get(name) ?? atMs);
-      lastMs.set(name, countsAsMs);
-      if (countsAsMs <= untilMs) foldEntry(fleet, { seq, atMs: countsAsMs, entry });
-      return null;
-    },
+    fold: (line) => fold(lines.readLine(line)),
+    foldMessage: (message) => fold(lines.readMessage(message)),
     take: () => [...fleets.values()].flatMap(takeResults),
     open: () => [...fleets.values()].flatMap(openResults),
     view() {
@@ -120,44 +111,4 @@ function openResults(fleet: Fleet): ReplayLine[] {
     ),
   );
   return [...attempts, ...evaluations];
-}
-
-type Line = { readonly subject: string; readonly atMs: number; readonly fields: unknown; readonly seq: number | null };
-
-function parseLine(text: string): Line | string {
-  let line: unknown;
-  try {
-    line = JSON.parse(text);
-  } catch (error) {
-    return `is no JSON: ${(error as Error).message}`;
-  }
-  if (typeof line !== 'object' || line === null || Array.isArray(line)) return 'is no JSON object';
-  const { at, subject, data = {}, seq } = line as Record<string, unknown>;
-  const atMs = typeof at === 'string' ? parseIsoTime(at) : null;
-  if (atMs === null) {
-    const given = typeof at === 'string' ? JSON.stringify(at) : at === undefined ? 'missing' : `a ${typeof at}`;
-    return `"at" is no time in ISO 8601 (UTC): ${given}`;
-  }
-  if (typeof subject !== 'string') return '"subject" is missing';
-  if (isTooDeep(data)) return `${subject}: ${tooDeepWords}`;
-  // A character is at most three bytes, so that most lines need no counting.
-  if (text.length * 3 > payloadBytesMax) {
-    const bytes = utf8Length(JSON.stringify(data));
-    if (bytes > payloadBytesMax) return `${subject}: the payload has ${bytes} bytes; the limit is ${payloadBytesMax}`;
-  }
-  return {
-    subject,
-    atMs,
-    fields: data,
-    seq: typeof seq === 'number' && Number.isSafeInteger(seq) && seq > 0 ? seq : null,
-  };
-}
-
-function utf8Length(text: string): number {
-  let bytes = 0;
-  for (const char of text) {
-    const point = char.codePointAt(0) ?? 0;
-    bytes += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
-  }
-  return bytes;
 }

@@ -22,6 +22,7 @@ export function placeOf(subject: string): { readonly entity: string; readonly id
 export const isHousekeeping = (type: string): boolean => type === 'replica.joined' || type === 'timer.fired';
 
 type Fields = Readonly<Record<string, unknown>>;
+export const isFields = (data: unknown): data is Fields => typeof data === 'object' && data !== null;
 
 /** The fields that tell most of a type, in the order in which they are shown; all where the type has no row. */
 const telling: Readonly<Record<string, readonly string[]>> = {
@@ -57,9 +58,9 @@ const telling: Readonly<Record<string, readonly string[]>> = {
   'replica.left': ['replica'],
 };
 
-/** What an entry says beside its type, in a few plain words; '' where the type says it all. */
-export function describeEntry(type: string, fields: object): string {
-  const data = fields as Fields;
+/** What an entry says beside its type, in a few plain words; '' where the type says it all. Not yet cleaned. */
+export function describeEntry(type: string, data: unknown): string {
+  if (!isFields(data)) return `no JSON object: ${String(data)}`;
   if (type === 'tool.used') {
     const ok = data.ok === undefined ? '' : data.ok === true ? ' (ok)' : ' (failed)';
     const files = Array.isArray(data.files) && data.files.length > 0 ? `, files ${data.files.join(' ')}` : '';

@@ -13,7 +13,7 @@ const warmUps = 500;
 const hooksCount = 10;
 const payload = '{"output":"not done"}';
 
-export async function measureChecks(url: string): Promise<Figure[]> {
+export async function measureChecks(url: string, scale: number): Promise<Figure[]> {
   const nc = await connect({ servers: url });
   await prepare(nc);
   const run = (name: Name) => {
@@ -21,9 +21,9 @@ export async function measureChecks(url: string): Promise<Figure[]> {
     return nc.request(subject, payload, { timeout: 10_000 });
   };
   await expectCauses(run);
-  for (const name of names) for (let index = 0; index < warmUps; index += 1) await run(name);
+  for (const name of names) for (let index = 0; index < warmUps * scale; index += 1) await run(name);
   const took: Record<Name, number[]> = { echo: [], plain: [], remote: [], blocked: [], hooked: [] };
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < rounds * scale; round += 1) {
     for (const name of names) {
       for (let index = 0; index < perRound; index += 1) {
         const started = performance.now();

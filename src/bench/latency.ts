@@ -15,15 +15,15 @@ const atOnce = 64;
 const workersCount = 1_000;
 const payload = '{"output":"done"}';
 
-export async function measureLatency(url: string): Promise<Figure[]> {
+export async function measureLatency(url: string, scale: number): Promise<Figure[]> {
   const nc = await connect({ servers: url });
   await (await jetstreamManager(nc)).streams.add({ name: 'BENCH', subjects: ['bench.raw'], storage: 'file' });
   const operations = createOperations(nc);
   const names = Object.keys(operations) as (keyof Operations)[];
-  for (const name of names) for (let index = 0; index < warmUps; index += 1) await operations[name](index);
+  for (const name of names) for (let index = 0; index < warmUps * scale; index += 1) await operations[name](index);
 
   const took: Record<keyof Operations, number[]> = { echo: [], publish: [], decide: [], short: [] };
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < rounds * scale; round += 1) {
     for (const name of names) {
       for (let index = 0; index < perRound; index += 1) {
         const started = performance.now();
@@ -34,9 +34,9 @@ export async function measureLatency(url: string): Promise<Figure[]> {
   }
   const rates: Record<keyof Operations | 'one', number[]> = { echo: [], publish: [], decide: [], short: [], one: [] };
   const one = () => nc.request('stopgate.main.decide.solo', payload, { timeout: 10_000 });
-  for (let round = 0; round < rateRounds; round += 1) {
-    for (const name of names) rates[name].push(await rateOf(operations[name]));
-    rates.one.push(await rateOf(one));
+  for (let round = 0; round < rateRounds * scale; round += 1) {
+    for (const name of names) rates[name].push(await rateOf(operations[name], scale));
+    rates.one.push(await rateOf(one, scale));
   }
   await nc.close();
   return [...latencyFigures(took), ...rateFigures(rates)];
@@ -76,17 +76,18 @@ function createOperations(nc: NatsConnection): Operations {
   };
 }
 
-async function rateOf(operation: (index: number) => Promise<unknown>): Promise<number> {
+async function rateOf(operation: (index: number) => Promise<unknown>, scale: number): Promise<number> {
+  const total = rateTotal * scale;
   let next = 0;
   const started = performance.now();
   const lane = async () => {
-    while (next < rateTotal) {
+    while (next < total) {
       next += 1;
       await operation(next);
     }
   };
   await Promise.all(Array.from({ length: atOnce }, lane));
-  return (rateTotal / (performance.now() - started)) * 1_000;
+  return (total / (performance.now() - started)) * 1_000;
 }
 
 function latencyFigures(took: Record<keyof Operations, number[]>): Figure[] {

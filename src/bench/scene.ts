@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../errors.ts';
+import { findBinary } from '../nats/server-binary.ts';
 
 export type Scene = { readonly url: string; close(): Promise<void> };
 
@@ -23,7 +24,7 @@ export async function openScene(): Promise<Scene> {
   const children: ChildProcess[] = [];
   const close = async () => {
     for (const child of children.reverse()) {
-      if (child.exitCode !== null) continue;
+      if (child.exitCode !== null || child.signalCode !== null) continue;
       const gone = once(child, 'exit');
       child.kill('SIGTERM');
       await gone;
@@ -32,14 +33,11 @@ export async function openScene(): Promise<Scene> {
   };
   try {
     const server = spawn(
-      'nats-server',
+      await findBinary(undefined),
       ['-a', '127.0.0.1', '-p', '-1', '-js', '-sd', folder, '--ports_file_dir', folder],
       { stdio: 'ignore' },
     );
     children.push(server);
-    await once(server, 'spawn').catch((cause) => {
-      throw new AppError('server.missing', 'nats-server is not installed: bash docker/install-nats.sh', { cause });
-    });
     const url = await readUrl(folder);
     writeFileSync(join(folder, 'stopgate.yaml'), config);
     const service = spawn(
@@ -47,6 +45,7 @@ export async function openScene(): Promise<Scene> {
       [pathOf('../main.js'), 'serve', '--nats', url, '--http', 'off', '--log-level', 'silent'],
       {
         cwd: folder,
+        env: {}, // What STOPGATE_* variables say is not for this one.
         stdio: ['ignore', 'pipe', 'inherit'],
       },
     );

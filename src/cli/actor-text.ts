@@ -1,15 +1,17 @@
 /** One worker or task in full, as a person reads it. */
 import type { Escalation, TaskView, WorkerView } from '../../machines/index.ts';
 import { isDone, type Plan } from '../../machines/plan.ts';
+import type { LogLine } from '../entry-words.ts';
 import { formatDecision, formatIdle } from './decision-text.ts';
 import type { Colors } from './output.ts';
 import { formatAgo, formatClock, paintPresence, paintState } from './state-text.ts';
-import { formatTable } from './table.ts';
+import { formatTable, type Row } from './table.ts';
 import { clean, cut } from './text.ts';
+import { formatTimeline } from './timeline-text.ts';
 
 const stepsMax = 50;
 
-export function formatWorker(view: WorkerView, colors: Colors, width: number): string[] {
+export function formatWorker(view: WorkerView, timeline: readonly LogLine[], colors: Colors, width: number): string[] {
   const { retry, tasks, attempt, lastDecision, labels } = view;
   const labelled = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   const facts: Fact[] = [
@@ -45,11 +47,12 @@ export function formatWorker(view: WorkerView, colors: Colors, width: number): s
       ? []
       : formatDecision(lastDecision, colors, width - 2).map((line) => `  ${line}`.trimEnd())),
     ...formatRefused(view.refused, colors, width),
+    ...titled('timeline', formatTimeline(timeline, { entity: 'worker', id: view.worker }, colors, width - 2), colors),
   ];
 }
 
-export function formatTask(view: TaskView, colors: Colors, width: number): string[] {
-  const { iteration, maxIterations, hooks, checkpoints } = view;
+export function formatTask(view: TaskView, timeline: readonly LogLine[], colors: Colors, width: number): string[] {
+  const { iteration, maxIterations, checkpoints } = view;
   const facts: Fact[] = [
     ['title', view.title],
     ['worker', view.worker ?? 'none'],
@@ -61,11 +64,6 @@ export function formatTask(view: TaskView, colors: Colors, width: number): strin
     ['iteration', iteration === null ? null : `${iteration} of ${maxIterations ?? 'any number'}`],
     ['phase', view.phase],
   ];
-  const hookRows = hooks.map(({ hook, type, enabled }) => [
-    { text: hook },
-    { text: type },
-    { text: enabled ? 'on' : 'off' },
-  ]);
   const saved = checkpoints.map(({ checkpoint, at, phase, step }) => [
     { text: checkpoint },
     { text: at, paint: colors.dim },
@@ -75,10 +73,30 @@ export function formatTask(view: TaskView, colors: Colors, width: number): strin
     formatHead(view.task, view.state, colors),
     ...formatFacts(facts, width),
     ...formatPlan(view.plan ?? [], colors, width),
-    ...titled('hooks', formatTable([], hookRows, width - 2), colors),
+    ...titled('hooks', formatTable([], hookRows(view, colors), width - 2), colors),
     ...titled('checkpoints', formatTable([], saved, width - 2), colors),
     ...formatRefused(view.refused, colors, width),
+    ...titled('timeline', formatTimeline(timeline, { entity: 'task', id: view.task }, colors, width - 2), colors),
   ];
+}
+
+/** Those that are registered, then those that are no more but were asked: each with how often it said what, and the last. */
+function hookRows({ hooks, hookStats }: TaskView, colors: Colors): Row[] {
+  const stats = new Map(hookStats.map((each) => [each.hook, each]));
+  const gone = hookStats.filter(({ hook }) => !hooks.some((each) => each.hook === hook));
+  const all = [
+    ...hooks.map(({ hook, type, enabled }) => ({ hook, type, is: enabled ? 'on' : 'off' })),
+    ...gone.map(({ hook, type }) => ({ hook, type, is: 'gone' })),
+  ];
+  return all.map(({ hook, type, is }) => {
+    const known = stats.get(hook);
+    const place = [{ text: hook }, { text: type }, { text: is }];
+    if (known === undefined) return place;
+    const said = (['complete', 'continue', 'escalate', 'skip', 'errors'] as const).filter((each) => known[each] > 0);
+    const asked = `asked ${known.asked}: ${said.map((each) => `${known[each]} ${each}`).join(', ')}`;
+    const last = `${formatAgo(known.last.at)} ${known.last.action}: ${known.last.reason}`;
+    return [...place, { text: asked }, { text: last, paint: colors.dim }];
+  });
 }
 
 type Fact = readonly [name: string, value: string | null];

@@ -71,3 +71,7 @@ export const timeoutArg = {
     description: 'how long to wait for an answer: 500, 5s, 10m (default: 5s)',
   },
 } as const satisfies ArgsDef;
+
+export const entriesArg = {
+  entries: { type: 'string', valueHint: 'N', description: 'how long a timeline: the newest N entries (default: 20)' },
+} as const satisfies ArgsDef;

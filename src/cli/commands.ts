@@ -51,7 +51,7 @@ export const commands: CommandTable = {
   },
   worker: {
     group: 'Look',
-    summary: 'one worker: its plan, clocks, open attempt and last decision',
+    summary: 'one worker: its plan, clocks, last decision and timeline',
     load: async () => (await import('./commands/worker.ts')).worker,
   },
   tasks: {
@@ -61,7 +61,7 @@ export const commands: CommandTable = {
   },
   task: {
     group: 'Look',
-    summary: 'one task: its plan, hooks and checkpoints',
+    summary: 'one task: its plan, hooks, checkpoints and timeline',
     load: async () => (await import('./commands/task.ts')).task,
   },
   queues: {
@@ -96,13 +96,18 @@ export const commands: CommandTable = {
   },
   replay: {
     group: 'Files and shell',
-    summary: 'fold a file of entries and print what was decided; needs no server',
+    summary: 'fold a file of entries or a live log: what was decided, or would be by other rules',
     load: async () => (await import('./commands/replay.ts')).replay,
   },
   permissions: {
     group: 'Files and shell',
     summary: 'print accounts and permissions for a NATS server of your own',
     load: async () => (await import('./commands/permissions.ts')).permissions,
+  },
+  bench: {
+    group: 'Files and shell',
+    summary: 'measure decisions against raw NATS on a server of its own',
+    load: async () => (await import('./commands/bench.ts')).bench,
   },
   completion: {
     group: 'Files and shell',

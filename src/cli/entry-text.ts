@@ -1,6 +1,6 @@
 /** One message of the log as a line: `12:00:03.250  #123  w1  tool.used  Bash (ok)`. */
 import type { Decision } from '../../machines/index.ts';
-import { describeEntry, type LogLine, placeOf } from '../entry-words.ts';
+import { describeEntry, isFields, type LogLine, placeOf } from '../entry-words.ts';
 import { describeAnswer, paintAnswer } from './decision-text.ts';
 import type { Colors } from './output.ts';
 import { formatClock } from './state-text.ts';
@@ -15,11 +15,10 @@ export function formatLogLine({ at, subject, data, seq }: LogLine, colors: Color
   const middle = `${pad(cut(clean(who), 24), 10)}  ${pad(cut(clean(type), 24), 18)}  `;
   const left = Math.min(detailMax, width - start.length - widthOf(middle));
   const shorten = (text: string) => cut(clean(text), left);
-  if (typeof data !== 'object' || data === null) {
-    return `${colors.dim(start)}${middle}${colors.yellow(shorten(`no JSON object: ${String(data)}`))}`.trimEnd();
-  }
+  if (!isFields(data))
+    return `${colors.dim(start)}${middle}${colors.yellow(shorten(describeEntry(type, data)))}`.trimEnd();
   if (type === 'decision') {
-    const decision = data as Decision;
+    const decision = data as unknown as Decision;
     const answer = shorten(describeAnswer(decision));
     const reason = cut(clean(`  ${decision.reason ?? ''}`), left - widthOf(answer));
     return `${colors.dim(start)}${middle}${paintAnswer(decision, colors)(answer)}${reason}`.trimEnd();

@@ -64,6 +64,10 @@ const defaultTimeoutMs = 5_000;
 export const readTimeout = (text: string | undefined, defaultMs = defaultTimeoutMs): number =>
   text === undefined ? defaultMs : Math.max(1, readDuration('--timeout', text));
 
+/** How many entries a timeline has. @throws AppError input.bad */
+export const readEntriesArg = (text: string | undefined): number =>
+  text === undefined ? 20 : readCount('--entries', text, 0, 10_000);
+
 /** A whole number from `min` to `max`. @throws AppError input.bad */
 export function readCount(option: string, text: string, min: number, max: number): number {
   const count = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;

@@ -8,32 +8,21 @@ import { subjectsOf, type TimelineEntry, timelineEntry } from './timeline.ts';
 type Log = Pick<EventLog, 'range' | 'history'>;
 type About = { readonly fleet: string; readonly entity: 'worker' | 'task'; readonly id: string };
 
-const windowMin = 20_000;
-
 /**
  * The newest `limit` entries below `before` (null: below the end), newest last. `before` of the answer: where the next
- * page ends; null: there is nothing before it. The log is looked at in windows, each larger than the one after it.
+ * page ends; null: there is nothing before it.
  */
 export async function readTimeline(
-  log: Log,
-  about: About,
+  log: Pick<EventLog, 'newest'>,
+  { fleet, entity, id }: About,
   { before, limit }: { before: number | null; limit: number },
 ): Promise<{ entries: TimelineEntry[]; before: number | null }> {
-  const { firstSeq, lastSeq } = await log.range();
-  let found: TimelineEntry[] = [];
-  let toSeq = Math.min(lastSeq, (before ?? lastSeq + 1) - 1);
-  for (let size = windowMin; found.length < limit && toSeq >= firstSeq; size *= 4) {
-    const fromSeq = Math.max(firstSeq, toSeq - size + 1);
-    const part: TimelineEntry[] = [];
-    await readAbout(log, about, fromSeq, toSeq, (message) => {
-      const entry = timelineEntry(message);
-      if (entry !== null) part.push(entry);
-    });
-    found = [...part.sort((a, b) => a.seq - b.seq), ...found];
-    toSeq = fromSeq - 1;
-  }
-  const entries = found.slice(-limit);
-  return { entries, before: found.length > limit || toSeq >= firstSeq ? (entries[0]?.seq ?? null) : null };
+  // A consumer of an old server has one filter, so each subject is read by itself.
+  const parts = await Promise.all(subjectsOf(fleet, entity, id).map((subject) => log.newest(subject, limit, before)));
+  const messages = parts.flat().sort((a, b) => a.seq - b.seq);
+  const page = messages.slice(-limit);
+  const entries = page.map(timelineEntry).filter((it) => it !== null);
+  return { entries, before: messages.length < limit ? null : (page[0]?.seq ?? null) };
 }
 
 /**
@@ -45,7 +34,7 @@ export async function readLines(log: Log, fleet: string, worker: string): Promis
   const messages: LogMessage[] = [];
   const tasks = new Set<string>();
   const read = (filter: string) =>
-    log.history({ fromSeq: firstSeq, toSeq: lastSeq, filter }, (message) => {
+    log.history({ fromSeq: firstSeq, toSeq: lastSeq, subject: filter }, (message) => {
       messages.push(message);
       const { type } = placeOf(message.subject);
       const { data } = toLogLine(message);
@@ -55,15 +44,4 @@ export async function readLines(log: Log, fleet: string, worker: string): Promis
   await read(`stopgate.${fleet}.own.fleet.${fleet}.policy.set`);
   for (const task of [...tasks].filter(isId)) for (const filter of subjectsOf(fleet, 'task', task)) await read(filter);
   return messages.sort((a, b) => a.seq - b.seq).map((message) => JSON.stringify(toLogLine(message)));
-}
-
-/** A consumer of an old server has one filter, so each subject is read by itself. */
-async function readAbout(
-  log: Log,
-  { fleet, entity, id }: About,
-  fromSeq: number,
-  toSeq: number,
-  onMessage: (message: LogMessage) => void,
-): Promise<void> {
-  for (const filter of subjectsOf(fleet, entity, id)) await log.history({ fromSeq, toSeq, filter }, onMessage);
 }

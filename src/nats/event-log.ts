@@ -13,7 +13,8 @@ import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { newInbox } from './connection.ts';
-import { type LogMessage, openLogReader, readRange } from './log-reader.ts';
+import { type LogMessage, openLogReader } from './log-reader.ts';
+import { openStretch, readNewest } from './log-stretch.ts';
 
 export type EntryHeaders = { readonly messageId?: string | undefined; readonly replica?: string | undefined };
 export type Stored = { readonly seq: number; readonly duplicate: boolean };
@@ -32,8 +33,10 @@ export type EventLog = {
   read(onMessage: (message: LogMessage) => void, onLost: (error: AppError) => void): { close(): void };
   /** What the log holds now: `firstSeq` 1, unless a retention has cut it. @throws AppError log.lost, log.unavailable */
   range(): Promise<LogRange>;
-  /** Reads what stands from `fromSeq` to `toSeq`, of one subject (wildcards allowed) or of all. @throws the signal's reason */
+  /** Reads what stands from `fromSeq` to `toSeq`, of one subject (wildcards allowed) or of all. */
   history(of: HistoryRange, onMessage: (message: LogMessage) => void): Promise<void>;
+  /** The newest `count` messages of a subject below `before` (null: below the end), oldest first. */
+  newest(subject: string, count: number, before: number | null): Promise<LogMessage[]>;
   /** The payload that stands at `seq`, or null. */
   fetch(seq: number): Promise<string | null>;
   /** The newest sequence number. @throws AppError log.lost, log.unavailable */
@@ -49,8 +52,7 @@ export type LogRange = {
 export type HistoryRange = {
   readonly fromSeq: number;
   readonly toSeq: number;
-  readonly filter?: string;
-  readonly signal?: AbortSignal;
+  readonly subject?: string;
 };
 
 export type EventLogOptions = {
@@ -109,7 +111,18 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
       const { first_seq: firstSeq, last_seq: lastSeq, first_ts: first, last_ts: last } = found.state;
       return { firstSeq, lastSeq, firstMs: Date.parse(first), lastMs: Date.parse(last) };
     },
-    history: (of, onMessage) => readRange(nc, stream, of, onMessage),
+    async history({ fromSeq, toSeq, subject }, onMessage) {
+      for await (const batch of (
+        await openStretch(nc, stream, { fromSeq, ...(subject === undefined ? {} : { subject }) })
+      ).batches) {
+        for (const message of batch) {
+          if (message.seq > toSeq) return;
+          onMessage(message);
+        }
+        if ((batch.at(-1)?.seq ?? 0) >= toSeq) return;
+      }
+    },
+    newest: (subject, count, before) => readNewest(nc, stream, subject, count, before ?? undefined),
     async fetch(seq) {
       const message = await manager.streams.getMessage(stream, { seq }).catch(() => null);
       return message === null ? null : message.string();

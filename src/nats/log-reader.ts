@@ -22,10 +22,6 @@ export type LogReaderOptions = {
   readonly stream: string;
   readonly fromSeq: number;
   readonly onMessage: (message: LogMessage) => void;
-  /** Only messages of this subject; it may have wildcards. */
-  readonly filter?: string | undefined;
-  /** How many messages of those are still to come, told with each of them and at the start. */
-  readonly onPending?: (pending: number) => void;
   /** Called before each new consumer; a throw ends the reading through `onEnd`. */
   readonly beforeReset?: () => Promise<'go' | 'retry' | 'end'>;
 };
@@ -36,7 +32,7 @@ const retryMs = 250;
 
 export function openLogReader(
   nc: NatsConnection,
-  { stream, fromSeq, onMessage, beforeReset, filter, onPending }: LogReaderOptions,
+  { stream, fromSeq, onMessage, beforeReset }: LogReaderOptions,
 ): LogReader {
   let nextSeq = fromSeq;
   let deliveredSeq = 0;
@@ -62,7 +58,6 @@ export function openLogReader(
     if (place.seq < nextSeq) return;
     nextSeq = place.seq + 1;
     onMessage(toLogMessage(message, place.seq, place.atMs));
-    onPending?.(place.pending);
   };
 
   const reset = () => {
@@ -90,11 +85,10 @@ export function openLogReader(
         });
         subscription = created;
         deliveredSeq = 0;
-        const pending = await addConsumer(nc, stream, inbox, nextSeq, filter).catch((cause) => {
+        await addConsumer(nc, stream, inbox, nextSeq).catch((cause) => {
           created.unsubscribe();
           throw cause;
         });
-        if (pending === 0) onPending?.(0);
         return;
       } catch {
         if (!closed) await new Promise((done) => setTimeout(done, retryMs));
@@ -105,14 +99,12 @@ export function openLogReader(
   const watch = setInterval(() => {
     if (Date.now() - heardMs > silenceMs) reset();
   }, heartbeatMs);
-  // One that ends by itself leaves it to its heartbeats: such a loop cannot be ended.
-  if (onPending === undefined) void followReconnects();
-  async function followReconnects() {
+  void (async () => {
     for await (const status of nc.status()) {
       if (closed) return;
       if (status.type === 'reconnect') reset();
     }
-  }
+  })();
   reset();
   return {
     close() {
@@ -121,39 +113,6 @@ export function openLogReader(
       subscription?.unsubscribe();
     },
   };
-}
-
-/** Reads what stands from `fromSeq` to `toSeq`, in order, and ends. @throws the signal's reason */
-export async function readRange(
-  nc: NatsConnection,
-  stream: string,
-  { fromSeq, toSeq, filter, signal }: { fromSeq: number; toSeq: number; filter?: string; signal?: AbortSignal },
-  onMessage: (message: LogMessage) => void,
-): Promise<void> {
-  if (fromSeq > toSeq) return;
-  await new Promise<void>((done, fail) => {
-    const end = () => {
-      reader.close();
-      signal?.removeEventListener('abort', onAbort);
-      done();
-    };
-    const onAbort = () => {
-      reader.close();
-      fail(signal?.reason);
-    };
-    const reader = openLogReader(nc, {
-      stream,
-      fromSeq,
-      filter,
-      onMessage(message) {
-        if (message.seq <= toSeq) onMessage(message);
-        if (message.seq >= toSeq) end();
-      },
-      onPending: (pending) => pending === 0 && end(),
-    });
-    signal?.addEventListener('abort', onAbort, { once: true });
-    if (signal?.aborted) onAbort();
-  });
 }
 
 /** Follows the newest `last` messages and what comes after them, until `signal` fires. */
@@ -174,17 +133,9 @@ export async function readLog(
   reader.close();
 }
 
-/** @returns how many messages wait for it */
-async function addConsumer(
-  nc: NatsConnection,
-  stream: string,
-  inbox: string,
-  fromSeq: number,
-  filter: string | undefined,
-): Promise<number> {
+async function addConsumer(nc: NatsConnection, stream: string, inbox: string, fromSeq: number): Promise<void> {
   const manager = await jetstreamManager(nc, { checkAPI: false });
-  const { num_pending: pending, delivered } = await manager.consumers.add(stream, {
-    ...(filter === undefined ? {} : { filter_subject: filter }),
+  await manager.consumers.add(stream, {
     deliver_subject: inbox,
     deliver_policy: 'by_start_sequence',
     opt_start_seq: fromSeq,
@@ -197,7 +148,6 @@ async function addConsumer(
     mem_storage: true,
     num_replicas: 1,
   });
-  return pending + delivered.consumer_seq;
 }
 
 /** Heartbeats tell the last sequence that was sent, so that a lost last message is noticed too. */
@@ -209,7 +159,7 @@ function control(nc: NatsConnection, message: Msg, reset: () => void, deliveredS
   if (sent !== '' && Number(sent) !== deliveredSeq) reset();
 }
 
-const toLogMessage = (message: Msg, seq: number, atMs: number): LogMessage => ({
+export const toLogMessage = (message: Msg, seq: number, atMs: number): LogMessage => ({
   seq,
   atMs,
   subject: message.subject,
@@ -220,7 +170,7 @@ const toLogMessage = (message: Msg, seq: number, atMs: number): LogMessage => ({
 const dots = new Int32Array(16);
 
 /** `$JS.ACK.<stream>.<consumer>.<tries>.<seq>.<delivered>.<ns>.<pending>`; newer servers put domain and account first. */
-function readPlace(reply: string): { seq: number; delivered: number; atMs: number; pending: number } | null {
+export function readPlace(reply: string): { seq: number; delivered: number; atMs: number } | null {
   if (!reply.startsWith('$JS.ACK.')) return null;
   // Read in place: splitting it would be most of what a message costs here.
   let count = 0;
@@ -228,7 +178,5 @@ function readPlace(reply: string): { seq: number; delivered: number; atMs: numbe
   const from = count === 8 ? 4 : 6;
   if (count < from + 4) return null;
   const token = (index: number, cut = 0) => Number(reply.slice((dots[index] ?? 0) + 1, (dots[index + 1] ?? 0) - cut));
-  const pendingFrom = (dots[from + 3] ?? 0) + 1;
-  const pending = Number.parseInt(reply.slice(pendingFrom), 10);
-  return { seq: token(from), delivered: token(from + 1), atMs: token(from + 2, 6), pending };
+  return { seq: token(from), delivered: token(from + 1), atMs: token(from + 2, 6) };
 }

@@ -4,6 +4,7 @@ import { headers, type NatsConnection, PermissionViolationError, RequestError, T
 import { AppError, fromErrorBody } from '../errors.ts';
 import { type ConnectionOptions, openConnection } from './connection.ts';
 import { type LogMessage, readLog } from './log-reader.ts';
+import { openStretch, readNewest, type Stretch } from './log-stretch.ts';
 
 export type RequestVerb = 'decide' | 'probe' | 'verify' | 'evaluate' | 'get' | 'list';
 
@@ -22,6 +23,10 @@ export type Requester = {
   follow(options: { last: number; signal: AbortSignal }, onMessage: (message: LogMessage) => void): Promise<void>;
   /** Resolves when the connection is closed, by us or for good. */
   readonly closed: Promise<unknown>;
+  /** The fleet's log from its start to its head as it is now. @throws AppError actor.unknown: it has none; log.unavailable */
+  read(): Promise<Stretch>;
+  /** Its newest `count` messages on `stopgate.<fleet>.<tail>`, oldest first. @throws AppError as `read` does */
+  readNewest(tail: string, count: number): Promise<LogMessage[]>;
   close(): Promise<void>;
 };
 
@@ -31,11 +36,14 @@ export async function openRequester(
   const nc = await openConnection({ ...options, patient: false });
   const js = jetstream(nc);
   const root = `stopgate.${options.fleet}`;
+  const stream = `STOPGATE_${options.fleet}`;
   return {
     request: (verb, tail, body, timeoutMs) => ask(nc, `${root}.${verb}.${tail}`, body, timeoutMs),
     publish: (tail, data, id) => append(js, `${root}.${tail}`, data, id),
-    follow: (how, onMessage) => readLog(nc, `STOPGATE_${options.fleet}`, how, onMessage),
     closed: nc.closed(),
+    follow: (how, onMessage) => readLog(nc, stream, how, onMessage),
+    read: () => openStretch(nc, stream),
+    readNewest: (tail, count) => readNewest(nc, stream, `${root}.${tail}`, count),
     close: () => nc.close(),
   };
 }

@@ -192,12 +192,15 @@ describe('one actor', () => {
     expect(stdout).toContain('\nhooks\n  h1  tdd  on\n\ncheckpoints\n  c1  2026-03-02T12:00:00.000Z  green\n');
   });
 
-  test('--json is the view as it came; one that is not there is a no', async () => {
+  test('--json is the view as it came, and the timeline; one that is not there is a no', async () => {
     const { run } = await serve('get.>', ({ subject }) => {
       if (subject.endsWith('.w1')) return story.workers.w1 ?? {};
       throw new Refusal(404, { error: { code: 'NOT_FOUND', message: 'w9 is unknown', issues: [] } });
     });
-    expect(jsonLines((await run(['worker', 'w1', '--json'])).stdout)).toEqual([story.workers.w1]);
+    const { code, stdout, stderr } = await run(['worker', 'w1', '--json']);
+    expect(jsonLines(stdout)).toEqual([{ ...story.workers.w1, timeline: null }]);
+    expect(stderr).toMatch(/^stopgate: no timeline: there is no stream 'STOPGATE_f\d+' here: .*\n$/);
+    expect(code).toBe(0);
     expect(await run(['worker', 'w9'])).toEqual({ code: 1, stdout: '', stderr: 'stopgate: w9 is unknown\n' });
     expect((await run(['task', 'T-9'])).code).toBe(1);
   });

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { controlsIn, jsonLines, openTerminal, type TerminalOptions } from './terminal.ts';
 
@@ -234,6 +235,83 @@ describe('--at', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/^stopgate: '?--at'? .*\n$/);
   });
+});
+
+describe('--diff', () => {
+  const entries = [policy({ default: {} }), plan('12:01', 'pending'), stop('12:02', 'a1'), stop('12:03', 'a2')];
+  async function diff(yaml: string, lines: readonly string[], argv: readonly string[], options: TerminalOptions = {}) {
+    const terminal = await openTerminal(options);
+    await writeFile(join(terminal.cwd, 'log.jsonl'), lines.join('\n'));
+    await writeFile(join(terminal.cwd, 'new.yaml'), yaml);
+    const code = await terminal.run('replay', 'log.jsonl', '--policy', 'new.yaml', '--diff', ...argv);
+    return { code, stdout: terminal.stdout(), stderr: terminal.stderr() };
+  }
+  const planChecked = 'policies: { default: { retries: 1, checks: [{ plan: {} }] } }';
+
+  test('prints what would be decided differently: who, when, both answers, the guards', async () => {
+    const { code, stdout, stderr } = await diff(planChecked, entries, []);
+    expect(stdout.split('\n')).toEqual([
+      `w1 · a1 · ${day('12:02')}`,
+      '  before  allow · complete · no-policy  No check or hook was set for this stop',
+      '  after   block · continue · incomplete  1 of 1 plan steps remain: Write tests',
+      '  guard   done -> checks',
+      `w1 · a2 · ${day('12:03')}`,
+      '  before  allow · complete · no-policy  No check or hook was set for this stop',
+      expect.stringContaining('  after   allow · complete · capped  '),
+      '  guard   done -> retries',
+      '',
+    ]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '2 attempts looked at: 2 would differ\n' });
+  });
+
+  test('--json: an object a line, with both decisions', async () => {
+    const { stdout } = await diff(planChecked, entries, ['--json', '--since', day('12:03')]);
+    const differences = jsonLines(stdout);
+    expect(differences).toMatchObject([
+      { worker: 'w1', attempt: 'a2', at: day('12:03'), before: { cause: 'no-policy' }, after: { cause: 'capped' } },
+    ]);
+    expect(Object.keys(differences[0] ?? {})).toEqual(['worker', 'attempt', 'at', 'before', 'after']);
+  });
+
+  test('what hangs on a check without an answer cannot be told', async () => {
+    const remote = 'policies: { default: { checks: [{ remote: scan }] } }';
+    const { code, stdout, stderr } = await diff(remote, entries.slice(0, 3), []);
+    expect(stdout).toContain('  after   cannot be told  the log has no answer of check scan\n');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '1 attempt looked at: 0 would differ, 1 cannot be told\n' });
+    const { stdout: json } = await diff(remote, entries.slice(0, 3), ['--json']);
+    expect(jsonLines(json)).toMatchObject([{ attempt: 'a1', after: null, check: 'scan' }]);
+  });
+
+  test('fits a terminal and shows no control characters of an agent', async () => {
+    const rude = line('12:01', 'worker.w1.plan.updated', {
+      steps: [{ title: '\u001b[2J\u0007 x', status: 'pending' }],
+    });
+    const { stdout } = await diff(planChecked, [rude, stop('12:02', 'a1')], [], { isTTY: true, columns: 60 });
+    const plain = stripVTControlCharacters(stdout);
+    expect(controlsIn(plain)).toEqual([]);
+    for (const each of plain.split('\n')) expect(each.length).toBeLessThanOrEqual(60);
+  });
+
+  test.each([
+    { yaml: 'policies:\n  default:\n    retrys: 3\n', says: 'new.yaml:3:5: unknown key "retrys"' },
+    { yaml: 'fleet: main\n', says: `there is nothing to compare with: 'new.yaml' has no policies` },
+  ])('with a policy file that is none: $says', async ({ yaml, says }) => {
+    const { code, stdout, stderr } = await diff(yaml, entries, []);
+    expect(stderr).toContain(says);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  });
+
+  test('bad lines are named here too', async () => {
+    const { code, stderr } = await diff(planChecked, ['not json', ...entries], []);
+    expect(stderr).toContain('line 1: is no JSON');
+    expect(code).toBe(2);
+  });
+});
+
+test('--worker picks the decisions about one worker', async () => {
+  const other = line('12:03', 'worker.w2.stop.attempted', { attempt: 'b1' });
+  const { results } = await replay([stop('12:02', 'a1'), other], ['--worker', 'w2']);
+  expect(results).toMatchObject([{ worker: 'w2', attempt: 'b1' }]);
 });
 
 describe('files', () => {

@@ -93,6 +93,8 @@ test('an answer that is not as it must be fails it', async () => {
     publish: async () => ({ seq: 1, duplicate: false }),
     follow: async () => undefined,
     closed: new Promise(() => {}),
+    read: () => expect.unreachable(),
+    readNewest: () => expect.unreachable(),
     close: async () => undefined,
   };
   const stdout = new PassThrough();

@@ -218,6 +218,10 @@ async function exportLog(): Promise<Line[]> {
 }
 
 const replay = (...argv: string[]) => runCommand(['replay', 'log.jsonl', ...argv], { cwd: at.folder.path });
+const replayFleet = (...argv: string[]) =>
+  runCommand(['replay', '--fleet', 'main', '--nats', at.server.url, ...argv], { cwd: at.folder.path });
+const retriesOf = (data: Line['data']) =>
+  (data.policies as Record<string, { retries?: number } | undefined>).default?.retries;
 /** All of it but who answered and how long that took. */
 const essence = ({ replica: _, tookMs: __, verdicts, ...decision }: Decision) => ({
   ...decision,
@@ -279,5 +283,51 @@ describe('a live log', () => {
     });
     expect(Object.keys(fleets.main.workers).sort()).toEqual(items.map(({ worker }) => worker));
     for (const view of items) expect(still(fleets.main.workers[view.worker] as WorkerView)).toEqual(still(view));
+  });
+
+  test('is folded from the stream as from the file', async () => {
+    const file = linesOf((await replay()).stdout);
+    const { code, stdout, stderr } = await replayFleet();
+    expect(linesOf(stdout)).toEqual(file);
+    expect(stderr).toBe(`stopgate: passed over ${badLines} bad entries, as the service did\n`);
+    expect(code).toBe(0);
+  });
+
+  test('has no difference to the policies that held', async () => {
+    const changed = exported.findIndex(({ subject, data }) => subject.endsWith('.policy.set') && retriesOf(data) === 1);
+    const until = exported.slice(0, changed).map((line) => `${JSON.stringify(line)}\n`);
+    await at.folder.write('first.jsonl', until.join(''));
+    await at.folder.write('first.yaml', config(3));
+    const { stdout, stderr } = await runCommand(
+      ['replay', 'first.jsonl', '--diff', '--policy', 'first.yaml', '--json'],
+      { cwd: at.folder.path },
+    );
+    expect(linesOf(stdout)).toEqual([]);
+    const attempts = live.filter(({ seq }) => (seq ?? 0) <= changed).length;
+    expect(stderr).toContain(`${attempts} attempts looked at: 0 would differ\n`);
+  });
+
+  test('tells by --diff what other policies had decided, from the stream as from the file', async () => {
+    await at.folder.write('new.yaml', config(0));
+    const other = ['--diff', '--policy', 'new.yaml', '--json'];
+    const file = linesOf((await replay(...other)).stdout);
+    const { code, stdout, stderr } = await replayFleet(...other);
+    expect(linesOf(stdout)).toEqual(file);
+    expect(file).toContainEqual(
+      expect.objectContaining({
+        worker: 'plans',
+        attempt: 'a1',
+        before: expect.objectContaining({ cause: 'incomplete' }),
+        after: expect.objectContaining({ cause: 'capped' }),
+      }),
+    );
+    // What can be told is what a fold under the other policies alone gives.
+    const alone = linesOf((await replay('--policy', 'new.yaml')).stdout) as unknown as Decision[];
+    const decisions = new Map(alone.map((decision) => [keyOf(decision), decision]));
+    const told = (file as unknown as { after: Decision | null }[]).flatMap(({ after }) => after ?? []);
+    for (const after of told) expect(after).toEqual(decisions.get(keyOf(after)));
+    expect(told.length).toBeGreaterThan(20);
+    expect(stderr).toContain(`${live.length} attempts looked at: `);
+    expect(code).toBe(0);
   });
 });

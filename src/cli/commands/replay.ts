@@ -1,24 +1,37 @@
-/** replay: folds a file of entries with the machines of the service, without a server. */
-import { createReplay, type PolicySet, parseIsoTime, type Replay } from '../../../machines/index.ts';
+/** replay: folds a file of entries, or the log of a fleet, with the machines of the service; nothing is run or published. */
+import { createReplay, createWhatIf, type PolicySet, parseIsoTime, type ReplayLine } from '../../../machines/index.ts';
 import { describePosition, readConfigFile } from '../../config-file.ts';
 import { AppError } from '../../errors.ts';
 import type { Flags } from '../arguments.ts';
-import { type Context, defineCommand } from '../command.ts';
-import { readLines, readText } from '../lines.ts';
+import { type Context, defineCommand, serviceArgs } from '../command.ts';
+import { describeCounts, formatDifference } from '../difference-text.ts';
+import { readText } from '../lines.ts';
+import { feedFold } from '../log-source.ts';
+import { readId } from '../service-call.ts';
 
 const args = {
-  file: { type: 'positional', valueHint: 'FILE.jsonl', description: 'entries, one JSON object a line; "-" is stdin' },
+  file: {
+    type: 'positional',
+    required: false,
+    valueHint: 'FILE.jsonl',
+    description: 'entries, one JSON object a line; "-" is stdin',
+  },
   policy: {
     type: 'string',
     valueHint: 'FILE',
-    description: 'a stopgate.yaml whose policies hold, instead of those in the file',
+    description: 'a stopgate.yaml whose policies hold, instead of those in the log',
   },
+  diff: { type: 'boolean', description: 'print only what --policy would decide differently, with both answers' },
+  since: { type: 'string', valueHint: 'TIME', description: 'with --diff: compare attempts from this time on' },
   at: {
     type: 'string',
     valueHint: 'TIME',
     description: 'print all actors as they were then, e.g. 2026-03-02T12:00:00.000Z',
   },
-  json: { type: 'boolean', description: 'JSON lines; so it is always' },
+  worker: { type: 'string', valueHint: 'W', description: 'only decisions about this worker' },
+  ...serviceArgs,
+  fleet: { type: 'string', valueHint: 'F', description: 'read the live log of this fleet, up to now, and no file' },
+  json: { type: 'boolean', description: 'JSON lines; without --diff it is so always' },
 } as const;
 
 type ReplayContext = Context<Flags<typeof args>>;
@@ -26,62 +39,120 @@ type ReplayContext = Context<Flags<typeof args>>;
 export const replay = defineCommand({
   args,
   details: [
-    'A line is {"at":"<time>","subject":"stopgate.main.worker.w1.tool.used","data":{"tool":"Bash"}}, as "tail --json" prints it.',
-    'Prints one decision a line for each stop that ends, and a hook result for each iteration.validated; what the file',
-    'leaves open comes last, with "decision": null. Time is that of the file, checks are answered by its check.finished.',
-    'Bad lines are named on stderr and passed over; the exit code is 2 then.',
+    'A line of a file is {"at":"<time>","subject":"stopgate.main.worker.w1.tool.used","data":{…}}, which',
+    '"tail --json" prints. Bad lines are named on stderr and passed over; the exit code is 2 then.',
+    'Prints one decision a line for each stop that ends, and a hook result for each iteration.validated;',
+    'what the log leaves open comes last, with "decision": null. Time is that of the log, and checks are',
+    'answered by its check.finished: nothing is run or published.',
+    '',
+    'With --diff the log is folded twice, by its own policies and by those of --policy. A decision that',
+    'hangs on a check the log has no answer of cannot be told ("after": null, and "check"). Entries stay',
+    'as they were, whatever an agent would have done after another answer. Other words alone are no',
+    'difference, and differences are no error: the exit code is 0. With --json a line is',
+    '{"worker","attempt","at","before","after"}, with both decisions.',
+    '',
+    'A live log takes operator credentials, which are found by themselves for "stopgate dev".',
   ],
   examples: [
     'stopgate replay log.jsonl --policy stopgate.yaml',
-    'stopgate replay log.jsonl --at 2026-03-02T12:00:00.000Z',
+    'stopgate replay --fleet main --policy new.yaml --diff --since 2026-03-02T00:00:00.000Z',
+    'stopgate replay --fleet main --at 2026-03-02T12:00:00.000Z',
   ],
   run: async (context) => {
-    const { flags, out } = context;
-    const untilMs = flags.at === undefined ? undefined : readTime(flags.at);
+    const { flags } = context;
+    refuseMixtures(flags);
+    const untilMs = readTime('--at', flags.at);
+    const sinceMs = readTime('--since', flags.since);
+    const only = flags.worker === undefined ? null : readId('worker', flags.worker);
     const policies = flags.policy === undefined ? undefined : await readPolicies(flags.policy, context);
-    const folded = createReplay({
-      ...(policies === undefined ? {} : { policies }),
-      ...(untilMs === undefined ? {} : { untilMs }),
-    });
-    const bad = await foldFile(folded, untilMs === undefined, context);
-    if (untilMs !== undefined) await out.json(folded.view());
-    else await out.write(toLines(folded.open()));
-    return bad > 0 && !out.closed.aborted ? 2 : 0;
+    if (!flags.diff) return printDecisions(context, policies, untilMs, only);
+    if (policies === undefined) {
+      throw new AppError('input.bad', `there is nothing to compare with: '${flags.policy}' has no policies`);
+    }
+    return printDifferences(context, policies, sinceMs, only);
   },
 });
 
-/** Gives the number of bad lines. Ends early where nobody reads any more. */
-async function foldFile(folded: Replay, prints: boolean, { flags, io, out, note }: ReplayContext): Promise<number> {
-  let number = 0;
-  let bad = 0;
-  for await (const lines of readLines(flags.file, io)) {
-    let text = '';
-    for (const line of lines) {
-      number += 1;
-      const why = line === null ? 'is too long' : folded.fold(line);
-      if (why !== null) {
-        note(`line ${number}: ${why}`);
-        bad += 1;
-      }
-      const results = folded.take();
-      if (prints && results.length > 0) text += toLines(results);
-    }
-    await out.write(text);
-    if (out.closed.aborted) return bad;
-  }
-  return bad;
+function refuseMixtures({ file, fleet, nats, creds, config, diff, policy, since, at, worker }: ReplayContext['flags']) {
+  const isFile = file !== undefined;
+  const faults = {
+    'FILE.jsonl and --fleet are two logs: give one of them': isFile && fleet !== undefined,
+    'FILE.jsonl is missing, or --fleet for a live log (see "stopgate replay --help")': !isFile && fleet === undefined,
+    '--nats, --creds and --config are for a live log: they go with --fleet':
+      isFile && (nats ?? creds ?? config) !== undefined,
+    '--diff compares with other policies: name their file with --policy': diff && policy === undefined,
+    '--diff compares decisions, --at shows a state: give one of them': diff && at !== undefined,
+    '--since goes with --diff': since !== undefined && !diff,
+    '--worker picks decisions, --at shows a state: give one of them': worker !== undefined && at !== undefined,
+  };
+  const fault = Object.entries(faults).find(([, holds]) => holds);
+  if (fault !== undefined) throw new AppError('input.bad', fault[0]);
 }
 
-const toLines = (values: readonly unknown[]): string => values.map((value) => `${JSON.stringify(value)}\n`).join('');
+async function printDecisions(
+  context: ReplayContext,
+  policies: PolicySet | undefined,
+  untilMs: number | undefined,
+  only: string | null,
+): Promise<number> {
+  const { out } = context;
+  const folded = createReplay({
+    ...(policies === undefined ? {} : { policies }),
+    ...(untilMs === undefined ? {} : { untilMs }),
+  });
+  const toLines = (results: readonly ReplayLine[]) =>
+    results
+      .filter((result) => only === null || ('worker' in result && result.worker === only))
+      .map((result) => `${JSON.stringify(result)}\n`)
+      .join('');
+  const code = await feedFold(folded, context, untilMs, () => {
+    const results = folded.take();
+    return untilMs === undefined ? toLines(results) : '';
+  });
+  if (untilMs !== undefined) await out.json(folded.view());
+  else await out.write(toLines(folded.open()));
+  return code;
+}
 
-function readTime(text: string): number {
+async function printDifferences(
+  context: ReplayContext,
+  policies: PolicySet,
+  sinceMs: number | undefined,
+  only: string | null,
+): Promise<number> {
+  const { flags, out, note } = context;
+  const compared = createWhatIf({
+    policies,
+    ...(sinceMs === undefined ? {} : { sinceMs }),
+    ...(only === null ? {} : { worker: only }),
+  });
+  const toText = () =>
+    compared
+      .take()
+      .map((difference) =>
+        flags.json ? JSON.stringify(difference) : formatDifference(difference, out.colors, out.width()).join('\n'),
+      )
+      .map((text) => `${text}\n`)
+      .join('');
+  const code = await feedFold(compared, context, undefined, toText);
+  compared.end();
+  await out.write(toText());
+  note(describeCounts(compared.counts));
+  return code;
+}
+
+function readTime(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
   const atMs = parseIsoTime(text);
   if (atMs !== null) return atMs;
-  throw new AppError('input.bad', `--at '${text}' is no time: write ISO 8601 in UTC, e.g. 2026-03-02T12:00:00.000Z`);
+  throw new AppError(
+    'input.bad',
+    `${option} '${text}' is no time: write ISO 8601 in UTC, e.g. 2026-03-02T12:00:00.000Z`,
+  );
 }
 
 /** Undefined: the file says nothing of policies, so those among the entries hold, as they would for a service. */
-async function readPolicies(path: string, { io, note }: ReplayContext): Promise<PolicySet | undefined> {
+async function readPolicies(path: string, { io, note, flags }: ReplayContext): Promise<PolicySet | undefined> {
   const read = readConfigFile(await readText(path, io), path);
   if (!read.ok) {
     const issues = read.problems.map((problem) => ({
@@ -92,6 +163,6 @@ async function readPolicies(path: string, { io, note }: ReplayContext): Promise<
   }
   for (const warning of read.warnings) note(`stopgate: ${warning}`);
   if (read.file.policyForm !== null) return read.file.policySet;
-  note(`stopgate: '${path}' has no policies; those among the entries hold`);
+  if (!flags.diff) note(`stopgate: '${path}' has no policies; those among the entries hold`);
   return undefined;
 }

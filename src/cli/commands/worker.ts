@@ -1,20 +1,32 @@
-/** worker: one of them in full. */
+/** worker: one of them in full, with its timeline. */
 import type { WorkerView } from '../../../machines/index.ts';
 import { formatWorker } from '../actor-text.ts';
-import { defineCommand, serviceArgs, timeoutArg } from '../command.ts';
-import { readId, readTimeout, withRequester } from '../service-call.ts';
+import { defineCommand, entriesArg, serviceArgs, timeoutArg } from '../command.ts';
+import { readEntriesArg, readId, readTimeout, withRequester } from '../service-call.ts';
+import { orNone, readWorkerTimeline } from '../timeline.ts';
 
 export const worker = defineCommand({
-  args: { worker: { type: 'positional', valueHint: 'WORKER', description: 'its id' }, ...serviceArgs, ...timeoutArg },
-  details: ['Exit code 1: there is no such worker.'],
-  examples: ['stopgate worker w1', 'stopgate worker w1 --json | jq .plan'],
-  run: async ({ flags, io, out }) => {
+  args: {
+    worker: { type: 'positional', valueHint: 'WORKER', description: 'its id' },
+    ...entriesArg,
+    ...serviceArgs,
+    ...timeoutArg,
+  },
+  details: [
+    'Exit code 1: there is no such worker. Times are UTC.',
+    'The timeline is read from the log, with operator credentials, which are found by themselves for',
+    '"stopgate dev"; without them there is a note in its place, and null in --json.',
+  ],
+  examples: ['stopgate worker w1', 'stopgate worker w1 --entries 100', 'stopgate worker w1 --json | jq .plan'],
+  run: async ({ flags, io, out, note }) => {
     const id = readId('worker', flags.worker);
     const timeoutMs = readTimeout(flags.timeout);
+    const count = readEntriesArg(flags.entries);
     return withRequester(flags, io, async (requester) => {
       const view = (await requester.request('get', `worker.${id}`, {}, timeoutMs)) as WorkerView;
-      if (flags.json) await out.json(view);
-      else await out.print(...formatWorker(view, out.colors, out.width()));
+      const timeline = count === 0 ? [] : await orNone(readWorkerTimeline(requester, id, count), note);
+      if (flags.json) await out.json({ ...view, timeline });
+      else await out.print(...formatWorker(view, timeline ?? [], out.colors, out.width()));
       return 0;
     });
   },

@@ -1,0 +1,54 @@
+/** `stopgate bench`, `npm run bench`: every figure of the README, each as a ratio to raw NATS in the same run. */
+import { AppError } from '../errors.ts';
+import { measureChecks } from './checks.ts';
+import type { Figure } from './figures.ts';
+import { measureFold, measureMemory } from './fold.ts';
+import { measureLatency } from './latency.ts';
+import { openScene } from './scene.ts';
+
+export type BenchOptions = {
+  /** Names of `benchParts`; none: all. */
+  readonly parts: readonly string[];
+  /** A tenth of the samples: for a first look, as figures of few samples scatter. */
+  readonly quick: boolean;
+  readonly onPart: (name: string) => void;
+  /** Ends it early, with nothing left behind. */
+  readonly signal: AbortSignal;
+};
+
+/** `scale`: what part of the samples to take. */
+type Measure = (url: string, scale: number) => Figure[] | Promise<Figure[]>;
+
+const measures: Readonly<Record<string, Measure>> = {
+  memory: measureMemory,
+  latency: measureLatency, // about a minute
+  checks: measureChecks,
+  fold: measureFold,
+};
+export const benchParts = Object.keys(measures);
+
+/** Null: it was ended early. @throws AppError input.bad: there is no such part; server.missing */
+export async function runBench({ parts, quick, onPart, signal }: BenchOptions): Promise<Figure[] | null> {
+  const unknown = parts.find((name) => !benchParts.includes(name));
+  if (unknown !== undefined) {
+    throw new AppError('input.bad', `there is no part '${unknown}' of the bench; these are: ${benchParts.join(', ')}`);
+  }
+  const figures: Figure[] = [];
+  const scene = await openScene();
+  const aborted = new Promise<null>((resolve) => {
+    if (signal.aborted) resolve(null);
+    signal.addEventListener('abort', () => resolve(null), { once: true });
+  });
+  try {
+    for (const [name, measure] of Object.entries(measures)) {
+      if (parts.length > 0 && !parts.includes(name)) continue;
+      onPart(name);
+      const measured = await Promise.race([measure(scene.url, quick ? 0.1 : 1), aborted]);
+      if (measured === null) return null;
+      figures.push(...measured);
+    }
+    return figures;
+  } finally {
+    await scene.close();
+  }
+}

@@ -1,0 +1,91 @@
+/** Where a replay's entries come from: a file, or the live log of a fleet up to where it is now. */
+import type { Replay } from '../../machines/index.ts';
+import type { Context } from './command.ts';
+import { readLines } from './lines.ts';
+import { withRequester } from './service-call.ts';
+
+type Fold = Pick<Replay, 'fold' | 'foldMessage'>;
+type Place = Parameters<typeof withRequester>[0];
+type Source = Context<Place & { readonly file: string | undefined }>;
+
+/**
+ * Folds all of it, and writes what `result` gives since it was last asked. Ends early where nobody reads any more, and in a
+ * live log after `untilMs`. Gives the exit code: 2 where lines of the file were bad.
+ */
+export async function feedFold(
+  fold: Fold,
+  context: Source,
+  untilMs: number | undefined,
+  result: () => string,
+): Promise<number> {
+  const { file } = context.flags;
+  if (file === undefined) return feedLive(fold, context, untilMs ?? Number.POSITIVE_INFINITY, result);
+  const bad = await feedFile(fold, file, context, result);
+  return bad > 0 && !context.out.closed.aborted ? 2 : 0;
+}
+
+async function feedFile(fold: Fold, file: string, { io, out, note }: Source, result: () => string): Promise<number> {
+  let number = 0;
+  let bad = 0;
+  for await (const lines of readLines(file, io)) {
+    let text = '';
+    for (const line of lines) {
+      number += 1;
+      const why = line === null ? 'is too long' : fold.fold(line);
+      if (why !== null) {
+        note(`line ${number}: ${why}`);
+        bad += 1;
+      }
+      text += result(); // After each: decisions of several fleets come in the order in which they were made.
+    }
+    await out.write(text);
+    if (out.closed.aborted) break;
+  }
+  return bad;
+}
+
+function feedLive(fold: Fold, context: Source, untilMs: number, result: () => string): Promise<number> {
+  const { flags, io, out, note } = context;
+  const decoder = new TextDecoder();
+  return withRequester(flags, io, async (requester) => {
+    const { count, batches } = await requester.read();
+    const progress = openProgress(context, count);
+    let refused = 0;
+    for await (const batch of batches) {
+      for (const { seq, atMs, subject, data } of batch) {
+        if (atMs > untilMs) continue;
+        if (fold.foldMessage({ seq, atMs, subject, text: decoder.decode(data), bytes: data.length }) !== null)
+          refused += 1;
+      }
+      const text = result();
+      if (text !== '') progress.clear();
+      await out.write(text);
+      progress.add(batch.length);
+      if (out.closed.aborted || (batch.at(-1)?.atMs ?? 0) > untilMs) break;
+    }
+    progress.clear();
+    // They have their dead letters, and change nothing here either.
+    if (refused > 0)
+      note(`stopgate: passed over ${refused} bad ${refused === 1 ? 'entry' : 'entries'}, as the service did`);
+    return 0;
+  });
+}
+
+const shownEvery = 20_000;
+
+/** A line on a terminal's stderr that is written over; nothing where it is none, or where the log is short. */
+function openProgress({ io: { stderr, isTTY } }: Source, count: number) {
+  const isShown = isTTY && 'isTTY' in stderr && stderr.isTTY === true && count > shownEvery;
+  const clear = () => void (isShown && stderr.write('\r\u001b[K'));
+  let read = 0;
+  let next = shownEvery;
+  return {
+    clear,
+    add(more: number) {
+      read += more;
+      if (read < next || !isShown) return;
+      next = read + shownEvery;
+      stderr.write(`\r\u001b[Kread ${read.toLocaleString('en')} of ${count.toLocaleString('en')} entries`);
+    },
+  };
+}

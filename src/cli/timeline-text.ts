@@ -1,0 +1,59 @@
+/** A timeline as a person reads it: a line an entry, idle time collapsed, each decision with the guard that made it. */
+import { type Decision, decidingGuard, decisionSchema, formatDuration } from '../../machines/index.ts';
+import { describeEntry, type LogLine, placeOf } from '../entry-words.ts';
+import { describeAnswer, paintAnswer } from './decision-text.ts';
+import type { Colors } from './output.ts';
+import { formatClock } from './state-text.ts';
+import { clean, cut, pad } from './text.ts';
+
+const idleMs = 60_000;
+const typeWidth = 20;
+
+/** `about`: whose it is; whatever else speaks in it is named. */
+export function formatTimeline(
+  lines: readonly LogLine[],
+  about: { readonly entity: 'worker' | 'task'; readonly id: string },
+  colors: Colors,
+  width: number,
+): string[] {
+  let before: LogLine | null = null;
+  return lines.flatMap((line) => {
+    const shown = [...formatGap(before, line, colors), ...formatLine(line, about, colors, width)];
+    before = line;
+    return shown;
+  });
+}
+
+/** The day where it is another, and the time in which nothing came. */
+function formatGap(before: LogLine | null, { at }: LogLine, colors: Colors): string[] {
+  const gapMs = before === null ? 0 : Date.parse(at) - Date.parse(before.at);
+  const gap = gapMs < idleMs ? [] : [colors.dim(`… ${formatDuration(Math.floor(gapMs / idleMs) * idleMs)} idle`)];
+  const day = at.slice(0, 10);
+  return before?.at.slice(0, 10) === day ? gap : [...gap, colors.dim(day)];
+}
+
+/** On a server without permissions anybody may write one. */
+const isDecision = (data: unknown): data is Decision => decisionSchema.safeParse(data).success;
+
+function formatLine(
+  { at, subject, data, seq }: LogLine,
+  about: Parameters<typeof formatTimeline>[1],
+  colors: Colors,
+  width: number,
+): string[] {
+  const { entity, id, type } = placeOf(subject);
+  const start = `${formatClock(at)}  ${pad(`#${seq}`, 6)}  `;
+  const who = entity === about.entity ? '' : `${clean(id)}: `;
+  const left = width - start.length - typeWidth - 2;
+  const head = `${colors.dim(start)}${pad(cut(type, typeWidth), typeWidth)}  `;
+  if (type !== 'decision' || !isDecision(data))
+    return [`${head}${cut(who + clean(describeEntry(type, data)), left)}`.trimEnd()];
+  const answer = cut(clean(`${who}${describeAnswer(data)}`), left);
+  const guard = `(${decidingGuard(data) ?? 'no guard'})`;
+  const reason = cut(clean(`  ${guard}  ${data.reason}`), left - answer.length);
+  const first = `${head}${paintAnswer(data, colors)(answer)}${reason}`.trimEnd();
+  const hooks = data.verdicts.find((verdict) => verdict.guard === 'hooks');
+  if (about.entity !== 'task' || hooks === undefined) return [first];
+  const said = cut(clean(`hooks ${hooks.verdict}: ${hooks.detail}`), left);
+  return [first, `${' '.repeat(start.length + typeWidth + 2)}${colors.dim(said)}`];
+}

@@ -1,0 +1,58 @@
+/**
+ * The newest entries and decisions about one worker or task, oldest first. A worker's stand on three kinds of subjects
+ * and servers before 2.10 take one filter a consumer, so each is read by itself and they are merged by their place.
+ */
+import type { Decision } from '../../machines/index.ts';
+import { isHousekeeping, type LogLine, placeOf, toLogLine } from '../entry-words.ts';
+import { AppError } from '../errors.ts';
+import type { LogMessage } from '../nats/log-reader.ts';
+import type { Requester } from '../nats/requester.ts';
+
+/** How many claims of all tasks, and decisions of each worker that held this one, are looked through. */
+const claimsMax = 5_000;
+const decisionsMax = 500;
+const holdersMax = 10;
+
+/** @throws AppError actor.unknown, log.unavailable */
+export async function readWorkerTimeline(requester: Requester, worker: string, count: number): Promise<LogLine[]> {
+  const tails = [`worker.${worker}.>`, `own.worker.${worker}.>`, `decision.${worker}`];
+  const found = await Promise.all(tails.map((tail) => readLines(requester, tail, count)));
+  return newest(found.flat(), count);
+}
+
+/** With the claims of the task, and the decisions about whoever held it then. @throws AppError actor.unknown, log.unavailable */
+export async function readTaskTimeline(requester: Requester, task: string, count: number): Promise<LogLine[]> {
+  const tails = [`task.${task}.>`, `own.task.${task}.>`];
+  const [entries, moves] = await Promise.all([
+    Promise.all(tails.map((tail) => readLines(requester, tail, count))),
+    readLines(requester, 'worker.*.task.*', claimsMax),
+  ]);
+  const claims = moves.filter(({ data }) => taskOf(data) === task);
+  const holders = [...new Set(claims.map(({ subject }) => placeOf(subject).id).reverse())].slice(0, holdersMax);
+  const decisions = await Promise.all(
+    holders.map((worker) => readLines(requester, `decision.${worker}`, decisionsMax)),
+  );
+  const about = decisions.flat().filter(({ data }) => taskOf(data) === task);
+  return newest([...entries.flat(), ...claims, ...about], count);
+}
+
+/** Null, with a word to the user, where the log cannot be read: what the service said of the actor is shown all the same. */
+export async function orNone(timeline: Promise<LogLine[]>, note: (line: string) => void): Promise<LogLine[] | null> {
+  try {
+    return await timeline;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    note(`stopgate: no timeline: ${error.message}`);
+    return null;
+  }
+}
+
+async function readLines(requester: Requester, tail: string, count: number): Promise<LogLine[]> {
+  const messages: readonly LogMessage[] = await requester.readNewest(tail, count);
+  return messages.filter(({ subject }) => !isHousekeeping(placeOf(subject).type)).map(toLogLine);
+}
+
+const newest = (lines: readonly LogLine[], count: number): LogLine[] =>
+  lines.toSorted((a, b) => a.seq - b.seq).slice(-count);
+
+const taskOf = (data: unknown): unknown => (data as Partial<Decision> | null)?.task;

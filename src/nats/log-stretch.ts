@@ -1,0 +1,183 @@
+/**
+ * Reads a stretch of a stream once, up to its end as it was when asked, at the pace of whoever reads: a consumer that
+ * is asked for one batch after the other. Where a message is missing the reading ends with an error; to ask again is
+ * the reader's choice.
+ */
+import { JetStreamApiError, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
+import type { Msg, NatsConnection } from '@nats-io/nats-core';
+import { AppError } from '../errors.ts';
+import { newInbox } from './connection.ts';
+import { type LogMessage, readPlace, toLogMessage } from './log-reader.ts';
+
+export type Stretch = {
+  /** How many messages it has. */
+  readonly count: number;
+  /** To be read once; ending it early is fine. @throws AppError log.unavailable */
+  readonly batches: AsyncIterable<readonly LogMessage[]>;
+};
+
+/** `subject`: only what matches this one filter; servers before 2.10 take no second. */
+export type StretchOptions = { readonly fromSeq?: number; readonly subject?: string };
+
+const batchMax = 1_000;
+const silenceMs = 10_000;
+const streamNotFound = 10_059;
+
+/** @throws AppError actor.unknown: there is no such stream; log.unavailable */
+export async function openStretch(
+  nc: NatsConnection,
+  stream: string,
+  { fromSeq = 1, subject }: StretchOptions = {},
+): Promise<Stretch> {
+  const manager = await jetstreamManager(nc, { checkAPI: false });
+  const { name, num_pending: count } = await addConsumer(manager, stream, fromSeq, subject);
+  return { count, batches: readBatches(nc, manager, { stream, name, count }) };
+}
+
+/**
+ * The newest `count` messages that match (and stand below `before`), oldest first. A stream cannot be read backwards, nor can a filter be counted
+ * from its end, but a consumer tells at its making how much matches from a sequence number on: so steps back that grow
+ * find where enough of it begins, without a message being sent.
+ */
+export async function readNewest(
+  nc: NatsConnection,
+  stream: string,
+  subject: string,
+  count: number,
+  before?: number,
+): Promise<LogMessage[]> {
+  const manager = await jetstreamManager(nc, { checkAPI: false });
+  const { state } = await manager.streams.info(stream).catch(refuse(stream));
+  const countFrom = async (seq: number) => {
+    const { name, num_pending } = await addConsumer(manager, stream, seq, subject);
+    dropConsumer(manager, stream, name);
+    return num_pending;
+  };
+  const lastSeq = Math.min(state.last_seq, (before ?? Number.POSITIVE_INFINITY) - 1);
+  const later = lastSeq < state.last_seq ? await countFrom(lastSeq + 1) : 0;
+  const from = await startOfNewest(lastSeq, count, async (seq) => (await countFrom(seq)) - later);
+  const newest: LogMessage[] = [];
+  for await (const batch of (await openStretch(nc, stream, { fromSeq: from, subject })).batches) {
+    const wanted = batch.filter(({ seq }) => seq <= lastSeq);
+    newest.push(...wanted);
+    if (newest.length > count) newest.splice(0, newest.length - count);
+    if (wanted.length < batch.length) break;
+  }
+  return newest;
+}
+
+const firstStep = 256;
+const stepGrowth = 8;
+
+/** Where the newest `count`, and not many more, begin. `countFrom`: how many there are from a sequence number on. */
+async function startOfNewest(
+  lastSeq: number,
+  count: number,
+  countFrom: (seq: number) => Promise<number>,
+): Promise<number> {
+  let tooLate = lastSeq + 1;
+  let from = Math.max(1, tooLate - firstStep);
+  let matching = await countFrom(from);
+  for (let step = firstStep; matching < count && from > 1; ) {
+    step *= stepGrowth;
+    tooLate = from;
+    from = Math.max(1, lastSeq + 1 - step);
+    matching = await countFrom(from);
+  }
+  while (matching > count + batchMax && tooLate - from > 1) {
+    const middle = Math.floor((from + tooLate) / 2);
+    const later = await countFrom(middle);
+    if (later < count) tooLate = middle;
+    else [from, matching] = [middle, later];
+  }
+  return from;
+}
+
+function addConsumer(manager: JetStreamManager, stream: string, fromSeq: number, subject: string | undefined) {
+  const filter = subject === undefined ? {} : { filter_subject: subject };
+  return manager.consumers
+    .add(stream, {
+      ...filter,
+      deliver_policy: 'by_start_sequence',
+      opt_start_seq: fromSeq,
+      ack_policy: 'none',
+      max_deliver: 1,
+      inactive_threshold: 30_000 * 1_000_000,
+      mem_storage: true,
+      num_replicas: 1,
+    })
+    .catch(refuse(stream));
+}
+
+/** It goes by itself too, a while later. */
+const dropConsumer = (manager: JetStreamManager, stream: string, name: string): void =>
+  void manager.consumers.delete(stream, name).catch(() => undefined);
+
+const refuse = (stream: string) => (cause: unknown) => {
+  if (cause instanceof JetStreamApiError && cause.code === streamNotFound) {
+    const message = `there is no stream '${stream}' here: no service has ever served this fleet`;
+    throw new AppError('actor.unknown', message, { cause });
+  }
+  const why = (cause as Error).message;
+  const hint = /permissions violation/i.test(why) ? '; it takes the credentials of an operator (--creds)' : '';
+  throw new AppError('log.unavailable', `'${stream}' cannot be read: ${why}${hint}`, { cause });
+};
+
+type Reading = { readonly stream: string; readonly name: string; readonly count: number };
+
+async function* readBatches(
+  nc: NatsConnection,
+  manager: JetStreamManager,
+  { stream, name, count }: Reading,
+): AsyncGenerator<readonly LogMessage[]> {
+  const intake = openIntake(nc, `$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`);
+  try {
+    for (let read = 0; read < count; ) {
+      const batch = await intake.next(Math.min(batchMax, count - read));
+      read += batch.length;
+      yield batch;
+    }
+  } finally {
+    intake.close();
+    if (!nc.isClosed()) dropConsumer(manager, stream, name);
+  }
+}
+
+/** Asks for batches on `request`, one at a time, and checks that nothing is missing. */
+function openIntake(nc: NatsConnection, request: string) {
+  let delivered = 0;
+  let batch: LogMessage[] = [];
+  let wanted = 0;
+  let resolve: (batch: LogMessage[]) => void = () => {};
+  let reject: (error: AppError) => void = () => {};
+  const fail = (why: string, cause?: unknown) =>
+    reject(new AppError('log.unavailable', `the log could not be read to its end: ${why}`, { cause }));
+  const take = (message: Msg) => {
+    const place = readPlace(message.reply ?? '');
+    if (place === null) return fail(message.headers?.description || 'the server sent what is no message of the log');
+    if (place.delivered !== delivered + 1) return fail('a message was lost on the way');
+    delivered = place.delivered;
+    batch.push(toLogMessage(message, place.seq, place.atMs));
+    if (batch.length === wanted) resolve(batch);
+  };
+  const inbox = newInbox(nc);
+  const subscription = nc.subscribe(inbox, {
+    callback: (error, message) => (error === null ? take(message) : fail(error.message, error)),
+  });
+  void nc.closed().then(() => fail('the connection to NATS was lost'));
+  return {
+    async next(count: number): Promise<LogMessage[]> {
+      if (nc.isClosed()) throw new AppError('service.unreachable', 'the connection to NATS was lost');
+      [batch, wanted] = [[], count];
+      const late = setTimeout(() => fail(`nothing came for ${silenceMs} ms`), silenceMs);
+      const whole = new Promise<LogMessage[]>((done, failed) => {
+        [resolve, reject] = [done, failed];
+      });
+      nc.publish(request, JSON.stringify({ batch: count, expires: silenceMs * 1_000_000 }), { reply: inbox });
+      return whole.finally(() => clearTimeout(late));
+    },
+    close() {
+      if (!nc.isClosed()) subscription.unsubscribe();
+    },
+  };
+}
