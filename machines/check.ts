@@ -109,9 +109,14 @@ function askAny(checks: readonly Check[], facts: CheckFacts, findings: Findings,
     if (answer.is === 'fail') failed.push(answer.words);
   }
   feedback.push(...said);
-  if (failed.length > 0) return { is: 'fail', words: failed.join('; or '), feedback: null };
+  if (failed.length > 0) return { is: 'fail', words: anyWords(failed), feedback: null };
   return error ?? { is: 'pass' };
 }
+
+/** Of conditions of which one had to hold, and none did. */
+export const anyWords = (failed: readonly string[]): string => failed.join('; or ');
+
+export const missingFilesWords = (files: readonly string[]): string => `Missing required files: ${files.join(', ')}`;
 
 /** In the policy's order; a rule that the attempt did not report has failed. */
 function failedRuleWords(rules: readonly string[], validation: Validation): string | null {

@@ -1,6 +1,6 @@
 /** The machines' public door: everything here is pure, and runs as well in a browser. */
 export type { Ask, Attempt, Facts, PolicyInForce } from './attempt.ts';
-export { checkTimeoutMs } from './check.ts';
+export { anyWords, checkTimeoutMs, missingFilesWords } from './check.ts';
 export type { Deadline } from './deadlines.ts';
 export * from './decision.ts';
 export { durationSchema, formatDuration } from './duration.ts';
@@ -14,7 +14,7 @@ export type { HookOpinion } from './hook.ts';
 export { idPattern, idSchema, isId } from './id.ts';
 export { formatIsoTime, parseIsoTime } from './iso-time.ts';
 export type { StoredText } from './log-line.ts';
-export { isDone, type Plan, planStepsMax, type Step } from './plan.ts';
+export { isDone, type Plan, planStepsMax, remainingWords, type Step } from './plan.ts';
 export * from './policy.ts';
 export { type Probe, probe } from './probe.ts';
 export { type PromiseName, promiseNames, promisesOf, readPromises } from './promise.ts';

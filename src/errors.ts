@@ -15,6 +15,7 @@ export const errorCodes = {
   'payload.large': { status: 413, exit: 2, wire: 'BODY_TOO_LARGE', retry: false },
   'media.unsupported': { status: 415, exit: 2, wire: 'UNSUPPORTED_MEDIA_TYPE', retry: false },
   'host.foreign': { status: 421, exit: 2, wire: 'MISDIRECTED', retry: false },
+  'check.failed': { status: 500, exit: 1, wire: 'CHECK_FAILED', retry: true },
   'log.lost': { status: 503, exit: 3, wire: 'LOG_LOST', retry: false },
   'log.unavailable': { status: 503, exit: 3, wire: 'UNAVAILABLE', retry: true },
   'service.busy': { status: 503, exit: 3, wire: 'UNAVAILABLE', retry: true },
@@ -29,7 +30,7 @@ export type ErrorIssue = { readonly path: string; readonly message: string };
 type Options = { readonly cause?: unknown; readonly issues?: readonly ErrorIssue[]; readonly details?: object };
 
 export class AppError extends Error {
-  override readonly name = 'AppError';
+  override readonly name: string = 'AppError';
   readonly code: ErrorCode;
   readonly issues: readonly ErrorIssue[];
   /** What else the reply's body carries, e.g. the decision of `stop.incomplete`. */

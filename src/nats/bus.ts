@@ -9,7 +9,7 @@ export type Bus = {
   answer(inbox: string, payload: string): boolean;
   /** `gone`: nobody listens; `silent`: no answer in time. */
   ping(replica: string): Promise<'alive' | 'silent' | 'gone'>;
-  /** @throws AppError service.unreachable: no responder, or no reply in time */
+  /** @throws AppError service.unreachable: no responder, or no reply in time; check.failed: the responder's own words */
   request(subject: string, payload: string, timeoutMs: number): Promise<string>;
 };
 
@@ -46,8 +46,12 @@ export function createBus(nc: NatsConnection, replyPrefixes: readonly string[]):
     },
     async request(subject, payload, timeoutMs) {
       try {
-        return (await nc.request(subject, payload, { timeout: timeoutMs })).string();
+        const reply = await nc.request(subject, payload, { timeout: timeoutMs });
+        const failed = reply.headers?.has('Nats-Service-Error-Code') ?? false;
+        if (failed) throw new AppError('check.failed', reply.headers?.get('Nats-Service-Error') || 'unknown error');
+        return reply.string();
       } catch (cause) {
+        if (cause instanceof AppError) throw cause;
         const why = isNoResponder(cause)
           ? `nobody serves ${subject}`
           : `no reply from ${subject} within ${timeoutMs} ms`;

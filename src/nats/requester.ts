@@ -2,9 +2,11 @@
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
 import { headers, type NatsConnection, PermissionViolationError, RequestError, TimeoutError } from '@nats-io/nats-core';
 import { AppError, fromErrorBody } from '../errors.ts';
+import { type CheckServer, openCheckServer } from './check-server.ts';
 import { type ConnectionOptions, openConnection } from './connection.ts';
 import { type LogMessage, readLog } from './log-reader.ts';
 import { openStretch, readNewest, type Stretch } from './log-stretch.ts';
+import { createShortWay, type ShortWay } from './short-way.ts';
 
 export type RequestVerb = 'decide' | 'probe' | 'verify' | 'evaluate' | 'get' | 'list';
 
@@ -30,13 +32,45 @@ export type Requester = {
   close(): Promise<void>;
 };
 
-export async function openRequester(
-  options: Omit<ConnectionOptions, 'patient'> & { fleet: string },
-): Promise<Requester> {
-  const nc = await openConnection({ ...options, patient: false });
-  const js = jetstream(nc);
+type RequesterOptions = Omit<ConnectionOptions, 'patient'> & { readonly fleet: string };
+
+export async function openRequester(options: RequesterOptions): Promise<Requester> {
+  return createRequester(await openConnection({ ...options, patient: false }), options.fleet);
+}
+
+/** What a program that stays connected does beside requests. */
+export type ClientLink = Requester &
+  ShortWay & {
+    /** Hears every decision, or one worker's, from the moment it resolves. */
+    hear(worker: string | null, onDecision: (text: string) => void): Promise<{ close(): void }>;
+    /** @throws AppError input.unauthorized */
+    serveCheck(name: string, answer: (text: string) => Promise<string>): Promise<CheckServer>;
+  };
+
+/** It connects again, for ever, where the server goes away. */
+export async function openClientLink(options: RequesterOptions): Promise<ClientLink> {
+  const nc = await openConnection({ ...options, patient: true });
   const root = `stopgate.${options.fleet}`;
-  const stream = `STOPGATE_${options.fleet}`;
+  return {
+    ...createRequester(nc, options.fleet),
+    ...createShortWay(nc, root),
+    async hear(worker, onDecision) {
+      const subscription = nc.subscribe(`${root}.decision.${worker ?? '*'}`, {
+        callback: (error, message) => {
+          if (error === null) onDecision(message.string());
+        },
+      });
+      await nc.flush();
+      return { close: () => subscription.unsubscribe() };
+    },
+    serveCheck: (name, answer) => openCheckServer(nc, `${root}.check.${name}`, answer),
+  };
+}
+
+function createRequester(nc: NatsConnection, fleet: string): Requester {
+  const js = jetstream(nc);
+  const root = `stopgate.${fleet}`;
+  const stream = `STOPGATE_${fleet}`;
   return {
     request: (verb, tail, body, timeoutMs) => ask(nc, `${root}.${verb}.${tail}`, body, timeoutMs),
     publish: (tail, data, id) => append(js, `${root}.${tail}`, data, id),

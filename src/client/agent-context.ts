@@ -1,0 +1,84 @@
+/** What a check or a hook is told of the agent, in the names of the seeds (protocol 8 and 14). */
+import { z } from 'zod';
+import { describeIssues, type Plan, readJson, toIssues } from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
+
+/** Of one rule, as the agent's side reported it. */
+export type RuleResult = { readonly ruleName: string; readonly passed: boolean; readonly message?: string };
+
+export type CompletionPromise = {
+  readonly type: 'COMPLETE' | 'BLOCKED' | 'ESCALATE';
+  readonly detected: boolean;
+  readonly content: string;
+};
+
+export type AgentContext = {
+  /** Null: a check of a policy was asked, and the worker holds no task. Hooks always have one. */
+  readonly taskId: string | null;
+  /** From 1 on; 0: no iteration was started. */
+  readonly iteration: number;
+  /** Of the last checkpoint that names one. */
+  readonly executionPhase: string | null;
+  readonly filesModified: readonly string[];
+  readonly validationResults: readonly RuleResult[];
+  readonly completionPromises: readonly CompletionPromise[];
+  readonly agentOutput?: string;
+  readonly draftContent?: string;
+  readonly draftType?: string;
+  /** Null: an iteration is validated, and nobody holds the task. */
+  readonly worker: string | null;
+  readonly attempt: string | null;
+  /** Blocked stops so far. */
+  readonly retryCount: number;
+  readonly toolCount: number;
+  /** `end_turn` where the agent gave none. */
+  readonly stopReason: string;
+  /** The worker's folder, in its own words. */
+  readonly cwd: string | null;
+  readonly plan: Plan;
+};
+
+const text = z.string().nullish();
+const count = z.number().nullish();
+const questionSchema = z.object({
+  ...{ task: text, worker: text, attempt: text, stopReason: text, phase: text, cwd: text },
+  ...{ agentOutput: text, draftContent: text, draftType: text },
+  ...{ iteration: count, retryCount: count, toolCount: count },
+  filesModified: z.array(z.string()).default([]),
+  validationResults: z
+    .array(z.object({ rule: z.string(), passed: z.boolean(), message: z.string().optional() }))
+    .default([]),
+  completionPromises: z
+    .array(z.object({ type: z.enum(['COMPLETE', 'BLOCKED', 'ESCALATE']), detected: z.boolean(), content: z.string() }))
+    .default([]),
+  plan: z.array(z.object({ title: z.string(), status: z.string(), step: z.string().optional() })).nullish(),
+});
+
+/** @throws AppError input.bad: this is no question of the service's */
+export function readAgentContext(payload: string): AgentContext {
+  const json = readJson(payload);
+  if (!json.ok) throw new AppError('input.bad', `not a question to a check: ${json.message}`);
+  const parsed = questionSchema.safeParse(json.value);
+  if (!parsed.success)
+    throw new AppError('input.bad', `not a question to a check: ${describeIssues(toIssues(parsed.error))}`);
+  const { task, phase, agentOutput, draftContent, draftType, validationResults, ...rest } = parsed.data;
+  return {
+    taskId: task ?? null,
+    iteration: rest.iteration ?? 0,
+    executionPhase: phase ?? null,
+    filesModified: rest.filesModified,
+    validationResults: validationResults.map(({ rule, passed, message }) => ({
+      ruleName: rule,
+      passed,
+      ...(message === undefined ? {} : { message }),
+    })),
+    completionPromises: rest.completionPromises,
+    ...(typeof agentOutput === 'string' && { agentOutput }),
+    ...(typeof draftContent === 'string' && { draftContent }),
+    ...(typeof draftType === 'string' && { draftType }),
+    ...{ worker: rest.worker ?? null, attempt: rest.attempt ?? null, cwd: rest.cwd ?? null },
+    ...{ retryCount: rest.retryCount ?? 0, toolCount: rest.toolCount ?? 0 },
+    stopReason: rest.stopReason ?? 'end_turn',
+    plan: rest.plan ?? [],
+  };
+}

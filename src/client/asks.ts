@@ -1,0 +1,98 @@
+/** decide, probe, verify and evaluate: may it stop, would it, is it complete, what do its hooks say? */
+import {
+  type AttemptFields,
+  attemptSchema,
+  type Decision,
+  describeIssues,
+  type HookResult,
+  toIssues,
+} from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
+import { newId } from '../nats/id.ts';
+import type { ClientLink } from '../nats/requester.ts';
+import { checkBytes, checkId } from '../service/decide.ts';
+import { IncompleteError } from './incomplete-error.ts';
+import { readDecision, readHookResult } from './replies.ts';
+
+/** How long to wait for the answer; default: 10 minutes, and the hold. */
+export type CallOptions = { readonly timeoutMs?: number };
+export type Verification = { readonly complete: boolean; readonly decision: Decision };
+
+export type Asks = {
+  /** May it stop? An attempt without an id gets one; the same id again gives the same decision and counts once. */
+  decide(worker: string, attempt?: AttemptFields, options?: CallOptions): Promise<Decision>;
+  /** Would it? Nothing is logged or counted. */
+  probe(worker: string, attempt?: AttemptFields, options?: CallOptions): Promise<Decision>;
+  /** Is its work complete? Only the causes `complete` and `no-policy` are a yes. */
+  verify(worker: string, attempt?: AttemptFields, options?: CallOptions): Promise<Verification>;
+  /** @throws IncompleteError it is not. That nobody could tell is another error */
+  assertComplete(worker: string, attempt?: AttemptFields, options?: CallOptions): Promise<Decision>;
+  /** What do the hooks of a task say of this iteration? @throws StopgateError entry.refused */
+  evaluate(
+    task: string,
+    iteration: AttemptFields & { readonly iteration: number },
+    options?: CallOptions,
+  ): Promise<HookResult>;
+};
+
+/** Checks may be slow and a decision may be held, so it is waited for. */
+const patienceMs = 600_000;
+/** After this a decision is asked for by a request too, beside the wait for the short way's answer. */
+const shortWayMs = 2_000;
+
+/** `shortWay` false: answers on an inbox of this connection would be withheld. */
+export function createAsks(link: ClientLink, { shortWay }: { readonly shortWay: boolean }): Asks {
+  const decide: Asks['decide'] = async (worker, attempt = {}, { timeoutMs } = {}) => {
+    checkId('worker', worker);
+    const id = attempt.attempt ?? newId();
+    const body = checkAttempt({ ...attempt, attempt: id });
+    const waitMs = timeoutMs ?? patienceMs + (attempt.holdMs ?? 0);
+    const startedMs = performance.now();
+    const request = () =>
+      link.request('decide', worker, body, Math.max(1, Math.round(waitMs - (performance.now() - startedMs))));
+    if (!shortWay) return readDecision(await request());
+    const short = await link.attempt(worker, id, body, Math.min(shortWayMs, waitMs / 2));
+    try {
+      const answer = short.answer.then((text): unknown => JSON.parse(text));
+      return readDecision(await Promise.race([answer, short.unheard.then(request)]));
+    } finally {
+      short.close();
+    }
+  };
+  const verify: Asks['verify'] = async (worker, attempt = {}, { timeoutMs = patienceMs } = {}) => {
+    checkId('worker', worker);
+    try {
+      const decision = readDecision(await link.request('verify', worker, checkAttempt(attempt), timeoutMs));
+      return { complete: true, decision };
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'stop.incomplete') throw error;
+      return { complete: false, decision: readDecision((error.details as { decision?: unknown }).decision) };
+    }
+  };
+  return {
+    decide,
+    async probe(worker, attempt = {}, { timeoutMs = patienceMs } = {}) {
+      checkId('worker', worker);
+      return readDecision(await link.request('probe', worker, checkAttempt(attempt), timeoutMs));
+    },
+    verify,
+    async assertComplete(worker, attempt, options) {
+      const { complete, decision } = await verify(worker, attempt, options);
+      if (!complete) throw new IncompleteError(decision);
+      return decision;
+    },
+    async evaluate(task, iteration, { timeoutMs = patienceMs } = {}) {
+      checkId('task', task);
+      return readHookResult(await link.request('evaluate', task, checkAttempt(iteration), timeoutMs));
+    },
+  };
+}
+
+/** @throws AppError input.bad, entry.large */
+function checkAttempt<Fields extends AttemptFields>(fields: Fields): Fields {
+  checkBytes('request', Buffer.byteLength(JSON.stringify(fields)));
+  const parsed = attemptSchema.safeParse(fields);
+  if (parsed.success) return fields;
+  const issues = toIssues(parsed.error);
+  throw new AppError('input.bad', `this is no attempt to stop: ${describeIssues(issues)}`, { issues });
+}

@@ -1,0 +1,55 @@
+/** Publishes entries into the log, typed by the schemas that the machines read them by, and checked before they go. */
+import { type entrySchemas, readEntry, readSubject } from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
+import type { ClientLink } from '../nats/requester.ts';
+import { checkBytes } from '../service/decide.ts';
+
+type Areas = {
+  readonly worker: 'worker';
+  readonly task: 'task';
+  readonly queue: 'queue';
+  readonly 'own.worker': 'ownWorker';
+  readonly 'own.task': 'ownTask';
+};
+/** Whom an entry is about; `own.…` takes an operator's credentials. */
+export type EntryEntity = keyof Areas;
+export type EntryType<Entity extends EntryEntity> = keyof (typeof entrySchemas)[Areas[Entity]] & string;
+export type EntryFields<
+  Entity extends EntryEntity,
+  Type extends EntryType<Entity>,
+> = (typeof entrySchemas)[Areas[Entity]][Type] extends { readonly _zod: { readonly input: infer Fields } }
+  ? Fields
+  : never;
+
+/** Its place in the log; `duplicate`: the log has this `messageId` already, and `seq` is that entry's. */
+export type Stored = { readonly seq: number; readonly duplicate: boolean };
+export type Publish = <Entity extends EntryEntity, Type extends EntryType<Entity>>(
+  entity: Entity,
+  id: string,
+  type: Type,
+  data?: EntryFields<Entity, Type>,
+  options?: { readonly messageId?: string },
+) => Promise<Stored>;
+
+export const createPublish =
+  (link: ClientLink): Publish =>
+  async (entity, id, type, data, { messageId } = {}) => {
+    const fields: object = data ?? {};
+    const tail = `${entity}.${id}.${type}`;
+    checkEntry(tail, type, fields);
+    return link.publish(tail, fields, messageId);
+  };
+
+/** @throws AppError input.bad, entry.large */
+function checkEntry(tail: string, type: string, fields: object): void {
+  const subject = `stopgate.any.${tail}`;
+  const address = readSubject(subject);
+  if (address === null) throw new AppError('input.bad', `'${tail}' is what the service says; it cannot be published`);
+  if ('code' in address) throw new AppError('input.bad', address.message);
+  const text = JSON.stringify(fields);
+  const bytes = Buffer.byteLength(text);
+  checkBytes('entry', bytes);
+  const entry = readEntry(subject, text, bytes);
+  if (entry !== null && 'code' in entry)
+    throw new AppError('input.bad', `no ${type}: ${entry.message}`, { issues: entry.issues });
+}

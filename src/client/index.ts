@@ -1,0 +1,42 @@
+/** The client's public door: `import { connect } from 'stopgate/client'`. */
+export type {
+  AttemptFields,
+  Decision,
+  Feedback,
+  HookForm,
+  HookResult,
+  Plan,
+  QueueView,
+  Step,
+  TaskView,
+  Verdict,
+  WorkerView,
+} from '../../machines/index.ts';
+export { AppError as StopgateError, type ErrorCode } from '../errors.ts';
+export type { AgentContext, CompletionPromise, RuleResult } from './agent-context.ts';
+export type { Asks, CallOptions, Verification } from './asks.ts';
+export {
+  CompositeChecker,
+  FileExistsChecker,
+  PlanBasedChecker,
+  type TaskCompletionChecker,
+  type TaskCompletionContext,
+} from './checkers.ts';
+export { type Client, type ConnectOptions, connect, type WorkerHandle } from './connect.ts';
+export type { EntryEntity, EntryFields, EntryType, Publish, Stored } from './entries.ts';
+export type {
+  HookList,
+  HookOptions,
+  HookOrder,
+  HookState,
+  Hooks,
+  HookType,
+  RegisteredHook,
+} from './hooks.ts';
+export { IncompleteError } from './incomplete-error.ts';
+export type { ListFilter, Reads } from './reads.ts';
+export type { Page } from './replies.ts';
+export { type CheckReply, type StopHookResult, TaskCompletionResult, ValidationResult } from './results.ts';
+export type { CheckFunction, ServedCheck, ServeOptions } from './serve-check.ts';
+export type { Serve } from './serving.ts';
+export { compositeValidator, todoValidator, type ValidationParams, type Validator } from './validators.ts';

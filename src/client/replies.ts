@@ -1,0 +1,65 @@
+/** Reads what the service answers: it may be another version, or another service on the same subject. */
+import { z } from 'zod';
+import {
+  type Decision,
+  decisionSchema,
+  describeIssues,
+  type HookResult,
+  presences,
+  type QueueView,
+  type TaskView,
+  toIssues,
+  type WorkerView,
+  workerStates,
+} from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
+
+export type Page<View> = { readonly items: View[]; readonly next: string | null };
+export type Views = { readonly worker: WorkerView; readonly task: TaskView; readonly queue: QueueView };
+
+const hookResultSchema = z.object({
+  fleet: z.string(),
+  attempt: z.string().nullable(),
+  hookId: z.string(),
+  taskId: z.string(),
+  iteration: z.number(),
+  action: z.enum(['complete', 'continue', 'escalate']),
+  reason: z.string(),
+  nextPrompt: z.string().nullable(),
+  checkpointCreated: z.boolean(),
+  metadata: z.record(z.string(), z.unknown()),
+});
+
+// The fields that protocol 10 promises of each view; the others come as they are.
+const state = z.enum(workerStates);
+const refused = z.array(z.looseObject({ at: z.string(), type: z.string(), reason: z.string() }));
+const viewSchemas: Readonly<Record<keyof Views, z.ZodType>> = {
+  worker: z.looseObject({
+    ...{ worker: z.string(), state, presence: z.enum(presences), tasks: z.array(z.string()), policy: z.string() },
+    ...{ retry: z.looseObject({ count: z.number() }), keepAlives: z.number(), plan: z.array(z.unknown()), refused },
+  }),
+  task: z.looseObject({
+    ...{ task: z.string(), state, worker: z.string().nullable(), queue: z.string().nullable() },
+    hooks: z.array(z.looseObject({ hook: z.string(), type: z.string(), enabled: z.boolean() })),
+    refused,
+  }),
+  queue: z.looseObject({ queue: z.string(), pending: z.number(), reported: z.number() }),
+};
+
+export const readDecision = (reply: unknown): Decision => read(decisionSchema, 'decision', reply);
+export const readHookResult = (reply: unknown): HookResult => read(hookResultSchema, 'hook result', reply);
+export const readView = <Entity extends keyof Views>(entity: Entity, reply: unknown): Views[Entity] =>
+  read(viewSchemas[entity], `view of a ${entity}`, reply) as Views[Entity];
+export const readPage = <Entity extends keyof Views>(entity: Entity, reply: unknown): Page<Views[Entity]> =>
+  read(
+    z.object({ items: z.array(viewSchemas[entity]), next: z.string().nullable() }),
+    `page of ${entity}s`,
+    reply,
+  ) as Page<Views[Entity]>;
+
+/** @throws AppError service.unreachable: whoever answered is no stopgate service */
+function read<Value>(schema: z.ZodType<Value>, what: string, reply: unknown): Value {
+  const parsed = schema.safeParse(reply);
+  if (parsed.success) return parsed.data;
+  throw new AppError('service.unreachable', `the answer is no ${what}: ${describeIssues(toIssues(parsed.error))}`);
+}

@@ -1,0 +1,88 @@
+/** What a check may return, in the words of each seed, and how that goes over the wire (protocol 8). */
+import { z } from 'zod';
+import { describeIssues, toIssues } from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
+
+/** Seed 001: complete, continue or escalate. */
+export type StopHookResult = {
+  readonly action: 'complete' | 'continue' | 'escalate';
+  readonly reason: string;
+  readonly nextPrompt?: string | null;
+  readonly checkpointData?: unknown;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+};
+
+/** Seed 000: is the task complete, and why. */
+export class ValidationResult {
+  readonly complete: boolean;
+  readonly reason: string;
+
+  constructor({ complete, reason }: { readonly complete: boolean; readonly reason: string }) {
+    this.complete = complete;
+    this.reason = reason;
+  }
+
+  render(): string {
+    return `[${this.complete ? 'complete' : 'incomplete'}] ${this.reason}`;
+  }
+}
+
+/** Seed 002: the same, with words only where it is not. */
+export class TaskCompletionResult {
+  readonly complete: boolean;
+  readonly feedback: string | null;
+
+  private constructor(complete: boolean, feedback: string | null) {
+    this.complete = complete;
+    this.feedback = feedback;
+  }
+
+  static ok(): TaskCompletionResult {
+    return new TaskCompletionResult(true, null);
+  }
+
+  static incomplete(feedback: string): TaskCompletionResult {
+    return new TaskCompletionResult(false, feedback);
+  }
+}
+
+/** A plain object will do: `{ complete, reason }`; `feedback` of one that has a reason is shown to the agent as data. */
+export type CheckReply =
+  | StopHookResult
+  | ValidationResult
+  | TaskCompletionResult
+  | { readonly complete: boolean; readonly reason: string; readonly feedback?: unknown };
+
+const actionSchema = z.object({
+  action: z.enum(['complete', 'continue', 'escalate']),
+  reason: z.string(),
+  nextPrompt: z.string().nullish(),
+  checkpointData: z.unknown(),
+  metadata: z.record(z.string(), z.unknown()).nullish(),
+});
+const completeSchema = z.object({
+  complete: z.boolean(),
+  reason: z.string().nullish(),
+  feedback: z.unknown(),
+});
+
+/** The reply's text. @throws AppError check.failed: that is no result */
+export function encodeReply(result: unknown): string {
+  const isAction = typeof result === 'object' && result !== null && 'action' in result;
+  const parsed = (isAction ? actionSchema : completeSchema).safeParse(result);
+  if (!parsed.success) {
+    const forms = '{ action, reason } or { complete, reason }';
+    throw new AppError(
+      'check.failed',
+      `the check returned what is no result (${forms}): ${describeIssues(toIssues(parsed.error))}`,
+    );
+  }
+  const fields: Record<string, unknown> = { ...parsed.data };
+  // Of a TaskCompletionResult the feedback is the words.
+  if (!isAction && fields.reason == null && typeof fields.feedback === 'string') {
+    fields.reason = fields.feedback;
+    fields.feedback = undefined;
+  }
+  for (const [name, value] of Object.entries(fields)) if (value == null) delete fields[name];
+  return JSON.stringify(fields);
+}

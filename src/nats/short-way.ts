@@ -1,0 +1,82 @@
+/**
+ * The short way of protocol 2: an attempt goes straight into the log, with an inbox in its header `Stopgate-Reply`, and
+ * whichever replica folds it first answers there. No request, and one hop less than one.
+ */
+import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
+import { newInbox } from './connection.ts';
+
+export type ShortAttempt = {
+  /** The decision's text, should it come. */
+  readonly answer: Promise<string>;
+  /** It is time to ask by a request: the log did not take it (no log, or this id is there already), or nothing came. */
+  readonly unheard: Promise<void>;
+  close(): void;
+};
+export type ShortWay = {
+  attempt(worker: string, attempt: string, body: object, patienceMs: number): Promise<ShortAttempt>;
+};
+
+/** @param root `stopgate.<fleet>` */
+export function createShortWay(nc: NatsConnection, root: string): ShortWay {
+  const waiting = new Map<string, (message: Msg) => void>();
+  let count = 0;
+  let inbox: Promise<string> | null = null;
+  const openInbox = async () => {
+    const subject = newInbox(nc);
+    nc.subscribe(`${subject}.*.*`, {
+      callback: (error, message) => {
+        if (error === null) waiting.get(message.subject.slice(subject.length + 1))?.(message);
+      },
+    });
+    await nc.flush(); // the server knows of it before an answer can come
+    return subject;
+  };
+  return {
+    async attempt(worker, attempt, body, patienceMs) {
+      inbox ??= openInbox();
+      const subject = await inbox.catch((cause: unknown) => {
+        inbox = null;
+        throw cause;
+      });
+      count += 1;
+      const [answered, stored] = [`${count}.answer`, `${count}.stored`];
+      const answer = new Promise<string>((resolve) => {
+        waiting.set(answered, (message) => resolve(message.string()));
+      });
+      let timer: NodeJS.Timeout | undefined;
+      const unheard = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, patienceMs);
+        waiting.set(stored, (message) => {
+          if (!isStoredAnew(message)) resolve();
+        });
+      });
+      const h = headers();
+      h.set('Stopgate-Reply', `${subject}.${answered}`);
+      h.set('Nats-Msg-Id', `${worker}:${attempt}`);
+      // The acknowledgement is not waited for; it only says sooner where there will be no answer.
+      nc.publish(`${root}.worker.${worker}.stop.attempted`, JSON.stringify(body), {
+        headers: h,
+        reply: `${subject}.${stored}`,
+      });
+      return {
+        answer,
+        unheard,
+        close() {
+          clearTimeout(timer);
+          waiting.delete(answered);
+          waiting.delete(stored);
+        },
+      };
+    },
+  };
+}
+
+/** Else: nobody listens (a status without a body), the log's refusal, or "that id I have". */
+function isStoredAnew(message: Msg): boolean {
+  try {
+    const { seq, duplicate = false } = message.json<{ seq?: number; duplicate?: boolean }>();
+    return seq !== undefined && !duplicate;
+  } catch {
+    return false;
+  }
+}
