@@ -57,13 +57,13 @@ const actionSchema = z.object({
   action: z.enum(['complete', 'continue', 'escalate']),
   reason: z.string(),
   nextPrompt: z.string().nullish(),
-  checkpointData: z.unknown(),
+  checkpointData: z.unknown().optional(),
   metadata: z.record(z.string(), z.unknown()).nullish(),
 });
 const completeSchema = z.object({
   complete: z.boolean(),
   reason: z.string().nullish(),
-  feedback: z.unknown(),
+  feedback: z.unknown().optional(),
 });
 
 /** The reply's text. @throws AppError check.failed: that is no result */

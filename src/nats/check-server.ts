@@ -59,7 +59,7 @@ async function respond(message: Msg, answer: (text: string) => Promise<string>):
     const words = wordsOf(cause);
     const h = headers();
     h.set('Nats-Service-Error-Code', errorCode);
-    h.set('Nats-Service-Error', words.replace(/[\r\n]+/g, ' ').slice(0, 500)); // a header is one line
+    h.set('Nats-Service-Error', words.replace(/\s*[\r\n]\s*/g, ' ').slice(0, 500)); // a header is one line
     try {
       message.respond(JSON.stringify(errorBody(new AppError('check.failed', words))), { headers: h });
     } catch {

@@ -51,20 +51,32 @@ export type ClientLink = Requester &
 export async function openClientLink(options: RequesterOptions): Promise<ClientLink> {
   const nc = await openConnection({ ...options, patient: true });
   const root = `stopgate.${options.fleet}`;
+  const shortWay = createShortWay(nc, root);
+  const hear = async (subject: string, onText: (text: string) => void) => {
+    const subscription = nc.subscribe(subject, {
+      callback: (error, message) => {
+        if (error === null) onText(message.string());
+      },
+    });
+    await nc.flush();
+    return { close: () => subscription.unsubscribe() };
+  };
   return {
     ...createRequester(nc, options.fleet),
-    ...createShortWay(nc, root),
-    async hear(worker, onDecision) {
-      const subscription = nc.subscribe(`${root}.decision.${worker ?? '*'}`, {
-        callback: (error, message) => {
-          if (error === null) onDecision(message.string());
-        },
-      });
-      await nc.flush();
-      return { close: () => subscription.unsubscribe() };
-    },
-    serveCheck: (name, answer) => openCheckServer(nc, `${root}.check.${name}`, answer),
+    attempt: (...attempt) => reach(() => shortWay.attempt(...attempt)),
+    hear: (worker, onDecision) => reach(() => hear(`${root}.decision.${worker ?? '*'}`, onDecision)),
+    serveCheck: (name, answer) => reach(() => openCheckServer(nc, `${root}.check.${name}`, answer)),
   };
+}
+
+/** A connection that is closed, or whose server refuses. */
+async function reach<Result>(act: () => Promise<Result>): Promise<Result> {
+  try {
+    return await act();
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause;
+    throw new AppError('service.unreachable', (cause as Error).message, { cause });
+  }
 }
 
 function createRequester(nc: NatsConnection, fleet: string): Requester {
