@@ -8,6 +8,7 @@ export type {
   Plan,
   QueueView,
   Step,
+  TaskDetail,
   TaskView,
   Verdict,
   WorkerView,

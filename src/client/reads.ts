@@ -1,8 +1,8 @@
 /** get and list: what is known of workers, tasks and queues. */
-import type { Presence, QueueView, State, TaskView, WorkerView } from '../../machines/index.ts';
+import type { Presence, QueueView, State, TaskDetail, TaskView, WorkerView } from '../../machines/index.ts';
 import type { ClientLink } from '../nats/requester.ts';
 import { checkId } from '../service/decide.ts';
-import { type Page, readPage, readView, type Views } from './replies.ts';
+import { type Page, readDetail, readPage, readView, type Views } from './replies.ts';
 
 export type ListFilter = {
   readonly state?: State;
@@ -18,7 +18,8 @@ export type ListFilter = {
 export type Reads = {
   /** Each sees what was stored before it was asked. @throws StopgateError actor.unknown */
   getWorker(id: string): Promise<WorkerView>;
-  getTask(id: string): Promise<TaskView>;
+  /** With a checkpoint to go on from: the last, or the one that is named. */
+  getTask(id: string, options?: { readonly checkpoint?: string }): Promise<TaskDetail>;
   getQueue(id: string): Promise<QueueView>;
   listWorkers(filter?: ListFilter): Promise<Page<WorkerView>>;
   listTasks(filter?: ListFilter): Promise<Page<TaskView>>;
@@ -28,16 +29,16 @@ export type Reads = {
 const timeoutMs = 5_000;
 
 export function createReads(link: ClientLink): Reads {
-  const get = async <Entity extends keyof Views>(entity: Entity, id: string) => {
+  const get = async (entity: keyof Views, id: string, body: object = {}) => {
     checkId(entity, id);
-    return readView(entity, await link.request('get', `${entity}.${id}`, {}, timeoutMs));
+    return link.request('get', `${entity}.${id}`, body, timeoutMs);
   };
   const list = async <Entity extends keyof Views>(entity: Entity, filter: ListFilter = {}) =>
     readPage(entity, await link.request('list', `${entity}s`, filter, timeoutMs));
   return {
-    getWorker: (id) => get('worker', id),
-    getTask: (id) => get('task', id),
-    getQueue: (id) => get('queue', id),
+    getWorker: async (id) => readView('worker', await get('worker', id)),
+    getTask: async (id, options) => readDetail(await get('task', id, options)),
+    getQueue: async (id) => readView('queue', await get('queue', id)),
     listWorkers: (filter) => list('worker', filter),
     listTasks: (filter) => list('task', filter),
     listQueues: (filter) => list('queue', filter),

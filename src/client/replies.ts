@@ -7,6 +7,7 @@ import {
   type HookResult,
   presences,
   type QueueView,
+  type TaskDetail,
   type TaskView,
   toIssues,
   type WorkerView,
@@ -15,6 +16,7 @@ import {
 import { AppError } from '../errors.ts';
 
 export type Page<View> = { readonly items: View[]; readonly next: string | null };
+/** What `list` gives, and `get` of all but a task. */
 export type Views = { readonly worker: WorkerView; readonly task: TaskView; readonly queue: QueueView };
 
 const hookResultSchema = z.object({
@@ -45,11 +47,16 @@ const viewSchemas: Readonly<Record<keyof Views, z.ZodType>> = {
   }),
   queue: z.looseObject({ queue: z.string(), pending: z.number(), reported: z.number() }),
 };
+const detailSchema = z
+  .looseObject({ checkpoint: z.looseObject({ checkpoint: z.string(), at: z.string() }).nullable() })
+  .and(viewSchemas.task);
 
 export const readDecision = (reply: unknown): Decision => read(decisionSchema, 'decision', reply);
 export const readHookResult = (reply: unknown): HookResult => read(hookResultSchema, 'hook result', reply);
 export const readView = <Entity extends keyof Views>(entity: Entity, reply: unknown): Views[Entity] =>
   read(viewSchemas[entity], `view of a ${entity}`, reply) as Views[Entity];
+export const readDetail = (reply: unknown): TaskDetail =>
+  read(detailSchema, 'view of a task', reply) as unknown as TaskDetail;
 export const readPage = <Entity extends keyof Views>(entity: Entity, reply: unknown): Page<Views[Entity]> =>
   read(
     z.object({ items: z.array(viewSchemas[entity]), next: z.string().nullable() }),
