@@ -1,6 +1,7 @@
 /** Answers `stopgate.<fleet>.check.<name>` in the queue group that all servers of a check share (protocol 2 and 8). */
 import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { AppError, errorBody } from '../errors.ts';
+import { flushInTime, inTime } from './in-time.ts';
 
 export type CheckServer = {
   /** Takes no more questions, and resolves when those that it took are answered. */
@@ -9,12 +10,12 @@ export type CheckServer = {
 
 const group = 'stopgate-check';
 const errorCode = '500';
-const flushMs = 2_000;
+const drainMs = 2_000;
 
 /**
  * `answer` gives the reply's text; what it throws is sent as an error with its words, which the service takes as an
  * error of the check. Resolves once the server has taken the subscription.
- * @throws AppError input.unauthorized: this connection may not serve it
+ * @throws AppError input.unauthorized: this connection may not serve it; service.unreachable
  */
 export async function openCheckServer(
   nc: NatsConnection,
@@ -34,7 +35,7 @@ export async function openCheckServer(
       open.add(answering);
     },
   });
-  await nc.flush();
+  await flushInTime(nc);
   if (refusal !== null) {
     throw new AppError(
       'input.unauthorized',
@@ -45,9 +46,9 @@ export async function openCheckServer(
   return {
     async close() {
       // A server that is gone acknowledges nothing, and asks nothing either.
-      await within(flushMs, subscription.drain());
+      await inTime(subscription.drain(), drainMs).catch(() => {});
       await Promise.all(open);
-      await within(flushMs, nc.flush());
+      await flushInTime(nc).catch(() => {});
     },
   };
 }
@@ -72,13 +73,4 @@ async function respond(message: Msg, answer: (text: string) => Promise<string>):
 function wordsOf(cause: unknown): string {
   const words = cause instanceof Error ? cause.message || cause.name : String(cause);
   return words.trim() === '' ? 'unknown error' : words;
-}
-
-async function within(ms: number, done: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([done, late]).catch(() => {});
-  clearTimeout(timer);
 }

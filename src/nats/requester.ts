@@ -4,9 +4,10 @@ import { headers, type NatsConnection, PermissionViolationError, RequestError, T
 import { AppError, fromErrorBody } from '../errors.ts';
 import { type CheckServer, openCheckServer } from './check-server.ts';
 import { type ConnectionOptions, openConnection } from './connection.ts';
+import { flushInTime } from './in-time.ts';
 import { type LogMessage, readLog } from './log-reader.ts';
 import { openStretch, readNewest, type Stretch } from './log-stretch.ts';
-import { createShortWay, type ShortWay } from './short-way.ts';
+import { createShortWay, type ShortAttempt, type ShortWay } from './short-way.ts';
 
 export type RequestVerb = 'decide' | 'probe' | 'verify' | 'evaluate' | 'get' | 'list';
 
@@ -39,13 +40,14 @@ export async function openRequester(options: RequesterOptions): Promise<Requeste
 }
 
 /** What a program that stays connected does beside requests. */
-export type ClientLink = Requester &
-  ShortWay & {
-    /** Hears every decision, or one worker's, from the moment it resolves. */
-    hear(worker: string | null, onDecision: (text: string) => void): Promise<{ close(): void }>;
-    /** @throws AppError input.unauthorized */
-    serveCheck(name: string, answer: (text: string) => Promise<string>): Promise<CheckServer>;
-  };
+export type ClientLink = Requester & {
+  /** @throws AppError service.unreachable: the connection is closed */
+  attempt(...attempt: Parameters<ShortWay['attempt']>): Promise<ShortAttempt>;
+  /** Hears every decision, or one worker's, from the moment it resolves. */
+  hear(worker: string | null, onDecision: (text: string) => void): Promise<{ close(): void }>;
+  /** @throws AppError input.unauthorized */
+  serveCheck(name: string, answer: (text: string) => Promise<string>): Promise<CheckServer>;
+};
 
 /** It connects again, for ever, where the server goes away. */
 export async function openClientLink(options: RequesterOptions): Promise<ClientLink> {
@@ -58,12 +60,12 @@ export async function openClientLink(options: RequesterOptions): Promise<ClientL
         if (error === null) onText(message.string());
       },
     });
-    await nc.flush();
+    await flushInTime(nc);
     return { close: () => subscription.unsubscribe() };
   };
   return {
     ...createRequester(nc, options.fleet),
-    attempt: (...attempt) => reach(() => shortWay.attempt(...attempt)),
+    attempt: (...attempt) => reach(async () => shortWay.attempt(...attempt)),
     hear: (worker, onDecision) => reach(() => hear(`${root}.decision.${worker ?? '*'}`, onDecision)),
     serveCheck: (name, answer) => reach(() => openCheckServer(nc, `${root}.check.${name}`, answer)),
   };

@@ -13,31 +13,28 @@ export type ShortAttempt = {
   close(): void;
 };
 export type ShortWay = {
-  attempt(worker: string, attempt: string, body: object, patienceMs: number): Promise<ShortAttempt>;
+  /** It throws where the connection is closed. */
+  attempt(worker: string, attempt: string, body: object, patienceMs: number): ShortAttempt;
 };
 
 /** @param root `stopgate.<fleet>` */
 export function createShortWay(nc: NatsConnection, root: string): ShortWay {
   const waiting = new Map<string, (message: Msg) => void>();
   let count = 0;
-  let inbox: Promise<string> | null = null;
-  const openInbox = async () => {
+  let inbox: string | null = null;
+  const openInbox = () => {
     const subject = newInbox(nc);
     nc.subscribe(`${subject}.*.*`, {
       callback: (error, message) => {
         if (error === null) waiting.get(message.subject.slice(subject.length + 1))?.(message);
       },
     });
-    await nc.flush(); // the server knows of it before an answer can come
     return subject;
   };
   return {
-    async attempt(worker, attempt, body, patienceMs) {
+    attempt(worker, attempt, body, patienceMs) {
       inbox ??= openInbox();
-      const subject = await inbox.catch((cause: unknown) => {
-        inbox = null;
-        throw cause;
-      });
+      const subject = inbox;
       count += 1;
       const [answered, stored] = [`${count}.answer`, `${count}.stored`];
       const answer = new Promise<string>((resolve) => {

@@ -232,6 +232,27 @@ test('the handle of a worker speaks for it', async () => {
   expect(await worker.get()).toMatchObject({ worker: 'h3', state: 'blocked' });
 });
 
+test('a NATS server that goes away is unreachable in time, and all goes on when it is back', async () => {
+  const own = await openScene({ planned: { checks: [{ remote: 'scan', onError: 'block' }] } });
+  const { client, server } = own;
+  await client.serveCheck('scan', () => ({ complete: false, reason: 'not scanned' }));
+  const heard: string[] = [];
+  await client.onDecision(null, ({ attempt }) => heard.push(attempt ?? ''));
+  await client.publish('worker', 'w1', 'worker.registered', { policy: 'planned' });
+  await server.kill();
+  await expect(client.decide('w1', { attempt: 'a1' }, { timeoutMs: 400 })).rejects.toMatchObject({
+    code: 'service.unreachable',
+  });
+  await server.restart();
+  await expect
+    .poll(() => client.decide('w1', { attempt: 'a1' }).catch(() => null), { timeout: 20_000 })
+    .toMatchObject({
+      ...{ decision: 'block', attempt: 'a1', reason: 'not scanned', retry: { count: 1 } },
+    });
+  await expect.poll(() => heard).toContain('a1');
+  await own.close();
+});
+
 test('a client that was closed says so, and closes at the end of its scope', async () => {
   const client = await scene.connect();
   await client[Symbol.asyncDispose]();

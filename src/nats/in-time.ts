@@ -1,0 +1,23 @@
+/** Waits that end: a connection that is being mended answers nothing, for as long as that takes. */
+import type { NatsConnection } from '@nats-io/nats-core';
+import { AppError } from '../errors.ts';
+
+const flushMs = 5_000;
+
+/** The server has handled all that was sent. @throws AppError service.unreachable */
+export const flushInTime = (nc: NatsConnection): Promise<void> => inTime(nc.flush(), flushMs);
+
+/** @throws AppError service.unreachable, and what `done` fails with */
+export async function inTime(done: Promise<void>, timeoutMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      reject(new AppError('service.unreachable', `the NATS server did not answer within ${timeoutMs} ms`));
+    }, timeoutMs);
+  });
+  try {
+    await Promise.race([done, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
