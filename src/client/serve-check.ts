@@ -13,7 +13,7 @@ import { type CheckReply, encodeReply } from './results.ts';
 export type CheckFunction = (context: AgentContext, signal: AbortSignal) => CheckReply | Promise<CheckReply>;
 
 export type ServeOptions = {
-  /** Then the answer is an error that says so; default: none, the service waits as long as its policy says. */
+  /** Then the answer is an error that says so; default: 10 minutes. The service waits as long as its policy says. */
   readonly timeoutMs?: number;
   /** Questions worked on at once, 16 by default; the others wait. */
   readonly concurrency?: number;
@@ -28,6 +28,8 @@ export type ServedCheck = {
 };
 
 const concurrencyDefault = 16;
+/** Beyond any policy's patience; it ends what would keep its place, and `close`, for ever. */
+const timeoutDefaultMs = 600_000;
 
 /**
  * A throw, a rejection and a nonsense result are errors of the check, with their words: the policy's or the hook's
@@ -38,7 +40,7 @@ export async function serveCheck(
   link: ClientLink,
   name: string,
   check: CheckFunction | TaskCompletionChecker,
-  { timeoutMs, concurrency = concurrencyDefault, roots = ['.'] }: ServeOptions = {},
+  { timeoutMs = timeoutDefaultMs, concurrency = concurrencyDefault, roots = ['.'] }: ServeOptions = {},
 ): Promise<ServedCheck> {
   checkId('check', name);
   if (!Number.isInteger(concurrency) || concurrency < 1)
@@ -51,10 +53,9 @@ export async function serveCheck(
           roots.map((root) => resolve(root)),
         );
   const slots = createSlots(concurrency);
-  const never = new AbortController().signal;
   const server = await link.serveCheck(name, async (question) => {
     const context = readAgentContext(question);
-    await slots.take(never);
+    await slots.take(new AbortController().signal); // nobody takes a question back
     try {
       return encodeReply(await askInTime(ask, context, timeoutMs));
     } finally {
@@ -64,9 +65,8 @@ export async function serveCheck(
   return { name, close: () => server.close() };
 }
 
-async function askInTime(ask: CheckFunction, context: AgentContext, timeoutMs: number | undefined): Promise<unknown> {
+async function askInTime(ask: CheckFunction, context: AgentContext, timeoutMs: number): Promise<unknown> {
   const abort = new AbortController();
-  if (timeoutMs === undefined) return ask(context, abort.signal);
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
