@@ -1,6 +1,7 @@
 /** Who looks into a `command` or `files` check: the runner inside this service, or the one that the policy names. */
 import { z } from 'zod';
 import type { WorkerContext } from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
 import { type Desk, subject } from './desk.ts';
 import type { RunResult } from './remote.ts';
 
@@ -63,7 +64,11 @@ async function askRunner(desk: Desk, runner: string, request: RunRequest, timeou
   const waitMs = Math.ceil(timeoutMs - Math.min(earlierMsMax, timeoutMs / 10));
   const waiting = desk.bus.request(subject(desk, `run.${runner}`), JSON.stringify(request), waitMs);
   const text = await waiting.catch((error: Error) => error);
-  if (text instanceof Error) return { outcome: 'error', reason: `runner ${runner} does not answer: ${text.message}` };
+  if (text instanceof Error) {
+    const refused = text instanceof AppError && text.code === 'check.failed';
+    const what = refused ? 'refused the request' : 'does not answer';
+    return { outcome: 'error', reason: `runner ${runner} ${what}: ${text.message}` };
+  }
   return readResult(runner, text);
 }
 

@@ -9,7 +9,7 @@ export type Bus = {
   answer(inbox: string, payload: string): boolean;
   /** `gone`: nobody listens; `silent`: no answer in time. */
   ping(replica: string): Promise<'alive' | 'silent' | 'gone'>;
-  /** @throws AppError service.unreachable: no responder, or no reply in time; check.failed: the responder's own words */
+  /** @throws AppError service.unreachable: no responder, or no reply in time; check.failed: the responder's own words for an error */
   request(subject: string, payload: string, timeoutMs: number): Promise<string>;
 };
 
