@@ -8,6 +8,7 @@ import {
   toIssues,
 } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
+import { lastBytes } from '../hooks/text.ts';
 import { newId } from '../nats/id.ts';
 import type { ClientLink } from '../nats/requester.ts';
 import { checkBytes, checkId } from '../service/decide.ts';
@@ -18,6 +19,7 @@ import { readDecision, readHookResult } from './replies.ts';
 export type CallOptions = { readonly timeoutMs?: number };
 export type Verification = { readonly complete: boolean; readonly decision: Decision };
 
+/** Of an attempt's `output` only the last 32 KiB are sent. */
 export type Asks = {
   /** May it stop? An attempt without an id gets one; the same id again gives the same decision and counts once. */
   decide(worker: string, attempt?: AttemptFields, options?: CallOptions): Promise<Decision>;
@@ -39,6 +41,8 @@ export type Asks = {
 const patienceMs = 600_000;
 /** After this a decision is asked for by a request too, beside the wait for the short way's answer. */
 const shortWayMs = 2_000;
+/** The last words count, and an entry has a limit (protocol 2). */
+const outputBytesMax = 32_768;
 
 /** `shortWay` false: answers on an inbox of this connection would be withheld. */
 export function createAsks(link: ClientLink, { shortWay }: { readonly shortWay: boolean }): Asks {
@@ -88,8 +92,10 @@ export function createAsks(link: ClientLink, { shortWay }: { readonly shortWay: 
   };
 }
 
-/** @throws AppError input.bad, entry.large */
-function checkAttempt<Fields extends AttemptFields>(fields: Fields): Fields {
+/** What is sent of an attempt. @throws AppError input.bad, entry.large */
+function checkAttempt(given: AttemptFields): AttemptFields {
+  const { output } = given;
+  const fields = typeof output === 'string' ? { ...given, output: lastBytes(output, outputBytesMax) } : given;
   checkBytes('request', Buffer.byteLength(JSON.stringify(fields)));
   const parsed = attemptSchema.safeParse(fields);
   if (parsed.success) return fields;

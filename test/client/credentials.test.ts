@@ -80,7 +80,7 @@ test('an operator decides, and speaks an operator’s words; an agent may not', 
   const operator = await open({ cwd: home, role: 'operator' });
   expect((await operator.decide('w5', { attempt: 'a1' })).attempt).toBe('a1');
   await expect((await open()).publish('own.worker', 'w5', 'worker.retired', { by: 'me' })).rejects.toMatchObject({
-    code: 'log.unavailable',
+    code: 'input.unauthorized',
   });
   await operator.publish('own.worker', 'w5', 'worker.retired', { by: 'me' });
   expect(await operator.decide('w5')).toMatchObject({ decision: 'allow', cause: 'retired' });

@@ -88,7 +88,7 @@ describe('decide', () => {
   test.each([
     ['a bad worker', 'a.b', {}, 'input.bad', "'a.b' is no id of a worker"],
     ['a bad attempt', 'w5', { attempt: 'no id' }, 'input.bad', 'this is no attempt to stop: attempt: is no id'],
-    ['an output beyond the limit', 'w5', { output: 'x'.repeat(70_000) }, 'entry.large', 'the limit is 65536'],
+    ['a draft beyond the limit', 'w5', { draft: { content: 'x'.repeat(70_000) } }, 'entry.large', 'the limit is 65536'],
   ])('%s is refused before anything is sent', async (_what, worker, attempt, code, words) => {
     await expect(scene.client.decide(worker, attempt)).rejects.toMatchObject({
       code,
@@ -96,6 +96,13 @@ describe('decide', () => {
     });
     await expect(scene.client.getWorker('w5')).rejects.toMatchObject({ code: 'actor.unknown' });
   });
+});
+
+test('of a long output the end is sent, where a promise stands', async () => {
+  const end = '<promise>COMPLETE</promise>';
+  expect((await scene.client.decide('long', { output: 'x'.repeat(70_000) + end })).decision).toBe('allow');
+  const [entry] = await plain.stored('STOPGATE_main', 'stopgate.main.worker.long.stop.attempted');
+  expect(entry?.output).toBe('x'.repeat(32_768 - end.length) + end);
 });
 
 test('probe asks what would be, and leaves no trace', async () => {
