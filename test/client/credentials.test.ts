@@ -6,36 +6,34 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Client, type ConnectOptions, connect } from '../../src/client/index.ts';
 import { createLogger } from '../../src/log.ts';
 import { type EmbeddedServer, openEmbeddedServer } from '../../src/nats/embedded-server.ts';
-import type { Replica } from '../../src/replica.ts';
 import { startReplica } from '../support/replica.ts';
 
 let home: string;
 let server: EmbeddedServer;
-let replica: Replica;
-const clients: Client[] = [];
+const ends: (() => Promise<unknown>)[] = [];
 
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'stopgate-client-'));
+  ends.push(() => rm(home, { recursive: true }));
   const storeDir = join(home, '.stopgate');
   server = await openEmbeddedServer({ storeDir, port: 0, fleet: 'main', log: createLogger('silent') });
-  replica = await startReplica({
+  ends.push(() => server.close());
+  const replica = await startReplica({
     nats: server.url,
     creds: server.credentials('service'),
     policies: { policies: { default: { checks: [{ remote: 'scan' }] } } },
   });
+  ends.push(() => replica.close());
   const service = { nats: server.url, http: null, fleet: 'main', pid: process.pid };
   await writeFile(join(storeDir, 'service.json'), JSON.stringify(service));
 });
 afterAll(async () => {
-  for (const client of clients) await client.close();
-  await replica.close();
-  await server.close();
-  await rm(home, { recursive: true });
+  for (const end of ends.reverse()) await end();
 });
 
 async function open(options: ConnectOptions = { cwd: home }): Promise<Client> {
   const client = await connect(options);
-  clients.push(client);
+  ends.push(() => client.close());
   return client;
 }
 const failing = () => ({ complete: false, reason: 'not scanned' });

@@ -1,5 +1,5 @@
 /** The client asks and publishes against a real service. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { connect, type Decision, IncompleteError, StopgateError } from '../../src/client/index.ts';
 import { openClient, type Client as PlainClient } from '../support/client.ts';
 import { startNatsServer } from '../support/nats-server.ts';
@@ -142,8 +142,9 @@ describe('the final verification', () => {
 describe('where no service answers', () => {
   test('it is unreachable, at once and never incomplete, and the attempt is decided when one comes', async () => {
     const server = await startNatsServer();
-    const options = { nats: server.url, fleet: 'main', cwd: server.storeDir };
-    const client = await connect(options);
+    onTestFinished(() => server.stop());
+    const client = await connect({ nats: server.url, fleet: 'main', cwd: server.storeDir });
+    onTestFinished(() => client.close());
     for (const ask of [() => client.decide('w1'), () => client.probe('w1'), () => client.assertComplete('w1')]) {
       const error = await ask().catch((cause: unknown) => cause);
       expect(error).not.toBeInstanceOf(IncompleteError);
@@ -158,10 +159,8 @@ describe('where no service answers', () => {
       code: 'service.unreachable',
     });
     const replica = await startReplica({ nats: server.url, name: 'r2' });
+    onTestFinished(() => replica.close());
     expect(await client.decide('w1', { attempt: 'a1' })).toMatchObject({ decision: 'allow', attempt: 'a1' });
-    await client.close();
-    await replica.close();
-    await server.stop();
   });
 
   test('a server that is not there says where it was looked for', async () => {
@@ -173,15 +172,15 @@ describe('where no service answers', () => {
 
   test('a reply that is no decision is said to be none', async () => {
     const server = await startNatsServer();
+    onTestFinished(() => server.stop());
     const impostor = await openClient(server.url);
+    onTestFinished(() => impostor.close());
     impostor.nc.subscribe('stopgate.main.>', { callback: (_error, message) => void message.respond('{"hello":1}') });
     await impostor.nc.flush();
     const client = await connect({ nats: server.url, fleet: 'main', cwd: server.storeDir });
+    onTestFinished(() => client.close());
     await expect(client.decide('w1')).rejects.toThrow('the answer is no decision');
     await expect(client.getTask('T-1')).rejects.toThrow('the answer is no view of a task');
-    await client.close();
-    await impostor.close();
-    await server.stop();
   });
 });
 
@@ -241,6 +240,7 @@ test('the handle of a worker speaks for it', async () => {
 
 test('a NATS server that goes away is unreachable in time, and all goes on when it is back', async () => {
   const own = await openScene({ planned: { checks: [{ remote: 'scan', onError: 'block' }] } });
+  onTestFinished(() => own.close());
   const { client, server } = own;
   await client.serveCheck('scan', () => ({ complete: false, reason: 'not scanned' }));
   const heard: string[] = [];
@@ -257,7 +257,6 @@ test('a NATS server that goes away is unreachable in time, and all goes on when 
       ...{ decision: 'block', attempt: 'a1', reason: 'not scanned', retry: { count: 1 } },
     });
   await expect.poll(() => heard).toContain('a1');
-  await own.close();
 });
 
 test('a client that was closed says so, and closes at the end of its scope', async () => {
