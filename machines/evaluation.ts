@@ -3,7 +3,7 @@ import { checkTimeoutMs } from './check.ts';
 import type { HookResult } from './decision.ts';
 import type { CheckResult, TaskEntry } from './entry.ts';
 import { type Fleet, ownerFor } from './fleet.ts';
-import { askHooks, type HookResults, type HooksAnswer, type Iteration } from './hook.ts';
+import { askHooks, checkpointOfHooks, type HookResults, type HooksAnswer, type Iteration } from './hook.ts';
 import { formatIsoTime } from './iso-time.ts';
 import { moveTask, noteOpinions } from './move-task.ts';
 import { promisesOf } from './promise.ts';
@@ -60,7 +60,7 @@ function evaluate(fleet: Fleet, task: string, begun: Begun): void {
   noteOpinions(fleet, task, begun.attempt, answer.opinions);
   const result = breakRow(resultOf(fleet, context, begun, answer), iteration, failed);
   if (result.checkpointCreated && answer.is === 'said') {
-    const data = { checkpoint: `${begun.attempt}-hooks`.slice(0, 128), context: answer.checkpointData };
+    const data = checkpointOfHooks(begun.attempt, answer.checkpointData);
     moveTask(fleet, task, { type: 'checkpoint.saved', data, at: formatIsoTime(fleet.nowMs) });
   }
   fleet.outcomes.push({ kind: 'validated', task, attempt: begun.attempt, result });

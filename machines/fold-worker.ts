@@ -5,6 +5,7 @@ import { escalate, escalateBy } from './escalation.ts';
 import { factsFor, policyInForce, queueOfWorker, refreshPresence, staleAfterMs } from './facts.ts';
 import { attemptsKnownMax, type Fleet, ownerFor, trackEscalation, type WorkerRecord } from './fleet.ts';
 import { armHandBack } from './hand-back.ts';
+import { checkpointOfHooks } from './hook.ts';
 import { formatIsoTime } from './iso-time.ts';
 import { createTask, moveTask, noteOpinions } from './move-task.ts';
 import { planStepsMax } from './plan.ts';
@@ -257,7 +258,7 @@ function decided(fleet: Fleet, before: WorkerContext, after: WorkerContext): voi
   fleet.outcomes.push({ kind: 'decided', decision });
   if (decision.task !== null) noteOpinions(fleet, decision.task, decision.attempt, after.lastOpinions);
   if (after.lastCheckpoint !== null && decision.task !== null) {
-    const data = { checkpoint: `${decision.attempt}-hooks`.slice(0, 128), context: after.lastCheckpoint.data };
+    const data = checkpointOfHooks(decision.attempt ?? '', after.lastCheckpoint.data);
     moveTask(fleet, decision.task, { type: 'checkpoint.saved', data, at: decision.at });
   }
   const escalation =

@@ -4,6 +4,7 @@
  */
 import { type Circumstances, holds } from './condition.ts';
 import type { CheckResult, HookForm, Validation } from './entry.ts';
+import { idLengthMax } from './id.ts';
 import type { PromiseName } from './promise.ts';
 
 export type Hook = { readonly hook: string; readonly enabled: boolean; readonly form: HookForm };
@@ -202,6 +203,22 @@ function remoteAnswer(form: HookForm, result: CheckResult): Answer {
     checkpointData,
     metadata: result.metadata ?? {},
   });
+}
+
+/** What hooks want saved, as an entry would say it; phase and step also by seed 001's names (CheckpointData). */
+export function checkpointOfHooks(attempt: string, saved: unknown) {
+  const {
+    executionPhase,
+    executionStep,
+    phase = executionPhase,
+    step = executionStep,
+  } = (saved ?? {}) as Partial<Record<'executionPhase' | 'executionStep' | 'phase' | 'step', unknown>>;
+  return {
+    checkpoint: `${attempt}-hooks`.slice(0, idLengthMax),
+    context: saved,
+    ...(typeof phase === 'string' ? { phase } : {}),
+    ...(typeof step === 'string' || typeof step === 'number' ? { step } : {}),
+  };
 }
 
 const passed = ({ validation }: HookFacts, rule: string) =>

@@ -132,12 +132,14 @@ describe('a remote hook of an iteration', () => {
     const served = serve(client.nc, 'saves', () => ({
       action: 'continue',
       reason: 'half way',
-      checkpointData: { milestone: 'halfway' },
+      checkpointData: { executionPhase: 'midpoint', executionStep: 5, agentContext: { milestone: 'halfway' } },
     }));
     await client.publish('task.R-2.hook.registered', { hook: 'H', type: 'remote', name: 'saves' });
     await start('R-2');
     expect((await evaluate('R-2')).body.checkpointCreated).toBe(true);
-    expect((await view('R-2')).checkpoint).toMatchObject({ context: { milestone: 'halfway' } });
+    const { checkpoint, phase } = await view('R-2');
+    expect(checkpoint).toMatchObject({ step: 5, context: { agentContext: { milestone: 'halfway' } } });
+    expect(phase).toBe('midpoint');
     served.stop();
   });
 
