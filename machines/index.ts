@@ -16,7 +16,7 @@ export { formatIsoTime, parseIsoTime } from './iso-time.ts';
 export type { StoredText } from './log-line.ts';
 export { isDone, type Plan, planStepsMax, remainingWords, type Step } from './plan.ts';
 export * from './policy.ts';
-export { type Probe, probe } from './probe.ts';
+export { type Probe, type ProbeScope, probe } from './probe.ts';
 export { type PromiseName, promiseNames, promisesOf, readPromises } from './promise.ts';
 export { createReplay, type Replay, type ReplayLine } from './replay.ts';
 export { type Evaluation, taskMachine } from './task.ts';

@@ -2,12 +2,13 @@
  * Probe: what would be decided now, if this worker tried to stop? Judged as an attempt is, on data that is thrown
  * away: nothing is folded, an open attempt is left alone, and nothing is held (protocol 5).
  */
-import type { Ask } from './attempt.ts';
+import type { Ask, Facts, PolicyInForce } from './attempt.ts';
 import type { Decision } from './decision.ts';
 import type { AttemptFields, CheckResult } from './entry.ts';
 import { factsFor, policyInForce } from './facts.ts';
 import type { Fleet } from './fleet.ts';
 import { formatIsoTime } from './iso-time.ts';
+import { noPlan } from './plan.ts';
 import type { WorkerContext } from './worker-data.ts';
 import { answerAsked, openAttempt } from './worker-judging.ts';
 
@@ -16,14 +17,30 @@ export type Probe =
   | { readonly decision: Decision }
   | { readonly ask: Ask; readonly worker: WorkerContext; readonly next: (result: CheckResult) => Probe };
 
-export function probe(fleet: Fleet, worker: string, fields: AttemptFields, nowMs: number): Probe {
+/**
+ * `stop`: the whole judgement. `step`: may a step of the plan be marked as done (policy `steps: gate`)? The policy's
+ * checks alone, each `plan` among them taken as fulfilled: no cap, no task's hooks, no persistence.
+ */
+export type ProbeScope = 'stop' | 'step';
+
+export function probe(
+  fleet: Fleet,
+  worker: string,
+  fields: AttemptFields,
+  nowMs: number,
+  scope: ProbeScope = 'stop',
+): Probe {
   const known = fleet.workers.get(worker)?.snapshot.context.worker;
   const context: WorkerContext = {
     ...(known ?? fleet.worker.start({ fleet: fleet.name, worker, atMs: nowMs }).context.worker),
     attempt: null,
   };
-  const inForce = policyInForce(fleet, context);
-  const facts = () => factsFor(fleet, context, inForce, Math.max(nowMs, fleet.nowMs));
+  const found = policyInForce(fleet, context);
+  const inForce = scope === 'step' ? checksOnly(found) : found;
+  const facts = () => {
+    const seen = factsFor(fleet, context, found, Math.max(nowMs, fleet.nowMs));
+    return scope === 'step' ? withoutHooks(seen) : seen;
+  };
   const step = (at: WorkerContext): Probe => {
     const asked = at.attempt?.asked ?? null;
     if (asked === null) return { decision: dryRun(at.lastDecision as Decision, Math.max(nowMs, fleet.nowMs)) };
@@ -32,7 +49,7 @@ export function probe(fleet: Fleet, worker: string, fields: AttemptFields, nowMs
         ...at,
         ...answerAsked(at, { type: 'check.finished', result: { ...result, check: asked.name }, facts: facts() }),
       });
-    return { ask: asked, worker: at, next };
+    return { ask: asked, worker: { ...at, plan: context.plan }, next };
   };
   const event = {
     type: 'stop.attempted',
@@ -42,8 +59,19 @@ export function probe(fleet: Fleet, worker: string, fields: AttemptFields, nowMs
     inForce,
     facts: facts(),
   } as const;
-  return step({ ...context, ...openAttempt(context, event) });
+  if (scope === 'stop') return step({ ...context, ...openAttempt(context, event) });
+  // Of an empty plan nothing remains.
+  const asIfPlanned = { ...context, plan: noPlan };
+  return step({ ...asIfPlanned, ...openAttempt(asIfPlanned, event, 'checks') });
 }
+
+const checksOnly = (inForce: PolicyInForce): PolicyInForce => ({
+  ...inForce,
+  policy: { ...inForce.policy, persistence: null, stuckAfter: null },
+});
+
+const withoutHooks = (facts: Facts): Facts =>
+  facts.task === null ? facts : { ...facts, task: { ...facts.task, hooks: [] } };
 
 const dryRun = (decision: Decision, nowMs: number): Decision => ({
   ...decision,

@@ -25,6 +25,8 @@ export type WorkerView = {
   retry: { count: number; max: number | null };
   keepAlives: number;
   idle: Idle;
+  /** What the policy wants of an agent before it stops: `stopWhenComplete`, `steps`, and whether there are checks. */
+  rules: { stopWhenComplete: boolean; steps: 'free' | 'gate'; checks: number };
   plan: Plan;
   toolCount: number;
   filesModified: number;
@@ -81,16 +83,18 @@ export function viewWorker(fleet: Fleet, worker: string, nowMs: number): WorkerV
   const { value } = record.snapshot;
   const { worker: context } = record.snapshot.context;
   const inForce = context.attempt?.inForce ?? policyInForce(fleet, context);
-  const idleLimitMs = context.attempt?.idleLimitMs ?? idleLimitOf(inForce.policy, context.profile);
+  const { policy } = inForce;
+  const idleLimitMs = context.attempt?.idleLimitMs ?? idleLimitOf(policy, context.profile);
   return {
     worker,
     state: value.state,
     presence: presenceAt(fleet, record, nowMs),
     ...{ agent: context.agent, tasks: context.tasks, policy: inForce.name, queue: queueOfWorker(context, inForce) },
     ...{ profile: context.profile, parent: context.parent, cwd: context.cwd, labels: context.labels },
-    retry: { count: context.retryCount, max: inForce.policy.retries },
+    retry: { count: context.retryCount, max: policy.retries },
     keepAlives: context.keepAlives,
     idle: idleOf(context, idleLimitMs, nowMs),
+    rules: { stopWhenComplete: policy.stopWhenComplete, steps: policy.steps, checks: policy.checks.length },
     plan: context.plan,
     ...{ toolCount: context.toolCount, filesModified: context.files.length },
     ...{ background: context.background, awaitsInput: context.awaitsInput },

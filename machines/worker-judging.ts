@@ -14,7 +14,8 @@ import { type Change, countsAnew, empty, type Fate, type On, type WorkerContext 
 
 const noFindings = Object.freeze({});
 
-export function openAttempt(context: WorkerContext, event: On<'stop.attempted'>): Change {
+/** `guard`: the first that is asked. */
+export function openAttempt(context: WorkerContext, event: On<'stop.attempted'>, guard: GuardName = 'retired'): Change {
   const { attempt, seq, fields, inForce, facts } = event;
   const { persistence } = inForce.policy;
   const notes = inForce.notes.map((detail) => ({ guard: 'policy', verdict: 'error', detail }) as const);
@@ -26,7 +27,7 @@ export function openAttempt(context: WorkerContext, event: On<'stop.attempted'>)
     inForce,
     idleLimitMs: idleLimitOf(inForce.policy, context.profile),
     holdUntilMs: facts.nowMs + (persistence === null ? 0 : (fields.holdMs ?? persistence.holdMs)),
-    guard: 'retired',
+    guard,
     verdicts: notes,
     feedback: empty,
     findings: noFindings,

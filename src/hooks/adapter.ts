@@ -3,16 +3,20 @@
  * translated and answered. Pure: no clock, no I/O, nothing remembered between calls; what was before is looked up by
  * the edge and handed in as `KnownWorker`.
  */
-import type { AttemptFields, Decision, WorkerView } from '../../machines/index.ts';
+import type { AttemptFields, Decision, Plan, WorkerView } from '../../machines/index.ts';
 import type { NewEntry } from '../service/service.ts';
+import type { Look } from './looks.ts';
 
 /** What the fleet knows of the call's worker before the call. */
 export type KnownWorker = {
   /** False: no adapter has registered it yet, so the first call must. */
   readonly registered: boolean;
+  /** The worker that it is a sub-agent of. */
+  readonly parent: string | null;
   /** Where it was registered; an agent may walk to other folders later. */
   readonly cwd: string | null;
-  readonly lastDecision: Pick<Decision, 'decision' | 'reason' | 'nextPrompt'> | null;
+  readonly plan: Plan;
+  readonly lastDecision: Answerable | null;
   readonly background: readonly string[];
   readonly awaitsInput: boolean;
   /** A usage limit holds. */
@@ -21,7 +25,9 @@ export type KnownWorker = {
 
 export const unknownWorker: KnownWorker = Object.freeze({
   registered: false,
+  parent: null,
   cwd: null,
+  plan: [],
   lastDecision: null,
   background: [],
   awaitsInput: false,
@@ -30,8 +36,9 @@ export const unknownWorker: KnownWorker = Object.freeze({
 
 /** A worker without an agent was made by somebody else's entry (a claim, say) and still lacks its folder. */
 export function knownFrom(view: WorkerView): KnownWorker {
-  const { agent, cwd, lastDecision, background, awaitsInput, presence } = view;
-  return { registered: agent !== null, cwd, lastDecision, background, awaitsInput, limited: presence === 'limited' };
+  const { agent, parent, cwd, plan, lastDecision, background, awaitsInput, presence } = view;
+  const limited = presence === 'limited';
+  return { registered: agent !== null, parent, cwd, plan, lastDecision, background, awaitsInput, limited };
 }
 
 export type Translation = {
@@ -40,16 +47,27 @@ export type Translation = {
   readonly entries: readonly NewEntry[];
   /** Not null: the agent wants to stop, and waits for the decision. `attempt` is given only where the agent has one. */
   readonly stop: AttemptFields | null;
+  /** Not null: it asks for nothing, and may be told something all the same. */
+  readonly look: Look | null;
 };
+
+/** What of a decision an answer is made of. */
+export type Answerable = Pick<Decision, 'decision' | 'reason' | 'nextPrompt'>;
 
 export type HookCall = {
   readonly worker: string;
   /** The agent's own name of the event. */
   readonly event: string;
   translate(known: KnownWorker): Translation;
-  /** What to tell the agent; null: an empty answer, which lets it go on (or stop). */
-  answer(decision: Pick<Decision, 'decision' | 'reason' | 'nextPrompt'>): object | null;
+  /**
+   * What to tell the agent; null: an empty answer, which lets it go on (or stop). `look`: what the decision was asked
+   * for, if not for a stop; then only one that `isNews` (see looks.ts).
+   */
+  answer(decision: Answerable, look?: Look | null): object | null;
 };
 
-/** @throws AppError input.bad: not a hook call of this agent */
-export type ReadHook = (body: unknown) => HookCall;
+/**
+ * `event`: its name, for an agent that leaves it out of its JSON.
+ * @throws AppError input.bad: not a hook call of this agent
+ */
+export type ReadHook = (body: unknown, event?: string) => HookCall;

@@ -1,15 +1,21 @@
 /** The words of a block: how they go to an agent, and how they are known again when they come back as a prompt. */
-import type { Decision } from '../../machines/index.ts';
+import type { Answerable } from './adapter.ts';
+import { hideSecrets } from './secrets.ts';
 import { cutMiddle, plainText } from './text.ts';
 
-/** What an agent reads of one block; enough for the fixed words and the end of a failed command's output. */
-const blockCharsMax = 2_000;
+/** An agent reads 2,000 at most: a lead may stand before these. Enough for the fixed words and a command's last lines. */
+const blockCharsMax = 1_960;
 const feedbackPrefix = 'Stop hook feedback:';
 
+/** Said to an agent that is stopped after a tool (`stopWhenComplete`). */
+export const completeWords = 'stopgate: every check holds, the work is complete.';
+
+type Words = Pick<Answerable, 'reason' | 'nextPrompt'>;
+
 /** Never empty: agents take a block without words for none, or make up their own. */
-export function blockWords({ reason, nextPrompt }: Pick<Decision, 'reason' | 'nextPrompt'>): string {
+export function blockWords({ reason, nextPrompt }: Words): string {
   const words = plainText(nextPrompt ?? '') || plainText(reason) || 'The work is not complete yet.';
-  return cutMiddle(words, blockCharsMax);
+  return cutMiddle(hideSecrets(words), blockCharsMax);
 }
 
 /**
@@ -17,7 +23,7 @@ export function blockWords({ reason, nextPrompt }: Pick<Decision, 'reason' | 'ne
  * set the retry count to 0 each time: a block without end. Where the words are only quoted, in a prompt that is mostly
  * somebody's own, a person has spoken.
  */
-export function isOwnBlock(prompt: string, last: Pick<Decision, 'decision' | 'reason' | 'nextPrompt'> | null): boolean {
+export function isOwnBlock(prompt: string, last: Pick<Answerable, 'decision' | keyof Words> | null): boolean {
   if (last?.decision !== 'block') return false;
   const text = plainText(prompt);
   const prefixed = text.startsWith(feedbackPrefix);

@@ -4,17 +4,15 @@
  * without must not cost the call, since Claude Code takes an error for "go on".
  */
 import { z } from 'zod';
-import { describeIssues, idSchema, toIssues } from '../../machines/index.ts';
-import { AppError } from '../errors.ts';
+import { idSchema } from '../../machines/index.ts';
+import { eventOf, fields, flag, readBody, text } from './reader.ts';
 import { toId } from './safe-id.ts';
 
-const text = z.string().optional().catch(undefined);
-const fields = z.record(z.string(), z.unknown()).optional().catch(undefined);
 const backgroundTask = z.object({ id: z.string().min(1), type: text, status: text });
 
 const bodySchema = z.object({
   session_id: idSchema,
-  hook_event_name: z.string().min(1),
+  hook_event_name: text,
   cwd: text,
   /** SessionStart: `startup`, `resume`, `clear` or `compact`. */
   source: text,
@@ -32,7 +30,7 @@ const bodySchema = z.object({
   error: text,
   error_type: text,
   /** MessageDisplay: false while the message still grows. */
-  final: z.boolean().optional().catch(undefined),
+  final: flag,
 });
 
 export type ClaudeCall = Omit<z.infer<typeof bodySchema>, 'session_id' | 'hook_event_name'> & {
@@ -41,20 +39,20 @@ export type ClaudeCall = Omit<z.infer<typeof bodySchema>, 'session_id' | 'hook_e
   readonly worker: string;
   /** The session of a sub-agent; null: the call is the session's own. */
   readonly parent: string | null;
+  readonly kind: string | undefined;
   /** Compaction runs as a sub-agent without a type and reports its own stop: nobody's work. */
   readonly ofCompaction: boolean;
 };
 
+const title = 'Claude Code';
+
 /** @throws AppError input.bad */
-export function readClaude(body: unknown): ClaudeCall {
-  const read = bodySchema.safeParse(body);
-  if (!read.success) {
-    const issues = toIssues(read.error);
-    throw new AppError('input.bad', `this is no hook call of Claude Code: ${describeIssues(issues)}`, { issues });
-  }
-  const { session_id: session, hook_event_name: event, ...rest } = read.data;
+export function readClaude(body: unknown, given: string | undefined): ClaudeCall {
+  const { session_id: session, hook_event_name, ...rest } = readBody(bodySchema, body, title);
+  const event = eventOf(hook_event_name, given, title);
   const agent = rest.agent_id ?? '';
-  if (agent === '') return { ...rest, event, worker: session, parent: null, ofCompaction: false };
+  const kind = rest.agent_type;
+  if (agent === '') return { ...rest, event, kind, worker: session, parent: null, ofCompaction: false };
   const worker = toId(`${session}-${agent}`);
-  return { ...rest, event, worker, parent: session, ofCompaction: rest.agent_type === '' };
+  return { ...rest, event, kind, worker, parent: session, ofCompaction: kind === '' };
 }

@@ -1,7 +1,15 @@
 /** The agents that have an adapter, by the name that `/hooks/<agent>` and `stopgate hook <agent>` use. */
 import type { ReadHook } from './adapter.ts';
-import { answerClaude, translateClaude } from './claude.ts';
-import { readClaude } from './claude-call.ts';
+
+export { isForComplete, isNews, isWanted, type Look } from './looks.ts';
+
+import { readClaudeHook } from './claude.ts';
+import { readCodexHook } from './codex.ts';
+import { readCopilotHook } from './copilot.ts';
+import { readCursorHook } from './cursor.ts';
+import { readGeminiHook } from './gemini.ts';
+import { readOpencodeHook } from './opencode.ts';
+import { readShellHook } from './shell.ts';
 
 export {
   type HookCall,
@@ -13,16 +21,11 @@ export {
 } from './adapter.ts';
 
 export const agents: ReadonlyMap<string, ReadHook> = new Map([
-  [
-    'claude',
-    (body) => {
-      const call = readClaude(body);
-      return {
-        worker: call.worker,
-        event: call.event,
-        translate: (known) => translateClaude(call, known),
-        answer: (decision) => answerClaude(call.event, decision),
-      };
-    },
-  ],
+  ['claude', readClaudeHook],
+  ['codex', readCodexHook],
+  ['gemini', readGeminiHook],
+  ['copilot', readCopilotHook],
+  ['cursor', readCursorHook],
+  ['opencode', readOpencodeHook],
+  ['shell', readShellHook],
 ]);

@@ -6,6 +6,7 @@ import {
   describeIssues,
   isId,
   isTooDeep,
+  type ProbeScope,
   payloadBytesMax,
   probe,
   toIssues,
@@ -16,16 +17,16 @@ import type { Host } from '../host/host.ts';
 
 export type Decider = {
   decide(worker: string, body: unknown): Promise<Decision>;
-  probe(worker: string, body: unknown): Promise<Decision>;
+  probe(worker: string, body: unknown, scope?: ProbeScope): Promise<Decision>;
   verify(worker: string, body: unknown): Promise<Decision>;
 };
 
 export function createDecider(host: Host, replica: string): Decider {
-  const dryRun = async (worker: string, body: unknown): Promise<Decision> => {
+  const dryRun = async (worker: string, body: unknown, scope: ProbeScope = 'stop'): Promise<Decision> => {
     const fields = readAttempt(worker, body);
     await host.caughtUp();
     const startedMs = performance.now();
-    let found = probe(host.fleet, worker, fields, host.logNow());
+    let found = probe(host.fleet, worker, fields, host.logNow(), scope);
     while ('ask' in found) {
       const { ask, worker: context, next } = found;
       const timeoutMs = ask.deadlineMs - ask.askedMs;

@@ -1,5 +1,13 @@
 /** What every edge (NATS, HTTP, MCP) may ask of this replica. Implemented in this folder, one use case a file. */
-import type { Decision, HookResult, QueueView, TaskDetail, TaskView, WorkerView } from '../../machines/index.ts';
+import type {
+  Decision,
+  HookResult,
+  ProbeScope,
+  QueueView,
+  TaskDetail,
+  TaskView,
+  WorkerView,
+} from '../../machines/index.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { OperatorWord } from './operate.ts';
 
@@ -22,8 +30,8 @@ export type Service = {
   publish(entry: NewEntry): Promise<{ seq: number }>;
   /** May this worker stop? Takes as long as its checks and hold take. @throws AppError input.bad, log.unavailable, log.lost, service.busy */
   decide(worker: string, body: unknown): Promise<Decision>;
-  /** Would it? Nothing is logged or counted. */
-  probe(worker: string, body: unknown): Promise<Decision>;
+  /** Would it? Nothing is logged or counted. `scope` is not on the wire: agents' hooks ask about single steps. */
+  probe(worker: string, body: unknown, scope?: ProbeScope): Promise<Decision>;
   /** Is its work complete? @throws AppError stop.incomplete with `details: { decision }` */
   verify(worker: string, body: unknown): Promise<Decision>;
   /** What do the hooks of this task say of its iteration? Logged. @throws AppError input.bad, entry.refused, log.unavailable */

@@ -415,7 +415,7 @@ describe('calls of other versions', () => {
 
   test('a field of another shape does not cost the call', () => {
     const body = { ...recorded('Stop'), cwd: 5, background_tasks: {}, last_assistant_message: null, agent_id: null };
-    expect(translate(body)).toEqual({ worker: session, entries: [], stop: { stopReason: 'end_turn' } });
+    expect(translate(body)).toEqual({ worker: session, entries: [], stop: { stopReason: 'end_turn' }, look: null });
   });
 
   test('a growing message is counted once', () => {

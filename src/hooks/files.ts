@@ -1,0 +1,34 @@
+/** The files that a tool call changed, as policies name them. */
+import { posix, win32 } from 'node:path';
+
+const pathCharsMax = 4_096;
+const filesMax = 100;
+/** All of a call's files; the rest of an entry of 64 KiB is left to its envelope. */
+const filesBytesMax = 48 * 1024;
+
+/**
+ * Relative to `root` with forward slashes where a file lies inside it, so that a policy's `src/**` means the worker's
+ * own folder wherever that is; else as the agent named it. Empty: no file that we know of (a shell may change any
+ * number unseen).
+ */
+export function toolFiles(named: readonly unknown[], root: string | null): string[] {
+  const files = named.filter(
+    (file): file is string => typeof file === 'string' && file !== '' && file.length <= pathCharsMax,
+  );
+  const within = [...new Set(files)].slice(0, filesMax).map((file) => (root === null ? file : withinRoot(file, root)));
+  let bytes = 0;
+  return within.filter((file) => {
+    bytes += Buffer.byteLength(JSON.stringify(file)) + 1;
+    return bytes <= filesBytesMax;
+  });
+}
+
+/** The agent's machine need not be ours, so the shape of the paths says which rules hold. */
+function withinRoot(file: string, root: string): string {
+  const path = /^[A-Za-z]:[\\/]|^\\\\/.test(root) ? win32 : posix;
+  if (!path.isAbsolute(root) || !path.isAbsolute(file)) return file;
+  const relative = path.relative(root, file);
+  const outside =
+    relative === '' || relative === '..' || relative.startsWith(`..${path.sep}`) || path.isAbsolute(relative);
+  return outside ? file : relative.replaceAll(path.sep, '/');
+}
