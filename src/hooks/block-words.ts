@@ -5,7 +5,13 @@ import { cutMiddle, plainText } from './text.ts';
 
 /** An agent reads 2,000 at most: a lead may stand before these. Enough for the fixed words and a command's last lines. */
 const blockCharsMax = 1_960;
-const feedbackPrefix = 'Stop hook feedback:';
+/** What agents put before a block when they tell it on; after it the rest may be anything (a command line, a tag). */
+const feedbackPrefixes = [
+  'Stop hook feedback:',
+  'SubagentStop hook feedback:',
+  'TaskCompleted hook feedback:',
+  '<hook_prompt ',
+];
 
 /** Said to an agent that is stopped after a tool (`stopWhenComplete`). */
 export const completeWords = 'stopgate: every check holds, the work is complete.';
@@ -26,11 +32,10 @@ export function blockWords({ reason, nextPrompt }: Words): string {
 export function isOwnBlock(prompt: string, last: Pick<Answerable, 'decision' | keyof Words> | null): boolean {
   if (last?.decision !== 'block') return false;
   const text = plainText(prompt);
-  const prefixed = text.startsWith(feedbackPrefix);
-  const said = prefixed ? text.slice(feedbackPrefix.length).trim() : text;
+  const prefixed = feedbackPrefixes.some((prefix) => text.startsWith(prefix));
   return [last.reason, last.nextPrompt ?? '', blockWords(last)].some((words) => {
     const ours = plainText(words);
-    if (ours === '' || !said.includes(ours)) return false;
-    return prefixed || ours.length * 2 >= said.length;
+    if (ours === '' || !text.includes(ours)) return false;
+    return prefixed || ours.length * 2 >= text.length;
   });
 }

@@ -44,7 +44,7 @@ const bodySchema = z.object({
   tool_name: text,
   tool_input: fields,
   /** A text, or an object of the tool's own. */
-  tool_response: z.unknown(),
+  tool_response: z.unknown().optional(),
   tool_use_id: text,
   last_assistant_message: text,
   agent_id: text,

@@ -70,7 +70,7 @@ type OpencodeCall = Caller & Pick<Body, 'properties' | 'input' | 'output' | 'las
 const nothing: Row<OpencodeCall> = () => [];
 
 const rows: Table<OpencodeCall> = new Map<string, Row<OpencodeCall>>([
-  ['session.created', (call, known) => (known.registered ? [heartbeat] : [registration(name, call, known)])],
+  ['session.created', (call, known) => (isNew(call, known) ? [registration(name, call, known)] : [heartbeat])],
   ['chat.message', prompted],
   ['tool.execute.after', (call, known) => [...resumed(known), used(call, known)]],
   ['todo.updated', planned],
@@ -99,6 +99,8 @@ const opencode: Agent<OpencodeCall> = {
 };
 export const readOpencodeHook = createReader(opencode);
 
+const isNew = (call: OpencodeCall, known: KnownWorker): boolean =>
+  !known.registered || (call.parent !== null && known.parent === null);
 const isStop = ({ event }: OpencodeCall): boolean => event === 'session.idle';
 
 function read(body: unknown, given: string | undefined): OpencodeCall {
