@@ -148,7 +148,7 @@ function cursor(tokens: readonly Token[]) {
 function statements(query: string): Token[][] {
   const found: Token[][] = [[]];
   for (const [whole, text, quoted, word] of query.matchAll(
-    /--[^\n]*|\/\*[\s\S]*?\*\/|'((?:[^']|'')*)'|["`[]([\w ]+)["`\]]|([\w.-]+)|[^\s]/g,
+    /--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|'((?:[^']|'')*)'|["`[]([\w ]+)["`\]]|([\w.-]+)|[^\s]/g,
   )) {
     if (whole.startsWith('--') || whole.startsWith('/*')) continue;
     if (whole === ';') found.push([]);

@@ -205,7 +205,8 @@ describe('statements on todos', () => {
 
   test('a statement made to take long does not', () => {
     const started = performance.now();
-    for (const part of ["'", '(', "''", '--\n', '/*', 'a,', '"']) run(`UPDATE todos SET ${part.repeat(40_000)}`);
+    for (const part of ["'", '/* ', '(', "''", '--\n', '/*', 'a,', '"'])
+      run(`UPDATE todos SET ${part.repeat(33_000).slice(0, 99_000)}`);
     expect(performance.now() - started).toBeLessThan(2_000);
   });
 });
