@@ -252,6 +252,32 @@ describe('hooks', () => {
     expect((await hook(recorded('Stop'))).status).toBe(503);
   });
 
+  test('the URL names the event where the agent does not', async () => {
+    service.answer = { decision: 'block', reason: 'the reason', nextPrompt: null };
+    const body = { sessionId: 's1', stopReason: 'end_turn', stop_hook_active: false };
+    const answer = await ask(server.url, '/hooks/copilot?event=agentStop', { body });
+    expect([answer.status, answer.json]).toEqual([200, { decision: 'block', reason: 'the reason' }]);
+    const nameless = await ask(server.url, '/hooks/copilot', { body });
+    expect([nameless.status, errorOf(nameless).message]).toEqual([400, expect.stringContaining('?event=')]);
+    expect(service.asked).toHaveLength(1);
+  });
+
+  test('10 MB of a tool’s output are read and left behind; over 16 MiB are not', async () => {
+    const body = (size: number) => ({ ...recorded('PostToolUse'), tool_response: { stdout: 'x'.repeat(size) } });
+    expect((await hook(body(10_000_000))).status).toBe(204);
+    expect(JSON.stringify(service.published).length).toBeLessThan(1_000);
+    expect((await hook(body(17_000_000))).status).toBe(413);
+  });
+
+  test('bytes that are no UTF-8 do not cost the call', async () => {
+    const text = JSON.stringify({ ...recorded('Stop'), last_assistant_message: 'BROKEN' });
+    const bytes = Buffer.from(text.replace('BROKEN', '\u00ff\u00fe ok'), 'latin1');
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(`${server.url}/hooks/claude`, { method: 'POST', headers, body: bytes });
+    expect(answer.status).toBe(204);
+    expect(service.asked.at(-1)?.body).toMatchObject({ output: '\ufffd\ufffd ok' });
+  });
+
   test('an agent without an adapter is told which have one', async () => {
     const answer = await ask(server.url, '/hooks/other', { body: {} });
     expect([answer.status, errorOf(answer).message]).toEqual([404, expect.stringContaining('claude')]);

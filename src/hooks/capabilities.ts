@@ -1,0 +1,219 @@
+/**
+ * What each agent can and cannot do, as data: the README's table is made of it (a test holds the two together), and
+ * whoever sets an agent up says it.
+ */
+
+/**
+ * How it is known: a test here, by its file; `live`: seen with the real program, in no test of ours; `docs`: only
+ * documented.
+ */
+export type Evidence = `test/${string}` | 'live' | 'docs';
+/** Null: the agent has nothing of the kind. */
+export type Cell = readonly [says: string, shownBy: Evidence] | null;
+
+export const agentTitles = {
+  claude: 'Claude Code, Agent SDK',
+  codex: 'Codex',
+  gemini: 'Gemini CLI',
+  copilot: 'Copilot CLI',
+  cursor: 'Cursor',
+  opencode: 'OpenCode',
+  shell: 'any, by a command',
+} as const;
+export type AgentName = keyof typeof agentTitles;
+export type Capability = { readonly title: string; readonly cells: Readonly<Record<AgentName, Cell>> };
+
+const inFold = 'test/hooks/agents.test.ts';
+const testOf = (agent: AgentName): Evidence => `test/hooks/${agent}.test.ts`;
+const looks = 'test/hooks/looks.test.ts';
+const plugin = 'test/hooks/opencode-plugin.test.ts';
+const twoKeys = (agent: AgentName): Cell => ['`decision: block`', testOf(agent)];
+
+export const capabilities: readonly Capability[] = [
+  {
+    title: 'asks at',
+    cells: {
+      claude: ['`Stop`', testOf('claude')],
+      codex: ['`Stop`', testOf('codex')],
+      gemini: ['`AfterAgent`', testOf('gemini')],
+      copilot: ['`agentStop` or `Stop`', testOf('copilot')],
+      cursor: ['`stop`', 'docs'],
+      opencode: ['`session.idle`, by a plugin', plugin],
+      shell: ['when it is run', testOf('shell')],
+    },
+  },
+  {
+    title: 'is blocked by',
+    cells: {
+      claude: twoKeys('claude'),
+      codex: ['`decision: block`, no other key', testOf('codex')],
+      gemini: twoKeys('gemini'),
+      copilot: twoKeys('copilot'),
+      cursor: ['a next prompt (`followup_message`)', 'docs'],
+      opencode: ['a next prompt, by the plugin', plugin],
+      shell: ['`decision: block`', testOf('shell')],
+    },
+  },
+  {
+    title: 'three blocks, then let go',
+    cells: {
+      claude: ['yes', inFold],
+      codex: ['yes', inFold],
+      gemini: ['yes', inFold],
+      copilot: ['yes', inFold],
+      cursor: ['yes', inFold],
+      opencode: ['yes', inFold],
+      shell: ['yes', inFold],
+    },
+  },
+  {
+    title: 'a cap of its own',
+    cells: {
+      claude: ['8 blocks without a tool between', 'live'],
+      codex: ['none in 20', 'live'],
+      gemini: ['none in 28', 'live'],
+      copilot: ['8 blocks', 'live'],
+      cursor: ['5 (`loop_limit`)', 'docs'],
+      opencode: ['none', 'live'],
+      shell: null,
+    },
+  },
+  {
+    title: 'sub-agents',
+    cells: {
+      claude: ['asked, for themselves', testOf('claude')],
+      codex: ['asked, for themselves', testOf('codex')],
+      gemini: null,
+      copilot: ['asked at `subagentStop`', testOf('copilot')],
+      cursor: ['asked where they name themselves', 'docs'],
+      opencode: ['known, not asked', plugin],
+      shell: null,
+    },
+  },
+  {
+    title: 'background work',
+    cells: {
+      claude: ['stops wait for it', testOf('claude')],
+      codex: null,
+      gemini: null,
+      copilot: ['stops wait for sub-agents', testOf('copilot')],
+      cursor: null,
+      opencode: null,
+      shell: null,
+    },
+  },
+  {
+    title: 'plan',
+    cells: {
+      claude: ['step by step', testOf('claude')],
+      codex: ['its goal is one step', testOf('codex')],
+      gemini: ['`write_todos`', testOf('gemini')],
+      copilot: ['plain SQL on `todos`; else unknown, and noted', testOf('copilot')],
+      cursor: ['unknown', 'docs'],
+      opencode: ['`todowrite`', testOf('opencode')],
+      shell: ['event `plan`', testOf('shell')],
+    },
+  },
+  {
+    title: 'last answer',
+    cells: {
+      claude: ['yes', testOf('claude')],
+      codex: ['yes', testOf('codex')],
+      gemini: ['of the whole turn', testOf('gemini')],
+      copilot: ['of sub-agents only', testOf('copilot')],
+      cursor: ['no', 'docs'],
+      opencode: ['asked of its server', plugin],
+      shell: ['as given', testOf('shell')],
+    },
+  },
+  {
+    title: '`stopWhenComplete`',
+    cells: {
+      claude: ['after a batch of tools', looks],
+      codex: null,
+      gemini: ['after a tool, at most every 2 s', 'docs'],
+      copilot: null,
+      cursor: null,
+      opencode: null,
+      shell: null,
+    },
+  },
+  {
+    title: '`steps: gate`',
+    cells: { ...noneOf(), claude: ['at `TaskCompleted`', looks] },
+  },
+  {
+    title: 'structured output is told what is missing',
+    cells: { ...noneOf(), claude: ['yes', looks] },
+  },
+  {
+    title: 'waits for a person',
+    cells: {
+      claude: ['permissions, questions', testOf('claude')],
+      codex: ['permissions', 'docs'],
+      gemini: ['permissions', 'docs'],
+      copilot: ['permissions', testOf('copilot')],
+      cursor: null,
+      opencode: ['permissions', 'docs'],
+      shell: null,
+    },
+  },
+  {
+    title: 'usage limits',
+    cells: { ...noneOf(), claude: ['`StopFailure`', 'docs'], opencode: ['error 429', testOf('opencode')] },
+  },
+  {
+    title: 'hooks over HTTP',
+    cells: {
+      claude: ['yes, but not `SessionStart`', 'live'],
+      codex: ['no: one disables the whole file', 'live'],
+      gemini: ['no', 'live'],
+      copilot: ['with `COPILOT_HOOK_ALLOW_LOCALHOST=1`', 'live'],
+      cursor: ['no', 'docs'],
+      opencode: ['the plugin posts', plugin],
+      shell: null,
+    },
+  },
+  {
+    title: 'with the service down',
+    cells: {
+      claude: ['HTTP: stops, says nothing', 'live'],
+      codex: ['a failing hook: stops', 'live'],
+      gemini: ['**a failing hook may block for ever**', 'live'],
+      copilot: ['a failing hook: stops', 'live'],
+      cursor: ['a failing hook: stops', 'docs'],
+      opencode: ['stops; said in its log', plugin],
+      shell: null,
+    },
+  },
+  {
+    title: 'a hook may take',
+    cells: {
+      claude: ['600 s', 'docs'],
+      codex: ['600 s', 'live'],
+      gemini: ['60 s', 'docs'],
+      copilot: ['30 s', 'docs'],
+      cursor: null,
+      opencode: null,
+      shell: null,
+    },
+  },
+];
+
+function noneOf(): Record<AgentName, Cell> {
+  return { claude: null, codex: null, gemini: null, copilot: null, cursor: null, opencode: null, shell: null };
+}
+
+const marks: Readonly<Record<'live' | 'docs', string>> = { live: ' °', docs: ' \\*' };
+
+/** As Markdown. */
+export function renderCapabilities(): string {
+  const names = Object.keys(agentTitles) as AgentName[];
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  const shown = (cell: Cell) => (cell === null ? '–' : cell[0] + (cell[1] in marks ? marks[cell[1] as 'live'] : ''));
+  return [
+    line(['', ...names.map((name) => agentTitles[name])]),
+    line(['---', ...names.map(() => '---')]),
+    ...capabilities.map(({ title, cells }) => line([title, ...names.map((name) => shown(cells[name]))])),
+  ].join('\n');
+}
