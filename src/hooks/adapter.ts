@@ -21,6 +21,8 @@ export type KnownWorker = {
   readonly awaitsInput: boolean;
   /** A usage limit holds. */
   readonly limited: boolean;
+  /** What a person said when resolving its escalation, until it is prompted or registered again. */
+  readonly resolution: string | null;
 };
 
 export const unknownWorker: KnownWorker = Object.freeze({
@@ -32,13 +34,18 @@ export const unknownWorker: KnownWorker = Object.freeze({
   background: [],
   awaitsInput: false,
   limited: false,
+  resolution: null,
 });
 
 /** A worker without an agent was made by somebody else's entry (a claim, say) and still lacks its folder. */
 export function knownFrom(view: WorkerView): KnownWorker {
-  const { agent, parent, cwd, plan, lastDecision, background, awaitsInput, presence } = view;
-  const limited = presence === 'limited';
-  return { registered: agent !== null, parent, cwd, plan, lastDecision, background, awaitsInput, limited };
+  const { agent, parent, cwd, plan, lastDecision, background, awaitsInput } = view;
+  return {
+    registered: agent !== null,
+    ...{ parent, cwd, plan, lastDecision, background, awaitsInput },
+    limited: view.presence === 'limited',
+    resolution: view.resolution?.prompt ?? null,
+  };
 }
 
 export type Translation = {
@@ -49,6 +56,8 @@ export type Translation = {
   readonly stop: AttemptFields | null;
   /** Not null: it asks for nothing, and may be told something all the same. */
   readonly look: Look | null;
+  /** Not null: it is told this, whatever else; then nothing is asked. */
+  readonly tell: object | null;
 };
 
 /** What of a decision an answer is made of. */

@@ -24,6 +24,11 @@ export function blockWords({ reason, nextPrompt }: Words): string {
   return cutMiddle(hideSecrets(words), blockCharsMax);
 }
 
+/** A person's answer to an escalation. */
+export function resolvedWords(prompt: string): string {
+  return `A person has looked at this session's escalation and says: ${cutMiddle(plainText(prompt), blockCharsMax - 100)}`;
+}
+
 /**
  * Is this prompt nothing but our last block, come back? Then no person has spoken, and taking it for a prompt would
  * set the retry count to 0 each time: a block without end. Where the words are only quoted, in a prompt that is mostly

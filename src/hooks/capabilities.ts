@@ -25,7 +25,6 @@ export type Capability = { readonly title: string; readonly cells: Readonly<Reco
 
 const inFold = 'test/hooks/agents.test.ts';
 const testOf = (agent: AgentName): Evidence => `test/hooks/${agent}.test.ts`;
-const looks = 'test/hooks/looks.test.ts';
 const plugin = 'test/hooks/opencode-plugin.test.ts';
 const twoKeys = (agent: AgentName): Cell => ['`decision: block`', testOf(agent)];
 
@@ -129,7 +128,7 @@ export const capabilities: readonly Capability[] = [
   {
     title: '`stopWhenComplete`',
     cells: {
-      claude: ['after a batch of tools', looks],
+      claude: ['after a batch of tools', 'docs'],
       codex: null,
       gemini: ['after a tool, at most every 2 s', 'docs'],
       copilot: null,
@@ -140,11 +139,15 @@ export const capabilities: readonly Capability[] = [
   },
   {
     title: '`steps: gate`',
-    cells: { ...noneOf(), claude: ['at `TaskCompleted`', looks] },
+    cells: { ...noneOf(), claude: ['at `TaskCompleted`', 'live'] },
   },
   {
     title: 'structured output is told what is missing',
-    cells: { ...noneOf(), claude: ['yes', looks] },
+    cells: { ...noneOf(), claude: ['yes', 'docs'] },
+  },
+  {
+    title: 'reads how an escalation was resolved',
+    cells: { ...noneOf(), claude: ['with the next prompt', 'docs'] },
   },
   {
     title: 'waits for a person',

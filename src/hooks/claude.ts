@@ -3,7 +3,7 @@
  * question, our decision to its JSON. Seen with 2.1.329. Pure.
  */
 import type { Answerable, KnownWorker } from './adapter.ts';
-import { blockWords, completeWords } from './block-words.ts';
+import { blockWords, completeWords, resolvedWords } from './block-words.ts';
 import { type ClaudeCall, readClaude } from './claude-call.ts';
 import { planChange } from './claude-plan.ts';
 import type { Look } from './looks.ts';
@@ -48,13 +48,16 @@ const claude: Agent<ClaudeCall> = {
   rows,
   stop: (call) => (isStop(call) ? attemptOf(call.last_assistant_message) : null),
   look: lookOf,
+  tell,
   isNobodys: (call) => call.ofCompaction,
   isEnd: (call) => call.event === 'SessionEnd',
   answer,
 };
 export const readClaudeHook = createReader(claude);
 
-const isStop = ({ event }: ClaudeCall): boolean => event === 'Stop' || event === 'SubagentStop';
+/** A sub-agent that does not say which it is cannot be told from its parent, so its stop is nobody's. */
+const isStop = ({ event, parent }: ClaudeCall): boolean =>
+  event === 'Stop' || (event === 'SubagentStop' && parent !== null);
 
 // --- answers --------------------------------------------------------------------------------------------------
 
@@ -72,6 +75,12 @@ function answer(call: ClaudeCall, decision: Answerable, look: Look | null): obje
   if (look === 'output') return { hookSpecificOutput: { hookEventName: 'PostToolUse', additionalContext: reason } };
   if (look === 'step') return { decision: 'block', reason: `The step is not marked as done. ${reason}` };
   return isStop(call) ? { decision: 'block', reason } : null;
+}
+
+/** A person has resolved the session's escalation with a word for it: it goes along with whatever is prompted next. */
+function tell({ event }: ClaudeCall, { resolution }: KnownWorker): object | null {
+  if (resolution === null || (event !== 'UserPromptSubmit' && event !== 'SessionStart')) return null;
+  return { hookSpecificOutput: { hookEventName: event, additionalContext: resolvedWords(resolution) } };
 }
 
 // --- prompts and tools ----------------------------------------------------------------------------------------

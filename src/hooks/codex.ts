@@ -75,7 +75,9 @@ const codex: Agent<CodexCall> = {
 };
 export const readCodexHook = createReader(codex);
 
-const isStop = ({ event }: CodexCall): boolean => event === 'Stop' || event === 'SubagentStop';
+/** A sub-agent that does not say which it is cannot be told from its parent, so its stop is nobody's. */
+const isStop = ({ event, parent }: CodexCall): boolean =>
+  event === 'Stop' || (event === 'SubagentStop' && parent !== null);
 
 function read(body: unknown, given: string | undefined): CodexCall {
   const { session_id: session, hook_event_name, ...rest } = readBody(bodySchema, body, title);

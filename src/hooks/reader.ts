@@ -24,6 +24,8 @@ export type Agent<Call extends Caller> = {
   /** The attempt, where the call is the agent's wish to stop. */
   readonly stop: (call: Call, known: KnownWorker) => AttemptFields | null;
   readonly look?: (call: Call) => Look | null;
+  /** What it is told without a question. */
+  readonly tell?: (call: Call, known: KnownWorker) => object | null;
   /** A call that is nobody's work: nothing is said. */
   readonly isNobodys?: (call: Call) => boolean;
   /** The session's end must not begin it. */
@@ -48,12 +50,18 @@ export function createReader<Call extends Caller>(agent: Agent<Call>): ReadHook 
 
 function translate<Call extends Caller>(agent: Agent<Call>, call: Call, known: KnownWorker): Translation {
   const { worker } = call;
-  if (agent.isNobodys?.(call)) return { worker, entries: [], stop: null, look: null };
+  if (agent.isNobodys?.(call)) return { worker, entries: [], stop: null, look: null, tell: null };
   const said = (agent.rows.get(call.event) ?? alive)(call, known);
   const entries = withRegistration(agent, call, known, said).map(
     ({ worker: other, ...one }): NewEntry => ({ entity: 'worker', id: other ?? worker, ...one }),
   );
-  return { worker, entries, stop: agent.stop(call, known), look: agent.look?.(call) ?? null };
+  return {
+    worker,
+    entries,
+    stop: agent.stop(call, known),
+    look: agent.look?.(call) ?? null,
+    tell: agent.tell?.(call, known) ?? null,
+  };
 }
 
 /** Not every agent tells of a session's start over every way, so its first call registers it; a sign of life too. */

@@ -17,6 +17,7 @@ export function createHookDesk(service: Service, stopwatch: () => number = () =>
   const isDue = createPacer(stopwatch);
   const tell = async (call: HookCall, question: Question | null): Promise<object | null> => {
     if (question === null) return null;
+    if ('tell' in question) return question.tell;
     if (question.look === null) return call.answer(await unwrap(question.decision));
     const { look } = question;
     if (!isDue(call.worker, look)) return null;
@@ -32,15 +33,18 @@ export function createHookDesk(service: Service, stopwatch: () => number = () =>
 }
 
 type Question =
+  | { readonly tell: object }
   /** In an object, for a promise given back by itself would be waited for in the lane. */
-  { readonly look: null; readonly decision: Promise<Decision | Error> } | { readonly look: Look };
+  | { readonly look: null; readonly decision: Promise<Decision | Error> }
+  | { readonly look: Look };
 
 async function put(service: Service, call: HookCall): Promise<Question | null> {
   const view = await lookUp(service, call.worker);
   const known = view === null ? unknownWorker : knownFrom(view);
-  const { worker, entries, stop, look } = call.translate(known);
+  const { worker, entries, stop, look, tell } = call.translate(known);
   for (const entry of entries) await service.publish(entry);
   if (stop !== null) return { look: null, decision: ask(service, worker, { attempt: randomUUID(), ...stop }) };
+  if (tell !== null) return { tell };
   if (look === null) return null;
   // A registration may have changed which policy holds.
   const { rules } = (known.registered ? view : await lookUp(service, worker)) ?? {};

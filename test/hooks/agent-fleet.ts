@@ -27,6 +27,8 @@ export type AgentFleet = {
   readonly entries: NewEntry[];
   /** Causes of the worker's decisions, in order. */
   causes(worker: string): string[];
+  /** A person's word about an escalated worker. */
+  resolve(worker: string, prompt: string): void;
   /** How often something was probed. */
   probes(): number;
   /** Milliseconds from here on, for the clock of the edge. */
@@ -97,6 +99,9 @@ export function createAgentFleet(policy: object, more: Record<string, unknown> =
     workers: () => [...fleet.workers.keys()],
     entries,
     causes: (worker) => decisions.filter((it) => it.worker === worker).map(({ cause }) => cause),
+    resolve(worker, prompt) {
+      fold(`stopgate.main.own.worker.${worker}.escalation.resolved`, { by: 'me', verdict: 'resume', prompt });
+    },
     probes: () => probes,
     wait: (ms) => {
       edgeMs += ms;

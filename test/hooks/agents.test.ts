@@ -191,6 +191,17 @@ describe('a session is a worker', () => {
     expect(fleet.view(child ?? '')).toMatchObject({ parent: session, state: 'blocked', retry: { count: 1 } });
   });
 
+  test.each(parents)('$script: nor is one that does not say which it is', async ({ agent, lines }) => {
+    const fleet = createAgentFleet(never);
+    await fleet.call(agent, ...lines.stop(session));
+    const [body, event] = lines.childStop(session);
+    const nameless = Object.fromEntries(
+      Object.entries(body).filter(([key]) => !['agent_id', 'agentId', 'subagent_id'].includes(key)),
+    );
+    expect(await fleet.call(agent, { ...nameless, transcript_path: null }, event)).toBeNull();
+    expect(fleet.view(session).retry.count).toBe(1);
+  });
+
   test.each(planned)('$script: its plan decides', async ({ agent, lines }) => {
     const fleet = createAgentFleet({ checks: [{ plan: {} }] });
     await fleet.call(agent, ...lines.plan(session, 'Write the tests'));

@@ -4,6 +4,7 @@ import { readFields } from '../../machines/index.ts';
 import type { AppError } from '../../src/errors.ts';
 import { agents, type KnownWorker, knownFrom, type Translation, unknownWorker } from '../../src/hooks/index.ts';
 import { type Recording, recorded, recordingNames } from './recordings/claude.ts';
+import { recordingsOf } from './recordings/recordings.ts';
 import { claudeSession, claudeSessionId } from './session.ts';
 
 const registered: KnownWorker = { ...unknownWorker, registered: true, cwd: '/workspace/project' };
@@ -219,6 +220,26 @@ describe('a prompt that nobody typed', () => {
   });
 });
 
+describe('a person’s answer to an escalation', () => {
+  const told = (name: string, resolution: string | null) => translate(recorded(name), { resolution }).tell;
+
+  test('goes along with the next prompt, or start, and with nothing else', () => {
+    for (const [name, hookEventName] of [
+      ['UserPromptSubmit', 'UserPromptSubmit'],
+      ['SessionStart.resume', 'SessionStart'],
+    ] as const)
+      expect(told(name, 'Use the \u001b[1mother\u001b[0m key')).toEqual({
+        hookSpecificOutput: { hookEventName, additionalContext: expect.stringMatching(/says: Use the other key$/) },
+      });
+    expect(told('PostToolUse', 'x')).toBeNull();
+    expect(told('UserPromptSubmit', null)).toBeNull();
+  });
+
+  test('is never longer than what an agent reads', () => {
+    expect(JSON.stringify(told('UserPromptSubmit', 'x'.repeat(10_000))).length).toBeLessThan(2_100);
+  });
+});
+
 describe('tools', () => {
   const used = (tool_name: string, tool_input: object, more: object = {}) => ({
     ...recorded('PostToolUse'),
@@ -415,7 +436,13 @@ describe('calls of other versions', () => {
 
   test('a field of another shape does not cost the call', () => {
     const body = { ...recorded('Stop'), cwd: 5, background_tasks: {}, last_assistant_message: null, agent_id: null };
-    expect(translate(body)).toEqual({ worker: session, entries: [], stop: { stopReason: 'end_turn' }, look: null });
+    expect(translate(body)).toEqual({
+      worker: session,
+      entries: [],
+      stop: { stopReason: 'end_turn' },
+      look: null,
+      tell: null,
+    });
   });
 
   test('a growing message is counted once', () => {
@@ -441,6 +468,13 @@ describe('answers', () => {
     const proven = recorded('stop-block.http') as { decision: string; reason: string };
     expect(answer('Stop', { reason: proven.reason })).toEqual(proven);
     expect(Object.keys(answer('SubagentStop') ?? {})).toEqual(['decision', 'reason']);
+  });
+
+  test('a callback of the Agent SDK returns the same', () => {
+    const { recorded: returned } = recordingsOf('agent-sdk');
+    const proven = returned('stop-block').returned as { reason: string };
+    expect(answer('Stop', { reason: proven.reason })).toEqual(proven);
+    expect(answer('Stop', { decision: 'allow' }) ?? {}).toEqual(returned('stop-allow').returned);
   });
 
   test('the next prompt goes before the reason', () => {

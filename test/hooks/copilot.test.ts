@@ -1,6 +1,7 @@
 /** Copilot CLI's adapter, by what 1.0.102 really sent, in both forms of its keys. */
 import { describe, expect, test } from 'vitest';
 import type { Plan } from '../../machines/index.ts';
+import { createAgentFleet } from './agent-fleet.ts';
 import { recordingsOf } from './recordings/recordings.ts';
 import { allowed, blocked, heartbeat, registered, sayerOf } from './said.ts';
 
@@ -97,6 +98,18 @@ test('a block is what was proven to block; a sub-agent’s own stop is not answe
 test('a sub-agent whose id is no unique one is told apart by its parent too', () => {
   const body = { ...recorded('subagentStop'), agentId: 'explore' };
   expect(translate(body, {}, 'subagentStop').worker).toBe(`${parent}-explore`);
+});
+
+test('its parent waits for a sub-agent in the background, which no stop of the parent’s shows', async () => {
+  const fleet = createAgentFleet({ checks: [{ rules: ['tests_pass'] }] });
+  const stop = () => fleet.call('copilot', { ...recorded('agentStop'), sessionId: parent }, 'agentStop');
+  await fleet.call('copilot', { ...recorded('sessionStart'), sessionId: parent }, 'sessionStart');
+  await fleet.call('copilot', recorded('subagentStart'), 'subagentStart');
+  expect(await stop()).toBeNull();
+  await fleet.call('copilot', recorded('agentStop.child'), 'agentStop');
+  expect(await fleet.call('copilot', recorded('subagentStop'), 'subagentStop')).toMatchObject({ decision: 'block' });
+  expect(await stop()).toMatchObject({ decision: 'block' });
+  expect([fleet.causes(parent), fleet.causes(child)]).toEqual([['waiting', 'incomplete'], ['incomplete']]);
 });
 
 test('a first prompt before its session’s start registers it once', () => {

@@ -151,3 +151,14 @@ test('a look is asked of a sub-agent’s own calls for the sub-agent', () => {
   const read = agents.get('claude');
   expect(read?.({ ...recorded('PostToolBatch'), agent_id: 'a1', agent_type: 'Explore' }).worker).toMatch(/-a1$/);
 });
+
+test('an escalation that a person resolved is told with the next prompt, once', async () => {
+  const fleet = createAgentFleet({ ...rules, retries: 0, onCap: 'escalate' });
+  const prompt = call('UserPromptSubmit', { prompt: 'go on' });
+  await fleet.call('claude', call('Stop'));
+  fleet.resolve(session, 'Use the other key');
+  expect(await fleet.call('claude', prompt)).toEqual({
+    hookSpecificOutput: { hookEventName: 'UserPromptSubmit', additionalContext: expect.stringContaining('other key') },
+  });
+  expect(await fleet.call('claude', prompt)).toBeNull();
+});

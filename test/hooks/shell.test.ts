@@ -10,7 +10,7 @@ const call = (event: string | undefined, more: object = {}) => ({
 });
 
 test('a body with a worker alone is its stop', () => {
-  expect(translate(call(undefined))).toEqual({ worker: 'w1', entries: [], stop: {}, look: null });
+  expect(translate(call(undefined))).toEqual({ worker: 'w1', entries: [], stop: {}, look: null, tell: null });
   expect(read(call(undefined)).event).toBe('stop');
   expect(read(call(undefined), 'tool').event).toBe('tool');
 });
