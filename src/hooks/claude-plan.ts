@@ -51,11 +51,18 @@ function createdStep(call: ClaudeCall): PlanChange | null {
   });
 }
 
-/** The answer of a refused update says `success: false`; one of an owner or a description changes no step. */
+/**
+ * The answer of a refused update says `success: false`, or does not list the status among what it changed; one of an
+ * owner or a description changes no step.
+ */
 function updatedStep(call: ClaudeCall): PlanChange | null {
   const asked = updated.safeParse(call.tool_input);
   if (!asked.success || call.tool_response?.success === false) return null;
-  const { taskId, subject, status } = asked.data;
+  const { taskId, subject, ...wanted } = asked.data;
+  const changed = call.tool_response?.updatedFields;
+  // A deletion is listed under its own name.
+  const stays = Array.isArray(changed) && !changed.includes('status') && !changed.includes(wanted.status);
+  const status = stays ? undefined : wanted.status;
   if (subject === undefined && status === undefined) return null;
   return oneStep(taskId, { title: subject, status });
 }

@@ -53,7 +53,7 @@ async function put(service: Service, call: HookCall): Promise<Question | null> {
 
 /**
  * What an agent is told to stop for is decided and not only probed: it may end without another word, and its task is
- * to be known as completed. Checks run twice for that, once in all. Null: nothing to tell.
+ * to be known as completed. The checks run twice for that. Null: nothing to tell.
  */
 async function lookAt(service: Service, worker: string, look: Look): Promise<Decision | null> {
   const probed = await service.probe(worker, {}, look === 'step' ? 'step' : 'stop');

@@ -333,6 +333,7 @@ describe('the plan', () => {
       { step: '7', title: 'New' },
     ]);
     expect(planOf({ ...body, tool_response: { success: false, error: 'Task not found' } })).toBeUndefined();
+    expect(planOf({ ...body, tool_response: { success: true, updatedFields: [] } })).toBeUndefined();
     expect(planOf({ ...body, tool_input: { taskId: '1', owner: 'me' } })).toBeUndefined();
   });
 
