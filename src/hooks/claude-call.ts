@@ -7,8 +7,16 @@ import { z } from 'zod';
 import { idSchema } from '../../machines/index.ts';
 import { eventOf, fields, flag, readBody, text } from './reader.ts';
 import { toId } from './safe-id.ts';
+import { nameCharsMax } from './said.ts';
+import { firstChars } from './text.ts';
 
-const backgroundTask = z.object({ id: z.string().min(1), type: text, status: text });
+/** Many of them make many entries: each is kept short. */
+const shortName = z.string().transform((name) => firstChars(name, nameCharsMax));
+const backgroundTask = z.object({
+  id: z.string().min(1).pipe(shortName),
+  type: shortName.optional().catch(undefined),
+  status: text,
+});
 
 const bodySchema = z.object({
   session_id: idSchema,

@@ -61,10 +61,10 @@ const isPermission = (call: CopilotCall): boolean => call.notificationType === '
  * The end is that of its first wish to stop: what a block adds to it the parent need not wait for.
  */
 function ofParent(
-  { parent, agentId: id }: CopilotCall,
+  { parent, worker: id }: CopilotCall,
   type: 'background.started' | 'background.finished',
 ): readonly Said[] {
-  if (parent === null || !id) return [];
+  if (parent === null) return [];
   return [{ type, data: { id, kind: 'subagent' }, worker: parent }];
 }
 

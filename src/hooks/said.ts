@@ -6,7 +6,7 @@ import { toolFiles } from './files.ts';
 import { firstChars, lastBytes } from './text.ts';
 
 const promptCharsMax = 2_000;
-const nameCharsMax = 200;
+export const nameCharsMax = 200;
 const cwdCharsMax = 4_096;
 /** An agent's output in an attempt (protocol 2). */
 const outputBytesMax = 32 * 1024;

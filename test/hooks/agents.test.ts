@@ -263,6 +263,8 @@ const recorded: { agent: string; name: string; body: Recording; event: string }[
   });
 });
 
+const long = '€"'.repeat(40_000);
+
 /** The same body with one field, at any depth, left out, renamed or of another type. */
 function* damaged(body: unknown): Generator<unknown> {
   if (typeof body !== 'object' || body === null) return;
@@ -270,7 +272,7 @@ function* damaged(body: unknown): Generator<unknown> {
     const with_ = (other: unknown) => (Array.isArray(body) ? body.with(Number(key), other) : { ...body, [key]: other });
     const { [key]: _, ...rest } = body as Record<string, unknown>;
     if (!Array.isArray(body)) yield* [rest, { ...rest, [`${key}_renamed`]: value }];
-    for (const other of [null, 7, true, 'text', '', [], [null], {}, { a: { b: 1 } }, '\ud800 \u0000'])
+    for (const other of [null, 7, true, 'text', '', [], [null], {}, { a: { b: 1 } }, '\ud800 \u0000', long])
       yield with_(other);
     for (const inner of damaged(value)) yield with_(inner);
   }
