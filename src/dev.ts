@@ -26,6 +26,7 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
         if (options.hints) io.stderr.write(hintsFor(config));
       },
       ended: server.closed.then(() => 'nats-server has ended'),
+      idleExitMs: options.idleExitMs,
     });
   } finally {
     rmSync(serviceFile, { force: true });

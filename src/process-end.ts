@@ -1,5 +1,6 @@
 /** When a process of ours that runs on is to end, and with which code. */
 import type { Io } from './cli/io.ts';
+import { idleEnd } from './idle-exit.ts';
 import type { Logger } from './log.ts';
 
 const interruption = 'interrupted';
@@ -15,7 +16,7 @@ export function createEnd(io: Io, logger: Logger) {
   return async (...gone: readonly Promise<string>[]): Promise<number> => {
     const why = await Promise.race([interrupted, ...gone]);
     logger.info({ why }, 'stopping');
-    return why === interruption ? 0 : 3;
+    return why === interruption || why === idleEnd ? 0 : 3;
   };
 }
 

@@ -8,6 +8,7 @@ import { followConfigFile } from './config-follow.ts';
 import { escalationRules } from './escalation-rules.ts';
 import type { EscalationRules } from './host/notices.ts';
 import { openHttpServer } from './http/server.ts';
+import { createIdleWatch } from './idle-exit.ts';
 import { createLogger, type Logger } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { privateInbox } from './nats/permissions.ts';
@@ -35,6 +36,8 @@ export type ServeOptions = {
   readonly onReady?: (ready: Ready) => void;
   /** Fires where what this stands on ends by itself. */
   readonly ended?: Promise<string>;
+  /** Ends when nobody has needed it for so long. */
+  readonly idleExitMs?: number | undefined;
 };
 
 /** @returns the exit code. @throws AppError where it cannot start */
@@ -42,6 +45,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   const { config, logger, io } = options;
   const untilEnd = createEnd(io, logger);
   const metrics = createMetrics();
+  const idle = createIdleWatch(options.idleExitMs, `stopgate.${config.fleet}.own.fleet.`);
   const checks = createChecks(config, io.env, logger);
   const readRules = (file: ConfigFile) => escalationRules(file.escalation, io.env, metrics, logger);
   const opened: { close(): unknown }[] = [checks];
@@ -56,7 +60,7 @@ export async function serve(options: ServeOptions): Promise<number> {
         version: version(),
       },
       ...{ logger, policies: config.file.policyForm, runCheck: checks.run, replyPrefixes: config.file.replyPrefixes },
-      ...{ acceptEmptyLog: options.acceptEmptyLog, metrics: countersOf(metrics) },
+      ...{ acceptEmptyLog: options.acceptEmptyLog, metrics: countersOf(metrics, idle.noteEntry) },
       escalation: readRules(config.file),
       ...(options.streamReplicas === undefined ? {} : { streamReplicas: options.streamReplicas }),
     });
@@ -74,8 +78,11 @@ export async function serve(options: ServeOptions): Promise<number> {
     io.stdout.write(`${JSON.stringify(ready)}\n`);
     options.onReady?.(ready);
     const gone = replica.closed.then(() => 'it can serve no more');
-    return await untilEnd(gone, ...(options.ended === undefined ? [] : [options.ended]));
+    const isBusy = () => replica.service.status().openAttempts > 0;
+    const ended = options.ended === undefined ? [] : [options.ended];
+    return await untilEnd(gone, idle.ended(isBusy), ...ended);
   } finally {
+    idle.close();
     for (const each of opened) await each.close();
   }
 }
@@ -118,9 +125,12 @@ async function openHttp(options: ServeOptions, { service, inspection }: Replica,
   });
 }
 
-function countersOf(metrics: Metrics) {
+function countersOf(metrics: Metrics, noteEntry: (subject: string) => void) {
   return {
-    folded: () => metrics.entriesFolded.inc(),
+    folded: (subject: string) => {
+      metrics.entriesFolded.inc();
+      noteEntry(subject);
+    },
     decided: ({ decision, cause, tookMs }: { decision: string; cause: string; tookMs: number }) => {
       metrics.decisions.inc({ decision, cause });
       metrics.decisionSeconds.observe(tookMs / 1_000);
@@ -133,7 +143,10 @@ function countersOf(metrics: Metrics) {
       if (tookMs > 0) metrics.hookSeconds.observe({ type }, tookMs / 1_000);
     },
     policyConflict: () => metrics.policyConflicts.inc(),
-    answered: (verb: string, status: number) => metrics.requests.inc({ verb, status: String(status) }),
+    answered: (verb: string, status: number) => {
+      metrics.requests.inc({ verb, status: String(status) });
+      noteEntry(verb);
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 /** The table of commands, in the order of help. */
 import type { CommandTable } from './command.ts';
 
-export const groups = ['Run it', 'Ask', 'Look', 'Operate', 'Files and shell'];
+export const groups = ['Run it', 'Agents', 'Ask', 'Look', 'Operate', 'Files and shell'];
 
 export const commands: CommandTable = {
   dev: {
@@ -18,6 +18,21 @@ export const commands: CommandTable = {
     group: 'Run it',
     summary: 'runs commands and looks at files for the service, next to a workspace',
     load: async () => (await import('./commands/runner.ts')).runner,
+  },
+  init: {
+    group: 'Agents',
+    summary: "write an agent's settings, so that it asks before it stops",
+    load: async () => (await import('./commands/init.ts')).init,
+  },
+  hook: {
+    group: 'Agents',
+    summary: 'answer one hook call of an agent, on stdin; what its settings run',
+    load: async () => (await import('./commands/hook.ts')).hook,
+  },
+  doctor: {
+    group: 'Agents',
+    summary: 'check what stands between an agent and a block, and how to mend it',
+    load: async () => (await import('./commands/doctor.ts')).doctor,
   },
   decide: {
     group: 'Ask',

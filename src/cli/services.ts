@@ -14,7 +14,10 @@ export type ServeFlags = {
   /** Copies of the stream in a cluster, 1 to 5. */
   readonly replicas: number | undefined;
 };
-export type DevFlags = Pick<ServeFlags, 'store' | 'port' | 'acceptEmptyLog'>;
+export type DevFlags = Pick<ServeFlags, 'store' | 'port' | 'acceptEmptyLog'> & {
+  /** Ends when nobody has needed it for so long; undefined: never. */
+  readonly idleExitMs?: number | undefined;
+};
 
 /** Each runs until it is to end, and gives the exit code. @throws AppError, which the command line prints */
 export type Services = {

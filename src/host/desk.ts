@@ -6,7 +6,7 @@ import type { Bus } from '../nats/bus.ts';
 import type { EventLog } from '../nats/event-log.ts';
 
 export type HostMetrics = {
-  folded(): void;
+  folded(subject: string): void;
   decided(decision: Decision): void;
   refused(type: string): void;
   dead(code: string): void;

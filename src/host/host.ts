@@ -128,7 +128,7 @@ export function createHost(options: HostOptions): Host {
 
   const fold = (message: LogMessage, startedMs: number) => {
     const entry = foldMessage(fleet, message);
-    metrics.folded();
+    metrics.folded(message.subject);
     if (entry === null) return;
     if (!('data' in entry)) {
       deadLetters.put(message, entry);

@@ -1,17 +1,18 @@
 /** The agents' hook endpoint: one call translated into entries, which are stored in order, and maybe into a question. */
 import type { FastifyInstance } from 'fastify';
+import { isId } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import { agents, type ReadHook } from '../hooks/index.ts';
+import { agents, type HookCall, type ReadHook } from '../hooks/index.ts';
 import type { Service } from '../service/service.ts';
 import { createHookDesk } from './hook-desk.ts';
 
-type Route = { Params: { agent: string }; Querystring: { event?: unknown } };
+type Route = { Params: { agent: string }; Querystring: { event?: unknown; policy?: unknown } };
 
 export function addHookRoutes(app: FastifyInstance, service: Service): void {
   const answer = createHookDesk(service);
   app.post<Route>('/hooks/:agent', async ({ params, query, body }, reply) => {
     const event = typeof query.event === 'string' ? query.event : undefined;
-    const told = await answer(readerOf(params.agent)(body ?? {}, event));
+    const told = await answer(underPolicy(readerOf(params.agent)(body ?? {}, event), query.policy));
     return told === null ? reply.code(204).send() : told;
   });
 }
@@ -23,4 +24,21 @@ function readerOf(agent: string): ReadHook {
     'actor.unknown',
     `no adapter for the agent '${agent}'; these are: ${[...agents.keys()].join(', ')}`,
   );
+}
+
+/** `?policy=P`, which `stopgate init --policy` writes into the address: what the worker names when it is registered. */
+function underPolicy(call: HookCall, policy: unknown): HookCall {
+  if (policy === undefined) return call;
+  if (typeof policy !== 'string' || !isId(policy))
+    throw new AppError('input.bad', `?policy=${String(policy)} is no name of a policy`);
+  return {
+    ...call,
+    translate(known) {
+      const translation = call.translate(known);
+      const entries = translation.entries.map((entry) =>
+        entry.type === 'worker.registered' ? { ...entry, data: { policy, ...entry.data } } : entry,
+      );
+      return { ...translation, entries };
+    },
+  };
 }

@@ -2,6 +2,7 @@
 import { loadConfig } from '../../config.ts';
 import { defineCommand } from '../command.ts';
 import { readServer, runArgs, serverArgs } from '../run-options.ts';
+import { readDuration } from '../service-call.ts';
 
 export const dev = defineCommand({
   args: {
@@ -13,6 +14,11 @@ export const dev = defineCommand({
     token: runArgs.token,
     'log-level': runArgs['log-level'],
     'accept-empty-log': runArgs['accept-empty-log'],
+    'idle-exit': {
+      type: 'string',
+      valueHint: 'DURATION',
+      description: 'end by itself when no agent has sent anything for so long, e.g. 30m (default: never)',
+    },
   },
   details: [
     'Starts a nats-server with its log in .stopgate/ and the service, and runs until Ctrl-C.',
@@ -27,6 +33,8 @@ export const dev = defineCommand({
       env: io.env,
       serving: true,
     });
-    return services.dev(resolved, readServer(flags, io.cwd), io);
+    const idle = flags['idle-exit'];
+    const idleExitMs = idle === undefined ? undefined : readDuration('--idle-exit', idle);
+    return services.dev(resolved, { ...readServer(flags, io.cwd), idleExitMs }, io);
   },
 });

@@ -1,0 +1,51 @@
+/** hook: one call of an agent. `main.ts` takes a shorter way to the same code; this is its help, and what tests run. */
+import { hookAgents } from '../../hook/agents.ts';
+import { runHook } from '../../hook/run.ts';
+import { defineCommand } from '../command.ts';
+
+export const hook = defineCommand({
+  args: {
+    agent: { type: 'positional', valueHint: 'AGENT', description: [...hookAgents.keys()].join(', ') },
+    http: {
+      type: 'string',
+      valueHint: 'HOST:PORT',
+      description:
+        'the service (STOPGATE_HTTP; default: that of "stopgate dev" in this folder or above, else 127.0.0.1:4280)',
+    },
+    event: { type: 'string', valueHint: 'NAME', description: 'the event, for agents whose call does not say it' },
+    worker: { type: 'string', valueHint: 'W', description: 'shell: who asks' },
+    policy: { type: 'string', valueHint: 'P', description: 'what the agent is judged by, where nothing else says it' },
+    'token-env': {
+      type: 'string',
+      valueHint: 'NAME',
+      description: 'the variable that holds the token of the service (default: STOPGATE_TOKEN)',
+    },
+    timeout: {
+      type: 'string',
+      valueHint: 'MS',
+      description: 'how long to wait: 500, 5s, 10m (default: by agent and event, 5s to 595s)',
+    },
+    'on-unreachable': {
+      type: 'enum',
+      options: ['allow', 'block'],
+      valueHint: 'WORD',
+      description: 'a stop that nobody could judge (default: allow)',
+    },
+    autostart: {
+      type: 'string',
+      valueHint: 'DIR',
+      description: 'start "stopgate dev" in this folder where no service answers; it ends after 30 idle minutes',
+    },
+  },
+  details: [
+    'Reads one hook call as JSON on stdin, posts it to the service and prints its answer; "stopgate init" writes the line.',
+    'Never breaks the agent: what could not be judged is allowed (or blocked, see --on-unreachable), and said on stderr.',
+    'shell: exit code 0, it may stop; 2, it may not, and the reason is on stderr. Exit code 1: this line itself is wrong.',
+  ],
+  examples: ['stopgate hook claude < call.json', 'stopgate hook shell --worker w1 || echo "go on"'],
+  run: async ({ flags, io }) => {
+    const options = Object.entries(flags).filter(([name, value]) => name !== 'agent' && value !== undefined);
+    const argv = [flags.agent, ...options.map(([name, value]) => `--${name}=${value}`)];
+    return runHook(argv, io);
+  },
+});

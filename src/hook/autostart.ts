@@ -1,0 +1,39 @@
+/** Starts the service that a hook did not find: detached, in the project's folder, to end by itself when idle. */
+import { spawn } from 'node:child_process';
+import { get } from 'node:http';
+import { fileURLToPath } from 'node:url';
+
+const idleExit = '30m';
+const startMsMax = 15_000;
+const lookEveryMs = 50;
+
+/**
+ * True as soon as it is ready. Hooks that come at once may all start one; the store's lock leaves one of them, and the
+ * others end by themselves.
+ */
+export async function startService(folder: string, http: string, timeoutMs: number): Promise<boolean> {
+  const main = fileURLToPath(new URL('../main.js', import.meta.url));
+  const { host } = new URL(http);
+  const child = spawn(process.execPath, [main, 'dev', '--idle-exit', idleExit, '--port', '0', '--http', host], {
+    ...{ cwd: folder, detached: true, stdio: 'ignore' },
+  });
+  child.on('error', () => undefined);
+  child.unref();
+  const untilMs = performance.now() + Math.min(timeoutMs, startMsMax);
+  while (performance.now() < untilMs) {
+    if (await isReady(http)) return true;
+    await new Promise((done) => setTimeout(done, lookEveryMs));
+  }
+  return false;
+}
+
+const isReady = (http: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const asked = get(`${http}/readyz`, { agent: false, timeout: 1_000 }, (response) => {
+      response.resume();
+      // With a token it answers 401: it is there all the same.
+      resolve(response.statusCode === 200 || response.statusCode === 401);
+    });
+    asked.on('error', () => resolve(false));
+    asked.on('timeout', () => asked.destroy());
+  });

@@ -1,0 +1,223 @@
+/**
+ * What `init` writes for each agent, and where: a row an agent. Pure, but for the places, which are made of the folders
+ * handed in. Seen with the versions in `seen`; Cursor is only documented.
+ */
+import { join } from 'node:path';
+import type { HookSettings } from './hook-settings.ts';
+
+export type Form = 'http' | 'command' | 'curl';
+export type Scope = 'project' | 'user';
+
+export type Places = {
+  readonly cwd: string;
+  readonly home: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+};
+/** What the hook is to say and do. */
+export type Line = {
+  readonly form: Form;
+  /** `http://host:port` */
+  readonly http: string;
+  readonly policy: string | undefined;
+  /** The variable with the token; undefined: none is needed. */
+  readonly tokenEnv: string | undefined;
+  readonly onUnreachable: 'allow' | 'block';
+  readonly autostart: string | undefined;
+  /** The words that run the command hook. */
+  readonly program: readonly string[];
+};
+
+type Event = { readonly name: string; readonly isStop: boolean };
+export type SetupAgent = {
+  readonly title: string;
+  readonly binary: string;
+  /** The version of which what stands here was seen; null: from its documentation. */
+  readonly seen: string | null;
+  readonly forms: readonly Form[];
+  readonly scopes: readonly Scope[];
+  /** The settings file, and the folder that it must lie in. */
+  readonly file: (scope: Scope, places: Places) => string;
+  readonly events: (form: Form) => readonly Event[];
+  readonly grouped: boolean;
+  readonly head: object;
+  readonly handler: (event: Event, line: Line) => object;
+};
+
+const stopSeconds = 600;
+const tellSeconds = 10;
+const seconds = ({ isStop }: Event): number => (isStop ? stopSeconds : tellSeconds);
+
+const eventsOf = (told: readonly string[], stops: readonly string[]): Event[] => [
+  ...told.map((name) => ({ name, isStop: false })),
+  ...stops.map((name) => ({ name, isStop: true })),
+];
+const within =
+  (project: readonly string[], user: (places: Places) => string) =>
+  (scope: Scope, places: Places): string =>
+    scope === 'project' ? join(places.cwd, ...project) : user(places);
+const given = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
+
+const claudeEvents = eventsOf(
+  ['UserPromptSubmit', 'PreToolUse', 'PermissionRequest', 'PostToolUse', 'PostToolUseFailure', 'StopFailure'],
+  ['TaskCompleted', 'SubagentStop', 'Stop'],
+);
+const begin: Event = { name: 'SubagentStart', isStop: false };
+const end: Event = { name: 'SessionEnd', isStop: false };
+const start: Event = { name: 'SessionStart', isStop: false };
+
+export const setupAgents = {
+  claude: {
+    title: 'Claude Code',
+    binary: 'claude',
+    seen: '2.1.329',
+    forms: ['http', 'command', 'curl'],
+    scopes: ['project', 'user'],
+    file: within(['.claude', 'settings.json'], ({ home, env }) =>
+      join(given(env.CLAUDE_CONFIG_DIR) ?? join(home, '.claude'), 'settings.json'),
+    ),
+    // It never posts SessionStart.
+    events: (form) => [...(form === 'http' ? [] : [start]), ...claudeEvents, begin, end],
+    grouped: true,
+    head: {},
+    handler: (event, line) =>
+      line.form === 'http'
+        ? { type: 'http', url: urlOf('claude', event, line, false), ...headersOf(line), timeout: seconds(event) }
+        : { type: 'command', command: commandOf('claude', event, line), timeout: seconds(event) },
+  },
+  codex: {
+    title: 'Codex',
+    binary: 'codex',
+    seen: '0.169.0',
+    forms: ['command', 'curl'],
+    scopes: ['user'],
+    file: (_scope, { home, env }) => join(given(env.CODEX_HOME) ?? join(home, '.codex'), 'hooks.json'),
+    events: () =>
+      eventsOf(
+        ['SessionStart', 'UserPromptSubmit', 'PermissionRequest', 'PostToolUse', 'SubagentStart', 'SessionEnd'],
+        ['SubagentStop', 'Stop'],
+      ),
+    grouped: true,
+    head: {},
+    handler: (event, line) => ({
+      type: 'command',
+      command: commandOf('codex', event, line),
+      timeout: seconds(event),
+    }),
+  },
+  gemini: {
+    title: 'Gemini CLI',
+    binary: 'gemini',
+    seen: '0.61.0',
+    forms: ['command', 'curl'],
+    scopes: ['project', 'user'],
+    file: within(['.gemini', 'settings.json'], ({ home }) => join(home, '.gemini', 'settings.json')),
+    events: () => eventsOf(['SessionStart', 'BeforeAgent', 'AfterTool', 'Notification', 'SessionEnd'], ['AfterAgent']),
+    grouped: true,
+    head: {},
+    // A hook that is missing or crashes blocks there for ever: whatever happens, the line ends in an allow.
+    handler: (event, line) => ({
+      ...{ type: 'command', name: 'stopgate' },
+      command: withGuard(commandOf('gemini', event, line)),
+      timeout: seconds(event) * 1_000,
+    }),
+  },
+  copilot: {
+    title: 'Copilot CLI',
+    binary: 'copilot',
+    seen: '1.0.102',
+    forms: ['command', 'curl'],
+    scopes: ['project', 'user'],
+    file: within(['.github', 'hooks', 'stopgate.json'], ({ home }) => join(home, '.copilot', 'hooks', 'stopgate.json')),
+    // Under these names, and not the PascalCase ones, a sub-agent's call is known to say whose it is.
+    events: () =>
+      eventsOf(
+        ['sessionStart', 'userPromptSubmitted', 'postToolUse', 'notification', 'subagentStart', 'sessionEnd'],
+        ['agentStop', 'subagentStop'],
+      ),
+    grouped: false,
+    head: { version: 1 },
+    handler: (event, line) => ({
+      type: 'command',
+      bash: commandOf(
+        'copilot',
+        event,
+        line,
+        `--event ${event.name}${event.isStop ? ` --timeout ${stopSeconds - 5}s` : ''}`,
+      ),
+      timeoutSec: seconds(event),
+    }),
+  },
+  cursor: {
+    title: 'Cursor',
+    binary: 'cursor-agent',
+    seen: null,
+    forms: ['command', 'curl'],
+    scopes: ['project', 'user'],
+    file: within(['.cursor', 'hooks.json'], ({ home }) => join(home, '.cursor', 'hooks.json')),
+    events: () => eventsOf(['beforeSubmitPrompt', 'postToolUse', 'afterFileEdit', 'sessionEnd'], ['stop']),
+    grouped: false,
+    head: { version: 1 },
+    handler: (event, line) => ({ command: commandOf('cursor', event, line, `--event ${event.name}`) }),
+  },
+} satisfies Record<string, SetupAgent>;
+
+export type SetupName = keyof typeof setupAgents;
+
+export function settingsFor(name: SetupName, line: Line): HookSettings {
+  const agent: SetupAgent = setupAgents[name];
+  const { events, grouped, head, handler } = agent;
+  const handlers = events(line.form).map((event) => [event.name, handler(event, line)] as const);
+  return { events: new Map(handlers), grouped, head, isOurs: (found) => isOurs(name, found) };
+}
+
+/** By what the line does, not by how this version writes it: one that was written by hand is ours too. */
+export function isOurs(agent: string, handler: Readonly<Record<string, unknown>>): boolean {
+  const { url, command, bash } = handler;
+  const posts = new RegExp(`^https?://[^/]+/hooks/${agent}(?:[?'"\\s]|$)`);
+  const runs = new RegExp(
+    `(?:stopgate\\S*['"]? +hook|hook/main\\.[jt]s['"]?) +${agent}(?:\\s|$)|/hooks/${agent}(?:[?'"\\s]|$)`,
+  );
+  return (
+    (typeof url === 'string' && posts.test(url)) ||
+    [command, bash].some((text) => typeof text === 'string' && runs.test(text))
+  );
+}
+
+/** `named`: the call does not say its event, so the address does. */
+export function urlOf(agent: string, event: Event | null, { http, policy }: Line, named: boolean): string {
+  const query = [
+    ...(named && event !== null ? [`event=${event.name}`] : []),
+    ...(policy === undefined ? [] : [`policy=${policy}`]),
+  ];
+  return `${http}/hooks/${agent}${query.length === 0 ? '' : `?${query.join('&')}`}`;
+}
+
+const headersOf = ({ tokenEnv }: Line): object =>
+  tokenEnv === undefined ? {} : { headers: { Authorization: `Bearer $${tokenEnv}` }, allowedEnvVars: [tokenEnv] };
+
+/** No secret stands in it: agents show the line to the model. */
+export function commandOf(agent: string, event: Event | null, line: Line, more = ''): string {
+  const { form, http, policy, tokenEnv, onUnreachable, autostart, program } = line;
+  if (form === 'curl') {
+    const url = urlOf(agent, event, line, true);
+    const patience = event === null || event.isStop ? stopSeconds - 5 : tellSeconds - 5;
+    return `curl -sf -m ${patience} -H 'content-type: application/json' --data-binary @- '${url}' 2>/dev/null || exit 0`;
+  }
+  const words = [
+    ...program.map(quote),
+    agent,
+    ...(more === '' ? [] : [more]),
+    `--http ${quote(http.replace(/^http:\/\//, ''))}`,
+    ...(policy === undefined ? [] : [`--policy ${policy}`]),
+    ...(tokenEnv === undefined || tokenEnv === 'STOPGATE_TOKEN' ? [] : [`--token-env ${tokenEnv}`]),
+    ...(onUnreachable === 'allow' ? [] : [`--on-unreachable ${onUnreachable}`]),
+    ...(autostart === undefined ? [] : [`--autostart ${quote(autostart)}`]),
+  ];
+  return words.join(' ');
+}
+
+const withGuard = (command: string): string => (command.endsWith('|| exit 0') ? command : `${command} || exit 0`);
+
+/** For `sh`. */
+export const quote = (word: string): string =>
+  /^[\w./:@=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

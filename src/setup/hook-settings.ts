@@ -1,0 +1,94 @@
+/** The hooks in an agent's JSON settings: ours put in, found again, and taken out. Pure: text in, text out. */
+import { getNodeValue, type Node } from 'jsonc-parser';
+import { append, childOf, parseJson, propertyOf, remove, render, SyntaxProblem } from './json-edit.ts';
+
+/** What stands in the settings for one event; `grouped`: within `{ "hooks": [ … ] }`, as most agents want it. */
+export type HookSettings = {
+  readonly events: ReadonlyMap<string, object>;
+  readonly grouped: boolean;
+  /** Beside `hooks`, in a file that we make. */
+  readonly head: object;
+  readonly isOurs: (handler: Readonly<Record<string, unknown>>) => boolean;
+};
+
+/** Null: no such file. @throws SyntaxProblem */
+export function putHooks(text: string | null, settings: HookSettings): string {
+  if (text !== null && isInPlace(text, settings)) return text;
+  // Ours of an earlier run may say something else.
+  const bare = text === null ? null : takeHooks(text, settings);
+  const entries = [...settings.events].map(([event, handler]) => [event, [entryOf(handler, settings)]]);
+  if (bare === null) return render({ ...settings.head, hooks: Object.fromEntries(entries) });
+  return withBom(bare, (json) => {
+    if (rootOf(json).hooks === undefined) return append(json, parseJson(json), 'hooks', Object.fromEntries(entries));
+    let edited = json;
+    for (const [event, handler] of settings.events) {
+      const hooks = rootOf(edited).hooks as Node;
+      const list = childOf(propertyOf(hooks, event));
+      const entry = entryOf(handler, settings);
+      edited = list === undefined ? append(edited, hooks, event, [entry]) : append(edited, list, null, entry);
+    }
+    return edited;
+  });
+}
+
+/** Null: the file was ours from the start. @throws SyntaxProblem */
+export function takeHooks(text: string, settings: HookSettings): string | null {
+  let edited: string | null = text.replace(/^\uFEFF/, '');
+  while (edited !== null) {
+    const [found] = handlersIn(edited).filter(({ value }) => settings.isOurs(value));
+    if (found === undefined) break;
+    const isAlone = found.node !== found.entry && (found.node.parent?.children?.length ?? 0) === 1;
+    edited = remove(edited, isAlone ? found.entry : found.node);
+  }
+  if (edited === null || edited === render(settings.head)) return null;
+  return text.startsWith('\uFEFF') ? `\uFEFF${edited}` : edited;
+}
+
+export type FoundHook = { readonly event: string; readonly value: Readonly<Record<string, unknown>> };
+
+/** All handlers, ours and others'. @throws SyntaxProblem */
+export const readHooks = (text: string): FoundHook[] =>
+  handlersIn(text.replace(/^\uFEFF/, '')).map(({ event, value }) => ({ event, value }));
+
+function isInPlace(text: string, { events, isOurs }: HookSettings): boolean {
+  const ours = readHooks(text).filter(({ value }) => isOurs(value));
+  const same = ours.filter(({ event, value }) => JSON.stringify(events.get(event)) === JSON.stringify(value));
+  return ours.length === events.size && new Set(same.map(({ event }) => event)).size === events.size;
+}
+
+const entryOf = (handler: object, { grouped }: HookSettings): object => (grouped ? { hooks: [handler] } : handler);
+
+type Handler = FoundHook & {
+  readonly node: Node;
+  /** The item of the event's list in which it stands; itself where there are no groups. */
+  readonly entry: Node;
+};
+
+function handlersIn(text: string): Handler[] {
+  const { hooks } = rootOf(text);
+  return (hooks?.children ?? []).flatMap((property) => {
+    const event = String(property.children?.[0]?.value);
+    const list = childOf(propertyOf(hooks as Node, event));
+    if (list === undefined || list.type !== 'array')
+      throw new SyntaxProblem(`"hooks.${event}" is no list`, list?.offset ?? property.offset);
+    return (list.children ?? []).flatMap((entry) => {
+      const inner = entry.type === 'object' ? childOf(propertyOf(entry, 'hooks')) : undefined;
+      const nodes = inner?.type === 'array' ? (inner.children ?? []) : [entry];
+      return nodes
+        .filter(({ type }) => type === 'object')
+        .map((node) => ({ event, node, entry, value: getNodeValue(node) as Record<string, unknown> }));
+    });
+  });
+}
+
+function rootOf(text: string): { hooks: Node | undefined } {
+  const root = parseJson(text);
+  if (root.type !== 'object') throw new SyntaxProblem('it is no JSON object', root.offset);
+  const hooks = childOf(propertyOf(root, 'hooks'));
+  if (hooks !== undefined && hooks.type !== 'object') throw new SyntaxProblem('"hooks" is no object', hooks.offset);
+  return { hooks };
+}
+
+function withBom(text: string, edit: (json: string) => string): string {
+  return text.startsWith('\uFEFF') ? `\uFEFF${edit(text.slice(1))}` : edit(text);
+}

@@ -1,0 +1,110 @@
+/**
+ * Adds to JSON text and takes out again, so that the rest stays byte for byte: comments, order, indents, line ends.
+ * Each way of adding leaves a trace by which taking out knows what was there before: a container that we made begins
+ * with a new line, one that was there and empty is filled right after its bracket.
+ */
+import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
+
+export type Position = { readonly line: number; readonly column: number };
+
+/** @throws SyntaxProblem */
+export function parseJson(text: string): Node {
+  const errors: ParseError[] = [];
+  const root = parseTree(text, errors, { allowTrailingComma: true });
+  const [first] = errors;
+  if (first !== undefined) throw new SyntaxProblem(words(printParseErrorCode(first.error)), first.offset);
+  if (root === undefined) throw new SyntaxProblem('it is empty', 0);
+  return root;
+}
+
+/** Says where, as an offset; who knows the file says it in lines. */
+export class SyntaxProblem extends Error {
+  readonly offset: number;
+  constructor(message: string, offset: number) {
+    super(message);
+    this.offset = offset;
+  }
+}
+
+export function positionOf(text: string, offset: number): Position {
+  const before = text.slice(0, offset).split('\n');
+  return { line: before.length, column: (before.at(-1) ?? '').length + 1 };
+}
+
+/** `CommaExpected` → `comma expected` */
+const words = (code: string): string => code.replaceAll(/(?!^)([A-Z])/g, ' $1').toLowerCase();
+
+/** The property of an object; a key that stands twice is refused, since readers disagree on which counts. */
+export function propertyOf(object: Node, key: string): Node | undefined {
+  const found = (object.children ?? []).filter((property) => property.children?.[0]?.value === key);
+  if (found.length > 1) throw new SyntaxProblem(`the key "${key}" stands twice`, found[1]?.offset ?? 0);
+  return found[0];
+}
+
+export const childOf = (property: Node | undefined): Node | undefined => property?.children?.[1];
+
+/** Adds a property (with `key`) or an item at the end of a container. */
+export function append(text: string, container: Node, key: string | null, value: unknown): string {
+  const style = styleOf(text);
+  const outer = indentAt(text, container.offset);
+  const last = container.children?.at(-1);
+  const inner = last !== undefined && startsLine(text, last.offset) ? indentAt(text, last.offset) : outer + style.unit;
+  const body = JSON.stringify(value, null, style.unit).replaceAll('\n', style.eol + inner);
+  const rendered = key === null ? body : `${JSON.stringify(key)}: ${body}`;
+  if (last === undefined) return splice(text, container.offset + 1, 0, rendered + style.eol + outer);
+  const lastEnd = last.offset + last.length;
+  const comma = commaAfter(text, lastEnd);
+  // A comment on the same line belongs to what stands before it.
+  const from = comma === null ? lastEnd : comma + 1;
+  const at = from + (/^(?:[ \t]*(?:\/\/[^\r\n]*|\/\*[^\r\n]*?\*\/))*/.exec(text.slice(from))?.[0].length ?? 0);
+  const added = splice(text, at, 0, style.eol + inner + rendered + (comma === null ? '' : ','));
+  return comma === null ? splice(added, lastEnd, 0, ',') : added;
+}
+
+/**
+ * Takes a node out of its container, and the container too where it was made for this node alone. Null: nothing is left
+ * of the file, and it was ours from the start.
+ */
+export function remove(text: string, node: Node): string | null {
+  const container = node.parent;
+  if (container === undefined) return null;
+  if (container.type === 'property') return remove(text, container);
+  const siblings = container.children ?? [];
+  const end = node.offset + node.length;
+  if (siblings.length === 1) {
+    if (node.offset !== container.offset + 1) return remove(text, container);
+    const filling = styleOf(text).eol + indentAt(text, container.offset);
+    return splice(text, node.offset, node.length + (text.startsWith(filling, end) ? filling.length : 0), '');
+  }
+  const start = text.slice(0, node.offset).trimEnd().length;
+  const comma = commaAfter(text, end);
+  if (comma !== null) return splice(text, start, comma + 1 - start, '');
+  const before = siblings[siblings.indexOf(node) - 1] as Node;
+  const without = splice(text, start, end - start, '');
+  const commaBefore = commaAfter(text, before.offset + before.length);
+  return commaBefore === null ? without : splice(without, commaBefore, 1, '');
+}
+
+/** A whole file, in the form by which `remove` knows that we made it. */
+export const render = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+
+const splice = (text: string, at: number, length: number, put: string): string =>
+  text.slice(0, at) + put + text.slice(at + length);
+
+/** Where the comma stands that follows, beyond blanks and comments; null: there is none. */
+function commaAfter(text: string, offset: number): number | null {
+  const between = /^(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*(?=,)/.exec(text.slice(offset));
+  return between === null ? null : offset + between[0].length;
+}
+
+function styleOf(text: string): { eol: string; unit: string } {
+  const eol = text.includes('\r\n') ? '\r\n' : '\n';
+  return { eol, unit: /^[ \t]+(?=\S)/m.exec(text)?.[0] ?? '  ' };
+}
+
+const lineStart = (text: string, offset: number): number => text.lastIndexOf('\n', offset - 1) + 1;
+const startsLine = (text: string, offset: number): boolean => text.slice(lineStart(text, offset), offset).trim() === '';
+
+/** The blanks with which the line begins on which this stands. */
+const indentAt = (text: string, offset: number): string =>
+  /^[ \t]*/.exec(text.slice(lineStart(text, offset)))?.[0] ?? '';
