@@ -35,7 +35,8 @@ export function putHooks(text: string | null, settings: HookSettings): string {
 export function takeHooks(text: string, settings: HookSettings): string | null {
   let edited: string | null = text.replace(/^\uFEFF/, '');
   while (edited !== null) {
-    const [found] = handlersIn(edited).filter(({ value }) => settings.isOurs(value));
+    // From the end: the first that was put in stands where the trace is.
+    const found = handlersIn(edited).findLast(({ value }) => settings.isOurs(value));
     if (found === undefined) break;
     const isAlone = found.node !== found.entry && (found.node.parent?.children?.length ?? 0) === 1;
     edited = remove(edited, isAlone ? found.entry : found.node);

@@ -1,7 +1,7 @@
 /**
  * Adds to JSON text and takes out again, so that the rest stays byte for byte: comments, order, indents, line ends.
- * Each way of adding leaves a trace by which taking out knows what was there before: a container that we made begins
- * with a new line, one that was there and empty is filled right after its bracket.
+ * What is added leaves a trace by which taking out knows what was there before: one blank after the bracket stands in a
+ * list or object that was there and empty, never in one that we made, not even after an agent has written it anew.
  */
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 
@@ -49,9 +49,9 @@ export function append(text: string, container: Node, key: string | null, value:
   const outer = indentAt(text, container.offset);
   const last = container.children?.at(-1);
   const inner = last !== undefined && startsLine(text, last.offset) ? indentAt(text, last.offset) : outer + style.unit;
-  const body = JSON.stringify(value, null, style.unit).replaceAll('\n', style.eol + inner);
+  const body = layOut(value, key === 'hooks' ? 1 : 0, style.unit).replaceAll('\n', style.eol + inner);
   const rendered = key === null ? body : `${JSON.stringify(key)}: ${body}`;
-  if (last === undefined) return splice(text, container.offset + 1, 0, rendered + style.eol + outer);
+  if (last === undefined) return splice(text, container.offset + 1, 0, ` ${rendered} `);
   const lastEnd = last.offset + last.length;
   const comma = commaAfter(text, lastEnd);
   // A comment on the same line belongs to what stands before it.
@@ -72,9 +72,8 @@ export function remove(text: string, node: Node): string | null {
   const siblings = container.children ?? [];
   const end = node.offset + node.length;
   if (siblings.length === 1) {
-    if (node.offset !== container.offset + 1) return remove(text, container);
-    const filling = styleOf(text).eol + indentAt(text, container.offset);
-    return splice(text, node.offset, node.length + (text.startsWith(filling, end) ? filling.length : 0), '');
+    if (text.slice(container.offset + 1, node.offset) !== ' ') return remove(text, container);
+    return splice(text, node.offset - 1, node.length + (text[end] === ' ' ? 2 : 1), '');
   }
   const start = text.slice(0, node.offset).trimEnd().length;
   const comma = commaAfter(text, end);
@@ -86,7 +85,17 @@ export function remove(text: string, node: Node): string | null {
 }
 
 /** A whole file, in the form by which `remove` knows that we made it. */
-export const render = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+export const render = (value: unknown): string => `${layOut(value, 2, '  ')}\n`;
+
+/** The outer `depth` levels with a line for each property, the rest in one. */
+function layOut(value: unknown, depth: number, unit: string): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map((item) => layOut(item, 0, unit)).join(', ')}]`;
+  const parts = Object.entries(value).map(([key, each]) => `${JSON.stringify(key)}: ${layOut(each, depth - 1, unit)}`);
+  if (parts.length === 0) return '{}';
+  if (depth < 1) return `{ ${parts.join(', ')} }`;
+  return `{\n${parts.map((part) => unit + part.replaceAll('\n', `\n${unit}`)).join(',\n')}\n}`;
+}
 
 const splice = (text: string, at: number, length: number, put: string): string =>
   text.slice(0, at) + put + text.slice(at + length);
