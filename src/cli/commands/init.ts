@@ -140,7 +140,7 @@ async function trustCodex({ file }: Change, places: Places, { note, io }: InitCo
   if (binary === null) return explain('codex is not on PATH');
   const hooks = await listCodexHooks(binary, io.cwd, places.env);
   const ours = (hooks ?? []).filter(
-    ({ sourcePath, command }) => sourcePath === file.path && isOurs('codex', { command: command ?? '' }),
+    ({ sourcePath, command }) => [file.path, file.target].includes(sourcePath) && isOurs('codex', { command: command ?? '' }),
   );
   if (ours.length === 0) return explain('codex did not say which hooks it knows');
   const config = openSettings(join(dirname(file.path), 'config.toml'), dirname(file.path));
