@@ -1,0 +1,51 @@
+/** A server on a free loopback port, for what an agent's program talks to in a dry turn. */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export type Loopback = { readonly url: string; close(): Promise<void> };
+export type Answer = (
+  request: { readonly method: string; readonly path: string; readonly body: unknown },
+  response: ServerResponse,
+) => void;
+
+export async function openLoopback(answer: Answer): Promise<Loopback> {
+  const server = createServer((request, response) => {
+    void readJson(request).then((body) =>
+      answer({ method: request.method ?? '', path: request.url ?? '/', body }, response),
+    );
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+  } catch {
+    return null;
+  }
+}
+
+export function sendJson(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(body));
+}
+
+type Event = Readonly<Record<string, unknown>> & { readonly type: string };
+
+/** Server-sent events, each with its type in front. */
+export function sendEvents(response: ServerResponse, events: readonly Event[]): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
+  for (const event of events) response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+  response.end();
+}
