@@ -37,7 +37,7 @@ function planSettings(name: SetupName, { scope, places, line, remove }: Wish): C
 }
 
 /** The user's own folder of settings may lie elsewhere than in his home, by a variable. */
-function rootOf(scope: Scope, places: Places, agent: SetupAgent): string {
+export function rootOf(scope: Scope, places: Places, agent: SetupAgent): string {
   if (scope === 'project') return places.cwd;
   const file = agent.file('user', places);
   return file.startsWith(`${places.home}/`) ? places.home : join(file, '..');

@@ -27,7 +27,7 @@ export function openSettings(path: string, root: string): SettingsFile {
 
 /** Null text: the file goes. What somebody else wrote since it was read is not lost: then nothing is changed. */
 export function writeSettings(file: SettingsFile, text: string | null): void {
-  if (readNow(file.target) !== file.text)
+  if (readText(file.target) !== file.text)
     throw new AppError('input.bad', `'${file.path}' was changed by somebody else meanwhile; try again`);
   if (text === null) {
     rmSync(file.target);
@@ -44,7 +44,8 @@ export function writeSettings(file: SettingsFile, text: string | null): void {
   }
 }
 
-function readNow(path: string): string | null {
+/** Null: there is none. Only to look at it, wherever it lies. */
+export function readText(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {

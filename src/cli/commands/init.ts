@@ -17,7 +17,7 @@ import {
   setupAgents,
   urlOf,
 } from '../../setup/agents.ts';
-import { type Change, planChange, withPlace } from '../../setup/change.ts';
+import { type Change, planChange, rootOf, withPlace } from '../../setup/change.ts';
 import { listCodexHooks, putTrust, takeTrust } from '../../setup/codex-trust.ts';
 import { diffLines } from '../../setup/diff.ts';
 import { findInstalled, findProgram } from '../../setup/installed.ts';
@@ -94,7 +94,7 @@ async function connect(name: SetupName | 'opencode', places: Places, context: In
   const scope = readScope(name, flags);
   const line = readLine(name, context);
   const change = planChange(name, { scope, places, line, remove: flags.remove });
-  const trust = name === 'codex' ? planTrust(change, flags.remove) : null;
+  const trust = name === 'codex' ? planTrust(change, places, flags.remove) : null;
   const changes = [change, ...(trust === null ? [] : [trust])].filter(({ file, after }) => after !== file.text);
   if (changes.length > 0 && !(await confirm(name, changes, context))) return 2;
   if (!flags['dry-run']) for (const { file, after } of changes) writeSettings(file, after);
@@ -123,9 +123,9 @@ function nextSteps(name: string, { file }: Change): string {
 }
 
 /** Removal: our block goes with the hooks. What Codex is to trust, it says only when they are there. */
-function planTrust({ file }: Change, remove: boolean): Change | null {
+function planTrust({ file }: Change, places: Places, remove: boolean): Change | null {
   if (!remove) return null;
-  const config = openSettings(join(dirname(file.path), 'config.toml'), dirname(file.path));
+  const config = openSettings(join(dirname(file.path), 'config.toml'), rootOf('user', places, setupAgents.codex));
   return config.text === null ? null : withPlace(config, (text) => takeTrust(text ?? ''));
 }
 
@@ -140,10 +140,11 @@ async function trustCodex({ file }: Change, places: Places, { note, io }: InitCo
   if (binary === null) return explain('codex is not on PATH');
   const hooks = await listCodexHooks(binary, io.cwd, places.env);
   const ours = (hooks ?? []).filter(
-    ({ sourcePath, command }) => [file.path, file.target].includes(sourcePath) && isOurs('codex', { command: command ?? '' }),
+    ({ sourcePath, command }) =>
+      [file.path, file.target].includes(sourcePath) && isOurs('codex', { command: command ?? '' }),
   );
   if (ours.length === 0) return explain('codex did not say which hooks it knows');
-  const config = openSettings(join(dirname(file.path), 'config.toml'), dirname(file.path));
+  const config = openSettings(join(dirname(file.path), 'config.toml'), rootOf('user', places, setupAgents.codex));
   const { after } = withPlace(config, (text) => putTrust(text, ours));
   if (after === config.text) return 'yes' as const;
   writeSettings(config, after);

@@ -1,0 +1,26 @@
+/** Questions of the doctor to the service. */
+
+export type Reply = { readonly status: number; readonly body: unknown; readonly date: string | null };
+
+const askTimeoutMs = 5_000;
+
+/** A string: why there is no reply. */
+export async function askHttp(url: string, token: string | null): Promise<Reply | string> {
+  try {
+    const headers = token === null ? {} : { authorization: `Bearer ${token}` };
+    const reply = await fetch(url, { headers, signal: AbortSignal.timeout(askTimeoutMs), redirect: 'error' });
+    const text = await reply.text();
+    return { status: reply.status, body: parse(text), date: reply.headers.get('date') };
+  } catch (error) {
+    const { cause, message } = error as Error & { cause?: { code?: string } };
+    return cause?.code ?? message;
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
