@@ -3,6 +3,7 @@ import { AppError } from '../errors.ts';
 import { measureChecks } from './checks.ts';
 import type { Figure } from './figures.ts';
 import { measureFold, measureMemory } from './fold.ts';
+import { measureHooks } from './hooks.ts';
 import { measureLatency } from './latency.ts';
 import { openScene } from './scene.ts';
 
@@ -16,13 +17,14 @@ export type BenchOptions = {
   readonly signal: AbortSignal;
 };
 
-/** `scale`: what part of the samples to take. */
-type Measure = (url: string, scale: number) => Figure[] | Promise<Figure[]>;
+/** `scale`: what part of the samples to take. `http`: where the service listens. */
+type Measure = (url: string, scale: number, http: string) => Figure[] | Promise<Figure[]>;
 
 const measures: Readonly<Record<string, Measure>> = {
   memory: measureMemory,
   latency: measureLatency, // about a minute
   checks: measureChecks,
+  hooks: measureHooks,
   fold: measureFold,
 };
 export const benchParts = Object.keys(measures);
@@ -43,7 +45,7 @@ export async function runBench({ parts, quick, onPart, signal }: BenchOptions): 
     for (const [name, measure] of Object.entries(measures)) {
       if (parts.length > 0 && !parts.includes(name)) continue;
       onPart(name);
-      const measured = await Promise.race([measure(scene.url, quick ? 0.1 : 1), aborted]);
+      const measured = await Promise.race([measure(scene.url, quick ? 0.1 : 1, scene.http), aborted]);
       if (measured === null) return null;
       figures.push(...measured);
     }

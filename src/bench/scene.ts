@@ -9,7 +9,8 @@ import { fileURLToPath } from 'node:url';
 import { AppError } from '../errors.ts';
 import { findBinary } from '../nats/server-binary.ts';
 
-export type Scene = { readonly url: string; close(): Promise<void> };
+/** `url` of NATS, `http` of the service. */
+export type Scene = { readonly url: string; readonly http: string; close(): Promise<void> };
 
 const config = `
 policies:
@@ -42,7 +43,7 @@ export async function openScene(): Promise<Scene> {
     writeFileSync(join(folder, 'stopgate.yaml'), config);
     const service = spawn(
       process.execPath,
-      [pathOf('../main.js'), 'serve', '--nats', url, '--http', 'off', '--log-level', 'silent'],
+      [pathOf('../main.js'), 'serve', '--nats', url, '--http', '127.0.0.1:0', '--log-level', 'silent'],
       {
         cwd: folder,
         env: {}, // What STOPGATE_* variables say is not for this one.
@@ -50,11 +51,12 @@ export async function openScene(): Promise<Scene> {
       },
     );
     children.push(service);
-    await once(createInterface({ input: service.stdout }), 'line');
+    const [line] = (await once(createInterface({ input: service.stdout }), 'line')) as [string];
+    const { http } = JSON.parse(line) as { http: string };
     const echo = fork(pathOf('./echo.js'), [url]);
     children.push(echo);
     await once(echo, 'message');
-    return { url, close };
+    return { url, http, close };
   } catch (error) {
     await close();
     throw error;

@@ -1,8 +1,4 @@
-/** The words after `stopgate hook`, and where the service is. Node's own modules only: an agent waits for each call. */
-import { readFileSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+/** The words after `stopgate hook`. Read by hand: an agent waits for each call, and `parseArgs` takes a millisecond. */
 import { type HookAgent, hookAgents } from './agents.ts';
 
 export type HookOptions = {
@@ -24,18 +20,12 @@ export type HookOptions = {
 
 type Env = Readonly<Record<string, string | undefined>>;
 
+const names = ['http', 'event', 'worker', 'policy', 'timeout', 'autostart', 'token-env', 'on-unreachable'] as const;
+
 /** @throws Error in words for a person */
-export function readOptions(argv: readonly string[], env: Env, cwd: string): HookOptions {
-  const text = { type: 'string' } as const;
-  const { values, positionals } = parseArgs({
-    args: [...argv],
-    allowPositionals: true,
-    options: {
-      ...{ http: text, event: text, worker: text, policy: text, timeout: text, autostart: text },
-      ...{ 'token-env': text, 'on-unreachable': text },
-    },
-  });
-  const [agent = '', more] = positionals;
+export async function readOptions(argv: readonly string[], env: Env, cwd: string): Promise<HookOptions> {
+  const { values, words } = readWords(argv);
+  const [agent = '', more] = words;
   const facts = hookAgents.get(agent);
   const known = [...hookAgents.keys()].join(', ');
   if (facts === undefined)
@@ -47,10 +37,35 @@ export function readOptions(argv: readonly string[], env: Env, cwd: string): Hoo
   if (agent === 'shell' && (worker ?? '') === '') throw new Error('a shell says who it is: --worker W');
   return {
     ...{ agent, facts, event, worker, policy, autostart, onUnreachable },
-    http: readHttp(values.http ?? given(env.STOPGATE_HTTP) ?? configured(cwd) ?? running(cwd) ?? '127.0.0.1:4280'),
+    http: readHttp(values.http ?? given(env.STOPGATE_HTTP) ?? (await find(cwd)) ?? '127.0.0.1:4280'),
     token: readToken(given(env[values['token-env'] ?? 'STOPGATE_TOKEN'])),
     timeoutMs: timeout === undefined ? undefined : readDuration(timeout),
   };
+}
+
+const find = async (cwd: string): Promise<string | undefined> => (await import('./find-service.ts')).findService(cwd);
+
+type Values = { [Name in (typeof names)[number]]?: string };
+
+/** `--name value` or `--name=value`. */
+function readWords(argv: readonly string[]): { values: Values; words: string[] } {
+  const values: Values = {};
+  const words: string[] = [];
+  for (let at = 0; at < argv.length; at += 1) {
+    const word = argv[at] as string;
+    const [, option, inline] = /^--([^=]+)(?:=(.*))?$/s.exec(word) ?? [];
+    if (option === undefined) {
+      words.push(word);
+      continue;
+    }
+    const name = names.find((each) => each === option);
+    if (name === undefined) throw new Error(`there is no option '--${option}'`);
+    if (inline === undefined) at += 1;
+    const value = inline ?? argv[at] ?? '';
+    if (value === '') throw new Error(`'--${name}' needs a value`);
+    values[name] = value;
+  }
+  return { values, words };
 }
 
 const given = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
@@ -75,42 +90,4 @@ function readDuration(text: string): number {
   const ms = Number(count) * (unitMs[unit] ?? Number.NaN);
   if (ms >= 1 && ms < 2 ** 31) return ms;
   throw new Error(`--timeout '${text}' is no duration: write 250ms, 50s or 10m`);
-}
-
-/** One line of stopgate.yaml; to read the whole of it would take longer than the call. */
-function configured(cwd: string): string | undefined {
-  const text = read(join(cwd, 'stopgate.yaml'));
-  const http = /^http:[ \t]*["']?([^\s"'#]+)/m.exec(text ?? '')?.[1];
-  return http === 'off' || http === 'none' ? undefined : http;
-}
-
-/** Where the `stopgate dev` of this folder, or of one above it, listens; never that of a stranger (config-store.ts). */
-function running(cwd: string): string | undefined {
-  const home = homedir();
-  for (let folder = resolve(cwd); ; folder = dirname(folder)) {
-    const http = ownService(join(folder, '.stopgate', 'service.json'), cwd);
-    if (http !== undefined) return http;
-    if (folder === home || folder === dirname(folder)) return undefined;
-  }
-}
-
-function ownService(file: string, cwd: string): string | undefined {
-  const text = read(file);
-  if (text === undefined) return undefined;
-  try {
-    const owners = [process.getuid?.(), statSync(cwd).uid];
-    if (process.getuid !== undefined && !owners.includes(statSync(file).uid)) return undefined;
-    const { http } = JSON.parse(text) as { http?: unknown };
-    return typeof http === 'string' ? http : undefined;
-  } catch {
-    return undefined; // being written
-  }
-}
-
-function read(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return undefined;
-  }
 }

@@ -26,10 +26,16 @@ const tryEveryMs = 250;
 
 /** As a process: exits as soon as its answer is written, whatever still hangs on it. */
 export async function runHookProcess(argv: readonly string[], env: HookIo['env']): Promise<never> {
-  const { stdin, stdout, stderr } = process;
+  const { stdin, stdout } = process;
   // Nobody reads any more: then there is nothing to tell.
-  for (const stream of [stdout, stderr]) stream.on('error', () => undefined);
-  const code = await runHook(argv, { stdin, stdout, stderr, env, cwd: process.cwd() });
+  const mute = () => undefined;
+  stdout.on('error', mute);
+  const code = await runHook(argv, {
+    ...{ stdin, stdout, env, cwd: process.cwd() },
+    get stderr() {
+      return process.stderr.once('error', mute); // Touching it opens it, and most calls have nothing to say there.
+    },
+  });
   await new Promise<void>((done) => void stdout.write('', () => done()));
   process.exit(code);
 }
@@ -38,7 +44,7 @@ export async function runHookProcess(argv: readonly string[], env: HookIo['env']
 export async function runHook(argv: readonly string[], io: HookIo): Promise<number> {
   let options: HookOptions;
   try {
-    options = readOptions(argv, io.env, io.cwd);
+    options = await readOptions(argv, io.env, io.cwd);
   } catch (error) {
     io.stderr.write(`stopgate hook: ${(error as Error).message} (see "stopgate help hook"); nothing was judged\n`);
     return 1;
@@ -53,19 +59,19 @@ export async function runHook(argv: readonly string[], io: HookIo): Promise<numb
 }
 
 /** To the shell the reason goes on stderr, and the exit code is the answer. */
-function print({ body, exitCode }: Answer, { agent }: HookOptions, { stdout, stderr }: HookIo): number {
+function print({ body, exitCode }: Answer, { agent }: HookOptions, io: HookIo): number {
   if (body === null) return exitCode;
   if (agent !== 'shell') {
-    stdout.write(`${JSON.stringify(body)}\n`);
+    io.stdout.write(`${JSON.stringify(body)}\n`);
     return exitCode;
   }
   const { decision, reason } = body as { decision?: unknown; reason?: unknown };
-  if (typeof reason === 'string' && reason !== '') stderr.write(`${reason}\n`);
+  if (typeof reason === 'string' && reason !== '') io.stderr.write(`${reason}\n`);
   return decision === 'block' ? 2 : 0;
 }
 
 async function answer(options: HookOptions, { stdin }: HookIo, note: (text: string) => void): Promise<Answer> {
-  const startedMs = performance.now();
+  const startedMs = nowMs();
   const { facts, agent } = options;
   const raw = await readBody(stdin, options.timeoutMs ?? tellTimeoutMs);
   const call = typeof raw === 'string' ? raw : readCall(raw, options);
@@ -75,7 +81,7 @@ async function answer(options: HookOptions, { stdin }: HookIo, note: (text: stri
   }
   const isStop = facts.isStop(call.event);
   const timeoutMs = options.timeoutMs ?? (isStop ? facts.stopTimeoutMs : tellTimeoutMs);
-  const leftMs = () => Math.max(1, timeoutMs - (performance.now() - startedMs));
+  const leftMs = () => Math.max(1, timeoutMs - (nowMs() - startedMs));
   const query = new URLSearchParams({
     ...(call.event === '' ? {} : { event: call.event }),
     ...(options.policy === undefined ? {} : { policy: options.policy }),
@@ -115,14 +121,17 @@ async function answer(options: HookOptions, { stdin }: HookIo, note: (text: stri
 
 /** A service that is being restarted is back in a second. */
 async function retry(first: Posted, ask: () => Promise<Posted>, forMs: number): Promise<Posted> {
-  const untilMs = performance.now() + forMs;
+  const untilMs = nowMs() + forMs;
   let posted = first;
-  while (posted.kind === 'unreachable' && performance.now() + tryEveryMs < untilMs) {
+  while (posted.kind === 'unreachable' && nowMs() + tryEveryMs < untilMs) {
     await new Promise((done) => setTimeout(done, tryEveryMs));
     posted = await ask();
   }
   return posted;
 }
+
+/** `performance` is a module that would have to be loaded. */
+const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 
 type Call = {
   readonly event: string;

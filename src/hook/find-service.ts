@@ -1,0 +1,45 @@
+/** Where the service of a folder listens, for a hook whose line does not say it: a few files are read for that. */
+import { readFileSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+
+/** Undefined: nobody says it. */
+export const findService = (cwd: string): string | undefined => configured(cwd) ?? running(cwd);
+
+/** One line of stopgate.yaml; to read the whole of it would take longer than the call. */
+function configured(cwd: string): string | undefined {
+  const text = read(join(cwd, 'stopgate.yaml'));
+  const http = /^http:[ \t]*["']?([^\s"'#]+)/m.exec(text ?? '')?.[1];
+  return http === 'off' || http === 'none' ? undefined : http;
+}
+
+/** Where the `stopgate dev` of this folder, or of one above it, listens; never that of a stranger (config-store.ts). */
+function running(cwd: string): string | undefined {
+  const home = homedir();
+  for (let folder = resolve(cwd); ; folder = dirname(folder)) {
+    const http = ownService(join(folder, '.stopgate', 'service.json'), cwd);
+    if (http !== undefined) return http;
+    if (folder === home || folder === dirname(folder)) return undefined;
+  }
+}
+
+function ownService(file: string, cwd: string): string | undefined {
+  const text = read(file);
+  if (text === undefined) return undefined;
+  try {
+    const owners = [process.getuid?.(), statSync(cwd).uid];
+    if (process.getuid !== undefined && !owners.includes(statSync(file).uid)) return undefined;
+    const { http } = JSON.parse(text) as { http?: unknown };
+    return typeof http === 'string' ? http : undefined;
+  } catch {
+    return undefined; // being written
+  }
+}
+
+function read(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
