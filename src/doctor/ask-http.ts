@@ -13,7 +13,7 @@ export async function askHttp(url: string, token: string | null): Promise<Reply 
     return { status: reply.status, body: parse(text), date: reply.headers.get('date') };
   } catch (error) {
     const { cause, message } = error as Error & { cause?: { code?: string } };
-    return cause?.code ?? message;
+    return cause?.code ?? (cause as Error | undefined)?.message ?? message;
   }
 }
 
