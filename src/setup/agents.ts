@@ -219,5 +219,5 @@ export function commandOf(agent: string, event: Event | null, line: Line, more =
 const withGuard = (command: string): string => (command.endsWith('|| exit 0') ? command : `${command} || exit 0`);
 
 /** For `sh`. */
-export const quote = (word: string): string =>
+const quote = (word: string): string =>
   /^[\w./:@=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
