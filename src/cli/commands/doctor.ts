@@ -72,7 +72,7 @@ async function checkAgent(
 ): Promise<Finding[]> {
   const program = await checkProgram(name, findProgram(setupAgents[name].binary, places.env));
   const url = config.http?.url ?? '';
-  const { policies } = config.file;
+  const { policies } = config.file.policySet;
   const findings = [program, ...checkHooks({ name, places, url, needsToken: service.needsToken, policies }, hooked)];
   if (service.http === null) return findings;
   const { fleet, token } = config;
