@@ -55,12 +55,13 @@ export function withPlace(file: SettingsFile, edit: (text: string | null) => str
 
 const pluginHead = '// Written by "stopgate init opencode"; "stopgate init opencode --remove" takes it away.\n';
 
+export function pluginFile(scope: Scope, { cwd, home, env }: Places): string {
+  const user = join(env.XDG_CONFIG_HOME || join(home, '.config'), 'opencode');
+  return join(scope === 'project' ? join(cwd, '.opencode') : user, 'plugin', 'stopgate.js');
+}
+
 function planPlugin({ scope, places, line, remove }: Wish): Change {
-  const [folder, root] =
-    scope === 'project'
-      ? [join(places.cwd, '.opencode', 'plugin'), places.cwd]
-      : [join(places.env.XDG_CONFIG_HOME || join(places.home, '.config'), 'opencode', 'plugin'), places.home];
-  const file = openSettings(join(folder, 'stopgate.js'), root);
+  const file = openSettings(pluginFile(scope, places), scope === 'project' ? places.cwd : places.home);
   if (file.text !== null && !file.text.startsWith(pluginHead))
     throw new AppError('input.bad', `'${file.path}' is not ours; move it away first`);
   return { file, after: remove ? null : pluginText(line) };

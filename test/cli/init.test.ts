@@ -280,6 +280,53 @@ describe('each agent in its own form', () => {
     expect(await read('home/.codex/config.toml')).toBe('model = "x"\n');
   });
 
+  // A stand-in that answers what `codex app-server` answers; the real one is asked by `npm run test:agents`.
+  const appServer = `#!/usr/bin/env node
+const { readFileSync } = require('node:fs');
+const file = process.env.CODEX_HOME + '/hooks.json';
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method } = JSON.parse(line);
+  if (method !== 'hooks/list') return;
+  const events = Object.entries(JSON.parse(readFileSync(file, 'utf8')).hooks);
+  const hooks = events.map(([event, [{ hooks: [{ command }] }]]) => ({ key: file + ':' + event + ':0:0', command, sourcePath: file, currentHash: 'sha256:' + command.length, trustStatus: 'untrusted' }));
+  console.log(JSON.stringify({ id, result: { data: [{ cwd: '/', hooks }] } }));
+});`;
+
+  test.each(['model = "x"\n', 'model = "x"', '[a]\nb = 1 # c\n\n'])(
+    'codex: its hooks are trusted by what it says of them, and --remove gives %j back',
+    async (config) => {
+      const { put, cwd, read } = await place();
+      await chmod(await put('bin/codex', appServer), 0o755);
+      await put('codex/config.toml', config);
+      const env = {
+        PATH: `${join(cwd, 'bin')}:${dirname(process.execPath)}`,
+        HOME: cwd,
+        CODEX_HOME: join(cwd, 'codex'),
+      };
+      const init = (...argv: string[]) => runOnce(['init', 'codex', '--yes', ...argv], { cwd, env });
+      expect((await init()).stderr).toContain('trusted in');
+      const text = await read('codex/config.toml');
+      expect(text.startsWith(config)).toBe(true);
+      expect(text).toMatch(/\[hooks\.state\."[^"]+hooks\.json:Stop:0:0"\]\ntrusted_hash = "sha256:\d+"\n/);
+      expect((await init()).stderr).toContain('already there');
+      expect(await read('codex/config.toml')).toBe(text);
+      await init('--policy', 'strict');
+      expect((await read('codex/config.toml')).split('trusted_hash')).toHaveLength(text.split('trusted_hash').length);
+      expect(await read('codex/config.toml')).not.toBe(text);
+      await init('--remove');
+      expect(await read('codex/config.toml')).toBe(config);
+    },
+  );
+
+  test('codex: a config.toml that cannot be read is refused with its place', async () => {
+    const { init, put, read } = await place();
+    await init('codex', '--yes');
+    await put('home/.codex/config.toml', 'model = "x"\n[a\n');
+    const { code, stderr } = await init('codex', '--remove', '--yes');
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('config.toml:2:') });
+    expect(await read('home/.codex/hooks.json')).toContain('"Stop"');
+  });
+
   test('shell: only the line', async () => {
     const { init } = await place();
     const { stdout } = await init('shell', '--worker', 'w7');

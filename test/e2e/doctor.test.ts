@@ -116,6 +116,18 @@ describe('with a service', () => {
     expect(warn).toEqual(holding('project and user settings: each call comes 2 times'));
   });
 
+  test('OpenCode by its plugin', async () => {
+    const { doctor } = await place({
+      'project/.opencode/plugin/stopgate.js': `const defaultUrl = ${JSON.stringify(at.http)};\n`,
+    });
+    expect((await doctor(['opencode', '--http', http()])).ok).toEqual(
+      holding('plugin/stopgate.js is there, and points to'),
+    );
+    expect((await doctor(['opencode', '--http', '127.0.0.1:4999'])).bad).toEqual(holding('does not point to'));
+    const { doctor: elsewhere } = await place();
+    expect((await elsewhere(['opencode', '--http', http()])).bad).toEqual(holding('no plugin of ours'));
+  });
+
   test('settings that cannot be read, with their place', async () => {
     const { doctor } = await place({ 'project/.claude/settings.json': '{\n  "hooks": [\n}' });
     expect((await doctor(['claude', '--http', http()])).bad).toEqual(holding('.claude/settings.json:3:1: '));

@@ -75,6 +75,8 @@ describe('with a service', () => {
   test('a policy in the line is the one that the worker names', async () => {
     await hook(['claude', '--http', at.http, '--policy', 'free'], call('session-3', 'UserPromptSubmit'));
     expect((await at.client.ask('get.worker.session-3')).body).toMatchObject({ policy: 'free' });
+    const { stderr } = await hook(['claude', '--http', at.http, '--policy', 'a b'], call('session-3', 'Stop'));
+    expect(stderr).toContain('?policy=a b is no name of a policy');
   });
 
   test('a call that is none of this agent is told on stderr, and lets it go on', async () => {

@@ -5,6 +5,7 @@ import { type Config, loadConfig } from '../../config.ts';
 import { checkHooks, checkProgram, findHooks, type Hooked } from '../../doctor/agent-checks.ts';
 import { judgeDryTurn, type LiveAgent, liveAgents, runDryTurn } from '../../doctor/dry-turn.ts';
 import { bad, type Finding, skip } from '../../doctor/finding.ts';
+import { checkPlugins, findPlugins } from '../../doctor/plugin-checks.ts';
 import { checkService, type ServiceState } from '../../doctor/service-checks.ts';
 import { checkWorkers } from '../../doctor/worker-checks.ts';
 import { AppError } from '../../errors.ts';
@@ -14,7 +15,8 @@ import { type Context, defineCommand } from '../command.ts';
 import { formatAgo } from '../state-text.ts';
 import { clean } from '../text.ts';
 
-const names = Object.keys(setupAgents) as SetupName[];
+const settingsNames = Object.keys(setupAgents) as SetupName[];
+const names: readonly string[] = [...settingsNames, 'opencode'];
 
 export const doctor = defineCommand({
   args: {
@@ -36,7 +38,7 @@ export const doctor = defineCommand({
   examples: ['stopgate doctor', 'stopgate doctor claude', 'stopgate doctor codex --quick --json'],
   run: async ({ flags, io, out }) => {
     const { agent, http, fleet, config: configFile } = flags;
-    if (agent !== undefined && !names.includes(agent as SetupName))
+    if (agent !== undefined && !names.includes(agent))
       throw new AppError('input.bad', `the doctor does not know '${agent}'; it knows ${names.join(', ')}`);
     const places: Places = { cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env };
     const config = loadConfig({ flags: { http, fleet, config: configFile }, cwd: io.cwd, env: io.env });
@@ -44,7 +46,8 @@ export const doctor = defineCommand({
     const findings: Finding[] = [...service.findings];
     const installed = findInstalled(places);
     let connected = 0;
-    for (const name of agent === undefined ? names : [agent as SetupName]) {
+    for (const name of settingsNames) {
+      if (agent !== undefined && agent !== name) continue;
       const { hooked, findings: broken } = findHooks({ name, places });
       const isHere = installed.some((one) => one.name === name && one.binary !== null);
       if (agent === undefined && hooked.length === 0 && broken.length === 0) {
@@ -55,6 +58,15 @@ export const doctor = defineCommand({
       connected += 1;
       findings.push(...broken, ...(await checkAgent(name, hooked, { places, config, service })));
       if (agent !== undefined && !flags.quick) findings.push(await tryAgent(name, hooked, places));
+    }
+    const plugins = findPlugins(places);
+    if (agent === 'opencode' || (agent === undefined && plugins.length > 0)) {
+      connected += 1;
+      findings.push(...checkPlugins(plugins, config.http?.url ?? ''));
+      const scopes = plugins.map(({ scope }) => scope);
+      findings.push(...(await askWorkers('opencode', scopes, { places, config, service })));
+      if (agent !== undefined && !flags.quick)
+        findings.push(skip('opencode', 'dry turn: not run, it is not known how'));
     }
     if (connected === 0) findings.push(bad('agents', 'no agent asks before it stops', 'stopgate init AGENT'));
     if (flags.json) await out.json({ ok: !findings.some(({ state }) => state === 'bad'), findings });
@@ -74,13 +86,17 @@ async function checkAgent(
   const url = config.http?.url ?? '';
   const { policies } = config.file.policySet;
   const findings = [program, ...checkHooks({ name, places, url, needsToken: service.needsToken, policies }, hooked)];
-  if (service.http === null) return findings;
-  const { fleet, token } = config;
   const scopes = hooked.map(({ scope }) => scope);
-  const workers = await checkWorkers({
-    ...{ http: service.http, fleet, token, agent: name, cwd: places.cwd, scopes, ago: formatAgo },
-  });
-  return [...findings, workers];
+  return [...findings, ...(await askWorkers(name, scopes, { places, config, service }))];
+}
+
+async function askWorkers(
+  agent: string,
+  scopes: readonly string[],
+  { places: { cwd }, config: { fleet, token }, service: { http } }: Surroundings,
+): Promise<Finding[]> {
+  if (http === null) return [];
+  return [await checkWorkers({ http, fleet, token, agent, cwd, scopes, ago: formatAgo })];
 }
 
 /** The form of the hooks that are there, else the one that `init` would write. */
