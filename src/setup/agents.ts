@@ -58,7 +58,15 @@ const within =
 const given = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
 
 const claudeEvents = eventsOf(
-  ['UserPromptSubmit', 'PreToolUse', 'PermissionRequest', 'PostToolUse', 'PostToolUseFailure', 'StopFailure'],
+  [
+    'UserPromptSubmit',
+    'PreToolUse',
+    'PermissionRequest',
+    'PostToolUse',
+    'PostToolUseFailure',
+    'PostToolBatch',
+    'StopFailure',
+  ],
   ['TaskCompleted', 'SubagentStop', 'Stop'],
 );
 const begin: Event = { name: 'SubagentStart', isStop: false };

@@ -3,6 +3,7 @@ import { chmod, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promis
 import { dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { openTerminal, runOnce, type TerminalOptions } from './terminal.ts';
 
 async function place(options: TerminalOptions = {}) {
@@ -278,6 +279,20 @@ describe('each agent in its own form', () => {
     expect(stderr).toContain('does not trust these hooks yet');
     expect(JSON.parse(await read('home/.codex/hooks.json')).hooks.Stop).toHaveLength(1);
     expect(await read('home/.codex/config.toml')).toBe('model = "x"\n');
+  });
+
+  test('opencode: our plugin with the address in it, and nothing that is not ours', async () => {
+    const { cwd, put, read } = await place();
+    const run = (...args: string[]) => runCommand(['init', 'opencode', '--yes', ...args], { cwd });
+    expect((await run('--http', '127.0.0.1:4777', '--policy', 'strict')).code).toBe(0);
+    const text = await read('.opencode/plugin/stopgate.js');
+    expect(text).toContain('defaultUrl = "http://127.0.0.1:4777"');
+    expect(text).toMatch(/\?event=\$\{event\}&policy=strict/);
+    expect((await run('--http', '127.0.0.1:4777', '--policy', 'strict')).stderr).toContain('already there');
+    await run('--remove');
+    await isGone(read('.opencode/plugin/stopgate.js'));
+    await put('.opencode/plugin/stopgate.js', 'mine');
+    expect(await run('--remove')).toMatchObject({ code: 2, stderr: expect.stringContaining('is not ours') });
   });
 
   // A stand-in that answers what `codex app-server` answers; the real one is asked by `npm run test:agents`.

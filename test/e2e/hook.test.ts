@@ -1,5 +1,5 @@
 /** `stopgate hook` as it is shipped: what an agent reads on its stdout, with a service, without one, and with junk. */
-import { access, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -70,6 +70,23 @@ describe('with a service', () => {
     expect(blocked).toMatchObject({ code: 0, stderr: '' });
     expect(blocked.stdout).toMatch(/^\{"decision":"block","reason":".*plan steps remain: Write tests.*"\}\n$/);
     expect(await hook(['claude'], call('session-2', 'Stop'), { STOPGATE_HTTP: at.http })).toEqual(nothing);
+  });
+
+  test('a shell is judged by exit code, whatever tool it is', async () => {
+    const line = ['shell', '--worker', 'tool-1', '--http', at.http];
+    const steps = [{ title: 'Write tests', status: 'pending' }];
+    expect((await hook([...line, '--event', 'plan'], { steps })).code).toBe(0);
+    const blocked = await hook(line, '');
+    expect(blocked).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining('plan steps remain: Write tests') });
+    await hook([...line, '--event', 'plan'], { steps: [{ title: 'Write tests', status: 'done' }] });
+    expect(await hook(line, '')).toEqual({ code: 0, stdout: '', stderr: '' });
+  });
+
+  test('Copilot names its event in the line, since its call does not', async () => {
+    const line = ['copilot', '--http', at.http, '--event', 'agentStop'];
+    const answer = await hook(line, { sessionId: 'copilot-1', timestamp: 1, cwd: '/w', stopReason: 'end_turn' });
+    expect(answer).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect((await at.client.ask('get.worker.copilot-1')).body).toMatchObject({ agent: 'copilot', state: 'stopped' });
   });
 
   test('a policy in the line is the one that the worker names', async () => {
@@ -230,22 +247,28 @@ describe('junk', () => {
   });
 });
 
-test('--autostart starts the service in that folder, which ends by itself; one for all hooks', async () => {
+test('--autostart starts the service in that folder, for this call and the next', async () => {
   const project = await makeFolder({ 'stopgate.yaml': 'policies: { default: { checks: [{ plan: {} }] } }\n' });
   onTestFinished(() => project.remove());
   const http = await closedPort();
   const line = ['claude', '--http', http, '--autostart', project.path];
-  const answers = await Promise.all([hook(line, stop), hook(line, { ...stop, session_id: 's2' })]);
-  for (const answer of answers) expect(answer).toEqual({ code: 0, stdout: '', stderr: '' });
   const store = join(project.path, '.stopgate');
-  const { pid } = JSON.parse(await readFile(join(store, 'service.json'), 'utf8')) as { pid: number };
+  const holder = async () => JSON.parse(await readFile(join(store, 'lock'), 'utf8')) as { pid: number };
+  expect(await hook(line, stop)).toEqual({ code: 0, stdout: '', stderr: '' });
+  const { pid } = await holder();
+  expect(await hook(line, { ...stop, session_id: 's2' })).toEqual({ code: 0, stdout: '', stderr: '' });
+  expect((await holder()).pid).toBe(pid);
   process.kill(pid, 'SIGTERM');
-  const isThere = () =>
-    access(join(store, 'lock')).then(
-      () => true,
-      () => false,
-    );
-  await expect.poll(isThere, { timeout: 10_000 }).toBe(false);
+  await expect
+    .poll(
+      () =>
+        holder().then(
+          () => true,
+          () => false,
+        ),
+      { timeout: 15_000 },
+    )
+    .toBe(false);
 });
 
 test('dev --idle-exit ends when nobody needs it', async () => {
