@@ -1,7 +1,7 @@
 /** A replica on a nats-server with a plain client beside it, for tests that need the wire and no second process. */
 import type { Decision, TaskView, WorkerView } from '../../machines/index.ts';
 import type { Logger } from '../../src/log.ts';
-import type { Replica, ReplicaOptions } from '../../src/replica.ts';
+import type { ReplicaOptions } from '../../src/replica.ts';
 import { type Client, openClient } from '../support/client.ts';
 import { startNatsServer } from '../support/nats-server.ts';
 import { startReplica } from '../support/replica.ts';
@@ -15,8 +15,6 @@ export type Live = {
   serve(check: string, answer: (question: Question) => object | string | null): Promise<Question[]>;
   /** Messages of the replicas' warnings so far, with their data. */
   readonly warnings: { readonly message: string; readonly [key: string]: unknown }[];
-  /** Ends the replica that runs and starts another: what it knows is what the log holds. */
-  restart(): Promise<void>;
   close(): Promise<void>;
 };
 export type Question = Record<string, unknown>;
@@ -26,18 +24,15 @@ export async function startLive(policies: object, options: Partial<ReplicaOption
   const logger: Logger = {
     debug: () => undefined,
     info: () => undefined,
-    warn: (data: object, message: string) => void warnings.push({ ...data, message }),
+    warn: (data: object | string, message = '') => {
+      if (typeof data === 'object') warnings.push({ ...data, message });
+    },
     error: () => undefined,
     child: () => logger,
   };
   const server = await startNatsServer();
   const client = await openClient(server.url);
-  let count = 0;
-  const start = (): Promise<Replica> => {
-    count += 1;
-    return startReplica({ nats: server.url, name: `r${count}`, policies: { policies } as never, logger, ...options });
-  };
-  let replica = await start();
+  const replica = await startReplica({ nats: server.url, policies: { policies } as never, logger, ...options });
   return {
     client,
     warnings,
@@ -57,10 +52,6 @@ export async function startLive(policies: object, options: Partial<ReplicaOption
       });
       await client.nc.flush();
       return asked;
-    },
-    async restart() {
-      await replica.close();
-      replica = await start();
     },
     async close() {
       await replica.close();
