@@ -1,6 +1,7 @@
 /** What is wrong in itself, or makes no sense now: a clear error that changes nothing, and the next one is served. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { matchesGlob } from '../../machines/glob.ts';
+import { readConfigFile } from '../../src/config-file.ts';
 import { type Live, startLive } from './live.ts';
 import { play } from './play.ts';
 
@@ -69,6 +70,14 @@ describe('a hook', () => {
       { code: 'BAD_SHAPE', message: expect.stringContaining('hooks may nest 4 deep') },
     ]);
     expect((await live.client.ask('get.task.T-5')).code).toBe('404');
+  });
+
+  test('that holds itself by an alias of YAML is no policy: the file is refused with line and column', () => {
+    const text = 'policies:\n  default:\n    checks:\n      - &a { all: [{ plan: {} }, *a] }\n';
+    expect(readConfigFile(text, '/srv/stopgate.yaml')).toMatchObject({
+      ok: false,
+      problems: [{ line: 4, column: 34, message: expect.stringContaining('an alias within itself') }],
+    });
   });
 
   test.each([

@@ -3,6 +3,7 @@
  * replica, which is the first of the seed's own wishes.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { HookResult } from '../../machines/index.ts';
 import { deploy, endService } from '../support/deployment.ts';
 import { startService } from '../support/service-process.ts';
 import { type Live, type Question, startLive } from './live.ts';
@@ -20,6 +21,15 @@ async function begin(id: string, hook: object, iteration: object = {}) {
   await live.client.publish(`task.T-${id}.iteration.started`, { iteration: 1, maxIterations: 20, ...iteration });
   await live.client.publish(`worker.w-${id}.task.claimed`, { task: `T-${id}` });
 }
+
+/** The seed's own: too many iterations escalate, nothing modified goes on, anything else is complete. */
+const criteria = ({ iteration, filesModified }: Question) => {
+  if (Number(iteration) > 10) {
+    return { action: 'escalate', reason: 'Too many iterations - may need different approach' };
+  }
+  if ((filesModified as string[]).length === 0) return { action: 'continue', reason: 'No files modified yet' };
+  return { action: 'complete', reason: 'Custom completion criteria met' };
+};
 
 describe('a custom hook', () => {
   test('is given the whole context of the agent', async () => {
@@ -46,15 +56,6 @@ describe('a custom hook', () => {
       },
     ]);
   });
-
-  /** The seed's own: too many iterations escalate, nothing modified goes on, anything else is complete. */
-  const criteria = ({ iteration, filesModified }: Question) => {
-    if (Number(iteration) > 10) {
-      return { action: 'escalate', reason: 'Too many iterations - may need different approach' };
-    }
-    if ((filesModified as string[]).length === 0) return { action: 'continue', reason: 'No files modified yet' };
-    return { action: 'complete', reason: 'Custom completion criteria met' };
-  };
 
   test('decides by any logic: continue blocks, complete allows, escalate hands over', async () => {
     await live.serve('criteria', criteria);
@@ -103,6 +104,59 @@ describe('a custom hook', () => {
     await live.client.publish('task.T-first.hook.registered', { hook: 'h2', type: 'remote', name: 'later' });
     expect(await live.stop('w-first', { output: '<promise>COMPLETE</promise>' })).toMatchObject({ decision: 'allow' });
     expect(asked).toEqual([]);
+  });
+});
+
+describe('the seed’s own examples, as custom hooks of an iteration', () => {
+  const evaluate = async (task: string, fields: object) =>
+    (await live.client.ask(`evaluate.${task}`, fields)).body as unknown as HookResult;
+  const loop = async (task: string, name: string, iteration: number) => {
+    await live.client.publish(`task.${task}.hook.registered`, { hook: 'h1', type: 'remote', name });
+    await live.client.publish(`task.${task}.iteration.started`, { iteration, maxIterations: 20 });
+  };
+
+  test('custom logic: too many iterations, nothing modified, or complete', async () => {
+    await live.serve('own-logic', criteria);
+    await loop('L-1', 'own-logic', 10);
+    expect(await evaluate('L-1', { iteration: 10 })).toMatchObject({ action: 'continue' });
+    expect(await evaluate('L-1', { iteration: 10, files: ['a.ts'] })).toMatchObject({
+      hookId: 'h1',
+      taskId: 'L-1',
+      iteration: 10,
+      action: 'complete',
+      reason: 'Custom completion criteria met',
+    });
+    await live.client.publish('task.L-1.iteration.advanced');
+    expect(await evaluate('L-1', { iteration: 11 })).toMatchObject({ action: 'escalate' });
+  });
+
+  test('a checkpoint halfway: it is created, with phase, step and context, and the loop goes on', async () => {
+    await live.serve('halfway', ({ iteration }) => ({
+      action: 'continue',
+      reason: iteration === 5 ? 'Halfway checkpoint' : 'Iteration in progress',
+      ...(iteration === 5
+        ? { checkpointData: { executionPhase: 'midpoint', executionStep: 5, agentContext: { milestone: 'halfway' } } }
+        : {}),
+    }));
+    await loop('L-2', 'halfway', 4);
+    expect(await evaluate('L-2', { iteration: 4 })).toMatchObject({ checkpointCreated: false });
+    await live.client.publish('task.L-2.iteration.advanced');
+    expect(await evaluate('L-2', { iteration: 5 })).toMatchObject({
+      action: 'continue',
+      reason: 'Halfway checkpoint',
+      checkpointCreated: true,
+    });
+    expect(await live.task('L-2')).toMatchObject({
+      phase: 'midpoint',
+      checkpoints: [{ phase: 'midpoint', step: 5 }],
+      checkpoint: { context: { agentContext: { milestone: 'halfway' } } },
+    });
+  });
+
+  test('metadata goes through as it is', async () => {
+    await live.serve('tells', () => ({ action: 'continue', reason: 'r', metadata: { score: 7, of: ['a'] } }));
+    await loop('L-3', 'tells', 1);
+    expect(await evaluate('L-3', { iteration: 1 })).toMatchObject({ metadata: { score: 7, of: ['a'] } });
   });
 });
 

@@ -1,5 +1,5 @@
 /** A replica on a nats-server with a plain client beside it, for tests that need the wire and no second process. */
-import type { Decision, TaskView, WorkerView } from '../../machines/index.ts';
+import type { Decision, TaskDetail, WorkerView } from '../../machines/index.ts';
 import type { Logger } from '../../src/log.ts';
 import type { ReplicaOptions } from '../../src/replica.ts';
 import { type Client, openClient } from '../support/client.ts';
@@ -10,7 +10,7 @@ export type Live = {
   readonly client: Client;
   stop(worker: string, fields?: object): Promise<Decision>;
   worker(id: string): Promise<WorkerView>;
-  task(id: string): Promise<TaskView>;
+  task(id: string): Promise<TaskDetail>;
   /** Serves a remote check; each question is kept. An answer that is null is none. */
   serve(check: string, answer: (question: Question) => object | string | null): Promise<Question[]>;
   /** Messages of the replicas' warnings so far, with their data. */
@@ -38,7 +38,7 @@ export async function startLive(policies: object, options: Partial<ReplicaOption
     warnings,
     stop: async (worker, fields = {}) => (await client.ask(`decide.${worker}`, fields, 20_000)).body,
     worker: async (id) => (await client.ask(`get.worker.${id}`)).body as unknown as WorkerView,
-    task: async (id) => (await client.ask(`get.task.${id}`)).body as unknown as TaskView,
+    task: async (id) => (await client.ask(`get.task.${id}`)).body as unknown as TaskDetail,
     async serve(check, answer) {
       const asked: Question[] = [];
       client.nc.subscribe(`stopgate.main.check.${check}`, {

@@ -30,9 +30,11 @@ describe('the validator', () => {
     for (const tool of ['Read', 'Edit', 'Bash']) await live.client.publish('worker.w1.tool.used', { tool });
     await live.stop('w1', { stopReason: 'end_turn', output: 'done' });
     await live.stop('w1', { stopReason: 'max_turns' });
+    await live.stop('w1');
     expect(asked).toMatchObject([
       { stopReason: 'end_turn', toolCount: 3, retryCount: 0, agentOutput: 'done' },
       { stopReason: 'max_turns', toolCount: 3, retryCount: 1, agentOutput: null },
+      { stopReason: null, toolCount: 3, retryCount: 2 },
     ]);
   });
 
