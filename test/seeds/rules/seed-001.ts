@@ -108,7 +108,11 @@ export const seed001: readonly Rule[] = [
     ],
     [
       'the answer has id, type and that it is enabled',
-      `${several} › are listed with id, type and whether they are enabled; one without an id gets one`,
+      [
+        `${several} › are listed with id, type and whether they are enabled; one without an id gets one`,
+        'mcp/loop › over %s › the loop: a failed rule goes on, a promise completes, and the hooks are gone',
+        'mcp/server › hooks and checkpoints get the ids that are made for them',
+      ],
     ],
     ['type `default`: promises first, then validation', preset],
     ['type `validation`: rules only', ['conformance/hooks-presets › validation: promises do not matter', preset]],
@@ -118,7 +122,17 @@ export const seed001: readonly Rule[] = [
     ],
     [
       'another type is an error',
-      'seeds/bad-input › a hook › of an unknown type is refused, with the types that there are',
+      [
+        'seeds/bad-input › a hook › of an unknown type is refused, with the types that there are',
+        'mcp/bad-input › over %s › %s',
+      ],
+    ],
+    [
+      'metadata is kept',
+      [
+        'mcp/loop › over %s › the loop: a failed rule goes on, a promise completes, and the hooks are gone',
+        'mcp/loop › over %s › hooks are listed in order, asked in order, and cleared',
+      ],
     ],
   ]),
   ...part('001', 'hook_evaluate', [
@@ -127,23 +141,56 @@ export const seed001: readonly Rule[] = [
       [
         context,
         'service/evaluate › a remote hook of an iteration › is asked live, with the iteration and what the agent said',
+        'mcp/loop › over %s › the loop: a failed rule goes on, a promise completes, and the hooks are gone',
       ],
-      'the request `evaluate.<task>`; an iteration is known by its number',
+      'the tool takes an iterationId; the request `evaluate.<task>` the number',
     ],
     [
       'gives hook, task, iteration, action, reason, next prompt, whether a checkpoint was created, metadata',
-      [result, 'service/evaluate › evaluate › says what the hooks say, in the form of hook_evaluate'],
+      [
+        result,
+        'service/evaluate › evaluate › says what the hooks say, in the form of hook_evaluate',
+        'mcp/loop › over %s › the loop: a failed rule goes on, a promise completes, and the hooks are gone',
+      ],
     ],
     ['the words for COMPLETE', 'conformance/hooks-presets › default: COMPLETE completes'],
+    [
+      '`iteration_validate` calls it, and gives the completion signal',
+      [
+        'mcp/loop › over %s › the loop: a failed rule goes on, a promise completes, and the hooks are gone',
+        'mcp/loop › over %s › BLOCKED and ESCALATE escalate, and a quoted promise is none',
+      ],
+    ],
   ]),
   ...part('001', 'hook_list', [
     [
       'lists the hooks of a task, disabled ones too',
-      `${several} › are listed with id, type and whether they are enabled; one without an id gets one`,
+      [
+        `${several} › are listed with id, type and whether they are enabled; one without an id gets one`,
+        'mcp/loop › over %s › hooks are listed in order, asked in order, and cleared',
+      ],
+    ],
+    [
+      'with their number, and the type in the metadata',
+      ['mcp/loop › over %s › hooks are listed in order, asked in order, and cleared'],
     ],
   ]),
   ...part('001', 'hook_clear', [
-    ['removes all hooks of a task', ['conformance/hooks-order › cleared hooks are gone', removed]],
+    [
+      'removes all hooks of a task',
+      [
+        'conformance/hooks-order › cleared hooks are gone',
+        removed,
+        'mcp/loop › over %s › hooks are listed in order, asked in order, and cleared',
+      ],
+    ],
+    [
+      'says how many',
+      [
+        'mcp/loop › over %s › hooks are listed in order, asked in order, and cleared',
+        'mcp/loop › over %s › the loop: a failed rule goes on, a promise completes, and the hooks are gone',
+      ],
+    ],
   ]),
   ...part('001', 'createDefaultHook', [
     [
@@ -193,6 +240,10 @@ export const seed001: readonly Rule[] = [
   ]),
   ...part('001', 'Typical Agent Flow', [
     [
+      'all of it by these tools, from `task_get` to `hook_clear`',
+      ['mcp/loop › over %s › the loop: a failed rule goes on, a promise completes, and the hooks are gone'],
+    ],
+    [
       'register, start with a maximum and promises, validate each iteration',
       `${loop} › goes on until COMPLETE; the completed iteration takes its hooks along`,
     ],
@@ -215,6 +266,7 @@ export const seed001: readonly Rule[] = [
         `${loop} › ends at maxIterations: the last continue is an escalate`,
         'conformance/iterations › a continue in the last iteration escalates',
         'conformance/iterations › no iteration after the last',
+        'mcp/loop › over %s › the last iteration escalates instead of going on',
       ],
     ],
     [
@@ -268,7 +320,14 @@ export const seed001: readonly Rule[] = [
   ]),
   ...part('001', 'Performance Considerations', [
     ['hooks are not persisted, and lost with the server', lasting, 'they outlive it'],
-    ['they must be registered again on `checkpoint_resume`', lasting, 'they need not'],
+    [
+      'they must be registered again on `checkpoint_resume`',
+      [
+        lasting,
+        'mcp/loop › over %s › a checkpoint is resumed by another session, with the iteration and the hooks that stand',
+      ],
+      'they need not',
+    ],
     [
       'callbacks cannot be stored',
       `${custom} › decides by any logic: continue blocks, complete allows, escalate hands over`,
