@@ -256,6 +256,7 @@ export const seed001: readonly Rule[] = [
       [
         `${loop} › ends with ESCALATE or BLOCKED: a person must look, and the hooks are cleared`,
         'seeds/iteration-hooks › where an escalate is an answer only, the loop that asked acts on it: the task stays as it is',
+        'service/escalations › an escalation is told with its decision, and that it was told is an entry',
       ],
       'in a stop the worker and its task are `escalated` by themselves',
     ],

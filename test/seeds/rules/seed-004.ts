@@ -135,6 +135,7 @@ export const seed004: readonly Rule[] = [
         persistent,
         'conformance/idle › persistent: never by itself',
         'conformance/states › a retired worker comes back only by a registration',
+        'cli/operator › $argv stores one entry, and --json prints the view after it',
       ],
     ],
     ['workers of different kinds side by side', "conformance/idle › a profile replaces the policy's named timeout"],
