@@ -34,8 +34,11 @@ export const seed000: readonly Rule[] = [
     ],
     [
       '`render`: the state first, then the reason',
-      'cli/attempt › what is printed › the answer first, then why, guard by guard',
-      'allow or block, action and cause stand in place of `[complete]`',
+      [
+        'cli/attempt › what is printed › the answer first, then why, guard by guard',
+        'client/validators › ValidationResult › renders its status and reason',
+      ],
+      'the command line says allow or block, action and cause',
     ],
   ]),
   ...part('000', 'Tool Definition', [
@@ -72,8 +75,8 @@ export const seed000: readonly Rule[] = [
   ...part('000', 'Adapter Handling', [
     [
       'the stop reason is read from the call; where it has none it is `end_turn`',
-      given,
-      'where it has none it is null, and nothing is made up',
+      [given, 'client/checks › a check is told of the agent in the names of the seeds'],
+      'on the wire it is null then; the TypeScript client gives `end_turn`',
     ],
     [
       'no validator: an empty answer, the stop is allowed',
@@ -117,7 +120,12 @@ export const seed000: readonly Rule[] = [
   ...part('000', 'Common Validators', [
     [
       'todo validator: blocks while todos remain',
-      ['conformance/plan-check › two of five remain', 'conformance/plan-check › any other status is not done'],
+      [
+        'conformance/plan-check › two of five remain',
+        'conformance/plan-check › any other status is not done',
+        'client/validators › todoValidator › %j: %s',
+        'client/checks › validators of seed 000 serve as they are',
+      ],
     ],
     [
       'todo validator: none remains, complete',
@@ -125,11 +133,19 @@ export const seed000: readonly Rule[] = [
     ],
     [
       'composite validator: all must pass, in their order',
-      ['conformance/composite › all passes when every member does', several],
+      [
+        'conformance/composite › all passes when every member does',
+        several,
+        'client/validators › compositeValidator › all pass: one sentence for all',
+      ],
     ],
     [
       'composite validator: the first that is not complete is the result',
-      ['conformance/composite › checks are a conjunction: the first that fails decides', several],
+      [
+        'conformance/composite › checks are a conjunction: the first that fails decides',
+        several,
+        'client/validators › compositeValidator › the first that is incomplete speaks, and the rest are not asked',
+      ],
     ],
   ]),
   ...part('000', 'Hook Taxonomy', [

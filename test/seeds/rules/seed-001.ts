@@ -41,8 +41,11 @@ export const seed001: readonly Rule[] = [
     ],
     [
       'a hook is a callback',
-      `${custom} › decides by any logic: continue blocks, complete allows, escalate hands over`,
-      'a preset, or a process that answers a subject',
+      [
+        `${custom} › decides by any logic: continue blocks, complete allows, escalate hands over`,
+        "client/hooks › the seed's custom hooks › the example of registerStopHook",
+      ],
+      'a preset, a TypeScript function, or any process that answers a subject',
     ],
   ]),
   ...part('001', 'Key Components', [
@@ -63,6 +66,11 @@ export const seed001: readonly Rule[] = [
     ['cleared at its end', [removed, 'conformance/hooks-order › cleared hooks are gone']],
   ]),
   ...part('001', 'AgentContext', [
+    [
+      'its fields have these names',
+      ['client/checks › a check is told of the agent in the names of the seeds'],
+      'in TypeScript; the wire has its own',
+    ],
     ['`taskId`', context, `${wire} \`task\``],
     ['`iteration`, from 1', context],
     ['`executionPhase` or null', context, `${wire} \`phase\``],
@@ -194,6 +202,10 @@ export const seed001: readonly Rule[] = [
   ]),
   ...part('001', 'createDefaultHook', [
     [
+      'is made by a call with the task, and gives an id',
+      ['client/hooks › presets › the default hook: promises, then validation'],
+    ],
+    [
       '1: COMPLETE → complete',
       [
         'conformance/hooks-presets › default: COMPLETE completes',
@@ -219,11 +231,13 @@ export const seed001: readonly Rule[] = [
     ['else continue: the iteration is in progress', 'conformance/hooks-presets › default: nothing to go by'],
   ]),
   ...part('001', 'createValidationHook', [
+    ['is made by a call with the task, and gives an id', ['client/hooks › presets › %s']],
     ['all pass → complete', 'conformance/hooks-presets › validation: all rules pass'],
     ['some fail → continue, with feedback', 'conformance/hooks-presets › validation: some rules fail'],
     ['none → continue', 'conformance/hooks-presets › validation: no rules given'],
   ]),
   ...part('001', 'createPromiseHook', [
+    ['is made by a call with the task, and gives an id', ['client/hooks › presets › %s']],
     ['COMPLETE → complete', 'conformance/hooks-presets › promise: COMPLETE completes'],
     ['ESCALATE → escalate', 'conformance/hooks-presets › promise: ESCALATE escalates'],
     ['BLOCKED → escalate', 'conformance/hooks-presets › promise: BLOCKED escalates'],
@@ -235,6 +249,7 @@ export const seed001: readonly Rule[] = [
       [
         `${own} › custom logic: too many iterations, nothing modified, or complete`,
         'conformance/hooks-errors › a hook served by any process',
+        "client/hooks › the seed's custom hooks › the example of registerStopHook",
       ],
     ],
   ]),
@@ -281,7 +296,10 @@ export const seed001: readonly Rule[] = [
   ...part('001', 'Hook Evaluation Order', [
     [
       '1: in the order of registration',
-      `${several} › are asked in the order in which they were registered, up to the first that is not continue`,
+      [
+        `${several} › are asked in the order in which they were registered, up to the first that is not continue`,
+        'client/evaluate › the first that does not continue ends it, in the order of registration',
+      ],
     ],
     [
       '2: the first complete or escalate ends it',
@@ -304,6 +322,8 @@ export const seed001: readonly Rule[] = [
         'conformance/hooks-errors › a hook that fails in an iteration',
         'conformance/hooks-errors › a hook that fails escalates',
         `${custom} › that fails escalates with its error, unless it is set to be skipped`,
+        "client/hooks › a hook that throws › escalates in the seed's words",
+        'client/evaluate › a hook that throws escalates, with the error in its metadata',
       ],
     ],
     [
@@ -358,6 +378,7 @@ export const seed001: readonly Rule[] = [
         'seeds/iteration-hooks › templates › tdd: the rule tests_pass alone decides, and the next prompt says what to do',
         'conformance/hooks-presets › tdd: the tests pass',
         'conformance/hooks-presets › tdd: the tests fail',
+        "client/hooks › the seed's custom hooks › TDD loop",
       ],
     ],
     [
@@ -367,6 +388,7 @@ export const seed001: readonly Rule[] = [
         'conformance/hooks-presets › security: escalates at iteration 10',
         'conformance/hooks-presets › security: clean',
         'conformance/hooks-presets › security: vulnerabilities remain',
+        "client/hooks › the seed's custom hooks › security remediation",
       ],
     ],
     [
@@ -375,6 +397,8 @@ export const seed001: readonly Rule[] = [
         'seeds/iteration-hooks › templates › checkpoint: saves one at its iteration, halfway by default, and lets the others decide',
         'conformance/hooks-presets › checkpoint: saved at iteration 5',
         halfway,
+        "client/hooks › the seed's custom hooks › checkpoint creation",
+        'client/evaluate › what a hook saves is there to go on from',
       ],
     ],
   ]),
@@ -391,6 +415,10 @@ export const seed001: readonly Rule[] = [
     [
       'several hooks to a task',
       `${several} › are asked in the order in which they were registered, up to the first that is not continue`,
+    ],
+    [
+      'unregistration',
+      ['client/hooks › enabling, disabling, clearing › unregisterStopHook disables it and stops serving'],
     ],
   ]),
   ...part('001', 'Migration from Phase 1', [
