@@ -96,6 +96,10 @@ export const seed002: readonly Rule[] = [
   ]),
   ...part('002', 'Hook Integration', [
     [
+      'after a structured output: what is missing is added to the context',
+      ['hooks/looks › structured output › is given what is still missing, where the policy has checks'],
+    ],
+    [
       'stop hook: incomplete, more turns are needed',
       [
         'service/decide › decide › a plan that remains blocks, and the decision is published',

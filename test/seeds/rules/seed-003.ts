@@ -13,6 +13,15 @@ export const seed003: readonly Rule[] = [
   ...part('003', 'Summary', [
     ['the hook is a script, no model', [`${shell} › exit 0, both pass: the stop is allowed`, same]],
     ['it runs `nous validate --execution` and signals that the work is complete only when that passes', whole],
+    [
+      'it runs after each tool burst',
+      [
+        'hooks/looks › stopWhenComplete › an agent whose work is complete is told to stop at the end of its batch, and its task is completed',
+        'hooks/looks › stopWhenComplete › Gemini does not tell of batches: it is asked after a tool, at most every 2 s',
+        'e2e/hook-looks › a step is refused while the tests are red, with their output; then marked, and the agent is told to stop',
+      ],
+      'at the end of a batch of tools, or at most every 2 s where an agent does not tell of batches: a check for each tool would be dear',
+    ],
   ]),
   ...part('003', 'Why this matters', [
     ['the agent does not decide by itself when to stop', claims],
@@ -56,7 +65,13 @@ export const seed003: readonly Rule[] = [
     ],
   ]),
   ...part('003', 'Acceptance criteria', [
-    ['the first pass with both files right: the executor ends within one turn of the hook', whole],
+    [
+      'the first pass with both files right: the executor ends within one turn of the hook',
+      [
+        whole,
+        'e2e/hook-looks › a step is refused while the tests are red, with their output; then marked, and the agent is told to stop',
+      ],
+    ],
     [
       'validation fails: the next turn has the difference',
       [whole, 'conformance/command-check › a failed command blocks with its words and its feedback'],
