@@ -212,7 +212,9 @@ export function createHost(options: HostOptions): Host {
     if (!atHead) return;
     metrics.decided(decision);
     const line = { workerId: worker, attempt, seq: decision.seq, cause: decision.cause, reason: decision.reason };
+    const inError = decision.verdicts.find(({ verdict }) => verdict === 'error');
     if (decision.cause === 'capped') logger.warn(line, 'stop allowed at the cap');
+    else if (inError !== undefined) logger.warn({ ...line, detail: inError.detail }, 'a check could not be judged');
     else logger.info(line, decision.decision === 'allow' ? 'stop allowed' : 'stop blocked');
   };
 
