@@ -43,6 +43,11 @@ export const seed003: readonly Rule[] = [
       ],
       'is an error, which the seed does not name',
     ],
+    [
+      'in a shell alone',
+      ['e2e/hook › with something else where the service should be › words for a shell become its exit code'],
+      'exit 0 lets go, 2 blocks with the reason on stderr',
+    ],
   ]),
   ...part('003', 'Proposed approach', [
     [
@@ -55,13 +60,21 @@ export const seed003: readonly Rule[] = [
     ],
     [
       'registered for the executor agent',
-      ['conformance/policy › a worker names its policy', whole],
+      [
+        'conformance/policy › a worker names its policy',
+        whole,
+        'cli/init › claude › gets an HTTP hook for each event, and a stop may take as long as Claude Code lets it',
+      ],
       'by the policy; its adapter is registered once',
     ],
     ['complete: the agent ends cleanly', [whole, 'conformance/command-check › exit 0 lets the stop pass']],
     [
       'else it gets the difference as a structured message, and goes on',
       [whole, 'e2e/checks › a command › gives its JSON to the feedback, and to the next prompt'],
+    ],
+    [
+      'by lines in `.claude/settings.json`',
+      ['cli/init › claude › gets an HTTP hook for each event, and a stop may take as long as Claude Code lets it'],
     ],
   ]),
   ...part('003', 'Acceptance criteria', [

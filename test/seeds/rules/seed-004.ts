@@ -44,6 +44,7 @@ export const seed004: readonly Rule[] = [
       [
         'config/config-file › a right file › gives the example of the protocol in its normal form',
         'e2e/checks › a command › that takes too long is ended',
+        'cli/init › claude › gets an HTTP hook for each event, and a stop may take as long as Claude Code lets it',
       ],
     ],
   ]),
