@@ -7,7 +7,7 @@ import { askChecks, checkTimeoutMs, type Findings } from './check.ts';
 import type { Feedback, GuardName, Idle, Verdict } from './decision.ts';
 import { formatDuration } from './duration.ts';
 import { askHooks, type HookOpinion } from './hook.ts';
-import { promisesOf } from './promise.ts';
+import { type PromiseName, promisesOf } from './promise.ts';
 
 type Question = { readonly worker: Judged; readonly attempt: Attempt; readonly facts: Facts };
 type Opinion = {
@@ -87,7 +87,8 @@ export const guards: Readonly<Record<GuardName, Guard>> = {
     const input = { promises: [...found] };
     const name = found.has('ESCALATE') ? 'ESCALATE' : found.has('BLOCKED') ? 'BLOCKED' : null;
     if (name === null) return { detail: found.has('COMPLETE') ? 'COMPLETE: the checks still run' : 'none', input };
-    const reason = `The agent asked for a person: <promise>${name}</promise>`;
+    const said = saidBeside(attempt.fields.output ?? '', name);
+    const reason = `The agent asked for a person: <promise>${name}</promise>${said === '' ? '' : ` ${said}`}`;
     return { detail: name, input, ruling: allow('escalate', 'escalated', reason) };
   },
 
@@ -306,6 +307,15 @@ function circumstances({ worker, attempt, facts }: Question) {
     labels: worker.labels,
   };
 }
+
+/** What a person is asked stands beside the promise: the end of the output, in one line. */
+const saidBeside = (output: string, name: PromiseName): string =>
+  output
+    .slice(-4_000)
+    .replaceAll(new RegExp(`<promise>\\s*${name}\\s*</promise>`, 'g'), ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+    .slice(-300);
 
 const sayingOf = ({ hook, action, reason }: HookOpinion) => ({ hook, action, reason: cutMiddle(reason, 200) });
 

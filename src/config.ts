@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { idSchema } from '../machines/index.ts';
 import { type ConfigFile, describePosition, type ReadConfigFile, readConfigFile } from './config-file.ts';
@@ -60,6 +60,8 @@ export type Config = {
   /** For the log at the start. */
   readonly warnings: readonly string[];
   readonly store: Store | null;
+  /** Nobody named a server of NATS: `nats` is only where one usually is. */
+  readonly natsUnsaid: boolean;
 };
 
 export type Surroundings = {
@@ -116,7 +118,21 @@ export function loadConfig(surroundings: Surroundings = {}): Config {
       ...doubtSecret(file.read, file.path, env),
     ]),
     store,
+    natsUnsaid: sources.slice(0, -1).every(({ values }) => values.nats == null),
   });
+}
+
+/**
+ * For whoever asks a service: in a folder whose own service is down nobody means whatever else listens where a NATS
+ * server usually is. @throws AppError service.unreachable
+ */
+export function refuseOtherService({ natsUnsaid, store }: Pick<Config, 'natsUnsaid' | 'store'>): void {
+  if (!natsUnsaid || store === null) return;
+  const folder = dirname(store.folder);
+  throw new AppError(
+    'service.unreachable',
+    `no service runs in ${folder} now; start "stopgate dev" there, or name a NATS server by --nats`,
+  );
 }
 
 /** For `main`, which hands it on. */

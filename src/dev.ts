@@ -13,6 +13,8 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
   const logger = loggerFor(config);
   const storeDir = resolve(io.cwd, options.store ?? '.stopgate');
   mkdirSync(storeDir, { recursive: true, mode: 0o700 });
+  // The log and the credentials are nobody's to commit.
+  writeFileSync(join(storeDir, '.gitignore'), '*\n');
   const server = await openEmbeddedServer({ storeDir, port: options.port ?? null, fleet: config.fleet, log: logger });
   const serviceFile = join(storeDir, 'service.json');
   try {

@@ -15,7 +15,7 @@ export function readDraft(subject: string, text: string, id: string | undefined,
   const address = readSubject(whole);
   if (address === null)
     throw new AppError('input.bad', `'${subject}' is what the service says; it cannot be published`);
-  if ('code' in address) throw new AppError('input.bad', address.message);
+  if ('code' in address) throw new AppError('input.bad', hintFor(subject, address.message));
   if (address.fleet !== fleet) {
     throw new AppError(
       'input.bad',
@@ -30,9 +30,21 @@ export function readDraft(subject: string, text: string, id: string | undefined,
   const entry = readEntry(whole, payload, bytes);
   if (entry !== null && 'code' in entry) {
     if (bytes > payloadBytesMax) throw new AppError('entry.large', entry.message);
-    throw new AppError('input.bad', `no ${address.type}: ${entry.message}`, { issues: entry.issues });
+    throw new AppError('input.bad', `these are no fields of ${address.type}: ${entry.message}`, {
+      issues: entry.issues,
+    });
   }
   return { tail: subjectOf(address).slice(`stopgate.${fleet}.`.length), data: parsed.value, id };
+}
+
+const example = `e.g. stopgate publish worker w1 tool.used '{"tool":"Bash"}'`;
+
+function hintFor(subject: string, message: string): string {
+  const [entity = '', id = '', noun = '', verb = ''] = subject.replace(/^stopgate\.[^.]*\./, '').split('.');
+  if (`${noun}.${verb}` === 'worker.retired') return `${message}. An operator says that: stopgate retire ${id}`;
+  if (noun === 'escalation') return `${message}. An operator says that: stopgate ack ${id}, stopgate resolve ${id}`;
+  if (!['worker', 'task', 'queue', 'own'].includes(entity)) return `${message}; ${example}`;
+  return noun === '' ? `say who and what, as <entity> <id> <noun>.<verb>; ${example}` : message;
 }
 
 /** One line of JSON: `{ "subject", "data"?, "id"? }`; other fields, such as those of `tail --json`, are passed over. */

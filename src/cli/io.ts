@@ -18,7 +18,10 @@ export type Io = {
   readonly interrupt: () => AbortSignal;
 };
 
-/** The real process. A second Ctrl-C, for a command that does not end, is the system's again. */
+/** npm hands on the Ctrl-C that the terminal has sent to all: twice within this time is once. */
+const doubledMs = 500;
+
+/** The real process. A second Ctrl-C ends a command that does not end, as a signal would; `exit` handlers still run. */
 export function processIo(env: Io['env']): Io {
   return {
     stdout: process.stdout,
@@ -33,7 +36,18 @@ export function processIo(env: Io['env']): Io {
     size: () => ({ columns: process.stdout.columns || 80, rows: process.stdout.rows || 24 }),
     interrupt() {
       const controller = new AbortController();
-      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort());
+      let sinceMs = 0;
+      const take = (code: number) => {
+        if (!controller.signal.aborted) {
+          sinceMs = performance.now();
+          controller.abort();
+        } else if (performance.now() - sinceMs > doubledMs) process.exit(code);
+      };
+      for (const [signal, code] of [
+        ['SIGINT', 130],
+        ['SIGTERM', 143],
+      ] as const)
+        process.on(signal, () => take(code));
       return controller.signal;
     },
   };

@@ -1,6 +1,6 @@
 /** How a command reaches the service: which server, whose fleet, with which credentials, and for how long. */
 import { durationSchema, isId } from '../../machines/index.ts';
-import { defaultCredentials, loadConfig } from '../config.ts';
+import { defaultCredentials, loadConfig, refuseOtherService } from '../config.ts';
 import { AppError } from '../errors.ts';
 import { privateInbox } from '../nats/permissions.ts';
 import { openRequester, type Requester } from '../nats/requester.ts';
@@ -24,6 +24,7 @@ export function readPlace(
 ) {
   // HTTP is nothing to these commands, so what a variable says of it cannot be wrong here.
   const resolved = loadConfig({ flags: { nats, creds, fleet, config, http: 'off' }, cwd, env });
+  refuseOtherService(resolved);
   const credsFile = as === 'agent' ? (resolved.creds ?? undefined) : defaultCredentials(resolved, 'operator');
   // Found by ourselves they are the operator's, whose answers nobody else shall hear; named ones may be anybody's.
   const inboxPrefix = credsFile !== undefined && resolved.creds === null ? privateInbox : undefined;

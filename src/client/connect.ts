@@ -3,7 +3,7 @@
  * it finds what the command line finds: STOPGATE_* variables, stopgate.yaml, the running `stopgate dev` of this folder.
  */
 import type { AttemptFields, Decision, WorkerView } from '../../machines/index.ts';
-import { defaultCredentials, loadConfig } from '../config.ts';
+import { defaultCredentials, loadConfig, refuseOtherService } from '../config.ts';
 import { privateInbox } from '../nats/permissions.ts';
 import { type ClientLink, openClientLink } from '../nats/requester.ts';
 import { checkId } from '../service/decide.ts';
@@ -71,6 +71,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Client> {
     flags: { nats, creds, fleet, http: 'off' }, // HTTP is nothing to a client
     ...(cwd === undefined ? {} : { cwd }),
   });
+  refuseOtherService(config);
   const place = { url: config.nats, fleet: config.fleet, name };
   const credsFile = role === 'agent' ? (config.creds ?? undefined) : defaultCredentials(config, role);
   // As on the command line: what an operator is answered nobody else shall hear. The short way answers where all hear.

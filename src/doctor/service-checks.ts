@@ -58,8 +58,8 @@ function checkConfig({ warnings, filePath, fileText }: Config): Finding {
   return fileText === null
     ? warn(
         about,
-        `there is no ${filePath}: nothing is checked, so every stop is allowed`,
-        'write policies into it (README, stopgate.yaml)',
+        `there is no ${filePath}; a service that was started elsewhere has its own`,
+        'without policies every stop is allowed: write some into it (README, stopgate.yaml), or look at the other one',
       )
     : ok(about, `${filePath} can be read`);
 }

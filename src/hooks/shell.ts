@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { attemptSchema, idSchema } from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
 import type { KnownWorker } from './adapter.ts';
 import { blockWords } from './block-words.ts';
 import { wholePlan } from './plan-entry.ts';
@@ -48,7 +49,10 @@ const shell: Agent<ShellCall> = {
   name,
   read: (body, given) => {
     const call = readBody(bodySchema, body, 'a shell');
-    return { ...call, event: call.event ?? given ?? 'stop', parent: null };
+    const event = call.event ?? given ?? 'stop';
+    if (!rows.has(event))
+      throw new AppError('input.bad', `'${event}' is no event of a shell; these are: ${[...rows.keys()].join(', ')}`);
+    return { ...call, event, parent: null };
   },
   rows,
   stop: (call) => (call.event === 'stop' ? attemptIn(call) : null),

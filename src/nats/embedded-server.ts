@@ -82,6 +82,8 @@ export async function openEmbeddedServer(options: EmbeddedServerOptions): Promis
     const running = await launchOn(portsFor(options.port), place, { storeDir, portsDir, fleet, credentials }, log);
     const { child, port, closed } = running;
     log.info({ pid: child.pid, port, storeDir }, 'nats-server started');
+    if (options.port === null && port !== usualPort)
+      log.warn({ port }, `port ${usualPort} is taken, so NATS listens on ${port}; choose one by --port`);
     const stop = async () => {
       await end(child);
       await closed;

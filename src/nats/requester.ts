@@ -106,7 +106,7 @@ async function ask(nc: NatsConnection, subject: string, body: object, timeoutMs:
     if (cause instanceof AppError) throw cause;
     const noOne = cause instanceof RequestError && cause.isNoResponders();
     const why = noOne
-      ? 'no stopgate service listens on this NATS server; start one with "stopgate serve" or "stopgate dev"'
+      ? `no stopgate service serves fleet '${subject.split('.')[1]}' on this NATS server; start one with "stopgate serve" or "stopgate dev", or choose another by --fleet`
       : cause instanceof TimeoutError
         ? `no answer within ${timeoutMs} ms`
         : (cause as Error).message;

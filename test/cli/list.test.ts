@@ -129,7 +129,7 @@ describe('workers', () => {
 
   test('nobody serves: 3', async () => {
     const { code, stderr } = await runOnce(['workers', '--nats', standIn.url(), '--fleet', 'nobody']);
-    expect(stderr).toContain('no stopgate service listens');
+    expect(stderr).toContain('no stopgate service serves fleet');
     expect(code).toBe(3);
   });
 });

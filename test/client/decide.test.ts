@@ -150,7 +150,7 @@ describe('where no service answers', () => {
       expect(error).not.toBeInstanceOf(IncompleteError);
       expect(error).toMatchObject({
         ...{ name: 'AppError', code: 'service.unreachable' },
-        message: expect.stringContaining('no stopgate service listens on this NATS server'),
+        message: expect.stringContaining("no stopgate service serves fleet 'main' on this NATS server"),
       });
     }
     // Now there is a log, and still nobody who folds it.

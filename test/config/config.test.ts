@@ -51,6 +51,7 @@ describe('without anything', () => {
       fileText: null,
       warnings: [],
       store: null,
+      natsUnsaid: true,
     });
   });
 

@@ -218,6 +218,36 @@ describe('its end', () => {
     expect((await after.ask('decide.w1', { attempt: 'a1' })).body).toEqual(decided);
   });
 
+  test('once it has ended, commands in its folder do not ask whatever listens elsewhere', async () => {
+    const folder = await ownFolder();
+    const service = await start(folder);
+    expect(await service.kill('SIGINT')).toBe(0);
+    expect(await runCommand(['decide', 'w1'], { cwd: folder.path })).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('no service runs in'),
+    });
+  });
+
+  test('its log and credentials are kept out of git', async () => {
+    const folder = await ownFolder();
+    const service = await start(folder);
+    expect(await readFile(join(folder.path, '.stopgate', '.gitignore'), 'utf8')).toBe('*\n');
+    expect(await service.kill('SIGINT')).toBe(0);
+  });
+
+  test('an entry that makes no sense is stored, and the command says so', async () => {
+    const folder = await ownFolder();
+    const service = await start(folder);
+    const claim = (worker: string) =>
+      runCommand(['publish', 'worker', worker, 'task.claimed', '{"task":"T-1"}'], { cwd: folder.path });
+    expect(await claim('w1')).toMatchObject({ code: 0, stderr: '' });
+    expect(await claim('w2')).toMatchObject({
+      code: 1,
+      stderr: 'stopgate: it is in the log, but changes nothing: task T-1 is held by w1\n',
+    });
+    expect(await service.kill('SIGINT')).toBe(0);
+  });
+
   test('after kill -9 a new one takes the store over, with all that was acknowledged', async () => {
     const folder = await ownFolder();
     const first = await start(folder);
@@ -227,7 +257,7 @@ describe('its end', () => {
     await before.close();
     expect(await first.kill('SIGKILL')).toBeNull();
     const nobody = await runCommand(['decide', 'w1'], { cwd: folder.path });
-    expect(nobody).toMatchObject({ code: 3, stderr: expect.stringContaining('no stopgate service listens') });
+    expect(nobody).toMatchObject({ code: 3, stderr: expect.stringContaining('no stopgate service serves fleet') });
 
     const second = await start(folder);
     expect(await isRunning(left)).toBe(false);

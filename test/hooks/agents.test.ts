@@ -310,12 +310,13 @@ describe('bad input', () => {
     },
   );
 
-  test.each(cases)('$script: an event that we do not know is a sign of life', async ({ script, agent, lines }) => {
+  // A shell's events are our own words, so a wrong one is told.
+  const others = cases.filter(({ agent }) => agent !== 'shell');
+  test.each(others)('$script: an event that we do not know is a sign of life', async ({ agent, lines }) => {
     const fleet = createAgentFleet(never);
     await fleet.call(agent, ...lines.tool(session));
     const [body, event] = lines.tool(session);
-    const field = script.startsWith('shell') ? 'event' : 'hook_event_name';
-    const named = event === undefined ? { ...body, [field]: 'SomethingNew' } : body;
+    const named = event === undefined ? { ...body, hook_event_name: 'SomethingNew' } : body;
     expect(await fleet.call(agent, named, 'somethingNew')).toBeNull();
     expect(fleet.entries.at(-1)).toMatchObject({ id: session, type: 'heartbeat.sent' });
   });

@@ -1,6 +1,6 @@
 /** The generic adapter: our own words, for any tool that can run a command. */
 import { describe, expect, test } from 'vitest';
-import { allowed, blocked, heartbeat, sayerOf } from './said.ts';
+import { allowed, blocked, sayerOf } from './said.ts';
 
 const { read, translate, said } = sayerOf('shell');
 const call = (event: string | undefined, more: object = {}) => ({
@@ -43,7 +43,6 @@ test.each([
     [['plan.updated', { steps: [{ title: 'a', status: 'done' }] }]],
   ],
   ['end', { reason: 'closed' }, [['session.ended', { reason: 'closed' }]]],
-  ['something', {}, [heartbeat]],
 ])('%s %j', (event, more, says) => {
   expect(said(call(event, more))).toEqual(says);
 });
@@ -57,6 +56,7 @@ test('a block is a decision and its reason; anything else is silence', () => {
 describe('what is wrong is said', () => {
   test.each([
     ['no worker', {}, 'worker'],
+    ['an event of another name', { worker: 'w1', event: 'plann' }, 'these are: start, prompt, tool, plan, stop, end'],
     ['a worker that is no id', { worker: 'a.b' }, 'worker'],
     ['an output that is no text', { worker: 'w1', output: 5 }, 'output'],
     ['rules in another shape', { worker: 'w1', validation: { tests: true } }, 'validation'],

@@ -1,4 +1,5 @@
 /** publish: one entry, or many from stdin, into the log. */
+import { z } from 'zod';
 import { AppError } from '../../errors.ts';
 import type { Requester } from '../../nats/requester.ts';
 import type { Flags } from '../arguments.ts';
@@ -31,7 +32,8 @@ export const publish = defineCommand({
   args,
   rest: true,
   details: [
-    'Checks the entry first: what the log would refuse is not sent (exit code 2). Prints where it was stored.',
+    'Checks the entry first: what the log would refuse is not sent (exit code 2). Prints where it was stored, and why it',
+    'changes nothing where it makes no sense now (exit code 1), such as the claim of a task that somebody else holds.',
     'A line for "-" is {"subject":"worker.w1.tool.used","data":{"tool":"Bash"}}, with an "id" if it may come twice.',
     'Of such lines none is sent unless all are good; with --stream each goes by itself.',
     'An entry under own. is an operator\'s word and needs his credentials, which are found by themselves for "stopgate dev".',
@@ -57,10 +59,27 @@ async function sendOne(context: PublishContext): Promise<number> {
   const { fleet } = readPlace(flags, io);
   const draft = readDraft((isBody ? words.slice(0, -1) : words).join('.'), text.trim(), flags.id, fleet);
   return withRequester(flags, io, async (requester) => {
+    const before = await refusalsOf(draft, requester);
     await send(draft, requester, context);
-    return 0;
+    const refused = (await refusalsOf(draft, requester)).find((it) => !before.includes(it));
+    if (refused === undefined) return 0;
+    context.note(`stopgate: it is in the log, but changes nothing: ${refused.slice(refused.indexOf(' ') + 1)}`);
+    return 1;
   });
 }
+
+/** What entries about the same actor were refused so far, each as its time and its reason. */
+async function refusalsOf({ tail }: EntryDraft, requester: Requester): Promise<readonly string[]> {
+  const [entity = '', id = ''] = tail.replace(/^own\./, '').split('.');
+  if (entity !== 'worker' && entity !== 'task') return [];
+  // Nobody may be there to answer, or nobody know the actor: then nothing was refused that one could see.
+  const view = await requester.request('get', `${entity}.${id}`, {}, lookMs).catch(() => null);
+  const parsed = refusedSchema.safeParse(view);
+  return parsed.success ? parsed.data.refused.map(({ at, reason }) => `${at} ${reason}`) : [];
+}
+
+const lookMs = 2_000;
+const refusedSchema = z.object({ refused: z.array(z.object({ at: z.string(), reason: z.string() })) });
 
 /** All lines are read and checked before the first is sent. */
 async function sendAll(context: PublishContext): Promise<number> {
