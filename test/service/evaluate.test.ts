@@ -211,7 +211,7 @@ describe('an evaluation that waits for a remote hook', () => {
     const { last_seq: seq } = info.json<{ state: { last_seq: number } }>().state;
     const headers = natsHeaders();
     headers.set('Nats-Msg-Id', `W-2:${seq}:hook:1:W-2`);
-    await client.nc.request('stopgate.main.task.W-2.task.created', '', { headers });
+    await client.nc.request('stopgate.main.task.W-2.task.created', '', { headers, timeout: 1_000 });
     it.reply({ complete: true });
     expect((await it.answer).body.action).toBe('complete');
     it.stop();
@@ -262,6 +262,19 @@ describe('an evaluation that waits for a remote hook', () => {
     expect((await third).body).toMatchObject({ action: 'continue', reason: 'once more' });
     it.stop();
   });
+});
+
+test('sixty-four validations of a task may wait at once, and one more is refused', async () => {
+  const held: Msg[] = [];
+  const served = client.nc.subscribe('stopgate.main.check.many', { callback: (_error, it) => void held.push(it) });
+  await client.publish('task.M-1.hook.registered', { hook: 'H', type: 'remote', name: 'many' });
+  await start('M-1');
+  const answers = Array.from({ length: 64 }, () => evaluate('M-1'));
+  await expect.poll(() => held.length).toBe(64);
+  expect(await evaluate('M-1')).toMatchObject({ code: '409', body: { error: { code: 'REFUSED' } } });
+  for (const it of held) it.respond('{"complete":true}');
+  expect((await Promise.all(answers)).map(({ body }) => body.action)).toEqual(Array(64).fill('complete'));
+  served.unsubscribe();
 });
 
 describe('what hooks have said', () => {
