@@ -140,7 +140,10 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
   };
 }
 
-/** A fleet that goes its own way from here. Snapshots are shared, since nobody changes one. */
+/**
+ * A fleet that goes its own way from here. Snapshots are shared, since nobody changes one; so is what is known of an
+ * attempt, which only a host changes, and of the live fleet alone.
+ */
 export function copyFleet(fleet: Fleet): Fleet {
   const copied = <Value>(map: ReadonlyMap<string, Value>, copy: (value: Value) => Value) =>
     new Map([...map].map(([key, value]) => [key, copy(value)] as const));
@@ -148,7 +151,7 @@ export function copyFleet(fleet: Fleet): Fleet {
     ...fleet,
     workers: copied(fleet.workers, (it) => ({
       ...it,
-      known: it.known === null ? null : copied(it.known, (known) => ({ ...known })),
+      known: it.known === null ? null : new Map(it.known),
     })),
     tasks: copied(fleet.tasks, (it) => ({ ...it })),
     queues: copied(fleet.queues, (it) => ({ ...it, ready: new Set(it.ready) })),
