@@ -131,7 +131,8 @@ test('a session is a cookie that no script can read', async () => {
   expect(refused.status).toBe(401);
   const opened = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ token: operatorToken }) });
   const cookie = opened.headers.get('set-cookie') ?? '';
-  expect(cookie).toMatch(/^stopgate_token=.+; Path=\/; HttpOnly; SameSite=Strict$/);
+  expect(cookie).toMatch(/^stopgate_session_\d+=[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Strict$/);
+  expect(cookie).toContain(`stopgate_session_${new URL(url).port}=`);
   const stream = await stage.stream('stream', { cookie: cookie.split(';')[0] ?? '' });
   expect((await stream.until('hello')).data.operator).toBe(true);
 });
