@@ -40,6 +40,7 @@ export type Attempt = {
   readonly verdicts: readonly Verdict[];
   readonly feedback: readonly Feedback[];
   readonly findings: Readonly<Findings>;
+  /** By `<task>:<key>`. */
   readonly hookResults: HookResults;
   readonly asks: number;
   readonly asked: Ask | null;

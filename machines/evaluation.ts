@@ -3,14 +3,14 @@ import { checkTimeoutMs } from './check.ts';
 import type { HookResult } from './decision.ts';
 import type { CheckResult, TaskEntry } from './entry.ts';
 import { type Fleet, ownerFor } from './fleet.ts';
-import { askHooks, checkpointOfHooks, type HookResults, type HooksAnswer, type Iteration } from './hook.ts';
+import { askHooks, checkpointOfHooks, type HooksAnswer } from './hook.ts';
 import { formatIsoTime } from './iso-time.ts';
 import { moveTask, noteOpinions } from './move-task.ts';
 import { promisesOf } from './promise.ts';
 import { type Evaluation, hasFailedRule, phaseOf, type TaskContext } from './task.ts';
 
-type Fields = Evaluation['fields'];
-type Begun = Omit<Evaluation, 'asked'> & { readonly number: number };
+/** `asked` null: nothing yet. */
+type Begun = Omit<Evaluation, 'asked'> & { readonly asked: Evaluation['asked'] | null };
 
 export function beginEvaluation(
   fleet: Fleet,
@@ -19,46 +19,44 @@ export function beginEvaluation(
   owner: string | null,
 ): void {
   const attempt = entry.data.attempt ?? `seq-${seq}`;
-  const open = fleet.tasks.get(entry.id)?.snapshot.context.evaluations.some((it) => it.attempt === attempt);
-  if (open) return;
-  const begun = { attempt, seq, owner: ownerFor(fleet, `${entry.id}:${attempt}`, owner) };
-  evaluate(fleet, entry.id, { ...begun, fields: entry.data, results: {}, number: 0 });
+  const { id: task, data: fields } = entry;
+  const { evaluations, iteration } = contextOf(fleet, task);
+  if (iteration === null || evaluations.some((it) => it.attempt === attempt)) return;
+  moveTask(fleet, task, { type: 'iteration.judged', failed: hasFailedRule(iteration, fields) });
+  const begun = { attempt, seq, owner: ownerFor(fleet, `${task}:${attempt}`, owner), iteration };
+  evaluate(fleet, task, { ...begun, fields, results: {}, asked: null });
 }
 
 /** An answer to what an open evaluation asked has come; null: its time is up. */
 export function resumeEvaluation(fleet: Fleet, task: string, attempt: string, result: CheckResult | null): void {
-  const open = fleet.tasks.get(task)?.snapshot.context.evaluations.find((it) => it.attempt === attempt);
+  const open = contextOf(fleet, task).evaluations.find((it) => it.attempt === attempt);
   if (open === undefined || (result !== null && result.check !== open.asked.name)) return;
   const answer: CheckResult = result ?? { attempt, check: open.asked.name, outcome: 'timeout' };
   const results = { ...open.results, [open.asked.key]: answer };
-  evaluate(fleet, task, { ...open, results, number: open.asked.number });
+  evaluate(fleet, task, { ...open, results });
 }
 
+/** Where the hook that was asked is gone or disabled, nobody waits for its answer. */
+export function reviewEvaluations(fleet: Fleet): void {
+  for (const task of fleet.rehooked) {
+    fleet.rehooked.delete(task);
+    for (const open of contextOf(fleet, task).evaluations) evaluate(fleet, task, open);
+  }
+}
+
+const contextOf = (fleet: Fleet, task: string): TaskContext => fleet.tasks.get(task)?.snapshot.context as TaskContext;
+
 function evaluate(fleet: Fleet, task: string, begun: Begun): void {
-  const context = fleet.tasks.get(task)?.snapshot.context as TaskContext;
-  const { iteration } = context;
-  const failed = hasFailedRule(iteration, begun.fields);
-  const answer = ask(fleet, context, begun.fields, begun.results);
+  const context = contextOf(fleet, task);
+  const answer = ask(fleet, context, begun);
   if (answer.is === 'ask') {
-    const asked = {
-      key: answer.key,
-      name: answer.name,
-      number: begun.number + 1,
-      deadlineMs: fleet.nowMs + checkTimeoutMs,
-    };
-    const { number: _, ...evaluation } = begun;
-    const { attempt } = begun;
-    moveTask(fleet, task, { type: 'iteration.judged', failed, evaluation: { ...evaluation, asked } });
-    fleet.evaluating.add(task);
-    fleet.deadlines.push({ atMs: asked.deadlineMs, kind: 'evaluation', id: task, attempt });
-    fleet.outcomes.push({ kind: 'hookAsked', task, attempt });
+    askFor(fleet, task, begun, answer);
     return;
   }
-  moveTask(fleet, task, { type: 'iteration.judged', failed, evaluation: null });
   moveTask(fleet, task, { type: 'evaluation.ended', attempt: begun.attempt });
-  if (fleet.tasks.get(task)?.snapshot.context.evaluations.length === 0) fleet.evaluating.delete(task);
+  if (contextOf(fleet, task).evaluations.length === 0) fleet.evaluating.delete(task);
   noteOpinions(fleet, task, begun.attempt, answer.opinions);
-  const result = breakRow(resultOf(fleet, context, begun, answer), iteration, failed);
+  const result = breakRow(resultOf(fleet, context, begun, answer), begun);
   if (result.checkpointCreated && answer.is === 'said') {
     const data = checkpointOfHooks(begun.attempt, answer.checkpointData);
     moveTask(fleet, task, { type: 'checkpoint.saved', data, at: formatIsoTime(fleet.nowMs) });
@@ -66,16 +64,26 @@ function evaluate(fleet: Fleet, task: string, begun: Begun): void {
   fleet.outcomes.push({ kind: 'validated', task, attempt: begun.attempt, result });
 }
 
-function ask(fleet: Fleet, context: TaskContext, fields: Fields, results: HookResults): HooksAnswer {
+function askFor(fleet: Fleet, task: string, begun: Begun, { key, name }: HooksAnswer & { is: 'ask' }): void {
+  const { attempt, asked: before } = begun;
+  if (before?.key === key && before.name === name) return;
+  const asked = { key, name, number: (before?.number ?? 0) + 1, deadlineMs: fleet.nowMs + checkTimeoutMs };
+  moveTask(fleet, task, { type: 'evaluation.asked', evaluation: { ...begun, asked } });
+  fleet.evaluating.add(task);
+  fleet.deadlines.push({ atMs: asked.deadlineMs, kind: 'evaluation', id: task, attempt });
+  fleet.outcomes.push({ kind: 'hookAsked', task, attempt });
+}
+
+function ask(fleet: Fleet, context: TaskContext, { fields, results, iteration }: Begun): HooksAnswer {
   const worker = context.worker === null ? undefined : fleet.workers.get(context.worker)?.snapshot.context.worker;
   const facts = {
-    iteration: context.iteration?.iteration ?? 0,
+    iteration: iteration.iteration,
     phase: phaseOf(context),
     files: [...new Set([...(worker?.files ?? []), ...(fields.files ?? [])])],
     labels: worker?.labels ?? {},
     promises: promisesOf(fields),
     validation: fields.validation ?? [],
-    current: context.iteration,
+    current: iteration,
   };
   return askHooks(context.hooks, facts, results);
 }
@@ -96,13 +104,9 @@ function resultOf(fleet: Fleet, { task }: TaskContext, { fields }: Begun, answer
 }
 
 /** Breaker: n iterations in a row had a failed rule in their last validation. */
-function breakRow(result: HookResult, iteration: Iteration | null, failed: boolean): HookResult {
-  if (iteration === null || iteration.failuresMax === null || !failed || result.action !== 'continue') return result;
-  if (iteration.failures + 1 < iteration.failuresMax) return result;
-  return {
-    ...result,
-    action: 'escalate',
-    reason: `${iteration.failuresMax} iterations failed in a row`,
-    nextPrompt: null,
-  };
+function breakRow(result: HookResult, { iteration, fields }: Begun): HookResult {
+  const { failures, failuresMax } = iteration;
+  if (failuresMax === null || result.action !== 'continue' || !hasFailedRule(iteration, fields)) return result;
+  if (failures + 1 < failuresMax) return result;
+  return { ...result, action: 'escalate', reason: `${failuresMax} iterations failed in a row`, nextPrompt: null };
 }

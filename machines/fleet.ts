@@ -79,6 +79,8 @@ export type Fleet = {
   readonly held: Set<string>;
   /** Tasks with an iteration that waits for a remote hook. */
   readonly evaluating: Set<string>;
+  /** Those of them whose hooks were changed in this step: what they wait for may be asked no more. */
+  readonly rehooked: Set<string>;
   /** Who is escalated, by `<entity>/<id>`. */
   readonly escalated: Map<string, Escalated>;
   readonly scopes: Map<string, { limit: { readonly untilMs: number | null } | null; readonly workers: Set<string> }>;
@@ -123,6 +125,7 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
       open: new Set(),
       held: new Set(),
       evaluating: new Set(),
+      rehooked: new Set(),
       escalated: new Map(),
       scopes: new Map(),
       replicas: new Map(),
@@ -137,7 +140,10 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
   };
 }
 
-/** A fleet that goes its own way from here. Snapshots are shared, since nobody changes one. */
+/**
+ * A fleet that goes its own way from here. Snapshots are shared, since nobody changes one; so is what is known of an
+ * attempt, which only a host changes, and of the live fleet alone.
+ */
 export function copyFleet(fleet: Fleet): Fleet {
   const copied = <Value>(map: ReadonlyMap<string, Value>, copy: (value: Value) => Value) =>
     new Map([...map].map(([key, value]) => [key, copy(value)] as const));
@@ -145,14 +151,15 @@ export function copyFleet(fleet: Fleet): Fleet {
     ...fleet,
     workers: copied(fleet.workers, (it) => ({
       ...it,
-      known: it.known === null ? null : copied(it.known, (known) => ({ ...known })),
+      known: it.known === null ? null : new Map(it.known),
     })),
     tasks: copied(fleet.tasks, (it) => ({ ...it })),
     queues: copied(fleet.queues, (it) => ({ ...it, ready: new Set(it.ready) })),
     dependents: copied(fleet.dependents, (it) => new Set(it)),
     scopes: copied(fleet.scopes, (it) => ({ ...it, workers: new Set(it.workers) })),
     ...{ arrivals: new Set(fleet.arrivals), open: new Set(fleet.open), held: new Set(fleet.held) },
-    ...{ evaluating: new Set(fleet.evaluating), replicas: new Map(fleet.replicas) },
+    ...{ evaluating: new Set(fleet.evaluating), rehooked: new Set(fleet.rehooked) },
+    ...{ escalated: new Map(fleet.escalated), replicas: new Map(fleet.replicas) },
     deadlines: fleet.deadlines.copy(),
     outcomes: [],
     watcher: null,

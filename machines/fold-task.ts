@@ -42,9 +42,12 @@ export function foldTask(fleet: Fleet, entry: TaskEntry, seq: number, owner: str
   if (worker !== null && (type === 'iteration.started' || type === 'iteration.advanced')) clearFilesOf(fleet, worker);
 }
 
+/** Each holds up to 64 KiB for as long as a remote hook takes. */
+const evaluationsMax = 64;
+
 /** Why the entry makes no sense now, or null. */
 function refusalOf({ snapshot: { context, value } }: TaskRecord, entry: TaskEntry): string | null {
-  const { hooks, iteration } = context;
+  const { hooks, iteration, evaluations } = context;
   switch (entry.type) {
     case 'task.cancelled':
       return value === 'stopped' ? `task ${context.task} is ${context.outcome ?? 'stopped'}` : null;
@@ -61,9 +64,10 @@ function refusalOf({ snapshot: { context, value } }: TaskRecord, entry: TaskEntr
       if (iteration.completed) return `iteration ${iteration.iteration} is completed`;
       if (entry.type !== 'iteration.advanced') {
         const { iteration: named } = entry.data;
-        return named === iteration.iteration
-          ? null
-          : `iteration ${named} is not the current one, ${iteration.iteration}`;
+        if (named !== iteration.iteration) return `iteration ${named} is not the current one, ${iteration.iteration}`;
+        return entry.type === 'iteration.validated' && evaluations.length >= evaluationsMax
+          ? `${evaluationsMax} validations of task ${context.task} wait for an answer, the most there may be`
+          : null;
       }
       return iteration.iteration < iteration.maxIterations ? null : `iteration ${iteration.iteration} is the last`;
     default:

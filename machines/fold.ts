@@ -4,7 +4,7 @@
  */
 import type { Deadline } from './deadlines.ts';
 import type { OwnFleetEntry } from './entry.ts';
-import { resumeEvaluation } from './evaluation.ts';
+import { resumeEvaluation, reviewEvaluations } from './evaluation.ts';
 import { refreshPresence, staleAfterMs } from './facts.ts';
 import { type Fleet, pendingIn, queueOf, type Stored } from './fleet.ts';
 import { foldOwnWorker } from './fold-own-worker.ts';
@@ -39,6 +39,7 @@ export function foldEntry(fleet: Fleet, { seq, atMs, entry, owner }: Stored): vo
       break;
   }
   serveArrivals(fleet);
+  reviewEvaluations(fleet);
 }
 
 /** Handles every deadline up to `toMs`, each with itself as now, and moves the clock there. */
@@ -51,6 +52,7 @@ export function advanceClock(fleet: Fleet, toMs: number): void {
     fleet.nowMs = Math.max(fleet.nowMs, next.atMs);
     handle(fleet, next);
     serveArrivals(fleet);
+    reviewEvaluations(fleet);
   }
   fleet.nowMs = Math.max(fleet.nowMs, toMs);
 }

@@ -6,7 +6,7 @@ import type { Ask, Attempt, Facts, Judged, Ruling } from './attempt.ts';
 import { askChecks, checkTimeoutMs, type Findings } from './check.ts';
 import type { Feedback, GuardName, Idle, Verdict } from './decision.ts';
 import { formatDuration } from './duration.ts';
-import { askHooks, type HookOpinion } from './hook.ts';
+import { askHooks, type HookOpinion, type HookResults } from './hook.ts';
 import { type PromiseName, promisesOf } from './promise.ts';
 
 type Question = { readonly worker: Judged; readonly attempt: Attempt; readonly facts: Facts };
@@ -125,14 +125,19 @@ export const guards: Readonly<Record<GuardName, Guard>> = {
   },
 
   hooks: (question) => {
-    const { attempt, facts } = question;
+    const { facts } = question;
     const hooks = facts.task?.hooks ?? [];
     if (hooks.length === 0) return { detail: 'none', input: {} };
     const input = { task: facts.task?.task ?? null, hooks: hooks.filter((it) => it.enabled).map((it) => it.hook) };
-    const answer = askHooks(hooks, hookFacts(question), attempt.hookResults);
+    const answer = askHooks(hooks, hookFacts(question), resultsOf(question));
     if (answer.is === 'ask') {
       const { key, name } = answer;
-      const ask: Ask = { by: 'hooks', key, remote: name, ...nextAsk(question, name, checkTimeoutMs) };
+      const ask: Ask = {
+        by: 'hooks',
+        key: `${input.task}:${key}`,
+        remote: name,
+        ...nextAsk(question, name, checkTimeoutMs),
+      };
       return { detail: `asked ${name}`, input, ask };
     }
     const { opinions } = answer;
@@ -328,6 +333,16 @@ function hookFacts(question: Question) {
     validation,
     current: facts.task?.iteration ?? null,
   };
+}
+
+/** A worker may claim another task while a hook is asked, and hooks are named within their task. */
+function resultsOf({ attempt, facts }: Question): HookResults {
+  const place = `${facts.task?.task ?? null}:`;
+  return Object.fromEntries(
+    Object.entries(attempt.hookResults)
+      .filter(([key]) => key.startsWith(place))
+      .map(([key, result]) => [key.slice(place.length), result]),
+  );
 }
 
 /** Blocks that only keep a worker alive count apart, and their cap lets it go. */

@@ -22,6 +22,7 @@ export function moveTask(fleet: Fleet, task: string, event: TaskEvent): void {
     const asked = fleet.workers.get(context.escalation?.worker ?? '')?.owner ?? null;
     trackEscalation(fleet, 'task', task, context.escalation !== null, asked);
   }
+  if (context.hooks !== before.context.hooks && context.evaluations.length > 0) fleet.rehooked.add(task);
   if (context.after !== before.context.after) {
     for (const other of context.after) {
       const waiting = fleet.dependents.get(other) ?? new Set();

@@ -27,7 +27,8 @@ export type TaskEvent =
   | { readonly type: 'escalation.acknowledged'; readonly by: string; readonly at: string }
   | { readonly type: 'escalation.notified'; readonly at: string }
   | { readonly type: 'escalation.resolved'; readonly verdict: 'resume' | 'stop' }
-  | { readonly type: 'iteration.judged'; readonly failed: boolean; readonly evaluation: Evaluation | null }
+  | { readonly type: 'iteration.judged'; readonly failed: boolean }
+  | { readonly type: 'evaluation.asked'; readonly evaluation: Evaluation }
   | { readonly type: 'evaluation.ended'; readonly attempt: string }
   | {
       readonly type: 'hooks.asked';
@@ -51,6 +52,8 @@ export type Evaluation = {
   readonly seq: number;
   /** The replica that asks, if one took the request. */
   readonly owner: string | null;
+  /** As it was: the loop may go on meanwhile. */
+  readonly iteration: Iteration;
   readonly fields: Extract<TaskEntry, { type: 'iteration.validated' }>['data'];
   readonly results: HookResults;
   readonly asked: { readonly number: number; readonly key: string; readonly name: string; readonly deadlineMs: number };
@@ -152,11 +155,12 @@ function iterationAdvanced({ iteration }: TaskContext): Partial<TaskContext> {
   return { iteration: { ...iteration, iteration: iteration.iteration + 1, failures, failed: false } };
 }
 
-function iterationJudged(context: TaskContext, { failed, evaluation }: On<'iteration.judged'>): Partial<TaskContext> {
-  const { iteration } = context;
-  if (iteration === null) return {};
-  const others = context.evaluations.filter((it) => it.attempt !== evaluation?.attempt);
-  return { iteration: { ...iteration, failed }, evaluations: evaluation === null ? others : [...others, evaluation] };
+function iterationJudged({ iteration }: TaskContext, { failed }: On<'iteration.judged'>): Partial<TaskContext> {
+  return iteration === null ? {} : { iteration: { ...iteration, failed } };
+}
+
+function evaluationAsked({ evaluations }: TaskContext, { evaluation }: On<'evaluation.asked'>): Partial<TaskContext> {
+  return { evaluations: [...evaluations.filter((it) => it.attempt !== evaluation.attempt), evaluation] };
 }
 
 function checkpointSaved(context: TaskContext, { data, at }: On<'checkpoint.saved'>): Partial<TaskContext> {
@@ -250,6 +254,7 @@ export const taskMachine = setup({
       hooks: empty,
       iteration: context.iteration === null ? null : { ...context.iteration, completed: true },
     })),
+    askInEvaluation: assign(({ context, event }) => evaluationAsked(context, event as On<'evaluation.asked'>)),
     endEvaluation: assign(({ context, event }) => ({
       evaluations: context.evaluations.filter((it) => it.attempt !== (event as On<'evaluation.ended'>).attempt),
     })),
@@ -277,6 +282,7 @@ export const taskMachine = setup({
     'iteration.advanced': { actions: 'advanceIteration' },
     'iteration.judged': { actions: 'judgeIteration' },
     'iteration.completed': { actions: 'completeIteration' },
+    'evaluation.asked': { actions: 'askInEvaluation' },
     'evaluation.ended': { actions: 'endEvaluation' },
     'hooks.asked': { actions: 'noteOpinions' },
     'checkpoint.saved': { actions: 'saveCheckpoint' },

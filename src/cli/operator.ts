@@ -4,6 +4,7 @@ import type { ArgsDef } from 'citty';
 import type { Escalation, TaskView, WorkerView } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Requester } from '../nats/requester.ts';
+import { refusalSince } from '../refusals.ts';
 import type { Flags } from './arguments.ts';
 import { type Context, serviceArgs, timeoutArg } from './command.ts';
 import { createConfirm, yesArg } from './confirm.ts';
@@ -53,9 +54,8 @@ export async function say(word: Word, { flags, io, out }: Context<Flags<typeof o
     await requester.publish(`own.${entity}.${id}.${type}`, { by, ...word.data });
     const after = await look();
     // Another operator may have been quicker than the answer to the question.
-    const refused = after.refused.at(-1);
-    if (refused?.type === type && JSON.stringify(refused) !== JSON.stringify(before.refused.at(-1)))
-      throw new AppError('entry.refused', refused.reason);
+    const refusal = refusalSince(before.refused, after.refused, type);
+    if (refusal !== null) throw new AppError('entry.refused', refusal);
     if (flags.json) await out.json(after);
     else await out.print(...(await word.describe(after, requester)).map(clean));
     return 0;

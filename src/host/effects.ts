@@ -65,12 +65,8 @@ export function createEffects(
     };
     const tail = `own.worker.${worker}.check.finished`;
     const unstored = (error: AppError) => onUnstored(worker, attempt, error);
-    // Message ids are anybody's words: where one of ours was used for something else, the answer goes in under another.
-    for (let id = `${worker}:${attempt}:check:${ask.number}:${ask.name}`; isNeeded(); id += ':again') {
-      const { duplicate } = await appendUntilStored(desk, tail, fitting(result), id, isNeeded, unstored);
-      if (!duplicate) return;
-      await new Promise((done) => setTimeout(done, takenMs));
-    }
+    const id = `${worker}:${attempt}:check:${ask.number}:${ask.name}`;
+    await appendAnswer(desk, tail, result, id, isNeeded, unstored);
   };
   return {
     serve(worker) {
@@ -122,9 +118,26 @@ async function runAsk(
   return runWhereNamed(desk, runCheck, request, worker, timeoutMs, signal);
 }
 
+/** Stores the answer to what is open, as long as it is. */
+export async function appendAnswer(
+  desk: Desk,
+  tail: string,
+  result: CheckResult,
+  messageId: string,
+  isNeeded: () => boolean,
+  onRefused?: (error: AppError) => void,
+): Promise<void> {
+  // Message ids are anybody's words: where one of ours was used for something else, the answer goes in under another.
+  for (let id = messageId; isNeeded(); id += ':again') {
+    const { duplicate } = await appendUntilStored(desk, tail, fitting(result), id, isNeeded, onRefused);
+    if (!duplicate) return;
+    await new Promise((done) => setTimeout(done, takenMs));
+  }
+}
+
 const resultBytesMax = 60_000;
 /** An entry over the log's limit would be refused, and the attempt would wait for nothing. */
-export function fitting(result: CheckResult): CheckResult {
+function fitting(result: CheckResult): CheckResult {
   if (Buffer.byteLength(JSON.stringify(result)) <= resultBytesMax) return result;
   const { feedback: _, metadata: __, checkpointData: ___, reason, nextPrompt, ...rest } = result;
   const note = `the answer was larger than ${resultBytesMax} bytes; feedback and data are left out, words are cut`;

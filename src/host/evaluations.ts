@@ -12,8 +12,8 @@ import {
 } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
-import { appendUntilStored, type Desk, subject } from './desk.ts';
-import { fitting } from './effects.ts';
+import { type Desk, subject } from './desk.ts';
+import { appendAnswer } from './effects.ts';
 import { askRemote, questionOfIteration, type RunResult } from './remote.ts';
 import { createWaiters } from './waiters.ts';
 
@@ -21,11 +21,9 @@ export type Evaluations = {
   readonly size: number;
   /** Appends an `iteration.validated` and gives what the hooks say. @throws AppError entry.refused, log.unavailable */
   evaluate(task: string, fields: object): Promise<HookResult>;
-  /** An `iteration.validated` was folded; called before its outcomes. */
-  met(message: LogMessage, task: string, attempt: string): void;
+  /** An `iteration.validated` was folded; called before its outcomes. `refused`: why it makes no sense now, or null. */
+  met(message: LogMessage, task: string, attempt: string, refused: string | null): void;
   follow(outcome: Extract<Outcome, { kind: 'validated' | 'hookAsked' }>): void;
-  /** The entry that was folded just now was refused. */
-  refused(task: string, reason: string): void;
   /** Asks what is open and ours; `gone`: what was another's, too. */
   serve(gone?: string | null): void;
   /** Owners of what is open, but not ours. */
@@ -38,29 +36,23 @@ type Open = { readonly task: string; readonly evaluation: Evaluation };
 
 export function createEvaluations(desk: Desk, options: { newId: () => string; entryTimeoutMs: number }): Evaluations {
   const waiters = createWaiters<HookResult>();
-  const asking = new Set<string>();
-  /** The entry that is being folded, for whoever waits for it. */
-  let current: string | null = null;
+  const asking = new WeakSet<Evaluation['asked']>();
   let closed = false;
 
   const stillOpen = ({ task, evaluation }: Open) =>
-    !closed && openIn(desk, task).some((it) => it.attempt === evaluation.attempt && it.asked === evaluation.asked);
+    !closed && openIn(desk, task).some((it) => it.evaluation.asked === evaluation.asked);
 
   const ask = async (open: Open) => {
     const { task, evaluation } = open;
-    const { attempt, asked } = evaluation;
-    const key = `${task}:${attempt}:${asked.number}`;
-    if (asking.has(key)) return;
-    asking.add(key);
+    const { asked, seq } = evaluation;
+    if (asking.has(asked)) return;
+    asking.add(asked);
     const timeoutMs = Math.max(1, asked.deadlineMs - desk.logNow());
     const result = await answerOf(desk, open, timeoutMs);
-    const messageId = `${task}:${attempt}:hook:${asked.number}:${asked.name}`;
     const tail = `own.task.${task}.check.finished`;
-    await appendUntilStored(desk, tail, fitting(result), messageId, () => stillOpen(open));
-    asking.delete(key);
+    await appendAnswer(desk, tail, result, `${task}:${seq}:hook:${asked.number}:${asked.name}`, () => stillOpen(open));
   };
-  const all = (): Open[] =>
-    [...desk.fleet.evaluating].flatMap((task) => openIn(desk, task).map((evaluation) => ({ task, evaluation })));
+  const all = (): Open[] => [...desk.fleet.evaluating].flatMap((task) => openIn(desk, task));
   const isOurs = ({ evaluation: { owner } }: Open) => owner === null || owner === desk.replica;
 
   return {
@@ -78,17 +70,15 @@ export function createEvaluations(desk: Desk, options: { newId: () => string; en
       });
       return answer;
     },
-    met(message, task, attempt) {
-      current = `${task}:${attempt}`;
+    met(message, task, attempt, refused) {
       const messageId = message.header('Nats-Msg-Id');
-      if (messageId?.startsWith(`${task}:~`)) waiters.met(messageId, current);
+      if (!messageId?.startsWith(`${task}:~`)) return;
+      if (refused === null) waiters.met(messageId, `${task}:${attempt}`);
+      else waiters.fail(messageId, new AppError('entry.refused', refused));
     },
     follow(outcome) {
       if (outcome.kind === 'validated') waiters.settle(`${outcome.task}:${outcome.attempt}`, outcome.result);
-      else if (desk.atHead()) for (const open of all()) if (open.task === outcome.task && isOurs(open)) void ask(open);
-    },
-    refused(task, reason) {
-      if (current?.startsWith(`${task}:`)) waiters.fail(current, new AppError('entry.refused', reason));
+      else if (desk.atHead()) for (const open of openIn(desk, outcome.task)) if (isOurs(open)) void ask(open);
     },
     serve(gone) {
       for (const open of all())
@@ -102,8 +92,8 @@ export function createEvaluations(desk: Desk, options: { newId: () => string; en
   };
 }
 
-const openIn = ({ fleet }: Desk, task: string): readonly Evaluation[] =>
-  fleet.tasks.get(task)?.snapshot.context.evaluations ?? [];
+const openIn = ({ fleet }: Desk, task: string): readonly Open[] =>
+  (fleet.tasks.get(task)?.snapshot.context.evaluations ?? []).map((evaluation) => ({ task, evaluation }));
 
 async function answerOf(desk: Desk, { task, evaluation }: Open, timeoutMs: number): Promise<CheckResult> {
   const { attempt, asked } = evaluation;

@@ -136,10 +136,17 @@ export function createHost(options: HostOptions): Host {
     }
     if (entry.type === 'stop.attempted') meet(message, entry.id, entry.data.attempt ?? `seq-${message.seq}`);
     if (entry.type === 'iteration.validated')
-      evaluations.met(message, entry.id, entry.data.attempt ?? `seq-${message.seq}`);
+      evaluations.met(message, entry.id, entry.data.attempt ?? `seq-${message.seq}`, refusalOf(entry.type));
     if (entry.type === 'policy.set')
       policies.folded(JSON.parse(decoder.decode(message.data)), message.header('Stopgate-Replica'));
     if (fleet.outcomes.length > 0) for (const outcome of fleet.outcomes.splice(0)) follow(outcome, message, startedMs);
+  };
+
+  /** Why the entry that was folded just now makes no sense, or null. */
+  const refusalOf = (type: string): string | null => {
+    for (const outcome of fleet.outcomes)
+      if (outcome.kind === 'refused' && outcome.type === type) return outcome.reason;
+    return null;
   };
 
   const isOpen = (worker: string, attempt: string) =>
@@ -184,7 +191,6 @@ export function createHost(options: HostOptions): Host {
         if (atHead) notices.changed(outcome.entity, outcome.id);
         return;
       case 'refused':
-        if (outcome.type === 'iteration.validated') evaluations.refused(outcome.id, outcome.reason);
         // History was told when it was new.
         if (!atHead) return;
         metrics.refused(outcome.type);

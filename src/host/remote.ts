@@ -53,10 +53,10 @@ export function questionOf(fleet: Fleet, worker: WorkerContext, attempt: string)
 }
 
 /** Of an iteration that is validated; nobody need hold its task. */
-export function questionOfIteration(fleet: Fleet, task: string, { attempt, fields }: Evaluation): object {
+export function questionOfIteration(fleet: Fleet, task: string, { attempt, fields, iteration }: Evaluation): object {
   const holder = fleet.tasks.get(task)?.snapshot.context.worker ?? null;
   const worker = holder === null ? null : (fleet.workers.get(holder)?.snapshot.context.worker ?? null);
-  return question(fleet, { worker, task, attempt, fields });
+  return { ...question(fleet, { worker, task, attempt, fields }), iteration: iteration.iteration };
 }
 
 type Asked = {

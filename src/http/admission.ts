@@ -2,7 +2,7 @@
  * Who may speak to the HTTP server (protocol 12): a page in the user's own browser reaches a loopback port as well as
  * the user does, by a foreign Origin, or by a name of its own that it points to 127.0.0.1.
  */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '../errors.ts';
 
@@ -59,26 +59,25 @@ export function checkOperator(headers: IncomingHttpHeaders, admission: Admission
   throw new AppError('input.unauthorized', words);
 }
 
-const cookieName = 'stopgate_token';
+/**
+ * Token null: ends the session. No page of another site sends it, and no script reads it. A browser shows its cookies to
+ * every port of a host, so it is named by ours, and holds what is worth nothing but here: the token opens the bus too.
+ */
+export const sessionCookie = ({ host }: IncomingHttpHeaders, token: string | null): string =>
+  `${cookieName(host)}=${token === null ? '' : sessionOf(token)}; Path=/; HttpOnly; SameSite=Strict${token === null ? '; Max-Age=0' : ''}`;
 
-/** Null: ends the session. No page of another site sends it, and no script reads it. */
-export const sessionCookie = (token: string | null): string =>
-  `${cookieName}=${encodeURIComponent(token ?? '')}; Path=/; HttpOnly; SameSite=Strict${token === null ? '; Max-Age=0' : ''}`;
+const cookieName = (host = ''): string => `stopgate_session_${/:(\d{1,5})$/.exec(host)?.[1] ?? 80}`;
+const sessionOf = (token: string): string => createHmac('sha256', token).update('stopgate session').digest('hex');
 
-function brings({ authorization, cookie }: IncomingHttpHeaders, token: string): boolean {
+function brings({ authorization, cookie, host }: IncomingHttpHeaders, token: string): boolean {
   const bearer = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
-  const session = new RegExp(`(?:^|; *)${cookieName}=([^;]*)`).exec(cookie ?? '')?.[1];
-  // Hashes are of one length, so that neither the length nor the first difference shows in the time this takes.
-  return [bearer, decode(session)].some((given) => given !== undefined && timingSafeEqual(hash(given), hash(token)));
+  const session = new RegExp(`(?:^|; *)${cookieName(host)}=([^;]*)`).exec(cookie ?? '')?.[1];
+  return isSame(bearer, token) || isSame(session, sessionOf(token));
 }
 
-function decode(text: string | undefined): string | undefined {
-  try {
-    return text === undefined ? undefined : decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
-}
+/** Hashes are of one length, so that neither the length nor the first difference shows in the time this takes. */
+const isSame = (given: string | undefined, wanted: string): boolean =>
+  given !== undefined && timingSafeEqual(hash(given), hash(wanted));
 
 const hash = (text: string): Buffer => createHash('sha256').update(text).digest();
 const bare = (host: string): string => host.toLowerCase().replace(/^\[(.*)\]$/, '$1');

@@ -1,5 +1,5 @@
 /** What the inspector's page asks: the stream, the past, timelines, and an operator's words. */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { describeIssues, formatIsoTime, idSchema, toIssues, viewTask, viewWorker } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
@@ -104,13 +104,13 @@ function addOperator(api: FastifyInstance, { service, admission }: InspectorRout
     return service.operate(params.word as OperatorWord, body);
   });
   const tokenSchema = z.object({ token: z.string().min(1).max(1_000) });
-  api.post('/session', async ({ body }, reply) => {
+  api.post('/session', async ({ body, headers }, reply) => {
     const { token } = parse(tokenSchema, body);
     checkOperator({ authorization: `Bearer ${token}` }, admission);
-    return reply.code(204).header('set-cookie', sessionCookie(token)).send();
+    return reply.code(204).header('set-cookie', sessionCookie(headers, token)).send();
   });
-  api.delete('/session', async (_request: FastifyRequest, reply) =>
-    reply.code(204).header('set-cookie', sessionCookie(null)).send(),
+  api.delete('/session', async ({ headers }, reply) =>
+    reply.code(204).header('set-cookie', sessionCookie(headers, null)).send(),
   );
 }
 

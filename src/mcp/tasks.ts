@@ -1,7 +1,7 @@
 /** Tasks and workers as the tools see them: looked up, and changed by an entry that the fold may refuse. */
-import { isDeepStrictEqual } from 'node:util';
 import type { TaskDetail, WorkerView } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
+import { refusalSince } from '../refusals.ts';
 import type { McpPort } from './port.ts';
 import type { ToolContext } from './tool.ts';
 
@@ -49,14 +49,8 @@ export function change<Kind extends keyof Viewed>(
     const before = (await findActor<Viewed[Kind]>(port, entity, id))?.refused ?? [];
     await port.publish({ entity, id, type, data });
     const view = (await port.get(entity, id)) as Viewed[Kind];
-    const refusal = since(before, view.refused).findLast((it) => it.type === type);
-    if (refusal !== undefined) throw new AppError('entry.refused', refusal.reason);
+    const refusal = refusalSince(before, view.refused, type);
+    if (refusal !== null) throw new AppError('entry.refused', refusal);
     return view;
   });
-}
-
-/** The list is cut at its old end, so that its length says nothing. */
-function since<Item>(before: readonly Item[], now: readonly Item[]): readonly Item[] {
-  const last = before.at(-1);
-  return last === undefined ? now : now.slice(now.findLastIndex((it) => isDeepStrictEqual(it, last)) + 1);
 }

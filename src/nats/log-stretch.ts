@@ -54,6 +54,7 @@ export async function readNewest(
     return num_pending;
   };
   const lastSeq = Math.min(state.last_seq, (before ?? Number.POSITIVE_INFINITY) - 1);
+  if (lastSeq < 1) return [];
   const later = lastSeq < state.last_seq ? await countFrom(lastSeq + 1) : 0;
   const from = await startOfNewest(lastSeq, count, async (seq) => (await countFrom(seq)) - later);
   const newest: LogMessage[] = [];

@@ -3,7 +3,9 @@ import { z } from 'zod';
 import { describeIssues, idSchema, toIssues, viewTask, viewWorker } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
+import { createLanes } from '../lanes.ts';
 import type { EventLog } from '../nats/event-log.ts';
+import { refusalSince } from '../refusals.ts';
 import type { View } from './service.ts';
 
 const by = z.string().trim().min(1).max(200);
@@ -37,6 +39,7 @@ export function createOperator(host: Host, log: EventLog): Operator {
     if (view === null) throw new AppError('actor.unknown', `${entity} ${id} is unknown in fleet ${host.fleet.name}`);
     return view;
   };
+  const lanes = createLanes();
   return {
     async operate(word, body) {
       const parsed = operatorWords[word].safeParse(body ?? {});
@@ -45,12 +48,19 @@ export function createOperator(host: Host, log: EventLog): Operator {
         throw new AppError('input.bad', describeIssues(issues), { issues });
       }
       const { id, entity = 'worker', ...said } = parsed.data as z.infer<(typeof operatorWords)['acknowledge']>;
-      const before = await look(entity, id);
-      if (word !== 'retire' && before.state !== 'escalated')
-        throw new AppError('entry.refused', `${entity} ${id} is not escalated, it is ${before.state}`);
-      const subject = `stopgate.${host.fleet.name}.own.${entity}.${id}.${types[word]}`;
-      const { seq } = await log.append(subject, JSON.stringify(said), {});
-      return { seq, view: await look(entity, id) };
+      // What is refused does not say whose word it was, so that they come one after the other.
+      return lanes(`${entity}.${id}`, async () => {
+        const before = await look(entity, id);
+        if (word !== 'retire' && before.state !== 'escalated')
+          throw new AppError('entry.refused', `${entity} ${id} is not escalated, it is ${before.state}`);
+        const subject = `stopgate.${host.fleet.name}.own.${entity}.${id}.${types[word]}`;
+        const { seq } = await log.append(subject, JSON.stringify(said), {});
+        const view = await look(entity, id);
+        // Another may have been quicker by another replica.
+        const refusal = refusalSince(before.refused, view.refused, types[word]);
+        if (refusal !== null) throw new AppError('entry.refused', refusal);
+        return { seq, view };
+      });
     },
   };
 }

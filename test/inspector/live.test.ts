@@ -124,6 +124,16 @@ test('an operator speaks with his token, and nobody without', async () => {
 });
 const client = () => stage.client;
 
+test('of two operators who resolve at once, one is told that he came too late', async () => {
+  await stage.client.publish('worker.o2.task.claimed', { task: 'O-2' });
+  await stage.client.publish('worker.o2.task.failed', { task: 'O-2' });
+  const body = { entity: 'task', id: 'O-2', by: 'ann', verdict: 'resume' };
+  const answers = await Promise.all(
+    ['resume', 'stop'].map((verdict) => stage.post('operator/resolve', { ...body, verdict }, operatorToken)),
+  );
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+});
+
 test('a session is a cookie that no script can read', async () => {
   const url = `${stage.http.url}/api/main/session`;
   const headers = { 'content-type': 'application/json' };
@@ -131,7 +141,8 @@ test('a session is a cookie that no script can read', async () => {
   expect(refused.status).toBe(401);
   const opened = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ token: operatorToken }) });
   const cookie = opened.headers.get('set-cookie') ?? '';
-  expect(cookie).toMatch(/^stopgate_token=.+; Path=\/; HttpOnly; SameSite=Strict$/);
+  expect(cookie).toMatch(/^stopgate_session_\d+=[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Strict$/);
+  expect(cookie).toContain(`stopgate_session_${new URL(url).port}=`);
   const stream = await stage.stream('stream', { cookie: cookie.split(';')[0] ?? '' });
   expect((await stream.until('hello')).data.operator).toBe(true);
 });

@@ -63,6 +63,26 @@ describe('with releaseAfter: 5m', () => {
   });
 });
 
+describe('what a stale worker holds beside', () => {
+  const both = [[0, 'task.T-2.task.created'], ...claimed, [1, 'worker.w1.task.claimed', { task: 'T-2' }]] as const;
+
+  test('goes back with it, each task once', () => {
+    expect(fleetAfter(both, 9)).toMatchObject({ task: { worker: null }, worker: { tasks: [] }, queue: { pending: 2 } });
+  });
+
+  test('stays with it while its stop is open, and for the whole time after the answer', () => {
+    const policies = { default: { checks: [{ remote: 'slow', timeout: '20m' }] } };
+    const asked = [
+      [0, 'own.fleet.main.policy.set', { policies, releaseAfter: '5m' }],
+      ...both,
+      [1, 'worker.w1.stop.attempted', { attempt: 'a' }],
+      [15, 'own.worker.w1.check.finished', { attempt: 'a', check: 'slow', outcome: 'fail', reason: 'no' }],
+    ] as const;
+    expect(fleetAfter(asked, 19)).toMatchObject({ worker: { tasks: ['T-1', 'T-2'] }, queue: { pending: 0 } });
+    expect(fleetAfter(asked, 20)).toMatchObject({ worker: { tasks: [] }, queue: { pending: 2 } });
+  });
+});
+
 test('without releaseAfter a stale worker keeps its task', () => {
   expect(fleetAfter(claimed, 59, null).task).toMatchObject({ state: 'working', worker: 'w1' });
 });

@@ -100,6 +100,12 @@ describe('the newest that match', () => {
     expect(found.map(({ seq }) => seq)).toEqual(expected);
   });
 
+  test('are none before the first', async () => {
+    await fill(nc, 'bounded', many(5, 'a'));
+    expect(await readNewest(nc, 'bounded', 'bounded.a', 20, 1)).toEqual([]);
+    expect(await readNewest(nc, 'bounded', 'bounded.a', 20, 0)).toEqual([]);
+  });
+
   test('are not looked for by reading all there is', async () => {
     await fill(nc, 'large', [...many(20_000, 'a'), ...many(40_000, 'b')]);
     const before = nc.stats().inMsgs;

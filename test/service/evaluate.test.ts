@@ -1,5 +1,5 @@
 /** evaluate over the wire: what a task's hooks say of an iteration, remote ones asked live (seed 001, hook_evaluate). */
-import { type NatsConnection, headers as natsHeaders } from '@nats-io/nats-core';
+import { type Msg, type NatsConnection, headers as natsHeaders } from '@nats-io/nats-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { HookResult, TaskDetail } from '../../machines/index.ts';
 import type { Replica } from '../../src/replica.ts';
@@ -180,6 +180,101 @@ describe('a remote hook of an iteration', () => {
       .toEqual([expect.objectContaining({ hook: 'H', complete: 1 })]);
     served.stop();
   });
+});
+
+describe('an evaluation that waits for a remote hook', () => {
+  const waiting = async (task: string, body: object, more: object = {}) => {
+    const held: Msg[] = [];
+    const served = client.nc.subscribe(`stopgate.main.check.${task}`, {
+      callback: (_error, message) => void held.push(message),
+    });
+    await client.publish(`task.${task}.hook.registered`, { hook: 'H', type: 'remote', name: task });
+    await start(task, more);
+    const answer = evaluate(task, body);
+    await expect.poll(() => held.length).toBe(1);
+    const reply = (it: object) => held.shift()?.respond(JSON.stringify(it));
+    return { answer, held, reply, stop: () => served.unsubscribe() };
+  };
+
+  test('may be asked for again under the same attempt, and is answered each time', async () => {
+    const served = serve(client.nc, 'again', () => ({ action: 'continue', reason: `no ${served.asked.length}` }));
+    await client.publish('task.W-1.hook.registered', { hook: 'H', type: 'remote', name: 'again' });
+    await start('W-1');
+    expect((await evaluate('W-1', { iteration: 1, attempt: 'a' })).body.reason).toBe('no 1');
+    expect((await evaluate('W-1', { iteration: 1, attempt: 'a' })).body.reason).toBe('no 2');
+    served.stop();
+  });
+
+  test('gets its answer also where somebody has used the message id of it', async () => {
+    const it = await waiting('W-2', { iteration: 1, attempt: 'a' });
+    const info = await client.nc.request('$JS.API.STREAM.INFO.STOPGATE_main', '');
+    const { last_seq: seq } = info.json<{ state: { last_seq: number } }>().state;
+    const headers = natsHeaders();
+    headers.set('Nats-Msg-Id', `W-2:${seq}:hook:1:W-2`);
+    await client.nc.request('stopgate.main.task.W-2.task.created', '', { headers, timeout: 1_000 });
+    it.reply({ complete: true });
+    expect((await it.answer).body.action).toBe('complete');
+    it.stop();
+  });
+
+  test('is not refused with another that came under the same attempt', async () => {
+    const it = await waiting('W-3', { iteration: 1, attempt: 'a' });
+    expect((await evaluate('W-3', { iteration: 7, attempt: 'a' })).code).toBe('409');
+    it.reply({ complete: true });
+    expect(await it.answer).toMatchObject({ code: '', body: { action: 'complete' } });
+    it.stop();
+  });
+
+  test.each([
+    ['its task is cancelled', 'task.W-4.task.cancelled', {}],
+    ['its hooks are cleared', 'task.W-5.hooks.cleared', {}],
+    ['its hook is disabled', 'task.W-6.hook.disabled', { hook: 'H' }],
+    ['its iteration is completed', 'task.W-7.iteration.completed', { iteration: 1, promise: 'COMPLETE' }],
+    ['its task is completed', 'worker.w8.task.completed', { task: 'W-8' }],
+  ])('is answered at once when %s', async (_what, tail, data) => {
+    const task = /W-\d/.exec(`${tail} ${JSON.stringify(data)}`)?.[0] ?? '';
+    if (task === 'W-8') await client.publish('worker.w8.task.claimed', { task });
+    const it = await waiting(task, { iteration: 1 });
+    await client.publish(tail, data);
+    const { code, body } = await it.answer;
+    expect({ code, reason: body.reason }).toEqual({ code: '', reason: 'No hooks registered for this task' });
+    it.stop();
+  });
+
+  test('is answered as of its own iteration when the loop has gone on', async () => {
+    const it = await waiting('W-9', { iteration: 1 }, { maxIterations: 2 });
+    await client.publish('task.W-9.iteration.advanced');
+    it.reply({ action: 'continue', reason: 'go on' });
+    expect((await it.answer).body).toMatchObject({ iteration: 1, action: 'continue', reason: 'go on' });
+    it.stop();
+  });
+
+  test('does not count its failed rules in the iteration that came after', async () => {
+    const validation = [{ rule: 'lint', passed: false }];
+    const it = await waiting('W-10', { iteration: 1, validation }, { maxIterations: 9, breakers: { failures: 2 } });
+    await client.publish('task.W-10.iteration.advanced');
+    it.reply({ action: 'continue', reason: 'go on' });
+    await it.answer;
+    await client.publish('task.W-10.iteration.advanced');
+    const third = evaluate('W-10', { iteration: 3, validation });
+    await expect.poll(() => it.held.length).toBe(1);
+    it.reply({ action: 'continue', reason: 'once more' });
+    expect((await third).body).toMatchObject({ action: 'continue', reason: 'once more' });
+    it.stop();
+  });
+});
+
+test('sixty-four validations of a task may wait at once, and one more is refused', async () => {
+  const held: Msg[] = [];
+  const served = client.nc.subscribe('stopgate.main.check.many', { callback: (_error, it) => void held.push(it) });
+  await client.publish('task.M-1.hook.registered', { hook: 'H', type: 'remote', name: 'many' });
+  await start('M-1');
+  const answers = Array.from({ length: 64 }, () => evaluate('M-1'));
+  await expect.poll(() => held.length).toBe(64);
+  expect(await evaluate('M-1')).toMatchObject({ code: '409', body: { error: { code: 'REFUSED' } } });
+  for (const it of held) it.respond('{"complete":true}');
+  expect((await Promise.all(answers)).map(({ body }) => body.action)).toEqual(Array(64).fill('complete'));
+  served.unsubscribe();
 });
 
 describe('what hooks have said', () => {
