@@ -11,7 +11,7 @@ import type { Service } from '../service/service.ts';
 import { type Admission, checkSource, checkToken } from './admission.ts';
 import { toAppError } from './replies.ts';
 
-export const inspectSocketPath = '/inspect/ws';
+const inspectSocketPath = '/inspect/ws';
 
 type Sockets = {
   readonly service: Service;

@@ -4,7 +4,7 @@
  */
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { ChartBox, ChartDrawing, ChartEdge, ChartText } from '../chart/charts.ts';
+import type { Area as ChartArea, ChartBox, ChartDrawing, ChartEdge, ChartText } from '../chart/charts.ts';
 import { edgeTaken, type Moved } from '../chart/taken.ts';
 import { ChartTools } from './chart-tools.tsx';
 import './chart.css';
@@ -30,6 +30,7 @@ type Stand = {
   readonly active: boolean;
   readonly picked: boolean;
 };
+const noStand: Stand = { count: null, share: 0, active: false, picked: false };
 /** What a box and its children need of the whole. */
 type Scene = ChartProps & {
   readonly stands: ReadonlyMap<string, Stand>;
@@ -54,7 +55,7 @@ export function Chart(props: ChartProps): JSX.Element {
     setFocused(id);
     itemOf(svg.current, id)?.focus();
   };
-  const first = layout.boxes[0]?.id ?? '';
+  const first = inOrder(layout, null)[0]?.id ?? '';
   const scene: Scene = { ...props, stands, focused: focused ?? activeId ?? first, taken, lit, look: setLit, focus };
   const roots = layout.boxes.filter((box) => box.parent === null);
   const size = zoom === null ? {} : { width: `${layout.width * zoom}px`, maxWidth: 'none', minWidth: '0' };
@@ -77,13 +78,12 @@ export function Chart(props: ChartProps): JSX.Element {
             <Box key={box.id} box={box} scene={scene} level={1} />
           ))}
           <Everywhere text={layout.everywhere} event={props.moved?.event} />
+          {/* Beside the tree: a screen reader hears of them in each state's description. */}
           {/* biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus */}
-          <g aria-hidden="true">
-            {layout.edges
-              .filter(({ points }) => points.length > 0)
-              .map((edge) => (
-                <Edge key={edge.id} edge={edge} scene={scene} />
-              ))}
+          <g class="chart-edges" aria-hidden="true">
+            {layout.edges.map((edge) => (
+              <Edge key={edge.id} edge={edge} scene={scene} />
+            ))}
           </g>
         </svg>
       </div>
@@ -129,31 +129,45 @@ function useInView(svg: { readonly current: SVGSVGElement | null }, layout: Char
   }, [svg, layout, id]);
 }
 
+/** The states of a region, or what holds others, or one state. */
 function Box({ box, scene, level }: { box: ChartBox; scene: Scene; level: number }): JSX.Element {
   const children = scene.layout.boxes.filter(({ parent }) => parent === box.id);
-  const stand = scene.stands.get(box.id);
-  const isState = stand !== undefined;
-  const pick = () => {
-    if (isState) scene.onPick?.(box.name);
-  };
+  const inside = (depth: number) =>
+    children.map((child) => <Box key={child.id} box={child} scene={scene} level={depth} />);
+  if (box.kind !== 'region') return <State box={box} scene={scene} level={level} inside={inside(level + 1)} />;
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a tree's group; SVG has no fieldset
+    // biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: it only holds the items
+    <g role="group" aria-label={box.name} class="chart-region">
+      <Area name={box.name} area={box} />
+      {inside(level)}
+    </g>
+  );
+}
+
+type StateProps = { box: ChartBox; scene: Scene; level: number; inside: JSX.Element[] };
+
+function State({ box, scene, level, inside }: StateProps): JSX.Element {
+  const stand = scene.stands.get(box.id) ?? noStand;
   return (
     <g
-      class={isState ? 'chart-state' : 'chart-region'}
+      class="chart-state"
       role="treeitem"
       data-id={box.id}
-      {...(isState ? { 'data-state': box.name, 'aria-selected': stand.active } : { 'aria-expanded': true })}
-      data-active={stand?.active || undefined}
-      data-picked={stand?.picked || undefined}
-      data-heat={(scene.heat && isState) || undefined}
-      data-pickable={(isState && scene.onPick !== undefined) || undefined}
-      style={{ '--share': stand?.share ?? 0 }}
+      data-state={box.name}
+      data-active={stand.active || undefined}
+      data-picked={stand.picked || undefined}
+      data-heat={scene.heat || undefined}
+      data-pickable={scene.onPick !== undefined || undefined}
+      style={{ '--share': stand.share }}
       aria-level={level}
+      aria-selected={stand.active}
       aria-label={labelOf(box, stand)}
-      aria-description={isState ? waysOut(box, scene.layout) : undefined}
-      tabIndex={scene.focused === box.id ? 0 : -1}
+      aria-description={waysOut(box, scene.layout)}
+      tabindex={scene.focused === box.id ? 0 : -1}
       onClick={(event) => {
         event.stopPropagation();
-        pick();
+        scene.onPick?.(box.name);
         scene.focus(box.id);
       }}
       onFocus={(event) => {
@@ -161,35 +175,31 @@ function Box({ box, scene, level }: { box: ChartBox; scene: Scene; level: number
         scene.look(box.id);
       }}
       onBlur={() => scene.look(null)}
-      onMouseEnter={() => isState && scene.look(box.id)}
+      onMouseEnter={() => scene.look(box.id)}
       onMouseLeave={() => scene.look(null)}
     >
-      {stand === undefined ? <RegionFace box={box} /> : <StateFace box={box} stand={stand} scene={scene} />}
-      {children.length > 0 && (
-        // biome-ignore lint/a11y/useSemanticElements: a tree's group; SVG has no fieldset
-        // biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: it only holds the items
-        <g role="group">
-          {children.map((child) => (
-            <Box key={child.id} box={child} scene={scene} level={level + 1} />
-          ))}
-        </g>
+      <Face box={box} stand={stand} scene={scene} />
+      {inside.length > 0 && (
+        // biome-ignore lint/a11y/useSemanticElements: as above
+        // biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: as above
+        <g role="group">{inside}</g>
       )}
     </g>
   );
 }
 
-const RegionFace = ({ box }: { box: ChartBox }): JSX.Element => (
-  <>
-    <rect class="chart-border" x={box.x} y={box.y} width={box.width} height={box.height} rx="10" />
-    <text class="chart-region-name" x={box.x + 16} y={box.y + 24}>
-      {box.name}
+const Area = ({ name, area: { x, y, width, height } }: { name: string; area: ChartArea }): JSX.Element => (
+  // biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus
+  <g aria-hidden="true">
+    <rect class="chart-border" x={x} y={y} width={width} height={height} rx="10" />
+    <text class="chart-region-name" x={x + 16} y={y + 24}>
+      {name}
     </text>
-  </>
+  </g>
 );
 
-function StateFace({ box, stand, scene }: { box: ChartBox; stand: Stand; scene: Scene }): JSX.Element {
+function Face({ box, stand, scene }: { box: ChartBox; stand: Stand; scene: Scene }): JSX.Element {
   const { x, y, width, height } = box;
-  const rows = scene.layout.edges.filter((edge) => edge.from === box.id && edge.points.length === 0);
   const indent = stand.active ? 30 : 14;
   return (
     <>
@@ -199,7 +209,7 @@ function StateFace({ box, stand, scene }: { box: ChartBox; stand: Stand; scene: 
       {stand.active && <circle class="chart-live" cx={x + 19} cy={y + 18} r="5" />}
       <text class="chart-name" x={x + indent} y={y + 23}>
         {box.name}
-      </text>
+      </text>{' '}
       {stand.count !== null && (
         <text class="chart-count" x={x + width - 12} y={y + 23}>
           {stand.count}
@@ -208,11 +218,6 @@ function StateFace({ box, stand, scene }: { box: ChartBox; stand: Stand; scene: 
       {scene.heat && (
         <rect class="chart-share" x={x + 8} y={y + 28} width={(width - 16) * stand.share} height="3" rx="1.5" />
       )}
-      {rows.map((edge) => (
-        <g key={edge.id} data-edge={edge.id} data-taken={scene.taken === edge.id || undefined}>
-          <Words text={edge.label} edge={edge} />
-        </g>
-      ))}
     </>
   );
 }
@@ -229,9 +234,13 @@ function Edge({ edge, scene }: { edge: ChartEdge; scene: Scene }): JSX.Element {
       data-lit={scene.lit === edge.from || undefined}
       data-clock={edge.transitions.every(({ kind }) => kind === 'timer') || undefined}
     >
-      <path class="chart-line" d={lineOf(edge.points)} />
-      <path class="chart-head" d={headOf(edge.points)} />
-      <rect class="chart-label" x={x} y={y} width={width} height={height} rx="4" />
+      {edge.points.length > 0 && (
+        <>
+          <path class="chart-line" d={lineOf(edge.points)} />
+          <path class="chart-head" d={headOf(edge.points)} />
+          <rect class="chart-label" x={x} y={y} width={width} height={height} rx="4" />
+        </>
+      )}
       <Words text={edge.label} edge={edge} />
     </g>
   );
@@ -251,30 +260,25 @@ function Words({ text: { x, y, lines }, edge }: { text: ChartText; edge: ChartEd
 }
 
 /** What changes no state wherever it is heard. */
-const Everywhere = ({
-  text: { x, y, width, height, lines },
-  event,
-}: {
-  text: ChartText;
-  event: string | undefined;
-}) => (
+const Everywhere = ({ text, event }: { text: ChartText; event: string | undefined }) => (
   // biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus
   <g class="chart-everywhere" aria-hidden="true">
-    <rect class="chart-border" x={x} y={y} width={width} height={height} rx="10" />
-    <text class="chart-region-name" x={x + 16} y={y + 24}>
-      in every state
-    </text>
-    {lines.map((line, at) => (
-      <text key={line} class="chart-words" data-heard={line === event || undefined} x={x + 16} y={y + 46 + at * 14}>
+    <Area name="in every state" area={text} />
+    {text.lines.map((line, at) => (
+      <text
+        key={line}
+        class="chart-words"
+        data-heard={line === event || undefined}
+        x={text.x + 16}
+        y={text.y + 46 + at * 14}
+      >
         {line}
       </text>
     ))}
   </g>
 );
 
-function labelOf(box: ChartBox, stand: Stand | undefined): string {
-  if (stand === undefined) return box.name;
-  const { count, active, picked } = stand;
+function labelOf(box: ChartBox, { count, active, picked }: Stand): string {
   const said = [count === null ? '' : `${count} here`, active ? 'active' : '', picked ? 'shown only' : ''];
   return [box.name, ...said].filter((part) => part !== '').join(', ');
 }
@@ -291,28 +295,36 @@ const waysOut = ({ id }: ChartBox, { edges, boxes }: ChartDrawing): string =>
 const itemOf = (svg: SVGSVGElement | null, id: string): SVGGElement | null =>
   svg?.querySelector<SVGGElement>(`[data-id="${CSS.escape(id)}"]`) ?? null;
 
-function onKey(event: KeyboardEvent, { layout, focused, focus, onPick, stands }: Scene): void {
+function onKey(event: KeyboardEvent, { layout, focused, focus, onPick }: Scene): void {
   const order = inOrder(layout, null);
   const at = order.findIndex(({ id }) => id === focused);
   const here = order[at];
+  const besides = (step: number) => {
+    const parents = [...new Set(order.map(({ parent }) => parent))];
+    const beside = parents[parents.indexOf(here?.parent ?? null) + step];
+    return order.find(({ parent }) => parent === beside);
+  };
   const steps: Record<string, () => ChartBox | undefined> = {
     ArrowDown: () => order[at + 1],
     ArrowUp: () => order[at - 1],
-    ArrowRight: () => order.find(({ parent }) => parent === focused),
-    ArrowLeft: () => order.find(({ id }) => id === here?.parent),
+    ArrowRight: () => order.find(({ parent }) => parent === focused) ?? besides(1),
+    ArrowLeft: () => order.find(({ id }) => id === here?.parent) ?? besides(-1),
     Home: () => order[0],
     End: () => order.at(-1),
   };
   const isPick = event.key === 'Enter' || event.key === ' ';
   if (!isPick && !Object.hasOwn(steps, event.key)) return;
   event.preventDefault();
-  if (isPick && here !== undefined && stands.has(here.id)) onPick?.(here.name);
+  if (isPick && here !== undefined) onPick?.(here.name);
   const next = isPick ? undefined : steps[event.key]?.();
   if (next !== undefined) focus(next.id);
 }
 
+/** The tree's items: regions only hold some. */
 const inOrder = (layout: ChartDrawing, parent: string | null): ChartBox[] =>
-  layout.boxes.filter((box) => box.parent === parent).flatMap((box) => [box, ...inOrder(layout, box.id)]);
+  layout.boxes
+    .filter((box) => box.parent === parent)
+    .flatMap((box) => [...(box.kind === 'region' ? [] : [box]), ...inOrder(layout, box.id)]);
 
 type Points = ChartEdge['points'];
 const cornerMax = 6;

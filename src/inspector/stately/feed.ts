@@ -24,7 +24,7 @@ export type Feed = {
   close(): void;
 };
 
-export const actorsMax = 50;
+const actorsMax = 50;
 const tickMs = 100;
 /** Steps of one actor that are told between two ticks; of more, the last ones. */
 const stepsMax = 20;
