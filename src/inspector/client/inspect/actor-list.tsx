@@ -1,5 +1,6 @@
 /** Every actor with its state, under the one that spawned it. */
 import { type Actor, type Actors, inOrder } from './actors.ts';
+import { activePaths } from './states.ts';
 
 type Props = { readonly actors: Actors; readonly selected: string; readonly onSelect: (id: string) => void };
 
@@ -23,5 +24,7 @@ function stateOf({ snapshot }: Actor): string {
   if (snapshot === null) return '';
   const { status, value } = snapshot;
   if (status !== undefined && status !== 'active') return String(status);
-  return (typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)).slice(0, 100);
+  const paths = [...activePaths(value)];
+  const innermost = paths.filter((path) => !paths.some((other) => other.startsWith(`${path}.`)));
+  return innermost.join(', ').slice(0, 100);
 }

@@ -25,10 +25,13 @@ export function readStates(definition: string): StateNode | null {
       kind: typeof it.type === 'string' && it.type !== 'atomic' && it.type !== 'compound' ? it.type : null,
       initial,
       steps: stepsOf(it),
-      states: Object.entries(path.length < depthMax ? objectOf(it.states) : {}).flatMap(([key, state]) => {
-        left -= 1;
-        return left < 0 ? [] : [read(objectOf(state), [...path, key], it.initial === key)];
-      }),
+      // Senders sort them by name, so that the first to be drawn is the one where it begins.
+      states: Object.entries(path.length < depthMax ? objectOf(it.states) : {})
+        .sort(([one], [other]) => Number(other === it.initial) - Number(one === it.initial))
+        .flatMap(([key, state]) => {
+          left -= 1;
+          return left < 0 ? [] : [read(objectOf(state), [...path, key], it.initial === key)];
+        }),
     });
     const root = read(config, [], false);
     return root.states.length === 0 ? null : root;
