@@ -35,8 +35,6 @@ const noStand: Stand = { count: null, share: 0, active: false, picked: false };
 type Scene = ChartProps & {
   readonly stands: ReadonlyMap<string, Stand>;
   readonly focused: string;
-  readonly taken: string | null;
-  readonly lit: string | null;
   readonly look: (id: string | null) => void;
   readonly focus: (id: string) => void;
 };
@@ -56,7 +54,15 @@ export function Chart(props: ChartProps): JSX.Element {
     itemOf(svg.current, id)?.focus();
   };
   const first = inOrder(layout, null)[0]?.id ?? '';
-  const scene: Scene = { ...props, stands, focused: focused ?? activeId ?? first, taken, lit, look: setLit, focus };
+  const scene: Scene = { ...props, stands, focused: focused ?? activeId ?? first, look: setLit, focus };
+  // Counts change ten times a second, and no edge with them.
+  const edges = useMemo(
+    () =>
+      layout.edges.map((it) => (
+        <Edge key={it.id} edge={it} layout={layout} isTaken={taken === it.id} isLit={lit === it.from} />
+      )),
+    [layout, taken, lit],
+  );
   const roots = layout.boxes.filter((box) => box.parent === null);
   const size = zoom === null ? {} : { width: `${layout.width * zoom}px`, maxWidth: 'none', minWidth: '0' };
   return (
@@ -81,9 +87,7 @@ export function Chart(props: ChartProps): JSX.Element {
           {/* Beside the tree: a screen reader hears of them in each state's description. */}
           {/* biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus */}
           <g class="chart-edges" aria-hidden="true">
-            {layout.edges.map((edge) => (
-              <Edge key={edge.id} edge={edge} scene={scene} />
-            ))}
+            {edges}
           </g>
         </svg>
       </div>
@@ -222,16 +226,18 @@ function Face({ box, stand, scene }: { box: ChartBox; stand: Stand; scene: Scene
   );
 }
 
-function Edge({ edge, scene }: { edge: ChartEdge; scene: Scene }): JSX.Element {
+type EdgeProps = { edge: ChartEdge; layout: ChartDrawing; isTaken: boolean; isLit: boolean };
+
+function Edge({ edge, layout, isTaken, isLit }: EdgeProps): JSX.Element {
   const { x, y, width, height } = edge.label;
-  const state = scene.layout.boxes.find(({ id }) => id === edge.from)?.name;
+  const state = layout.boxes.find(({ id }) => id === edge.from)?.name;
   return (
     <g
       class="chart-edge"
       data-edge={edge.id}
       data-of={state}
-      data-taken={scene.taken === edge.id || undefined}
-      data-lit={scene.lit === edge.from || undefined}
+      data-taken={isTaken || undefined}
+      data-lit={isLit || undefined}
       data-clock={edge.transitions.every(({ kind }) => kind === 'timer') || undefined}
     >
       {edge.points.length > 0 && (
