@@ -95,6 +95,8 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     expect(await picks()).toEqual(['escalated', 'stale']);
     await show({ picked: 'escalated' });
     await expect.poll(() => state('escalated').getAttribute('aria-label')).toBe('escalated, shown only');
+    await show({ picked: ['idle', 'stale'] });
+    await expect.poll(() => page.locator('[data-picked]').count()).toBe(2);
   });
 
   test('is walked through by keys, as a tree', async () => {

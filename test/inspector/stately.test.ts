@@ -6,7 +6,10 @@ import { createInspectorServer } from '@statelyai/inspect/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { createMachine } from 'xstate';
+import { createFleet, foldEntry } from '../../machines/index.ts';
 import { openHttpServer } from '../../src/http/server.ts';
+import { createFeed } from '../../src/inspector/stately/feed.ts';
+import { createWatch } from '../../src/inspector/watch.ts';
 import { createLogger } from '../../src/log.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { openStage, type Stage } from './stage.ts';
@@ -199,6 +202,32 @@ test('for an inspector that does not read, the newest step of each actor is kept
   expect(frames.slice(1).map((frame) => frame.type)).toEqual(['@xstate.event', '@xstate.snapshot']);
   expect(frames.at(-1).snapshot.context.toolCount).toBe(101);
   leave();
+});
+
+test('one round fills a socket little further than to the mark at which it is left alone', async () => {
+  const fleet = createFleet('main');
+  const feed = createFeed(fleet, createWatch(fleet));
+  const act = (worker: number) => {
+    const entry = { area: 'worker', fleet: 'main', id: `w${worker}`, type: 'input.requested', data: {} } as const;
+    foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_000 + fleet.seq, entry });
+  };
+  for (let worker = 0; worker < 50; worker += 1) act(worker);
+  const mark = 64 * 1024;
+  const socket = { bytes: 0, looks: 0 };
+  const isReady = () => {
+    socket.looks += 1;
+    return socket.bytes < mark;
+  };
+  const send = (frame: string) => {
+    socket.bytes += frame.length;
+  };
+  const { leave } = feed.join({ send, isReady }, null);
+  for (let at = 0; at < 5_000; at += 1) act(at % 50);
+  const looks = socket.looks;
+  await until(() => socket.looks >= looks + 100);
+  leave();
+  expect(socket.bytes).toBeGreaterThan(mark);
+  expect(socket.bytes).toBeLessThan(2 * mark);
 });
 
 test('two that call each other their parent are shown all the same', async () => {

@@ -20,7 +20,7 @@ export type ChartProps = {
   readonly moved?: Moved | null | undefined;
   /** Shade each state by its share of all. */
   readonly heat?: boolean | undefined;
-  readonly picked?: string | null | undefined;
+  readonly picked?: string | readonly string[] | null | undefined;
   readonly onPick?: ((state: string) => void) | undefined;
 };
 
@@ -97,13 +97,14 @@ export function Chart(props: ChartProps): JSX.Element {
 
 function standsOf({ layout, counts, active, picked }: ChartProps): ReadonlyMap<string, Stand> {
   const states = statesOf(layout);
-  const actives = typeof active === 'string' ? [active] : (active ?? []);
+  const [actives, pickeds] = [active, picked].map((it) => (typeof it === 'string' ? [it] : (it ?? [])));
   const stands = states.map((box, at): readonly [string, Stand] => {
     const beside = states.map((it, index) => (it.parent === box.parent ? (counts?.[index] ?? 0) : 0));
     const all = beside.reduce((sum, count) => sum + count, 0);
     const count = counts?.[at] ?? null;
+    const isIn = (names: readonly string[] | undefined) => names?.includes(box.name) ?? false;
     const share = all === 0 || count === null ? 0 : count / all;
-    return [box.id, { count, share, active: actives.includes(box.name), picked: picked === box.name }];
+    return [box.id, { count, share, active: isIn(actives), picked: isIn(pickeds) }];
   });
   return new Map(stands);
 }

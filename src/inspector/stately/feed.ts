@@ -33,13 +33,12 @@ const definitions = { worker: definitionOf(workerMachine), task: definitionOf(ta
 
 type Entity = Actor['entity'];
 type Step = { readonly event: string; readonly captured: Captured; readonly atMs: number };
-type Shown = { readonly actor: Actor; captured: Captured; steps: Step[] };
+type Shown = { readonly actor: Actor; captured: Captured; steps: Step[]; told: boolean };
 type Connection = {
   readonly client: FeedClient;
   readonly worker: string | null;
+  /** Parents before their children. */
   readonly shown: Map<string, Shown>;
-  /** Not told yet; in the order in which they go out. */
-  readonly fresh: Shown[];
 };
 
 export function createFeed(fleet: Fleet, watch: Watch): Feed {
@@ -80,7 +79,7 @@ export function createFeed(fleet: Fleet, watch: Watch): Feed {
   return {
     join(client, worker) {
       start();
-      const connection: Connection = { client, worker, shown: new Map(), fresh: [] };
+      const connection: Connection = { client, worker, shown: new Map() };
       const all = candidates(fleet, worker);
       for (const { entity, id } of all) show(fleet, connection, entity, id);
       connections.add(connection);
@@ -136,7 +135,7 @@ function candidates(fleet: Fleet, worker: string | null): { entity: Entity; id: 
 function show(fleet: Fleet, connection: Connection, entity: Entity, id: string, seen: readonly string[] = []): void {
   const sessionId = sessionOf(entity, id);
   const captured = capture(fleet, entity, id);
-  const { shown, fresh } = connection;
+  const { shown } = connection;
   // Agents name their parents themselves, so that two may name each other.
   if (captured === null || shown.has(sessionId) || shown.size >= actorsMax || seen.includes(sessionId)) return;
   const parent = parentOf(fleet, entity, id);
@@ -145,31 +144,33 @@ function show(fleet: Fleet, connection: Connection, entity: Entity, id: string, 
   if (shown.size >= actorsMax) return;
   const above = parent === null ? undefined : shown.get(sessionOf('worker', parent))?.actor;
   const actor = { entity, id, sessionId, rootId: above?.rootId ?? sessionId, parentId: above?.sessionId };
-  const it: Shown = { actor, captured, steps: [] };
-  shown.set(sessionId, it);
-  fresh.push(it);
+  shown.set(sessionId, { actor, captured, steps: [], told: false });
 }
 
-function flush({ client, shown, fresh }: Connection, nowMs: number): void {
-  if (!client.isReady()) {
-    for (const it of shown.values()) it.steps.splice(0, it.steps.length - 1);
-    return;
-  }
-  for (const it of fresh.splice(0)) {
-    it.captured = it.steps.at(-1)?.captured ?? it.captured;
-    it.steps = [];
-    client.send(actorFrame(it.actor, it.captured, definitions[it.actor.entity], nowMs));
-  }
+function flush({ client, shown }: Connection, nowMs: number): void {
   for (const it of shown.values()) {
-    for (const { event, captured, atMs } of it.steps) {
-      const decision = decisionIn(captured);
-      const told = { type: event };
-      client.send(eventFrame(it.actor, told, atMs));
-      if (decision !== null && decision !== decisionIn(it.captured))
-        client.send(eventFrame(it.actor, decisionEvent(decision), atMs));
-      client.send(snapshotFrame(it.actor, told, captured, atMs));
-      it.captured = captured;
-    }
-    it.steps = [];
+    // Asked for each, so that one round never fills a socket much further than it was.
+    if (!client.isReady()) it.steps.splice(0, it.steps.length - 1);
+    else if (it.told) tellSteps(client, it);
+    else tellActor(client, it, nowMs);
+  }
+}
+
+function tellActor(client: FeedClient, it: Shown, nowMs: number): void {
+  it.captured = it.steps.at(-1)?.captured ?? it.captured;
+  it.steps = [];
+  it.told = true;
+  client.send(actorFrame(it.actor, it.captured, definitions[it.actor.entity], nowMs));
+}
+
+function tellSteps(client: FeedClient, it: Shown): void {
+  for (const { event, captured, atMs } of it.steps.splice(0)) {
+    const decision = decisionIn(captured);
+    const told = { type: event };
+    client.send(eventFrame(it.actor, told, atMs));
+    if (decision !== null && decision !== decisionIn(it.captured))
+      client.send(eventFrame(it.actor, decisionEvent(decision), atMs));
+    client.send(snapshotFrame(it.actor, told, captured, atMs));
+    it.captured = captured;
   }
 }
