@@ -117,6 +117,7 @@ export async function openReplica(options: ReplicaOptions): Promise<Replica> {
       closed: Promise.race([nc.closed(), broken]),
       async close() {
         inspection.live.close();
+        inspection.feed.close();
         requests.close();
         await host.close();
         await nc.drain().catch(() => nc.close());

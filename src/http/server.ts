@@ -12,6 +12,8 @@ import { type Admission, checkBinding, checkSource, checkToken } from './admissi
 import { addApiRoutes } from './api-routes.ts';
 import { prepareClose } from './closing.ts';
 import { addHookRoutes } from './hook-routes.ts';
+import { addInspectPage } from './inspect-page.ts';
+import { addInspectSocket } from './inspect-socket.ts';
 import { addMcpRoutes } from './mcp-routes.ts';
 import { bodyBytesMax, commonHeaders, sendError, sendInternal, toAppError } from './replies.ts';
 import { addStatusRoutes, healthPath } from './status-routes.ts';
@@ -62,6 +64,8 @@ export async function openHttpServer(options: HttpOptions): Promise<HttpServer> 
   addHookRoutes(app, service);
   addMcpRoutes(app, service, options.log);
   await addApiRoutes(app, { service, inspection, admission, version });
+  addInspectPage(app);
+  addInspectSocket(app, { service, inspection, admission, log: options.log });
   return { url: await listen(app, host, port), close };
 }
 

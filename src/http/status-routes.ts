@@ -31,6 +31,9 @@ export function addStatusRoutes(app: FastifyInstance, service: Service, metrics:
     `GET  ${healthPath}`,
     'GET  /readyz',
     'GET  /metrics',
+    'GET  /machines.json',
+    'GET  /inspect',
+    'GET  /inspect/ws  (WebSocket)',
   ];
   app.get('/', async (_request, reply) =>
     reply.type('text/plain; charset=utf-8').send(`stopgate\n\n${endpoints.join('\n')}\n`),

@@ -8,9 +8,11 @@ import { placeOf } from '../entry-words.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import { type Rows, rowsOf } from './rows.ts';
 import { type TimelineEntry, timelineEntry } from './timeline.ts';
+import type { Watch } from './watch.ts';
 
 export type LiveSource = {
   readonly fleet: Fleet;
+  readonly watch: Watch;
   readonly logNow: () => number;
   readonly foldedSeq: () => number;
   /** The newest entry of the log. */
@@ -71,6 +73,7 @@ export function createLive(source: LiveSource): Live {
   let headSeq = 0;
   let timer: NodeJS.Timeout | null = null;
   let linger: NodeJS.Timeout | null = null;
+  let unwatch = () => {};
 
   const moved = (machine: 'w' | 't', entity: Topic['entity'], id: string, from: State, to: State, event: string) => {
     const key = `${machine}${from}${to}${event}`;
@@ -159,7 +162,7 @@ export function createLive(source: LiveSource): Live {
     if (linger !== null) clearTimeout(linger);
     linger = null;
     if (timer !== null) return;
-    fleet.watcher = {
+    unwatch = source.watch({
       worker(id, from, to, event) {
         dirty.workers.add(id);
         moved('w', 'worker', id, from, to, event);
@@ -169,7 +172,7 @@ export function createLive(source: LiveSource): Live {
         moved('t', 'task', id, from, to, event);
       },
       queue: (id) => void dirty.queues.add(id),
-    };
+    });
     source.observe(onFolded);
     timer = setInterval(tick, tickMs);
   };
@@ -178,7 +181,7 @@ export function createLive(source: LiveSource): Live {
     if (linger !== null) clearTimeout(linger);
     timer = null;
     linger = null;
-    fleet.watcher = null;
+    unwatch();
     source.observe(null);
     recent.length = 0;
     dirty = noNames();

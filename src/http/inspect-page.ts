@@ -1,0 +1,39 @@
+/**
+ * `GET /inspect`: a page for any XState app, as the target of `createBrowserInspector({ url })`; and the drawn machines,
+ * `GET /machines.json`. Files of the build, read once.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import type { FastifyInstance } from 'fastify';
+import { AppError } from '../errors.ts';
+
+/** It may stand in a frame of the app that it inspects, on this machine: it shows what that app sends, and does nothing. */
+const contentSecurityPolicy = [
+  "default-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "object-src 'none'",
+  "frame-ancestors 'self' http://localhost:* http://127.0.0.1:*",
+].join('; ');
+
+const files = {
+  '/machines.json': { file: 'machines.json', type: 'application/json; charset=utf-8' },
+  '/inspect': { file: 'inspect/index.html', type: 'text/html; charset=utf-8' },
+  '/inspect/inspect.js': { file: 'inspect/inspect.js', type: 'text/javascript; charset=utf-8' },
+  '/inspect/inspect.css': { file: 'inspect/inspect.css', type: 'text/css; charset=utf-8' },
+} as const;
+
+export function addInspectPage(app: FastifyInstance): void {
+  for (const [path, { file, type }] of Object.entries(files)) {
+    const built = readBuilt(file);
+    app.get(path, async (_request, reply) => {
+      if (built === null) throw new AppError('actor.unknown', 'this was not built: run "npm run build"');
+      return reply.header('content-security-policy', contentSecurityPolicy).type(type).send(built);
+    });
+  }
+}
+
+/** Beside us where we are built, and in dist where we run from the sources, as tests do. */
+function readBuilt(file: string): Buffer | null {
+  const found = [`../../${file}`, `../../dist/${file}`].map((path) => new URL(path, import.meta.url)).find(existsSync);
+  return found === undefined ? null : readFileSync(found);
+}

@@ -1,0 +1,90 @@
+/** `GET /inspect/ws`: the fleet for inspectors of XState, over a WebSocket. Admitted as every request is. */
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { FastifyInstance } from 'fastify';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { isId } from '../../machines/index.ts';
+import { AppError, errorBody, errorCodes } from '../errors.ts';
+import type { Inspection } from '../inspector/index.ts';
+import type { Logger } from '../log.ts';
+import type { Service } from '../service/service.ts';
+import { type Admission, checkSource, checkToken } from './admission.ts';
+import { toAppError } from './replies.ts';
+
+const inspectSocketPath = '/inspect/ws';
+
+type Sockets = {
+  readonly service: Service;
+  readonly inspection: Inspection;
+  readonly admission: Admission;
+  readonly log: Logger;
+};
+
+const socketsMax = 32;
+/** What may wait in a socket before we keep steps back for it. */
+const waitingBytesMax = 256 * 1024;
+/** A peer that is gone without a word answers no ping. */
+const pingMs = 30_000;
+
+export function addInspectSocket(app: FastifyInstance, sockets: Sockets): void {
+  // Nothing is expected from the other side.
+  const server = new WebSocketServer({ noServer: true, maxPayload: 1_024, perMessageDeflate: false });
+  app.server.on('upgrade', async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on('error', () => socket.destroy());
+    try {
+      const worker = await admit(request, server, sockets);
+      server.handleUpgrade(request, socket, head, (opened) => serve(opened, worker, sockets));
+    } catch (error) {
+      refuse(socket, error, sockets.log);
+    }
+  });
+  const ping = setInterval(() => {
+    for (const socket of server.clients) socket.ping();
+  }, pingMs).unref();
+  app.addHook('preClose', async () => {
+    clearInterval(ping);
+    for (const socket of server.clients) socket.terminate();
+  });
+}
+
+/** @throws AppError as every request does */
+async function admit(request: IncomingMessage, { clients }: WebSocketServer, sockets: Sockets): Promise<string | null> {
+  const { service, admission } = sockets;
+  checkSource(request.headers, admission);
+  checkToken(request.headers, admission);
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
+  if (pathname !== inspectSocketPath)
+    throw new AppError('actor.unknown', `no WebSocket at ${pathname}; there is one at ${inspectSocketPath}`);
+  const worker = searchParams.get('worker');
+  if (worker !== null && !isId(worker))
+    throw new AppError('input.bad', `'${worker.slice(0, 100)}' is no worker's name`);
+  if (worker !== null) await service.get('worker', worker);
+  if (clients.size >= socketsMax)
+    throw new AppError('service.busy', `${socketsMax} inspectors are connected, the most that are served; close one`);
+  return worker;
+}
+
+function serve(socket: WebSocket, worker: string | null, { inspection, log }: Sockets): void {
+  const { hidden, leave } = inspection.feed.join(
+    { send: (frame) => socket.send(frame), isReady: () => socket.bufferedAmount < waitingBytesMax },
+    worker,
+  );
+  if (hidden > 0) log.info({ hidden }, 'an inspector sees only the actors that moved last; ?worker= names one');
+  socket.on('error', () => socket.terminate());
+  socket.on('close', leave);
+}
+
+function refuse(socket: Duplex, error: unknown, log: Logger): void {
+  const ours = toAppError(error as AppError);
+  if (ours === null) log.error({ err: error }, 'request failed by a bug');
+  const body = ours === null ? '' : JSON.stringify(errorBody(ours));
+  const status = ours === null ? 500 : errorCodes[ours.code].status;
+  const headers = [
+    `HTTP/1.1 ${status} Refused`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+    ...(status === 401 ? ['www-authenticate: Bearer'] : []),
+  ];
+  socket.end(`${headers.join('\r\n')}\r\n\r\n${body}`);
+}

@@ -1,0 +1,94 @@
+/**
+ * A machine as what is drawn of it: its states, and all that may happen in each. Read off the machine itself, with the
+ * `always` transitions, which `xstate/graph` leaves out. Pure.
+ */
+import type { AnyStateMachine, AnyStateNode, AnyTransitionDefinition } from 'xstate';
+
+/** `id`: the path below the root, with dots. `parent` null: it stands at the root. */
+export type ChartState = {
+  readonly id: string;
+  readonly name: string;
+  readonly parent: string | null;
+  readonly kind: 'atomic' | 'compound' | 'parallel' | 'final' | 'history' | 'region';
+  readonly initial: boolean;
+};
+/** `always`: taken by itself, when its guard speaks; `timer`: sent by the service's own clock. */
+export type ChartTransition = {
+  readonly kind: 'event' | 'always' | 'timer';
+  readonly event: string;
+  readonly guard: string | null;
+  readonly from: string;
+  /** Null: changes the context, and no state. */
+  readonly to: string | null;
+};
+export type ChartDefinition = {
+  readonly id: string;
+  /** Parents come before their children, siblings as the machine lists them. */
+  readonly states: readonly ChartState[];
+  /** In the order in which the machine tries them. */
+  readonly transitions: readonly ChartTransition[];
+  /** What is heard in every state that says nothing of it itself, and changes the context only. */
+  readonly everywhere: readonly string[];
+};
+
+/** What no agent says: deadlines that came, and silence that was noticed. */
+const timerEvents: ReadonlySet<string> = new Set(['attempt.resumed', 'presence.changed']);
+const after = 'xstate.after.';
+
+export function chartOf(machine: AnyStateMachine): ChartDefinition {
+  const { root } = machine;
+  const nodes = descendants(root);
+  return {
+    id: machine.id,
+    states: nodes.map(stateOf),
+    transitions: [root, ...nodes].flatMap((node) =>
+      candidates(node)
+        .filter(({ target }) => node !== root || target !== undefined)
+        .flatMap((transition) => transitionsOf(node, transition)),
+    ),
+    everywhere: candidates(root)
+      .filter(({ target }) => target === undefined)
+      .map(({ eventType }) => eventType),
+  };
+}
+
+const descendants = (node: AnyStateNode): AnyStateNode[] =>
+  Object.values(node.states).flatMap((child) => [child, ...descendants(child)]);
+
+function stateOf(node: AnyStateNode): ChartState {
+  const { parent, key } = node;
+  return {
+    id: idOf(node),
+    name: key,
+    parent: parent === undefined || parent.parent === undefined ? null : idOf(parent),
+    kind: parent?.type === 'parallel' ? 'region' : node.type,
+    initial: parent?.type === 'compound' && parent.initial.target.includes(node),
+  };
+}
+
+const idOf = (node: AnyStateNode): string => node.path.join('.');
+
+const candidates = (node: AnyStateNode): AnyTransitionDefinition[] => [
+  ...(node.always ?? []),
+  ...[...node.transitions.values()].flat(),
+];
+
+function transitionsOf(node: AnyStateNode, transition: AnyTransitionDefinition): ChartTransition[] {
+  const { eventType, target } = transition;
+  const isAlways = node.always?.includes(transition) ?? false;
+  const isDelay = eventType.startsWith(after);
+  const shared = {
+    kind: isAlways ? 'always' : isDelay || timerEvents.has(eventType) ? 'timer' : 'event',
+    event: isAlways ? '' : isDelay ? `after ${eventType.slice(after.length).split('.')[0]}` : eventType,
+    guard: guardName(transition.guard),
+    from: idOf(node),
+  } as const;
+  return target === undefined ? [{ ...shared, to: null }] : target.map((to) => ({ ...shared, to: idOf(to) }));
+}
+
+function guardName(guard: unknown): string | null {
+  if (guard === undefined) return null;
+  if (typeof guard === 'string') return guard;
+  const { type, name } = guard as { type?: unknown; name?: unknown };
+  return String(type ?? (name || 'guard'));
+}

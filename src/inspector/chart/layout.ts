@@ -1,0 +1,182 @@
+/**
+ * Where everything of a chart is drawn. Made when the package is built, by ELK, which is far too large for a page; the
+ * same definition gives the same drawing. Never imported by what serves or shows it.
+ */
+
+import elk from 'elkjs/lib/elk.bundled.js';
+import type { ELK, ElkNode } from 'elkjs/lib/elk-api.js';
+import type { AnyStateMachine } from 'xstate';
+import type { Area, ChartBox, ChartDrawing, ChartEdge, ChartText } from './charts.ts';
+import { type ChartDefinition, type ChartState, type ChartTransition, chartOf } from './definition.ts';
+
+/** Labels are set in a monospaced face, so that their width is known here: the widest of the usual ones at 11 px. */
+const label = { charWidth: 6.7, lineHeight: 14, padX: 5, padY: 2, lineCharsMax: 24 };
+const nameCharWidth = 9;
+/** Room beside a state's name for how many stand in it: six digits. */
+const countWidth = 64;
+const headHeight = 34;
+const gap = 16;
+
+const options = {
+  'elk.algorithm': 'layered',
+  'elk.direction': 'DOWN',
+  'elk.hierarchyHandling': 'INCLUDE_CHILDREN',
+  'elk.edgeRouting': 'ORTHOGONAL',
+  'elk.json.edgeCoords': 'ROOT',
+  'elk.randomSeed': '1',
+  'elk.layered.edgeLabels.sideSelection': 'SMART_DOWN',
+  // From the initial state down, as a life goes; the strategies that turn fewer edges put `validating` above `working`.
+  'elk.layered.cycleBreaking.strategy': 'DEPTH_FIRST',
+  'elk.layered.nodePlacement.strategy': 'NETWORK_SIMPLEX',
+  'elk.layered.compaction.postCompaction.strategy': 'EDGE_LENGTH',
+  'elk.layered.spacing.nodeNodeBetweenLayers': '28',
+  'elk.layered.spacing.edgeNodeBetweenLayers': '14',
+  'elk.layered.spacing.edgeEdgeBetweenLayers': '10',
+  'elk.spacing.nodeNode': '16',
+  'elk.spacing.edgeNode': '12',
+  'elk.spacing.edgeEdge': '10',
+  'elk.spacing.edgeLabel': '2',
+  'elk.padding': '[top=8,left=8,bottom=8,right=8]',
+};
+// Options of the root do not reach what is nested in it.
+const nested = { ...options, 'elk.padding': `[top=${headHeight + 6},left=${gap},bottom=${gap},right=${gap}]` };
+
+export async function drawingOf(machine: AnyStateMachine): Promise<ChartDrawing> {
+  const chart = chartOf(machine);
+  const edges = merge(chart.transitions);
+  const engine = new (elk as unknown as new () => ELK)();
+  const graph: ElkNode = {
+    id: chart.id,
+    layoutOptions: options,
+    children: nodesIn(chart, null, edges),
+    edges: edges.filter(leadsOn).map(({ id, from, to, lines }) => ({
+      ...{ id, sources: [from], targets: [to as string] },
+      // ELK leaves no room for a label without text.
+      labels: [{ id: `label ${id}`, text: id, ...sizeOf(lines) }],
+    })),
+  };
+  const placed = await engine.layout(graph);
+  const boxes = readBoxes(chart, placed);
+  const everywhere = placeBeside(boxes, placed, chart.everywhere);
+  return {
+    id: chart.id,
+    width: Math.ceil(Math.max(placed.width ?? 0, everywhere.x + everywhere.width + gap)),
+    height: Math.ceil(Math.max(placed.height ?? 0, everywhere.y + everywhere.height + gap)),
+    boxes,
+    edges: readEdges(edges, boxes, placed),
+    everywhere,
+  };
+}
+
+/** All that leads from one state to another: one edge, with a word for each. */
+type Merged = Pick<ChartEdge, 'id' | 'from' | 'to'> & {
+  readonly transitions: ChartTransition[];
+  readonly lines: readonly string[];
+};
+
+const leadsOn = ({ from, to }: Pick<ChartEdge, 'from' | 'to'>): boolean => to !== null && to !== from;
+
+function merge(transitions: readonly ChartTransition[]): Merged[] {
+  const groups = new Map<string, ChartTransition[]>();
+  for (const it of transitions) {
+    const id = `${it.from} ${it.to ?? ''}`.trim();
+    groups.set(id, [...(groups.get(id) ?? []), it]);
+  }
+  return [...groups].map(([id, group]) => {
+    const { from, to } = group[0] as ChartTransition;
+    const words = group.map((it) => wordOf(it, transitions));
+    const lines = leadsOn({ from, to }) ? wrap(words) : words.map((word) => (to === null ? word : `↻ ${word}`));
+    return { id, from, to, transitions: group, lines };
+  });
+}
+
+function wordOf({ event, guard, from }: ChartTransition, all: readonly ChartTransition[]): string {
+  const isElse = guard === null && all.some((it) => it.from === from && it.event === event && it.guard !== null);
+  return [event, isElse ? '[else]' : guard === null ? '' : `[${guard}]`].filter((part) => part !== '').join(' ');
+}
+
+/** Short words share a line; of a long one the guard stands below. */
+function wrap(words: readonly string[]): string[] {
+  const lines: string[] = [];
+  for (const word of words) {
+    const last = lines.at(-1);
+    if (word.length > label.lineCharsMax)
+      lines.push(...word.split(' ').map((part, at) => (at === 0 ? part : `  ${part}`)));
+    else if (last === undefined || last.length + word.length + 2 > label.lineCharsMax) lines.push(word);
+    else lines[lines.length - 1] = `${last}, ${word}`;
+  }
+  return lines;
+}
+
+const sizeOf = (lines: readonly string[]) => ({
+  width: Math.ceil(Math.max(0, ...lines.map((line) => line.length)) * label.charWidth) + 2 * label.padX,
+  height: lines.length * label.lineHeight + 2 * label.padY,
+});
+
+const nodesIn = (chart: ChartDefinition, parent: string | null, edges: readonly Merged[]): ElkNode[] =>
+  chart.states.filter((state) => state.parent === parent).map((state) => nodeOf(chart, state, edges));
+
+function nodeOf(chart: ChartDefinition, { id, name, initial }: ChartState, edges: readonly Merged[]): ElkNode {
+  const children = nodesIn(chart, id, edges);
+  const first: Record<string, string> = initial ? { 'elk.layered.layering.layerConstraint': 'FIRST' } : {};
+  if (children.length > 0) return { id, children, layoutOptions: { ...nested, ...first } };
+  const rows = rowsIn(id, edges).map(({ lines }) => sizeOf(lines));
+  return {
+    id,
+    width: Math.max(2 * gap + name.length * nameCharWidth + countWidth, ...rows.map(({ width }) => width + gap)),
+    height: headHeight + rows.reduce((sum, { height }) => sum + height, 0) + (rows.length > 0 ? 8 : 4),
+    layoutOptions: first,
+  };
+}
+
+const rowsIn = (state: string, edges: readonly Merged[]): Merged[] =>
+  edges.filter((it) => it.from === state && !leadsOn(it));
+
+function readBoxes(chart: ChartDefinition, placed: ElkNode): ChartBox[] {
+  const areas = new Map<string, Area>();
+  const visit = ({ id, x = 0, y = 0, width = 0, height = 0, children = [] }: ElkNode, left: number, top: number) => {
+    areas.set(id, rounded({ x: left + x, y: top + y, width, height }));
+    for (const child of children) visit(child, left + x, top + y);
+  };
+  visit(placed, 0, 0);
+  return chart.states.map((state) => ({ ...state, ...(areas.get(state.id) as Area) }));
+}
+
+function readEdges(merged: readonly Merged[], boxes: readonly ChartBox[], placed: ElkNode): ChartEdge[] {
+  const routes = new Map(placed.edges?.map((edge) => [edge.id, edge]));
+  return merged.map(({ id, from, to, transitions, lines }) => {
+    const route = routes.get(id);
+    const [section] = route?.sections ?? [];
+    const points = section === undefined ? [] : [section.startPoint, ...(section.bendPoints ?? []), section.endPoint];
+    const at = route?.labels?.[0] ?? rowAt(id, from, merged, boxes);
+    return {
+      ...{ id, from, to, transitions: transitions.map(({ kind, event, guard }) => ({ kind, event, guard })) },
+      points: points.map(({ x, y }) => [tenth(x), tenth(y)] as const),
+      label: { ...rounded({ ...sizeOf(lines), x: at.x ?? 0, y: at.y ?? 0 }), lines },
+    };
+  });
+}
+
+function rowAt(id: string, from: string, merged: readonly Merged[], boxes: readonly ChartBox[]) {
+  const { x, y } = boxes.find((box) => box.id === from) as ChartBox;
+  const rows = rowsIn(from, merged);
+  const above = rows.slice(
+    0,
+    rows.findIndex((it) => it.id === id),
+  );
+  return { x: x + 8, y: y + headHeight + above.reduce((sum, { lines }) => sum + sizeOf(lines).height, 0) };
+}
+
+/** Under the last region, where there are some, else at the right of everything. */
+function placeBeside(boxes: readonly ChartBox[], { width = 0 }: ElkNode, lines: readonly string[]): ChartText {
+  const region = boxes.findLast(({ kind }) => kind === 'region');
+  const size = sizeOf(lines);
+  const room = { width: size.width + 2 * gap, height: size.height + headHeight + gap };
+  const at = region === undefined ? { x: width + gap, y: 8 } : { x: region.x, y: region.y + region.height + gap };
+  return { ...rounded({ ...at, ...room }), lines };
+}
+
+const tenth = (value: number): number => Math.round(value * 10) / 10;
+const rounded = ({ x, y, width, height }: Area): Area => ({
+  ...{ x: tenth(x), y: tenth(y), width: tenth(width), height: tenth(height) },
+});

@@ -1,0 +1,18 @@
+/** Builds the page for XState apps into dist/inspect, which the service serves at /inspect. Small, so with plain names. */
+import { defineConfig } from 'vite';
+
+export default defineConfig({
+  root: import.meta.dirname,
+  base: '/inspect/',
+  logLevel: 'warn',
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  build: {
+    outDir: '../../../../dist/inspect',
+    emptyOutDir: true,
+    target: 'es2022',
+    // Nothing in line: the page's policy allows no data: URLs.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    rolldownOptions: { output: { entryFileNames: 'inspect.js', assetFileNames: 'inspect[extname]' } },
+  },
+});

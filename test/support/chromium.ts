@@ -1,0 +1,118 @@
+/** A real browser for the tests of pages: Debian's Chromium, or whatever CHROMIUM names. */
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import axe from 'axe-core';
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { build } from 'vite';
+import { readEnvironment } from '../../src/config.ts';
+
+const { CHROMIUM = '/usr/bin/chromium', CI } = readEnvironment();
+
+/** Not null: there is none, and why the tests are skipped. In CI that is a failure of its own. */
+export const noChromium: string | null =
+  existsSync(CHROMIUM) || CI === 'true' ? null : `skipped: no Chromium at ${CHROMIUM}; set CHROMIUM to its path`;
+
+export type Browser = {
+  readonly context: BrowserContext;
+  /** What went wrong in any page: errors on the console, and requests to where they should not go. */
+  readonly complaints: string[];
+  close(): Promise<void>;
+};
+
+/** @param isOurs may the page ask for this address? */
+export async function openBrowser(isOurs: (url: URL) => boolean): Promise<Browser> {
+  const folder = await mkdtemp(join(tmpdir(), 'stopgate-chromium-'));
+  const context = await chromium.launchPersistentContext(folder, {
+    executablePath: CHROMIUM,
+    headless: true,
+    reducedMotion: 'reduce',
+    args: [
+      ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
+      ...['--disable-background-networking', '--disable-component-update'],
+    ],
+  });
+  const complaints: string[] = [];
+  const watch = (page: Page) => {
+    page.on('pageerror', (error) => complaints.push(String(error)));
+    page.on('console', (message) => {
+      const isIcon = message.location().url.endsWith('/favicon.ico');
+      if (message.type() === 'error' && !isIcon) complaints.push(message.text());
+    });
+    page.on('request', (request) => {
+      const url = new URL(request.url());
+      if (url.protocol.startsWith('http') && !isOurs(url)) complaints.push(`asked ${url.href}`);
+    });
+  };
+  for (const page of context.pages()) watch(page);
+  context.on('page', watch);
+  return {
+    context,
+    complaints,
+    async close() {
+      await context.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What axe has to say against a page, by WCAG 2.2 AA: a line for each element. */
+export async function findViolations(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  return page.evaluate(async () => {
+    const { axe: here, document } = globalThis as unknown as { axe: typeof axe; document: axe.ElementContext };
+    const runOnly = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+    const { violations } = await here.run(document, { runOnly });
+    return violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`));
+  });
+}
+
+export type Site = { readonly url: string; close(): Promise<void> };
+
+/** A page of its own port, made of one module, under the same policy as ours. */
+export async function serveModule(code: string, { css = '', body = '' } = {}): Promise<Site> {
+  const id = 'virtual:entry';
+  const plugin = {
+    name: 'entry',
+    resolveId: (asked: string) => (asked === id ? `\0${id}` : null),
+    load: (asked: string) => (asked === `\0${id}` ? code : null),
+  };
+  const built = await build({
+    ...{ configFile: false, logLevel: 'error', plugins: [plugin] },
+    root: new URL('../..', import.meta.url).pathname,
+    oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+    build: { write: false, minify: false, rolldownOptions: { input: id } },
+  });
+  const parts = ([built].flat() as { output: { type: string; fileName: string; code?: string; source?: unknown }[] }[])
+    .flatMap(({ output }) => output)
+    .map((part) => ({ name: part.fileName, text: part.code ?? String(part.source) }));
+  const textOf = (end: string) =>
+    parts
+      .filter(({ name }) => name.endsWith(end))
+      .map(({ text }) => text)
+      .join('\n');
+  const html = `<!doctype html><html lang="en"><meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>Test</title><link rel="stylesheet" href="/page.css" />${body}<script type="module" src="/page.js"></script></html>`;
+  const files: Record<string, { type: string; text: string }> = {
+    '/': { type: 'text/html', text: html },
+    '/page.js': { type: 'text/javascript', text: textOf('.js') },
+    '/page.css': { type: 'text/css', text: `${css}\n${textOf('.css')}` },
+  };
+  const server = createServer(({ url = '/' }, reply) => {
+    const { type, text } = files[url] ?? { type: 'text/plain', text: '' };
+    reply.setHeader('content-type', `${type}; charset=utf-8`);
+    reply.setHeader('content-security-policy', "default-src 'self'; frame-src http://127.0.0.1:*");
+    reply.end(text);
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as { port: number };
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+    },
+  };
+}
