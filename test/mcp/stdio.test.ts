@@ -87,7 +87,7 @@ test('it starts without a service, says how to start one, and works as soon as i
 
   await server.restart();
   expect(await mcp.call('task_claim', { taskId: 'A-1' })).toMatchObject({
-    ...{ isError: true, text: expect.stringMatching(/no stopgate service listens.*"stopgate serve"/) },
+    ...{ isError: true, text: expect.stringMatching(/no stopgate service serves fleet 'main'.*"stopgate serve"/) },
   });
   const service = await startService(['serve', '--nats', server.url, '--http', 'off'], folder.path);
   onTestFinished(() => void service.kill());

@@ -32,8 +32,8 @@ export const publish = defineCommand({
   args,
   rest: true,
   details: [
-    'Checks the entry first: what the log would refuse is not sent (exit code 2). Prints where it was stored, and why it',
-    'changes nothing where it makes no sense now (exit code 1), such as the claim of a task that somebody else holds.',
+    'Checks the entry first: what the log would refuse is not sent (exit code 2). Prints where it was stored, and on stderr',
+    'why it changes nothing where it makes no sense now, such as the claim of a task that somebody else holds.',
     'A line for "-" is {"subject":"worker.w1.tool.used","data":{"tool":"Bash"}}, with an "id" if it may come twice.',
     'Of such lines none is sent unless all are good; with --stream each goes by itself.',
     'An entry under own. is an operator\'s word and needs his credentials, which are found by themselves for "stopgate dev".',
@@ -62,9 +62,9 @@ async function sendOne(context: PublishContext): Promise<number> {
     const before = await refusalsOf(draft, requester);
     await send(draft, requester, context);
     const refused = (await refusalsOf(draft, requester)).find((it) => !before.includes(it));
-    if (refused === undefined) return 0;
-    context.note(`stopgate: it is in the log, but changes nothing: ${refused.slice(refused.indexOf(' ') + 1)}`);
-    return 1;
+    if (refused !== undefined)
+      context.note(`stopgate: it is in the log, but changes nothing: ${refused.slice(refused.indexOf(' ') + 1)}`);
+    return 0;
   });
 }
 
