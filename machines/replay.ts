@@ -75,9 +75,12 @@ export function createReplay({ policies, untilMs = Number.POSITIVE_INFINITY }: R
     take: () => [...fleets.values()].flatMap(takeResults),
     open: () => [...fleets.values()].flatMap(openResults),
     view() {
-      for (const fleet of fleets.values()) advanceClock(fleet, untilMs);
+      // Without an end the clock would tick for ever: then it stands at the last line.
+      const latestMs = Math.max(0, ...[...fleets.values()].map((fleet) => fleet.nowMs));
+      const atMs = Number.isFinite(untilMs) ? untilMs : latestMs;
+      for (const fleet of fleets.values()) advanceClock(fleet, atMs);
       return {
-        at: formatIsoTime(untilMs),
+        at: formatIsoTime(atMs),
         fleets: Object.fromEntries([...fleets].map(([name, fleet]) => [name, viewFleet(fleet)])),
       };
     },

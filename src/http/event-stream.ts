@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import type { LiveClient } from '../inspector/live.ts';
 import { commonHeaders } from './replies.ts';
 
-export type EventStream = LiveClient & { onClose(close: () => void): void };
+export type EventStream = LiveClient & { onClose(close: () => void): void; end(): void };
 
 /** Proxies end what says nothing for long; the page's own beat is a message each second. */
 export function openEventStream(reply: FastifyReply): EventStream {
@@ -21,6 +21,7 @@ export function openEventStream(reply: FastifyReply): EventStream {
     send: (event, data, seq) => write(raw, `${seq === null ? '' : `id: ${seq}\n`}event: ${event}\ndata: ${data}\n\n`),
     isReady: () => !raw.writableNeedDrain,
     onClose: (close) => void raw.once('close', close),
+    end: () => void raw.end(),
   };
 }
 

@@ -8,7 +8,7 @@ import { rowsOf } from '../inspector/rows.ts';
 import { type OperatorWord, operatorWords } from '../service/operate.ts';
 import type { Service } from '../service/service.ts';
 import { type Admission, checkOperator, isOperator, sessionCookie } from './admission.ts';
-import { openEventStream } from './event-stream.ts';
+import { type EventStream, openEventStream } from './event-stream.ts';
 
 export const inspectorEndpoints = [
   'GET  /api/<fleet>/stream',
@@ -25,6 +25,9 @@ export type InspectorRoutes = {
   readonly admission: Admission;
   readonly version: string;
 };
+
+/** Pages that are open at once. */
+const streamsMax = 200;
 
 const seqSchema = z.coerce.number().int().nonnegative();
 const topicSchema = z
@@ -45,10 +48,18 @@ export function addInspectorRoutes(api: FastifyInstance, routes: InspectorRoutes
 }
 
 function addStream(api: FastifyInstance, { service, inspection, admission, version }: InspectorRoutes): void {
+  const streams = new Set<EventStream>();
+  // A close waits for what still runs, and a stream would run for ever.
+  api.addHook('preClose', async () => {
+    for (const stream of streams) stream.end();
+  });
   api.get('/stream', async ({ query, headers }, reply) => {
     const { worker, task } = parse(topicSchema, query);
     const seen = seqSchema.safeParse(headers['last-event-id']);
+    if (streams.size >= streamsMax)
+      throw new AppError('service.busy', `${streamsMax} pages are open here, the most that this replica serves`);
     const stream = openEventStream(reply);
+    streams.add(stream);
     const { fleet, replica } = service;
     const rights = { operator: isOperator(headers, admission), token: admission.operatorToken !== null };
     stream.send('hello', JSON.stringify({ fleet, replica, version, ...rights }), null);
@@ -58,7 +69,11 @@ function addStream(api: FastifyInstance, { service, inspection, admission, versi
         : task !== undefined
           ? ({ entity: 'task', id: task } as const)
           : null;
-    stream.onClose(inspection.live.join(stream, topic, seen.success && headers['last-event-id'] ? seen.data : null));
+    const leave = inspection.live.join(stream, topic, seen.success && headers['last-event-id'] ? seen.data : null);
+    stream.onClose(() => {
+      streams.delete(stream);
+      leave();
+    });
   });
 }
 

@@ -134,6 +134,15 @@ test('of two operators who resolve at once, one is told that he came too late', 
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
 });
 
+// The stage's server would wait a minute for what still runs.
+test('a server that closes ends its streams, and does not wait for them', async () => {
+  const other = await openStage();
+  const stream = await other.stream();
+  await stream.until('full');
+  await other.http.close();
+  await other.close();
+});
+
 test('a session is a cookie that no script can read', async () => {
   const url = `${stage.http.url}/api/main/session`;
   const headers = { 'content-type': 'application/json' };

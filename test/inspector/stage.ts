@@ -31,7 +31,7 @@ export async function openStage(options: Partial<Parameters<typeof startReplica>
   const { service, inspection } = replica;
   const http = await openHttpServer({
     ...{ service, inspection, host: '127.0.0.1', port: 0, token: null, operatorToken, version: '0.0.0' },
-    ...{ metrics: createMetrics(), log: createLogger('silent') },
+    ...{ metrics: createMetrics(), log: createLogger('silent'), closeTimeoutMs: 60_000 },
   });
   const readers: StreamReader[] = [];
   const url = (path: string) => `${http.url}/api/main/${path}`;
