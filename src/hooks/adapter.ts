@@ -21,6 +21,8 @@ export type KnownWorker = {
   readonly awaitsInput: boolean;
   /** A usage limit holds. */
   readonly limited: boolean;
+  /** It was let go, or its session has ended. */
+  readonly stopped: boolean;
   /** What a person said when resolving its escalation, until it is prompted or registered again. */
   readonly resolution: string | null;
 };
@@ -34,6 +36,7 @@ export const unknownWorker: KnownWorker = Object.freeze({
   background: [],
   awaitsInput: false,
   limited: false,
+  stopped: false,
   resolution: null,
 });
 
@@ -44,6 +47,7 @@ export function knownFrom(view: WorkerView): KnownWorker {
     registered: agent !== null,
     ...{ parent, cwd, plan, lastDecision, background, awaitsInput },
     limited: view.presence === 'limited',
+    stopped: view.state === 'stopped',
     resolution: view.resolution?.prompt ?? null,
   };
 }

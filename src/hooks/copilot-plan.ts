@@ -16,7 +16,8 @@ const queryCharsMax = 100_000;
 const changesMax = 200;
 type Token = { readonly kind: 'word' | 'text' | 'sign'; readonly value: string };
 
-export function readTodos(query: string, plan: Plan): PlanReading {
+/** `plan` null: it is not known here, so what is said of steps without naming them cannot be read. */
+export function readTodos(query: string, plan: Plan | null): PlanReading {
   const changes: PlanChange[] = [];
   if (query.length > queryCharsMax) return { changes, unread: /\btodos\b/i.test(query) };
   for (const statement of statements(query)) {
@@ -28,13 +29,15 @@ export function readTodos(query: string, plan: Plan): PlanReading {
 }
 
 /** Null: it writes to `todos` in words that are not read here. */
-function readStatement(tokens: readonly Token[], plan: Plan): readonly PlanChange[] | null {
+function readStatement(tokens: readonly Token[], plan: Plan | null): readonly PlanChange[] | null {
   const at = cursor(tokens);
   if (at.takes('insert')) {
     const keeps = at.takes('or') && !at.takes('replace');
     if (keeps && !at.takes('ignore')) return elsewhere(tokens);
     if (!at.takes('into') || !at.takes('todos')) return elsewhere(tokens);
-    const known = new Set(keeps ? idsOf(plan).map(toId) : []);
+    const ids = keeps ? idsOf(plan) : [];
+    if (ids === null) return null;
+    const known = new Set(ids.map(toId));
     return inserted(at)?.filter(({ data }) => !known.has(data.step)) ?? null;
   }
   if (at.takes('update')) return at.takes('todos') && at.takes('set') ? updated(at, plan) : elsewhere(tokens);
@@ -63,7 +66,7 @@ function inserted(at: Cursor): readonly StepChange[] | null {
 }
 
 /** `status = 'done', title = '…' WHERE id = 'a'`, or `id IN (…)`, or a status, or every row. */
-function updated(at: Cursor, plan: Plan): readonly PlanChange[] | null {
+function updated(at: Cursor, plan: Plan | null): readonly PlanChange[] | null {
   const set: { title?: string; status?: string } = {};
   do {
     const column = at.take()?.value.toLowerCase();
@@ -79,12 +82,12 @@ function updated(at: Cursor, plan: Plan): readonly PlanChange[] | null {
   return Object.keys(set).length === 0 ? [] : ids.map((id) => oneStep(id, set));
 }
 
-function deleted(at: Cursor, plan: Plan): readonly PlanChange[] | null {
+function deleted(at: Cursor, plan: Plan | null): readonly PlanChange[] | null {
   return where(at, plan)?.map((id) => oneStep(id, { status: 'deleted' })) ?? null;
 }
 
 /** The ids of the rows that a condition names. */
-function where(at: Cursor, plan: Plan): readonly string[] | null {
+function where(at: Cursor, plan: Plan | null): readonly string[] | null {
   if (at.isAtEnd()) return idsOf(plan);
   if (!at.takes('where')) return null;
   const column = at.take()?.value.toLowerCase();
@@ -95,10 +98,10 @@ function where(at: Cursor, plan: Plan): readonly string[] | null {
       : null;
   if (values === null || values.includes(null) || !at.isAtEnd()) return null;
   if (column === 'id') return values as string[];
-  return column === 'status' ? idsOf(plan.filter(({ status }) => values.includes(status))) : null;
+  return column === 'status' ? idsOf(plan?.filter(({ status }) => values.includes(status)) ?? null) : null;
 }
 
-const idsOf = (plan: Plan) => plan.map(({ step, title }) => step ?? toId(title));
+const idsOf = (plan: Plan | null) => plan?.map(({ step, title }) => step ?? toId(title)) ?? null;
 
 // --- the words of a statement ---------------------------------------------------------------------------------
 

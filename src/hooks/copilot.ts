@@ -26,7 +26,7 @@ const name = 'copilot';
 const rows: Table<CopilotCall> = new Map<string, Row<CopilotCall>>([
   // With the names in PascalCase the first prompt comes before its session's start.
   ['sessionStart', (call, known) => (isAgain(call, known) ? [heartbeat] : sessionStarted(name, call, known))],
-  ['userPromptSubmitted', (call, known) => [promptSubmitted(call.prompt ?? '', known)]],
+  ['userPromptSubmitted', (call, known) => [prompted(call.prompt ?? '', known)]],
   // `permissionRequest` comes before every tool, whether a person is asked or not.
   ['notification', (call) => (isPermission(call) ? [inputRequested(call.message, 'permission')] : [heartbeat])],
   ['postToolUse', (call, known) => [...resumed(known), ...used(call, known)]],
@@ -37,7 +37,7 @@ const rows: Table<CopilotCall> = new Map<string, Row<CopilotCall>>([
   ['agentStop', (call, known) => (call.parent === null ? resumed(known) : [heartbeat])],
   ['subagentStart', (call, known) => [registration(name, call, known), ...ofParent(call, 'background.started')]],
   ['subagentStop', (call, known) => [...resumed(known), ...ofParent(call, 'background.finished')]],
-  ['sessionEnd', (call, known) => sessionEnded(call.reason, known)],
+  ['sessionEnd', (call, known) => (isPause(call, known) ? [heartbeat] : sessionEnded(call.reason, known))],
 ]);
 
 const copilot: Agent<CopilotCall> = {
@@ -55,6 +55,16 @@ const isStop = ({ event, parent }: CopilotCall): boolean =>
   event === 'subagentStop' ? parent !== null : event === 'agentStop' && parent === null;
 const isAgain = (call: CopilotCall, known: KnownWorker): boolean => known.registered && call.source !== 'resume';
 const isPermission = (call: CopilotCall): boolean => call.notificationType === 'permission_prompt';
+
+/** Without a terminal it takes the end of a turn for the session's, even where a sub-agent's end will wake it. */
+const isPause = (call: CopilotCall, known: KnownWorker): boolean =>
+  call.reason === 'complete' && known.background.length > 0;
+
+/** The end of a sub-agent in the background wakes it with a prompt that nobody typed: no reason to retry anew. */
+function prompted(prompt: string, known: KnownWorker): Said {
+  const isNotice = prompt.trimStart().startsWith('<system_notification>');
+  return isNotice && !known.stopped ? heartbeat : promptSubmitted(prompt, known);
+}
 
 /**
  * A sub-agent in the background is shown in no stop of its parent's, so its start and end say that the parent waits.
@@ -77,9 +87,13 @@ function used(call: CopilotCall, known: KnownWorker): readonly Said[] {
   const use = toolUsed({ tool, ok, files: ok && writers.has(tool) ? [args?.path] : [] }, call, known);
   const query = args?.query;
   if (!ok || tool !== 'sql' || typeof query !== 'string') return [use];
-  const { changes, unread } = readTodos(query, known.plan);
-  return [unread ? withNote(use) : use, ...changes];
+  const { changes, unread } = readTodos(query, call.parent === null ? known.plan : null);
+  return [unread ? withNote(use) : use, ...changes.map((change) => ofTable(change, call))];
 }
+
+/** A session and its sub-agents share one table: a step that one of them closes is the session's. */
+const ofTable = (change: Said, { parent }: CopilotCall): Said =>
+  parent === null ? change : { ...change, worker: parent };
 
 /** Unknown fields are kept in the log: whoever wonders about the plan finds it there. */
 const withNote = (use: Said): Said => ({

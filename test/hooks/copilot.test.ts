@@ -33,6 +33,13 @@ const expectations: Record<string, { says: unknown[]; worker?: string; stop?: { 
       ['step.updated', { step: 't1', title: 'Write the tests', status: 'pending' }],
     ],
   },
+  'postToolUse.sql.child': {
+    says: [
+      ['tool.used', { tool: 'sql', ok: true }],
+      ['step.updated', { step: 'tests', title: 'Write the tests', status: 'pending' }],
+    ],
+    worker: child,
+  },
   preToolUse: { says: [heartbeat] },
   sessionEnd: { says: [['session.ended', { reason: 'complete' }]] },
   sessionStart: { says: [heartbeat] },
@@ -49,6 +56,7 @@ const expectations: Record<string, { says: unknown[]; worker?: string; stop?: { 
   subagentStop: { says: [ofParent('background.finished')], worker: child, stop: { output: 'child stop 1' } },
   'subagentStop.second': { says: [ofParent('background.finished')], worker: child, stop: { output: 'child stop 2' } },
   'userPromptSubmitted.after-block': { says: [heartbeat] },
+  'userPromptSubmitted.notification': { says: [heartbeat] },
   userPromptSubmitted: { says: [['prompt.submitted', { text: 'say hello' }]] },
 };
 
@@ -60,7 +68,7 @@ describe('each recorded call', () => {
     expect(translation.stop).toEqual(stop === undefined ? null : { stopReason: 'end_turn', ...stop });
     expect(translation.worker).toBe(worker ?? body.sessionId ?? body.session_id);
     for (const { id, type } of translation.entries)
-      expect(id).toBe(type.startsWith('background.') ? parent : translation.worker);
+      expect(id).toBe(worker === child && /^(?:background|step)\./.test(type) ? parent : translation.worker);
   });
 
   test('none is left out', () => {
@@ -110,6 +118,26 @@ test('its parent waits for a sub-agent in the background, which no stop of the p
   expect(await fleet.call('copilot', recorded('subagentStop'), 'subagentStop')).toMatchObject({ decision: 'block' });
   expect(await stop()).toMatchObject({ decision: 'block' });
   expect([fleet.causes(parent), fleet.causes(child)]).toEqual([['waiting', 'incomplete'], ['incomplete']]);
+});
+
+test('a sub-agent’s end wakes it: the session had not ended, and the retries are not begun anew', async () => {
+  const fleet = createAgentFleet({ checks: [{ rules: ['tests_pass'] }] });
+  const tell = (name: string) => fleet.call('copilot', { ...recorded(name), sessionId: parent }, eventOf(name));
+  await tell('sessionStart');
+  expect(await tell('agentStop')).toMatchObject({ decision: 'block' });
+  await fleet.call('copilot', recorded('subagentStart'), 'subagentStart');
+  expect(await tell('agentStop')).toBeNull();
+  await tell('sessionEnd');
+  await fleet.call('copilot', recorded('subagentStop'), 'subagentStop');
+  await tell('userPromptSubmitted.notification');
+  expect(fleet.view(parent).retry.count).toBe(1);
+  for (const _ of ['second', 'third']) expect(await tell('agentStop')).toMatchObject({ decision: 'block' });
+  expect(await tell('agentStop')).toBeNull();
+  expect(fleet.causes(parent)).toEqual(['incomplete', 'waiting', 'incomplete', 'incomplete', 'capped']);
+  // Over now; should it be woken all the same, then its next stop is judged.
+  await tell('sessionEnd');
+  await tell('userPromptSubmitted.notification');
+  expect(await tell('agentStop')).toMatchObject({ decision: 'block' });
 });
 
 test('a first prompt before its session’s start registers it once', () => {
@@ -209,6 +237,20 @@ describe('statements on todos', () => {
     `UPDATE todos SET status = 'done' WHERE id = 't1' /* ${'x'.repeat(100_000)} */`,
   ])('not read, and said: %.60s', (query) => {
     expect(run(query)).toEqual({ unknown: true, changes: [] });
+  });
+
+  test.each([
+    ["UPDATE todos SET status = 'done' WHERE id = 't1'", false],
+    ["UPDATE todos SET status = 'done'", true],
+    ["UPDATE todos SET status = 'done' WHERE status = 'pending'", true],
+    ["INSERT OR IGNORE INTO todos (id, title) VALUES ('t1', 'One')", true],
+  ])('of a sub-agent are about its parent’s steps, which it has to name: %s', (query, unknown) => {
+    const body = { ...recorded('postToolUse.sql.child'), toolArgs: { query } };
+    const [use, ...changes] = translate(body, { ...registered, plan }, 'postToolUse').entries;
+    expect([use?.id, 'note' in (use?.data ?? {})]).toEqual([child, unknown]);
+    expect(changes.map(({ id, data }) => [id, data])).toEqual(
+      unknown ? [] : [[parent, { step: 't1', status: 'done' }]],
+    );
   });
 
   test('a failed statement changes nothing', () => {
