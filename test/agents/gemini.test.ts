@@ -7,7 +7,7 @@ import { geminiCli, geminiSettings, runGemini, startGeminiModel } from './suppor
 import { installAgent } from './support/install.ts';
 import { type AgentHome, makeAgentHome } from './support/run.ts';
 import { blockWords, causesOf, done, planPolicy, workersIn } from './support/scene.ts';
-import type { Turn } from './support/scripted-model.ts';
+import type { Lane, Turn } from './support/scripted-model.ts';
 
 const config = `${planPolicy.replace(/ }\n$/, '')}, eager: { stopWhenComplete: true, checks: [{ plan: {} }] } }\n`;
 
@@ -27,8 +27,8 @@ async function makeHome(http = at.http, ...more: string[]): Promise<AgentHome> {
   return home;
 }
 const settingsName = 'home/.gemini/settings.json';
-async function makeModel(...turns: Turn[]) {
-  const model = await startGeminiModel({ turns });
+async function makeModel(turns: readonly Turn[], lanes: readonly Lane[] = []) {
+  const model = await startGeminiModel({ turns, lanes });
   onTestFinished(() => model.close());
   return model;
 }
@@ -39,7 +39,7 @@ const todo = (status: string): Turn => ({
 
 test('a step that remains blocks its stop, and the model reads which; when all are done it is let go', async () => {
   const home = await makeHome();
-  const model = await makeModel(todo('pending'), done, todo('completed'), { text: 'Now I am.' });
+  const model = await makeModel([todo('pending'), done, todo('completed'), { text: 'Now I am.' }]);
   const ended = await runGemini(gemini, home, model.url);
   expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('Now I am.') });
   expect(model.requestsOf()).toHaveLength(4);
@@ -60,7 +60,7 @@ test.each([
   ],
 ] as const)('one that %s is let go after three blocks', async (_how, turns, count) => {
   const home = await makeHome();
-  const model = await makeModel(...turns);
+  const model = await makeModel(turns);
   expect(await runGemini(gemini, home, model.url)).toMatchObject({ code: 0 });
   expect(model.requestsOf()).toHaveLength(count);
   const [worker] = await workersIn(home, at);
@@ -72,7 +72,7 @@ test('a service that is killed in the middle lets it stop, and that nothing was 
   const own = await deploy({ config });
   onTestFinished(() => own.close());
   const home = await makeHome(own.http);
-  const model = await makeModel(todo('pending'), done, { ...done, before: () => own.service.kill('SIGKILL') });
+  const model = await makeModel([todo('pending'), done, { ...done, before: () => own.service.kill('SIGKILL') }]);
   const ended = await runGemini(gemini, home, model.url);
   expect(ended.code).toBe(0);
   expect(model.requestsOf()).toHaveLength(3);
@@ -82,8 +82,8 @@ test('a service that is killed in the middle lets it stop, and that nothing was 
 test('two sessions at once in one folder are two workers, each judged by its own plan', async () => {
   const home = await makeHome();
   const [open, closed] = [
-    await makeModel(todo('pending'), done, todo('completed'), done),
-    await makeModel(todo('completed'), done),
+    await makeModel([todo('pending'), done, todo('completed'), done]),
+    await makeModel([todo('completed'), done]),
   ];
   const ended = await Promise.all([open, closed].map(({ url }) => runGemini(gemini, home, url)));
   expect(ended.map(({ code }) => code)).toEqual([0, 0]);
@@ -92,11 +92,25 @@ test('two sessions at once in one folder are two workers, each judged by its own
   expect(causes.sort((a, b) => a.length - b.length)).toEqual([['complete'], ['incomplete', 'complete']]);
 });
 
+test('its sub-agent asks for nothing; the stop that is judged is its parent’s', async () => {
+  const home = await makeHome();
+  const task = 'COUNT-THE-FILES';
+  const delegate = { tool: 'invoke_agent', input: { agent_name: 'generalist', prompt: task } };
+  const complete = { tool: 'complete_task', input: { result: { response: 'three' } } };
+  const child = { name: 'child', match: `"text":"${task}`, turns: [complete] };
+  const model = await makeModel([todo('pending'), delegate, done, todo('completed'), done], [child]);
+  expect(await runGemini(gemini, home, model.url)).toMatchObject({ code: 0 });
+  expect([model.requestsOf().length, model.requestsOf('child').length]).toEqual([5, 1]);
+  const [worker, ...others] = await workersIn(home, at);
+  expect(others).toEqual([]);
+  expect(await causesOf(worker?.worker ?? '', at)).toEqual(['incomplete', 'complete']);
+});
+
 test('where the policy stops it when complete, it ends after the tool that completed the plan', async () => {
   const home = await makeHome(at.http, '--policy', 'eager');
   // It is asked for at most every 2 s.
   const later = { ...todo('completed'), before: () => new Promise((next) => setTimeout(next, 2_100)) };
-  const model = await makeModel(todo('pending'), later, { text: 'never said' });
+  const model = await makeModel([todo('pending'), later, { text: 'never said' }]);
   const ended = await runGemini(gemini, home, model.url);
   expect(ended).toMatchObject({ code: 0, stdout: expect.not.stringContaining('never said') });
   expect(model.requestsOf()).toHaveLength(2);
@@ -120,7 +134,7 @@ describe('a hook program that fails with words on stderr', () => {
     // Of all events only the one that can block.
     const { AfterAgent } = settings.hooks;
     await home.write(settingsName, JSON.stringify({ ...settings, hooks: { AfterAgent } }));
-    const model = await makeModel(done, done, done, done);
+    const model = await makeModel([done, done, done, done]);
     expect(await runGemini(gemini, home, model.url)).toMatchObject({ code: 0 });
     return model.requestsOf().length;
   };
