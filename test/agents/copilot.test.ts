@@ -7,8 +7,8 @@ import { connectAgent } from './support/connect.ts';
 import { copilotCli, runCopilot } from './support/copilot.ts';
 import { installAgent } from './support/install.ts';
 import { type AgentHome, makeAgentHome } from './support/run.ts';
-import { blockWords, causesOf, done, workersIn } from './support/scene.ts';
 import type { Lane, Turn } from './support/scripted-model.ts';
+import { blockWords, causesOf, done, workersIn } from './support/workers.ts';
 
 /** Sub-agents have to write a report. */
 const config = `

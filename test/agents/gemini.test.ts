@@ -6,8 +6,8 @@ import { connectAgent } from './support/connect.ts';
 import { geminiCli, geminiSettings, runGemini, startGeminiModel } from './support/gemini.ts';
 import { installAgent } from './support/install.ts';
 import { type AgentHome, makeAgentHome } from './support/run.ts';
-import { blockWords, causesOf, done, planPolicy, workersIn } from './support/scene.ts';
 import type { Lane, Turn } from './support/scripted-model.ts';
+import { blockWords, causesOf, done, planPolicy, workersIn } from './support/workers.ts';
 
 const config = `${planPolicy.replace(/ }\n$/, '')}, eager: { stopWhenComplete: true, checks: [{ plan: {} }] } }\n`;
 

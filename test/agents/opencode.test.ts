@@ -1,0 +1,98 @@
+/** The real OpenCode as a server, with a scripted model, behind a real stopgate: an idle session is prompted on. */
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { type Deployment, deploy } from '../support/deployment.ts';
+import { startChatModel } from './support/chat-completions.ts';
+import { connectAgent } from './support/connect.ts';
+import { installAgent } from './support/install.ts';
+import { opencode, serveOpencode } from './support/opencode.ts';
+import { makeAgentHome } from './support/run.ts';
+import type { Lane, Turn } from './support/scripted-model.ts';
+import { blockWords, causesOf, done, planPolicy, workersIn } from './support/workers.ts';
+
+let program: string;
+let at: Deployment;
+beforeAll(async () => {
+  program = await installAgent(opencode);
+  at = await deploy({ config: planPolicy });
+}, 300_000);
+afterAll(() => at.close());
+
+async function serve(turns: readonly Turn[], lanes: readonly Lane[] = [], http = at.http) {
+  const model = await startChatModel({ turns, lanes });
+  onTestFinished(() => model.close());
+  const home = await makeAgentHome();
+  onTestFinished(() => home.remove());
+  await connectAgent('opencode', home, http);
+  const server = await serveOpencode(program, home, model.url);
+  onTestFinished(() => server.close());
+  return { model, home, server };
+}
+const todo = (status: string): Turn => ({
+  tool: 'todowrite',
+  input: { todos: [{ content: 'Write the tests', status, priority: 'high' }] },
+});
+const patience = { timeout: 30_000 };
+const settled = (worker: string, causes: string[]) => expect.poll(() => causesOf(worker, at), patience).toEqual(causes);
+
+test('a step that remains is prompted for under `opencode serve`; when all are done it is let go', async () => {
+  const { model, server, home } = await serve([todo('pending'), done, todo('completed'), done]);
+  const session = await server.begin('do the task');
+  await settled(session, ['incomplete', 'complete']);
+  expect(model.requestsOf()).toHaveLength(4);
+  expect(model.requestsOf()[2]?.said).toContain(blockWords);
+  expect(await workersIn(home, at)).toMatchObject([{ worker: session, agent: 'opencode', state: 'stopped' }]);
+});
+
+test('one that never gets anywhere is let go after three prompts', async () => {
+  const { model, server } = await serve([todo('pending'), done, done, done, done]);
+  const session = await server.begin('do the task');
+  await settled(session, ['incomplete', 'incomplete', 'incomplete', 'capped']);
+  expect(model.requestsOf()).toHaveLength(5);
+});
+
+test('a service that is killed in the middle leaves it idle, and its log says that nothing is judged', async () => {
+  const own = await deploy({ config: planPolicy });
+  onTestFinished(() => own.close());
+  const turns = [todo('pending'), done, { ...done, before: () => own.service.kill('SIGKILL') }];
+  const { model, server } = await serve(turns, [], own.http);
+  await server.begin('do the task');
+  await expect.poll(() => server.output(), patience).toContain('stopgate gave no answer, so nothing is judged');
+  expect(model.requestsOf()).toHaveLength(3);
+});
+
+test('two sessions at once are two workers, each judged by its own plan', async () => {
+  const second = { name: 'second', match: 'THE-SECOND-TASK', turns: [todo('completed'), done] };
+  const { model, server } = await serve([todo('pending'), done, todo('completed'), done], [second]);
+  const [open = '', closed = ''] = await Promise.all(['the first task', 'THE-SECOND-TASK'].map(server.begin));
+  await settled(open, ['incomplete', 'complete']);
+  await settled(closed, ['complete']);
+  expect([model.requestsOf().length, model.requestsOf('second').length]).toEqual([4, 2]);
+});
+
+test('a sub-agent’s session asks for nothing; the stop that is judged is its parent’s', async () => {
+  const task = 'COUNT-THE-FILES';
+  const delegate: Turn = {
+    tool: 'task',
+    input: { description: 'count', prompt: task, subagent_type: 'general' },
+  };
+  const child = { name: 'child', match: `"role":"user","content":"${task}`, turns: [done] };
+  const { model, server, home } = await serve([todo('pending'), delegate, done, todo('completed'), done], [child]);
+  const session = await server.begin('do the task');
+  await settled(session, ['incomplete', 'complete']);
+  expect([model.requestsOf().length, model.requestsOf('child').length]).toEqual([5, 1]);
+  const workers = await workersIn(home, at);
+  const found = workers.find(({ parent }) => parent !== null);
+  expect(workers).toHaveLength(2);
+  expect(found).toMatchObject({ parent: session, state: 'stopped', lastDecision: null });
+});
+
+test('after an error it is idle twice, and nobody is asked until somebody speaks', async () => {
+  const { model, server } = await serve([todo('pending'), { status: 400 }, done, todo('completed'), done]);
+  const session = await server.begin('do the task');
+  const ends = () => server.eventsOf(session).filter((type) => type === 'session.error' || type === 'session.idle');
+  await expect.poll(ends, patience).toEqual(['session.error', 'session.idle', 'session.idle']);
+  expect(await causesOf(session, at)).toEqual([]);
+  await server.prompt(session, 'try again');
+  await settled(session, ['incomplete', 'complete']);
+  expect(model.requestsOf()).toHaveLength(5);
+});

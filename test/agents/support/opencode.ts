@@ -1,0 +1,117 @@
+/** `opencode serve` on a scripted model: sessions and prompts come over its HTTP, and nothing leaves the machine. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { AgentPackage } from './install.ts';
+import type { AgentHome } from './run.ts';
+
+export const opencode: AgentPackage = {
+  name: 'opencode-ai',
+  version: '1.18.33',
+  bin: 'opencode',
+  install: 'postinstall.mjs',
+};
+
+export type OpencodeServer = {
+  /** Gives the new session's id. */
+  begin(prompt: string): Promise<string>;
+  /** Resolves when the turn has ended; a plugin may prompt it on. */
+  prompt(session: string, text: string): Promise<void>;
+  /** Types of what it has told of a session so far, in order; a plugin is told the same. */
+  eventsOf(session: string): readonly string[];
+  /** What it has written, its plugins' log lines included. */
+  output(): string;
+  close(): Promise<void>;
+};
+
+/** No registry, no list of models, no proxy: what it looks for at its start it fails to find at once. */
+const nowhere = 'http://127.0.0.1:9';
+export const opencodeEnv = (at: AgentHome): Record<string, string> => ({
+  ...{ PATH: '/usr/local/bin:/usr/bin:/bin', HOME: at.home, TERM: 'dumb', LANG: 'C.UTF-8', NO_COLOR: '1' },
+  OPENCODE_DISABLE_MODELS_FETCH: '1',
+  OPENCODE_DISABLE_AUTOUPDATE: '1',
+  OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+  npm_config_registry: nowhere,
+  npm_config_fetch_retries: '0',
+  BUN_CONFIG_REGISTRY: nowhere,
+  HTTP_PROXY: nowhere,
+  HTTPS_PROXY: nowhere,
+  NO_PROXY: '127.0.0.1,localhost',
+});
+
+export const opencodeConfig = (modelUrl: string): string =>
+  JSON.stringify({
+    ...{ model: 'scripted/scripted', small_model: 'scripted/scripted', autoupdate: false, share: 'disabled' },
+    permission: { '*': 'allow' },
+    provider: {
+      scripted: {
+        ...{ npm: '@ai-sdk/openai-compatible', name: 'scripted' },
+        options: { baseURL: `${modelUrl}/v1`, apiKey: 'none' },
+        models: { scripted: { name: 'scripted', tool_call: true, limit: { context: 100_000, output: 8_000 } } },
+      },
+    },
+  });
+
+export async function serveOpencode(program: string, at: AgentHome, modelUrl: string): Promise<OpencodeServer> {
+  await at.write('project/opencode.json', opencodeConfig(modelUrl));
+  const args = ['serve', '--hostname', '127.0.0.1', '--port', '0', '--print-logs'];
+  const child = spawn(program, args, { cwd: at.project, env: opencodeEnv(at), detached: true });
+  const exited = once(child, 'exit');
+  const kill = () => process.kill(-(child.pid as number), 'SIGKILL');
+  process.once('exit', kill);
+  let output = '';
+  const heard = new Promise<string>((resolve, reject) => {
+    const hear = (chunk: Buffer) => {
+      output += chunk.toString();
+      const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(output.slice(output.indexOf('listening'))) ?? [];
+      if (url !== undefined) resolve(url);
+    };
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', hear);
+    void exited.then(() => reject(new Error(`opencode serve ended: ${output}`)));
+    setTimeout(() => reject(new Error(`opencode serve says no address: ${output}`)), 60_000).unref();
+  });
+  const url = await heard;
+  const post = async (path: string, body: object): Promise<unknown> => {
+    const headers = { 'content-type': 'application/json' };
+    const response = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    const said = await response.text();
+    if (!response.ok) throw new Error(`opencode answered ${response.status}: ${said}`);
+    return said === '' ? null : JSON.parse(said);
+  };
+  const prompt = async (session: string, text: string) => {
+    await post(`/session/${session}/message`, { parts: [{ type: 'text', text }] });
+  };
+  const events = await follow(`${url}/event`);
+  return {
+    eventsOf: (session) => events.filter((it) => it.properties?.sessionID === session).map(({ type }) => type),
+    async begin(text) {
+      const { id } = (await post('/session', {})) as { id: string };
+      await prompt(id, text);
+      return id;
+    },
+    prompt,
+    output: () => output,
+    async close() {
+      process.off('exit', kill);
+      kill();
+      await exited;
+    },
+  };
+}
+
+type Event = { readonly type: string; readonly properties?: { readonly sessionID?: string } };
+
+/** Server-sent events, as they come; it ends with the server. */
+async function follow(url: string): Promise<readonly Event[]> {
+  const { body } = await fetch(url);
+  const events: Event[] = [];
+  const read = async () => {
+    let rest = '';
+    for await (const chunk of (body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
+      const blocks = (rest + chunk).split('\n\n');
+      rest = blocks.pop() ?? '';
+      for (const block of blocks) events.push(JSON.parse(block.replace(/^data: /, '')));
+    }
+  };
+  read().catch(() => {});
+  return events;
+}
