@@ -16,7 +16,7 @@ export type KnownWorker = {
   /** Where it was registered; an agent may walk to other folders later. */
   readonly cwd: string | null;
   readonly plan: Plan;
-  readonly lastDecision: Answerable | null;
+  readonly lastDecision: Told | null;
   readonly background: readonly string[];
   readonly awaitsInput: boolean;
   /** A usage limit holds. */
@@ -64,8 +64,10 @@ export type Translation = {
   readonly tell: object | null;
 };
 
+/** What of a decision an agent may repeat. */
+export type Told = Pick<Decision, 'decision' | 'reason' | 'nextPrompt'>;
 /** What of a decision an answer is made of. */
-export type Answerable = Pick<Decision, 'decision' | 'reason' | 'nextPrompt'>;
+export type Answerable = Told & Pick<Decision, 'action'>;
 
 export type HookCall = {
   readonly worker: string;

@@ -1,5 +1,5 @@
 /** The words of a block: how they go to an agent, and how they are known again when they come back as a prompt. */
-import type { Answerable } from './adapter.ts';
+import type { Told } from './adapter.ts';
 import { hideSecrets } from './secrets.ts';
 import { cutMiddle, plainText } from './text.ts';
 
@@ -16,7 +16,7 @@ const feedbackPrefixes = [
 /** Said to an agent that is stopped after a tool (`stopWhenComplete`). */
 export const completeWords = 'stopgate: every check holds, the work is complete.';
 
-type Words = Pick<Answerable, 'reason' | 'nextPrompt'>;
+type Words = Pick<Told, 'reason' | 'nextPrompt'>;
 
 /** Never empty: agents take a block without words for none, or make up their own. */
 export function blockWords({ reason, nextPrompt }: Words): string {
@@ -34,7 +34,7 @@ export function resolvedWords(prompt: string): string {
  * set the retry count to 0 each time: a block without end. Where the words are only quoted, in a prompt that is mostly
  * somebody's own, a person has spoken.
  */
-export function isOwnBlock(prompt: string, last: Pick<Answerable, 'decision' | keyof Words> | null): boolean {
+export function isOwnBlock(prompt: string, last: Told | null): boolean {
   if (last?.decision !== 'block') return false;
   const text = plainText(prompt);
   const prefixed = feedbackPrefixes.some((prefix) => text.startsWith(prefix));

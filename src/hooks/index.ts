@@ -2,6 +2,8 @@
 import type { ReadHook } from './adapter.ts';
 
 export { isForComplete, isNews, isWanted, type Look } from './looks.ts';
+export { resumeCommand } from './resume.ts';
+export { toId } from './safe-id.ts';
 
 import { readClaudeHook } from './claude.ts';
 import { readCodexHook } from './codex.ts';

@@ -1,7 +1,7 @@
 /**
  * OpenCode: what its plugin (opencode/plugin.ts) posts to our entries and our question. Seen with 1.18.33. Pure. It has
  * no hook that could refuse a stop: the plugin asks when the root session is idle, and a block is a new prompt, which
- * comes back as a `chat.message`. Sub-agents are sessions of their own, with a parent, and are not asked.
+ * comes back as a `chat.message`. One that waits for a person is told so, and prompts itself when he has spoken. Sub-agents are sessions of their own, with a parent, and are not asked.
  */
 import { z } from 'zod';
 import type { KnownWorker } from './adapter.ts';
@@ -94,8 +94,11 @@ const opencode: Agent<OpencodeCall> = {
   rows,
   stop: (call, known) => (isStop(call) && known.parent === null ? attemptOf(call.lastMessage) : null),
   isEnd: ({ event }) => event === 'session.deleted',
-  answer: (call, decision) =>
-    isStop(call) && decision.decision === 'block' ? { decision: 'block', reason: blockWords(decision) } : null,
+  answer: (call, decision) => {
+    if (!isStop(call)) return null;
+    if (decision.decision === 'block') return { decision: 'block', reason: blockWords(decision) };
+    return decision.action === 'escalate' ? { decision: 'allow', waits: true } : null;
+  },
 };
 export const readOpencodeHook = createReader(opencode);
 

@@ -2,7 +2,14 @@
  * Host: folds the log into the fleet and does what the fold asks for. Up to the log's head it only reads; from there
  * on decisions, answers, checks and timers go out. It never changes state but by an entry that came back from the log.
  */
-import { createFleet, type Decision, type Fleet, type HookResult, type Outcome } from '../../machines/index.ts';
+import {
+  createFleet,
+  type Decision,
+  type EscalatedEntity,
+  type Fleet,
+  type HookResult,
+  type Outcome,
+} from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Bus } from '../nats/bus.ts';
@@ -55,6 +62,8 @@ export type Host = {
   /** Why nothing can be decided now, or null. */
   fault(): AppError | null;
   readonly foldedSeq: () => number;
+  /** Tells of each escalation that has changed, from the log's head on. Call what it gives to end that. */
+  onEscalation(listener: (entity: EscalatedEntity, id: string) => void): () => void;
   /** Tells of each message after it was folded; null: of none. */
   observe(onFolded: ((message: LogMessage) => void) | null): void;
   close(): Promise<void>;
@@ -73,6 +82,7 @@ export function createHost(options: HostOptions): Host {
   /** This machine's clock minus the log's, the delivery included. */
   let skewMs: number | null = null;
   let reader: { close(): void } | null = null;
+  const escalationListeners = new Set<(entity: EscalatedEntity, id: string) => void>();
   let observer: ((message: LogMessage) => void) | null = null;
   const barriers: { readonly seq: number; readonly pass: () => void }[] = [];
 
@@ -188,7 +198,9 @@ export function createHost(options: HostOptions): Host {
           logger.warn({ workerId: outcome.worker, taskId: outcome.task }, 'task of a stale worker handed back');
         return;
       case 'escalation':
-        if (atHead) notices.changed(outcome.entity, outcome.id);
+        if (!atHead) return;
+        notices.changed(outcome.entity, outcome.id);
+        for (const tell of escalationListeners) tell(outcome.entity, outcome.id);
         return;
       case 'refused':
         // History was told when it was new.
@@ -337,6 +349,10 @@ export function createHost(options: HostOptions): Host {
     fault: () =>
       lost ?? (bus.isConnected() ? null : new AppError('log.unavailable', 'the connection to NATS is broken')),
     foldedSeq: () => foldedSeq,
+    onEscalation(listener) {
+      escalationListeners.add(listener);
+      return () => void escalationListeners.delete(listener);
+    },
     observe(onFolded) {
       observer = onFolded;
     },

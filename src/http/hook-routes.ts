@@ -2,10 +2,14 @@
 import type { FastifyInstance } from 'fastify';
 import { isId } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import { agents, type HookCall, type ReadHook } from '../hooks/index.ts';
+import { agents, type HookCall, type ReadHook, toId } from '../hooks/index.ts';
 import type { Service } from '../service/service.ts';
 import { createHookDesk } from './hook-desk.ts';
 
+/** For so long a question for a person's word is held; then whoever asks is to ask again. */
+const wakeHoldMs = 50_000;
+
+type WakeRoute = { Params: { agent: string }; Querystring: { worker?: unknown } };
 type Route = { Params: { agent: string }; Querystring: { event?: unknown; policy?: unknown } };
 
 export function addHookRoutes(app: FastifyInstance, service: Service): void {
@@ -14,6 +18,27 @@ export function addHookRoutes(app: FastifyInstance, service: Service): void {
     const event = typeof query.event === 'string' ? query.event : undefined;
     const told = await answer(underPolicy(readerOf(params.agent)(body ?? {}, event), query.policy));
     return told === null ? reply.code(204).send() : told;
+  });
+  addWake(app, service);
+}
+
+/**
+ * What a person has said to a session's escalation, for a plugin that can prompt its session: held until he has said
+ * it. 204: not yet, ask again; a prompt of null: it waits for nobody.
+ */
+function addWake(app: FastifyInstance, service: Service): void {
+  const closing = new AbortController();
+  app.addHook('preClose', async () => closing.abort());
+  app.get<WakeRoute>('/hooks/:agent/wake', async ({ params, query }, reply) => {
+    readerOf(params.agent);
+    if (typeof query.worker !== 'string' || query.worker === '')
+      throw new AppError('input.bad', 'say whose resolution is asked for: ?worker=<session>');
+    const left = new AbortController();
+    reply.raw.once('close', () => left.abort());
+    const signal = AbortSignal.any([closing.signal, left.signal, AbortSignal.timeout(wakeHoldMs)]);
+    const { state, resolution } = await service.untilResolved(toId(query.worker), signal);
+    if (state === 'escalated') return reply.code(204).send();
+    return { prompt: resolution?.verdict === 'resume' ? resolution.prompt : null };
   });
 }
 

@@ -6,18 +6,21 @@ import { createEvaluator } from './evaluate.ts';
 import { createOperator } from './operate.ts';
 import { createPublisher } from './publish.ts';
 import { createReader } from './read.ts';
+import { createResolution } from './resolution.ts';
 import type { Service } from './service.ts';
 
 export { createEndpoints } from './endpoints.ts';
 export type { Service } from './service.ts';
 
 export function createService(host: Host, log: EventLog, replica: string): Service {
+  const reader = createReader(host);
   return {
     fleet: host.fleet.name,
     replica,
     ...createDecider(host, replica),
     ...createEvaluator(host),
-    ...createReader(host),
+    ...reader,
+    ...createResolution(host, reader),
     ...createPublisher(host.fleet.name, log),
     ...createOperator(host, log),
     status() {

@@ -40,6 +40,8 @@ export type Service = {
   get(entity: Entity, id: string, body?: unknown): Promise<View | TaskDetail>;
   /** An operator's word; the edge has checked that one says it. @throws AppError input.bad, actor.unknown, entry.refused */
   operate(word: OperatorWord, body: unknown): Promise<{ seq: number; view: View }>;
+  /** The worker as soon as it is not escalated (any more), or as it is when `signal` fires. @throws AppError actor.unknown */
+  untilResolved(worker: string, signal: AbortSignal): Promise<WorkerView>;
   list(entity: Entity, body: unknown): Promise<{ items: View[]; next: string | null }>;
   status(): ServiceStatus;
 };

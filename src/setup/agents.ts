@@ -3,6 +3,7 @@
  * handed in. Seen with the versions in `seen`; Cursor is only documented.
  */
 import { join } from 'node:path';
+import { shellWord } from '../shell-word.ts';
 import type { HookSettings } from './hook-settings.ts';
 
 export type Form = 'http' | 'command' | 'curl';
@@ -212,19 +213,16 @@ export function commandOf(agent: string, event: Event | null, line: Line, more =
     return `curl -sf -m ${patience} -H 'content-type: application/json' --data-binary @- '${url}' 2>/dev/null || exit 0`;
   }
   const words = [
-    ...program.map(quote),
+    ...program.map(shellWord),
     agent,
     ...(more === '' ? [] : [more]),
-    `--http ${quote(http.replace(/^http:\/\//, ''))}`,
+    `--http ${shellWord(http.replace(/^http:\/\//, ''))}`,
     ...(policy === undefined ? [] : [`--policy ${policy}`]),
     ...(tokenEnv === undefined || tokenEnv === 'STOPGATE_TOKEN' ? [] : [`--token-env ${tokenEnv}`]),
     ...(onUnreachable === 'allow' ? [] : [`--on-unreachable ${onUnreachable}`]),
-    ...(autostart === undefined ? [] : [`--autostart ${quote(autostart)}`]),
+    ...(autostart === undefined ? [] : [`--autostart ${shellWord(autostart)}`]),
   ];
   return words.join(' ');
 }
 
 const withGuard = (command: string): string => (command.endsWith('|| exit 0') ? command : `${command} || exit 0`);
-
-/** For `sh`. */
-const quote = (word: string): string => (/^[\w./:@=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);

@@ -1,5 +1,6 @@
 /** The real OpenCode as a server, with a scripted model, behind a real stopgate: an idle session is prompted on. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { type Deployment, deploy } from '../support/deployment.ts';
 import { startChatModel } from './support/chat-completions.ts';
 import { connectAgent } from './support/connect.ts';
@@ -95,4 +96,19 @@ test('after an error it is idle twice, and nobody is asked until somebody speaks
   await server.prompt(session, 'try again');
   await settled(session, ['incomplete', 'complete']);
   expect(model.requestsOf()).toHaveLength(5);
+});
+
+test('one that is escalated waits, and goes on with what a person says when resolving it, once', async () => {
+  const own = await deploy({ config: 'policies: { default: { promises: true, checks: [{ plan: {} }] } }\n' });
+  onTestFinished(() => own.close());
+  const stuck: Turn = { text: 'I need another key. <promise>BLOCKED</promise>' };
+  const { model, server } = await serve([stuck, done, { text: 'never said' }], [], own.http);
+  const session = await server.begin('do the task');
+  await expect.poll(() => causesOf(session, own), patience).toEqual(['escalated']);
+
+  const word = ['--resume', '--prompt', 'Use the other key', '--yes', '--nats', own.server.url];
+  const { stdout } = await runCommand(['resolve', session, ...word], { cwd: own.folder.path });
+  expect(stdout).toContain(`opencode run --session ${session} 'Use the other key'`);
+  await expect.poll(() => causesOf(session, own), patience).toEqual(['escalated', 'complete']);
+  expect(model.requestsOf().map(({ said }) => said)).toEqual([expect.any(String), 'Use the other key']);
 });

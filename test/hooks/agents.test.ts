@@ -242,7 +242,9 @@ describe('what the agent reads', () => {
     ].join('\n');
     const [body, event] = lines.stop(session);
     const call = agents.get(agent)?.(body, event);
-    const words = lines.words(call?.answer({ decision: 'block', reason: 'r', nextPrompt: output }) ?? null) ?? '';
+    const words =
+      lines.words(call?.answer({ decision: 'block', action: 'continue', reason: 'r', nextPrompt: output }) ?? null) ??
+      '';
     expect(words.length).toBeLessThanOrEqual(2_000);
     expect(words).toMatch(/^FIRST.*\(cut\).*LAST$/s);
     expect(words).not.toMatch(/abcdefgh|dXNlcj|abcdef0123|correct-horse|hunter2222|ghp_/);

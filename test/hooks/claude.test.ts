@@ -181,7 +181,7 @@ describe('a prompt that nobody typed', () => {
 
   test('our own block, cut and without its colours', () => {
     const long = `\u001b[31mFailed\u001b[0m ${'tests '.repeat(1_000)}`;
-    const known = { lastDecision: { decision: 'block', reason, nextPrompt: long } } as const;
+    const known = { lastDecision: { decision: 'block', action: 'continue', reason, nextPrompt: long } } as const;
     const sent = read(recorded('Stop')).answer(known.lastDecision) as { reason: string };
     expect(prompted(`Stop hook feedback:\n${sent.reason}`, known)).toEqual([heartbeat]);
   });
@@ -462,7 +462,8 @@ describe('calls of other versions', () => {
 });
 
 describe('answers', () => {
-  const decision = (more: object) => ({ decision: 'block', reason: 'the reason', nextPrompt: null, ...more }) as const;
+  const decision = (more: object) =>
+    ({ decision: 'block', action: 'continue', reason: 'the reason', nextPrompt: null, ...more }) as const;
   const answer = (name: string, more: object = {}) => read(recorded(name)).answer(decision(more));
 
   test('a block is what was proven to block', () => {

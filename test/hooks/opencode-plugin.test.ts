@@ -1,7 +1,7 @@
 /** OpenCode's plugin as it ships, with a client that stands in for OpenCode's, against a service that is told what to say. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { StopgatePlugin } from '../../src/hooks/opencode/plugin.ts';
 import { recordingsOf } from './recordings/recordings.ts';
 
@@ -13,14 +13,25 @@ type Posted = { event: string | null; authorization: string | undefined; body: R
 let server: Server;
 let posted: Posted[];
 /** What the next idle is answered; null is an empty 204. */
-let answer: { decision: string; reason: string } | null;
+let answer: object | null;
+/** What those who ask for a person's word are answered, in turn; while there is none they wait. */
+let words: { status: number; body?: object }[];
+let asked: string[];
 let release: Promise<unknown>;
 
 beforeEach(async () => {
   posted = [];
   answer = null;
+  words = [];
+  asked = [];
   release = Promise.resolve();
   server = createServer((request, response) => {
+    if (request.url?.startsWith('/hooks/opencode/wake')) {
+      asked.push(request.url);
+      const { status, body } = words.shift() ?? {};
+      if (status !== undefined) response.writeHead(status).end(body === undefined ? undefined : JSON.stringify(body));
+      return;
+    }
     const parts: Buffer[] = [];
     request.on('data', (part: Buffer) => parts.push(part));
     request.on('end', async () => {
@@ -164,6 +175,57 @@ test('a service that is away is said once, and nothing else happens', async () =
       [{ body: { service: 'stopgate', level: 'warn', message: expect.stringContaining('nothing is judged') } }],
     ]);
   expect(client.session.promptAsync).not.toHaveBeenCalled();
+});
+
+describe('a session that waits for a person', () => {
+  const waits = { decision: 'allow', waits: true };
+  const resolved = { status: 200, body: { prompt: 'Use the other key' } };
+  const prompts = (client: Awaited<ReturnType<typeof load>>['client']) =>
+    client.session.promptAsync.mock.calls as unknown as [{ body: object }][];
+
+  test('is prompted with what he said, once, however often it had to ask', async () => {
+    const { client, event } = await load();
+    answer = waits;
+    words = [{ status: 204 }, resolved];
+    await event('session.idle');
+    await expect
+      .poll(() => prompts(client))
+      .toEqual([[{ path: { id: root }, body: { parts: [{ type: 'text', text: 'Use the other key' }] } }]]);
+    expect(asked).toEqual(Array(2).fill(`/hooks/opencode/wake?worker=${root}`));
+  });
+
+  test.each([
+    ['he said nothing for it', { status: 200, body: { prompt: null } }],
+    ['nobody knows it any more', { status: 404 }],
+  ])('is left alone where %s', async (_why, word) => {
+    const { client, event, message } = await load();
+    answer = waits;
+    words = [word, resolved];
+    await event('session.idle');
+    await expect.poll(() => asked.length).toBe(1);
+    answer = null;
+    await message('hello');
+    await event('session.idle');
+    await settled(3);
+    expect([prompts(client).length, asked.length]).toEqual([0, 1]);
+  });
+
+  test('waits no more when somebody speaks, or it is deleted', async () => {
+    const { client, event, message } = await load();
+    answer = waits;
+    const gone = vi.fn();
+    server.on('request', ({ url = '' }, response) => {
+      if (url.includes('/wake')) response.once('close', gone);
+    });
+    for (const end of [() => message('I am here'), () => event('session.idle', { type: 'session.deleted' })]) {
+      await event('session.idle');
+      const before = asked.length;
+      await expect.poll(() => asked.length).toBe(before + 1);
+      await end();
+      await expect.poll(() => gone.mock.calls.length).toBe(before + 1);
+    }
+    expect(prompts(client)).toEqual([]);
+  });
 });
 
 test('whatever OpenCode answers, nothing is thrown at it', async () => {

@@ -61,6 +61,8 @@ test('the stop brings what the plugin read as the last message; a block is for t
   expect(read(body).answer(blocked('go on'))).toEqual({ decision: 'block', reason: 'go on' });
   expect(read(body).answer(allowed)).toBeNull();
   expect(read(recorded('todo.updated')).answer(blocked('x'))).toBeNull();
+  // Its plugin then waits for what a person says.
+  expect(read(body).answer({ ...allowed, action: 'escalate' })).toEqual({ decision: 'allow', waits: true });
 });
 
 test('our prompt comes back as a message, and is nobody’s', () => {

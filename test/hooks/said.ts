@@ -33,5 +33,5 @@ export function sayerOf(agent: string): Sayer {
 
 export const heartbeat = ['heartbeat.sent', {}];
 export const blocked = (reason: string, nextPrompt: string | null = null) =>
-  ({ decision: 'block', reason, nextPrompt }) as const;
-export const allowed = { decision: 'allow', reason: 'fine', nextPrompt: null } as const;
+  ({ decision: 'block', action: 'continue', reason, nextPrompt }) as const;
+export const allowed = { decision: 'allow', action: 'complete', reason: 'fine', nextPrompt: null } as const;

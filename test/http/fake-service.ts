@@ -1,4 +1,5 @@
 /** A Service in memory, for the edge alone: it remembers what it was asked, and answers as it is told. */
+import type { WorkerView } from '../../machines/index.ts';
 import { AppError } from '../../src/errors.ts';
 import type { NewEntry, Service, ServiceStatus } from '../../src/service/service.ts';
 
@@ -11,7 +12,7 @@ export type FakeService = Service & {
   readonly views: Map<string, object>;
   /** How often `get` was asked. */
   lookedUp: number;
-  answer: { decision: 'allow' | 'block'; reason: string; nextPrompt: string | null };
+  answer: { decision: 'allow' | 'block'; action: string; reason: string; nextPrompt: string | null };
   /** Thrown by whatever is asked next, until it is null again. */
   fault: Error | null;
   /** What a decision, or the storing of an entry, waits for. */
@@ -35,7 +36,7 @@ export function createFakeService(): FakeService {
     asked,
     views: new Map(),
     lookedUp: 0,
-    answer: { decision: 'allow', reason: 'fine', nextPrompt: null },
+    answer: { decision: 'allow', action: 'complete', reason: 'fine', nextPrompt: null },
     fault: null,
     pause: Promise.resolve(),
     state: { ready: true, reason: null, code: null, foldedSeq: 42, workers: 1, openAttempts: 3 },
@@ -53,6 +54,12 @@ export function createFakeService(): FakeService {
       const view = fake.views.get(id);
       if (view === undefined) throw new AppError('actor.unknown', `no ${entity} '${id}'`);
       return view as never;
+    },
+    async untilResolved(worker, signal) {
+      const view = (await fake.get('worker', worker)) as WorkerView;
+      if (view.state === 'escalated' && !signal.aborted)
+        await new Promise((done) => signal.addEventListener('abort', done, { once: true }));
+      return view;
     },
     operate: (word, body) => note('operate', word, body),
     async list(entity, body) {

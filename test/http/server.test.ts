@@ -183,7 +183,7 @@ describe('hooks', () => {
   const known = { worker: session, presence: 'active', agent: 'claude', cwd: null, lastDecision: null, background: [] };
 
   test('a stop is asked for after its entries, under an id of its own, and a block is said', async () => {
-    service.answer = { decision: 'block', reason: 'the reason', nextPrompt: 'go on' };
+    service.answer = { decision: 'block', action: 'continue', reason: 'the reason', nextPrompt: 'go on' };
     const answer = await hook(recorded('Stop'));
     expect([answer.status, answer.json]).toEqual([200, { decision: 'block', reason: 'go on' }]);
     expect(service.published.map(({ type }) => type)).toEqual(['worker.registered']);
@@ -253,7 +253,7 @@ describe('hooks', () => {
   });
 
   test('the URL names the event where the agent does not', async () => {
-    service.answer = { decision: 'block', reason: 'the reason', nextPrompt: null };
+    service.answer = { decision: 'block', action: 'continue', reason: 'the reason', nextPrompt: null };
     const body = { sessionId: 's1', stopReason: 'end_turn', stop_hook_active: false };
     const answer = await ask(server.url, '/hooks/copilot?event=agentStop', { body });
     expect([answer.status, answer.json]).toEqual([200, { decision: 'block', reason: 'the reason' }]);

@@ -1,9 +1,10 @@
 /** resolve: a person has looked at an escalation, and says how it goes on. */
 import type { TaskView } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
+import { resumeCommand } from '../../hooks/index.ts';
 import type { Requester } from '../../nats/requester.ts';
 import { defineCommand } from '../command.ts';
-import { operatorArgs, say, taskArg } from '../operator.ts';
+import { operatorArgs, say, taskArg, type View } from '../operator.ts';
 import { readTimeout } from '../service-call.ts';
 
 export const resolve = defineCommand({
@@ -41,9 +42,9 @@ export const resolve = defineCommand({
         data: { verdict, ...(prompt === undefined ? {} : { prompt }) },
         ofEscalated: true,
         question: resume ? 'Let it go on?' : 'Stop it?',
-        describe: async ({ state }, requester) => [
-          `${id}: resolved; it is ${state} now`,
-          ...(prompt === undefined ? [] : ['the prompt is kept until its agent gets the next one']),
+        describe: async (view, requester) => [
+          `${id}: resolved; it is ${view.state} now`,
+          ...(prompt === undefined ? [] : howItHears(view, prompt)),
           ...(task ? [] : await leftBehind(id, requester, readTimeout(timeout))),
         ],
       },
@@ -51,6 +52,15 @@ export const resolve = defineCommand({
     );
   },
 });
+
+/** A running OpenCode prompts the session by its plugin; of the others a person has to start it again. */
+function howItHears(view: View, prompt: string): string[] {
+  const kept = 'the prompt is kept until its agent gets the next one';
+  const command = 'presence' in view ? resumeCommand(view, prompt) : null;
+  if (command === null) return [kept];
+  const isWoken = 'agent' in view && view.agent === 'opencode';
+  return [isWoken ? 'its plugin prompts it, as long as OpenCode runs' : kept, `to go on: ${command}`];
+}
 
 const tasksMax = 1_000;
 

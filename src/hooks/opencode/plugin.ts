@@ -9,6 +9,9 @@
 const defaultUrl = 'http://127.0.0.1:4280';
 /** A stop may be held, and its checks take their time. */
 const answerTimeoutMs = 600_000;
+/** The service holds such a question for less than a minute, and is then asked again. */
+const wakeTimeoutMs = 90_000;
+const wakeRetryMs = 5_000;
 
 type Event = { type: string; properties?: { sessionID?: string; info?: { id?: string; parentID?: string } } };
 type Message = { info: { role: string }; parts: { type: string; text?: string }[] };
@@ -20,6 +23,7 @@ type Client = {
   };
   app: { log(request: object): Promise<unknown> };
 };
+type Answer = { decision?: string; reason?: string; waits?: boolean };
 type Input = { sessionID: string; tool?: string; callID?: string; args?: { filePath?: unknown } };
 type Output = { parts?: unknown[]; metadata?: { exit?: unknown } };
 
@@ -33,6 +37,8 @@ const told: ReadonlySet<string> = new Set([
   'permission.replied',
 ]);
 
+const pause = (ms: number): Promise<undefined> => new Promise((done) => setTimeout(() => done(undefined), ms));
+
 export const StopgatePlugin = async ({ client, directory }: { client: Client; directory?: string }) => {
   const { env } = process;
   const url = `${env.STOPGATE_HTTP || defaultUrl}/hooks/opencode`;
@@ -43,13 +49,15 @@ export const StopgatePlugin = async ({ client, directory }: { client: Client; di
   const failed = new Set<string>();
   /** By session: the question that is open. Whoever speaks meanwhile takes it away. */
   const asking = new Map<string, object>();
+  /** Sessions that wait for a person. Whoever speaks meanwhile ends that. */
+  const waiting = new Map<string, AbortController>();
   let isAway = false;
   let queue: Promise<unknown> = Promise.resolve();
 
   const say = async (message: string) => {
     await client.app.log({ body: { service: 'stopgate', level: 'warn', message } });
   };
-  const send = async (event: string, body: object): Promise<{ decision?: string; reason?: string } | null> => {
+  const send = async (event: string, body: object): Promise<Answer | null> => {
     try {
       const answer = await fetch(`${url}?event=${event}`, {
         method: 'POST',
@@ -84,6 +92,38 @@ export const StopgatePlugin = async ({ client, directory }: { client: Client; di
     const last = data.findLast(({ info }) => info.role === 'assistant');
     return last?.parts.map((part) => (part.type === 'text' ? (part.text ?? '') : '')).join('');
   };
+  const prompt = async (id: string, text: string): Promise<void> => {
+    await client.session.promptAsync({ path: { id }, body: { parts: [{ type: 'text', text }] } });
+  };
+  const stopWaiting = (id: string): void => {
+    waiting.get(id)?.abort();
+    waiting.delete(id);
+  };
+  /** Undefined: nobody has said anything yet, null: there is nothing to be said (any more). */
+  const askForWord = async (id: string, signal: AbortSignal): Promise<string | null | undefined> => {
+    const answer = await fetch(`${url}/wake?worker=${encodeURIComponent(id)}`, {
+      headers: authorization,
+      signal: AbortSignal.any([signal, AbortSignal.timeout(wakeTimeoutMs)]),
+    });
+    if (answer.status === 204) return undefined;
+    if (answer.status === 404) return null;
+    if (!answer.ok) throw new Error(`HTTP ${answer.status}`);
+    return ((await answer.json()) as { prompt: string | null }).prompt;
+  };
+  /** The service holds the question until a person has spoken; what he said goes to the session once. */
+  const waitForPerson = async (id: string): Promise<void> => {
+    stopWaiting(id);
+    const wait = new AbortController();
+    waiting.set(id, wait);
+    let word: string | null | undefined;
+    while (word === undefined && !wait.signal.aborted) {
+      word = await askForWord(id, wait.signal).catch(() => pause(wakeRetryMs));
+    }
+    if (wait.signal.aborted) return;
+    waiting.delete(id);
+    if (typeof word !== 'string') return;
+    await prompt(id, word).catch((error) => say(`stopgate could not wake session ${id}: ${String(error)}`));
+  };
   const idle = async (event: Event, id: string): Promise<void> => {
     if (failed.has(id) || asking.has(id)) return;
     const mine = {};
@@ -92,11 +132,9 @@ export const StopgatePlugin = async ({ client, directory }: { client: Client; di
       if (await isChild(id)) return post(event.type, event);
       await queue;
       const answer = await send(event.type, { ...event, lastMessage: await lastMessage(id) });
-      if (answer?.decision !== 'block' || failed.has(id) || asking.get(id) !== mine) return;
-      await client.session.promptAsync({
-        path: { id },
-        body: { parts: [{ type: 'text', text: answer.reason ?? '' }] },
-      });
+      if (failed.has(id) || asking.get(id) !== mine) return;
+      if (answer?.waits === true) void waitForPerson(id).catch(() => {});
+      if (answer?.decision === 'block') await prompt(id, answer.reason ?? '');
     } catch (error) {
       await say(`stopgate could not ask for session ${id}: ${String(error)}`).catch(() => {});
     } finally {
@@ -110,7 +148,10 @@ export const StopgatePlugin = async ({ client, directory }: { client: Client; di
       if (id === undefined) return;
       if (event.type === 'session.created') children.set(id, Boolean(info?.parentID));
       if (event.type === 'session.error') failed.add(id);
-      if (event.type === 'session.deleted') for (const ids of [children, failed, asking]) ids.delete(id);
+      if (event.type === 'session.deleted') {
+        for (const ids of [children, failed, asking]) ids.delete(id);
+        stopWaiting(id);
+      }
       if (told.has(event.type)) post(event.type, event);
       // Not waited for: the answer may take minutes, and other events must not.
       if (event.type === 'session.idle') void idle(event, id);
@@ -118,6 +159,7 @@ export const StopgatePlugin = async ({ client, directory }: { client: Client; di
     'chat.message': async (input: Input, { parts }: Output) => {
       failed.delete(input.sessionID);
       asking.delete(input.sessionID);
+      stopWaiting(input.sessionID);
       post('chat.message', { input: { sessionID: input.sessionID }, output: { parts } });
     },
     // Only what is needed: a tool's arguments and output may be large.

@@ -1,0 +1,40 @@
+/** Waits for a person's word about a worker that is escalated. */
+import type { WorkerView } from '../../machines/index.ts';
+import type { Host } from '../host/host.ts';
+import type { Reader } from './read.ts';
+
+export type Resolution = { untilResolved(worker: string, signal: AbortSignal): Promise<WorkerView> };
+
+export function createResolution(host: Host, { get }: Reader): Resolution {
+  return {
+    async untilResolved(worker, signal) {
+      for (;;) {
+        // Listened for before it is looked at, so that no change falls between.
+        const change = nextChange(host, worker, signal);
+        try {
+          const view = (await get('worker', worker)) as WorkerView;
+          if (view.state !== 'escalated' || signal.aborted) return view;
+          await change.came;
+        } finally {
+          change.forget();
+        }
+      }
+    },
+  };
+}
+
+function nextChange(host: Host, worker: string, signal: AbortSignal): { came: Promise<void>; forget(): void } {
+  let forget = () => {};
+  const came = new Promise<void>((resolve) => {
+    const done = () => resolve();
+    const unlisten = host.onEscalation((entity, id) => {
+      if (entity === 'worker' && id === worker) done();
+    });
+    signal.addEventListener('abort', done);
+    forget = () => {
+      unlisten();
+      signal.removeEventListener('abort', done);
+    };
+  });
+  return { came, forget };
+}
