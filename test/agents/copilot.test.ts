@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Deployment, deploy } from '../support/deployment.ts';
 import { startChatModel } from './support/chat-completions.ts';
-import { connectAgent } from './support/connect.ts';
-import { copilotCli, runCopilot } from './support/copilot.ts';
+import { connectAgent, resumeAgent } from './support/connect.ts';
+import { copilotCli, copilotEnv, runCopilot } from './support/copilot.ts';
 import { installAgent } from './support/install.ts';
 import { type AgentHome, makeAgentHome } from './support/run.ts';
 import type { Lane, Turn } from './support/scripted-model.ts';
@@ -73,6 +73,19 @@ test('a service that is killed in the middle lets it stop; it shows nothing of w
   // Its hooks have no field for a message, and what they say on stderr is dropped.
   expect(`${ended.stdout}${ended.stderr}`).not.toContain('stopgate');
   expect(model.requestsOf()).toHaveLength(3);
+});
+
+test('the line that resumes its session is taken, and the session is the same worker', async () => {
+  const home = await makeHome();
+  const model = await makeModel([done, done]);
+  await runCopilot(copilot, home, model.url);
+  const [worker] = await workersIn(home, at);
+  const ended = await resumeAgent(copilot, worker, 'Use the other key', { at: home, env: copilotEnv(model.url) });
+  expect(ended).toMatchObject({ code: 0 });
+  expect(model.requestsOf().at(-1)?.said).toContain('Use the other key');
+  expect(model.requestsOf()).toHaveLength(2);
+  expect((await workersIn(home, at)).map((it) => it.worker)).toEqual([worker?.worker]);
+  expect(await causesOf(worker?.worker ?? '', at)).toEqual(['complete', 'complete']);
 });
 
 test('two sessions at once in one folder are two workers, each judged by its own plan', async () => {

@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type Deployment, deploy } from '../support/deployment.ts';
-import { connectAgent } from './support/connect.ts';
-import { geminiCli, geminiSettings, runGemini, startGeminiModel } from './support/gemini.ts';
+import { connectAgent, resumeAgent } from './support/connect.ts';
+import { geminiCli, geminiEnv, geminiSettings, runGemini, startGeminiModel } from './support/gemini.ts';
 import { installAgent } from './support/install.ts';
 import { type AgentHome, makeAgentHome } from './support/run.ts';
 import type { Lane, Turn } from './support/scripted-model.ts';
@@ -77,6 +77,19 @@ test('a service that is killed in the middle lets it stop, and that nothing was 
   expect(ended.code).toBe(0);
   expect(model.requestsOf()).toHaveLength(3);
   expect(`${ended.stdout}${ended.stderr}`).toContain('this stop was not judged (cause unknown): no service at');
+});
+
+test('the line that resumes its session is taken, and the session is the same worker', async () => {
+  const home = await makeHome();
+  const model = await makeModel([done, done]);
+  await runGemini(gemini, home, model.url);
+  const [worker] = await workersIn(home, at);
+  const ended = await resumeAgent(gemini, worker, 'Use the other key', { at: home, env: geminiEnv(model.url) });
+  expect(ended).toMatchObject({ code: 0 });
+  expect(model.requestsOf().at(-1)?.said).toContain('Use the other key');
+  expect(model.requestsOf()).toHaveLength(2);
+  expect((await workersIn(home, at)).map((it) => it.worker)).toEqual([worker?.worker]);
+  expect(await causesOf(worker?.worker ?? '', at)).toEqual(['complete', 'complete']);
 });
 
 test('two sessions at once in one folder are two workers, each judged by its own plan', async () => {

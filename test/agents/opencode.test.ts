@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { runCommand } from '../support/command.ts';
 import { type Deployment, deploy } from '../support/deployment.ts';
 import { startChatModel } from './support/chat-completions.ts';
-import { connectAgent } from './support/connect.ts';
+import { connectAgent, resumeAgent } from './support/connect.ts';
 import { installAgent } from './support/install.ts';
-import { opencode, serveOpencode } from './support/opencode.ts';
+import { opencode, opencodeEnv, serveOpencode } from './support/opencode.ts';
 import { makeAgentHome } from './support/run.ts';
 import type { Lane, Turn } from './support/scripted-model.ts';
 import { blockWords, causesOf, done, planPolicy, workersIn } from './support/workers.ts';
@@ -59,6 +59,18 @@ test('a service that is killed in the middle leaves it idle, and its log says th
   await server.begin('do the task');
   await expect.poll(() => server.output(), patience).toContain('stopgate gave no answer, so nothing is judged');
   expect(model.requestsOf()).toHaveLength(3);
+});
+
+test('the line that resumes its session is taken, and the session is the same worker', async () => {
+  const { model, server, home } = await serve([done, done]);
+  const session = await server.begin('do the task');
+  await settled(session, ['complete']);
+  const [worker] = await workersIn(home, at);
+  const ended = await resumeAgent(program, worker, 'Use the other key', { at: home, env: opencodeEnv(home) });
+  expect(ended).toMatchObject({ code: 0 });
+  // It puts words of a command line into quotes of its own.
+  expect(model.requestsOf().map(({ said }) => said)).toEqual(['do the task', '"Use the other key"']);
+  expect((await workersIn(home, at)).map((it) => it.worker)).toEqual([session]);
 });
 
 test('two sessions at once are two workers, each judged by its own plan', async () => {

@@ -10,14 +10,13 @@ export function runCopilot(
   modelUrl: string,
   prompt = 'do the task',
 ): Promise<AgentRun> {
-  return runAgent(program, ['-p', prompt, '--allow-all-tools', '--no-color'], {
-    at,
-    env: {
-      COPILOT_OFFLINE: 'true',
-      COPILOT_PROVIDER_BASE_URL: `${modelUrl}/v1`,
-      COPILOT_PROVIDER_API_KEY: 'none',
-      COPILOT_MODEL: 'scripted',
-      COPILOT_AUTO_UPDATE: 'false',
-    },
-  });
+  return runAgent(program, ['-p', prompt, '--allow-all-tools', '--no-color'], { at, env: copilotEnv(modelUrl) });
 }
+
+export const copilotEnv = (modelUrl: string): Record<string, string> => ({
+  COPILOT_OFFLINE: 'true',
+  COPILOT_PROVIDER_BASE_URL: `${modelUrl}/v1`,
+  COPILOT_PROVIDER_API_KEY: 'none',
+  COPILOT_MODEL: 'scripted',
+  COPILOT_AUTO_UPDATE: 'false',
+});

@@ -48,6 +48,8 @@ export const geminiSettings = {
   security: { auth: { selectedType: 'gemini-api-key' } },
   privacy: { usageStatisticsEnabled: false },
   general: { enableAutoUpdate: false },
+  // Otherwise it first asks a model which model to take.
+  model: { name: 'gemini-2.5-flash' },
 };
 
 export function runGemini(
@@ -56,9 +58,12 @@ export function runGemini(
   modelUrl: string,
   more: readonly string[] = [],
 ): Promise<AgentRun> {
-  const flags = ['-m', 'gemini-2.5-flash', '--yolo', '--skip-trust', '--output-format', 'json'];
-  return runAgent(program, ['-p', 'do the task', ...flags, ...more], {
-    at,
-    env: { GOOGLE_GEMINI_BASE_URL: modelUrl, GEMINI_API_KEY: 'none' },
-  });
+  const flags = ['--yolo', '--output-format', 'json'];
+  return runAgent(program, ['-p', 'do the task', ...flags, ...more], { at, env: geminiEnv(modelUrl) });
 }
+
+export const geminiEnv = (modelUrl: string): Record<string, string> => ({
+  GOOGLE_GEMINI_BASE_URL: modelUrl,
+  GEMINI_API_KEY: 'none',
+  GEMINI_CLI_TRUST_WORKSPACE: 'true',
+});
