@@ -21,8 +21,8 @@ export type KnownWorker = {
   readonly awaitsInput: boolean;
   /** A usage limit holds. */
   readonly limited: boolean;
-  /** It was let go, or its session has ended. */
-  readonly stopped: boolean;
+  /** Null: it is not known at all. */
+  readonly state: WorkerView['state'] | null;
   /** What a person said when resolving its escalation, until it is prompted or registered again. */
   readonly resolution: string | null;
 };
@@ -36,18 +36,17 @@ export const unknownWorker: KnownWorker = Object.freeze({
   background: [],
   awaitsInput: false,
   limited: false,
-  stopped: false,
+  state: null,
   resolution: null,
 });
 
 /** A worker without an agent was made by somebody else's entry (a claim, say) and still lacks its folder. */
 export function knownFrom(view: WorkerView): KnownWorker {
-  const { agent, parent, cwd, plan, lastDecision, background, awaitsInput } = view;
+  const { agent, parent, cwd, state, plan, lastDecision, background, awaitsInput } = view;
   return {
     registered: agent !== null,
-    ...{ parent, cwd, plan, lastDecision, background, awaitsInput },
+    ...{ parent, cwd, state, plan, lastDecision, background, awaitsInput },
     limited: view.presence === 'limited',
-    stopped: view.state === 'stopped',
     resolution: view.resolution?.prompt ?? null,
   };
 }

@@ -1,10 +1,13 @@
 /** The words of a block: how they go to an agent, and how they are known again when they come back as a prompt. */
-import type { Told } from './adapter.ts';
+import type { Answerable, Told } from './adapter.ts';
+import type { Caller } from './said.ts';
 import { hideSecrets } from './secrets.ts';
 import { cutMiddle, plainText } from './text.ts';
 
 /** An agent reads 2,000 at most: a lead may stand before these. Enough for the fixed words and a command's last lines. */
 const blockCharsMax = 1_960;
+/** Of a notice to a person. */
+const whyCharsMax = 500;
 /** What agents put before a block when they tell it on; after it the rest may be anything (a command line, a tag). */
 const feedbackPrefixes = [
   'Stop hook feedback:',
@@ -22,6 +25,14 @@ type Words = Pick<Told, 'reason' | 'nextPrompt'>;
 export function blockWords({ reason, nextPrompt }: Words): string {
   const words = plainText(nextPrompt ?? '') || plainText(reason) || 'The work is not complete yet.';
   return cutMiddle(hideSecrets(words), blockCharsMax);
+}
+
+/** For agents that show a hook's `systemMessage` to the person: a session that is escalated stops, and says why. */
+export function waitNotice({ worker }: Caller, { action, reason }: Answerable): object | null {
+  if (action !== 'escalate') return null;
+  const why = cutMiddle(hideSecrets(plainText(reason)), whyCharsMax);
+  const then = `stopgate resolve ${worker} --resume --prompt "…"`;
+  return { systemMessage: `stopgate: this session waits for a person: ${why}. When that is settled: ${then}` };
 }
 
 /** A person's answer to an escalation. */

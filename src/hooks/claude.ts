@@ -3,7 +3,7 @@
  * question, our decision to its JSON. Seen with 2.1.329. Pure.
  */
 import type { Answerable, KnownWorker } from './adapter.ts';
-import { blockWords, completeWords, resolvedWords } from './block-words.ts';
+import { blockWords, completeWords, resolvedWords, waitNotice } from './block-words.ts';
 import { type ClaudeCall, readClaude } from './claude-call.ts';
 import { planChange } from './claude-plan.ts';
 import type { Look } from './looks.ts';
@@ -70,7 +70,7 @@ function lookOf({ event, tool_name: tool }: ClaudeCall): Look | null {
 /** Exactly two keys for a block, and null for all else: an empty answer is the one "go on" that every version knows. */
 function answer(call: ClaudeCall, decision: Answerable, look: Look | null): object | null {
   if (look === 'complete') return { continue: false, stopReason: completeWords };
-  if (decision.decision !== 'block') return null;
+  if (decision.decision !== 'block') return isStop(call) ? waitNotice(call, decision) : null;
   const reason = blockWords(decision);
   if (look === 'output') return { hookSpecificOutput: { hookEventName: 'PostToolUse', additionalContext: reason } };
   if (look === 'step') return { decision: 'block', reason: `The step is not marked as done. ${reason}` };

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { KnownWorker } from './adapter.ts';
-import { blockWords } from './block-words.ts';
+import { blockWords, waitNotice } from './block-words.ts';
 import { oneStep, type PlanChange, wholePlan } from './plan-entry.ts';
 import {
   type Agent,
@@ -70,8 +70,11 @@ const codex: Agent<CodexCall> = {
   rows,
   stop: (call) => (isStop(call) ? attemptOf(call.last_assistant_message) : null),
   isEnd: ({ event }) => event === 'SessionEnd',
-  answer: (call, decision) =>
-    isStop(call) && decision.decision === 'block' ? { decision: 'block', reason: blockWords(decision) } : null,
+  answer(call, decision) {
+    if (!isStop(call)) return null;
+    if (decision.decision === 'block') return { decision: 'block', reason: blockWords(decision) };
+    return waitNotice(call, decision);
+  },
 };
 export const readCodexHook = createReader(codex);
 

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import type { KnownWorker } from './adapter.ts';
-import { blockWords, completeWords } from './block-words.ts';
+import { blockWords, completeWords, waitNotice } from './block-words.ts';
 import { wholePlan } from './plan-entry.ts';
 import {
   type Agent,
@@ -74,8 +74,9 @@ const gemini: Agent<GeminiCall> = {
   isEnd: ({ event }) => event === 'SessionEnd',
   answer: (call, decision, look) => {
     if (look === 'complete-seldom') return { continue: false, stopReason: completeWords };
-    if (call.event !== 'AfterAgent' || decision.decision !== 'block') return null;
-    return { decision: 'block', reason: blockWords(decision) };
+    if (call.event !== 'AfterAgent') return null;
+    if (decision.decision === 'block') return { decision: 'block', reason: blockWords(decision) };
+    return waitNotice(call, decision);
   },
 };
 export const readGeminiHook = createReader(gemini);

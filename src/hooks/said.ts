@@ -97,9 +97,13 @@ export function toolUsed(use: ToolUse, { cwd }: Caller, known: KnownWorker): Sai
   return { type: 'tool.used', data: { tool: firstChars(tool, nameCharsMax), ok, ...call, ...changed } };
 }
 
-/** An end says nothing of a session that nobody has heard of: it would leave a worker without a past. */
+/**
+ * An end says nothing of a session that nobody has heard of: it would leave a worker without a past. One that waits for
+ * a person goes on waiting, as he may have it resumed; an end would take the escalation back.
+ */
 export function sessionEnded(reason: string | undefined, known: KnownWorker): readonly Said[] {
   if (!known.registered) return [];
+  if (known.state === 'escalated') return [heartbeat];
   const said = reason === undefined ? {} : { reason: firstChars(reason, nameCharsMax) };
   return [{ type: 'session.ended', data: said }];
 }

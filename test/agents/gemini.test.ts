@@ -1,6 +1,7 @@
 /** The real Gemini CLI, with a scripted model, behind a real stopgate. Each model turn is counted: a block costs one. */
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { type Deployment, deploy } from '../support/deployment.ts';
 import { connectAgent, resumeAgent } from './support/connect.ts';
 import { geminiCli, geminiEnv, geminiSettings, runGemini, startGeminiModel } from './support/gemini.ts';
@@ -9,7 +10,7 @@ import { type AgentHome, makeAgentHome } from './support/run.ts';
 import type { Lane, Turn } from './support/scripted-model.ts';
 import { blockWords, causesOf, done, planPolicy, workersIn } from './support/workers.ts';
 
-const config = `${planPolicy.replace(/ }\n$/, '')}, eager: { stopWhenComplete: true, checks: [{ plan: {} }] } }\n`;
+const config = `${planPolicy.replace(/ }\n$/, '')}, eager: { stopWhenComplete: true, checks: [{ plan: {} }] }, promising: { promises: true, checks: [{ plan: {} }] } }\n`;
 
 let gemini: string;
 let at: Deployment;
@@ -117,6 +118,24 @@ test('its sub-agent asks for nothing; the stop that is judged is its parent’s'
   const [worker, ...others] = await workersIn(home, at);
   expect(others).toEqual([]);
   expect(await causesOf(worker?.worker ?? '', at)).toEqual(['incomplete', 'complete']);
+});
+
+test('one that is escalated stops, says how it goes on, and goes on with what a person says', async () => {
+  const home = await makeHome(at.http, '--policy', 'promising');
+  const model = await makeModel([{ text: 'I need another key. <promise>BLOCKED</promise>' }, done]);
+  const ended = await runGemini(gemini, home, model.url);
+  const [waiting] = await workersIn(home, at);
+  const session = waiting?.worker ?? '';
+  expect(ended.stderr).toContain(`stopgate resolve ${session} --resume --prompt`);
+  // The program has ended; whoever must look still must.
+  expect(waiting).toMatchObject({ state: 'escalated', lastDecision: { cause: 'escalated' } });
+
+  const word = ['--resume', '--prompt', 'Use the other key', '--yes', '--nats', at.server.url];
+  const { stdout } = await runCommand(['resolve', session, ...word], { cwd: at.folder.path });
+  expect(stdout).toContain(`gemini --resume ${session} 'Use the other key'`);
+  await resumeAgent(gemini, waiting, 'Use the other key', { at: home, env: geminiEnv(model.url) });
+  expect(model.requestsOf().at(-1)?.said).toContain('Use the other key');
+  expect(await causesOf(session, at)).toEqual(['escalated', 'complete']);
 });
 
 test('where the policy stops it when complete, it ends after the tool that completed the plan', async () => {

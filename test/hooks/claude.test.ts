@@ -506,3 +506,15 @@ test('a whole session is one worker, and its stops are where they were', () => {
   const asked = claudeSession.filter((_, index) => calls[index]?.stop !== null);
   expect(asked.map(({ answer }) => answer)).toEqual(['block', null]);
 });
+
+test('a stop that waits for a person says so to whoever sits there, and is allowed', () => {
+  const escalated = { decision: 'allow', action: 'escalate', reason: 'It needs a key', nextPrompt: null } as const;
+  const body = recorded('Stop');
+  expect(read(body).answer(escalated)).toEqual({
+    systemMessage: `stopgate: this session waits for a person: It needs a key. When that is settled: stopgate resolve ${body.session_id} --resume --prompt "…"`,
+  });
+});
+
+test('the end of a session that waits for a person takes nothing back', () => {
+  expect(said(recorded('SessionEnd'), { state: 'escalated' })).toEqual([['heartbeat.sent', {}]]);
+});

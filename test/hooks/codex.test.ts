@@ -139,3 +139,15 @@ test('a patch names its files', () => {
     ['tool.used', { tool: 'apply_patch', ok: true, call: 'call_fake_1_0', files: ['src/a.ts', 'b.ts'] }],
   ]);
 });
+
+test('a stop that waits for a person says so to whoever sits there, and is allowed', () => {
+  const escalated = { decision: 'allow', action: 'escalate', reason: 'It needs a key', nextPrompt: null } as const;
+  const body = recorded('Stop');
+  expect(read(body).answer(escalated)).toEqual({
+    systemMessage: `stopgate: this session waits for a person: It needs a key. When that is settled: stopgate resolve ${body.session_id} --resume --prompt "…"`,
+  });
+});
+
+test('the end of a session that waits for a person takes nothing back', () => {
+  expect(said(recorded('SessionEnd'), { state: 'escalated' })).toEqual([['heartbeat.sent', {}]]);
+});

@@ -265,3 +265,7 @@ describe('statements on todos', () => {
     expect(performance.now() - started).toBeLessThan(2_000);
   });
 });
+
+test('the end of a session that waits for a person takes nothing back', () => {
+  expect(said(recorded('sessionEnd'), { state: 'escalated' }, 'sessionEnd')).toEqual([['heartbeat.sent', {}]]);
+});

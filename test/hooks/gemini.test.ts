@@ -86,3 +86,15 @@ test('a permission waits for a person until a tool’s result, or the turn’s e
   for (const name of ['AfterTool', 'AfterAgent'])
     expect(said(recorded(name), { awaitsInput: true })[0]).toEqual(['input.received', {}]);
 });
+
+test('a stop that waits for a person says so to whoever sits there, and is allowed', () => {
+  const escalated = { decision: 'allow', action: 'escalate', reason: 'It needs a key', nextPrompt: null } as const;
+  const body = recorded('AfterAgent');
+  expect(read(body).answer(escalated)).toEqual({
+    systemMessage: `stopgate: this session waits for a person: It needs a key. When that is settled: stopgate resolve ${body.session_id} --resume --prompt "…"`,
+  });
+});
+
+test('the end of a session that waits for a person takes nothing back', () => {
+  expect(said(recorded('SessionEnd'), { state: 'escalated' })).toEqual([['heartbeat.sent', {}]]);
+});
