@@ -25,6 +25,8 @@ export type Capability = { readonly title: string; readonly cells: Readonly<Reco
 
 const inFold = 'test/hooks/agents.test.ts';
 const testOf = (agent: AgentName): Evidence => `test/hooks/${agent}.test.ts`;
+/** With the real program. */
+const realOf = (agent: AgentName): Evidence => `test/agents/${agent}.test.ts`;
 const plugin = 'test/hooks/opencode-plugin.test.ts';
 const twoKeys = (agent: AgentName): Cell => ['`decision: block`', testOf(agent)];
 
@@ -37,7 +39,7 @@ export const capabilities: readonly Capability[] = [
       gemini: ['`AfterAgent`', testOf('gemini')],
       copilot: ['`agentStop` or `Stop`', testOf('copilot')],
       cursor: ['`stop`', 'docs'],
-      opencode: ['`session.idle`, by a plugin', plugin],
+      opencode: ['`session.idle`, by a plugin', realOf('opencode')],
       shell: ['when it is run', testOf('shell')],
     },
   },
@@ -46,10 +48,10 @@ export const capabilities: readonly Capability[] = [
     cells: {
       claude: twoKeys('claude'),
       codex: ['`decision: block`, no other key', testOf('codex')],
-      gemini: twoKeys('gemini'),
-      copilot: twoKeys('copilot'),
+      gemini: ['`decision: block`', realOf('gemini')],
+      copilot: ['`decision: block`', realOf('copilot')],
       cursor: ['a next prompt (`followup_message`)', 'docs'],
-      opencode: ['a next prompt, by the plugin', plugin],
+      opencode: ['a next prompt, by the plugin', realOf('opencode')],
       shell: ['`decision: block`', testOf('shell')],
     },
   },
@@ -58,10 +60,10 @@ export const capabilities: readonly Capability[] = [
     cells: {
       claude: ['yes', inFold],
       codex: ['yes', inFold],
-      gemini: ['yes', inFold],
-      copilot: ['yes', inFold],
+      gemini: ['yes', realOf('gemini')],
+      copilot: ['yes', realOf('copilot')],
       cursor: ['yes', inFold],
-      opencode: ['yes', inFold],
+      opencode: ['yes', realOf('opencode')],
       shell: ['yes', inFold],
     },
   },
@@ -82,10 +84,10 @@ export const capabilities: readonly Capability[] = [
     cells: {
       claude: ['asked, for themselves', testOf('claude')],
       codex: ['asked, for themselves', testOf('codex')],
-      gemini: null,
-      copilot: ['asked at `subagentStop`', testOf('copilot')],
+      gemini: ['not asked', realOf('gemini')],
+      copilot: ['asked at `subagentStop`', realOf('copilot')],
       cursor: ['asked where they name themselves', 'docs'],
-      opencode: ['known, not asked', plugin],
+      opencode: ['known, not asked', realOf('opencode')],
       shell: null,
     },
   },
@@ -95,7 +97,7 @@ export const capabilities: readonly Capability[] = [
       claude: ['stops wait for it', testOf('claude')],
       codex: null,
       gemini: null,
-      copilot: ['stops wait for sub-agents', testOf('copilot')],
+      copilot: ['stops wait for sub-agents', realOf('copilot')],
       cursor: null,
       opencode: null,
       shell: null,
@@ -106,10 +108,10 @@ export const capabilities: readonly Capability[] = [
     cells: {
       claude: ['step by step', testOf('claude')],
       codex: ['its goal is one step', testOf('codex')],
-      gemini: ['`write_todos`', testOf('gemini')],
-      copilot: ['plain SQL on `todos`; else unknown, and noted', testOf('copilot')],
+      gemini: ['`write_todos`', realOf('gemini')],
+      copilot: ['plain SQL on `todos`; else unknown, and noted', realOf('copilot')],
       cursor: ['unknown', 'docs'],
-      opencode: ['`todowrite`', testOf('opencode')],
+      opencode: ['`todowrite`', realOf('opencode')],
       shell: ['event `plan`', testOf('shell')],
     },
   },
@@ -130,7 +132,7 @@ export const capabilities: readonly Capability[] = [
     cells: {
       claude: ['after a batch of tools', 'docs'],
       codex: null,
-      gemini: ['after a tool, at most every 2 s', 'docs'],
+      gemini: ['after a tool, at most every 2 s', realOf('gemini')],
       copilot: null,
       cursor: null,
       opencode: null,
@@ -147,7 +149,15 @@ export const capabilities: readonly Capability[] = [
   },
   {
     title: 'reads how an escalation was resolved',
-    cells: { ...noneOf(), claude: ['with the next prompt', 'docs'] },
+    cells: {
+      claude: ['with the next prompt', 'docs'],
+      codex: ['by the line that `resolve` prints', 'live'],
+      gemini: ['by the line that `resolve` prints', realOf('gemini')],
+      copilot: ['by the line that `resolve` prints', realOf('copilot')],
+      cursor: ['by the line that `resolve` prints', 'docs'],
+      opencode: ['the plugin prompts it', realOf('opencode')],
+      shell: null,
+    },
   },
   {
     title: 'waits for a person',
@@ -182,10 +192,10 @@ export const capabilities: readonly Capability[] = [
     cells: {
       claude: ['HTTP: stops, says nothing', 'live'],
       codex: ['a failing hook: stops', 'live'],
-      gemini: ['**a failing hook may block for ever**', 'live'],
-      copilot: ['a failing hook: stops', 'live'],
+      gemini: ['stops, says so; **without `\\|\\| exit 0` a failing hook may block for ever**', realOf('gemini')],
+      copilot: ['stops, says nothing', realOf('copilot')],
       cursor: ['a failing hook: stops', 'docs'],
-      opencode: ['stops; said in its log', plugin],
+      opencode: ['stops; said in its log', realOf('opencode')],
       shell: null,
     },
   },
