@@ -38,7 +38,7 @@ export const opencodeEnv = (at: AgentHome): Record<string, string> => ({
   NO_PROXY: '127.0.0.1,localhost',
 });
 
-export const opencodeConfig = (modelUrl: string): string =>
+const opencodeConfig = (modelUrl: string): string =>
   JSON.stringify({
     ...{ model: 'scripted/scripted', small_model: 'scripted/scripted', autoupdate: false, share: 'disabled' },
     permission: { '*': 'allow' },
