@@ -9,6 +9,8 @@ import type { Look } from './looks.ts';
 
 /** What the fleet knows of the call's worker before the call. */
 export type KnownWorker = {
+  /** It was let go, or its session has ended. */
+  readonly stopped: boolean;
   /** False: no adapter has registered it yet, so the first call must. */
   readonly registered: boolean;
   /** The worker that it is a sub-agent of. */
@@ -21,13 +23,14 @@ export type KnownWorker = {
   readonly awaitsInput: boolean;
   /** A usage limit holds. */
   readonly limited: boolean;
-  /** Null: it is not known at all. */
-  readonly state: WorkerView['state'] | null;
+  /** A person must look first, and has not. */
+  readonly escalated: boolean;
   /** What a person said when resolving its escalation, until it is prompted or registered again. */
   readonly resolution: string | null;
 };
 
 export const unknownWorker: KnownWorker = Object.freeze({
+  stopped: false,
   registered: false,
   parent: null,
   cwd: null,
@@ -36,17 +39,19 @@ export const unknownWorker: KnownWorker = Object.freeze({
   background: [],
   awaitsInput: false,
   limited: false,
-  state: null,
+  escalated: false,
   resolution: null,
 });
 
 /** A worker without an agent was made by somebody else's entry (a claim, say) and still lacks its folder. */
 export function knownFrom(view: WorkerView): KnownWorker {
-  const { agent, parent, cwd, state, plan, lastDecision, background, awaitsInput } = view;
+  const { agent, parent, cwd, plan, lastDecision, background, awaitsInput } = view;
   return {
+    stopped: view.state === 'stopped',
     registered: agent !== null,
-    ...{ parent, cwd, state, plan, lastDecision, background, awaitsInput },
+    ...{ parent, cwd, plan, lastDecision, background, awaitsInput },
     limited: view.presence === 'limited',
+    escalated: view.escalation !== null,
     resolution: view.resolution?.prompt ?? null,
   };
 }

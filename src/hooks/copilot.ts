@@ -63,7 +63,7 @@ const isPause = (call: CopilotCall, known: KnownWorker): boolean =>
 /** The end of a sub-agent in the background wakes it with a prompt that nobody typed: no reason to retry anew. */
 function prompted(prompt: string, known: KnownWorker): Said {
   const isNotice = prompt.trimStart().startsWith('<system_notification>');
-  return isNotice && known.state !== 'stopped' ? heartbeat : promptSubmitted(prompt, known);
+  return isNotice && !known.stopped ? heartbeat : promptSubmitted(prompt, known);
 }
 
 /**

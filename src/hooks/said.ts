@@ -98,12 +98,11 @@ export function toolUsed(use: ToolUse, { cwd }: Caller, known: KnownWorker): Sai
 }
 
 /**
- * An end says nothing of a session that nobody has heard of: it would leave a worker without a past. One that waits for
- * a person goes on waiting, as he may have it resumed; an end would take the escalation back.
+ * An end says nothing of a session that nobody has heard of: it would leave a worker without a past. Nor of one that is
+ * escalated: a headless agent ends at once, and what it left to a person would be closed before anybody saw it.
  */
 export function sessionEnded(reason: string | undefined, known: KnownWorker): readonly Said[] {
-  if (!known.registered) return [];
-  if (known.state === 'escalated') return [heartbeat];
+  if (!known.registered || known.escalated) return [];
   const said = reason === undefined ? {} : { reason: firstChars(reason, nameCharsMax) };
   return [{ type: 'session.ended', data: said }];
 }
