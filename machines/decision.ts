@@ -1,10 +1,6 @@
 /** The answer to an attempt (protocol 5): allow or block, and why, guard by guard. */
 import { z } from 'zod';
-
-export const workerStates = ['idle', 'working', 'validating', 'blocked', 'escalated', 'stopped'] as const;
-export type State = (typeof workerStates)[number];
-export const presences = ['active', 'stale', 'limited'] as const;
-export type Presence = (typeof presences)[number];
+import { workerStates } from './states.ts';
 
 export const guardNames = [
   'retired',

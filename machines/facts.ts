@@ -1,8 +1,8 @@
 /** What the guards look at around a worker: policy, usage limits, presence, queue, task (protocol 4, 5 and 8). */
 import type { Facts, PolicyInForce, TaskFacts } from './attempt.ts';
-import type { Presence } from './decision.ts';
 import { type Fleet, pendingIn, policyNamed, type WorkerRecord } from './fleet.ts';
 import { type Assignment, isProfile } from './policy.ts';
+import type { Presence } from './states.ts';
 import { phaseOf } from './task.ts';
 import type { WorkerContext } from './worker-data.ts';
 

@@ -1,11 +1,12 @@
 /** Fleet: what has been folded of one log, and what can be asked of it. `fold.ts` changes it, and nothing else does. */
 import type { Ask, PolicyInForce } from './attempt.ts';
 import { createDeadlines, type Deadlines } from './deadlines.ts';
-import type { Decision, HookResult, State } from './decision.ts';
+import type { Decision, HookResult } from './decision.ts';
 import type { Entry } from './entry.ts';
 import type { EscalatedEntity } from './escalation.ts';
 import type { HookOpinion } from './hook.ts';
 import { builtInPolicy, type PolicySet } from './policy.ts';
+import type { State } from './states.ts';
 import { createStepper, type Stepper } from './step.ts';
 import { type TaskSnapshot, taskMachine } from './task.ts';
 import { type WorkerSnapshot, workerMachine } from './worker.ts';

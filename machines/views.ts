@@ -1,5 +1,5 @@
 /** What `get`, `list`, `replay --at` and the inspector show of an actor (protocol 10), at a moment of the log's time. */
-import type { Decision, Idle, Presence, State } from './decision.ts';
+import type { Decision, Idle } from './decision.ts';
 import type { Escalation, Resolution, TaskEscalation } from './escalation.ts';
 import { policyInForce, presenceAt, queueOfWorker } from './facts.ts';
 import { type Fleet, pendingIn, type WorkerRecord } from './fleet.ts';
@@ -7,6 +7,7 @@ import { idleOf } from './guards.ts';
 import { formatIsoTime } from './iso-time.ts';
 import type { Plan } from './plan.ts';
 import { idleLimitOf } from './policy.ts';
+import type { Presence, State } from './states.ts';
 import { type Checkpoint, type HookStats, phaseOf } from './task.ts';
 import type { RefusedEntry } from './worker-data.ts';
 

@@ -1,10 +1,11 @@
 /** What a worker is: its data, the events that change it, and what each entry does to it (protocol 3 and 4). */
 import type { Attempt, Facts, Judged, PolicyInForce } from './attempt.ts';
-import type { Decision, Presence } from './decision.ts';
+import type { Decision } from './decision.ts';
 import { type AttemptFields, type CheckResult, filesMax, type WorkerEntry } from './entry.ts';
 import type { Resolution } from './escalation.ts';
 import { formatIsoTime } from './iso-time.ts';
 import type { Plan } from './plan.ts';
+import type { Presence } from './states.ts';
 
 type At = { readonly atMs: number };
 type EntryEvent = WorkerEntry extends infer E

@@ -4,12 +4,13 @@
  */
 import type { Ask, Attempt, Facts, Ruling } from './attempt.ts';
 import { findingOf } from './check.ts';
-import type { Decision, Feedback, GuardName, State } from './decision.ts';
+import type { Decision, Feedback, GuardName } from './decision.ts';
 import type { CheckResult } from './entry.ts';
 import { escalateBy } from './escalation.ts';
 import { idleOf, judge } from './guards.ts';
 import { formatIsoTime } from './iso-time.ts';
 import { idleLimitOf } from './policy.ts';
+import type { State } from './states.ts';
 import { type Change, countsAnew, empty, type Fate, type On, type WorkerContext } from './worker-data.ts';
 
 const noFindings = Object.freeze({});

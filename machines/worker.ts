@@ -4,10 +4,11 @@
  * `lastDecision`. Pure: clocks, ids and the fleet around it arrive with the events.
  */
 import { assign, type SnapshotFrom, setup } from 'xstate';
-import type { GuardName, Presence, State } from './decision.ts';
+import type { GuardName } from './decision.ts';
 import { acknowledge, noteNotice } from './escalation.ts';
 import { formatIsoTime } from './iso-time.ts';
 import { noPlan, updateStep } from './plan.ts';
+import type { Presence, State } from './states.ts';
 import {
   type Change,
   empty,
