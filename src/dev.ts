@@ -25,7 +25,7 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
       onReady: (ready) => {
         const { nats, http, fleet } = ready;
         writeFileSync(serviceFile, `${JSON.stringify({ nats, http, fleet, pid: process.pid })}\n`, { mode: 0o600 });
-        if (options.hints) io.stderr.write(hintsFor(config));
+        if (options.hints) io.stderr.write(hintsFor(config, http));
       },
       ended: server.closed.then(() => 'nats-server has ended'),
       idleExitMs: options.idleExitMs,
@@ -40,7 +40,7 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
 const operatorTokenIn = (file: string): string => (JSON.parse(readFileSync(file, 'utf8')) as { pass: string }).pass;
 
 /** Five lines that a person can paste next, in another terminal in the same folder: from a rule to a blocked stop. */
-function hintsFor(config: Config): string {
+function hintsFor(config: Config, http: string | null): string {
   const rule =
     config.fileText === null
       ? [
@@ -56,5 +56,6 @@ function hintsFor(config: Config): string {
     ['npx stopgate worker w1', 'its state, plan and last decision; "tail" follows the log'],
   ];
   const text = lines.map(([command = '', note]) => `  ${command}\n      # ${note}`).join('\n');
-  return `\nstopgate is ready. In another terminal, in this folder:\n\n${text}\n\nCtrl-C ends it; the log stays.\n`;
+  const page = http === null ? '' : `The inspector, in a browser: ${http}\n`;
+  return `\nstopgate is ready. ${page}In another terminal, in this folder:\n\n${text}\n\nCtrl-C ends it; the log stays.\n`;
 }

@@ -26,7 +26,13 @@ export const errorCodes = {
 } as const;
 export type ErrorCode = keyof typeof errorCodes;
 
-export type ErrorIssue = { readonly path: string; readonly message: string };
+/** `line` and `column` where it is about a text. */
+export type ErrorIssue = {
+  readonly path: string;
+  readonly message: string;
+  readonly line?: number;
+  readonly column?: number;
+};
 type Options = { readonly cause?: unknown; readonly issues?: readonly ErrorIssue[]; readonly details?: object };
 
 export class AppError extends Error {

@@ -59,6 +59,12 @@ export function checkOperator(headers: IncomingHttpHeaders, admission: Admission
   throw new AppError('input.unauthorized', words);
 }
 
+/** A token that lets its bearer do more than anybody may. @throws AppError input.unauthorized */
+export function checkBearer(headers: IncomingHttpHeaders, admission: Admission): void {
+  if (admission.token !== null && brings(headers, admission.token)) return;
+  checkOperator(headers, admission);
+}
+
 /**
  * Token null: ends the session. No page of another site sends it, and no script reads it. A browser shows its cookies to
  * every port of a host, so it is named by ours, and holds what is worth nothing but here: the token opens the bus too.

@@ -1,13 +1,23 @@
 /** What the inspector's page asks: the stream, the past, timelines, and an operator's words. */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { describeIssues, formatIsoTime, idSchema, toIssues, viewTask, viewWorker } from '../../machines/index.ts';
+import {
+  describeIssues,
+  formatIsoTime,
+  idSchema,
+  isoTimeSchema,
+  staleAfterMs,
+  toIssues,
+  viewTask,
+  viewWorker,
+} from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
+import { toCutJson } from '../inspector/cut.ts';
 import type { Inspection } from '../inspector/index.ts';
 import { rowsOf } from '../inspector/rows.ts';
 import { type OperatorWord, operatorWords } from '../service/operate.ts';
 import type { Service } from '../service/service.ts';
-import { type Admission, checkOperator, isOperator, sessionCookie } from './admission.ts';
+import { type Admission, checkBearer, checkOperator, isOperator, sessionCookie } from './admission.ts';
 import { type EventStream, openEventStream } from './event-stream.ts';
 
 export const inspectorEndpoints = [
@@ -15,7 +25,11 @@ export const inspectorEndpoints = [
   'GET  /api/<fleet>/range',
   'GET  /api/<fleet>/at/<seq>',
   'GET  /api/<fleet>/timeline/<entity>/<id>',
+  'GET  /api/<fleet>/entry/<seq>',
   'GET  /api/<fleet>/history/<worker>.jsonl',
+  'GET  /api/<fleet>/policy',
+  'POST /api/<fleet>/what-if',
+  'POST /api/<fleet>/session',
   'POST /api/<fleet>/operator/<acknowledge|resolve|retire>',
 ] as const;
 
@@ -31,11 +45,16 @@ const streamsMax = 200;
 
 const seqSchema = z.coerce.number().int().nonnegative();
 const topicSchema = z
-  .object({ worker: idSchema.optional(), task: idSchema.optional() })
+  .object({ worker: idSchema.optional(), task: idSchema.optional(), after: seqSchema.optional() })
   .refine((it) => it.worker === undefined || it.task === undefined, 'name a worker or a task, not both');
 const pageSchema = z.object({
   before: seqSchema.optional(),
   limit: z.coerce.number().int().min(1).max(1_000).default(100),
+});
+const whatIfSchema = z.object({
+  policy: z.string().max(1_000_000),
+  last: z.number().int().min(1).max(10_000).default(200),
+  since: isoTimeSchema.optional(),
 });
 const timelineSchema = z.object({ entity: z.enum(['worker', 'task']), id: idSchema });
 
@@ -44,7 +63,9 @@ export function addInspectorRoutes(api: FastifyInstance, routes: InspectorRoutes
   addStream(api, routes);
   addPast(api, routes);
   addHistory(api, routes);
+  addWhatIf(api, routes);
   addOperator(api, routes);
+  addSession(api, routes);
 }
 
 function addStream(api: FastifyInstance, { service, inspection, admission, version }: InspectorRoutes): void {
@@ -54,22 +75,23 @@ function addStream(api: FastifyInstance, { service, inspection, admission, versi
     for (const stream of streams) stream.end();
   });
   api.get('/stream', async ({ query, headers }, reply) => {
-    const { worker, task } = parse(topicSchema, query);
-    const seen = seqSchema.safeParse(headers['last-event-id']);
+    const { worker, task, after = null } = parse(topicSchema, query);
+    // A page that asks for another actor opens a new stream, and says by `after` what it has seen.
+    const lastId = seqSchema.safeParse(headers['last-event-id'] || undefined);
     if (streams.size >= streamsMax)
       throw new AppError('service.busy', `${streamsMax} pages are open here, the most that this replica serves`);
     const stream = openEventStream(reply);
     streams.add(stream);
     const { fleet, replica } = service;
     const rights = { operator: isOperator(headers, admission), token: admission.operatorToken !== null };
-    stream.send('hello', JSON.stringify({ fleet, replica, version, ...rights }), null);
+    stream.send('hello', JSON.stringify({ fleet, replica, version, staleAfterMs, ...rights }), null);
     const topic =
       worker !== undefined
         ? ({ entity: 'worker', id: worker } as const)
         : task !== undefined
           ? ({ entity: 'task', id: task } as const)
           : null;
-    const leave = inspection.live.join(stream, topic, seen.success && headers['last-event-id'] ? seen.data : null);
+    const leave = inspection.live.join(stream, topic, lastId.success ? lastId.data : after);
     stream.onClose(() => {
       streams.delete(stream);
       leave();
@@ -79,9 +101,9 @@ function addStream(api: FastifyInstance, { service, inspection, admission, versi
 
 function addPast(api: FastifyInstance, { inspection }: InspectorRoutes): void {
   api.get('/range', async () => inspection.range());
-  api.get<{ Params: { seq: string } }>('/at/:seq', async ({ params, query }) => {
+  api.get<{ Params: { seq: string } }>('/at/:seq', async ({ params, query }, reply) => {
     const { worker, task } = parse(topicSchema, query);
-    return inspection.past.at(parse(seqSchema, params.seq), ({ fleet, seq, entry }) => {
+    const seen = await inspection.past.at(parse(seqSchema, params.seq), ({ fleet, seq, entry }) => {
       const moment = { seq, atMs: fleet.nowMs, entry };
       if (worker === undefined && task === undefined) return { ...moment, ...rowsOf(fleet) };
       const view = worker !== undefined ? viewWorker(fleet, worker, fleet.nowMs) : viewTask(fleet, task as string);
@@ -90,15 +112,22 @@ function addPast(api: FastifyInstance, { inspection }: InspectorRoutes): void {
       const at = fleet.nowMs === 0 ? '' : ` (${formatIsoTime(fleet.nowMs)})`;
       throw new AppError('actor.unknown', `${who} was not known yet at entry ${seq}${at}`);
     });
+    return sendCut(reply, seen);
   });
 }
 
 function addHistory(api: FastifyInstance, { service, inspection }: InspectorRoutes): void {
-  api.get('/timeline/:entity/:id', async ({ params, query }) => {
+  api.get('/timeline/:entity/:id', async ({ params, query }, reply) => {
     const { entity, id } = parse(timelineSchema, params);
     const { before = null, limit } = parse(pageSchema, query);
     await service.get(entity, id);
-    return inspection.timeline(entity, id, { before, limit });
+    return sendCut(reply, await inspection.timeline(entity, id, { before, limit }));
+  });
+  api.get<{ Params: { seq: string } }>('/entry/:seq', async ({ params }) => {
+    const seq = parse(seqSchema, params.seq);
+    const entry = await inspection.entry(seq);
+    if (entry === null) throw new AppError('actor.unknown', `there is no entry ${seq} that tells of anyone`);
+    return entry;
   });
   api.get<{ Params: { file: string } }>('/history/:file', async ({ params }, reply) => {
     const worker = parse(idSchema, params.file.replace(/\.jsonl$/, ''));
@@ -118,16 +147,31 @@ function addOperator(api: FastifyInstance, { service, admission }: InspectorRout
       throw new AppError('actor.unknown', `'${params.word}' is none of ${Object.keys(operatorWords).join(', ')}`);
     return service.operate(params.word as OperatorWord, body);
   });
-  const tokenSchema = z.object({ token: z.string().min(1).max(1_000) });
+}
+
+function addWhatIf(api: FastifyInstance, { inspection }: InspectorRoutes): void {
+  api.get('/policy', async () => inspection.policy());
+  api.post('/what-if', async ({ body }, reply) => {
+    const { policy, last, since: sinceMs = null } = parse(whatIfSchema, body);
+    return sendCut(reply, await inspection.whatIf({ policy, last, sinceMs }));
+  });
+}
+
+/** A session for reading, or for speaking as an operator: as the token allows. */
+function addSession(api: FastifyInstance, { admission }: InspectorRoutes): void {
+  const tokenSchema = z.object({ token: z.string().trim().min(1).max(1_000) });
   api.post('/session', async ({ body, headers }, reply) => {
     const { token } = parse(tokenSchema, body);
-    checkOperator({ authorization: `Bearer ${token}` }, admission);
+    checkBearer({ authorization: `Bearer ${token}` }, admission);
     return reply.code(204).header('set-cookie', sessionCookie(headers, token)).send();
   });
   api.delete('/session', async ({ headers }, reply) =>
     reply.code(204).header('set-cookie', sessionCookie(headers, null)).send(),
   );
 }
+
+const sendCut = (reply: FastifyReply, value: object): FastifyReply =>
+  reply.type('application/json; charset=utf-8').send(toCutJson(value));
 
 /** @throws AppError input.bad */
 function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {

@@ -1,5 +1,5 @@
 /**
- * The one HTTP server: agents' hooks, the API, health and metrics. It only parses, asks the service and renders; every
+ * The one HTTP server: agents' hooks, the API, the inspector, health and metrics. It only parses, asks the service and renders; every
  * request is admitted first (see admission.ts), errors have one shape.
  */
 import { type FastifyError, type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
@@ -14,6 +14,7 @@ import { prepareClose } from './closing.ts';
 import { addHookRoutes } from './hook-routes.ts';
 import { addInspectPage } from './inspect-page.ts';
 import { addInspectSocket } from './inspect-socket.ts';
+import { isPageRequest } from './inspector-page.ts';
 import { addMcpRoutes } from './mcp-routes.ts';
 import { bodyBytesMax, commonHeaders, sendError, sendInternal, toAppError } from './replies.ts';
 import { addStatusRoutes, healthPath } from './status-routes.ts';
@@ -83,7 +84,7 @@ function createApp(log: Logger): FastifyInstance {
   });
   app.setErrorHandler((error: FastifyError | AppError, request, reply) => answerError(log, error, request, reply));
   app.setNotFoundHandler(({ method, url }, reply) =>
-    sendError(reply, new AppError('actor.unknown', `no endpoint ${method} ${url.split('?')[0]}; GET / lists them`)),
+    sendError(reply, new AppError('actor.unknown', `no endpoint ${method} ${url.split('?')[0]}; GET /api lists them`)),
   );
   return app;
 }
@@ -104,10 +105,11 @@ function answerError(log: Logger, error: FastifyError | AppError, request: Fasti
 }
 
 function addAdmission(app: FastifyInstance, admission: Admission): void {
-  app.addHook('onRequest', async ({ headers, routeOptions }, reply) => {
+  app.addHook('onRequest', async (request, reply) => {
+    const { headers, routeOptions } = request;
     reply.headers(commonHeaders);
     checkSource(headers, admission);
-    if (routeOptions.url !== healthPath) checkToken(headers, admission);
+    if (routeOptions.url !== healthPath && !isPageRequest(request)) checkToken(headers, admission);
   });
 }
 

@@ -5,6 +5,7 @@ import { agents } from '../hooks/index.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Service } from '../service/service.ts';
 import { apiEndpoints } from './api-routes.ts';
+import { addInspectorPage } from './inspector-page.ts';
 import { sendError } from './replies.ts';
 
 /** Says nothing of the fleet, so that a load balancer may ask without a token. */
@@ -32,11 +33,18 @@ export function addStatusRoutes(app: FastifyInstance, service: Service, metrics:
     `GET  ${healthPath}`,
     'GET  /readyz',
     'GET  /metrics',
+    'GET  /api',
+    'GET  /  (in a browser: the inspector)',
     'GET  /machines.json',
     'GET  /inspect',
     'GET  /inspect/ws  (WebSocket)',
   ];
-  app.get('/', async (_request, reply) =>
-    reply.type('text/plain; charset=utf-8').send(`stopgate\n\n${endpoints.join('\n')}\n`),
+  const plain = `stopgate\n\n${endpoints.join('\n')}\n`;
+  const { fleet, replica } = service;
+  app.get('/api', async ({ headers }, reply) =>
+    headers.accept?.includes('application/json') === true
+      ? { fleet, replica, endpoints }
+      : reply.type('text/plain; charset=utf-8').send(plain),
   );
+  addInspectorPage(app, plain);
 }

@@ -6,6 +6,7 @@
 import { type Fleet, type State, viewTask, viewWorker, workerStates } from '../../machines/index.ts';
 import { placeOf } from '../entry-words.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
+import { toCutJson } from './cut.ts';
 import { type Rows, rowsOf } from './rows.ts';
 import { type TimelineEntry, timelineEntry } from './timeline.ts';
 import type { Watch } from './watch.ts';
@@ -153,7 +154,7 @@ export function createLive(source: LiveSource): Live {
     const { entity, id } = page.topic as Topic;
     const view = entity === 'worker' ? viewWorker(fleet, id, source.logNow()) : viewTask(fleet, id);
     const { moved, more } = page;
-    page.client.send(entity, JSON.stringify({ id, view, moved, entries: page.entries.splice(0), more }), null);
+    page.client.send(entity, toCutJson({ id, view, moved, entries: page.entries.splice(0), more }), null);
     page.topicDirty = false;
     page.more = 0;
   };

@@ -8,6 +8,8 @@ export type Hello = {
   readonly fleet: string;
   readonly replica: string;
   readonly version: string;
+  /** A worker that says nothing for so long is stale. */
+  readonly staleAfterMs: number;
   readonly operator: boolean;
   readonly token: boolean;
 };

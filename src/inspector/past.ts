@@ -39,8 +39,9 @@ export function createPast(fleet: string, log: Pick<EventLog, 'range' | 'history
     if (seq > lastSeq) throw new AppError('input.bad', `entry ${seq} is not there yet: the log ends at ${lastSeq}`);
     if (firstSeq > 1)
       throw new AppError('input.bad', `the log begins at entry ${firstSeq}: what was before is no longer known`);
-    // The entry at `seq` itself is read again where the fold already stands there.
-    if (seq < cursor.seq || (seq === cursor.seq && seq > 0)) goBackTo(seq - 1);
+    if (seq === cursor.seq) return cursor;
+    // One entry too far back, so that the entry at `seq` itself is met.
+    if (seq < cursor.seq) goBackTo(seq - 1);
     const every = Math.max(copyEveryMin, Math.ceil(lastSeq / copiesMax));
     await log.history({ fromSeq: cursor.seq + 1, toSeq: seq }, (message) => {
       foldMessage(cursor.fleet, message);

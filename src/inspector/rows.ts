@@ -59,8 +59,9 @@ export type Rows = { readonly workers: WorkerRow[]; readonly tasks: TaskRow[]; r
 const stateIndex = new Map(workerStates.map((state, index) => [state, index]));
 const presenceIndex = new Map(presences.map((presence, index) => [presence, index]));
 const titleLengthMax = 80;
+const nameLengthMax = 128;
 
-export function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
+function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
   const record = fleet.workers.get(worker);
   if (record === undefined) return null;
   const { value } = record.snapshot;
@@ -78,7 +79,7 @@ export function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
     it.attempt?.idleLimitMs ?? idleLimitOf(inForce.policy, it.profile),
     it.tasks.at(-1) ?? null,
     it.tasks.length,
-    it.agent,
+    it.agent?.slice(0, nameLengthMax) ?? null,
     last?.decision ?? null,
     last?.cause ?? null,
     last === null ? null : parseIsoTime(last.at),
@@ -100,7 +101,7 @@ function waitsFor({ snapshot }: WorkerRecord): string | null {
   return attempt.asked === null ? 'hold' : attempt.asked.name;
 }
 
-export function taskRow(fleet: Fleet, task: string): TaskRow | null {
+function taskRow(fleet: Fleet, task: string): TaskRow | null {
   const snapshot = fleet.tasks.get(task)?.snapshot;
   if (snapshot === undefined) return null;
   const { context, value } = snapshot;
@@ -117,7 +118,7 @@ export function taskRow(fleet: Fleet, task: string): TaskRow | null {
   ];
 }
 
-export const queueRow = (fleet: Fleet, queue: string): QueueRow => [
+const queueRow = (fleet: Fleet, queue: string): QueueRow => [
   queue,
   pendingIn(fleet, queue),
   fleet.queues.get(queue)?.reported ?? 0,

@@ -1,5 +1,5 @@
 /** The history of one worker or task, as lines that a person reads: what it said, what was asked, what was decided. */
-import { type Decision, readJson } from '../../machines/index.ts';
+import { type Decision, readEntry, readJson } from '../../machines/index.ts';
 import { describeEntry, isHousekeeping, placeOf } from '../entry-words.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 
@@ -31,8 +31,15 @@ export function timelineEntry({ seq, atMs, subject, data }: LogMessage): Timelin
   const fields = read.ok ? read.value : { unreadable: read.message };
   const own = subject.split('.')[2] !== entity;
   const by = operatorTypes.has(type) ? 'operator' : own ? 'service' : 'agent';
-  const text = type === 'decision' ? wordsOf(fields as Decision) : describeEntry(type, fields);
+  const text =
+    type === 'decision' ? wordsOf(fields as Decision) : (whyRefused(subject, data) ?? describeEntry(type, fields));
   return { seq, atMs, entity, id, type, by, text: text.slice(0, textLengthMax), data: fields };
+}
+
+/** Null: it was taken. What was refused stands in the log all the same, and must not look as if it had counted. */
+function whyRefused(subject: string, data: Uint8Array): string | null {
+  const entry = readEntry(subject, decoder.decode(data), data.length);
+  return entry === null || 'data' in entry ? null : `refused, so nothing changed: ${entry.message}`;
 }
 
 const wordsOf = ({ decision, action, cause, reason }: Decision): string =>

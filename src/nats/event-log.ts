@@ -33,8 +33,8 @@ export type EventLog = {
   read(onMessage: (message: LogMessage) => void, onLost: (error: AppError) => void): { close(): void };
   /** What the log holds now: `firstSeq` 1, unless a retention has cut it. @throws AppError log.lost, log.unavailable */
   range(): Promise<LogRange>;
-  /** Reads what stands from `fromSeq` to `toSeq`, of one subject (wildcards allowed) or of all. */
-  history(of: HistoryRange, onMessage: (message: LogMessage) => void): Promise<void>;
+  /** Reads what stands from `fromSeq` to `toSeq`, of one subject (wildcards allowed) or of all; goes on after a promise. */
+  history(of: HistoryRange, onMessage: (message: LogMessage) => void | Promise<void>): Promise<void>;
   /** The newest `count` messages of a subject below `before` (null: below the end), oldest first. */
   newest(subject: string, count: number, before: number | null): Promise<LogMessage[]>;
   /** The payload that stands at `seq`, or null. */
@@ -117,7 +117,8 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
       ).batches) {
         for (const message of batch) {
           if (message.seq > toSeq) return;
-          onMessage(message);
+          const pause = onMessage(message);
+          if (pause !== undefined) await pause;
         }
         if ((batch.at(-1)?.seq ?? 0) >= toSeq) return;
       }
