@@ -8,7 +8,7 @@ const painted = 'rect, path, circle, text';
 const kept = ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'stroke-linecap', 'opacity', 'text-anchor'];
 const keptOfText = ['font-family', 'font-size', 'font-weight', 'font-style'];
 
-export function chartSvg(svg: SVGSVGElement): string {
+function chartSvg(svg: SVGSVGElement): string {
   const { width, height } = svg.viewBox.baseVal;
   const copy = svg.cloneNode(true) as SVGSVGElement;
   const copies = copy.querySelectorAll<SVGElement>(painted);
@@ -36,7 +36,7 @@ export function chartSvg(svg: SVGSVGElement): string {
 }
 
 /** @param scale pixels for each unit of the drawing */
-export async function chartPng(svg: SVGSVGElement, scale = 2): Promise<Blob> {
+async function chartPng(svg: SVGSVGElement, scale = 2): Promise<Blob> {
   const { width, height } = svg.viewBox.baseVal;
   const canvas = document.createElement('canvas');
   [canvas.width, canvas.height] = [Math.ceil(width * scale), Math.ceil(height * scale)];
@@ -52,7 +52,7 @@ export async function chartPng(svg: SVGSVGElement, scale = 2): Promise<Blob> {
 }
 
 /** The same states and transitions as Mermaid's `stateDiagram-v2`. */
-export function chartMermaid({ boxes, edges }: ChartDrawing): string {
+function chartMermaid({ boxes, edges }: ChartDrawing): string {
   const idOf = (id: string) => id.replaceAll('.', '_');
   const block = (parent: string | null, indent: string): string[] => {
     const here = boxes.filter((box) => box.parent === parent);

@@ -1,0 +1,18 @@
+/** Builds the inspector's page into dist/inspector, which the service serves. */
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vite';
+
+export default defineConfig({
+  root: import.meta.dirname,
+  logLevel: 'warn',
+  resolve: { alias: { 'stopgate:charts': fileURLToPath(new URL('../../../dist/machines.json', import.meta.url)) } },
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  build: {
+    outDir: '../../../dist/inspector',
+    emptyOutDir: true,
+    target: 'es2022',
+    // Nothing in line: the page's policy allows no data: URLs.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+});
