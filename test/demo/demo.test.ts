@@ -102,7 +102,7 @@ test('an answer that is not as it must be fails it', async () => {
   const io = { stdout, stderr: stdout, stdin: stdout, env: {}, cwd: folder, isTTY: false, size };
   const out = createOutput({ ...io, interrupt: () => AbortSignal.abort() });
   const narrator = createNarrator(out, { fast: true, signal: new AbortController().signal });
-  const played = playAll({ agents, operator: agents, close: async () => undefined }, narrator);
+  const played = playAll({ agents, operator: agents, page: '', close: async () => undefined }, narrator);
   await expect(played).rejects.toThrow(
     'the stop of ana got "allow · complete · no-policy, guard done" (no rules); it must get "block · continue · incomplete, guard checks"',
   );

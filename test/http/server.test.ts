@@ -397,6 +397,41 @@ describe('what operators look at', () => {
     expect(answer.text).toMatch(/^stopgate_process_cpu_seconds_total /m);
   });
 
+  test('the inspector to a browser, and the endpoints to anything else', async () => {
+    const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+    const page = await ask(server.url, '/', { headers: html });
+    expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(page.headers['content-security-policy']).toBe(
+      "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
+    );
+    expect((await ask(server.url, '/', { headers: { accept: '*/*' } })).text).toMatch(/^stopgate\n/);
+    const again = await ask(server.url, '/', { headers: { ...html, 'if-none-match': page.headers.etag ?? '' } });
+    expect([again.status, again.text]).toEqual([304, '']);
+    const [, script = ''] = /src="([^"]+)"/.exec(page.text) ?? [];
+    const file = await ask(server.url, script, { headers: { 'accept-encoding': 'gzip' } });
+    expect(file.headers).toMatchObject({
+      'content-encoding': 'gzip',
+      'content-type': 'text/javascript; charset=utf-8',
+    });
+    expect(file.headers['cache-control']).toContain('immutable');
+    expect((await ask(server.url, '/favicon.ico')).headers['content-type']).toBe('image/svg+xml');
+    for (const path of ['/assets/..%2f..%2fpackage.json', '/assets/none.js']) {
+      expect((await ask(server.url, path)).status, path).toBe(404);
+    }
+    expect((await ask(server.url, '/', { headers: { ...html, host: 'evil.example' } })).status).toBe(421);
+  });
+
+  test('the page without a token, since it holds no data, and nothing else', async () => {
+    const { url } = await open({ token: 'secret-1' });
+    const html = { accept: 'text/html' };
+    expect((await ask(url, '/', { headers: html })).status).toBe(200);
+    expect((await ask(url, '/favicon.ico')).status).toBe(200);
+    for (const path of ['/', '/api', '/api/main/range', '/api/main/stream']) {
+      expect((await ask(url, path)).status, path).toBe(401);
+    }
+    expect((await ask(url, '/api', { headers: html })).status).toBe(401);
+  });
+
   test('the endpoints, as text', async () => {
     const answer = await ask(server.url, '/');
     expect([answer.status, answer.headers['content-type']]).toEqual([200, 'text/plain; charset=utf-8']);

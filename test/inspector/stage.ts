@@ -82,7 +82,7 @@ export type StreamReader = {
   close(): void;
 };
 
-export async function openStream(url: string, headers: Record<string, string> = {}): Promise<StreamReader> {
+async function openStream(url: string, headers: Record<string, string> = {}): Promise<StreamReader> {
   const abort = new AbortController();
   const response = await fetch(url, { headers, signal: abort.signal });
   if (response.body === null || response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
