@@ -3,7 +3,7 @@
 export type Figure = {
   readonly name: string;
   readonly value: number;
-  readonly unit: 'ms' | '/s' | 'x' | 'B';
+  readonly unit: 'ms' | '/s' | 'x' | 'B' | '%';
   /** Absent: only shown. */
   readonly goal?: { readonly atMost?: number; readonly atLeast?: number };
 };
@@ -20,7 +20,13 @@ export function formatFigures(figures: readonly Figure[]): string {
   const rows = figures.map((figure) => {
     const { name, value, unit, goal } = figure;
     const shown =
-      unit === 'ms' ? value.toFixed(3) : unit === 'x' ? value.toFixed(2) : Math.round(value).toLocaleString('en');
+      unit === 'ms'
+        ? value.toFixed(3)
+        : unit === 'x'
+          ? value.toFixed(2)
+          : unit === '%'
+            ? value.toFixed(1)
+            : Math.round(value).toLocaleString('en');
     const bound = goal === undefined ? '' : goal.atMost === undefined ? `>= ${goal.atLeast}` : `<= ${goal.atMost}`;
     const mark = { true: 'reached', false: 'MISSED', null: '' }[String(isReached(figure)) as 'true'];
     return `${name.padEnd(58)} ${`${shown} ${unit}`.padStart(14)}   ${bound.padEnd(9)} ${mark}`.trimEnd();

@@ -27,12 +27,14 @@ export type Stage = {
   /** Without credentials: it may publish as a worker and ask, as a plain NATS client does. */
   readonly agents: Requester;
   readonly operator: Requester;
+  /** Where the inspector is; '' without HTTP. */
+  readonly page: string;
   /** Ends the service and its nats-server, then removes the folder. */
   close(): Promise<void>;
 };
 
 /** @throws AppError service.unreachable, server.missing and whatever else keeps a service from its start */
-export async function openStage(): Promise<Stage> {
+export async function openStage({ config = rules, http = 'off' } = {}): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'stopgate-demo-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
   process.once('exit', remove); // for an end that comes to no `close`
@@ -43,8 +45,8 @@ export async function openStage(): Promise<Stage> {
     process.removeListener('exit', remove);
   };
   try {
-    writeFileSync(join(folder, 'stopgate.yaml'), rules);
-    const { url, end } = await startService(folder);
+    writeFileSync(join(folder, 'stopgate.yaml'), config);
+    const { url, page, end } = await startService(folder, http);
     opened.push({ close: end });
     const client = { url, fleet: 'main', name: 'stopgate demo' };
     const agents = await openRequester(client);
@@ -52,7 +54,7 @@ export async function openStage(): Promise<Stage> {
     const credsFile = credentialsFile(join(folder, '.stopgate'), 'operator');
     const operator = await openRequester({ ...client, credsFile, inboxPrefix: privateInbox });
     opened.push(operator);
-    return { agents, operator, close };
+    return { agents, operator, page, close };
   } catch (error) {
     await close();
     throw error;
@@ -60,8 +62,11 @@ export async function openStage(): Promise<Stage> {
 }
 
 /** `url`: of the NATS server, which is ready, as is the service. */
-async function startService(folder: string): Promise<{ url: string; end: () => Promise<void> }> {
-  const flags = { http: 'off', logLevel: 'silent' };
+async function startService(
+  folder: string,
+  http: string,
+): Promise<{ url: string; page: string; end: () => Promise<void> }> {
+  const flags = { http, logLevel: 'silent' };
   const config = loadConfig({ flags, cwd: folder, home: folder, env: {}, serving: true });
   const ending = new AbortController();
   const stdout = new PassThrough();
@@ -76,9 +81,10 @@ async function startService(folder: string): Promise<{ url: string; end: () => P
   const line = once(createInterface({ input: stdout }), 'line');
   const first = await Promise.race([line.then(([text]) => text as string), ended]);
   if (typeof first !== 'string') throw new AppError('service.unreachable', 'the service ended before it was ready');
-  const { nats } = JSON.parse(first) as { nats: string };
+  const { nats, http: page } = JSON.parse(first) as { nats: string; http: string | null };
   return {
     url: nats,
+    page: page ?? '',
     async end() {
       ending.abort();
       await ended;

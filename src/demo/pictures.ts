@@ -1,0 +1,96 @@
+/** `npm run pictures`: plays a fleet at work against a real service, and takes the pictures of the README. */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium, type Page } from 'playwright-core';
+import { readEnvironment } from '../config.ts';
+import { officeRules, playOffice } from './office.ts';
+import { openStage } from './stage.ts';
+
+type Scheme = 'light' | 'dark';
+type Picture = {
+  readonly name: string;
+  readonly path: string;
+  readonly schemes: readonly Scheme[];
+  readonly height?: number;
+  /** What there is to do and to wait for before it is taken. */
+  readonly prepare: (page: Page) => Promise<void>;
+};
+
+const folder = 'docs/pictures';
+const size = { width: 1_280, height: 860 };
+const both = ['light', 'dark'] as const;
+
+const pictures: readonly Picture[] = [
+  {
+    name: 'fleet',
+    path: '/',
+    schemes: both,
+    height: 1_200,
+    prepare: (page) => seen(page, '.chart-state[data-state="blocked"]'),
+  },
+  { name: 'worker', path: '/?worker=web-2', schemes: both, prepare: (page) => seen(page, 'article.decision') },
+  {
+    name: 'past',
+    path: '/?worker=api-3',
+    schemes: ['light'],
+    async prepare(page) {
+      await page.getByRole('button', { name: 'Time travel' }).click();
+      await page.locator('.travel').waitFor();
+      const slider = page.getByLabel('Entry of the log');
+      await slider.fill(String(Math.round(Number(await slider.getAttribute('max')) * 0.78)));
+      await page.waitForTimeout(500);
+    },
+  },
+  {
+    name: 'what-if',
+    path: '/?view=what-if',
+    schemes: ['light'],
+    async prepare(page) {
+      const area = page.getByLabel('Policies, as in stopgate.yaml');
+      await area.fill(officeRules.replace('retries: 3', 'retries: 1').replace('promises: true', 'promises: false'));
+      await page.getByRole('button', { name: 'Compare' }).click();
+      await seen(page, '.difference');
+      await page.locator('.difference summary').first().click();
+    },
+  },
+];
+
+const seen = (page: Page, selector: string) => page.locator(selector).first().waitFor();
+
+await main();
+
+async function main(): Promise<void> {
+  const stage = await openStage({ config: officeRules, http: '127.0.0.1:0' });
+  const profile = mkdtempSync(join(tmpdir(), 'stopgate-pictures-'));
+  try {
+    await playOffice(stage);
+    mkdirSync(folder, { recursive: true });
+    const context = await chromium.launchPersistentContext(profile, {
+      ...{ executablePath: readEnvironment().CHROMIUM ?? '/usr/bin/chromium', reducedMotion: 'reduce' },
+      args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-sync', '--hide-scrollbars'],
+    });
+    const page = context.pages()[0] ?? (await context.newPage());
+    for (const picture of pictures) for (const scheme of picture.schemes) await take(page, stage.page, picture, scheme);
+    await context.close();
+  } finally {
+    await stage.close();
+    rmSync(profile, { recursive: true, force: true });
+  }
+}
+
+async function take(
+  page: Page,
+  url: string,
+  { name, path, prepare, height }: Picture,
+  colorScheme: Scheme,
+): Promise<void> {
+  await page.setViewportSize({ ...size, ...(height === undefined ? {} : { height }) });
+  await page.emulateMedia({ colorScheme });
+  await page.goto(`${url}${path}`);
+  await prepare(page);
+  await page.waitForTimeout(300); // for what is drawn on a canvas, and for the fonts
+  const file = join(folder, `${name}-${colorScheme}.png`);
+  await page.screenshot({ path: file });
+  process.stdout.write(`${file}\n`);
+}
