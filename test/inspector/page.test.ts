@@ -119,6 +119,12 @@ describeInBrowser('the page', () => {
     await browser.page.locator(`.timeline .line[data-seq="${seq}"]`).waitFor();
     expect(await text(`.timeline .line[data-seq="${seq}"]`)).toContain('tool.used Bash (ok)');
     expect(await browser.page.locator('.timeline .line').first().getAttribute('data-seq')).toBe(String(seq));
+    // What was opened stays so when something comes before it.
+    await browser.page.locator(`.timeline .line[data-seq="${seq}"] summary`).click();
+    const next = await stage.client.publish('worker.dan.tool.used', { tool: 'Read', ok: true });
+    await browser.page.locator(`.timeline .line[data-seq="${next.seq}"]`).waitFor();
+    const opened = browser.page.locator('.timeline .line:has(details[open])');
+    expect(await opened.evaluateAll((all) => all.map((it) => it.getAttribute('data-seq')))).toEqual([String(seq)]);
   });
 
   test('counts down what a worker waits for', async () => {

@@ -56,7 +56,7 @@ function Chip({ row }: { row: WorkerRow }) {
 type Layout = { readonly cell: number; readonly perRow: number; readonly width: number; readonly height: number };
 
 function layoutOf(count: number, width: number): Layout {
-  const cell = count > 3_000 ? 9 : count > 1_200 ? 12 : count > 500 ? 16 : 20;
+  const cell = count > 8_000 ? 6 : count > 3_000 ? 9 : count > 1_200 ? 12 : count > 500 ? 16 : 20;
   const perRow = Math.max(1, Math.floor(width / cell));
   return { cell, perRow, width, height: Math.ceil(count / perRow) * cell };
 }

@@ -107,4 +107,5 @@ export function ChartOf({ machine, states }: { machine: 'worker' | 'task'; state
 }
 
 const openKey = 'stopgate.chart';
-const readOpen = () => localStorage.getItem(openKey) !== 'no';
+/** A phone has no room for it, unless it is wanted there. */
+const readOpen = () => (localStorage.getItem(openKey) ?? (innerWidth < 700 ? 'no' : 'yes')) === 'yes';

@@ -5,6 +5,10 @@ import { go, hrefOf } from './place.ts';
 import { Json, Text } from './text.tsx';
 import { dateTime, duration, millis, plural } from './words.ts';
 
+/** Null and `{}` say nothing. */
+const hasMore = (value: unknown): boolean =>
+  typeof value === 'object' ? value !== null && Object.keys(value).length > 0 : value !== undefined && value !== '';
+
 const glyphs = { pass: '✓', block: '✗', allow: '→', error: '!' } as const;
 
 export function DecisionCard({ decision, label = 'Decision' }: { decision: Decision; label?: string }) {
@@ -65,7 +69,7 @@ export function DecisionCard({ decision, label = 'Decision' }: { decision: Decis
                 {it.outcome}
               </span>
               <Text block value={it.message} max={1_200} />
-              {it.details != null && <Input value={it.details} words="details" isOpen />}
+              {hasMore(it.details) && <Input value={it.details} words="details" isOpen />}
             </div>
           ))}
         </section>

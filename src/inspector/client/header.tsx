@@ -1,7 +1,7 @@
 /** Who serves, how old what is shown is, and the ways through the page. */
 import { fleet, signOut } from './api.ts';
 import { head, hello, link, linkProblem, live, nowMs, reopen } from './connection.ts';
-import { isPast } from './past.ts';
+import { isPast, pastProblem } from './past.ts';
 import { follow, go, hrefOf, type Place, place, type View } from './place.ts';
 import { askToSignIn } from './sign-in.tsx';
 import { TravelButton } from './travel.tsx';
@@ -109,6 +109,12 @@ export function Notice() {
           ? 'The service does not answer.'
           : 'The connection is lost: what you see is as it was then.'}{' '}
         It is tried again until it answers. {linkProblem.value} If it was ended: <code>npm start</code>.
+      </p>
+    );
+  if (pastProblem.value !== null)
+    return (
+      <p class="notice" role="alert">
+        The past cannot be shown: {pastProblem.value}
       </p>
     );
   if (state === 'asleep')

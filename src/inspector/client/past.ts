@@ -79,8 +79,12 @@ async function look(at: number, { entity, id }: NonNullable<typeof selected.valu
 
 /** Leaves the present at its newest entry. */
 export async function enterPast(): Promise<void> {
-  range.value = await get<Range>('range');
-  go({ at: range.value.lastSeq });
+  try {
+    range.value = await get<Range>('range');
+    go({ at: range.value.lastSeq });
+  } catch (error) {
+    pastProblem.value = (error as Error).message;
+  }
 }
 
 /** Resolves when what the address asks for is shown. */

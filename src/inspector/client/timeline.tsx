@@ -1,4 +1,5 @@
 /** What was said, asked and decided, the newest first; times in which nothing happened are one line. */
+import { Fragment } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Decision } from '../../../machines/index.ts';
 import type { TimelinePage } from '../messages.ts';
@@ -39,14 +40,10 @@ export function Timeline({ entity, id }: { entity: 'worker' | 'task'; id: string
           const later = lines[index - 1];
           const gapMs = later === undefined ? 0 : later.atMs - entry.atMs;
           return (
-            <>
-              {gapMs >= idleFromMs && (
-                <li key={`gap${entry.seq}`} class="idle-gap">
-                  {duration(gapMs)} without a word
-                </li>
-              )}
-              <Line key={entry.seq} entry={entry} />
-            </>
+            <Fragment key={entry.seq}>
+              {gapMs >= idleFromMs && <li class="idle-gap">{duration(gapMs)} without a word</li>}
+              <Line entry={entry} />
+            </Fragment>
           );
         })}
       </ol>

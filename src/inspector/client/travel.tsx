@@ -1,6 +1,7 @@
 /** Time travel: a slider over the log. It only shows: the log stays as it is. */
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { fleet } from './api.ts';
 import { enterPast, moment, pastProblem, range, settled } from './past.ts';
 import { go, place } from './place.ts';
 import { Text } from './text.tsx';
@@ -16,7 +17,12 @@ const stop = () => {
 export function TravelButton() {
   const isOn = place.value.at !== null;
   return (
-    <button type="button" aria-pressed={isOn} onClick={() => (isOn ? go({ at: null }) : void enterPast())}>
+    <button
+      type="button"
+      disabled={fleet.value === ''}
+      aria-pressed={isOn}
+      onClick={() => (isOn ? go({ at: null }) : void enterPast())}
+    >
       {isOn ? 'Back to live' : 'Time travel'}
     </button>
   );
