@@ -152,6 +152,7 @@ function painter(context: CanvasRenderingContext2D, { cell, perRow, width, heigh
   const { canvas } = context;
   let colours: string[] = [];
   let ground = '';
+  const corner = cell > 10 ? 4 : 2;
   const size = cell - (cell > 10 ? 2 : 1);
   const readColours = () => {
     const style = getComputedStyle(document.documentElement);
@@ -184,7 +185,7 @@ function painter(context: CanvasRenderingContext2D, { cell, perRow, width, heigh
       }
       if (name === 'blocked') context.fillRect(x + 2, y + Math.floor(size / 2) - 1, size - 4, 2);
       if (name === 'escalated') context.fillRect(x + Math.floor(size / 2) - 1, y + 2, 2, size - 4);
-      if (presences[row[w.presence]] !== 'active') context.fillRect(x + size - 3, y, 3, 3);
+      if (presences[row[w.presence]] !== 'active') context.fillRect(x + size - corner, y, corner, corner);
     },
   };
 }
