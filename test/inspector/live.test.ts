@@ -96,6 +96,8 @@ test.each([
   ['at/1?worker=nobody', 404],
   ['timeline/worker/nobody', 404],
   ['timeline/queue/main', 400],
+  ['entry/99999999', 404],
+  ['entry/x', 400],
   ['timeline/worker/f1?limit=0', 400],
   ['history/nobody.jsonl', 404],
 ])('%s is refused with %d', async (path, status) => {
