@@ -12,7 +12,9 @@ export type HookAgent = {
   /** The agent waits for 10 s to 600 s; ours is a little shorter, so that it hears why. */
   readonly stopTimeoutMs: number;
   /** The events that are judged: the others are only told, and never blocked. */
-  readonly isStop: (event: string) => boolean;
+  readonly isStop: (event: string, tool: string) => boolean;
+  /** The events that may be answered after checks have run; they are never blocked for want of a service. */
+  readonly isLook?: (event: string) => boolean;
   /** `note` is for the person, `reason` for the model. */
   readonly allow: (note: string) => Answer;
   readonly block: (reason: string, note: string) => Answer;
@@ -24,6 +26,8 @@ const named =
   (event: string) =>
     events.includes(event);
 
+const claudeStops = named('Stop', 'SubagentStop', 'TaskCompleted');
+
 /** `systemMessage` is shown to the person; Codex drops a block that has any key but these three. */
 const withMessage: Pick<HookAgent, 'allow' | 'block'> = {
   allow: (note) => ({ body: { systemMessage: note }, exitCode: 0 }),
@@ -31,9 +35,18 @@ const withMessage: Pick<HookAgent, 'allow' | 'block'> = {
 };
 
 export const hookAgents: ReadonlyMap<string, HookAgent> = new Map([
-  ['claude', { stopTimeoutMs: 595_000, isStop: named('Stop', 'SubagentStop', 'TaskCompleted'), ...withMessage }],
+  [
+    'claude',
+    {
+      stopTimeoutMs: 595_000,
+      isStop: (event: string, tool: string) =>
+        claudeStops(event) || (event === 'PreToolUse' && tool === 'StructuredOutput'),
+      isLook: named('PostToolBatch'),
+      ...withMessage,
+    },
+  ],
   ['codex', { stopTimeoutMs: 595_000, isStop: named('Stop', 'SubagentStop'), ...withMessage }],
-  ['gemini', { stopTimeoutMs: 595_000, isStop: named('AfterAgent'), ...withMessage }],
+  ['gemini', { stopTimeoutMs: 595_000, isStop: named('AfterAgent'), isLook: named('AfterTool'), ...withMessage }],
   [
     'copilot',
     {

@@ -20,6 +20,8 @@ export type HookIo = {
 const bodyBytesMax = 16 * 1024 * 1024;
 /** For an event that is only told. */
 const tellTimeoutMs = 5_000;
+/** For one after which checks may run. */
+const lookTimeoutMs = 55_000;
 /** Before it blocks for want of a service, it waits for one: longer where it has just blocked, so that no loop burns money. */
 const patienceMs = { first: 2_000, again: 15_000 } as const;
 const tryEveryMs = 250;
@@ -79,8 +81,9 @@ async function answer(options: HookOptions, { stdin }: HookIo, note: (text: stri
     note(`this call was not judged (cause unknown): ${call}`);
     return { body: null, exitCode: 0 };
   }
-  const isStop = facts.isStop(call.event);
-  const timeoutMs = options.timeoutMs ?? (isStop ? facts.stopTimeoutMs : tellTimeoutMs);
+  const isStop = facts.isStop(call.event, call.tool);
+  const unaskedMs = facts.isLook?.(call.event) ? lookTimeoutMs : tellTimeoutMs;
+  const timeoutMs = options.timeoutMs ?? (isStop ? facts.stopTimeoutMs : unaskedMs);
   const leftMs = () => Math.max(1, timeoutMs - (nowMs() - startedMs));
   const query = new URLSearchParams({
     ...(call.event === '' ? {} : { event: call.event }),
@@ -135,6 +138,7 @@ const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 
 type Call = {
   readonly event: string;
+  readonly tool: string;
   readonly body: Buffer;
   /** The agent says that it has been blocked just now. */
   readonly again: boolean;
@@ -154,6 +158,7 @@ function readCall(raw: Buffer, { agent, event, worker }: HookOptions): Call | st
   const said = body.hook_event_name ?? body.hookEventName;
   return {
     event: event ?? (typeof said === 'string' ? said : agent === 'shell' ? 'stop' : ''),
+    tool: typeof body.tool_name === 'string' ? body.tool_name : '',
     body: worker === undefined ? raw : Buffer.from(JSON.stringify({ ...body, worker })),
     again: body.stop_hook_active === true,
   };

@@ -2,6 +2,7 @@
  * Claude Code, and the Agent SDK's callbacks, which get and give the same JSON: its hook calls to our entries and our
  * question, our decision to its JSON. Seen with 2.1.329. Pure.
  */
+import type { AttemptFields } from '../../machines/index.ts';
 import type { Answerable, KnownWorker } from './adapter.ts';
 import { blockWords, completeWords, resolvedWords, waitNotice } from './block-words.ts';
 import { type ClaudeCall, readClaude } from './claude-call.ts';
@@ -28,7 +29,7 @@ const name = 'claude';
 const rows: Table<ClaudeCall> = new Map<string, Row<ClaudeCall>>([
   ['SessionStart', (call, known) => sessionStarted(name, call, known)],
   ['UserPromptSubmit', prompted],
-  ['PreToolUse', (call) => (call.tool_name === 'AskUserQuestion' ? [asked(call, 'question')] : [heartbeat])],
+  ['PreToolUse', begun],
   ['PermissionRequest', (call) => [asked(call, 'permission')]],
   ['PostToolUse', (call, known) => [...resumed(known), ...used(call, known)]],
   ['PostToolUseFailure', (call, known) => [...resumed(known), toolEntry(call, false, known)]],
@@ -46,7 +47,7 @@ const claude: Agent<ClaudeCall> = {
   name,
   read: readClaude,
   rows,
-  stop: (call) => (isStop(call) ? attemptOf(call.last_assistant_message) : null),
+  stop: attempt,
   look: lookOf,
   tell,
   isNobodys: (call) => call.ofCompaction,
@@ -59,13 +60,26 @@ export const readClaudeHook = createReader(claude);
 const isStop = ({ event, parent }: ClaudeCall): boolean =>
   event === 'Stop' || (event === 'SubagentStop' && parent !== null);
 
+/** Structured output that was taken ends the session: a block of the `Stop` that follows comes too late. */
+const isOutput = ({ event, tool_name: tool }: ClaudeCall): boolean =>
+  event === 'PreToolUse' && tool === 'StructuredOutput';
+
+function attempt(call: ClaudeCall): AttemptFields | null {
+  if (isOutput(call)) return attemptOf(JSON.stringify(call.tool_input ?? {}), 'structured_output');
+  return isStop(call) ? attemptOf(call.last_assistant_message) : null;
+}
+
 // --- answers --------------------------------------------------------------------------------------------------
 
-function lookOf({ event, tool_name: tool }: ClaudeCall): Look | null {
+function lookOf({ event, tool_name: tool }: ClaudeCall, { lastDecision }: KnownWorker): Look | null {
   if (event === 'PostToolBatch') return 'complete';
   if (event === 'TaskCompleted') return 'step';
-  return event === 'PostToolUse' && tool === 'StructuredOutput' ? 'output' : null;
+  // Where it was let through a moment ago, there is nothing to look for.
+  const isUnasked = event === 'PostToolUse' && tool === 'StructuredOutput' && lastDecision?.decision !== 'allow';
+  return isUnasked ? 'output' : null;
 }
+
+const denied = { hookEventName: 'PreToolUse', permissionDecision: 'deny' } as const;
 
 /** Exactly two keys for a block, and null for all else: an empty answer is the one "go on" that every version knows. */
 function answer(call: ClaudeCall, decision: Answerable, look: Look | null): object | null {
@@ -74,6 +88,7 @@ function answer(call: ClaudeCall, decision: Answerable, look: Look | null): obje
   const reason = blockWords(decision);
   if (look === 'output') return { hookSpecificOutput: { hookEventName: 'PostToolUse', additionalContext: reason } };
   if (look === 'step') return { decision: 'block', reason: `The step is not marked as done. ${reason}` };
+  if (isOutput(call)) return { hookSpecificOutput: { ...denied, permissionDecisionReason: reason } };
   return isStop(call) ? { decision: 'block', reason } : null;
 }
 
@@ -97,6 +112,11 @@ function notifiedEnds(prompt: string): readonly Said[] {
   );
   const ends = [...new Set(ids)].filter((id) => id !== '').slice(0, backgroundMax);
   return ends.length === 0 ? [heartbeat] : ends.map((id) => ({ type: 'background.finished', data: { id } }));
+}
+
+function begun(call: ClaudeCall, known: KnownWorker): readonly Said[] {
+  if (isOutput(call)) return resumed(known);
+  return call.tool_name === 'AskUserQuestion' ? [asked(call, 'question')] : [heartbeat];
 }
 
 const asked = ({ tool_name: tool }: ClaudeCall, kind: 'permission' | 'question'): Said => inputRequested(tool, kind);

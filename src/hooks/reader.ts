@@ -23,7 +23,7 @@ export type Agent<Call extends Caller> = {
   readonly rows: Table<Call>;
   /** The attempt, where the call is the agent's wish to stop. */
   readonly stop: (call: Call, known: KnownWorker) => AttemptFields | null;
-  readonly look?: (call: Call) => Look | null;
+  readonly look?: (call: Call, known: KnownWorker) => Look | null;
   /** What it is told without a question. */
   readonly tell?: (call: Call, known: KnownWorker) => object | null;
   /** A call that is nobody's work: nothing is said. */
@@ -59,7 +59,7 @@ function translate<Call extends Caller>(agent: Agent<Call>, call: Call, known: K
     worker,
     entries,
     stop: agent.stop(call, known),
-    look: agent.look?.(call) ?? null,
+    look: agent.look?.(call, known) ?? null,
     tell: agent.tell?.(call, known) ?? null,
   };
 }

@@ -28,7 +28,12 @@ export type Line = {
   readonly program: readonly string[];
 };
 
-type Event = { readonly name: string; readonly isStop: boolean };
+type Event = {
+  readonly name: string;
+  readonly isStop: boolean;
+  /** For how long the hook may take. */
+  readonly seconds: number;
+};
 export type SetupAgent = {
   readonly title: string;
   readonly binary: string;
@@ -45,34 +50,33 @@ export type SetupAgent = {
 };
 
 const stopSeconds = 600;
+/** Checks may run after these: not for as long as for a stop, since they come with every tool. */
+const lookSeconds = 60;
 const tellSeconds = 10;
-const seconds = ({ isStop }: Event): number => (isStop ? stopSeconds : tellSeconds);
 
-const eventsOf = (told: readonly string[], stops: readonly string[]): Event[] => [
-  ...told.map((name) => ({ name, isStop: false })),
-  ...stops.map((name) => ({ name, isStop: true })),
-];
+const told = (...names: readonly string[]): Event[] =>
+  names.map((name) => ({ name, isStop: false, seconds: tellSeconds }));
+const looks = (...names: readonly string[]): Event[] =>
+  names.map((name) => ({ name, isStop: false, seconds: lookSeconds }));
+const stops = (...names: readonly string[]): Event[] =>
+  names.map((name) => ({ name, isStop: true, seconds: stopSeconds }));
 const within =
   (project: readonly string[], user: (places: Places) => string) =>
   (scope: Scope, places: Places): string =>
     scope === 'project' ? join(places.cwd, ...project) : user(places);
 const given = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
 
-const claudeEvents = eventsOf(
-  [
-    'UserPromptSubmit',
-    'PreToolUse',
-    'PermissionRequest',
-    'PostToolUse',
-    'PostToolUseFailure',
-    'PostToolBatch',
-    'StopFailure',
-  ],
-  ['TaskCompleted', 'SubagentStop', 'Stop'],
-);
-const begin: Event = { name: 'SubagentStart', isStop: false };
-const end: Event = { name: 'SessionEnd', isStop: false };
-const start: Event = { name: 'SessionStart', isStop: false };
+/** It never posts SessionStart. */
+const claudeEvents = (form: Form): Event[] => [
+  ...told(...(form === 'http' ? [] : ['SessionStart']), 'UserPromptSubmit'),
+  // Before its structured output is taken it asks; the command hook keeps a time of its own for other tools.
+  { name: 'PreToolUse', isStop: false, seconds: form === 'command' ? stopSeconds : lookSeconds },
+  ...told('PermissionRequest', 'PostToolUse', 'PostToolUseFailure'),
+  ...looks('PostToolBatch'),
+  ...told('StopFailure'),
+  ...stops('TaskCompleted', 'SubagentStop', 'Stop'),
+  ...told('SubagentStart', 'SessionEnd'),
+];
 
 export const setupAgents = {
   claude: {
@@ -84,14 +88,13 @@ export const setupAgents = {
     file: within(['.claude', 'settings.json'], ({ home, env }) =>
       join(given(env.CLAUDE_CONFIG_DIR) ?? join(home, '.claude'), 'settings.json'),
     ),
-    // It never posts SessionStart.
-    events: (form) => [...(form === 'http' ? [] : [start]), ...claudeEvents, begin, end],
+    events: claudeEvents,
     grouped: true,
     head: {},
     handler: (event, line) =>
       line.form === 'http'
-        ? { type: 'http', url: urlOf('claude', event, line, false), ...headersOf(line), timeout: seconds(event) }
-        : { type: 'command', command: commandOf('claude', event, line), timeout: seconds(event) },
+        ? { type: 'http', url: urlOf('claude', event, line, false), ...headersOf(line), timeout: event.seconds }
+        : { type: 'command', command: commandOf('claude', event, line), timeout: event.seconds },
   },
   codex: {
     title: 'Codex',
@@ -100,17 +103,18 @@ export const setupAgents = {
     forms: ['command', 'curl'],
     scopes: ['user'],
     file: (_scope, { home, env }) => join(given(env.CODEX_HOME) ?? join(home, '.codex'), 'hooks.json'),
-    events: () =>
-      eventsOf(
-        ['SessionStart', 'UserPromptSubmit', 'PermissionRequest', 'PostToolUse', 'SubagentStart', 'SessionEnd'],
-        ['SubagentStop', 'Stop'],
-      ),
+    events: () => [
+      ...told('SessionStart', 'UserPromptSubmit', 'PermissionRequest', 'PostToolUse', 'SubagentStart'),
+      // It allows no more there, and says so in every session that asks for more.
+      { name: 'SessionEnd', isStop: false, seconds: 3 },
+      ...stops('SubagentStop', 'Stop'),
+    ],
     grouped: true,
     head: {},
     handler: (event, line) => ({
       type: 'command',
       command: commandOf('codex', event, line),
-      timeout: seconds(event),
+      timeout: event.seconds,
     }),
   },
   gemini: {
@@ -120,14 +124,19 @@ export const setupAgents = {
     forms: ['command', 'curl'],
     scopes: ['project', 'user'],
     file: within(['.gemini', 'settings.json'], ({ home }) => join(home, '.gemini', 'settings.json')),
-    events: () => eventsOf(['SessionStart', 'BeforeAgent', 'AfterTool', 'Notification', 'SessionEnd'], ['AfterAgent']),
+    events: () => [
+      ...told('SessionStart', 'BeforeAgent'),
+      ...looks('AfterTool'),
+      ...told('Notification', 'SessionEnd'),
+      ...stops('AfterAgent'),
+    ],
     grouped: true,
     head: {},
     // A hook that is missing or crashes blocks there for ever: whatever happens, the line ends in an allow.
     handler: (event, line) => ({
       ...{ type: 'command', name: 'stopgate' },
       command: withGuard(commandOf('gemini', event, line)),
-      timeout: seconds(event) * 1_000,
+      timeout: event.seconds * 1_000,
     }),
   },
   copilot: {
@@ -138,11 +147,10 @@ export const setupAgents = {
     scopes: ['project', 'user'],
     file: within(['.github', 'hooks', 'stopgate.json'], ({ home }) => join(home, '.copilot', 'hooks', 'stopgate.json')),
     // Under these names, and not the PascalCase ones, a sub-agent's call is known to say whose it is.
-    events: () =>
-      eventsOf(
-        ['sessionStart', 'userPromptSubmitted', 'postToolUse', 'notification', 'subagentStart', 'sessionEnd'],
-        ['agentStop', 'subagentStop'],
-      ),
+    events: () => [
+      ...told('sessionStart', 'userPromptSubmitted', 'postToolUse', 'notification', 'subagentStart', 'sessionEnd'),
+      ...stops('agentStop', 'subagentStop'),
+    ],
     grouped: false,
     head: { version: 1 },
     handler: (event, line) => ({
@@ -153,7 +161,7 @@ export const setupAgents = {
         line,
         `--event ${event.name}${event.isStop ? ` --timeout ${stopSeconds - 5}s` : ''}`,
       ),
-      timeoutSec: seconds(event),
+      timeoutSec: event.seconds,
     }),
   },
   cursor: {
@@ -163,7 +171,7 @@ export const setupAgents = {
     forms: ['command', 'curl'],
     scopes: ['project', 'user'],
     file: within(['.cursor', 'hooks.json'], ({ home }) => join(home, '.cursor', 'hooks.json')),
-    events: () => eventsOf(['beforeSubmitPrompt', 'postToolUse', 'afterFileEdit', 'sessionEnd'], ['stop']),
+    events: () => [...told('beforeSubmitPrompt', 'postToolUse', 'afterFileEdit', 'sessionEnd'), ...stops('stop')],
     grouped: false,
     head: { version: 1 },
     handler: (event, line) => ({ command: commandOf('cursor', event, line, `--event ${event.name}`) }),
@@ -209,7 +217,7 @@ export function commandOf(agent: string, event: Event | null, line: Line, more =
   const { form, http, policy, tokenEnv, onUnreachable, autostart, program } = line;
   if (form === 'curl') {
     const url = urlOf(agent, event, line, true);
-    const patience = event === null || event.isStop ? stopSeconds - 5 : tellSeconds - 5;
+    const patience = event === null ? stopSeconds - 5 : Math.max(event.seconds - 5, event.seconds / 2);
     return `curl -sf -m ${patience} -H 'content-type: application/json' --data-binary @- '${url}' 2>/dev/null || exit 0`;
   }
   const words = [

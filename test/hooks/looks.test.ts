@@ -104,6 +104,7 @@ describe('steps: gate', () => {
 });
 
 describe('structured output', () => {
+  const before = call('PreToolUse', { tool_name: 'StructuredOutput', tool_input: { answer: 1 } });
   const output = call('PostToolUse', { tool_name: 'StructuredOutput', tool_input: { answer: 1 } });
 
   test('is given what is still missing, where the policy has checks', async () => {
@@ -121,6 +122,21 @@ describe('structured output', () => {
     const unchecked = createAgentFleet({});
     expect(await unchecked.call('claude', output)).toBeNull();
     expect(unchecked.probes()).toBe(0);
+  });
+
+  test('is the wish to stop before it is taken: refused while something remains, three times', async () => {
+    const fleet = createAgentFleet(plan);
+    await fleet.call('claude', step('in_progress'));
+    const refused = {
+      hookSpecificOutput: {
+        hookEventName: 'PreToolUse',
+        permissionDecision: 'deny',
+        permissionDecisionReason: expect.stringContaining('1 of 1 plan steps remain'),
+      },
+    };
+    for (const answer of [refused, refused, refused, null]) expect(await fleet.call('claude', before)).toEqual(answer);
+    expect(fleet.causes(session)).toEqual(['incomplete', 'incomplete', 'incomplete', 'capped']);
+    expect(await fleet.call('claude', output), 'it has just been let through').toBeNull();
   });
 });
 
