@@ -1,16 +1,18 @@
-/** Real agents' command lines, each at one version, installed by npm once and kept under node_modules/.cache. */
+/** Real agents, each at one version, installed by npm once and kept under node_modules/.cache. */
 import { execFile } from 'node:child_process';
 import { access, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-export type AgentPackage = {
+export type Package = {
   readonly name: string;
   readonly version: string;
-  /** The program's name in node_modules/.bin. */
-  readonly bin: string;
   /** What npm would run after the installation: a script of the package; npm itself runs none here. */
   readonly install?: string;
+};
+export type AgentPackage = Package & {
+  /** The program's name in node_modules/.bin. */
+  readonly bin: string;
 };
 
 export const claudeCode: AgentPackage = {
@@ -19,30 +21,39 @@ export const claudeCode: AgentPackage = {
   bin: 'claude',
   install: 'install.cjs',
 };
+export const codexCli: AgentPackage = { name: '@openai/codex', version: '0.169.0', bin: 'codex' };
+/** It brings a Claude Code of its own. */
+export const agentSdk: Package = { name: '@anthropic-ai/claude-agent-sdk', version: '0.3.329' };
 
 const run = promisify(execFile);
 const cache = new URL('../../../node_modules/.cache/stopgate-agents/', import.meta.url).pathname;
 
 /** The path of the program. The first call downloads it, so it takes a while. @throws Error with npm's words */
-export async function installAgent({ name, version, bin, install }: AgentPackage): Promise<string> {
-  const folder = join(cache, `${bin}-${version}`);
-  const program = join(folder, 'node_modules/.bin', bin);
-  if (await isThere(program)) return program;
+export async function installAgent(agent: AgentPackage): Promise<string> {
+  return join(await installPackage(agent), '../..', '.bin', agent.bin);
+}
+
+/** The folder of the package, within its scope. @throws Error with npm's words */
+export async function installPackage({ name, version, install }: Package): Promise<string> {
+  const [scope = '', own = ''] = name.split('/');
+  const folder = join(cache, `${own}-${version}`);
+  const installed = join(folder, 'node_modules', scope, own);
+  if (await isThere(installed)) return installed;
   await mkdir(cache, { recursive: true });
   // Moved into place when it is whole: a broken download is no installation, and of two at once one is kept.
-  const fresh = await mkdtemp(join(cache, `.${bin}-`));
+  const fresh = await mkdtemp(join(cache, `.${own}-`));
   try {
     await writeFile(join(fresh, 'package.json'), '{"private":true}');
     const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock', '--engine-strict=false'];
     await run('npm', ['install', ...flags, `${name}@${version}`], { cwd: fresh });
     if (install !== undefined) await run(process.execPath, [join('node_modules', name, install)], { cwd: fresh });
     await rename(fresh, folder).catch(async (cause: unknown) => {
-      if (!(await isThere(program))) throw cause;
+      if (!(await isThere(installed))) throw cause;
     });
   } finally {
     await rm(fresh, { recursive: true, force: true });
   }
-  return program;
+  return installed;
 }
 
 const isThere = (path: string): Promise<boolean> =>

@@ -20,9 +20,8 @@ export async function runAgent(
   args: readonly string[],
   { at, env, timeoutMs = 90_000 }: Options,
 ): Promise<AgentRun> {
-  const clean = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: at.home, TERM: 'dumb', LANG: 'C.UTF-8', NO_COLOR: '1' };
   // A process group of its own, since agents start themselves again.
-  const child = spawn(program, args, { cwd: at.project, env: { ...clean, ...env }, detached: true });
+  const child = spawn(program, args, { cwd: at.project, env: { ...cleanEnv(at), ...env }, detached: true });
   child.stdin.end();
   const late = setTimeout(() => process.kill(-(child.pid as number), 'SIGKILL'), timeoutMs);
   try {
@@ -32,6 +31,11 @@ export async function runAgent(
     clearTimeout(late);
   }
 }
+
+export const cleanEnv = (at: AgentHome): Record<string, string> => ({
+  ...{ PATH: '/usr/local/bin:/usr/bin:/bin', HOME: at.home },
+  ...{ TERM: 'dumb', LANG: 'C.UTF-8', NO_COLOR: '1' },
+});
 
 /** Claude Code with a model on loopback; nothing leaves the machine. */
 export const claudeEnv = (at: AgentHome, modelUrl: string): Record<string, string> => ({
@@ -45,3 +49,23 @@ export const claudeEnv = (at: AgentHome, modelUrl: string): Record<string, strin
   // As root it would refuse to run without asking for permission.
   IS_SANDBOX: '1',
 });
+
+/** Codex, likewise; `writeCodexConfig` names the model. */
+export const codexEnv = (at: AgentHome): Record<string, string> => ({
+  CODEX_HOME: `${at.home}/.codex`,
+  FAKE_MODEL_KEY: 'none',
+});
+
+export const writeCodexConfig = (at: AgentHome, modelUrl: string, more = ''): Promise<string> =>
+  at.write(
+    'home/.codex/config.toml',
+    `model = "fake-model"
+model_provider = "fake"
+${more}
+[model_providers.fake]
+name = "fake"
+base_url = "${modelUrl}/v1"
+env_key = "FAKE_MODEL_KEY"
+wire_api = "responses"
+`,
+  );

@@ -1,0 +1,104 @@
+/** A model that says what a test wants, on loopback: one scripted turn for each request. What an API looks like is told apart. */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+export type ToolCall = { readonly tool: string; readonly input: object };
+/** What the model says next: a last word, or tools that it calls. `before`: what happens first, while the agent waits. */
+export type Turn = ({ readonly text: string } | ToolCall | { readonly calls: readonly ToolCall[] }) & {
+  readonly before?: () => Promise<unknown>;
+};
+/** A conversation beside the main one, such as a sub-agent's: requests that hold `match`. */
+export type Lane = { readonly match: string; readonly turns: readonly Turn[] };
+
+export type ModelRequest = {
+  /** Names of the tools that the agent offers. */
+  readonly tools: readonly string[];
+  readonly system: string;
+  /** What the agent has said since the model's last turn: prompts, results of tools, words of hooks. */
+  readonly said: string;
+};
+export type FakeModel = {
+  readonly url: string;
+  /** Requests of the agent's main loop so far; those without tools (titles, summaries) are answered and left out. */
+  readonly requests: readonly ModelRequest[];
+  /** Those of a lane, by its `match`. */
+  lane(match: string): readonly ModelRequest[];
+  close(): Promise<void>;
+};
+
+/** How an API carries it. */
+export type Api = {
+  readonly isTurn: (path: string) => boolean;
+  /** Of what is no turn, such as a list of models; null: not found. */
+  readonly other: (path: string) => object | null;
+  readonly read: (body: object) => ModelRequest;
+  readonly send: (response: ServerResponse, body: object, turn: Turn, id: string) => void;
+};
+
+/** After the last turn it says "no more turns", so that a test sees it and the agent ends. */
+export async function startScripted(api: Api, turns: readonly Turn[], lanes: readonly Lane[] = []): Promise<FakeModel> {
+  const main: Lane = { match: '', turns };
+  const heard = new Map<Lane, ModelRequest[]>([main, ...lanes].map((lane) => [lane, []]));
+  let count = 0;
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const path = request.url ?? '';
+    const raw = await text(request);
+    if (request.method !== 'POST' || !api.isTurn(path)) {
+      const other = api.other(path);
+      return sendJson(response, other === null ? 404 : 200, other ?? {});
+    }
+    const body = JSON.parse(raw) as object;
+    count += 1;
+    const id = `${count}`;
+    const said = api.read(body);
+    if (said.tools.length === 0) return api.send(response, body, { text: 'ok' }, id);
+    const lane = lanes.find(({ match }) => raw.includes(match)) ?? main;
+    const requests = heard.get(lane) ?? [];
+    const turn = lane.turns[requests.length] ?? { text: 'no more turns' };
+    requests.push(said);
+    await turn.before?.();
+    api.send(response, body, turn, id);
+  };
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error: unknown) => sendJson(response, 400, { error: String(error) }));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests: heard.get(main) ?? [],
+    lane: (match) => [...heard].find(([lane]) => lane.match === match)?.[1] ?? [],
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** The tools that a turn calls; none: it is a last word. */
+export function callsOf(turn: Turn): readonly ToolCall[] {
+  if ('calls' in turn) return turn.calls;
+  return 'tool' in turn ? [turn] : [];
+}
+
+/** Text out of the blocks in which APIs carry it. */
+export function wordsIn(content: unknown): string {
+  if (typeof content === 'string') return content;
+  if (Array.isArray(content)) return content.map(wordsIn).join('\n');
+  const { text: words, content: inner, output } = (content ?? {}) as Record<string, unknown>;
+  return wordsIn(words ?? inner ?? output ?? '');
+}
+
+export function sendJson(response: ServerResponse, status: number, value: object): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+}
+
+/** Server-sent events, named by their type. */
+export function sendEvents(response: ServerResponse, events: readonly { readonly type: string }[]): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  for (const event of events) response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+  response.end();
+}
