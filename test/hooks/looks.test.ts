@@ -178,3 +178,13 @@ test('an escalation that a person resolved is told with the next prompt, once', 
   });
   expect(await fleet.call('claude', prompt)).toBeNull();
 });
+
+test('an escalated session stays so when its agent ends, as a headless one does at once', async () => {
+  const fleet = createAgentFleet({ ...rules, retries: 0, onCap: 'escalate' });
+  await fleet.call('claude', call('Stop'));
+  await fleet.call('claude', call('SessionEnd'));
+  expect(fleet.view(session)).toMatchObject({ state: 'escalated', escalation: { cause: 'capped' } });
+  fleet.resolve(session, 'Use the other key');
+  await fleet.call('claude', call('SessionEnd'));
+  expect(fleet.view(session)).toMatchObject({ state: 'stopped' });
+});

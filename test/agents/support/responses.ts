@@ -75,8 +75,8 @@ function itemsOf(turn: Turn, id: string): readonly object[] {
     const content = [{ type: 'output_text', text: turn.text, annotations: [] }];
     return [{ type: 'message', id: `msg_${id}`, role: 'assistant', status: 'completed', content }];
   }
-  return callsOf(turn).map(({ tool, input }, at) => ({
+  return callsOf(turn).map(({ tool, input, namespace }, at) => ({
     ...{ type: 'function_call', id: `fc_${id}_${at}`, call_id: `call_${id}_${at}`, status: 'completed' },
-    ...{ name: tool, arguments: JSON.stringify(input) },
+    ...{ name: tool, arguments: JSON.stringify(input), ...(namespace === undefined ? {} : { namespace }) },
   }));
 }

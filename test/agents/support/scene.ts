@@ -1,7 +1,6 @@
 /** A real agent, connected by `stopgate init` to a service, with a scripted model: the fixtures of the agents' tests. */
-import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { WorkerView } from '../../../machines/index.ts';
 import { runCommand } from '../../support/command.ts';
 import type { Deployment } from '../../support/deployment.ts';
@@ -22,7 +21,7 @@ import type { FakeModel, Lane, Turn } from './scripted.ts';
 export type Scene = {
   readonly home: AgentHome;
   readonly model: FakeModel;
-  /** One headless run with a session of its own, whose worker is `worker`. */
+  /** One headless run, by default with a session of its own; `worker`: what it is known as. */
   run(prompt: string, more?: readonly string[]): Promise<AgentRun & { readonly worker: string }>;
 };
 export type SceneOptions = {
@@ -36,8 +35,11 @@ export type SceneOptions = {
   readonly env?: Readonly<Record<string, string>>;
 };
 
+/** Without it only some models get them. */
+const planTools = { CLAUDE_CODE_ENABLE_TODO_TOOLS: '1' };
+
 export async function claudeScene(options: SceneOptions): Promise<Scene> {
-  const { program, turns, lanes, env } = options;
+  const { program, turns, lanes } = options;
   const model = await startMessages(turns, lanes);
   onTestFinished(() => model.close());
   const home = await makeHome();
@@ -46,16 +48,16 @@ export async function claudeScene(options: SceneOptions): Promise<Scene> {
     home,
     model,
     async run(prompt, more = []) {
-      const worker = randomUUID();
-      const args = ['--session-id', worker, '--permission-mode', 'bypassPermissions', '--output-format', 'json'];
-      const at = { at: home, env: { ...claudeEnv(home, model.url), ...env } };
-      return { worker, ...(await runAgent(program, ['-p', prompt, ...args, ...more], at)) };
+      const args = ['--output-format', 'json', '--permission-mode', 'bypassPermissions', ...more];
+      const env = { ...claudeEnv(home, model.url), ...planTools, ...options.env };
+      const ended = await runAgent(program, ['-p', prompt, ...args], { at: home, env });
+      return { worker: idIn(ended.stdout, /"session_id":"([^"]+)"/), ...ended };
     },
   };
 }
 
 export async function codexScene(options: SceneOptions & { readonly config?: string }): Promise<Scene> {
-  const { program, turns, lanes, env, config } = options;
+  const { program, turns, lanes, config } = options;
   const model = await startResponses(turns, lanes);
   onTestFinished(() => model.close());
   const home = await makeHome();
@@ -65,16 +67,17 @@ export async function codexScene(options: SceneOptions & { readonly config?: str
     home,
     model,
     async run(prompt, more = []) {
-      const args = ['exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', '--json'];
+      const args = ['exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox'];
       const ended = await runAgent(program, [...args, ...more, prompt], {
         at: home,
-        env: { ...codexEnv(home), ...env },
+        env: { ...codexEnv(home), ...options.env },
       });
-      const [, worker = ''] = /"thread_id":"([^"]+)"/.exec(ended.stdout) ?? [];
-      return { worker, ...ended };
+      return { worker: idIn(ended.stderr, /^session id: (.+)$/m), ...ended };
     },
   };
 }
+
+const idIn = (text: string, where: RegExp): string => where.exec(text)?.[1] ?? '';
 
 async function makeHome(): Promise<AgentHome> {
   const home = await makeAgentHome();
@@ -99,6 +102,18 @@ async function connect(
 export const viewOf = async ({ client }: Deployment, worker: string): Promise<WorkerView> =>
   (await client.ask(`get.worker.${worker}`)).body as unknown as WorkerView;
 
-/** Why each stop was answered as it was, in order. */
-export const causesOf = async ({ client }: Deployment, worker: string): Promise<unknown[]> =>
-  (await client.stored('STOPGATE_main', `stopgate.main.decision.${worker}`)).map(({ cause }) => cause);
+/** What a worker's calls have said, in order. */
+export const saidOf = ({ client }: Deployment, worker: string, type: string): Promise<Record<string, unknown>[]> =>
+  client.stored('STOPGATE_main', `stopgate.main.worker.${worker}.${type}`);
+
+/** Why each stop was answered as it was, in order. An answer may be a little ahead of its entry. */
+export async function expectCauses({ client }: Deployment, worker: string, causes: readonly string[]): Promise<void> {
+  const stored = () => client.stored('STOPGATE_main', `stopgate.main.decision.${worker}`);
+  await expect.poll(async () => (await stored()).map(({ cause }) => cause), { timeout: 10_000 }).toEqual(causes);
+}
+
+/** Sub-agents of a session, as workers. */
+export async function childrenOf({ client }: Deployment, parent: string): Promise<WorkerView[]> {
+  const { items } = (await client.ask('list.workers')).body as unknown as { items: WorkerView[] };
+  return items.filter((worker) => worker.parent === parent);
+}

@@ -4,7 +4,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-export type ToolCall = { readonly tool: string; readonly input: object };
+export type ToolCall = {
+  readonly tool: string;
+  readonly input: object;
+  /** Codex has some of its tools in one. */
+  readonly namespace?: string;
+};
 /** What the model says next: a last word, or tools that it calls. `before`: what happens first, while the agent waits. */
 export type Turn = ({ readonly text: string } | ToolCall | { readonly calls: readonly ToolCall[] }) & {
   readonly before?: () => Promise<unknown>;

@@ -1,0 +1,100 @@
+/** The real Codex, headless, with a scripted model, connected to a service and trusted by `stopgate init`. */
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { type Deployment, deploy } from '../support/deployment.ts';
+import { codexCli, installAgent } from './support/install.ts';
+import { writeCodexConfig } from './support/run.ts';
+import { childrenOf, codexScene, expectCauses, type SceneOptions, saidOf, viewOf } from './support/scene.ts';
+
+const config = 'policies: { default: { checks: [{ plan: {} }] } }\n';
+const remains = 'Not done yet: 1 of 1 plan steps remain: Write the tests.';
+const plan = { tool: 'create_goal', input: { objective: 'Write the tests' } };
+const done = { tool: 'update_goal', input: { status: 'complete' } };
+const childLane = '"text":"CHILD-TASK';
+const delegate = { tool: 'spawn_agent', namespace: 'multi_agent_v1', input: { message: 'CHILD-TASK' } };
+
+let codex: string;
+let at: Deployment;
+beforeAll(async () => {
+  codex = await installAgent(codexCli);
+  at = await deploy({ config });
+}, 300_000);
+afterAll(() => at.close());
+
+const scene = (options: Omit<SceneOptions, 'program' | 'http'>, http = at.http) =>
+  codexScene({ ...options, program: codex, http });
+
+test('it is blocked until its goal is reached, reads why, and is then let go', async () => {
+  const { home, model, run } = await scene({ turns: [plan, { text: 'one' }, done, { text: 'two' }] });
+  const ended = await run('Write the tests.');
+  expect(ended.code).toBe(0);
+  expect(model.requests).toHaveLength(4);
+  expect(model.requests[2]?.said).toMatch(/^<hook_prompt [^>]*>/);
+  expect(model.requests[2]?.said).toContain(remains);
+  await expectCauses(at, ended.worker, ['incomplete', 'complete']);
+  expect(await viewOf(at, ended.worker)).toMatchObject({
+    ...{ agent: 'codex', state: 'stopped', cwd: home.project },
+    plan: [{ step: 'goal', title: 'Write the tests', status: 'completed' }],
+  });
+  // Nothing about our hooks, such as a time-out that it does not take.
+  expect(ended.stderr).not.toContain('hooks.json');
+});
+
+test('one that never gets anywhere is let go after three blocks', async () => {
+  const turns = [plan, ...['one', 'two', 'three', 'four', 'five'].map((text) => ({ text }))];
+  const { model, run } = await scene({ turns });
+  const ended = await run('Write the tests.');
+  expect(ended.code).toBe(0);
+  expect(model.requests).toHaveLength(5);
+  await expectCauses(at, ended.worker, ['incomplete', 'incomplete', 'incomplete', 'capped']);
+});
+
+test('two sessions at once in one folder stay apart', async () => {
+  const lanes = [
+    { match: 'SESSION-ONE', turns: [plan, ...['one', 'two', 'three', 'four'].map((text) => ({ text }))] },
+    { match: 'SESSION-TWO', turns: [plan, done, { text: 'one' }] },
+  ];
+  const { model, run } = await scene({ turns: [], lanes });
+  const [one, two] = await Promise.all([run('SESSION-ONE'), run('SESSION-TWO')]);
+  expect([model.lane('SESSION-ONE').length, model.lane('SESSION-TWO').length]).toEqual([5, 3]);
+  await expectCauses(at, one.worker, ['incomplete', 'incomplete', 'incomplete', 'capped']);
+  await expectCauses(at, two.worker, ['complete']);
+});
+
+test('a service that is killed between two stops lets it go', async () => {
+  const own = await deploy({ config });
+  onTestFinished(() => own.close());
+  const turns = [plan, { text: 'one' }, { text: 'two', before: () => own.service.kill('SIGKILL') }];
+  const { model, run } = await scene({ turns }, own.http);
+  const ended = await run('Write the tests.');
+  expect(ended.code).toBe(0);
+  expect(model.requests).toHaveLength(3);
+  expect(model.requests[2]?.said).toContain(remains);
+  // Its `exec` does not print what a hook has to say to its person.
+  expect(ended.stderr).toMatch(/hook: Stop Blocked[\s\S]*hook: Stop Completed/);
+});
+
+test('a sub-agent is a worker of its own: its prompt and its stop are not its parent’s', async () => {
+  const child = [{ tool: 'exec_command', input: { cmd: 'true' } }, { text: 'found' }];
+  // Long enough for the sub-agent to end by itself, and not with its parent.
+  const wait = { tool: 'exec_command', input: { cmd: 'sleep 4' } };
+  const turns = [plan, delegate, wait, { text: 'one' }, done, { text: 'two' }];
+  const { model, run } = await scene({ turns, lanes: [{ match: childLane, turns: child }] });
+  const ended = await run('Write the tests.');
+  expect([model.requests.length, model.lane(childLane).length]).toEqual([6, 2]);
+  const [own, ...others] = await childrenOf(at, ended.worker);
+  expect(others).toEqual([]);
+  expect(own).toMatchObject({ agent: 'codex', labels: { subagent: 'default' }, plan: [] });
+  await expectCauses(at, own?.worker ?? '', ['complete']);
+  await expectCauses(at, ended.worker, ['incomplete', 'complete']);
+  expect(await saidOf(at, own?.worker ?? '', 'prompt.submitted')).toEqual([{ text: 'CHILD-TASK' }]);
+  expect(await saidOf(at, ended.worker, 'prompt.submitted')).toEqual([{ text: 'Write the tests.' }]);
+});
+
+test('without the trust that init gives its hooks it runs none, and says nothing', async () => {
+  const { home, model, run } = await scene({ turns: [plan, { text: 'one' }] });
+  await writeCodexConfig(home, model.url);
+  const ended = await run('Write the tests.');
+  expect(ended).toMatchObject({ code: 0, stderr: expect.not.stringContaining('hook') });
+  expect(model.requests).toHaveLength(2);
+  expect(await viewOf(at, ended.worker)).toMatchObject({ error: { code: 'NOT_FOUND' } });
+});
