@@ -86,3 +86,16 @@ export const hookAgents: ReadonlyMap<string, HookAgent> = new Map([
     },
   ],
 ]);
+
+/** For an event that is only told. */
+export const tellTimeoutMs = 5_000;
+/** For one after which checks may run. */
+const lookTimeoutMs = 55_000;
+
+export function patienceMs(agent: HookAgent, { event, tool }: { event: string; tool: string }): number {
+  if (agent.isStop(event, tool)) return agent.stopTimeoutMs;
+  return agent.isLook?.(event) ? lookTimeoutMs : tellTimeoutMs;
+}
+
+export const notJudged = (what: string, why: string, outcome: string): string =>
+  `${what} was not judged (cause unknown): ${why}. ${outcome}`;

@@ -71,13 +71,13 @@ function readWords(argv: readonly string[]): { values: Values; words: string[] }
 const given = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
 
 /** It goes into a header: what would end the line there is no token. */
-function readToken(token: string | undefined): string | undefined {
+export function readToken(token: string | undefined): string | undefined {
   if (token === undefined || /^[\x21-\x7e]+$/.test(token)) return token;
   throw new Error('the token holds more than printable ASCII without spaces');
 }
 
 /** As everywhere else: `HOST:PORT`, a port or a URL. */
-function readHttp(text: string): string {
+export function readHttp(text: string): string {
   const url = /^\d+$/.test(text) ? `http://127.0.0.1:${text}` : text.includes('://') ? text : `http://${text}`;
   if (URL.canParse(url) && /^https?:\/\/[^/?#@]+\/?$/i.test(url)) return url.replace(/\/$/, '');
   throw new Error(`--http '${text}' is no HOST:PORT, such as 127.0.0.1:4280`);

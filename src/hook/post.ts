@@ -13,6 +13,8 @@ type Call = {
   readonly token: string | undefined;
   readonly body: Buffer;
   readonly timeoutMs: number;
+  /** Nobody waits for the answer any more. */
+  readonly signal?: AbortSignal;
 };
 
 const answerBytesMax = 1024 * 1024;
@@ -47,6 +49,7 @@ export async function post(call: Call): Promise<Posted> {
       () => end(unreachable(`no answer from ${origin} within ${Math.round(call.timeoutMs / 100) / 10} s`)),
       call.timeoutMs,
     );
+    call.signal?.addEventListener('abort', () => end(unreachable('the agent gave up')), { once: true });
     const chunks: Buffer[] = [];
     let size = 0;
     socket.on('data', (chunk: Buffer) => {

@@ -4,7 +4,7 @@
  * Only Node's own modules, and few of them: agents run this for every tool call.
  */
 import type { Readable, Writable } from 'node:stream';
-import type { Answer } from './agents.ts';
+import { type Answer, notJudged, patienceMs, tellTimeoutMs } from './agents.ts';
 import { type HookOptions, readOptions } from './options.ts';
 import { type Posted, post } from './post.ts';
 
@@ -18,12 +18,8 @@ export type HookIo = {
 
 /** What the service takes at most. */
 const bodyBytesMax = 16 * 1024 * 1024;
-/** For an event that is only told. */
-const tellTimeoutMs = 5_000;
-/** For one after which checks may run. */
-const lookTimeoutMs = 55_000;
 /** Before it blocks for want of a service, it waits for one: longer where it has just blocked, so that no loop burns money. */
-const patienceMs = { first: 2_000, again: 15_000 } as const;
+const waitMs = { first: 2_000, again: 15_000 } as const;
 const tryEveryMs = 250;
 
 /** As a process: exits as soon as its answer is written, whatever still hangs on it. */
@@ -82,8 +78,7 @@ async function answer(options: HookOptions, { stdin }: HookIo, note: (text: stri
     return { body: null, exitCode: 0 };
   }
   const isStop = facts.isStop(call.event, call.tool);
-  const unaskedMs = facts.isLook?.(call.event) ? lookTimeoutMs : tellTimeoutMs;
-  const timeoutMs = options.timeoutMs ?? (isStop ? facts.stopTimeoutMs : unaskedMs);
+  const timeoutMs = options.timeoutMs ?? patienceMs(facts, call);
   const leftMs = () => Math.max(1, timeoutMs - (nowMs() - startedMs));
   const query = new URLSearchParams({
     ...(call.event === '' ? {} : { event: call.event }),
@@ -103,12 +98,11 @@ async function answer(options: HookOptions, { stdin }: HookIo, note: (text: stri
     if (await startService(options.autostart, options.http, leftMs() - 500)) posted = await ask();
   }
   const blocks = isStop && options.onUnreachable === 'block';
-  if (blocks)
-    posted = await retry(posted, ask, Math.min(call.again ? patienceMs.again : patienceMs.first, leftMs() / 2));
+  if (blocks) posted = await retry(posted, ask, Math.min(call.again ? waitMs.again : waitMs.first, leftMs() / 2));
   if (posted.kind === 'answer') return { body: posted.body, exitCode: 0 };
   const what = isStop ? 'this stop' : `the event ${call.event || 'of this call'}`;
   if (blocks && posted.kind === 'unreachable') {
-    const said = `${what} was not judged (cause unknown): ${posted.why}. It is blocked, as --on-unreachable says.`;
+    const said = notJudged(what, posted.why, 'It is blocked, as --on-unreachable says.');
     note(said);
     const ask =
       'Do not work around this: tell the user that stopgate has to be started ("stopgate dev") or its hook removed.';
@@ -117,7 +111,7 @@ async function answer(options: HookOptions, { stdin }: HookIo, note: (text: stri
       `stopgate: ${said}`,
     );
   }
-  const said = `${what} was not judged (cause unknown): ${posted.why}. ${isStop ? 'It is allowed.' : 'The agent goes on.'}`;
+  const said = notJudged(what, posted.why, isStop ? 'It is allowed.' : 'The agent goes on.');
   note(said);
   return isStop ? facts.allow(`stopgate: ${said}`) : { body: null, exitCode: 0 };
 }

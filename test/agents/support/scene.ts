@@ -36,7 +36,7 @@ export type SceneOptions = {
 };
 
 /** Without it only some models get them. */
-const planTools = { CLAUDE_CODE_ENABLE_TODO_TOOLS: '1' };
+export const planTools = { CLAUDE_CODE_ENABLE_TODO_TOOLS: '1' };
 
 export async function claudeScene(options: SceneOptions): Promise<Scene> {
   const { program, turns, lanes } = options;
