@@ -24,6 +24,11 @@ export type AgentName = keyof typeof agentTitles;
 export type Capability = { readonly title: string; readonly cells: Readonly<Record<AgentName, Cell>> };
 
 const inFold = 'test/hooks/agents.test.ts';
+const real = {
+  claude: 'test/agents/claude.test.ts',
+  work: 'test/agents/claude-work.test.ts',
+  codex: 'test/agents/codex.test.ts',
+} as const;
 const testOf = (agent: AgentName): Evidence => `test/hooks/${agent}.test.ts`;
 /** With the real program. */
 const realOf = (agent: AgentName): Evidence => `test/agents/${agent}.test.ts`;
@@ -34,8 +39,8 @@ export const capabilities: readonly Capability[] = [
   {
     title: 'asks at',
     cells: {
-      claude: ['`Stop`', testOf('claude')],
-      codex: ['`Stop`', testOf('codex')],
+      claude: ['`Stop`', real.claude],
+      codex: ['`Stop`', real.codex],
       gemini: ['`AfterAgent`', testOf('gemini')],
       copilot: ['`agentStop` or `Stop`', testOf('copilot')],
       cursor: ['`stop`', 'docs'],
@@ -46,8 +51,8 @@ export const capabilities: readonly Capability[] = [
   {
     title: 'is blocked by',
     cells: {
-      claude: twoKeys('claude'),
-      codex: ['`decision: block`, no other key', testOf('codex')],
+      claude: ['`decision: block`', real.claude],
+      codex: ['`decision: block`, no other key', real.codex],
       gemini: ['`decision: block`', realOf('gemini')],
       copilot: ['`decision: block`', realOf('copilot')],
       cursor: ['a next prompt (`followup_message`)', 'docs'],
@@ -58,8 +63,8 @@ export const capabilities: readonly Capability[] = [
   {
     title: 'three blocks, then let go',
     cells: {
-      claude: ['yes', inFold],
-      codex: ['yes', inFold],
+      claude: ['yes', real.claude],
+      codex: ['yes', real.codex],
       gemini: ['yes', realOf('gemini')],
       copilot: ['yes', realOf('copilot')],
       cursor: ['yes', inFold],
@@ -70,8 +75,8 @@ export const capabilities: readonly Capability[] = [
   {
     title: 'a cap of its own',
     cells: {
-      claude: ['8 blocks without a tool between', 'live'],
-      codex: ['none in 20', 'live'],
+      claude: ['8 blocks without a tool between', real.work],
+      codex: ['none in 12', real.codex],
       gemini: ['none in 28', 'live'],
       copilot: ['8 blocks', 'live'],
       cursor: ['5 (`loop_limit`)', 'docs'],
@@ -82,8 +87,8 @@ export const capabilities: readonly Capability[] = [
   {
     title: 'sub-agents',
     cells: {
-      claude: ['asked, for themselves', testOf('claude')],
-      codex: ['asked, for themselves', testOf('codex')],
+      claude: ['asked, for themselves', real.work],
+      codex: ['asked, for themselves', real.codex],
       gemini: ['not asked', realOf('gemini')],
       copilot: ['asked at `subagentStop`', realOf('copilot')],
       cursor: ['asked where they name themselves', 'docs'],
@@ -94,7 +99,7 @@ export const capabilities: readonly Capability[] = [
   {
     title: 'background work',
     cells: {
-      claude: ['stops wait for it', testOf('claude')],
+      claude: ['stops wait for it', real.work],
       codex: null,
       gemini: null,
       copilot: ['stops wait for sub-agents', realOf('copilot')],
@@ -106,8 +111,8 @@ export const capabilities: readonly Capability[] = [
   {
     title: 'plan',
     cells: {
-      claude: ['step by step', testOf('claude')],
-      codex: ['its goal is one step', testOf('codex')],
+      claude: ['step by step', real.claude],
+      codex: ['its goal is one step', real.codex],
       gemini: ['`write_todos`', realOf('gemini')],
       copilot: ['plain SQL on `todos`; else unknown, and noted', realOf('copilot')],
       cursor: ['unknown', 'docs'],
@@ -130,7 +135,7 @@ export const capabilities: readonly Capability[] = [
   {
     title: '`stopWhenComplete`',
     cells: {
-      claude: ['after a batch of tools', 'docs'],
+      claude: ['after a batch of tools', real.work],
       codex: null,
       gemini: ['after a tool, at most every 2 s', realOf('gemini')],
       copilot: null,
@@ -141,11 +146,11 @@ export const capabilities: readonly Capability[] = [
   },
   {
     title: '`steps: gate`',
-    cells: { ...noneOf(), claude: ['at `TaskCompleted`', 'live'] },
+    cells: { ...noneOf(), claude: ['at `TaskCompleted`', real.work] },
   },
   {
-    title: 'structured output is told what is missing',
-    cells: { ...noneOf(), claude: ['yes', 'docs'] },
+    title: 'structured output',
+    cells: { ...noneOf(), claude: ['asked before it is taken', real.work] },
   },
   {
     title: 'reads how an escalation was resolved',
@@ -190,8 +195,8 @@ export const capabilities: readonly Capability[] = [
   {
     title: 'with the service down',
     cells: {
-      claude: ['HTTP: stops, says nothing', 'live'],
-      codex: ['a failing hook: stops', 'live'],
+      claude: ['stops; a command hook says so', real.claude],
+      codex: ['stops; `codex exec` does not show what the hook says', real.codex],
       gemini: ['stops, says so; **without `\\|\\| exit 0` a failing hook may block for ever**', realOf('gemini')],
       copilot: ['stops, says nothing', realOf('copilot')],
       cursor: ['a failing hook: stops', 'docs'],

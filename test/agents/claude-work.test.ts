@@ -11,6 +11,7 @@ const config = JSON.stringify({
     default: { checks: [{ plan: {} }] },
     tests: { checks: [{ command: 'tests' }] },
     strict: { checks: [{ plan: {} }, { command: 'tests' }], stopWhenComplete: true, steps: 'gate' },
+    patient: { checks: [{ plan: {} }], retries: 12 },
     person: { checks: [{ plan: {} }], retries: 1, onCap: 'escalate' },
   },
   commands: { tests: { run: ['sh', '-c', 'grep -q pass state || { echo 2 red; exit 1; }'], cwd: '.' } },
@@ -127,6 +128,15 @@ describe('structured output', () => {
     expect(ended.stdout).toContain('"structured_output":{"answer":"d"}');
     expect(model.requests).toHaveLength(4);
   });
+});
+
+test('Claude Code itself goes along with eight blocks in a row, and no more', async () => {
+  const turns = [plan, ...Array.from('abcdefghijkl', (text) => ({ text }))];
+  const { model, run } = await scene({ turns, init: ['--policy', 'patient'] });
+  const ended = await run('Write the tests.');
+  expect(ended.code).toBe(0);
+  expect(model.requests).toHaveLength(10);
+  await expectCauses(at, ended.worker, Array(9).fill('incomplete'));
 });
 
 test('what a person says to its escalation reaches the model with the next prompt', async () => {

@@ -5,7 +5,7 @@ import { codexCli, installAgent } from './support/install.ts';
 import { writeCodexConfig } from './support/run.ts';
 import { childrenOf, codexScene, expectCauses, type SceneOptions, saidOf, viewOf } from './support/scene.ts';
 
-const config = 'policies: { default: { checks: [{ plan: {} }] } }\n';
+const config = 'policies: { default: { checks: [{ plan: {} }] }, patient: { checks: [{ plan: {} }], retries: 12 } }\n';
 const remains = 'Not done yet: 1 of 1 plan steps remain: Write the tests.';
 const plan = { tool: 'create_goal', input: { objective: 'Write the tests' } };
 const done = { tool: 'update_goal', input: { status: 'complete' } };
@@ -46,6 +46,15 @@ test('one that never gets anywhere is let go after three blocks', async () => {
   expect(ended.code).toBe(0);
   expect(model.requests).toHaveLength(5);
   await expectCauses(at, ended.worker, ['incomplete', 'incomplete', 'incomplete', 'capped']);
+});
+
+test('Codex itself has no limit: it goes along with twelve blocks in a row', async () => {
+  const turns = [plan, ...Array.from('abcdefghijklmn', (text) => ({ text }))];
+  const { model, run } = await scene({ turns, init: ['--policy', 'patient'] });
+  const ended = await run('Write the tests.');
+  expect(ended.code).toBe(0);
+  expect(model.requests).toHaveLength(14);
+  await expectCauses(at, ended.worker, [...Array(12).fill('incomplete'), 'capped']);
 });
 
 test('two sessions at once in one folder stay apart', async () => {

@@ -30,18 +30,19 @@ const cache = new URL('../../../node_modules/.cache/stopgate-agents/', import.me
 
 /** The path of the program. The first call downloads it, so it takes a while. @throws Error with npm's words */
 export async function installAgent(agent: AgentPackage): Promise<string> {
-  return join(await installPackage(agent), '../..', '.bin', agent.bin);
+  await installPackage(agent);
+  return join(folderOf(agent), 'node_modules/.bin', agent.bin);
 }
 
-/** The folder of the package, within its scope. @throws Error with npm's words */
-export async function installPackage({ name, version, install }: Package): Promise<string> {
-  const [scope = '', own = ''] = name.split('/');
-  const folder = join(cache, `${own}-${version}`);
-  const installed = join(folder, 'node_modules', scope, own);
+/** The folder of the package. @throws Error with npm's words */
+export async function installPackage(wanted: Package): Promise<string> {
+  const { name, version, install } = wanted;
+  const folder = folderOf(wanted);
+  const installed = join(folder, 'node_modules', name);
   if (await isThere(installed)) return installed;
   await mkdir(cache, { recursive: true });
   // Moved into place when it is whole: a broken download is no installation, and of two at once one is kept.
-  const fresh = await mkdtemp(join(cache, `.${own}-`));
+  const fresh = await mkdtemp(join(cache, '.fresh-'));
   try {
     await writeFile(join(fresh, 'package.json'), '{"private":true}');
     const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock', '--engine-strict=false'];
@@ -55,6 +56,8 @@ export async function installPackage({ name, version, install }: Package): Promi
   }
   return installed;
 }
+
+const folderOf = ({ name, version }: Package): string => join(cache, `${name.split('/').at(-1)}-${version}`);
 
 const isThere = (path: string): Promise<boolean> =>
   access(path).then(
