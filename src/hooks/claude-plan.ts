@@ -25,6 +25,8 @@ export function planChange(call: ClaudeCall): PlanChange | null {
     case 'TaskUpdate':
       return updatedStep(call);
     case 'TaskList': {
+      // The session's whole list: its steps are not the sub-agent's to do.
+      if (call.parent !== null) return null;
       const answer = list.safeParse(call.tool_response);
       if (!answer.success) return null;
       const alive = answer.data.tasks.filter(({ status }) => status !== 'deleted');

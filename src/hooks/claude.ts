@@ -8,6 +8,7 @@ import { blockWords, completeWords, resolvedWords, waitNotice } from './block-wo
 import { type ClaudeCall, readClaude } from './claude-call.ts';
 import { planChange } from './claude-plan.ts';
 import type { Look } from './looks.ts';
+import type { PlanChange } from './plan-entry.ts';
 import { type Agent, createReader, type Row, type Table } from './reader.ts';
 import {
   attemptOf,
@@ -124,7 +125,13 @@ const asked = ({ tool_name: tool }: ClaudeCall, kind: 'permission' | 'question')
 function used(call: ClaudeCall, known: KnownWorker): readonly Said[] {
   const change = planChange(call);
   const tool = toolEntry(call, true, known);
-  return change === null ? [tool] : [tool, change];
+  return change === null ? [tool] : [tool, { ...change, worker: ownerOf(change, call, known) }];
+}
+
+/** A session and its sub-agents have one list of tasks: a step that a sub-agent has not made is its session's. */
+function ownerOf({ data }: PlanChange, { tool_name: tool, worker, parent }: ClaudeCall, { plan }: KnownWorker): string {
+  const isOthers = tool === 'TaskUpdate' && 'step' in data && !plan.some(({ step }) => step === data.step);
+  return isOthers && parent !== null ? parent : worker;
 }
 
 const pathKeys: ReadonlyMap<string, string> = new Map([

@@ -58,6 +58,15 @@ describe('a sub-agent', () => {
     await expectCauses(at, ended.worker, ['complete']);
   });
 
+  test('that finishes a step of its parent finishes it', async () => {
+    const turns = [plan, delegate({ run_in_background: false }), { text: 'one' }, { text: 'two' }];
+    const { model, run } = await scene({ turns, lanes: [{ match: childLane, turns: [done, { text: 'done' }] }] });
+    const ended = await run('Write the tests.');
+    expect(ended.code).toBe(0);
+    await expectCauses(at, ended.worker, ['complete']);
+    expect([model.requests.length, model.lane(childLane).length]).toEqual([3, 2]);
+  });
+
   test('in the background is waited for: no block is wasted on it, and its end is no prompt of a person', async () => {
     const turns = [plan, delegate({}), { text: 'one' }, done, { text: 'two' }];
     const slow = [{ tool: 'Bash', input: { command: 'sleep 1', description: 'wait' } }, { text: 'found' }];

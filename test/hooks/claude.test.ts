@@ -359,6 +359,18 @@ describe('the plan', () => {
     expect(planOf({ ...recorded('PostToolUse.TaskList'), tool_response: 'No tasks found' })).toBeUndefined();
   });
 
+  test('of a sub-agent: a step that it has not made is its session’s, and the session’s list is not its own', () => {
+    const asChild = { agent_id: 'a1', agent_type: 'general-purpose' };
+    const updated = { ...recorded('PostToolUse.TaskUpdate.completed'), ...asChild };
+    const { worker, entries } = translate(updated);
+    const ofStep = (made: typeof entries) => made.find(({ type }) => type === 'step.updated')?.id;
+    expect(ofStep(entries)).toBe(recorded('PostToolUse.TaskUpdate.completed').session_id);
+    const plan = [{ step: '1', title: 'its own', status: 'pending' }];
+    expect(ofStep(translate(updated, { plan }).entries)).toBe(worker);
+    expect(ofStep(translate({ ...recorded('PostToolUse.TaskCreate'), ...asChild }).entries)).toMatch(/-a1$/);
+    expect(said({ ...recorded('PostToolUse.TaskList'), ...asChild }).map(([type]) => type)).toEqual(['tool.used']);
+  });
+
   test('of too many steps the done ones are left out, and long titles are cut until they fit', () => {
     const tasks = Array.from({ length: 600 }, (_, index) => ({
       id: String(index),
@@ -482,6 +494,18 @@ describe('answers', () => {
   test('the next prompt goes before the reason', () => {
     expect(answer('Stop', { nextPrompt: 'do it' })).toEqual({ decision: 'block', reason: 'do it' });
     expect(answer('Stop', { nextPrompt: ' \u001b[0m ' })).toEqual({ decision: 'block', reason: 'the reason' });
+  });
+
+  test('structured output is denied in the form of its event, and is the attempt’s output', () => {
+    const body = { ...recorded('PreToolUse'), tool_name: 'StructuredOutput', tool_input: { answer: 1 } };
+    expect(translate(body).stop).toEqual({ stopReason: 'structured_output', output: '{"answer":1}' });
+    expect(read(body).answer(decision({}))).toEqual({
+      hookSpecificOutput: {
+        ...{ hookEventName: 'PreToolUse', permissionDecision: 'deny' },
+        permissionDecisionReason: 'the reason',
+      },
+    });
+    expect(read(body).answer(decision({ decision: 'allow' }))).toBeNull();
   });
 
   test('an allowed stop, and any other event, gets an empty answer', () => {
