@@ -1,6 +1,7 @@
 /** The real Codex, headless, with a scripted model, connected to a service and trusted by `stopgate init`. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Deployment, deploy } from '../support/deployment.ts';
+import { runCodexTurn } from './support/codex-server.ts';
 import { codexCli, installAgent } from './support/install.ts';
 import { writeCodexConfig } from './support/run.ts';
 import { childrenOf, codexScene, expectCauses, type SceneOptions, saidOf, viewOf } from './support/scene.ts';
@@ -81,6 +82,17 @@ test('a service that is killed between two stops lets it go', async () => {
   // Its `exec` does not print what a hook has to say to its person.
   expect(ended.stderr).toMatch(/hook: Stop Blocked[\s\S]*hook: Stop Completed/);
 });
+
+test('its apps show that a stop was not judged', async () => {
+  const { home } = await scene({ turns: [{ text: 'one' }] }, 'http://127.0.0.1:9');
+  const said = await runCodexTurn(codex, home, 'Write the tests.');
+  const stop = said.find(({ method, params }) => method === 'hook/completed' && isOfStop(params));
+  expect(stop?.params).toMatchObject({
+    run: { entries: [{ kind: 'warning', text: expect.stringContaining('this stop was not judged (cause unknown)') }] },
+  });
+});
+const isOfStop = (params: object | undefined) =>
+  (params as { run?: { eventName?: string } } | undefined)?.run?.eventName === 'stop';
 
 test('a sub-agent is a worker of its own: its prompt and its stop are not its parent’s', async () => {
   const child = [{ tool: 'exec_command', input: { cmd: 'true' } }, { text: 'found' }];
