@@ -178,7 +178,7 @@ export const capabilities: readonly Capability[] = [
   },
   {
     title: 'usage limits',
-    cells: { ...noneOf(), claude: ['`StopFailure`', 'docs'], opencode: ['error 429', testOf('opencode')] },
+    cells: { ...noneOf(), claude: ['`StopFailure`', real.work], opencode: ['error 429', testOf('opencode')] },
   },
   {
     title: 'hooks over HTTP',

@@ -34,7 +34,7 @@ const bodySchema = z.object({
   agent_id: text,
   agent_type: text,
   reason: text,
-  /** StopFailure. The SDK's types say `error`, other descriptions `error_type`; it was never seen live. */
+  /** StopFailure: 2.1.329 says `error`; other descriptions `error_type`. */
   error: text,
   error_type: text,
   /** MessageDisplay: false while the message still grows. */

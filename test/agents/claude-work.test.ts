@@ -92,6 +92,28 @@ test('a shell in the background is waited for, and its end does not begin the re
   expect(await saidOf(at, ended.worker, 'prompt.submitted')).toHaveLength(1);
 });
 
+test('a permission that nobody gives is waited for until the turn is over', async () => {
+  const touch = { tool: 'Bash', input: { command: 'touch here', description: 'try' } };
+  const { run } = await scene({ turns: [touch, { text: 'one' }] });
+  const ended = await run('Write the tests.', ['--permission-mode', 'default']);
+  expect(await saidOf(at, ended.worker, 'input.requested')).toEqual([{ kind: 'permission', message: 'Bash' }]);
+  expect(await saidOf(at, ended.worker, 'input.received')).toHaveLength(1);
+  await expectCauses(at, ended.worker, ['complete']);
+});
+
+test.each([
+  [429, 'rate_limit_error', 1],
+  [529, 'overloaded_error', 0],
+])('an error %i of the model (%s) is no stop; usage limits reached: %i', async (status, type, limits) => {
+  const failed = { status, error: { type: 'error', error: { type, message: 'no more' } } };
+  const { model, run } = await scene({ turns: [failed, failed], env: { CLAUDE_CODE_MAX_RETRIES: '1' } });
+  const ended = await run('Write the tests.');
+  expect(ended.code).toBe(1);
+  expect(model.requests).toHaveLength(2);
+  expect(await saidOf(at, ended.worker, 'limit.reached')).toHaveLength(limits);
+  await expectCauses(at, ended.worker, []);
+});
+
 test('a step is not marked as done while the tests are red; when all holds the run ends without another turn', async () => {
   const turns = [plan, done, { ...done, before: mend }, { text: 'never said' }];
   const { model, run } = await scene({ turns, init: ['--policy', 'strict'] });
@@ -148,9 +170,12 @@ test('Claude Code itself goes along with eight blocks in a row, and no more', as
   await expectCauses(at, ended.worker, Array(9).fill('incomplete'));
 });
 
-test('what a person says to its escalation reaches the model with the next prompt', async () => {
+test.each([
+  ['HTTP', []],
+  ['command', ['--form', 'command']],
+])('what a person says to its escalation reaches the model with the next prompt, by %s hooks', async (_form, form) => {
   const turns = [plan, { text: 'one' }, { text: 'two' }, done, { text: 'three' }];
-  const { home, model, run } = await scene({ turns, init: ['--policy', 'person'] });
+  const { home, model, run } = await scene({ turns, init: ['--policy', 'person', ...form] });
   const { worker } = await run('Write the tests.');
   await expectCauses(at, worker, ['incomplete', 'capped']);
   expect((await viewOf(at, worker)).escalation).not.toBeNull();

@@ -32,7 +32,7 @@ const session = 'b196feb6-47b9-4de4-b065-6c0a87fc41c0';
 const child = '5e29e641-46ab-471e-ac1c-2c2c7e38f1ee-a8e954343990513d2';
 
 /** What each recording says of a worker that is known; `stop`: it asks, with this output. */
-const expectations: Record<string, { says: unknown[]; worker?: string; stop?: string }> = {
+const expectations: Record<string, { says: unknown[]; worker?: string; stop?: string; stopReason?: string }> = {
   MessageDisplay: { says: [heartbeat], worker: session },
   PermissionRequest: { says: [['input.requested', { kind: 'permission', message: 'Bash' }]] },
   PostCompact: { says: [heartbeat] },
@@ -71,6 +71,7 @@ const expectations: Record<string, { says: unknown[]; worker?: string; stop?: st
   PostToolUseFailure: { says: [['tool.used', { tool: 'Bash', ok: false, call: 'toolu_fake_2_0' }]] },
   PreCompact: { says: [heartbeat] },
   PreToolUse: { says: [heartbeat] },
+  'PreToolUse.StructuredOutput': { says: [], stop: '{"answer":"x"}', stopReason: 'structured_output' },
   SessionEnd: { says: [['session.ended', { reason: 'other' }]] },
   'SessionStart.compact': { says: [] },
   SessionStart: { says: [['worker.registered', { agent: 'claude', cwd: '/workspace/project' }]] },
@@ -97,6 +98,7 @@ const expectations: Record<string, { says: unknown[]; worker?: string; stop?: st
     ],
     worker: child,
   },
+  StopFailure: { says: [['limit.reached', {}]] },
   'SubagentStop.compact': { says: [] },
   SubagentStop: { says: [], worker: child, stop: 'child stop 1' },
   'SubagentStop.second': { says: [], worker: child, stop: 'child stop 2' },
@@ -107,10 +109,10 @@ const expectations: Record<string, { says: unknown[]; worker?: string; stop?: st
 };
 
 describe('each recorded call', () => {
-  test.each(Object.entries(expectations))('%s', (name, { says, worker, stop }) => {
+  test.each(Object.entries(expectations))('%s', (name, { says, worker, stop, stopReason = 'end_turn' }) => {
     const translation = translate(recorded(name));
     expect(translation.entries.map(({ type, data }) => [type, data])).toEqual(says);
-    expect(translation.stop).toEqual(stop === undefined ? null : { stopReason: 'end_turn', output: stop });
+    expect(translation.stop).toEqual(stop === undefined ? null : { stopReason, output: stop });
     if (worker !== undefined) expect(translation.worker).toBe(worker);
     for (const entry of translation.entries) expect(entry).toMatchObject({ entity: 'worker', id: translation.worker });
   });
@@ -135,7 +137,7 @@ describe('the first call of a session', () => {
   });
 
   test.each(['UserPromptSubmit', 'PostToolUse', 'Stop.background-shell', 'StopFailure'])('%s', (name) => {
-    const body = name === 'StopFailure' ? { ...recorded('Stop'), hook_event_name: name } : recorded(name);
+    const body = recorded(name);
     expect(said(body, unknownWorker)[0]?.[0]).toBe('worker.registered');
   });
 
@@ -433,7 +435,7 @@ describe('stops', () => {
   });
 
   test('a failure by a usage limit is one; others say nothing', () => {
-    const failed = (more: object) => said({ ...recorded('SessionEnd'), hook_event_name: 'StopFailure', ...more });
+    const failed = (more: object) => said({ ...recorded('StopFailure'), error: undefined, ...more });
     expect(failed({ error: 'rate_limit' })).toEqual([['limit.reached', {}]]);
     expect(failed({ error: '429', error_type: 'rate_limit' })).toEqual([['limit.reached', {}]]);
     expect(failed({ error: 'server_error' })).toEqual([]);
@@ -496,9 +498,8 @@ describe('answers', () => {
     expect(answer('Stop', { nextPrompt: ' \u001b[0m ' })).toEqual({ decision: 'block', reason: 'the reason' });
   });
 
-  test('structured output is denied in the form of its event, and is the attempt’s output', () => {
-    const body = { ...recorded('PreToolUse'), tool_name: 'StructuredOutput', tool_input: { answer: 1 } };
-    expect(translate(body).stop).toEqual({ stopReason: 'structured_output', output: '{"answer":1}' });
+  test('structured output is denied in the form of its event', () => {
+    const body = recorded('PreToolUse.StructuredOutput');
     expect(read(body).answer(decision({}))).toEqual({
       hookSpecificOutput: {
         ...{ hookEventName: 'PreToolUse', permissionDecision: 'deny' },

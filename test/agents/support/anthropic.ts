@@ -6,6 +6,7 @@ import {
   type FakeModel,
   type Lane,
   type ModelRequest,
+  type Said,
   sendEvents,
   sendJson,
   startScripted,
@@ -45,7 +46,7 @@ function read({ tools = [], system, messages = [] }: Body): ModelRequest {
   };
 }
 
-function send(response: ServerResponse, body: Body, turn: Turn, id: string): void {
+function send(response: ServerResponse, body: Body, turn: Said, id: string): void {
   const calls = callsOf(turn);
   const stop = { stop_reason: calls.length > 0 ? 'tool_use' : 'end_turn', stop_sequence: null };
   const content =

@@ -6,6 +6,7 @@ import {
   type FakeModel,
   type Lane,
   type ModelRequest,
+  type Said,
   sendEvents,
   sendJson,
   startScripted,
@@ -51,7 +52,7 @@ const usage = {
   output_tokens_details: { reasoning_tokens: 0 },
 };
 
-function send(response: ServerResponse, { model, stream }: Body, turn: Turn, id: string): void {
+function send(response: ServerResponse, { model, stream }: Body, turn: Said, id: string): void {
   const output = itemsOf(turn, id);
   const about = { id: `resp_${id}`, object: 'response', created_at: 0, model };
   const whole = { ...about, status: 'completed', output, usage };
@@ -70,7 +71,7 @@ function send(response: ServerResponse, { model, stream }: Body, turn: Turn, id:
   );
 }
 
-function itemsOf(turn: Turn, id: string): readonly object[] {
+function itemsOf(turn: Said, id: string): readonly object[] {
   if ('text' in turn) {
     const content = [{ type: 'output_text', text: turn.text, annotations: [] }];
     return [{ type: 'message', id: `msg_${id}`, role: 'assistant', status: 'completed', content }];

@@ -11,9 +11,11 @@ export type ToolCall = {
   readonly namespace?: string;
 };
 /** What the model says next: a last word, or tools that it calls. `before`: what happens first, while the agent waits. */
-export type Turn = ({ readonly text: string } | ToolCall | { readonly calls: readonly ToolCall[] }) & {
+export type Said = ({ readonly text: string } | ToolCall | { readonly calls: readonly ToolCall[] }) & {
   readonly before?: () => Promise<unknown>;
 };
+/** Or an error of its API. */
+export type Turn = Said | { readonly status: number; readonly error: object; readonly before?: () => Promise<unknown> };
 /** A conversation beside the main one, such as a sub-agent's: requests that hold `match`. */
 export type Lane = { readonly match: string; readonly turns: readonly Turn[] };
 
@@ -39,7 +41,7 @@ export type Api = {
   /** Of what is no turn, such as a list of models; null: not found. */
   readonly other: (path: string) => object | null;
   readonly read: (body: object) => ModelRequest;
-  readonly send: (response: ServerResponse, body: object, turn: Turn, id: string) => void;
+  readonly send: (response: ServerResponse, body: object, turn: Said, id: string) => void;
 };
 
 /** After the last turn it says "no more turns", so that a test sees it and the agent ends. */
@@ -64,6 +66,7 @@ export async function startScripted(api: Api, turns: readonly Turn[], lanes: rea
     const turn = lane.turns[requests.length] ?? { text: 'no more turns' };
     requests.push(said);
     await turn.before?.();
+    if ('status' in turn) return sendJson(response, turn.status, turn.error);
     api.send(response, body, turn, id);
   };
   const server = createServer((request, response) => {
@@ -84,7 +87,7 @@ export async function startScripted(api: Api, turns: readonly Turn[], lanes: rea
 }
 
 /** The tools that a turn calls; none: it is a last word. */
-export function callsOf(turn: Turn): readonly ToolCall[] {
+export function callsOf(turn: Said): readonly ToolCall[] {
   if ('calls' in turn) return turn.calls;
   return 'tool' in turn ? [turn] : [];
 }
