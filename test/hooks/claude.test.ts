@@ -67,6 +67,7 @@ const expectations: Record<string, { says: unknown[]; worker?: string; stop?: st
       ['step.updated', { step: '1', status: 'in_progress' }],
     ],
   },
+  'PostToolUse.TaskUpdate.refused': { says: [['tool.used', { tool: 'TaskUpdate', ok: true, call: 'toolu_2_0' }]] },
   PostToolUse: { says: [bash], worker: session },
   PostToolUseFailure: { says: [['tool.used', { tool: 'Bash', ok: false, call: 'toolu_fake_2_0' }]] },
   PreCompact: { says: [heartbeat] },
