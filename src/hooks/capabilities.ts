@@ -24,14 +24,10 @@ export type AgentName = keyof typeof agentTitles;
 export type Capability = { readonly title: string; readonly cells: Readonly<Record<AgentName, Cell>> };
 
 const inFold = 'test/hooks/agents.test.ts';
-const real = {
-  claude: 'test/agents/claude.test.ts',
-  work: 'test/agents/claude-work.test.ts',
-  codex: 'test/agents/codex.test.ts',
-} as const;
 const testOf = (agent: AgentName): Evidence => `test/hooks/${agent}.test.ts`;
 /** With the real program. */
 const realOf = (agent: AgentName): Evidence => `test/agents/${agent}.test.ts`;
+const work = 'test/agents/claude-work.test.ts';
 const plugin = 'test/hooks/opencode-plugin.test.ts';
 const twoKeys = (agent: AgentName): Cell => ['`decision: block`', testOf(agent)];
 
@@ -39,8 +35,8 @@ export const capabilities: readonly Capability[] = [
   {
     title: 'asks at',
     cells: {
-      claude: ['`Stop`', real.claude],
-      codex: ['`Stop`', real.codex],
+      claude: ['`Stop`', realOf('claude')],
+      codex: ['`Stop`', realOf('codex')],
       gemini: ['`AfterAgent`', testOf('gemini')],
       copilot: ['`agentStop` or `Stop`', testOf('copilot')],
       cursor: ['`stop`', 'docs'],
@@ -51,8 +47,8 @@ export const capabilities: readonly Capability[] = [
   {
     title: 'is blocked by',
     cells: {
-      claude: ['`decision: block`', real.claude],
-      codex: ['`decision: block`, no other key', real.codex],
+      claude: ['`decision: block`', realOf('claude')],
+      codex: ['`decision: block`, no other key', realOf('codex')],
       gemini: ['`decision: block`', realOf('gemini')],
       copilot: ['`decision: block`', realOf('copilot')],
       cursor: ['a next prompt (`followup_message`)', 'docs'],
@@ -63,8 +59,8 @@ export const capabilities: readonly Capability[] = [
   {
     title: 'three blocks, then let go',
     cells: {
-      claude: ['yes', real.claude],
-      codex: ['yes', real.codex],
+      claude: ['yes', realOf('claude')],
+      codex: ['yes', realOf('codex')],
       gemini: ['yes', realOf('gemini')],
       copilot: ['yes', realOf('copilot')],
       cursor: ['yes', inFold],
@@ -75,8 +71,8 @@ export const capabilities: readonly Capability[] = [
   {
     title: 'a cap of its own',
     cells: {
-      claude: ['8 blocks without a tool between', real.work],
-      codex: ['none in 12', real.codex],
+      claude: ['8 blocks without a tool between', work],
+      codex: ['none in 12', realOf('codex')],
       gemini: ['none in 28', 'live'],
       copilot: ['8 blocks', 'live'],
       cursor: ['5 (`loop_limit`)', 'docs'],
@@ -87,8 +83,8 @@ export const capabilities: readonly Capability[] = [
   {
     title: 'sub-agents',
     cells: {
-      claude: ['asked, for themselves', real.work],
-      codex: ['asked, for themselves', real.codex],
+      claude: ['asked, for themselves', work],
+      codex: ['asked, for themselves', realOf('codex')],
       gemini: ['not asked', realOf('gemini')],
       copilot: ['asked at `subagentStop`', realOf('copilot')],
       cursor: ['asked where they name themselves', 'docs'],
@@ -99,7 +95,7 @@ export const capabilities: readonly Capability[] = [
   {
     title: 'background work',
     cells: {
-      claude: ['stops wait for it', real.work],
+      claude: ['stops wait for it', work],
       codex: null,
       gemini: null,
       copilot: ['stops wait for sub-agents', realOf('copilot')],
@@ -111,8 +107,8 @@ export const capabilities: readonly Capability[] = [
   {
     title: 'plan',
     cells: {
-      claude: ['step by step', real.claude],
-      codex: ['its goal is one step', real.codex],
+      claude: ['step by step', realOf('claude')],
+      codex: ['its goal is one step', realOf('codex')],
       gemini: ['`write_todos`', realOf('gemini')],
       copilot: ['plain SQL on `todos`; else unknown, and noted', realOf('copilot')],
       cursor: ['unknown', 'docs'],
@@ -135,7 +131,7 @@ export const capabilities: readonly Capability[] = [
   {
     title: '`stopWhenComplete`',
     cells: {
-      claude: ['after a batch of tools', real.work],
+      claude: ['after a batch of tools', work],
       codex: null,
       gemini: ['after a tool, at most every 2 s', realOf('gemini')],
       copilot: null,
@@ -146,11 +142,11 @@ export const capabilities: readonly Capability[] = [
   },
   {
     title: '`steps: gate`',
-    cells: { ...noneOf(), claude: ['at `TaskCompleted`', real.work] },
+    cells: { ...noneOf(), claude: ['at `TaskCompleted`', work] },
   },
   {
     title: 'structured output',
-    cells: { ...noneOf(), claude: ['asked before it is taken', real.work] },
+    cells: { ...noneOf(), claude: ['asked before it is taken', work] },
   },
   {
     title: 'reads how an escalation was resolved',
@@ -178,7 +174,7 @@ export const capabilities: readonly Capability[] = [
   },
   {
     title: 'usage limits',
-    cells: { ...noneOf(), claude: ['`StopFailure`', real.work], opencode: ['error 429', testOf('opencode')] },
+    cells: { ...noneOf(), claude: ['`StopFailure`', work], opencode: ['error 429', testOf('opencode')] },
   },
   {
     title: 'hooks over HTTP',
@@ -195,8 +191,8 @@ export const capabilities: readonly Capability[] = [
   {
     title: 'with the service down',
     cells: {
-      claude: ['stops; a command hook says so', real.claude],
-      codex: ['stops; `codex exec` does not show what the hook says', real.codex],
+      claude: ['stops; a command hook says so', realOf('claude')],
+      codex: ['stops; `codex exec` does not show what the hook says', realOf('codex')],
       gemini: ['stops, says so; **without `\\|\\| exit 0` a failing hook may block for ever**', realOf('gemini')],
       copilot: ['stops, says nothing', realOf('copilot')],
       cursor: ['a failing hook: stops', 'docs'],
