@@ -29,7 +29,6 @@ const testOf = (agent: AgentName): Evidence => `test/hooks/${agent}.test.ts`;
 const realOf = (agent: AgentName): Evidence => `test/agents/${agent}.test.ts`;
 const work = 'test/agents/claude-work.test.ts';
 const plugin = 'test/hooks/opencode-plugin.test.ts';
-const twoKeys = (agent: AgentName): Cell => ['`decision: block`', testOf(agent)];
 
 export const capabilities: readonly Capability[] = [
   {
@@ -151,8 +150,8 @@ export const capabilities: readonly Capability[] = [
   {
     title: 'reads how an escalation was resolved',
     cells: {
-      claude: ['with the next prompt', 'docs'],
-      codex: ['by the line that `resolve` prints', 'live'],
+      claude: ['with the next prompt', work],
+      codex: ['by the line that `resolve` prints', realOf('codex')],
       gemini: ['by the line that `resolve` prints', realOf('gemini')],
       copilot: ['by the line that `resolve` prints', realOf('copilot')],
       cursor: ['by the line that `resolve` prints', 'docs'],

@@ -1,12 +1,21 @@
 /** The real Codex, headless, with a scripted model, connected to a service and trusted by `stopgate init`. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { type Deployment, deploy } from '../support/deployment.ts';
 import { runCodexTurn } from './support/codex-server.ts';
 import { codexCli, installAgent } from './support/install.ts';
 import { writeCodexConfig } from './support/run.ts';
 import { childrenOf, codexScene, expectCauses, type SceneOptions, saidOf, viewOf } from './support/scene.ts';
 
-const config = 'policies: { default: { checks: [{ plan: {} }] }, patient: { checks: [{ plan: {} }], retries: 12 } }\n';
+const checks = [{ plan: {} }];
+/** JSON is YAML too. */
+const config = JSON.stringify({
+  policies: {
+    default: { checks },
+    patient: { checks, retries: 12 },
+    person: { checks, retries: 1, onCap: 'escalate' },
+  },
+});
 const remains = 'Not done yet: 1 of 1 plan steps remain: Write the tests.';
 const plan = { tool: 'create_goal', input: { objective: 'Write the tests' } };
 const done = { tool: 'update_goal', input: { status: 'complete' } };
@@ -109,6 +118,21 @@ test('a sub-agent is a worker of its own: its prompt and its stop are not its pa
   await expectCauses(at, ended.worker, ['incomplete', 'complete']);
   expect(await saidOf(at, own?.worker ?? '', 'prompt.submitted')).toEqual([{ text: 'CHILD-TASK' }]);
   expect(await saidOf(at, ended.worker, 'prompt.submitted')).toEqual([{ text: 'Write the tests.' }]);
+});
+
+test('an escalated session waits for a person, and goes on by the line that resumes it', async () => {
+  const turns = [plan, { text: 'one' }, { text: 'two' }, done, { text: 'three' }];
+  const { home, model, run } = await scene({ turns, init: ['--policy', 'person'] });
+  const { worker } = await run('Write the tests.');
+  await expectCauses(at, worker, ['incomplete', 'capped']);
+  expect(await viewOf(at, worker)).toMatchObject({ state: 'escalated' });
+  const words = ['resolve', worker, '--resume', '--prompt', 'Use the other parser.', '--yes', '--nats', at.server.url];
+  const resolved = await runCommand(words, { cwd: home.project });
+  expect(resolved).toMatchObject({ code: 0, stdout: expect.stringContaining(`codex exec resume ${worker}`) });
+  expect(await run('Use the other parser.', ['resume', worker])).toMatchObject({ code: 0, worker });
+  expect(model.requests).toHaveLength(5);
+  expect(model.requests[3]?.said).toContain('Use the other parser.');
+  await expectCauses(at, worker, ['incomplete', 'capped', 'complete']);
 });
 
 test('without the trust that init gives its hooks it runs none, and says nothing', async () => {
