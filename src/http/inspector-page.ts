@@ -24,10 +24,11 @@ type PageFile = { readonly type: string; readonly raw: Buffer; readonly zipped: 
 /** Files of this page hold no data, so they are given without a token: the page itself asks for it. */
 export const isPageRequest = ({ method, headers, routeOptions: { url = '' } }: FastifyRequest): boolean =>
   (method === 'GET' || method === 'HEAD') &&
-  (url === '/assets/:file' || url === '/favicon.ico' || (url === '/' && wantsPage(headers.accept)));
+  (url === '/assets/:file' || url === '/favicon.ico' || (url === '/' && isBrowser(headers.accept)));
 
-/** A browser names HTML; curl and its like take anything, and get the list of endpoints. */
-const wantsPage = (accept: string | undefined): boolean => accept?.includes('text/html') === true;
+/** Who asks for plain text alone gets the list of endpoints, which is also at `/api`. */
+const wantsPage = (accept = '*/*'): boolean => isBrowser(accept) || accept.includes('*/*');
+const isBrowser = (accept: string | undefined): boolean => accept?.includes('text/html') === true;
 
 /** @param plain what `GET /` answers to who asks for no page */
 export function addInspectorPage(app: FastifyInstance, plain: string): void {

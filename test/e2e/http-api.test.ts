@@ -29,7 +29,7 @@ describe('the API', () => {
   test('is alive and ready, and lists its endpoints', async () => {
     expect(await ask(at.http, '/healthz')).toMatchObject({ status: 200, json: { ok: true } });
     expect(await ask(at.http, '/readyz')).toMatchObject({ status: 200, json: { ok: true } });
-    expect((await ask(at.http, '/')).text).toContain('POST /api/main/decide/<worker>');
+    expect((await ask(at.http, '/api')).text).toContain('POST /api/main/decide/<worker>');
   });
 
   test('decides, and gives over NATS what it gave over HTTP', async () => {

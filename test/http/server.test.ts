@@ -397,14 +397,15 @@ describe('what operators look at', () => {
     expect(answer.text).toMatch(/^stopgate_process_cpu_seconds_total /m);
   });
 
-  test('the inspector to a browser, and the endpoints to anything else', async () => {
+  test('the inspector, and the endpoints to who asks for plain text', async () => {
     const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
     const page = await ask(server.url, '/', { headers: html });
     expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
     expect(page.headers['content-security-policy']).toBe(
       "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
     );
-    expect((await ask(server.url, '/', { headers: { accept: '*/*' } })).text).toMatch(/^stopgate\n/);
+    expect((await ask(server.url, '/', { headers: { accept: '*/*' } })).text).toBe(page.text);
+    expect((await ask(server.url, '/', { headers: { accept: 'text/plain' } })).text).toMatch(/^stopgate\n/);
     const again = await ask(server.url, '/', { headers: { ...html, 'if-none-match': page.headers.etag ?? '' } });
     expect([again.status, again.text]).toEqual([304, '']);
     const [, script = ''] = /src="([^"]+)"/.exec(page.text) ?? [];
@@ -433,7 +434,7 @@ describe('what operators look at', () => {
   });
 
   test('the endpoints, as text', async () => {
-    const answer = await ask(server.url, '/');
+    const answer = await ask(server.url, '/api');
     expect([answer.status, answer.headers['content-type']]).toEqual([200, 'text/plain; charset=utf-8']);
     expect(answer.text).toContain('POST /hooks/claude\n');
     expect(answer.text).toContain('POST /api/main/decide/<worker>\n');
