@@ -24,7 +24,7 @@ const config = JSON.stringify({
     unknown: on(box, { command: 'unknown' }),
     who: on(box, { command: 'who' }),
     lasting: on(box, { command: 'lasting', timeout: '4s' }),
-    late: on(box, { command: 'late', timeout: '4s' }),
+    late: on(box, { command: 'late', timeout: '6s' }),
     brief: on(box, { command: 'brief' }),
     gone: on({ runner: 'nobody' }, { command: 'passes' }),
     fake: on({ runner: 'fake' }, { command: 'passes' }),
@@ -165,7 +165,7 @@ describe('a runner', () => {
     await startRunner('box');
     expect(await stop('late')).toMatchObject({
       decision: 'block',
-      reason: 'Command late took longer than 3s',
+      reason: 'Command late took longer than 5s',
       feedback: [{ check: 'late', outcome: 'timeout', details: 'begun' }],
     });
   });
