@@ -20,6 +20,9 @@ export type HookAgent = {
   readonly block: (reason: string, note: string) => Answer;
 };
 
+/** Begins the reason of such a block, by which it is known again when it comes back as a prompt. */
+export const unjudgedWords = 'Nobody could judge this stop (';
+
 const nothing: Answer = { body: null, exitCode: 0 };
 const named =
   (...events: readonly string[]) =>

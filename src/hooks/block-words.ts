@@ -1,4 +1,5 @@
 /** The words of a block: how they go to an agent, and how they are known again when they come back as a prompt. */
+import { unjudgedWords } from '../hook/agents.ts';
 import type { Answerable, Told } from './adapter.ts';
 import type { Caller } from './said.ts';
 import { hideSecrets } from './secrets.ts';
@@ -46,9 +47,11 @@ export function resolvedWords(prompt: string): string {
  * somebody's own, a person has spoken.
  */
 export function isOwnBlock(prompt: string, last: Told | null): boolean {
-  if (last?.decision !== 'block') return false;
   const text = plainText(prompt);
   const prefixed = feedbackPrefixes.some((prefix) => text.startsWith(prefix));
+  // The command hook's own, of which no decision tells.
+  if (text.startsWith(unjudgedWords) || (prefixed && text.includes(unjudgedWords))) return true;
+  if (last?.decision !== 'block') return false;
   return [last.reason, last.nextPrompt ?? '', blockWords(last)].some((words) => {
     const ours = plainText(words);
     if (ours === '' || !text.includes(ours)) return false;

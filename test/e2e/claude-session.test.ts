@@ -75,7 +75,8 @@ describe('the retry count', () => {
     await call(session, 'UserPromptSubmit');
     await plan(session, 'Write the tests');
     const { reason } = (await call(session, 'Stop')).json as { reason: string };
-    for (const prompt of [reason, `Stop hook feedback:\n${reason}`])
+    const unjudged = 'Nobody could judge this stop (no service at http://127.0.0.1:4280), and it is set to block then.';
+    for (const prompt of [reason, `Stop hook feedback:\n${reason}`, unjudged, `Stop hook feedback:\n${unjudged}`])
       await call(session, 'UserPromptSubmit', { prompt });
     expect(await view(session)).toMatchObject({ state: 'blocked', retry: { count: 1 } });
 
