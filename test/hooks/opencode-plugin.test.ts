@@ -96,6 +96,16 @@ test('a blocked idle is a new prompt, an allowed one is left alone', async () =>
   expect(client.session.promptAsync).toHaveBeenCalledTimes(1);
 });
 
+test('finds the service by HOST:PORT and by a port too, as every command does', async () => {
+  const { port } = server.address() as AddressInfo;
+  for (const [index, http] of [`127.0.0.1:${port}`, String(port), `http://127.0.0.1:${port}/`].entries()) {
+    vi.stubEnv('STOPGATE_HTTP', http);
+    const { event } = await load();
+    await event('session.created');
+    await settled(index + 1);
+  }
+});
+
 test('what happens is posted in its order, tools without their output', async () => {
   const { plugin, event, message } = await load();
   await event('session.created');

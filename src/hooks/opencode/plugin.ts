@@ -7,6 +7,7 @@
 
 /** `stopgate init opencode` writes the service's address here. */
 const defaultUrl = 'http://127.0.0.1:4280';
+const tokenVariable = 'STOPGATE_TOKEN';
 /** A stop may be held, and its checks take their time. */
 const answerTimeoutMs = 600_000;
 /** The service holds such a question for less than a minute, and is then asked again. */
@@ -37,12 +38,18 @@ const told: ReadonlySet<string> = new Set([
   'permission.replied',
 ]);
 
+/** As everywhere else: `HOST:PORT`, a port or a URL. */
+const urlOf = (text: string): string => {
+  if (/^\d+$/.test(text)) return `http://127.0.0.1:${text}`;
+  return (text.includes('://') ? text : `http://${text}`).replace(/\/$/, '');
+};
 const pause = (ms: number): Promise<undefined> => new Promise((done) => setTimeout(() => done(undefined), ms));
 
 export const StopgatePlugin = async ({ client, directory }: { client: Client; directory?: string }) => {
   const { env } = process;
-  const url = `${env.STOPGATE_HTTP || defaultUrl}/hooks/opencode`;
-  const authorization = env.STOPGATE_TOKEN ? { authorization: `Bearer ${env.STOPGATE_TOKEN}` } : {};
+  const url = `${urlOf(env.STOPGATE_HTTP || defaultUrl)}/hooks/opencode`;
+  const token = env[tokenVariable];
+  const authorization = token ? { authorization: `Bearer ${token}` } : {};
   /** By session: is it a sub-agent's? */
   const children = new Map<string, boolean>();
   /** Their turn ended by an error, and nobody has spoken since: to prompt them again would meet the same error. */
