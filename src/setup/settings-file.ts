@@ -15,6 +15,10 @@ export type SettingsFile = {
 
 /** @throws AppError input.bad: no file that we may change */
 export function openSettings(path: string, root: string): SettingsFile {
+  return orSay(`'${path}' cannot be read`, () => open(path, root));
+}
+
+function open(path: string, root: string): SettingsFile {
   const target = targetOf(path, root);
   if (target === null) return { path, target: path, text: null };
   if (!statSync(target).isFile()) throw new AppError('input.bad', `'${path}' is no file`);
@@ -29,18 +33,34 @@ export function openSettings(path: string, root: string): SettingsFile {
 export function writeSettings(file: SettingsFile, text: string | null): void {
   if (readText(file.target) !== file.text)
     throw new AppError('input.bad', `'${file.path}' was changed by somebody else meanwhile; try again`);
+  orSay(`'${file.path}' cannot be written`, () => replace(file, text));
+}
+
+function replace(file: SettingsFile, text: string | null): void {
+  const mode = file.text === null ? 0o644 : statSync(file.target).mode & 0o777;
+  // To replace it, the folder's mode would do: but its owner wants it to stay as it is.
+  if ((mode & 0o222) === 0) throw new AppError('input.bad', `'${file.path}' is read-only; nothing was changed`);
   if (text === null) {
     rmSync(file.target);
     return;
   }
   mkdirSync(dirname(file.target), { recursive: true });
-  const mode = file.text === null ? 0o644 : statSync(file.target).mode & 0o777;
   const draft = `${file.target}.${randomUUID()}.tmp`;
   try {
     writeFileSync(draft, text, { mode, flag: 'wx' });
     renameSync(draft, file.target);
   } finally {
     rmSync(draft, { force: true });
+  }
+}
+
+/** A folder in the file's place, a file in the folder's, no right to it: said in one line. */
+function orSay<T>(what: string, act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw new AppError('input.bad', `${what}: ${(error as Error).message}; nothing was changed`, { cause: error });
   }
 }
 
