@@ -187,16 +187,21 @@ export function settingsFor(name: SetupName, line: Line): HookSettings {
   return { events: new Map(handlers), grouped, head, isOurs: (found) => isOurs(name, found) };
 }
 
-/** By what the line does, not by how this version writes it: one that was written by hand is ours too. */
+/**
+ * By what the line does, not by how this version writes it: one that was written by hand is ours too. A path or a script
+ * of somebody else's may be named like a part of ours (`~/hooks/claude`), so no part alone is enough.
+ */
 export function isOurs(agent: string, handler: Readonly<Record<string, unknown>>): boolean {
   const { url, command, bash } = handler;
   const posts = new RegExp(`^https?://[^/]+/hooks/${agent}(?:[?'"\\s]|$)`);
-  const runs = new RegExp(
-    `(?:stopgate\\S*['"]? +hook|hook/main\\.[jt]s['"]?) +${agent}(?:\\s|$)|/hooks/${agent}(?:[?'"\\s]|$)`,
-  );
+  const runs = [
+    `(?:^|[\\s/'"])stopgate(?:[@./]\\S*)?['"]? +hook +${agent}(?:\\s|$)`,
+    `/hook/main\\.[jt]s['"]? +${agent} (?:.* )?--http[ =]`,
+    `\\bhttps?://[^/\\s]+/hooks/${agent}(?:[?'"\\s]|$)`,
+  ].map((shape) => new RegExp(shape));
   return (
     (typeof url === 'string' && posts.test(url)) ||
-    [command, bash].some((text) => typeof text === 'string' && runs.test(text))
+    [command, bash].some((text) => typeof text === 'string' && runs.some((shape) => shape.test(text)))
   );
 }
 
@@ -218,7 +223,8 @@ export function commandOf(agent: string, event: Event | null, line: Line, more =
   if (form === 'curl') {
     const url = urlOf(agent, event, line, true);
     const patience = event === null ? stopSeconds - 5 : Math.max(event.seconds - 5, event.seconds / 2);
-    return `curl -sf -m ${patience} -H 'content-type: application/json' --data-binary @- '${url}' 2>/dev/null || exit 0`;
+    // A proxy that the agent's model needs must not get the call: it would be silence.
+    return `curl -sf --noproxy '*' -m ${patience} -H 'content-type: application/json' --data-binary @- '${url}' 2>/dev/null || exit 0`;
   }
   const words = [
     ...program.map(shellWord),

@@ -35,8 +35,8 @@ export function positionOf(text: string, offset: number): Position {
 const words = (code: string): string => code.replaceAll(/(?!^)([A-Z])/g, ' $1').toLowerCase();
 
 /** The property of an object; a key that stands twice is refused, since readers disagree on which counts. */
-export function propertyOf(object: Node, key: string): Node | undefined {
-  const found = (object.children ?? []).filter((property) => property.children?.[0]?.value === key);
+export function propertyOf(object: Node | undefined, key: string): Node | undefined {
+  const found = (object?.children ?? []).filter((property) => property.children?.[0]?.value === key);
   if (found.length > 1) throw new SyntaxProblem(`the key "${key}" stands twice`, found[1]?.offset ?? 0);
   return found[0];
 }
@@ -49,7 +49,7 @@ export function append(text: string, container: Node, key: string | null, value:
   const outer = indentAt(text, container.offset);
   const last = container.children?.at(-1);
   const inner = last !== undefined && startsLine(text, last.offset) ? indentAt(text, last.offset) : outer + style.unit;
-  const body = layOut(value, key === 'hooks' ? 1 : 0, style.unit).replaceAll('\n', style.eol + inner);
+  const body = layOut(value, key === null ? 0 : 1, style.unit).replaceAll('\n', style.eol + inner);
   const rendered = key === null ? body : `${JSON.stringify(key)}: ${body}`;
   if (last === undefined) return splice(text, container.offset + 1, 0, ` ${rendered} `);
   const lastEnd = last.offset + last.length;
@@ -77,7 +77,12 @@ export function remove(text: string, node: Node): string | null {
   }
   const start = text.slice(0, node.offset).trimEnd().length;
   const comma = commaAfter(text, end);
-  if (comma !== null) return splice(text, start, comma + 1 - start, '');
+  if (comma !== null) {
+    // What follows on the same line must not come to stand behind a line comment in front of us.
+    const blanks = /^[ \t]*(?=[^ \t\r\n])/.exec(text.slice(comma + 1));
+    const from = blanks === null ? start : node.offset;
+    return splice(text, from, comma + 1 + (blanks?.[0].length ?? 0) - from, '');
+  }
   const before = siblings[siblings.indexOf(node) - 1] as Node;
   const without = splice(text, start, end - start, '');
   const commaBefore = commaAfter(text, before.offset + before.length);
