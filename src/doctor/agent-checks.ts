@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { checkTimeoutMs, formatDuration, type Policy } from '../../machines/index.ts';
 import { isOurs, type Places, type Scope, type SetupAgent, type SetupName, setupAgents } from '../setup/agents.ts';
+import { capVariable } from '../setup/block-cap.ts';
 import { trustIn } from '../setup/codex-trust.ts';
 import { type FoundHook, readHooks } from '../setup/hook-settings.ts';
 import { parseJson, positionOf, propertyOf, SyntaxProblem } from '../setup/json-edit.ts';
@@ -49,8 +50,12 @@ export function findHooks({ name, places }: Pick<Facts, 'name' | 'places'>): { h
   const hooked: Hooked[] = [];
   const findings: Finding[] = [];
   for (const [scope, path] of settingsOf(name, places)) {
-    const text = readText(path);
+    const text = readSettings(path);
     if (text === null) continue;
+    if (typeof text !== 'string') {
+      findings.push(bad(name, text.problem, 'mend it: nothing in it counts'));
+      continue;
+    }
     try {
       const all = readHooks(text);
       const hooks = all.filter(({ value }) => isOurs(name, value));
@@ -69,6 +74,14 @@ export function findHooks({ name, places }: Pick<Facts, 'name' | 'places'>): { h
     }
   }
   return { hooked, findings };
+}
+
+function readSettings(path: string): string | { problem: string } | null {
+  try {
+    return readText(path);
+  } catch (error) {
+    return { problem: `${path} cannot be read: ${(error as Error).message}` };
+  }
 }
 
 function settingsOf(name: SetupName, places: Places): [string, string][] {
@@ -118,6 +131,8 @@ function checkAddress(name: string, { file, hooks }: Hooked, url: string): Findi
   const host = url.replace(/^https?:\/\//, '');
   const astray = hooks.find((hook) => {
     const line = lineOf(hook);
+    // One that was written by hand without an address finds it as we have found it.
+    if (/\bhook\b/.test(line) && !/--http[ =]|https?:\/\//.test(line)) return false;
     return (
       !line.includes(`//${host}/`) && !new RegExp(`--http[ =]\\S*${host.replaceAll('.', '\\.')}(?:'|\\s|$)`).test(line)
     );
@@ -224,7 +239,6 @@ const longestMs = ({ checks, persistence }: Policy): number =>
   ) + (persistence?.holdMs ?? 0);
 
 const claudeCap = 8;
-const capVariable = 'CLAUDE_CODE_STOP_HOOK_BLOCK_CAP';
 
 function checkCap(hooked: readonly Hooked[], policies: ReadonlyMap<string, Policy>, { env }: Places): Finding[] {
   const set =
@@ -234,13 +248,14 @@ function checkCap(hooked: readonly Hooked[], policies: ReadonlyMap<string, Polic
   const beyond = [...policies]
     .filter(([, { retries }]) => (retries ?? Number.POSITIVE_INFINITY) > cap)
     .map(([policy]) => policy);
+  if (cap === Number.POSITIVE_INFINITY) return [ok('claude', 'its own cap of blocks in a row is off')];
   if (beyond.length === 0)
-    return [ok('claude', `its own cap of ${cap} blocks in a row is above the retries of every policy`)];
+    return [ok('claude', `its own cap of ${cap} blocks in a row is not below the retries of any policy`)];
   return [
     warn(
       'claude',
       `it gives up after ${cap} blocks in a row, before the retries of ${beyond.join(', ')} are used up`,
-      `set ${capVariable} in "env" of its settings (0: no cap), or retries to ${cap} at most`,
+      `stopgate init claude --block-cap N (0: no cap), or retries of ${cap} at most`,
     ),
   ];
 }

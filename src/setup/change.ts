@@ -12,27 +12,39 @@ import {
   settingsFor,
   setupAgents,
 } from './agents.ts';
-import { putHooks, takeHooks } from './hook-settings.ts';
+import { putCap, takeCap } from './block-cap.ts';
+import { putHooks, takeHooks, withBom } from './hook-settings.ts';
 import { positionOf, SyntaxProblem } from './json-edit.ts';
 import { openSettings, type SettingsFile } from './settings-file.ts';
 
 /** `after` null: the file goes, or stays away. */
 export type Change = { readonly file: SettingsFile; readonly after: string | null };
 
-export type Wish = { readonly scope: Scope; readonly places: Places; readonly line: Line; readonly remove: boolean };
+export type Wish = {
+  readonly scope: Scope;
+  readonly places: Places;
+  readonly line: Line;
+  /** Claude Code's own, to be raised; undefined: as it is. */
+  readonly blockCap: number | undefined;
+  readonly remove: boolean;
+};
 
 /** @throws AppError input.bad: with file, line and column where it cannot be read */
 export function planChange(name: SetupName | 'opencode', wish: Wish): Change {
   return name === 'opencode' ? planPlugin(wish) : planSettings(name, wish);
 }
 
-function planSettings(name: SetupName, { scope, places, line, remove }: Wish): Change {
+function planSettings(name: SetupName, { scope, places, line, blockCap, remove }: Wish): Change {
   const agent: SetupAgent = setupAgents[name];
   const file = openSettings(agent.file(scope, places), rootOf(scope, places, agent));
   const settings = settingsFor(name, line);
   return withPlace(file, (text) => {
-    if (!remove) return putHooks(text, settings);
-    return text === null ? null : takeHooks(text, settings);
+    if (!remove) {
+      const hooked = putHooks(text, settings);
+      return name === 'claude' ? withBom(hooked, (json) => putCap(json, blockCap)) : hooked;
+    }
+    const bare = text === null || name !== 'claude' ? text : withBom(text, takeCap);
+    return bare === null ? null : takeHooks(bare, settings);
   });
 }
 
@@ -68,7 +80,7 @@ function planPlugin({ scope, places, line, remove }: Wish): Change {
 }
 
 /** The adapter's own plugin, with the address filled in. */
-function pluginText({ http, policy }: Line): string {
+function pluginText({ http, policy, tokenEnv }: Line): string {
   const source = fileURLToPath(new URL('../hooks/opencode/plugin.js', import.meta.url));
   let text: string;
   try {
@@ -79,5 +91,6 @@ function pluginText({ http, policy }: Line): string {
   const query = policy === undefined ? '' : `&policy=${policy}`;
   return `${pluginHead}${text}`
     .replace("'http://127.0.0.1:4280'", () => JSON.stringify(http))
+    .replace("tokenVariable = 'STOPGATE_TOKEN'", `tokenVariable = ${JSON.stringify(tokenEnv ?? 'STOPGATE_TOKEN')}`)
     .replace('?event=$' + '{event}', (found) => `${found}${query}`);
 }

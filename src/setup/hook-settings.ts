@@ -90,6 +90,9 @@ function rootOf(text: string): { hooks: Node | undefined } {
   return { hooks };
 }
 
-function withBom(text: string, edit: (json: string) => string): string {
-  return text.startsWith('\uFEFF') ? `\uFEFF${edit(text.slice(1))}` : edit(text);
+/** @returns null where the edit leaves nothing */
+export function withBom<Edited extends string | null>(text: string, edit: (json: string) => Edited): string | Edited {
+  if (!text.startsWith('\uFEFF')) return edit(text);
+  const edited = edit(text.slice(1));
+  return edited === null ? edited : `\uFEFF${edited}`;
 }

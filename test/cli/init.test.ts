@@ -118,14 +118,43 @@ describe('--remove gives back the very bytes', () => {
     ],
     ['a comment behind the last', `{\n  "a": 1 // one\n  // two\n}`],
   ])('%s', async (_what, text) => {
+    for (const more of [[], ['--block-cap', '20']]) await giveBack(text, more);
+  });
+
+  async function giveBack(text: string, more: readonly string[]) {
     const { init, read, put } = await place();
     await put('.claude/settings.json', text);
-    expect((await init('claude', '--yes')).code).toBe(0);
+    expect((await init('claude', '--yes', ...more)).code).toBe(0);
+    expect((await init('claude', ...more)).stderr).toContain('already there');
     const between = await read('.claude/settings.json');
     expect(between).toContain('/hooks/claude');
     for (const comment of text.match(/\/\/ \w+/g) ?? []) expect(between).toContain(comment);
     expect((await init('claude', '--remove', '--yes')).code).toBe(0);
     expect(await read('.claude/settings.json')).toBe(text);
+  }
+
+  test('hooks of others that are named like ours stay, and so does what stands behind ours in its line', async () => {
+    const { init, read, put } = await place();
+    const others = [
+      '~/hooks/claude --lint',
+      '/opt/hooks/claude',
+      'node /opt/other/hook/main.js claude',
+      'my-stopgate-like hook claude',
+    ].map((command) => `{ "hooks": [{ "type": "command", "command": "${command}" }] }`);
+    const ours = [
+      { type: 'http', url: 'http://127.0.0.1:4280/hooks/claude' },
+      { type: 'command', command: 'npx stopgate hook claude' },
+      { type: 'command', command: "'/opt/stopgate/dist/src/main.js' hook claude" },
+      {
+        type: 'command',
+        command: "curl -sf --data-binary @- 'http://127.0.0.1:4280/hooks/claude?event=Stop' || exit 0",
+      },
+    ].map((handler) => JSON.stringify({ hooks: [handler] }));
+    const settings = (before: string, after: string) =>
+      `{ "hooks": { "Stop": [\n  // theirs\n  ${before}${others.join(', ')}${after}\n] } }\n`;
+    await put('.claude/settings.json', settings(`${ours.join(', ')}, `, ''));
+    expect((await init('claude', '--remove', '--yes')).code).toBe(0);
+    expect(await read('.claude/settings.json')).toBe(settings('', ''));
   });
 
   test('a file that was made goes; where nothing of ours is, nothing is done', async () => {
@@ -152,7 +181,63 @@ describe('--remove gives back the very bytes', () => {
   });
 });
 
+describe('--block-cap', () => {
+  const file = '.claude/settings.json';
+  const cap = 'CLAUDE_CODE_STOP_HOOK_BLOCK_CAP';
+
+  test('raises the cap of Claude Code while it is asked for, in a file of our own too', async () => {
+    const { init, read } = await place();
+    const env = async () => (JSON.parse(await read(file)) as { env?: Record<string, string> }).env;
+    await init('claude', '--yes', '--block-cap', '20');
+    expect(await env()).toMatchObject({ [cap]: '20' });
+    await init('claude', '--yes', '--block-cap', '0', '--http', '127.0.0.1:5555');
+    expect(await env()).toMatchObject({ [cap]: '0' });
+    await init('claude', '--yes');
+    expect(await env()).toBeUndefined();
+    await init('claude', '--yes', '--block-cap', '20');
+    await init('claude', '--remove', '--yes');
+    await isGone(read(file));
+  });
+
+  test("leaves the user's own alone", async () => {
+    const { init, read, put } = await place();
+    const text = `{\n  "env": { "${cap}": "12" }\n}\n`;
+    await put(file, text);
+    const { code, stderr } = await init('claude', '--yes', '--block-cap', '20');
+    expect({ code, text: await read(file) }).toEqual({ code: 2, text });
+    expect(stderr).toContain(`settings.json:2:12: ${cap} is set already`);
+    await init('claude', '--yes', '--block-cap', '12');
+    expect(await read(file)).toContain('/hooks/claude');
+    await init('claude', '--remove', '--yes');
+    expect(await read(file)).toBe(text);
+    await init('claude', '--yes');
+    await init('claude', '--remove', '--yes');
+    expect(await read(file)).toBe(text);
+  });
+
+  test("one that was changed since is the user's", async () => {
+    const { init, read, put } = await place();
+    await init('claude', '--yes', '--block-cap', '20');
+    await put(file, (await read(file)).replace(`"${cap}": "20"`, `"${cap}": "30"`));
+    await init('claude', '--remove', '--yes');
+    expect(JSON.parse(await read(file))).toEqual({ env: { [cap]: '30' } });
+  });
+});
+
 describe('refuses, and changes nothing', () => {
+  test('a file that is read-only, a folder in its place, a file in the place of its folder', async () => {
+    const { init, read, put, cwd } = await place();
+    await chmod(await put('.claude/settings.json', '{}'), 0o444);
+    const { code, stderr } = await init('claude', '--yes');
+    expect(code).toBe(2);
+    expect(stderr).toContain('is read-only');
+    expect(await read('.claude/settings.json')).toBe('{}');
+    await put('.gemini', '');
+    expect(await init('gemini', '--yes')).toMatchObject({ code: 2, stderr: expect.stringContaining('ENOTDIR') });
+    await mkdir(join(cwd, '.cursor/hooks.json'), { recursive: true });
+    expect(await init('cursor', '--yes')).toMatchObject({ code: 2, stderr: expect.stringContaining('is no file') });
+  });
+
   test.each([
     ['broken JSON', '{\n  "a": 1,\n  "b" 2\n}', ':3:7: colon expected'],
     ['hooks that are no object', '{ "hooks": [] }', ':1:12: "hooks" is no object'],
@@ -196,6 +281,8 @@ describe('refuses, and changes nothing', () => {
     [['claude', '--form', 'http', '--on-unreachable', 'block'], 'needs the form command'],
     [['codex', '--form', 'http'], 'no hooks of the form http'],
     [['claude', '--policy', 'a b'], 'is no id of a policy'],
+    [['codex', '--block-cap', '9'], '--block-cap is for claude'],
+    [['claude', '--block-cap', 'many'], 'is no whole number'],
     [['claude', '--http', 'off'], 'hooks come over HTTP'],
     [['gemini', '--form', 'curl', '--token-env', 'T'], 'would show the token'],
     [['nobody'], "there is no agent 'nobody'; these are: claude, codex"],
@@ -267,7 +354,7 @@ describe('each agent in its own form', () => {
     const { init, read } = await place();
     await init('cursor', '--yes', '--form', 'curl');
     expect(JSON.parse(await read('.cursor/hooks.json')).hooks.stop[0].command).toMatch(
-      /^curl -sf -m 595 .* 'http:\/\/127\.0\.0\.1:4280\/hooks\/cursor\?event=stop' 2>\/dev\/null \|\| exit 0$/,
+      /^curl -sf --noproxy '\*' -m 595 .* 'http:\/\/127\.0\.0\.1:4280\/hooks\/cursor\?event=stop' 2>\/dev\/null \|\| exit 0$/,
     );
   });
 
@@ -289,6 +376,8 @@ describe('each agent in its own form', () => {
     expect(text).toContain('defaultUrl = "http://127.0.0.1:4777"');
     expect(text).toMatch(/\?event=\$\{event\}&policy=strict/);
     expect((await run('--http', '127.0.0.1:4777', '--policy', 'strict')).stderr).toContain('already there');
+    await run('--token-env', 'OTHER_TOKEN');
+    expect(await read('.opencode/plugin/stopgate.js')).toContain('tokenVariable = "OTHER_TOKEN"');
     await run('--remove');
     await isGone(read('.opencode/plugin/stopgate.js'));
     await put('.opencode/plugin/stopgate.js', 'mine');

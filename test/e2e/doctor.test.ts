@@ -116,6 +116,14 @@ describe('with a service', () => {
     expect(warn).toEqual(holding('project and user settings: each call comes 2 times'));
   });
 
+  test('a hook that was written by hand finds its service by itself', async () => {
+    const hooks = { Stop: [{ hooks: [{ type: 'command', command: 'npx stopgate hook claude' }] }] };
+    const { doctor } = await place({ 'project/.claude/settings.json': JSON.stringify({ hooks }) });
+    const { bad, ok } = await doctor(['claude', '--http', http()]);
+    expect(bad).toEqual([]);
+    expect(ok).toEqual(holding('has our hooks'));
+  });
+
   test('OpenCode by its plugin', async () => {
     const { doctor } = await place({
       'project/.opencode/plugin/stopgate.js': `const defaultUrl = ${JSON.stringify(at.http)};\n`,
@@ -131,6 +139,9 @@ describe('with a service', () => {
   test('settings that cannot be read, with their place', async () => {
     const { doctor } = await place({ 'project/.claude/settings.json': '{\n  "hooks": [\n}' });
     expect((await doctor(['claude', '--http', http()])).bad).toEqual(holding('.claude/settings.json:3:1: '));
+    const { doctor: strange } = await place({ 'project/.claude/settings.json/x': '', 'project/.gemini': '' });
+    for (const agent of ['claude', 'gemini'])
+      expect((await strange([agent, '--http', http()])).bad).toEqual(holding('settings.json cannot be read'));
   });
 
   test('a stop that takes longer than its hook, and retries above the cap of Claude Code', async () => {

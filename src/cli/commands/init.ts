@@ -61,6 +61,11 @@ const args = {
     valueHint: 'NAME',
     description: 'the variable in which the agent has the token (STOPGATE_TOKEN, where that is set)',
   },
+  'block-cap': {
+    type: 'string',
+    valueHint: 'N',
+    description: 'claude: raise its own cap of 8 blocks in a row to N (0: no cap)',
+  },
   worker: { type: 'string', valueHint: 'W', description: 'shell: who asks' },
   remove: { type: 'boolean', description: 'take exactly our own lines out again' },
   yes: { type: 'boolean', description: 'do it without asking' },
@@ -93,7 +98,7 @@ async function connect(name: SetupName | 'opencode', places: Places, context: In
   const { flags, note } = context;
   const scope = readScope(name, flags);
   const line = readLine(name, context);
-  const change = planChange(name, { scope, places, line, remove: flags.remove });
+  const change = planChange(name, { scope, places, line, blockCap: readCap(name, flags), remove: flags.remove });
   const trust = name === 'codex' ? planTrust(change, places, flags.remove) : null;
   const changes = [change, ...(trust === null ? [] : [trust])].filter(({ file, after }) => after !== file.text);
   if (changes.length > 0 && !(await confirm(name, changes, context))) return 2;
@@ -188,6 +193,13 @@ function readScope(name: string, { project, user }: InitContext['flags']): Scope
   throw new AppError('input.bad', `${name} has its hooks in the user's own settings only: --user`);
 }
 
+function readCap(name: string, { 'block-cap': cap }: InitContext['flags']): number | undefined {
+  if (cap === undefined) return undefined;
+  if (name !== 'claude') throw new AppError('input.bad', `--block-cap is for claude: ${name} has no cap to be set`);
+  if (!/^\d{1,6}$/.test(cap)) throw new AppError('input.bad', `--block-cap '${cap}' is no whole number (0: no cap)`);
+  return Number(cap);
+}
+
 /** @throws AppError input.bad: what cannot be had together */
 function readLine(name: string, { flags, io }: InitContext): Line {
   const { policy, autostart, 'on-unreachable': onUnreachable = 'allow' } = flags;
@@ -230,7 +242,7 @@ async function printShell(context: InitContext): Promise<number> {
   const line = readLine('shell', context);
   const command =
     line.form === 'curl'
-      ? `curl -sf -X POST -H 'content-type: application/json' -d '{"worker":"${worker}"}' '${urlOf('shell', null, line, false)}'`
+      ? `curl -sf --noproxy '*' -X POST -H 'content-type: application/json' -d '{"worker":"${worker}"}' '${urlOf('shell', null, line, false)}'`
       : commandOf('shell', null, line, `--worker ${worker}`);
   if (flags.json) await out.json({ agent: 'shell', form: line.form, http: line.http, command });
   else await out.print(command);
