@@ -1,6 +1,8 @@
 /** Starts the service that a hook did not find: detached, in the project's folder, to end by itself when idle. */
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const idleExit = '30m';
@@ -17,14 +19,32 @@ export async function startService(folder: string, http: string, timeoutMs: numb
   const child = spawn(process.execPath, [main, 'dev', '--idle-exit', idleExit, '--port', '0', '--http', host], {
     ...{ cwd: folder, detached: true, stdio: 'ignore' },
   });
-  child.on('error', () => undefined);
+  let isGone = false;
+  for (const end of ['error', 'exit']) child.on(end, () => (isGone = true));
   child.unref();
   const untilMs = performance.now() + Math.min(timeoutMs, startMsMax);
   while (performance.now() < untilMs) {
+    const isHopeless = isGone && !isStarting(folder);
     if (await isReady(http)) return true;
+    // Agents call for every tool: they must not wait each time for what cannot start.
+    if (isHopeless) return false;
     await new Promise((done) => setTimeout(done, lookEveryMs));
   }
   return false;
+}
+
+/** Somebody has the store, and is not ready yet. One that is, and is not here, listens elsewhere. */
+function isStarting(folder: string): boolean {
+  const holder = pidIn(join(folder, '.stopgate', 'lock'));
+  return holder !== undefined && holder !== pidIn(join(folder, '.stopgate', 'service.json'));
+}
+
+function pidIn(file: string): unknown {
+  try {
+    return (JSON.parse(readFileSync(file, 'utf8')) as { pid?: unknown }).pid;
+  } catch {
+    return undefined; // not there
+  }
 }
 
 const isReady = (http: string): Promise<boolean> =>

@@ -271,6 +271,23 @@ test('--autostart starts the service in that folder, for this call and the next'
     .toBe(false);
 });
 
+test('--autostart does not wait for what cannot start, or listens elsewhere', async () => {
+  const broken = await makeFolder({ 'stopgate.yaml': 'policies: [' });
+  onTestFinished(() => broken.remove());
+  const busy = await makeFolder();
+  onTestFinished(() => busy.remove());
+  const elsewhere = startCommand(['dev', '--port', '0', '--http', '127.0.0.1:0'], { cwd: busy.path });
+  onTestFinished(async () => void (await elsewhere.kill('SIGTERM')));
+  await elsewhere.printed('"ready":true');
+  for (const folder of [broken.path, join(broken.path, 'gone'), busy.path]) {
+    const line = ['claude', '--http', await closedPort(), '--autostart', folder];
+    const startedMs = performance.now();
+    const { code, stderr } = await hook([...line, '--timeout', '60s'], stop);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('was not judged') });
+    expect(performance.now() - startedMs).toBeLessThan(12_000);
+  }
+});
+
 test('dev --idle-exit ends when nobody needs it', async () => {
   const project = await makeFolder();
   onTestFinished(() => project.remove());
