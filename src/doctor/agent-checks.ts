@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { checkTimeoutMs, formatDuration, type Policy } from '../../machines/index.ts';
 import { isOurs, type Places, type Scope, type SetupAgent, type SetupName, setupAgents } from '../setup/agents.ts';
 import { capVariable } from '../setup/block-cap.ts';
-import { trustIn } from '../setup/codex-trust.ts';
+import { type CodexHook, trustIn } from '../setup/codex-trust.ts';
 import { type FoundHook, readHooks } from '../setup/hook-settings.ts';
 import { parseJson, positionOf, propertyOf, SyntaxProblem } from '../setup/json-edit.ts';
 import { readText } from '../setup/settings-file.ts';
@@ -25,6 +25,8 @@ type Facts = {
   readonly url: string;
   readonly needsToken: boolean;
   readonly policies: ReadonlyMap<string, Policy>;
+  /** Codex: what it says of its hooks itself; null: it was not asked, or did not say. */
+  readonly codex: readonly CodexHook[] | null;
 };
 
 export async function checkProgram(name: SetupName, binary: string | null): Promise<Finding> {
@@ -98,7 +100,10 @@ function checkSwitches(name: string, path: string, text: string): Finding[] {
   return off === true ? [bad(name, `${path} has "disableAllHooks": true`, 'take it out: no hook fires')] : [];
 }
 
-export function checkHooks({ name, url, needsToken, policies, places }: Facts, hooked: readonly Hooked[]): Finding[] {
+export function checkHooks(
+  { name, url, needsToken, policies, places, codex }: Facts,
+  hooked: readonly Hooked[],
+): Finding[] {
   if (hooked.length === 0)
     return [bad(name, 'no hook of ours is in its settings, so nothing is asked', `stopgate init ${name}`)];
   const shadow =
@@ -119,7 +124,7 @@ export function checkHooks({ name, url, needsToken, policies, places }: Facts, h
       ...checkLines(name, one),
       ...(needsToken ? checkToken(name, one, places) : []),
       ...checkTimes(name, one, policies),
-      ...(name === 'codex' ? [checkTrust(one)] : []),
+      ...(name === 'codex' ? [checkTrust(one, codex ?? [])] : []),
     ]),
     ...(name === 'claude' ? checkCap(hooked, policies, places) : []),
   ];
@@ -260,12 +265,17 @@ function checkCap(hooked: readonly Hooked[], policies: ReadonlyMap<string, Polic
   ];
 }
 
-function checkTrust({ file, hooks }: Hooked): Finding {
+/** A hook that was changed by hand after it was trusted has another hash, which only Codex itself knows. */
+function checkTrust({ file, hooks }: Hooked, listed: readonly CodexHook[]): Finding {
   const config = join(dirname(file), 'config.toml');
   const text = readText(config) ?? '';
   let trusted: number;
   try {
-    trusted = [...trustIn(text)].filter(([key, hash]) => key.startsWith(`${file}:`) && hash !== '').length;
+    const known = trustIn(text);
+    const stale = listed.filter(({ key, currentHash }) => known.has(key) && known.get(key) !== currentHash);
+    const isTrusted = ([key, hash]: [string, string]) =>
+      key.startsWith(`${file}:`) && hash !== '' && !stale.some((hook) => hook.key === key);
+    trusted = [...known].filter(isTrusted).length;
   } catch (error) {
     if (!(error instanceof SyntaxProblem)) throw error;
     const { line, column } = positionOf(text, error.offset);

@@ -175,6 +175,33 @@ describe('with a service', () => {
   });
 });
 
+test('a Codex hook that was changed after it was trusted', async () => {
+  const { run, doctor, folder, program } = await place();
+  // What "codex app-server" answers; a hash is that of the line.
+  await program(
+    'codex',
+    `const file = process.env.HOME + '/.codex/hooks.json';
+if (process.argv.includes('--version')) { console.log('codex-cli 0.169.0'); process.exit(0); }
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method } = JSON.parse(line);
+  if (method !== 'hooks/list') return;
+  const events = Object.entries(JSON.parse(require('node:fs').readFileSync(file, 'utf8')).hooks);
+  const hooks = events.map(([event, [{ hooks: [{ command }] }]]) => ({ key: file + ':' + event + ':0:0', command, sourcePath: file, currentHash: 'sha256:' + command.length, trustStatus: 'untrusted' }));
+  console.log(JSON.stringify({ id, result: { data: [{ cwd: '/', hooks }] } }));
+});`,
+  );
+  const trusted = async () =>
+    (await doctor(['codex', '--quick', '--http', '127.0.0.1:59999'])).findings
+      .map(({ text }) => text)
+      .filter((text) => text.includes('trusted'));
+  await run(['init', 'codex', '--yes', '--http', '127.0.0.1:59999']);
+  expect(await trusted()).toEqual([expect.stringMatching(/^its hooks are trusted/)]);
+  const file = 'home/.codex/hooks.json';
+  const text = await readFile(join(folder.path, file), 'utf8');
+  await folder.write(file, text.replace('--http ', '--policy strict --http '));
+  expect(await trusted()).toEqual([expect.stringMatching(/^7 of 8 hooks are trusted/)]);
+});
+
 test('a token that the service wants and the hook does not send', async () => {
   const at = await deploy({ args: ['--token', 'hush'] });
   onTestFinished(() => at.close());

@@ -10,6 +10,7 @@ import { checkService, type ServiceState } from '../../doctor/service-checks.ts'
 import { checkWorkers } from '../../doctor/worker-checks.ts';
 import { AppError } from '../../errors.ts';
 import { type Form, type Places, type SetupName, setupAgents } from '../../setup/agents.ts';
+import { listCodexHooks } from '../../setup/codex-trust.ts';
 import { findInstalled, findProgram } from '../../setup/installed.ts';
 import { type Context, defineCommand } from '../command.ts';
 import { formatAgo } from '../state-text.ts';
@@ -82,10 +83,16 @@ async function checkAgent(
   hooked: readonly Hooked[],
   { places, config, service }: Surroundings,
 ): Promise<Finding[]> {
-  const program = await checkProgram(name, findProgram(setupAgents[name].binary, places.env));
+  const binary = findProgram(setupAgents[name].binary, places.env);
+  const program = await checkProgram(name, binary);
+  const isCodex = name === 'codex' && binary !== null && hooked.length > 0;
+  const codex = isCodex ? await listCodexHooks(binary, places.cwd, places.env) : null;
   const url = config.http?.url ?? '';
   const { policies } = config.file.policySet;
-  const findings = [program, ...checkHooks({ name, places, url, needsToken: service.needsToken, policies }, hooked)];
+  const findings = [
+    program,
+    ...checkHooks({ name, places, url, needsToken: service.needsToken, policies, codex }, hooked),
+  ];
   const scopes = hooked.map(({ scope }) => scope);
   return [...findings, ...(await askWorkers(name, scopes, { places, config, service }))];
 }
