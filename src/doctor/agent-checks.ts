@@ -2,14 +2,14 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { checkTimeoutMs, formatDuration, type Policy } from '../../machines/index.ts';
+import type { Policy } from '../../machines/index.ts';
 import { isOurs, type Places, type Scope, type SetupAgent, type SetupName, setupAgents } from '../setup/agents.ts';
-import { capVariable } from '../setup/block-cap.ts';
 import { type CodexHook, trustIn } from '../setup/codex-trust.ts';
 import { type FoundHook, readHooks } from '../setup/hook-settings.ts';
 import { parseJson, positionOf, propertyOf, SyntaxProblem } from '../setup/json-edit.ts';
 import { readText } from '../setup/settings-file.ts';
 import { bad, type Finding, ok, skip, warn } from './finding.ts';
+import { checkCap, checkTimes } from './limit-checks.ts';
 
 export type Hooked = {
   readonly scope: string;
@@ -126,7 +126,7 @@ export function checkHooks(
       ...checkTimes(name, one, policies),
       ...(name === 'codex' ? [checkTrust(one, codex ?? [])] : []),
     ]),
-    ...(name === 'claude' ? checkCap(hooked, policies, places) : []),
+    ...checkCap(name, hooked, policies, places),
   ];
 }
 
@@ -216,53 +216,6 @@ function checkToken(name: string, { file, hooks }: Hooked, { env }: Places): Fin
           'set it where the agent is started',
         ),
       ];
-}
-
-/** How long a stop may take by the policies, against how long the agent waits for its hook. */
-function checkTimes(name: SetupName, { file, hooks }: Hooked, policies: ReadonlyMap<string, Policy>): Finding[] {
-  const stop = hooks.find(({ event }) => ['Stop', 'AfterAgent', 'agentStop'].includes(event));
-  const timeout = stop?.value.timeout ?? stop?.value.timeoutSec;
-  if (typeof timeout !== 'number') return [];
-  const hookMs = name === 'gemini' ? timeout : timeout * 1_000;
-  const slow = [...policies]
-    .map(([policy, rules]) => [policy, longestMs(rules)] as const)
-    .filter(([, ms]) => ms > hookMs);
-  return slow.map(([policy, ms]) =>
-    warn(
-      name,
-      `policy ${policy} may take ${formatDuration(ms)} for a stop, and ${file} waits ${formatDuration(hookMs)}: then it is allowed unjudged`,
-      'shorten hold or the timeouts of its checks, or make the timeout of the hook longer',
-    ),
-  );
-}
-
-/** One check after the other, and the hold. */
-const longestMs = ({ checks, persistence }: Policy): number =>
-  checks.reduce(
-    (sum, { kind, timeoutMs }) => sum + (kind === 'plan' || kind === 'rules' ? 0 : (timeoutMs ?? checkTimeoutMs)),
-    0,
-  ) + (persistence?.holdMs ?? 0);
-
-const claudeCap = 8;
-
-function checkCap(hooked: readonly Hooked[], policies: ReadonlyMap<string, Policy>, { env }: Places): Finding[] {
-  const set =
-    hooked.map(({ text }) => new RegExp(`"${capVariable}"\\s*:\\s*"?(\\d+)`).exec(text)?.[1]).find(Boolean) ??
-    env[capVariable];
-  const cap = set === undefined || set === '' ? claudeCap : Number(set) || Number.POSITIVE_INFINITY;
-  const beyond = [...policies]
-    .filter(([, { retries }]) => (retries ?? Number.POSITIVE_INFINITY) > cap)
-    .map(([policy]) => policy);
-  if (cap === Number.POSITIVE_INFINITY) return [ok('claude', 'its own cap of blocks in a row is off')];
-  if (beyond.length === 0)
-    return [ok('claude', `its own cap of ${cap} blocks in a row is not below the retries of any policy`)];
-  return [
-    warn(
-      'claude',
-      `it gives up after ${cap} blocks in a row, before the retries of ${beyond.join(', ')} are used up`,
-      `stopgate init claude --block-cap N (0: no cap), or retries of ${cap} at most`,
-    ),
-  ];
 }
 
 /** A hook that was changed by hand after it was trusted has another hash, which only Codex itself knows. */

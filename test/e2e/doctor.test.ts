@@ -159,6 +159,26 @@ describe('with a service', () => {
     await folder.write('project/stopgate.yaml', 'policies: { default: { retries: 20 } }\n');
     const { warn } = await doctor(['claude', '--http', http()], { CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '0' });
     expect(warn.join()).not.toMatch(/gives up|may take/);
+    for (const [agent, cap] of Object.entries({ copilot: 8, cursor: 5 })) {
+      await run(['init', agent, '--yes', '--http', http()]);
+      expect((await doctor([agent, '--http', http()])).warn).toEqual(holding(`gives up after ${cap} blocks in a row`));
+    }
+    const file = 'project/.cursor/hooks.json';
+    const cursor = await readFile(join(folder.path, file), 'utf8');
+    await folder.write(file, cursor.replace('"stop": [{', '"stop": [{ "loop_limit": null,'));
+    expect((await doctor(['cursor', '--http', http()])).ok).toEqual(holding('cap of blocks in a row is off'));
+  });
+
+  test('checks that take longer than an agent waits after a tool', async () => {
+    const { run, doctor } = await place({
+      'project/stopgate.yaml':
+        'policies: { default: { stopWhenComplete: true, checks: [{ remote: scan, timeout: 20s }] } }\n',
+    });
+    await run(['init', 'claude', '--yes', '--http', http()]);
+    const says = (waits: string) => holding(`its checks may take 20s: after a tool they are waited for ${waits}`);
+    expect((await doctor(['claude', '--http', http()])).warn).toEqual(says('10s'));
+    await run(['init', 'claude', '--yes', '--http', http(), '--form', 'command']);
+    expect((await doctor(['claude', '--http', http()])).warn).toEqual(says('5s'));
   });
 
   test('a Codex that does not trust, and a Gemini without its guard', async () => {
