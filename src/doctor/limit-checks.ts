@@ -5,9 +5,8 @@ import { capVariable } from '../setup/block-cap.ts';
 import type { Hooked } from './agent-checks.ts';
 import { type Finding, ok, warn } from './finding.ts';
 
-/** For an event that is only told: as `init` writes it, and as the command hook waits by itself. */
-const httpTellMs = 10_000;
-const commandTellMs = 5_000;
+/** The command and its curl give up a little before their agent would. */
+const commandMarginMs = 5_000;
 
 /** How long a stop may take by the policies, against how long the agent waits for its hook. */
 export function checkTimes(name: SetupName, { file, hooks }: Hooked, policies: ReadonlyMap<string, Policy>): Finding[] {
@@ -33,8 +32,10 @@ export function checkTimes(name: SetupName, { file, hooks }: Hooked, policies: R
 /** `stopWhenComplete` asks after tools, for which no agent should wait long. */
 function checkLooks(name: SetupName, hooks: Hooked['hooks'], policies: ReadonlyMap<string, Policy>): Finding[] {
   const hook = hooks.find(({ event }) => event === (name === 'gemini' ? 'AfterTool' : 'PostToolBatch'));
-  if (hook === undefined) return [];
-  const waitMs = hook.value.type === 'http' ? httpTellMs : commandTellMs;
+  const timeout = hook?.value.timeout;
+  if (typeof timeout !== 'number') return [];
+  const hookMs = name === 'gemini' ? timeout : timeout * 1_000;
+  const waitMs = hook?.value.type === 'http' ? hookMs : hookMs - commandMarginMs;
   return [...policies]
     .filter(([, rules]) => rules.stopWhenComplete && checksMs(rules) > waitMs)
     .map(([policy, rules]) =>

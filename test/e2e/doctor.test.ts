@@ -172,13 +172,13 @@ describe('with a service', () => {
   test('checks that take longer than an agent waits after a tool', async () => {
     const { run, doctor } = await place({
       'project/stopgate.yaml':
-        'policies: { default: { stopWhenComplete: true, checks: [{ remote: scan, timeout: 20s }] } }\n',
+        'policies: { default: { stopWhenComplete: true, checks: [{ remote: scan, timeout: 2m }] } }\n',
     });
     await run(['init', 'claude', '--yes', '--http', http()]);
-    const says = (waits: string) => holding(`its checks may take 20s: after a tool they are waited for ${waits}`);
-    expect((await doctor(['claude', '--http', http()])).warn).toEqual(says('10s'));
+    const says = (waits: string) => holding(`its checks may take 2m: after a tool they are waited for ${waits}`);
+    expect((await doctor(['claude', '--http', http()])).warn).toEqual(says('1m'));
     await run(['init', 'claude', '--yes', '--http', http(), '--form', 'command']);
-    expect((await doctor(['claude', '--http', http()])).warn).toEqual(says('5s'));
+    expect((await doctor(['claude', '--http', http()])).warn).toEqual(says('55s'));
   });
 
   test('a Codex that does not trust, and a Gemini without its guard', async () => {
