@@ -2,12 +2,14 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { getNodeValue } from 'jsonc-parser';
 import type { Policy } from '../../machines/index.ts';
 import { isOurs, type Places, type Scope, type SetupAgent, type SetupName, setupAgents } from '../setup/agents.ts';
 import { type CodexHook, trustIn } from '../setup/codex-trust.ts';
 import { type FoundHook, readHooks } from '../setup/hook-settings.ts';
 import { parseJson, positionOf, propertyOf, SyntaxProblem } from '../setup/json-edit.ts';
 import { readText } from '../setup/settings-file.ts';
+import { findClaudePlugin } from './claude-plugin.ts';
 import { bad, type Finding, ok, skip, warn } from './finding.ts';
 import { checkCap, checkTimes } from './limit-checks.ts';
 
@@ -51,6 +53,7 @@ export async function checkProgram(name: SetupName, binary: string | null): Prom
 export function findHooks({ name, places }: Pick<Facts, 'name' | 'places'>): { hooked: Hooked[]; findings: Finding[] } {
   const hooked: Hooked[] = [];
   const findings: Finding[] = [];
+  const settings = new Map<string, unknown>();
   for (const [scope, path] of settingsOf(name, places)) {
     const text = readSettings(path);
     if (text === null) continue;
@@ -62,6 +65,7 @@ export function findHooks({ name, places }: Pick<Facts, 'name' | 'places'>): { h
       const all = readHooks(text);
       const hooks = all.filter(({ value }) => isOurs(name, value));
       if (hooks.length > 0) hooked.push({ scope, file: path, text, hooks });
+      settings.set(scope, getNodeValue(parseJson(text.replace(/^\uFEFF/, ''))));
       findings.push(...checkSwitches(name, path, text));
       if (name === 'codex' && all.some(({ value }) => value.type === 'http'))
         findings.push(
@@ -75,7 +79,9 @@ export function findHooks({ name, places }: Pick<Facts, 'name' | 'places'>): { h
       );
     }
   }
-  return { hooked, findings };
+  const order = ['user', 'project', 'local'].map((scope) => settings.get(scope));
+  const plugin = name === 'claude' ? findClaudePlugin(order, dirname(setupAgents.claude.file('user', places))) : null;
+  return { hooked: plugin === null ? hooked : [...hooked, plugin], findings };
 }
 
 function readSettings(path: string): string | { problem: string } | null {
@@ -132,7 +138,7 @@ export function checkHooks(
 
 const lineOf = ({ value }: FoundHook): string => String(value.url ?? value.command ?? value.bash ?? '');
 
-function checkAddress(name: string, { file, hooks }: Hooked, url: string): Finding {
+function checkAddress(name: string, { scope, file, hooks }: Hooked, url: string): Finding {
   const host = url.replace(/^https?:\/\//, '');
   const astray = hooks.find((hook) => {
     const line = lineOf(hook);
@@ -146,7 +152,9 @@ function checkAddress(name: string, { file, hooks }: Hooked, url: string): Findi
   return bad(
     name,
     `${file}: the hook of ${astray.event} does not point to ${url}`,
-    `stopgate init ${name} --http ${host}`,
+    scope === 'plugin'
+      ? `uninstall the plugin, and: stopgate init ${name} --http ${host}`
+      : `stopgate init ${name} --http ${host}`,
   );
 }
 

@@ -124,6 +124,30 @@ describe('with a service', () => {
     expect(ok).toEqual(holding('has our hooks'));
   });
 
+  test('Claude Code by its plugin, and when its hooks stand in settings too', async () => {
+    const { run, doctor, folder } = await place();
+    const installed = join(folder.path, 'home/.claude/plugins/cache/stopgate');
+    const hooks = await readFile(new URL('../../plugins/claude/hooks/hooks.json', import.meta.url), 'utf8');
+    await folder.write(
+      'home/.claude/plugins/cache/stopgate/hooks/hooks.json',
+      hooks.replaceAll('127.0.0.1:4280', http()),
+    );
+    const list = { version: 2, plugins: { 'stopgate@stopgate': [{ scope: 'user', installPath: installed }] } };
+    await folder.write('home/.claude/plugins/installed_plugins.json', JSON.stringify(list));
+    const switched = (on: boolean) => JSON.stringify({ enabledPlugins: { 'stopgate@stopgate': on } });
+    await folder.write('home/.claude/settings.json', switched(true));
+    const { ok, bad } = await doctor(['claude', '--http', http()]);
+    expect(ok).toEqual(holding('stopgate/hooks/hooks.json has our hooks'));
+    expect(bad).toEqual([]);
+    await folder.write('project/.claude/settings.json', switched(false));
+    expect((await doctor(['claude', '--http', http()])).bad).toEqual(holding('no hook of ours'));
+    await folder.write('project/.claude/settings.json', switched(true));
+    await run(['init', 'claude', '--yes', '--http', http()]);
+    expect((await doctor(['claude', '--http', http()])).warn).toEqual(
+      holding('project and plugin settings: each call comes 2 times'),
+    );
+  });
+
   test('OpenCode by its plugin', async () => {
     const { doctor } = await place({
       'project/.opencode/plugin/stopgate.js': `const defaultUrl = ${JSON.stringify(at.http)};\n`,
