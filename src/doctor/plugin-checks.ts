@@ -11,9 +11,18 @@ export type Plugin = { readonly scope: Scope; readonly file: string; readonly te
 export const findPlugins = (places: Places): Plugin[] =>
   (['project', 'user'] as const).flatMap((scope) => {
     const file = pluginFile(scope, places);
-    const text = readText(file);
+    const text = readPlugin(file);
     return text === null ? [] : [{ scope, file, text }];
   });
+
+/** What cannot be read points nowhere. */
+function readPlugin(file: string): string | null {
+  try {
+    return readText(file);
+  } catch {
+    return '';
+  }
+}
 
 export function checkPlugins(plugins: readonly Plugin[], url: string): Finding[] {
   const [first] = plugins;

@@ -92,7 +92,7 @@ async function answer(options: HookOptions, { stdin }: HookIo, note: (text: stri
     posted.kind === 'unreachable' &&
     posted.refused &&
     options.autostart !== undefined &&
-    call.event !== 'SessionEnd'
+    !/^(?:session)?end$/i.test(call.event)
   ) {
     const { startService } = await import('./autostart.ts');
     if (await startService(options.autostart, options.http, leftMs() - 500)) posted = await ask();

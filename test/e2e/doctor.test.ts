@@ -163,7 +163,12 @@ describe('with a service', () => {
   test('settings that cannot be read, with their place', async () => {
     const { doctor } = await place({ 'project/.claude/settings.json': '{\n  "hooks": [\n}' });
     expect((await doctor(['claude', '--http', http()])).bad).toEqual(holding('.claude/settings.json:3:1: '));
-    const { doctor: strange } = await place({ 'project/.claude/settings.json/x': '', 'project/.gemini': '' });
+    const { doctor: strange } = await place({
+      'project/.claude/settings.json/x': '',
+      'project/.gemini': '',
+      'project/.opencode': '',
+    });
+    expect((await strange(['opencode', '--http', http()])).bad).toEqual(holding('does not point to'));
     for (const agent of ['claude', 'gemini'])
       expect((await strange([agent, '--http', http()])).bad).toEqual(holding('settings.json cannot be read'));
   });

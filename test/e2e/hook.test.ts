@@ -271,6 +271,20 @@ test('--autostart starts the service in that folder, for this call and the next'
     .toBe(false);
 });
 
+test.each([
+  ['claude', 'SessionEnd'],
+  ['copilot', 'sessionEnd'],
+  ['shell', 'end'],
+])('--autostart starts nothing for the end of a session: %s', async (agent, event) => {
+  const project = await makeFolder();
+  onTestFinished(() => project.remove());
+  const line = [agent, '--event', event, '--worker', 'w1', '--http', await closedPort(), '--autostart', project.path];
+  const startedMs = performance.now();
+  expect((await hook([...line, '--timeout', '20s'], { session_id: 's1' })).stderr).toContain('was not judged');
+  expect(performance.now() - startedMs).toBeLessThan(10_000);
+  await expect(readFile(join(project.path, '.stopgate', 'service.json'))).rejects.toThrow('ENOENT');
+});
+
 test('--autostart does not wait for what cannot start, or listens elsewhere', async () => {
   const broken = await makeFolder({ 'stopgate.yaml': 'policies: [' });
   onTestFinished(() => broken.remove());
