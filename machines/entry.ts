@@ -5,7 +5,8 @@
  */
 import { z } from 'zod';
 import { conditionSchema } from './condition.ts';
-import { idSchema, isId } from './id.ts';
+import { idSchema } from './id.ts';
+import { isId } from './id-pattern.ts';
 import { isoTimeSchema } from './iso-time.ts';
 import { stepsSchema } from './plan.ts';
 import { nestingMax, policySetSchema } from './policy.ts';

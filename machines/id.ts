@@ -1,8 +1,6 @@
 /** Ids: what names a fleet, worker, task, queue, policy, check, hook, runner, attempt or step (protocol 1). */
 import { z } from 'zod';
-
-/** One subject token: a letter or digit, then up to 127 letters, digits, `_` or `-`. */
-export const idPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
+import { idPattern } from './id-pattern.ts';
 
 export const idLengthMax = 128;
 
@@ -12,5 +10,3 @@ export const idSchema = z
     idPattern,
     'is no id: it must start with a letter or digit and hold only letters, digits, _ and - (128 at most)',
   );
-
-export const isId = (text: string): boolean => idPattern.test(text);

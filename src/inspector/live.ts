@@ -95,6 +95,11 @@ export function createLive(source: LiveSource): Live {
       const { entity, id } = placeOf(message.subject);
       if (id !== page.topic.id || entity !== page.topic.entity) continue;
       page.topicDirty = true;
+      if (!page.client.isReady()) {
+        // Entries are large, and a page that missed some reads them from the log.
+        page.more += 1 + page.entries.splice(0).length;
+        continue;
+      }
       const entry = timelineEntry(message);
       if (entry === null) continue;
       if (page.entries.push(entry) > entriesMax) {

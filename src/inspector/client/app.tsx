@@ -5,13 +5,13 @@ import { live } from './connection.ts';
 import { Header, leave, Notice } from './header.tsx';
 import { Queues, Tasks, Workers } from './lists.tsx';
 import { OperatorQuestion } from './operator.tsx';
-import { shown } from './past.ts';
+import { isPast, pastProblem, shown } from './past.ts';
 import { follow, hrefOf, place, selected } from './place.ts';
 import { SignIn } from './sign-in.tsx';
 import { Summary } from './summary.tsx';
 import { TaskPanel } from './task-view.tsx';
 import { Name } from './text.tsx';
-import { TravelBar } from './travel.tsx';
+import { NoMoment, TravelBar } from './travel.tsx';
 import { WhatIf } from './what-if.tsx';
 import { WorkerPanel } from './worker-view.tsx';
 
@@ -20,6 +20,7 @@ export function App() {
   if (locked.value) return <SignIn />;
   const { view } = place.value;
   const topic = selected.value;
+  const noMoment = isPast.value && pastProblem.value !== null && view !== 'what-if';
   return (
     <>
       <a class="skip" href="#main">
@@ -28,11 +29,19 @@ export function App() {
       <Header />
       <TravelBar />
       <Notice />
-      <div class={topic === null ? 'page' : 'page with-panel'}>
+      <div class={topic === null || noMoment ? 'page' : 'page with-panel'}>
         <main id="main" tabIndex={-1}>
-          {view === 'what-if' ? <WhatIf /> : !shown.value.loaded.value ? <Waiting /> : <List view={view} />}
+          {view === 'what-if' ? (
+            <WhatIf />
+          ) : noMoment ? (
+            <NoMoment />
+          ) : !shown.value.loaded.value ? (
+            <Waiting />
+          ) : (
+            <List view={view} />
+          )}
         </main>
-        {topic !== null && <Panel key={`${topic.entity}${topic.id}`} {...topic} />}
+        {topic !== null && !noMoment && <Panel key={`${topic.entity}${topic.id}`} {...topic} />}
       </div>
       <SignIn />
       <OperatorQuestion />

@@ -1,5 +1,6 @@
 /** The one stream of the page: opened, watched, opened again; and closed while nobody looks. */
 import { effect, signal } from '@preact/signals';
+import { isId } from '../../../machines/id-pattern.ts';
 import type { Delta, Focus, Full, Hello } from '../messages.ts';
 import { ApiError, apiPath, fleet, locked, meet } from './api.ts';
 import { createFleetStore } from './fleet-store.ts';
@@ -71,9 +72,12 @@ function close(): void {
 
 function open(topic: typeof selected.value): void {
   close();
-  focus.value = focus.peek()?.id === topic?.id ? focus.peek() : null;
+  // What can be nobody's name would be refused, and the whole stream with it.
+  const isName = topic !== null && isId(topic.id);
+  if (topic !== null && !isName) focus.value = { id: topic.id, view: null, moved: null, entries: [], more: 0 };
+  else focus.value = focus.peek()?.id === topic?.id ? focus.peek() : null;
   const query = new URLSearchParams();
-  if (topic !== null) query.set(topic.entity, topic.id);
+  if (isName) query.set(topic.entity, topic.id);
   if (lastSeq !== null) query.set('after', String(lastSeq));
   const text = query.toString();
   const opened = new EventSource(apiPath(`stream${text === '' ? '' : `?${text}`}`));
@@ -84,7 +88,12 @@ function open(topic: typeof selected.value): void {
       measure('take', () => take(JSON.parse(data)));
     });
   on<Hello>('hello', (data) => {
+    const isAnother = hello.peek() !== null && hello.peek()?.replica !== data.replica;
     hello.value = data;
+    if (!isAnother || lastSeq === null) return;
+    // It may serve another log, of which our rows tell nothing.
+    lastSeq = null;
+    open(selected.peek());
   });
   on<Full>('full', (data) => {
     live.apply(data, true);

@@ -16,14 +16,14 @@ type GridProps<Row> = {
   readonly columns: readonly Column<Row>[];
   readonly ids: readonly string[];
   readonly rowOf: (id: string) => Row | undefined;
-  readonly opened: string | null;
+  readonly isOpened: (id: string) => boolean;
   readonly open: (id: string) => void;
 };
 
 const rowPx = 34;
 const spare = 6;
 
-export function Grid<Row>({ label, columns, ids, rowOf, opened, open }: GridProps<Row>) {
+export function Grid<Row>({ label, columns, ids, rowOf, isOpened, open }: GridProps<Row>) {
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
@@ -62,7 +62,10 @@ export function Grid<Row>({ label, columns, ids, rowOf, opened, open }: GridProp
     setTop(element.scrollTop);
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const at = Math.min(current.current, ids.length - 1);
+    const focused = event.target instanceof Element ? event.target.closest<HTMLElement>('tr[data-index]') : null;
+    // Rows may have moved since the focus came to one of them; but a step that is still due counts from where it leads.
+    const here = focused === null || wantsFocus.current ? current.current : Number(focused.dataset.index);
+    const at = Math.min(here, ids.length - 1);
     const page = Math.max(1, Math.floor(height / rowPx) - 2);
     const to = {
       ArrowDown: at + 1,
@@ -74,7 +77,7 @@ export function Grid<Row>({ label, columns, ids, rowOf, opened, open }: GridProp
     }[event.key];
     const id = ids[at];
     if (to !== undefined) walk(to);
-    else if (event.key === 'Enter' && id !== undefined) open(id);
+    else if (event.key === 'Enter' && focused !== null && id !== undefined) open(id);
     else return;
     event.preventDefault();
   };
@@ -96,35 +99,49 @@ export function Grid<Row>({ label, columns, ids, rowOf, opened, open }: GridProp
             const row = rowOf(id);
             if (row === undefined) return null;
             const place = first + index;
-            return (
-              <tr
-                key={id}
-                data-index={place}
-                data-id={id}
-                aria-rowindex={place + 2}
-                aria-selected={id === opened}
-                tabIndex={place === at ? 0 : -1}
-                onFocus={() => {
-                  current.current = place;
-                  setActive(place);
-                }}
-                onClick={(event) => {
-                  if (event.target instanceof HTMLAnchorElement) return;
-                  if (String(getSelection()) === '') open(id);
-                }}
-              >
-                {columns.map((column) => (
-                  <td key={column.key} class={`c-${column.key} rank-${column.rank ?? 1}`}>
-                    {column.render(row)}
-                  </td>
-                ))}
-              </tr>
-            );
+            const isActive = place === at;
+            return <Line key={id} {...{ columns, id, row, place, isActive, isOpened, open, current, setActive }} />;
           })}
           {last < ids.length && <Gap rows={ids.length - last} />}
         </tbody>
       </table>
     </div>
+  );
+}
+
+type LineProps<Row> = Pick<GridProps<Row>, 'columns' | 'isOpened' | 'open'> & {
+  readonly id: string;
+  readonly row: Row;
+  readonly place: number;
+  readonly isActive: boolean;
+  readonly current: { current: number };
+  readonly setActive: (place: number) => void;
+};
+
+/** Of some forty in sight few change at once: a component that reads a signal is left alone while its properties are the same. */
+function Line<Row>({ columns, id, row, place, isActive, isOpened, open, current, setActive }: LineProps<Row>) {
+  return (
+    <tr
+      data-index={place}
+      data-id={id}
+      aria-rowindex={place + 2}
+      aria-selected={isOpened(id)}
+      tabIndex={isActive ? 0 : -1}
+      onFocus={() => {
+        current.current = place;
+        setActive(place);
+      }}
+      onClick={(event) => {
+        if (event.target instanceof HTMLAnchorElement) return;
+        if (String(getSelection()) === '') open(id);
+      }}
+    >
+      {columns.map((column) => (
+        <td key={column.key} class={`c-${column.key} rank-${column.rank ?? 1}`}>
+          {column.render(row)}
+        </td>
+      ))}
+    </tr>
   );
 }
 

@@ -37,7 +37,7 @@ export function Workers() {
         columns={workerColumns}
         ids={chosen.value}
         rowOf={(id) => rowIn(store, store.workers, id)}
-        opened={place.value.worker}
+        isOpened={(id) => place.value.worker === id}
         open={(id) => go({ worker: id, task: null })}
       />
     </section>
@@ -98,8 +98,7 @@ const workerColumns: readonly Column<WorkerRow>[] = [
         <Nothing />
       ) : (
         <span class="answer" data-answer={row[w.lastDecision]}>
-          <b>{row[w.lastDecision]}</b> · {row[w.lastCause]}{' '}
-          <span class="muted">{ago(row[w.lastDecisionMs] ?? 0, shownMs.value)}</span>
+          <b>{row[w.lastDecision]}</b> · {row[w.lastCause]} <Ago thenMs={row[w.lastDecisionMs] ?? 0} />
         </span>
       ),
   },
@@ -107,9 +106,12 @@ const workerColumns: readonly Column<WorkerRow>[] = [
     key: 'seen',
     title: 'Last heard',
     rank: 3,
-    render: (row) => <span class="muted">{ago(row[w.lastSeenMs], shownMs.value)}</span>,
+    render: (row) => <Ago thenMs={row[w.lastSeenMs]} />,
   },
 ];
+
+/** By itself, so that the clock's second renders these words and not the rows around them. */
+const Ago = ({ thenMs }: { thenMs: number }) => <span class="muted">{ago(thenMs, shownMs.value)}</span>;
 
 function waiting(row: WorkerRow): string | null {
   if (row[w.acknowledged] === 1) return 'looked after';
@@ -157,7 +159,7 @@ export function Tasks() {
         columns={taskColumns}
         ids={chosen.value}
         rowOf={(id) => rowIn(store, store.tasks, id)}
-        opened={place.value.task}
+        isOpened={(id) => place.value.task === id}
         open={(id) => go({ worker: null, task: id })}
       />
     </section>
@@ -205,7 +207,7 @@ export function Queues() {
         columns={queueColumns}
         ids={chosen.value}
         rowOf={(id) => rowIn(store, store.queues, id)}
-        opened={null}
+        isOpened={() => false}
         open={(id) => go({ view: 'tasks', queue: id })}
       />
     </section>

@@ -9,21 +9,14 @@ import { PlanList } from './plan.tsx';
 import { Refused } from './refused.tsx';
 import { Name, Text } from './text.tsx';
 import { Timeline } from './timeline.tsx';
+import { Unknown } from './unknown.tsx';
 import { ago, millis, plural } from './words.ts';
 import { Links } from './worker-view.tsx';
 
 export function TaskPanel({ id }: { id: string }) {
   const view = shownView.value as TaskView | null | undefined;
   if (view === undefined) return <p class="muted pad">Reading…</p>;
-  if (view === null)
-    return (
-      <div class="pad">
-        <p>
-          No task <b>{id}</b> is known here.
-        </p>
-        <p class="muted">It becomes known with the first entry about it. In the past: go on to a later entry.</p>
-      </div>
-    );
+  if (view === null) return <Unknown entity="task" id={id} />;
   return (
     <>
       <p class="lead">

@@ -33,6 +33,27 @@ export function TravelBar() {
   return at === null ? null : <Bar at={at} />;
 }
 
+/** Instead of what cannot be shown; with the ways on from there. */
+export function NoMoment() {
+  const newest = range.value?.lastSeq;
+  return (
+    <div class="empty">
+      <h2>This entry cannot be shown</h2>
+      <p>{pastProblem.value}</p>
+      <p class="buttons">
+        {newest !== undefined && (
+          <button type="button" onClick={() => go({ at: newest })}>
+            Go to the newest entry
+          </button>
+        )}
+        <button type="button" onClick={() => go({ at: null })}>
+          Back to what is live
+        </button>
+      </p>
+    </div>
+  );
+}
+
 function Bar({ at }: { at: number }) {
   const { firstSeq = 0, lastSeq = at } = range.value ?? {};
   const to = (seq: number) => go({ at: Math.min(lastSeq, Math.max(firstSeq, seq)) }, 'quietly');
@@ -99,7 +120,7 @@ function Bar({ at }: { at: number }) {
           min={firstSeq}
           max={lastSeq}
           value={at}
-          aria-valuetext={`entry ${at} of ${lastSeq}${now === null ? '' : `, ${dateTime(now.atMs)}`}`}
+          aria-valuetext={`entry ${at} of ${lastSeq}${now === null || now.atMs === 0 ? '' : `, ${dateTime(now.atMs)}`}`}
           onInput={(event) => {
             playing.value = false;
             to(Number(event.currentTarget.value));
@@ -113,7 +134,7 @@ function Bar({ at }: { at: number }) {
         <b>
           Entry {count(at)} of {count(lastSeq)}
         </b>
-        {now?.seq === at && <span> · {dateTime(now.atMs)}</span>}
+        {now?.seq === at && now.atMs > 0 && <span> · {dateTime(now.atMs)}</span>}
         {entry !== null && (
           <span>
             {' · '}
@@ -123,7 +144,7 @@ function Bar({ at }: { at: number }) {
             </span>
           </span>
         )}
-        {pastProblem.value !== null && <span class="problem"> {pastProblem.value}</span>}
+        {pastProblem.value !== null && <span class="problem"> cannot be shown</span>}
       </p>
     </section>
   );

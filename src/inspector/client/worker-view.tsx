@@ -14,12 +14,13 @@ import { Refused } from './refused.tsx';
 import { w } from './rows.ts';
 import { Name, Text } from './text.tsx';
 import { Timeline } from './timeline.tsx';
+import { Unknown } from './unknown.tsx';
 import { ago } from './words.ts';
 
 export function WorkerPanel({ id }: { id: string }) {
   const view = shownView.value as WorkerView | null | undefined;
   if (view === undefined) return <p class="muted pad">Reading…</p>;
-  if (view === null) return <Unknown id={id} />;
+  if (view === null) return <Unknown entity="worker" id={id} />;
   const seenMs = Date.parse(view.lastSeen);
   return (
     <>
@@ -128,12 +129,3 @@ export function Links({ entity, ids }: { entity: 'worker' | 'task'; ids: readonl
     </span>
   );
 }
-
-const Unknown = ({ id }: { id: string }) => (
-  <div class="pad">
-    <p>
-      No worker <b>{id}</b> is known {shownMs.value === 0 ? '' : 'at this entry'}.
-    </p>
-    <p class="muted">It becomes known with the first entry about it. In the past: go on to a later entry.</p>
-  </div>
-);
