@@ -85,6 +85,34 @@ describeInBrowser('the page', () => {
     await expect.poll(names).toEqual(['ana', 'bob', 'cleo', 'w1']);
   });
 
+  test('sorts by the keys, and opens the row that has the focus, wherever it has moved', async () => {
+    const { page } = browser;
+    await open('/?sort=seen');
+    await rowOf('cleo').waitFor();
+    await page.getByRole('columnheader', { name: 'Worker' }).getByRole('link').focus();
+    await page.keyboard.press('Enter');
+    expect(new URL(page.url()).searchParams.get('sort')).toBe('worker');
+    await open('/?sort=seen');
+    await rowOf('ana').focus();
+    const before = (await names()).indexOf('ana');
+    for (const worker of ['bob', 'cleo', 'w1'])
+      await stage.client.publish(`worker.${worker}.tool.used`, { tool: 'Read' });
+    await stage.client.publish('worker.ana.tool.used', { tool: 'Read' });
+    await expect.poll(async () => (await names()).indexOf('ana') !== before || before === 0).toBe(true);
+    await page.keyboard.press('Enter');
+    expect(new URL(page.url()).searchParams.get('worker')).toBe('ana');
+  });
+
+  test('says so where nobody can have that name, or nobody has it yet, and goes on', async () => {
+    await open(`/?worker=${encodeURIComponent('\u202Eevil<b>')}`);
+    await browser.page.locator('aside', { hasText: 'No worker ⟨U+202E⟩evil<b> is known.' }).waitFor();
+    await browser.page.locator('aside', { hasText: 'names have letters, digits' }).waitFor();
+    await rowOf('ana').waitFor();
+    await open('/?worker=nobody');
+    await browser.page.locator('aside', { hasText: 'this page then shows it by itself' }).waitFor();
+    expect(await browser.axe()).toEqual([]);
+  });
+
   test('opens a worker by its name, with its last decision guard by guard', async () => {
     await stage.client.publish('worker.dan.plan.updated', plan('completed', 'in_progress', 'pending'));
     await stage.client.ask('decide.dan');
@@ -185,6 +213,16 @@ describeInBrowser('the page', () => {
     await browser.page.locator('.travel-now', { hasText: `Entry ${lastSeq - 1} of` }).waitFor();
     await browser.page.getByRole('button', { name: 'Live', exact: true }).click();
     await browser.page.locator('.travel').waitFor({ state: 'detached' });
+  });
+
+  test('says of an entry past the end that it is not there, and leads back', async () => {
+    const { lastSeq } = (await stage.get('range')).body;
+    await open(`/?worker=dan&at=${lastSeq + 1_000}`);
+    await browser.page.locator('main', { hasText: `is not there yet: the log ends at` }).waitFor();
+    expect(await browser.axe()).toEqual([]);
+    await browser.page.getByRole('button', { name: 'Go to the newest entry' }).click();
+    await browser.page.locator('aside .lead').waitFor();
+    expect(browser.problems().filter((it) => !it.includes('400 (Bad Request)'))).toEqual([]);
   });
 
   test('tells what other policies would have decided, and where they are wrong', async () => {
