@@ -45,6 +45,7 @@ const telling: Readonly<Record<string, readonly string[]>> = {
   'task.created': ['title', 'queue'],
   'task.cancelled': ['reason'],
   'hook.registered': ['hook', 'type', 'name'],
+  'iteration.started': ['iteration', 'maxIterations'],
   'iteration.completed': ['iteration', 'promise'],
   'checkpoint.saved': ['checkpoint', 'phase', 'step'],
   'attempt.accepted': ['attempt', 'replica'],

@@ -89,6 +89,8 @@ function Confirm({ word, entity, id }: Question) {
         await post('operator/resolve', { entity, id, by, verdict: word, ...said });
       }
       close();
+      // The button that was pressed goes with what it was for.
+      requestAnimationFrame(() => document.querySelector<HTMLElement>('aside h2')?.focus({ preventScroll: true }));
     } catch (error) {
       setBusy(false);
       setProblem((error as Error).message);

@@ -10,7 +10,7 @@ import { DecisionCard } from './decision.tsx';
 import { AnswerMark } from './marks.tsx';
 import { isPast } from './past.ts';
 import { follow, hrefOf, place } from './place.ts';
-import { Json, Text } from './text.tsx';
+import { Glimpse, Json } from './text.tsx';
 import { dateTime, duration, time } from './words.ts';
 
 const pageSize = 60;
@@ -70,9 +70,7 @@ function Line({ entry }: { entry: TimelineEntry }) {
           </time>
           <span class="type">{type}</span>
           {by !== 'agent' && <span class="tag">{by}</span>}
-          <span class="text">
-            {decision === null ? <Text value={text} max={140} /> : <AnswerMark decision={decision} />}
-          </span>
+          <span class="text">{decision === null ? <Glimpse value={text} /> : <AnswerMark decision={decision} />}</span>
         </summary>
         {isOpen && <Whole entry={entry} decision={decision} />}
       </details>
