@@ -43,7 +43,10 @@ export type InspectorRoutes = {
 /** Pages that are open at once. */
 const streamsMax = 200;
 
-const seqSchema = z.coerce.number().int().nonnegative();
+const seqSchema = z
+  .string()
+  .regex(/^\d{1,15}$/, 'is no sequence number of an entry: a whole number is, from 0 on')
+  .transform(Number);
 const topicSchema = z
   .object({ worker: idSchema.optional(), task: idSchema.optional(), after: seqSchema.optional() })
   .refine((it) => it.worker === undefined || it.task === undefined, 'name a worker or a task, not both');

@@ -55,10 +55,16 @@ function Chip({ row }: { row: WorkerRow }) {
 
 type Layout = { readonly cell: number; readonly perRow: number; readonly width: number; readonly height: number };
 
+/** The table below must not be out of reach, on a phone neither. */
+const heightMax = 400;
+const cellSizes = [20, 16, 12, 9, 6];
+
 function layoutOf(count: number, width: number): Layout {
-  const cell = count > 8_000 ? 6 : count > 3_000 ? 9 : count > 1_200 ? 12 : count > 500 ? 16 : 20;
-  const perRow = Math.max(1, Math.floor(width / cell));
-  return { cell, perRow, width, height: Math.ceil(count / perRow) * cell };
+  const layouts = cellSizes.map((cell) => {
+    const perRow = Math.max(1, Math.floor(width / cell));
+    return { cell, perRow, width, height: Math.ceil(count / perRow) * cell };
+  });
+  return layouts.find(({ height }) => height <= heightMax) ?? (layouts.at(-1) as Layout);
 }
 
 function CellCanvas({ ids }: { ids: readonly string[] }) {
