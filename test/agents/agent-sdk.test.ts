@@ -5,11 +5,12 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Deployment, deploy, makeFolder } from '../support/deployment.ts';
-import { startFakeModel } from './support/anthropic.ts';
+import { anthropicMessages } from './support/anthropic.ts';
 import { agentSdk, installPackage } from './support/install.ts';
 import { claudeEnv, cleanEnv, makeAgentHome } from './support/run.ts';
-import { expectCauses, planTools, viewOf } from './support/scene.ts';
-import type { Turn } from './support/scripted.ts';
+import { planTools } from './support/scene.ts';
+import { scriptModel, type Turn } from './support/scripted-model.ts';
+import { expectCauses, viewOf } from './support/workers.ts';
 
 type Message = { type: string; subtype?: string; session_id?: string; result?: string; content?: string };
 type Query = (asked: { prompt: string; options: object }) => AsyncIterable<Message>;
@@ -35,10 +36,8 @@ afterAll(() => at.close());
 
 /** One query from its prompt to its result. */
 async function run(turns: readonly Turn[], hooks: object) {
-  const model = await startFakeModel(turns);
-  onTestFinished(() => model.close());
+  const model = await scriptModel(anthropicMessages, turns);
   const home = await makeAgentHome();
-  onTestFinished(() => home.remove());
   const messages: Message[] = [];
   const options = {
     ...{ hooks, cwd: home.project, settingSources: [] },

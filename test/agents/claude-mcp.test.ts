@@ -1,10 +1,11 @@
 /** The real Claude Code, with a scripted model, on our MCP server: it lists the tools and calls them. */
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Deployment, deploy } from '../support/deployment.ts';
 import { main } from '../support/service-process.ts';
-import { startFakeModel } from './support/anthropic.ts';
+import { anthropicMessages } from './support/anthropic.ts';
 import { claudeCode, installAgent } from './support/install.ts';
 import { claudeEnv, makeAgentHome, runAgent } from './support/run.ts';
+import { scriptModel } from './support/scripted-model.ts';
 
 let at: Deployment;
 let claude: string;
@@ -26,7 +27,7 @@ test.each(servers)('over %s it plays the loop to its end', async (name, server) 
   const taskId = `T-${name}`;
   const call = (tool: string, input: object) => ({ tool: `mcp__stopgate__${tool}`, input });
   const first = { iterationId: `IT-1-${taskId}` };
-  const model = await startFakeModel([
+  const model = await scriptModel(anthropicMessages, [
     call('task_claim', { taskId }),
     call('hook_register', { taskId, hookType: 'promise' }),
     call('iteration_start', { taskId, maxIterations: 3 }),
@@ -38,9 +39,7 @@ test.each(servers)('over %s it plays the loop to its end', async (name, server) 
     call('task_complete', { taskId }),
     { text: 'All is done.' },
   ]);
-  onTestFinished(() => model.close());
   const home = await makeAgentHome();
-  onTestFinished(() => home.remove());
   const config = await home.write('mcp.json', JSON.stringify({ mcpServers: { stopgate: server() } }));
   const flags = ['--mcp-config', config, '--strict-mcp-config', '--permission-mode', 'bypassPermissions'];
   const ended = await runAgent(claude, ['-p', 'do the task', '--output-format', 'json', ...flags], {

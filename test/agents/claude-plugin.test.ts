@@ -6,7 +6,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Deployment, deploy, type Folder, makeFolder } from '../support/deployment.ts';
 import { claudeCode, installAgent } from './support/install.ts';
 import { claudeEnv, runAgent } from './support/run.ts';
-import { claudeScene, expectCauses, type Scene } from './support/scene.ts';
+import { claudeScene, type Scene } from './support/scene.ts';
+import { expectCauses } from './support/workers.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const plan = { tool: 'TaskCreate', input: { subject: 'Write the tests', description: 'of the parser' } };

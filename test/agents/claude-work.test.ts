@@ -3,7 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { runCommand } from '../support/command.ts';
 import { type Deployment, deploy } from '../support/deployment.ts';
 import { claudeCode, installAgent } from './support/install.ts';
-import { childrenOf, claudeScene, expectCauses, type SceneOptions, saidOf, viewOf } from './support/scene.ts';
+import { claudeScene, type SceneOptions } from './support/scene.ts';
+import { childrenOf, expectCauses, saidOf, viewOf } from './support/workers.ts';
 
 /** JSON is YAML too. The check passes where its file says so. */
 const config = JSON.stringify({

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type Deployment, deploy } from '../support/deployment.ts';
 import { claudeCode, installAgent } from './support/install.ts';
-import { claudeScene, expectCauses, type SceneOptions, viewOf } from './support/scene.ts';
+import { claudeScene, type SceneOptions } from './support/scene.ts';
+import { expectCauses, viewOf } from './support/workers.ts';
 
 const config = 'policies: { default: { checks: [{ plan: {} }] } }\n';
 const remains = 'Not done yet: 1 of 1 plan steps remain: Write the tests.';

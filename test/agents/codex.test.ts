@@ -5,7 +5,8 @@ import { type Deployment, deploy } from '../support/deployment.ts';
 import { runCodexTurn } from './support/codex-server.ts';
 import { codexCli, installAgent } from './support/install.ts';
 import { writeCodexConfig } from './support/run.ts';
-import { childrenOf, codexScene, expectCauses, type SceneOptions, saidOf, viewOf } from './support/scene.ts';
+import { codexScene, type SceneOptions } from './support/scene.ts';
+import { childrenOf, expectCauses, saidOf, viewOf } from './support/workers.ts';
 
 const checks = [{ plan: {} }];
 /** JSON is YAML too. */

@@ -2,12 +2,12 @@
 import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Deployment, deploy } from '../support/deployment.ts';
-import { startChatModel } from './support/chat-completions.ts';
+import { chatCompletions } from './support/chat-completions.ts';
 import { connectAgent, resumeAgent } from './support/connect.ts';
 import { copilotCli, copilotEnv, runCopilot } from './support/copilot.ts';
 import { installAgent } from './support/install.ts';
 import { type AgentHome, makeAgentHome } from './support/run.ts';
-import type { Lane, Turn } from './support/scripted-model.ts';
+import { type Lane, scriptModel, type Turn } from './support/scripted-model.ts';
 import { blockWords, causesOf, done, workersIn } from './support/workers.ts';
 
 /** Sub-agents have to write a report. */
@@ -27,15 +27,10 @@ afterAll(() => at.close());
 
 async function makeHome(http = at.http): Promise<AgentHome> {
   const home = await makeAgentHome();
-  onTestFinished(() => home.remove());
-  await connectAgent('copilot', home, http, ['--user']);
+  await connectAgent('copilot', home, { program: copilot, http, init: ['--user'] });
   return home;
 }
-async function makeModel(turns: readonly Turn[], lanes: readonly Lane[] = []) {
-  const model = await startChatModel({ turns, lanes });
-  onTestFinished(() => model.close());
-  return model;
-}
+const makeModel = (turns: readonly Turn[], lanes?: readonly Lane[]) => scriptModel(chatCompletions, turns, lanes);
 const sql = (query: string): Turn => ({ tool: 'sql', input: { query, description: 'the plan' } });
 const open = sql("INSERT INTO todos (id, title, status) VALUES ('tests', 'Write the tests', 'pending')");
 const closed = sql("UPDATE todos SET status = 'done' WHERE id = 'tests'");
@@ -45,22 +40,22 @@ test('a step that remains blocks its stop, and the model reads which; when all a
   const model = await makeModel([open, done, closed, { text: 'Now I am.' }]);
   const ended = await runCopilot(copilot, home, model.url);
   expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('Now I am.') });
-  expect(model.requestsOf()).toHaveLength(4);
-  expect(model.requestsOf()[2]?.said).toContain(blockWords);
-  const [worker, ...others] = await workersIn(home, at);
+  expect(model.requests).toHaveLength(4);
+  expect(model.requests[2]?.said).toContain(blockWords);
+  const [worker, ...others] = await workersIn(at, home);
   expect(worker).toMatchObject({ agent: 'copilot', state: 'stopped', plan: [{ status: 'done' }] });
   expect(others).toEqual([]);
-  expect(await causesOf(worker?.worker ?? '', at)).toEqual(['incomplete', 'complete']);
+  expect(await causesOf(at, worker?.worker ?? '')).toEqual(['incomplete', 'complete']);
 });
 
 test('one that never gets anywhere is let go after three blocks', async () => {
   const home = await makeHome();
   const model = await makeModel([open, done, done, done, done]);
   expect(await runCopilot(copilot, home, model.url)).toMatchObject({ code: 0 });
-  expect(model.requestsOf()).toHaveLength(5);
-  const [worker] = await workersIn(home, at);
+  expect(model.requests).toHaveLength(5);
+  const [worker] = await workersIn(at, home);
   const blocked = 'incomplete';
-  expect(await causesOf(worker?.worker ?? '', at)).toEqual([blocked, blocked, blocked, 'capped']);
+  expect(await causesOf(at, worker?.worker ?? '')).toEqual([blocked, blocked, blocked, 'capped']);
 });
 
 test('a service that is killed in the middle lets it stop; it shows nothing of what its hook says', async () => {
@@ -72,20 +67,20 @@ test('a service that is killed in the middle lets it stop; it shows nothing of w
   expect(ended.code).toBe(0);
   // Its hooks have no field for a message, and what they say on stderr is dropped.
   expect(`${ended.stdout}${ended.stderr}`).not.toContain('stopgate');
-  expect(model.requestsOf()).toHaveLength(3);
+  expect(model.requests).toHaveLength(3);
 });
 
 test('the line that resumes its session is taken, and the session is the same worker', async () => {
   const home = await makeHome();
   const model = await makeModel([done, done]);
   await runCopilot(copilot, home, model.url);
-  const [worker] = await workersIn(home, at);
+  const [worker] = await workersIn(at, home);
   const ended = await resumeAgent(copilot, worker, 'Use the other key', { at: home, env: copilotEnv(model.url) });
   expect(ended).toMatchObject({ code: 0 });
-  expect(model.requestsOf().at(-1)?.said).toContain('Use the other key');
-  expect(model.requestsOf()).toHaveLength(2);
-  expect((await workersIn(home, at)).map((it) => it.worker)).toEqual([worker?.worker]);
-  expect(await causesOf(worker?.worker ?? '', at)).toEqual(['complete', 'complete']);
+  expect(model.requests.at(-1)?.said).toContain('Use the other key');
+  expect(model.requests).toHaveLength(2);
+  expect((await workersIn(at, home)).map((it) => it.worker)).toEqual([worker?.worker]);
+  expect(await causesOf(at, worker?.worker ?? '')).toEqual(['complete', 'complete']);
 });
 
 test('two sessions at once in one folder are two workers, each judged by its own plan', async () => {
@@ -93,8 +88,8 @@ test('two sessions at once in one folder are two workers, each judged by its own
   const [first, second] = [await makeModel([open, done, closed, done]), await makeModel([done])];
   const ended = await Promise.all([first, second].map(({ url }) => runCopilot(copilot, home, url)));
   expect(ended.map(({ code }) => code)).toEqual([0, 0]);
-  expect([first, second].map((model) => model.requestsOf().length)).toEqual([4, 1]);
-  const causes = await Promise.all((await workersIn(home, at)).map(({ worker }) => causesOf(worker, at)));
+  expect([first, second].map((model) => model.requests.length)).toEqual([4, 1]);
+  const causes = await Promise.all((await workersIn(at, home)).map(({ worker }) => causesOf(at, worker)));
   expect(causes.sort((a, b) => a.length - b.length)).toEqual([['complete'], ['incomplete', 'complete']]);
 });
 
@@ -105,15 +100,16 @@ const delegate = (mode: 'sync' | 'background'): Turn => ({
 });
 const writes: Turn = { tool: 'bash', input: { command: 'echo 3 > report.md', description: 'write the report' } };
 /** Its prompt stands after a line with the date. */
-const childLane = (...turns: Turn[]): Lane => ({ name: 'child', match: `\\n\\n${childTask}`, turns });
+const childMatch = `\\n\\n${childTask}`;
+const childLane = (...turns: Turn[]): Lane => ({ match: childMatch, turns });
 
 test('a sub-agent is judged by its own policy, and its stop is not its parent’s', async () => {
   const home = await makeHome();
   const model = await makeModel([open, delegate('sync'), done, closed, done], [childLane(done, writes, done)]);
   expect(await runCopilot(copilot, home, model.url)).toMatchObject({ code: 0 });
-  expect([model.requestsOf().length, model.requestsOf('child').length]).toEqual([5, 3]);
-  expect(model.requestsOf('child')[1]?.said).toContain('report.md');
-  const workers = await workersIn(home, at);
+  expect([model.requests.length, model.lane(childMatch).length]).toEqual([5, 3]);
+  expect(model.lane(childMatch)[1]?.said).toContain('report.md');
+  const workers = await workersIn(at, home);
   const parent = workers.find((it) => it.parent === null)?.worker;
   expect(workers.map((it) => [it.parent, it.policy]).sort()).toEqual(
     [
@@ -121,30 +117,30 @@ test('a sub-agent is judged by its own policy, and its stop is not its parent’
       [null, 'default'],
     ].sort(),
   );
-  for (const { worker } of workers) expect(await causesOf(worker, at)).toEqual(['incomplete', 'complete']);
+  for (const { worker } of workers) expect(await causesOf(at, worker)).toEqual(['incomplete', 'complete']);
 });
 
 test('a step that a sub-agent closes is closed for its parent: they share one table', async () => {
   const home = await makeHome();
   const model = await makeModel([open, delegate('sync'), done], [childLane(closed, writes, done)]);
   expect(await runCopilot(copilot, home, model.url)).toMatchObject({ code: 0 });
-  expect([model.requestsOf().length, model.requestsOf('child').length]).toEqual([3, 3]);
-  const parent = (await workersIn(home, at)).find((it) => it.parent === null);
-  expect(await causesOf(parent?.worker ?? '', at)).toEqual(['complete']);
+  expect([model.requests.length, model.lane(childMatch).length]).toEqual([3, 3]);
+  const parent = (await workersIn(at, home)).find((it) => it.parent === null);
+  expect(await causesOf(at, parent?.worker ?? '')).toEqual(['complete']);
 });
 
 test('a sub-agent in the background is waited for; its end is no prompt that would begin the retries anew', async () => {
   const home = await makeHome();
   const parentWaits = async () => {
-    const parent = async () => (await workersIn(home, at)).find((it) => it.parent === null);
+    const parent = async () => (await workersIn(at, home)).find((it) => it.parent === null);
     await expect.poll(async () => (await parent())?.lastDecision?.cause, { timeout: 30_000 }).toBe('waiting');
   };
   const child = childLane({ ...writes, before: parentWaits }, done);
   const turns = [open, done, delegate('background'), done, done, done, done];
   const model = await makeModel(turns, [child]);
   expect(await runCopilot(copilot, home, model.url)).toMatchObject({ code: 0 });
-  expect([model.requestsOf().length, model.requestsOf('child').length]).toEqual([turns.length, 2]);
-  const parent = (await workersIn(home, at)).find((it) => it.parent === null);
+  expect([model.requests.length, model.lane(childMatch).length]).toEqual([turns.length, 2]);
+  const parent = (await workersIn(at, home)).find((it) => it.parent === null);
   const blocked = 'incomplete';
-  expect(await causesOf(parent?.worker ?? '', at)).toEqual([blocked, 'waiting', blocked, blocked, 'capped']);
+  expect(await causesOf(at, parent?.worker ?? '')).toEqual([blocked, 'waiting', blocked, blocked, 'capped']);
 });

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { runCommand } from '../support/command.ts';
 import { type Deployment, deploy } from '../support/deployment.ts';
 import { connectAgent, resumeAgent } from './support/connect.ts';
-import { geminiCli, geminiEnv, geminiSettings, runGemini, startGeminiModel } from './support/gemini.ts';
+import { geminiCli, geminiEnv, geminiSettings, generateContent, runGemini } from './support/gemini.ts';
 import { installAgent } from './support/install.ts';
 import { type AgentHome, makeAgentHome } from './support/run.ts';
-import type { Lane, Turn } from './support/scripted-model.ts';
+import { type Lane, scriptModel, type Turn } from './support/scripted-model.ts';
 import { blockWords, causesOf, done, planPolicy, workersIn } from './support/workers.ts';
 
 const config = `${planPolicy.replace(/ }\n$/, '')}, eager: { stopWhenComplete: true, checks: [{ plan: {} }] }, promising: { promises: true, checks: [{ plan: {} }] } }\n`;
@@ -20,19 +20,14 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(() => at.close());
 
-async function makeHome(http = at.http, ...more: string[]): Promise<AgentHome> {
+async function makeHome(http = at.http, ...init: string[]): Promise<AgentHome> {
   const home = await makeAgentHome();
-  onTestFinished(() => home.remove());
   await home.write(settingsName, JSON.stringify(geminiSettings));
-  await connectAgent('gemini', home, http, ['--user', ...more]);
+  await connectAgent('gemini', home, { program: gemini, http, init: ['--user', ...init] });
   return home;
 }
 const settingsName = 'home/.gemini/settings.json';
-async function makeModel(turns: readonly Turn[], lanes: readonly Lane[] = []) {
-  const model = await startGeminiModel({ turns, lanes });
-  onTestFinished(() => model.close());
-  return model;
-}
+const makeModel = (turns: readonly Turn[], lanes?: readonly Lane[]) => scriptModel(generateContent, turns, lanes);
 const todo = (status: string): Turn => ({
   tool: 'write_todos',
   input: { todos: [{ description: 'Write the tests', status }] },
@@ -43,12 +38,12 @@ test('a step that remains blocks its stop, and the model reads which; when all a
   const model = await makeModel([todo('pending'), done, todo('completed'), { text: 'Now I am.' }]);
   const ended = await runGemini(gemini, home, model.url);
   expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('Now I am.') });
-  expect(model.requestsOf()).toHaveLength(4);
-  expect(model.requestsOf()[2]?.said).toContain(blockWords);
-  const [worker, ...others] = await workersIn(home, at);
+  expect(model.requests).toHaveLength(4);
+  expect(model.requests[2]?.said).toContain(blockWords);
+  const [worker, ...others] = await workersIn(at, home);
   expect(worker).toMatchObject({ agent: 'gemini', state: 'stopped', plan: [{ status: 'completed' }] });
   expect(others).toEqual([]);
-  expect(await causesOf(worker?.worker ?? '', at)).toEqual(['incomplete', 'complete']);
+  expect(await causesOf(at, worker?.worker ?? '')).toEqual(['incomplete', 'complete']);
 });
 
 test.each([
@@ -63,10 +58,10 @@ test.each([
   const home = await makeHome();
   const model = await makeModel(turns);
   expect(await runGemini(gemini, home, model.url)).toMatchObject({ code: 0 });
-  expect(model.requestsOf()).toHaveLength(count);
-  const [worker] = await workersIn(home, at);
+  expect(model.requests).toHaveLength(count);
+  const [worker] = await workersIn(at, home);
   const blocked = 'incomplete';
-  expect(await causesOf(worker?.worker ?? '', at)).toEqual([blocked, blocked, blocked, 'capped']);
+  expect(await causesOf(at, worker?.worker ?? '')).toEqual([blocked, blocked, blocked, 'capped']);
 });
 
 test('a service that is killed in the middle lets it stop, and that nothing was judged is said', async () => {
@@ -76,7 +71,7 @@ test('a service that is killed in the middle lets it stop, and that nothing was 
   const model = await makeModel([todo('pending'), done, { ...done, before: () => own.service.kill('SIGKILL') }]);
   const ended = await runGemini(gemini, home, model.url);
   expect(ended.code).toBe(0);
-  expect(model.requestsOf()).toHaveLength(3);
+  expect(model.requests).toHaveLength(3);
   expect(`${ended.stdout}${ended.stderr}`).toContain('this stop was not judged (cause unknown): no service at');
 });
 
@@ -84,13 +79,13 @@ test('the line that resumes its session is taken, and the session is the same wo
   const home = await makeHome();
   const model = await makeModel([done, done]);
   await runGemini(gemini, home, model.url);
-  const [worker] = await workersIn(home, at);
+  const [worker] = await workersIn(at, home);
   const ended = await resumeAgent(gemini, worker, 'Use the other key', { at: home, env: geminiEnv(model.url) });
   expect(ended).toMatchObject({ code: 0 });
-  expect(model.requestsOf().at(-1)?.said).toContain('Use the other key');
-  expect(model.requestsOf()).toHaveLength(2);
-  expect((await workersIn(home, at)).map((it) => it.worker)).toEqual([worker?.worker]);
-  expect(await causesOf(worker?.worker ?? '', at)).toEqual(['complete', 'complete']);
+  expect(model.requests.at(-1)?.said).toContain('Use the other key');
+  expect(model.requests).toHaveLength(2);
+  expect((await workersIn(at, home)).map((it) => it.worker)).toEqual([worker?.worker]);
+  expect(await causesOf(at, worker?.worker ?? '')).toEqual(['complete', 'complete']);
 });
 
 test('two sessions at once in one folder are two workers, each judged by its own plan', async () => {
@@ -101,8 +96,8 @@ test('two sessions at once in one folder are two workers, each judged by its own
   ];
   const ended = await Promise.all([open, closed].map(({ url }) => runGemini(gemini, home, url)));
   expect(ended.map(({ code }) => code)).toEqual([0, 0]);
-  expect([open, closed].map((model) => model.requestsOf().length)).toEqual([4, 2]);
-  const causes = await Promise.all((await workersIn(home, at)).map(({ worker }) => causesOf(worker, at)));
+  expect([open, closed].map((model) => model.requests.length)).toEqual([4, 2]);
+  const causes = await Promise.all((await workersIn(at, home)).map(({ worker }) => causesOf(at, worker)));
   expect(causes.sort((a, b) => a.length - b.length)).toEqual([['complete'], ['incomplete', 'complete']]);
 });
 
@@ -111,20 +106,20 @@ test('its sub-agent asks for nothing; the stop that is judged is its parent’s'
   const task = 'COUNT-THE-FILES';
   const delegate = { tool: 'invoke_agent', input: { agent_name: 'generalist', prompt: task } };
   const complete = { tool: 'complete_task', input: { result: { response: 'three' } } };
-  const child = { name: 'child', match: `"text":"${task}`, turns: [complete] };
+  const child = { match: `"text":"${task}`, turns: [complete] };
   const model = await makeModel([todo('pending'), delegate, done, todo('completed'), done], [child]);
   expect(await runGemini(gemini, home, model.url)).toMatchObject({ code: 0 });
-  expect([model.requestsOf().length, model.requestsOf('child').length]).toEqual([5, 1]);
-  const [worker, ...others] = await workersIn(home, at);
+  expect([model.requests.length, model.lane(child.match).length]).toEqual([5, 1]);
+  const [worker, ...others] = await workersIn(at, home);
   expect(others).toEqual([]);
-  expect(await causesOf(worker?.worker ?? '', at)).toEqual(['incomplete', 'complete']);
+  expect(await causesOf(at, worker?.worker ?? '')).toEqual(['incomplete', 'complete']);
 });
 
 test('one that is escalated stops, says how it goes on, and goes on with what a person says', async () => {
   const home = await makeHome(at.http, '--policy', 'promising');
   const model = await makeModel([{ text: 'I need another key. <promise>BLOCKED</promise>' }, done]);
   const ended = await runGemini(gemini, home, model.url);
-  const [waiting] = await workersIn(home, at);
+  const [waiting] = await workersIn(at, home);
   const session = waiting?.worker ?? '';
   expect(ended.stderr).toContain(`stopgate resolve ${session} --resume --prompt`);
   // The program has ended; whoever must look still must.
@@ -134,8 +129,8 @@ test('one that is escalated stops, says how it goes on, and goes on with what a 
   const { stdout } = await runCommand(['resolve', session, ...word], { cwd: at.folder.path });
   expect(stdout).toContain(`gemini --resume ${session} 'Use the other key'`);
   await resumeAgent(gemini, waiting, 'Use the other key', { at: home, env: geminiEnv(model.url) });
-  expect(model.requestsOf().at(-1)?.said).toContain('Use the other key');
-  expect(await causesOf(session, at)).toEqual(['escalated', 'complete']);
+  expect(model.requests.at(-1)?.said).toContain('Use the other key');
+  expect(await causesOf(at, session)).toEqual(['escalated', 'complete']);
 });
 
 test('where the policy stops it when complete, it ends after the tool that completed the plan', async () => {
@@ -145,10 +140,10 @@ test('where the policy stops it when complete, it ends after the tool that compl
   const model = await makeModel([todo('pending'), later, { text: 'never said' }]);
   const ended = await runGemini(gemini, home, model.url);
   expect(ended).toMatchObject({ code: 0, stdout: expect.not.stringContaining('never said') });
-  expect(model.requestsOf()).toHaveLength(2);
-  const [worker] = await workersIn(home, at);
+  expect(model.requests).toHaveLength(2);
+  const [worker] = await workersIn(at, home);
   expect(worker).toMatchObject({ state: 'stopped', policy: 'eager' });
-  expect(await causesOf(worker?.worker ?? '', at)).toEqual(['complete']);
+  expect(await causesOf(at, worker?.worker ?? '')).toEqual(['complete']);
 });
 
 describe('a hook program that fails with words on stderr', () => {
@@ -168,7 +163,7 @@ describe('a hook program that fails with words on stderr', () => {
     await home.write(settingsName, JSON.stringify({ ...settings, hooks: { AfterAgent } }));
     const model = await makeModel([done, done, done, done]);
     expect(await runGemini(gemini, home, model.url)).toMatchObject({ code: 0 });
-    return model.requestsOf().length;
+    return model.requests.length;
   };
   const program = /[^ "']+hook\/main\.js/g;
   const crashing = (text: string, home: AgentHome) => text.replaceAll(program, `${home.home}/crash.mjs`);

@@ -1,44 +1,37 @@
 /** Anthropic's Messages API, scripted: for Claude Code and the Agent SDK. */
 import type { ServerResponse } from 'node:http';
 import {
+  type About,
   type Api,
   callsOf,
-  type FakeModel,
-  type Lane,
   type ModelRequest,
   type Said,
   sendEvents,
   sendJson,
-  startScripted,
-  type Turn,
   wordsIn,
-} from './scripted.ts';
+} from './scripted-model.ts';
 
 type Message = { readonly role: string; readonly content: unknown };
 type Body = {
   readonly model?: string;
   readonly stream?: boolean;
-  readonly system?: unknown;
   readonly tools?: readonly { readonly name: string }[];
   readonly messages?: readonly Message[];
 };
 
 type ModelEvent = { readonly type: string; readonly [key: string]: unknown };
 
-const api: Api = {
+export const anthropicMessages: Api = {
   isTurn: (path) => /^\/v1\/messages(\?|$)/.test(path),
   other: (path) => (path.startsWith('/v1/messages/count_tokens') ? { input_tokens: 1 } : null),
   read,
   send,
 };
-export const startFakeModel = (turns: readonly Turn[], lanes?: readonly Lane[]): Promise<FakeModel> =>
-  startScripted(api, turns, lanes);
 
-function read({ tools = [], system, messages = [] }: Body): ModelRequest {
+function read({ tools = [], messages = [] }: Body): ModelRequest {
   const since = messages.findLastIndex(({ role }) => role === 'assistant') + 1;
   return {
     tools: tools.map(({ name }) => name),
-    system: wordsIn(system),
     said: messages
       .slice(since)
       .map(({ content }) => wordsIn(content))
@@ -46,7 +39,8 @@ function read({ tools = [], system, messages = [] }: Body): ModelRequest {
   };
 }
 
-function send(response: ServerResponse, body: Body, turn: Said, id: string): void {
+function send(response: ServerResponse, turn: Said, { body, id }: About): void {
+  const { model, stream }: Body = body;
   const calls = callsOf(turn);
   const stop = { stop_reason: calls.length > 0 ? 'tool_use' : 'end_turn', stop_sequence: null };
   const content =
@@ -54,8 +48,8 @@ function send(response: ServerResponse, body: Body, turn: Said, id: string): voi
       ? [{ type: 'text', text: turn.text }]
       : calls.map(({ tool, input }, at) => ({ type: 'tool_use', id: `toolu_${id}_${at}`, name: tool, input }));
   const usage = { input_tokens: 1, output_tokens: 1 };
-  const message = { id: `msg_${id}`, type: 'message', role: 'assistant', model: body.model, usage };
-  if (body.stream !== true) {
+  const message = { id: `msg_${id}`, type: 'message', role: 'assistant', model, usage };
+  if (stream !== true) {
     sendJson(response, 200, { ...message, ...stop, content });
     return;
   }

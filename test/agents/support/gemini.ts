@@ -1,47 +1,46 @@
 /** Gemini CLI with a scripted model: Google's generateContent on loopback, and the settings that lead there. */
+import type { ServerResponse } from 'node:http';
 import type { AgentPackage } from './install.ts';
 import { type AgentHome, type AgentRun, runAgent } from './run.ts';
-import {
-  type Script,
-  type ScriptedModel,
-  sendEvents,
-  sendJson,
-  startScriptedModel,
-  type WireFormat,
-} from './scripted-model.ts';
+import { type About, type Api, callsOf, type ModelRequest, type Said, sendEvents, sendJson } from './scripted-model.ts';
 
 export const geminiCli: AgentPackage = { name: '@google/gemini-cli', version: '0.61.0', bin: 'gemini' };
 
 type Part = { readonly text?: string; readonly functionResponse?: object };
 type Content = { readonly role?: string; readonly parts?: readonly Part[] };
-
-const generateContent: WireFormat = {
-  isForModel: (path) => /:(?:stream)?generateContent/i.test(path),
-  // Its side questions (which model to take, is it looping) want JSON of a shape.
-  isTurn: ({ tools, generationConfig }) => {
-    const { responseJsonSchema, responseSchema } = (generationConfig ?? {}) as Record<string, unknown>;
-    return Array.isArray(tools) && tools.length > 0 && !responseJsonSchema && !responseSchema;
-  },
-  said(body) {
-    const contents = (body.contents ?? []) as readonly Content[];
-    return contents
-      .slice(contents.findLastIndex(({ role }) => role === 'model') + 1)
-      .flatMap(({ parts = [] }) => parts.map((part) => part.text ?? JSON.stringify(part.functionResponse ?? part)))
-      .join('\n');
-  },
-  send(response, turn, { path }) {
-    const part = 'tool' in turn ? { functionCall: { name: turn.tool, args: turn.input } } : { text: turn.text };
-    const answer = {
-      candidates: [{ index: 0, content: { role: 'model', parts: [part] }, finishReason: 'STOP' }],
-      usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
-      modelVersion: 'scripted',
-    };
-    if (path.includes('stream')) sendEvents(response, [answer]);
-    else sendJson(response, 200, answer);
-  },
+type Body = {
+  readonly tools?: readonly { readonly functionDeclarations?: readonly { readonly name: string }[] }[];
+  readonly contents?: readonly Content[];
+  readonly generationConfig?: { readonly responseJsonSchema?: unknown; readonly responseSchema?: unknown };
 };
 
-export const startGeminiModel = (script: Script): Promise<ScriptedModel> => startScriptedModel(generateContent, script);
+export const generateContent: Api = { isTurn: (path) => /:(?:stream)?generateContent/i.test(path), read, send };
+
+function read({ tools = [], contents = [], generationConfig = {} }: Body): ModelRequest {
+  // Its side questions (which model to take, is it looping) want JSON of a shape, whatever tools they offer.
+  const isAside = Boolean(generationConfig.responseJsonSchema ?? generationConfig.responseSchema);
+  return {
+    tools: isAside ? [] : tools.flatMap((it) => (it.functionDeclarations ?? []).map(({ name }) => name)),
+    said: contents
+      .slice(contents.findLastIndex(({ role }) => role === 'model') + 1)
+      .flatMap(({ parts = [] }) => parts.map((part) => part.text ?? JSON.stringify(part.functionResponse ?? part)))
+      .join('\n'),
+  };
+}
+
+function send(response: ServerResponse, turn: Said, { path }: About): void {
+  const parts =
+    'text' in turn
+      ? [{ text: turn.text }]
+      : callsOf(turn).map(({ tool, input }) => ({ functionCall: { name: tool, args: input } }));
+  const answer = {
+    candidates: [{ index: 0, content: { role: 'model', parts }, finishReason: 'STOP' }],
+    usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
+    modelVersion: 'scripted',
+  };
+  if (path.includes('stream')) sendEvents(response, [answer]);
+  else sendJson(response, 200, answer);
+}
 
 /** What a user has in his settings already. */
 export const geminiSettings = {

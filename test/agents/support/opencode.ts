@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { AgentPackage } from './install.ts';
-import type { AgentHome } from './run.ts';
+import { type AgentHome, cleanEnv } from './run.ts';
 
 export const opencode: AgentPackage = {
   name: 'opencode-ai',
@@ -26,7 +26,7 @@ export type OpencodeServer = {
 /** No registry, no list of models, no proxy: what it looks for at its start it fails to find at once. */
 const nowhere = 'http://127.0.0.1:9';
 export const opencodeEnv = (at: AgentHome): Record<string, string> => ({
-  ...{ PATH: '/usr/local/bin:/usr/bin:/bin', HOME: at.home, TERM: 'dumb', LANG: 'C.UTF-8', NO_COLOR: '1' },
+  ...cleanEnv(at),
   OPENCODE_DISABLE_MODELS_FETCH: '1',
   OPENCODE_DISABLE_AUTOUPDATE: '1',
   OPENCODE_DISABLE_LSP_DOWNLOAD: '1',

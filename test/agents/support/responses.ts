@@ -1,44 +1,37 @@
 /** OpenAI's Responses API, scripted: for Codex. */
 import type { ServerResponse } from 'node:http';
 import {
+  type About,
   type Api,
   callsOf,
-  type FakeModel,
-  type Lane,
   type ModelRequest,
   type Said,
   sendEvents,
   sendJson,
-  startScripted,
-  type Turn,
   wordsIn,
-} from './scripted.ts';
+} from './scripted-model.ts';
 
 type Item = { readonly type?: string; readonly role?: string };
 type Body = {
   readonly model?: string;
   readonly stream?: boolean;
-  readonly instructions?: unknown;
   readonly tools?: readonly { readonly name?: string; readonly type: string }[];
   readonly input?: readonly Item[];
 };
 
-const api: Api = {
+export const openaiResponses: Api = {
   isTurn: (path) => /\/responses(\?|$)/.test(path),
   other: (path) => (/\/models(\?|$)/.test(path) ? { object: 'list', data: [], models: [] } : null),
   read,
   send,
 };
-export const startFakeModel = (turns: readonly Turn[], lanes?: readonly Lane[]): Promise<FakeModel> =>
-  startScripted(api, turns, lanes);
 
 const isModels = ({ role, type }: Item): boolean =>
   role === 'assistant' || type === 'function_call' || type === 'reasoning';
 
-function read({ tools = [], instructions, input = [] }: Body): ModelRequest {
+function read({ tools = [], input = [] }: Body): ModelRequest {
   return {
     tools: tools.map(({ name, type }) => name ?? type),
-    system: wordsIn(instructions),
     said: input
       .slice(input.findLastIndex(isModels) + 1)
       .map(wordsIn)
@@ -52,7 +45,8 @@ const usage = {
   output_tokens_details: { reasoning_tokens: 0 },
 };
 
-function send(response: ServerResponse, { model, stream }: Body, turn: Said, id: string): void {
+function send(response: ServerResponse, turn: Said, { body, id }: About): void {
+  const { model, stream }: Body = body;
   const output = itemsOf(turn, id);
   const about = { id: `resp_${id}`, object: 'response', created_at: 0, model };
   const whole = { ...about, status: 'completed', output, usage };

@@ -2,13 +2,16 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
+import { onTestFinished } from 'vitest';
 import { type Folder, makeFolder } from '../../support/deployment.ts';
 
 export type AgentHome = Folder & { readonly home: string; readonly project: string };
 export type AgentRun = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
 
+/** Until the test ends. */
 export async function makeAgentHome(): Promise<AgentHome> {
   const folder = await makeFolder({ 'home/.keep': '', 'project/.keep': '' });
+  onTestFinished(() => folder.remove());
   return { ...folder, home: `${folder.path}/home`, project: `${folder.path}/project` };
 }
 
@@ -56,12 +59,12 @@ export const codexEnv = (at: AgentHome): Record<string, string> => ({
   FAKE_MODEL_KEY: 'none',
 });
 
-export const writeCodexConfig = (at: AgentHome, modelUrl: string, more = ''): Promise<string> =>
+export const writeCodexConfig = (at: AgentHome, modelUrl: string): Promise<string> =>
   at.write(
     'home/.codex/config.toml',
     `model = "fake-model"
 model_provider = "fake"
-${more}
+
 [model_providers.fake]
 name = "fake"
 base_url = "${modelUrl}/v1"

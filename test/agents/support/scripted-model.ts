@@ -1,84 +1,121 @@
-/** A model that says what a test wants, in one of several wire formats: one scripted turn for each request of a lane. */
+/** A model that says what a test wants, on loopback: one scripted turn for each request. What an API looks like is told apart. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { onTestFinished } from 'vitest';
 
-/** What the model says next: a last word, a tool that it calls, or an error of the API. `before` is waited for first. */
-export type Turn = { readonly before?: () => unknown } & (
-  | { readonly text: string }
-  | { readonly tool: string; readonly input: object }
-  | { readonly status: number }
-);
-/** A conversation of its own, a sub-agent's say: every request whose body has `match` in it. */
-export type Lane = { readonly name: string; readonly match: string; readonly turns: readonly Turn[] };
+export type ToolCall = {
+  readonly tool: string;
+  readonly input: object;
+  /** Codex has some of its tools in one. */
+  readonly namespace?: string;
+};
+/** What the model says next: a last word, or tools that it calls. `before`: what happens first, while the agent waits. */
+export type Said = ({ readonly text: string } | ToolCall | { readonly calls: readonly ToolCall[] }) & {
+  readonly before?: () => unknown;
+};
+/** Or an error of its API. */
+export type Turn = Said | { readonly status: number; readonly error?: object; readonly before?: () => unknown };
+/** A conversation beside the main one, such as a sub-agent's: requests that hold `match`. */
+export type Lane = { readonly match: string; readonly turns: readonly Turn[] };
 
 export type ModelRequest = {
-  readonly lane: string;
+  /** Names of the tools that the agent offers. */
+  readonly tools: readonly string[];
   /** What the agent has said since the model's last turn: prompts, results of tools, words of hooks. */
   readonly said: string;
 };
 export type ScriptedModel = {
   readonly url: string;
-  /** The agent's turns so far; what it asks beside them (titles, summaries) is answered and left out. */
-  requestsOf(lane?: string): readonly ModelRequest[];
-  close(): Promise<void>;
+  /** Requests of the agent's main loop so far; those without tools (titles, summaries) are answered and left out. */
+  readonly requests: readonly ModelRequest[];
+  /** Those of a lane, by its `match`. */
+  lane(match: string): readonly ModelRequest[];
 };
 
-export type Body = Readonly<Record<string, unknown>>;
-export type WireFormat = {
-  isTurn(body: Body): boolean;
-  said(body: Body): string;
-  /** Is this a request of the model at all? Others get 404, which agents take. */
-  isForModel(path: string): boolean;
-  send(response: ServerResponse, turn: Exclude<Turn, { status: number }>, about: About): void;
+/** How an API carries it. */
+export type Api = {
+  readonly isTurn: (path: string) => boolean;
+  /** Of what is no turn, such as a list of models; null: not found, which agents take. */
+  readonly other?: (path: string) => object | null;
+  readonly read: (body: object) => ModelRequest;
+  readonly send: (response: ServerResponse, turn: Said, about: About) => void;
 };
-type About = { readonly body: Body; readonly path: string; readonly id: number };
-export type Script = { readonly turns: readonly Turn[]; readonly lanes?: readonly Lane[] };
+export type About = { readonly body: object; readonly path: string; readonly id: string };
 
-/** After the last turn it says "no more turns", so that a test sees it and the agent ends. */
-export async function startScriptedModel(wire: WireFormat, { turns, lanes = [] }: Script): Promise<ScriptedModel> {
-  const requests: ModelRequest[] = [];
-  const requestsOf = (lane = 'main') => requests.filter((request) => request.lane === lane);
-  let id = 0;
+/** Until the test ends. After the last turn it says "no more turns", so that a test sees it and the agent ends. */
+export async function scriptModel(
+  api: Api,
+  turns: readonly Turn[],
+  lanes: readonly Lane[] = [],
+): Promise<ScriptedModel> {
+  const main: Lane = { match: '', turns };
+  const heard = new Map<Lane, ModelRequest[]>([main, ...lanes].map((lane) => [lane, []]));
+  let count = 0;
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const path = request.url ?? '';
     const raw = await text(request);
-    if (request.method !== 'POST' || !wire.isForModel(path)) return sendJson(response, 404, {});
-    const body = JSON.parse(raw) as Body;
-    id += 1;
-    const about = { body, path, id };
-    const own = lanes.find(({ match }) => raw.includes(match));
-    if (own === undefined && !wire.isTurn(body)) return wire.send(response, { text: 'ok' }, about);
-    const lane = own?.name ?? 'main';
-    const turn = (own?.turns ?? turns)[requestsOf(lane).length] ?? { text: 'no more turns' };
-    requests.push({ lane, said: wire.said(body) });
+    if (request.method !== 'POST' || !api.isTurn(path)) {
+      const other = api.other?.(path) ?? null;
+      return sendJson(response, other === null ? 404 : 200, other ?? {});
+    }
+    const body = JSON.parse(raw) as object;
+    count += 1;
+    const about = { body, path, id: `${count}` };
+    const said = api.read(body);
+    if (said.tools.length === 0) return api.send(response, { text: 'ok' }, about);
+    const lane = lanes.find(({ match }) => raw.includes(match)) ?? main;
+    const requests = heard.get(lane) ?? [];
+    const turn = lane.turns[requests.length] ?? { text: 'no more turns' };
+    requests.push(said);
     await turn.before?.();
-    if ('status' in turn) return sendJson(response, turn.status, { error: { message: 'scripted failure' } });
-    wire.send(response, turn, about);
+    if ('status' in turn) return sendJson(response, turn.status, turn.error ?? failure);
+    api.send(response, turn, about);
   };
   const server = createServer((request, response) => {
     answer(request, response).catch((error: unknown) => sendJson(response, 400, { error: String(error) }));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    requestsOf,
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+    requests: heard.get(main) ?? [],
+    lane: (match) => [...heard].find(([lane]) => lane.match === match)?.[1] ?? [],
   };
+}
+
+const failure = { error: { message: 'scripted failure' } };
+
+/** The tools that a turn calls; none: it is a last word. */
+export function callsOf(turn: Said): readonly ToolCall[] {
+  if ('calls' in turn) return turn.calls;
+  return 'tool' in turn ? [turn] : [];
+}
+
+/** Text out of the blocks in which APIs carry it. */
+export function wordsIn(content: unknown): string {
+  if (typeof content === 'string') return content;
+  if (Array.isArray(content)) return content.map(wordsIn).join('\n');
+  const { text: words, content: inner, output } = (content ?? {}) as Record<string, unknown>;
+  return wordsIn(words ?? inner ?? output ?? '');
 }
 
 export function sendJson(response: ServerResponse, status: number, value: object): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
 }
 
+/** Server-sent events, named by their type where they have one. */
 export function sendEvents(response: ServerResponse, events: readonly (object | string)[]): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  for (const event of events) response.write(`data: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`);
+  for (const event of events) {
+    const name = typeof event === 'object' && 'type' in event ? `event: ${event.type}\n` : '';
+    response.write(`${name}data: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`);
+  }
   response.end();
 }
