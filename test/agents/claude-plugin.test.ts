@@ -7,7 +7,7 @@ import { type Deployment, deploy, type Folder, makeFolder } from '../support/dep
 import { claudeCode, installAgent } from './support/install.ts';
 import { claudeEnv, runAgent } from './support/run.ts';
 import { claudeScene, type Scene } from './support/scene.ts';
-import { expectCauses } from './support/workers.ts';
+import { expectCauses, planPolicy } from './support/workers.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const plan = { tool: 'TaskCreate', input: { subject: 'Write the tests', description: 'of the parser' } };
@@ -19,7 +19,7 @@ let at: Deployment;
 let copy: Folder;
 beforeAll(async () => {
   claude = await installAgent(claudeCode);
-  at = await deploy({ config: 'policies: { default: { checks: [{ plan: {} }] } }\n' });
+  at = await deploy({ config: planPolicy });
   copy = await makeFolder();
   for (const folder of ['.claude-plugin', 'plugins/claude'])
     await cp(join(root, folder), join(copy.path, folder), { recursive: true });

@@ -3,9 +3,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { type Deployment, deploy } from '../support/deployment.ts';
 import { claudeCode, installAgent } from './support/install.ts';
 import { claudeScene, type SceneOptions } from './support/scene.ts';
-import { expectCauses, viewOf } from './support/workers.ts';
+import { expectCauses, planPolicy, viewOf } from './support/workers.ts';
 
-const config = 'policies: { default: { checks: [{ plan: {} }] } }\n';
 const remains = 'Not done yet: 1 of 1 plan steps remain: Write the tests.';
 const plan = { tool: 'TaskCreate', input: { subject: 'Write the tests', description: 'of the parser' } };
 const done = { tool: 'TaskUpdate', input: { taskId: '1', status: 'completed' } };
@@ -18,7 +17,7 @@ let claude: string;
 let at: Deployment;
 beforeAll(async () => {
   claude = await installAgent(claudeCode);
-  at = await deploy({ config });
+  at = await deploy({ config: planPolicy });
 }, 300_000);
 afterAll(() => at.close());
 
@@ -63,7 +62,7 @@ describe.each(forms)('by %s', (form, init) => {
   });
 
   test('a service that is killed between two stops lets it go', async () => {
-    const own = await deploy({ config });
+    const own = await deploy({ config: planPolicy });
     onTestFinished(() => own.close());
     const turns = [plan, { text: 'one' }, { text: 'two', before: () => own.service.kill('SIGKILL') }];
     const { model, run } = await scene({ init, turns }, own.http);
