@@ -55,6 +55,8 @@ export type Host = {
   evaluate(task: string, fields: object): Promise<HookResult>;
   /** Everything that the log held when this was called is folded. @throws AppError log.lost, log.unavailable */
   caughtUp(): Promise<void>;
+  /** Everything up to `seq` is folded; the log is not asked how far it goes. @throws AppError as `caughtUp` does */
+  foldedTo(seq: number): Promise<void>;
   logNow(): number;
   setPolicies(form: PolicyForm): void;
   setEscalation(rules: EscalationRules): void;
@@ -282,12 +284,19 @@ export function createHost(options: HostOptions): Host {
   };
 
   const caughtUp = async () => {
-    const seq = await log.lastSeq();
+    await foldedTo(await log.lastSeq());
+  };
+  const foldedTo = async (seq: number) => {
     if (seq <= foldedSeq) return;
     await new Promise<void>((pass) => {
       barriers.push({ seq, pass });
       barriers.sort((a, b) => a.seq - b.seq);
     });
+  };
+  const inTime = async (work: Promise<void>) => {
+    if (lost !== null) throw lost;
+    await within(options.entryTimeoutMs, work);
+    if (lost !== null) throw lost;
   };
 
   const onLost = (error: AppError) => {
@@ -338,11 +347,8 @@ export function createHost(options: HostOptions): Host {
   return {
     fleet,
     logNow,
-    caughtUp: async () => {
-      if (lost !== null) throw lost;
-      await within(options.entryTimeoutMs, caughtUp());
-      if (lost !== null) throw lost;
-    },
+    caughtUp: () => inTime(caughtUp()),
+    foldedTo: (seq) => inTime(foldedTo(seq)),
     answer: effects.answer,
     setPolicies: (form) => policies.set(form),
     setEscalation: notices.configure,

@@ -1,10 +1,9 @@
 /** One hook call served: looked up, translated, stored, and where the agent waits for a word, asked and answered. */
 import { randomUUID } from 'node:crypto';
 import type { Decision, WorkerView } from '../../machines/index.ts';
-import { AppError } from '../errors.ts';
 import { type HookCall, isForComplete, isNews, isWanted, knownFrom, type Look, unknownWorker } from '../hooks/index.ts';
 import { createLanes } from '../lanes.ts';
-import type { Service } from '../service/service.ts';
+import type { NewEntry, Service } from '../service/service.ts';
 
 /** Of an agent that does not tell where a batch of tools ends, all of a batch would be asked for: not more often. */
 const lookEveryMs = 2_000;
@@ -14,6 +13,7 @@ export type HookDesk = (call: HookCall) => Promise<object | null>;
 /** `stopwatch` in milliseconds. */
 export function createHookDesk(service: Service, stopwatch: () => number = () => performance.now()): HookDesk {
   const lanes = createLanes();
+  const state = createLookUp(service);
   const isDue = createPacer(stopwatch);
   const tell = async (call: HookCall, question: Question | null): Promise<object | null> => {
     if (question === null) return null;
@@ -29,7 +29,7 @@ export function createHookDesk(service: Service, stopwatch: () => number = () =>
    * stop is only put in there, not waited for: it may be held for minutes, and a prompt must be able to end it.
    * @throws AppError what the service throws; agents take any error for "go on"
    */
-  return async (call) => tell(call, await lanes(call.worker, () => put(service, call)));
+  return async (call) => tell(call, await lanes(call.worker, () => put(service, state, call)));
 }
 
 type Question =
@@ -38,16 +38,16 @@ type Question =
   | { readonly look: null; readonly decision: Promise<Decision | Error> }
   | { readonly look: Look };
 
-async function put(service: Service, call: HookCall): Promise<Question | null> {
-  const view = await lookUp(service, call.worker);
+async function put(service: Service, { lookUp, publish }: LookUp, call: HookCall): Promise<Question | null> {
+  const view = await lookUp(call.worker);
   const known = view === null ? unknownWorker : knownFrom(view);
   const { worker, entries, stop, look, tell } = call.translate(known);
-  for (const entry of entries) await service.publish(entry);
+  for (const entry of entries) await publish(entry);
   if (stop !== null) return { look: null, decision: ask(service, worker, { attempt: randomUUID(), ...stop }) };
   if (tell !== null) return { tell };
   if (look === null) return null;
   // A registration may have changed which policy holds.
-  const { rules } = (known.registered ? view : await lookUp(service, worker)) ?? {};
+  const { rules } = (known.registered ? view : await lookUp(worker)) ?? {};
   return rules !== undefined && isWanted(look, rules) ? { look } : null;
 }
 
@@ -94,12 +94,18 @@ async function unwrap(decision: Promise<Decision | Error>): Promise<Decision> {
   return answer;
 }
 
-async function lookUp(service: Service, worker: string): Promise<WorkerView | null> {
-  try {
-    const view = await service.get('worker', worker);
-    return 'worker' in view && 'presence' in view ? view : null;
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'actor.unknown') return null;
-    throw error;
-  }
+type LookUp = {
+  readonly lookUp: (worker: string) => Promise<WorkerView | null>;
+  readonly publish: (entry: NewEntry) => Promise<void>;
+};
+
+/** A call sees what the calls before it have stored here; it need not ask the log for what others did meanwhile. */
+function createLookUp(service: Service): LookUp {
+  let storedSeq = 0;
+  return {
+    lookUp: (worker) => service.peek(worker, storedSeq),
+    async publish(entry) {
+      storedSeq = Math.max(storedSeq, (await service.publish(entry)).seq);
+    },
+  };
 }

@@ -12,6 +12,7 @@ import {
   viewQueue,
   viewTask,
   viewWorker,
+  type WorkerView,
   workerStates,
 } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
@@ -34,6 +35,7 @@ type Filter = z.infer<typeof filterSchema>;
 
 export type Reader = {
   get(entity: Entity, id: string, body?: unknown): Promise<View | TaskDetail>;
+  peek(worker: string, seq: number): Promise<WorkerView | null>;
   list(entity: Entity, body: unknown): Promise<{ items: View[]; next: string | null }>;
 };
 
@@ -46,6 +48,11 @@ export function createReader(host: Host): Reader {
       const view = viewOf(host.fleet, entity, id, host.logNow());
       if (view === null) throw new AppError('actor.unknown', `${entity} ${id} is unknown in fleet ${host.fleet.name}`);
       return 'hooks' in view ? { ...view, checkpoint: savedIn(host.fleet, id, checkpoint ?? null) } : view;
+    },
+    async peek(worker, seq) {
+      checkId('worker', worker);
+      await host.foldedTo(seq);
+      return viewWorker(host.fleet, worker, host.logNow());
     },
     async list(entity, body) {
       const filter = parse(filterSchema, body);

@@ -42,6 +42,11 @@ export type Service = {
   operate(word: OperatorWord, body: unknown): Promise<{ seq: number; view: View }>;
   /** The worker as soon as it is not escalated (any more), or as it is when `signal` fires. @throws AppError actor.unknown */
   untilResolved(worker: string, signal: AbortSignal): Promise<WorkerView>;
+  /**
+   * The worker as this replica has folded it, at least up to entry `seq`; what others store just now may be missing.
+   * For whoever asks at every turn of an agent: a read by `get` asks the log first. Null: unknown.
+   */
+  peek(worker: string, seq: number): Promise<WorkerView | null>;
   list(entity: Entity, body: unknown): Promise<{ items: View[]; next: string | null }>;
   status(): ServiceStatus;
 };

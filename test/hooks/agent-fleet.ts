@@ -78,11 +78,7 @@ export function createAgentFleet(policy: object, more: Record<string, unknown> =
       if ('ask' in found) throw new Error('this fleet asks nobody');
       return found.decision;
     },
-    async get(_entity: string, worker: string) {
-      const view = viewWorker(fleet, worker, fleet.nowMs);
-      if (view === null) throw new AppError('actor.unknown', worker);
-      return view;
-    },
+    peek: async (worker: string) => viewWorker(fleet, worker, fleet.nowMs),
   } as unknown as Service;
   const desk = createHookDesk(service, () => edgeMs);
   return {

@@ -55,6 +55,10 @@ export function createFakeService(): FakeService {
       if (view === undefined) throw new AppError('actor.unknown', `no ${entity} '${id}'`);
       return view as never;
     },
+    async peek(worker) {
+      fake.lookedUp += 1;
+      return (fake.views.get(worker) ?? null) as never;
+    },
     async untilResolved(worker, signal) {
       const view = (await fake.get('worker', worker)) as WorkerView;
       if (view.state === 'escalated' && !signal.aborted)
