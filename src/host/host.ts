@@ -15,6 +15,7 @@ import type { Logger } from '../log.ts';
 import type { Bus } from '../nats/bus.ts';
 import type { EventLog } from '../nats/event-log.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
+import { createBarriers, within } from './barriers.ts';
 import { createDeadLetters } from './dead-letters.ts';
 import { type Desk, type HostMetrics, subject } from './desk.ts';
 import { createEffects, type Effects } from './effects.ts';
@@ -86,7 +87,7 @@ export function createHost(options: HostOptions): Host {
   let reader: { close(): void } | null = null;
   const escalationListeners = new Set<(entity: EscalatedEntity, id: string) => void>();
   let observer: ((message: LogMessage) => void) | null = null;
-  const barriers: { readonly seq: number; readonly pass: () => void }[] = [];
+  const barriers = createBarriers(() => foldedSeq);
 
   const logNow = () => Math.max(fleet.nowMs, Math.round(clock() - (skewMs ?? 0)));
   const desk: Desk = { fleet, replica, log, bus, logger, metrics, clock, logNow, atHead: () => atHead };
@@ -126,7 +127,7 @@ export function createHost(options: HostOptions): Host {
       timers.arm();
     }
     observer?.(message);
-    passBarriers();
+    barriers.moved();
   };
 
   const noteDecision = (message: LogMessage) => {
@@ -263,10 +264,6 @@ export function createHost(options: HostOptions): Host {
     return text === null ? null : (JSON.parse(text) as Decision);
   };
 
-  const passBarriers = () => {
-    while (barriers.length > 0 && (barriers[0]?.seq ?? 0) <= foldedSeq) barriers.shift()?.pass();
-  };
-
   const reachHead = async () => {
     await members.join();
     // What came while joining is folded too: the join itself has come back.
@@ -283,16 +280,7 @@ export function createHost(options: HostOptions): Host {
     notices.open();
   };
 
-  const caughtUp = async () => {
-    await foldedTo(await log.lastSeq());
-  };
-  const foldedTo = async (seq: number) => {
-    if (seq <= foldedSeq) return;
-    await new Promise<void>((pass) => {
-      barriers.push({ seq, pass });
-      barriers.sort((a, b) => a.seq - b.seq);
-    });
-  };
+  const caughtUp = async () => barriers.until(await log.lastSeq());
   const inTime = async (work: Promise<void>) => {
     if (lost !== null) throw lost;
     await within(options.entryTimeoutMs, work);
@@ -313,7 +301,7 @@ export function createHost(options: HostOptions): Host {
     waiters.failAll(error);
     evaluations.failAll(error);
     evaluations.close();
-    for (const { pass } of barriers.splice(0)) pass();
+    barriers.passAll();
   };
 
   const submitAttempt = (worker: string, fields: { readonly attempt?: string | undefined }, messageId: string) => {
@@ -348,7 +336,7 @@ export function createHost(options: HostOptions): Host {
     fleet,
     logNow,
     caughtUp: () => inTime(caughtUp()),
-    foldedTo: (seq) => inTime(foldedTo(seq)),
+    foldedTo: (seq) => inTime(barriers.until(seq)),
     answer: effects.answer,
     setPolicies: (form) => policies.set(form),
     setEscalation: notices.configure,
@@ -400,12 +388,4 @@ export function createHost(options: HostOptions): Host {
       evaluations.failAll(leaving);
     },
   };
-}
-
-function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const late = new AppError('log.unavailable', `the log did not answer within ${timeoutMs} ms`);
-    const timer = setTimeout(() => reject(late), timeoutMs);
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }
