@@ -5,6 +5,7 @@
 import { hookAgents, notJudged, patienceMs } from '../hook/agents.ts';
 import { readHttp, readToken } from '../hook/options.ts';
 import { post } from '../hook/post.ts';
+import { type Asked, askForWord, pause, retryMs } from '../hook/wake.ts';
 import { setupAgents } from '../setup/agents.ts';
 
 export type StopHooksOptions = {
@@ -67,4 +68,28 @@ export function stopHooks(options: StopHooksOptions = {}): StopHooks {
     return [name, [{ hooks: [ask], timeout }]];
   });
   return Object.fromEntries(matchers);
+}
+
+export type UntilResolvedOptions = Pick<StopHooksOptions, 'http' | 'token'> & {
+  /** Ends the waiting: then it throws the signal's reason. */
+  readonly signal?: AbortSignal;
+};
+
+/**
+ * Waits until a person has resolved the escalation of a session whose query has ended. Gives the prompt with which to go
+ * on (`query({ prompt, options: { resume: session } })`); null: he said stop, or nothing for it, or it is not escalated.
+ * A service that is away is waited for.
+ * @throws Error where an option cannot be read, or the service knows no such session; the signal's reason
+ */
+export async function untilResolved(session: string, options: UntilResolvedOptions = {}): Promise<string | null> {
+  const { http = '127.0.0.1:4280', signal } = options;
+  const asked = { http: readHttp(http), token: readToken(options.token), agent: 'claude', worker: session, signal };
+  for (;;) {
+    signal?.throwIfAborted();
+    const answer: Asked = await askForWord(asked);
+    signal?.throwIfAborted();
+    if (answer.kind === 'word') return answer.prompt;
+    if (answer.kind === 'rejected') throw new Error(answer.why);
+    if (answer.kind === 'away') await pause(retryMs, signal);
+  }
 }

@@ -10,7 +10,9 @@ const commandMarginMs = 5_000;
 
 /** How long a stop may take by the policies, against how long the agent waits for its hook. */
 export function checkTimes(name: SetupName, { file, hooks }: Hooked, policies: ReadonlyMap<string, Policy>): Finding[] {
-  const stop = hooks.find(({ event }) => ['Stop', 'AfterAgent', 'agentStop'].includes(event));
+  const stop = hooks.find(
+    ({ event, value }) => ['Stop', 'AfterAgent', 'agentStop'].includes(event) && value.async !== true,
+  );
   const timeout = stop?.value.timeout ?? stop?.value.timeoutSec;
   if (typeof timeout !== 'number') return [];
   const hookMs = name === 'gemini' ? timeout : timeout * 1_000;

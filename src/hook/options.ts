@@ -14,6 +14,8 @@ export type HookOptions = {
   /** Undefined: by the agent and event. */
   readonly timeoutMs: number | undefined;
   readonly onUnreachable: 'allow' | 'block';
+  /** Nothing is judged: it waits for a person's word, and wakes the agent with it. */
+  readonly wake: boolean;
   /** The folder to start a service in, where there is none. */
   readonly autostart: string | undefined;
 };
@@ -24,7 +26,8 @@ const names = ['http', 'event', 'worker', 'policy', 'timeout', 'autostart', 'tok
 
 /** @throws Error in words for a person */
 export async function readOptions(argv: readonly string[], env: Env, cwd: string): Promise<HookOptions> {
-  const { values, words } = readWords(argv);
+  const wake = argv.includes('--wake');
+  const { values, words } = readWords(argv.filter((word) => word !== '--wake'));
   const [agent = '', more] = words;
   const facts = hookAgents.get(agent);
   const known = [...hookAgents.keys()].join(', ');
@@ -34,9 +37,10 @@ export async function readOptions(argv: readonly string[], env: Env, cwd: string
   const { event, worker, policy, timeout, autostart, 'on-unreachable': onUnreachable = 'allow' } = values;
   if (onUnreachable !== 'allow' && onUnreachable !== 'block')
     throw new Error(`--on-unreachable '${onUnreachable}' is neither allow nor block`);
+  if (wake && agent !== 'claude') throw new Error(`--wake is for claude: ${agent} has no hooks that wake it`);
   if (agent === 'shell' && (worker ?? '') === '') throw new Error('a shell says who it is: --worker W');
   return {
-    ...{ agent, facts, event, worker, policy, autostart, onUnreachable },
+    ...{ agent, facts, event, worker, policy, autostart, onUnreachable, wake },
     http: readHttp(values.http ?? given(env.STOPGATE_HTTP) ?? (await find(cwd)) ?? '127.0.0.1:4280'),
     token: readToken(given(env[values['token-env'] ?? 'STOPGATE_TOKEN'])),
     timeoutMs: timeout === undefined ? undefined : readDuration(timeout),

@@ -1,4 +1,4 @@
-/** One hook call posted to the service. */
+/** One hook call posted to the service, or one question. */
 import { connect, type Socket } from 'node:net';
 
 export type Posted =
@@ -11,7 +11,8 @@ export type Posted =
 type Call = {
   readonly url: string;
   readonly token: string | undefined;
-  readonly body: Buffer;
+  /** Null: a GET. */
+  readonly body: Buffer | null;
   readonly timeoutMs: number;
   /** Nobody waits for the answer any more. */
   readonly signal?: AbortSignal;
@@ -66,17 +67,16 @@ export async function post(call: Call): Promise<Posted> {
       end(answered ?? unreachable(why, refused));
     });
     socket.write(headOf(call, host));
-    socket.write(call.body);
+    if (call.body !== null) socket.write(call.body);
   });
 }
 
 function headOf({ url, token, body }: Call, host: string): string {
   const { pathname, search } = new URL(url);
   const lines = [
-    `POST ${pathname}${search} HTTP/1.0`,
+    `${body === null ? 'GET' : 'POST'} ${pathname}${search} HTTP/1.0`,
     `host: ${host}`,
-    'content-type: application/json',
-    `content-length: ${body.length}`,
+    ...(body === null ? [] : ['content-type: application/json', `content-length: ${body.length}`]),
     ...(token === undefined ? [] : [`authorization: Bearer ${token}`]),
   ];
   return `${lines.join('\r\n')}\r\n\r\n`;

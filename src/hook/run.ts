@@ -49,11 +49,27 @@ export async function runHook(argv: readonly string[], io: HookIo): Promise<numb
   }
   const note = (text: string) => void io.stderr.write(`stopgate: ${text.replace(/\p{Cc}+/gu, ' ')}\n`);
   try {
+    if (options.wake) return await wake(options, io, note);
     return print(await answer(options, io, note), options, io);
   } catch (error) {
     note(`this call was not judged (cause unknown), by a fault of stopgate: ${(error as Error).message}`);
     return 0;
   }
+}
+
+/** It has the agent's time while a person thinks, and takes more to load: only who waits loads it. */
+async function wake(options: HookOptions, { stdin, stderr }: HookIo, note: (text: string) => void): Promise<number> {
+  const raw = await readBody(stdin, tellTimeoutMs);
+  const call = typeof raw === 'string' ? raw : readCall(raw, options);
+  if (typeof call === 'string') {
+    note(`nobody is waited for: ${call}`);
+    return 0;
+  }
+  const { waitForWord } = await import('./wake.ts');
+  const word = await waitForWord(options, call.body);
+  if (word === null) return 0;
+  stderr.write(`${word}\n`);
+  return 2;
 }
 
 /** To the shell the reason goes on stderr, and the exit code is the answer. */

@@ -28,6 +28,7 @@ const testOf = (agent: AgentName): Evidence => `test/hooks/${agent}.test.ts`;
 /** With the real program. */
 const realOf = (agent: AgentName): Evidence => `test/agents/${agent}.test.ts`;
 const work = 'test/agents/claude-work.test.ts';
+const wake = 'test/agents/claude-wake.test.ts';
 const plugin = 'test/hooks/opencode-plugin.test.ts';
 
 export const capabilities: readonly Capability[] = [
@@ -157,6 +158,14 @@ export const capabilities: readonly Capability[] = [
       cursor: ['by the line that `resolve` prints', 'docs'],
       opencode: ['the plugin prompts it', realOf('opencode')],
       shell: null,
+    },
+  },
+  {
+    title: 'is woken when it is resolved',
+    cells: {
+      ...noneOf(),
+      claude: ['after `init --wake`; in the SDK by `untilResolved`', wake],
+      opencode: ['yes, as long as it runs', realOf('opencode')],
     },
   },
   {

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { isId } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import { agents, type HookCall, type ReadHook, toId } from '../hooks/index.ts';
+import { isOpen } from '../service/resolution.ts';
 import type { Service } from '../service/service.ts';
 import { createHookDesk } from './hook-desk.ts';
 
@@ -23,8 +24,8 @@ export function addHookRoutes(app: FastifyInstance, service: Service): void {
 }
 
 /**
- * What a person has said to a session's escalation, for a plugin that can prompt its session: held until he has said
- * it. 204: not yet, ask again; a prompt of null: it waits for nobody.
+ * What a person has said to a session's escalation, for who can prompt the session: held while its stop is judged, and
+ * until he has said it. 204: not yet, ask again; a prompt of null: it waits for nobody.
  */
 function addWake(app: FastifyInstance, service: Service): void {
   const closing = new AbortController();
@@ -36,9 +37,9 @@ function addWake(app: FastifyInstance, service: Service): void {
     const left = new AbortController();
     reply.raw.once('close', () => left.abort());
     const signal = AbortSignal.any([closing.signal, left.signal, AbortSignal.timeout(wakeHoldMs)]);
-    const { state, resolution } = await service.untilResolved(toId(query.worker), signal);
-    if (state === 'escalated') return reply.code(204).send();
-    return { prompt: resolution?.verdict === 'resume' ? resolution.prompt : null };
+    const view = await service.untilResolved(toId(query.worker), signal);
+    if (isOpen(view)) return reply.code(204).send();
+    return { prompt: view.resolution?.verdict === 'resume' ? view.resolution.prompt : null };
   });
 }
 

@@ -27,7 +27,7 @@ export function addStatusRoutes(app: FastifyInstance, service: Service, metrics:
   });
   const endpoints = [
     ...[...agents.keys()].map((agent) => `POST /hooks/${agent}`),
-    'GET  /hooks/opencode/wake?worker=<session>',
+    'GET  /hooks/<agent>/wake?worker=<session>',
     ...apiEndpoints.map((line) => line.replace('<fleet>', service.fleet)),
     'POST /mcp',
     `GET  ${healthPath}`,

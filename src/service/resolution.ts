@@ -1,7 +1,10 @@
-/** Waits for a person's word about a worker that is escalated. */
+/** Waits for a person's word about a worker that is escalated, or is about to be. */
 import type { WorkerView } from '../../machines/index.ts';
 import type { Host } from '../host/host.ts';
 import type { Reader } from './read.ts';
+
+/** How often a stop that is being judged is looked at: whether it will be escalated. */
+const judgedEveryMs = 250;
 
 export type Resolution = { untilResolved(worker: string, signal: AbortSignal): Promise<WorkerView> };
 
@@ -13,8 +16,8 @@ export function createResolution(host: Host, { get }: Reader): Resolution {
         const change = nextChange(host, worker, signal);
         try {
           const view = (await get('worker', worker)) as WorkerView;
-          if (view.state !== 'escalated' || signal.aborted) return view;
-          await change.came;
+          if (!isOpen(view) || signal.aborted) return view;
+          await (view.state === 'escalated' ? change.came : Promise.race([change.came, pause(judgedEveryMs)]));
         } finally {
           change.forget();
         }
@@ -22,6 +25,12 @@ export function createResolution(host: Host, { get }: Reader): Resolution {
     },
   };
 }
+
+/** Nobody can say yet what becomes of it. */
+export const isOpen = ({ state }: Pick<WorkerView, 'state'>): boolean =>
+  state === 'escalated' || state === 'validating';
+
+const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 
 function nextChange(host: Host, worker: string, signal: AbortSignal): { came: Promise<void>; forget(): void } {
   let forget = () => {};

@@ -24,6 +24,8 @@ export type Line = {
   readonly tokenEnv: string | undefined;
   readonly onUnreachable: 'allow' | 'block';
   readonly autostart: string | undefined;
+  /** One more hook is to wake it when a person has spoken. */
+  readonly wake: boolean;
   /** The words that run the command hook. */
   readonly program: readonly string[];
 };
@@ -47,9 +49,13 @@ export type SetupAgent = {
   readonly grouped: boolean;
   readonly head: object;
   readonly handler: (event: Event, line: Line) => object;
+  /** Beside the stop's own; undefined: nothing wakes it. */
+  readonly waker?: (line: Line) => readonly [event: string, handler: object];
 };
 
 const stopSeconds = 600;
+/** A person takes his time. */
+const wakeSeconds = 24 * 60 * 60;
 /** Checks may run after these: not for as long as for a stop, since they come with every tool. */
 const lookSeconds = 60;
 const tellSeconds = 10;
@@ -95,6 +101,14 @@ export const setupAgents = {
       line.form === 'http'
         ? { type: 'http', url: urlOf('claude', event, line, false), ...headersOf(line), timeout: event.seconds }
         : { type: 'command', command: commandOf('claude', event, line), timeout: event.seconds },
+    // `async` beside it, for without it a run that takes no more input would wait for the hook.
+    waker: (line) => [
+      'Stop',
+      {
+        ...{ type: 'command', command: wakeCommand('claude', line), timeout: wakeSeconds },
+        ...{ async: true, asyncRewake: true },
+      },
+    ],
   },
   codex: {
     title: 'Codex',
@@ -182,9 +196,10 @@ export type SetupName = keyof typeof setupAgents;
 
 export function settingsFor(name: SetupName, line: Line): HookSettings {
   const agent: SetupAgent = setupAgents[name];
-  const { events, grouped, head, handler } = agent;
+  const { events, grouped, head, handler, waker } = agent;
   const handlers = events(line.form).map((event) => [event.name, handler(event, line)] as const);
-  return { events: new Map(handlers), grouped, head, isOurs: (found) => isOurs(name, found) };
+  const wakers = line.wake && waker !== undefined ? [waker(line)] : [];
+  return { events: [...handlers, ...wakers], grouped, head, isOurs: (found) => isOurs(name, found) };
 }
 
 /**
@@ -237,6 +252,13 @@ export function commandOf(agent: string, event: Event | null, line: Line, more =
     ...(autostart === undefined ? [] : [`--autostart ${shellWord(autostart)}`]),
   ];
   return words.join(' ');
+}
+
+/** It judges nothing, so nothing of how to judge is said. */
+function wakeCommand(agent: string, { http, tokenEnv, program }: Line): string {
+  const line = { form: 'command', http, tokenEnv, program, onUnreachable: 'allow', wake: true } as const;
+  // Without a shell between, it sees when the agent is gone.
+  return `exec ${commandOf(agent, null, { ...line, policy: undefined, autostart: undefined }, '--wake')}`;
 }
 
 const withGuard = (command: string): string => (command.endsWith('|| exit 0') ? command : `${command} || exit 0`);

@@ -4,7 +4,7 @@ import { append, childOf, parseJson, propertyOf, remove, render, SyntaxProblem }
 
 /** What stands in the settings for one event; `grouped`: within `{ "hooks": [ … ] }`, as most agents want it. */
 export type HookSettings = {
-  readonly events: ReadonlyMap<string, object>;
+  readonly events: readonly (readonly [event: string, handler: object])[];
   readonly grouped: boolean;
   /** Beside `hooks`, in a file that we make. */
   readonly head: object;
@@ -16,10 +16,13 @@ export function putHooks(text: string | null, settings: HookSettings): string {
   if (text !== null && isInPlace(text, settings)) return text;
   // Ours of an earlier run may say something else.
   const bare = text === null ? null : takeHooks(text, settings);
-  const entries = [...settings.events].map(([event, handler]) => [event, [entryOf(handler, settings)]]);
-  if (bare === null) return render({ ...settings.head, hooks: Object.fromEntries(entries) });
+  const entries = new Map<string, object[]>();
+  for (const [event, handler] of settings.events)
+    entries.set(event, [...(entries.get(event) ?? []), entryOf(handler, settings)]);
+  const all = Object.fromEntries(entries);
+  if (bare === null) return render({ ...settings.head, hooks: all });
   return withBom(bare, (json) => {
-    if (rootOf(json).hooks === undefined) return append(json, parseJson(json), 'hooks', Object.fromEntries(entries));
+    if (rootOf(json).hooks === undefined) return append(json, parseJson(json), 'hooks', all);
     let edited = json;
     for (const [event, handler] of settings.events) {
       const hooks = rootOf(edited).hooks as Node;
@@ -53,8 +56,8 @@ export const readHooks = (text: string): FoundHook[] =>
 
 function isInPlace(text: string, { events, isOurs }: HookSettings): boolean {
   const ours = readHooks(text).filter(({ value }) => isOurs(value));
-  const same = ours.filter(({ event, value }) => JSON.stringify(events.get(event)) === JSON.stringify(value));
-  return ours.length === events.size && new Set(same.map(({ event }) => event)).size === events.size;
+  const written = new Set(ours.map(({ event, value }) => JSON.stringify([event, value])));
+  return ours.length === events.length && events.every((each) => written.has(JSON.stringify(each)));
 }
 
 const entryOf = (handler: object, { grouped }: HookSettings): object => (grouped ? { hooks: [handler] } : handler);

@@ -14,9 +14,11 @@ import { expectCauses, viewOf } from './support/workers.ts';
 
 type Message = { type: string; subtype?: string; session_id?: string; result?: string; content?: string };
 type Query = (asked: { prompt: string; options: object }) => AsyncIterable<Message>;
+type UntilResolved = (session: string, options: { http: string }) => Promise<string | null>;
 type StopHooks = (options: { http: string; policy?: string; onUnjudged?: (message: string) => void }) => object;
 
-const config = 'policies: { default: { checks: [{ plan: {} }] }, free: {} }\n';
+const config =
+  'policies: { default: { checks: [{ plan: {} }] }, free: {}, stuck: { promises: true, checks: [{ plan: {} }] } }\n';
 const remains = 'Not done yet: 1 of 1 plan steps remain: Write the tests.';
 const plan = { tool: 'TaskCreate', input: { subject: 'Write the tests', description: 'of the parser' } };
 const done = { tool: 'TaskUpdate', input: { taskId: '1', status: 'completed' } };
@@ -25,28 +27,37 @@ const built = new URL('../../dist/src/claude-agent-sdk/index.js', import.meta.ur
 let folder: string;
 let query: Query;
 let stopHooks: StopHooks;
+let untilResolved: UntilResolved;
 let at: Deployment;
 beforeAll(async () => {
   folder = await installPackage(agentSdk);
   ({ query } = (await import(pathToFileURL(join(folder, 'sdk.mjs')).href)) as { query: Query });
-  ({ stopHooks } = (await import(built)) as { stopHooks: StopHooks });
+  ({ stopHooks, untilResolved } = (await import(built)) as { stopHooks: StopHooks; untilResolved: UntilResolved });
   at = await deploy({ config });
 }, 300_000);
 afterAll(() => at.close());
 
 /** One query from its prompt to its result. */
 async function run(turns: readonly Turn[], hooks: object) {
+  const stage = await setStage(turns, hooks);
+  return { ...stage, ...(await stage.ask('Write the tests.')) };
+}
+
+async function setStage(turns: readonly Turn[], hooks: object) {
   const model = await scriptModel(anthropicMessages, turns);
   const home = await makeAgentHome();
-  const messages: Message[] = [];
   const options = {
     ...{ hooks, cwd: home.project, settingSources: [] },
     ...{ permissionMode: 'bypassPermissions', allowDangerouslySkipPermissions: true },
     env: { ...cleanEnv(home), ...claudeEnv(home, model.url), ...planTools },
   };
-  for await (const message of query({ prompt: 'Write the tests.', options })) messages.push(message);
-  const result = messages.find(({ type }) => type === 'result');
-  return { model, messages, result: result?.result, worker: result?.session_id ?? '' };
+  const ask = async (prompt: string, more: object = {}) => {
+    const messages: Message[] = [];
+    for await (const message of query({ prompt, options: { ...options, ...more } })) messages.push(message);
+    const result = messages.find(({ type }) => type === 'result');
+    return { messages, result: result?.result, worker: result?.session_id ?? '' };
+  };
+  return { model, ask };
 }
 
 test('it is blocked until its plan is done, reads why, and is then let go', async () => {
@@ -70,6 +81,19 @@ test('its sessions name the policy that is given', async () => {
   const { model, worker } = await run([plan, { text: 'one' }], stopHooks({ http: at.http, policy: 'free' }));
   expect(model.requests).toHaveLength(2);
   await expectCauses(at, worker, ['no-policy']);
+});
+
+test('one that is escalated is waited for, and goes on with what a person says when resolving it', async () => {
+  const stuck = { text: 'I need another key. <promise>BLOCKED</promise>' };
+  const { model, ask } = await setStage([stuck, { text: 'done' }], stopHooks({ http: at.http, policy: 'stuck' }));
+  const { worker } = await ask('Write the tests.');
+  const word = untilResolved(worker, { http: at.http });
+  const said = { by: 'me', verdict: 'resume', prompt: 'Use the other key' };
+  await at.client.publish(`own.worker.${worker}.escalation.resolved`, said);
+  const prompt = (await word) ?? '';
+  expect(await ask(prompt, { resume: worker })).toMatchObject({ result: 'done', worker });
+  expect(model.requests[1]?.said).toContain('Use the other key');
+  await expectCauses(at, worker, ['escalated', 'complete']);
 });
 
 test('a service that is killed between two stops lets it go; its program and its person are told', async () => {

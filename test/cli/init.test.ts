@@ -224,6 +224,26 @@ describe('--block-cap', () => {
   });
 });
 
+test('--wake adds a second hook to the stop, in the background, while it is asked for', async () => {
+  const file = '.claude/settings.json';
+  const { init, read } = await place();
+  const stops = async () => (JSON.parse(await read(file)) as Settings).hooks.Stop?.flatMap(({ hooks }) => hooks);
+  const waker = {
+    ...{ type: 'command', timeout: 86_400, async: true, asyncRewake: true },
+    command: expect.stringMatching(/^exec .*hook\/main\.js claude --wake --http 127\.0\.0\.1:4280$/),
+  };
+  await init('claude', '--yes', '--wake', '--policy', 'strict');
+  expect(await stops()).toEqual([expect.objectContaining({ type: 'http' }), waker]);
+  expect((await init('claude', '--yes', '--wake', '--policy', 'strict')).stderr).toContain('already there');
+  await init('claude', '--yes', '--wake', '--form', 'command');
+  expect(await stops()).toEqual([expect.objectContaining({ type: 'command', timeout: 600 }), waker]);
+  await init('claude', '--yes');
+  expect(await stops()).toHaveLength(1);
+  await init('claude', '--yes', '--wake');
+  await init('claude', '--remove', '--yes');
+  await isGone(read(file));
+});
+
 describe('refuses, and changes nothing', () => {
   test('a file that is read-only, a folder in its place, a file in the place of its folder', async () => {
     const { init, read, put, cwd } = await place();
@@ -283,6 +303,7 @@ describe('refuses, and changes nothing', () => {
     [['claude', '--policy', 'a b'], 'is no id of a policy'],
     [['codex', '--block-cap', '9'], '--block-cap is for claude'],
     [['claude', '--block-cap', 'many'], 'is no whole number'],
+    [['codex', '--wake'], '--wake is for claude'],
     [['claude', '--http', 'off'], 'hooks come over HTTP'],
     [['gemini', '--form', 'curl', '--token-env', 'T'], 'would show the token'],
     [['nobody'], "there is no agent 'nobody'; these are: claude, codex"],

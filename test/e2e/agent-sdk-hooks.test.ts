@@ -1,12 +1,14 @@
 /** Callbacks for the Claude Agent SDK, called as it calls them, against the shipped service; the SDK itself: test/agents. */
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { type HookOutput, type StopHooks, stopHooks } from '../../src/claude-agent-sdk/index.ts';
+import { type HookOutput, type StopHooks, stopHooks, untilResolved } from '../../src/claude-agent-sdk/index.ts';
 import { recorded } from '../hooks/recordings/claude.ts';
 import { type Deployment, deploy } from '../support/deployment.ts';
 
 let at: Deployment;
 beforeAll(async () => {
-  at = await deploy({ config: 'policies: { default: { checks: [{ plan: {} }] }, free: {} }\n' });
+  at = await deploy({
+    config: 'policies: { default: { checks: [{ plan: {} }] }, free: {}, stuck: { promises: true } }\n',
+  });
 });
 afterAll(() => at.close());
 
@@ -58,6 +60,40 @@ test('one that the agent has given up on is not waited for', async () => {
   await expect.poll(async () => (await own.client.ask('get.worker.sdk-4')).body).toMatchObject({ state: 'validating' });
   gone.abort();
   expect(await stop).toMatchObject({ systemMessage: expect.stringContaining('gave up') });
+});
+
+async function giveUp(session: string): Promise<void> {
+  const stop = { ...recorded('Stop'), session_id: session, last_assistant_message: '<promise>BLOCKED</promise>' };
+  const [matcher] = stopHooks({ http: at.http, policy: 'stuck' }).Stop ?? [];
+  const { signal } = new AbortController();
+  await matcher?.hooks[0]?.(stop as never, undefined, { signal });
+  expect((await at.client.ask(`get.worker.${session}`)).body).toMatchObject({ state: 'escalated' });
+}
+const resolve = (session: string, data: object) =>
+  at.client.publish(`own.worker.${session}.escalation.resolved`, { by: 'me', ...data });
+
+test('an escalated session is waited for until a person has spoken: what he said, or null where he says stop', async () => {
+  for (const [session, data, word] of [
+    ['sdk-5', { verdict: 'resume', prompt: 'Use the other key' }, 'Use the other key'],
+    ['sdk-6', { verdict: 'stop' }, null],
+  ] as const) {
+    await giveUp(session);
+    const waited = untilResolved(session, { http: at.http });
+    expect(await Promise.race([waited, at.client.ask('list.workers').then(() => 'waits')])).toBe('waits');
+    await resolve(session, data);
+    expect(await waited).toBe(word);
+  }
+});
+
+test('the waiting is ended by its signal, and a session that nobody knows is told', async () => {
+  await giveUp('sdk-7');
+  const gone = new AbortController();
+  const waited = untilResolved('sdk-7', { http: at.http, signal: gone.signal });
+  gone.abort(new Error('enough'));
+  await expect(waited).rejects.toThrow('enough');
+  await expect(untilResolved('sdk-unknown', { http: at.http })).rejects.toThrow('worker sdk-unknown is unknown');
+  const away = untilResolved('sdk-7', { http: unreachable, signal: AbortSignal.timeout(200) });
+  await expect(away).rejects.toThrow('timeout');
 });
 
 test('what is no address, and no token, is told at once', () => {

@@ -1,4 +1,6 @@
 /** `stopgate hook` as it is shipped: what an agent reads on its stdout, with a service, without one, and with junk. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
@@ -6,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { recorded } from '../hooks/recordings/claude.ts';
 import { type Ended, runCommand, startCommand } from '../support/command.ts';
 import { type Deployment, deploy, type Folder, makeFolder } from '../support/deployment.ts';
+import { main } from '../support/service-process.ts';
 
 const stop = { hook_event_name: 'Stop', session_id: 's1', stop_hook_active: false };
 let folder: Folder;
@@ -50,7 +53,9 @@ async function closedPort(): Promise<string> {
 describe('with a service', () => {
   let at: Deployment;
   beforeAll(async () => {
-    at = await deploy({ config: 'policies: { default: { checks: [{ plan: {} }] }, free: {} }\n' });
+    at = await deploy({
+      config: 'policies: { default: { checks: [{ plan: {} }] }, free: {}, stuck: { promises: true } }\n',
+    });
   });
   afterAll(() => at.close());
   const call = (session: string, name: string, changes: object = {}) => ({
@@ -100,6 +105,53 @@ describe('with a service', () => {
     const { code, stdout, stderr } = await hook(['claude', '--http', at.http], { hook_event_name: 'Stop' });
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('not judged (cause unknown)') });
     expect(JSON.parse(stdout)).toEqual({ systemMessage: expect.stringContaining('cause unknown') });
+  });
+
+  describe('--wake', () => {
+    const giveUp = (session: string) => call(session, 'Stop', { last_assistant_message: '<promise>BLOCKED</promise>' });
+    const wait = (session: string) => hook(['claude', '--wake', '--http', at.http], giveUp(session));
+    const resolve = (session: string, data: object) =>
+      at.client.publish(`own.worker.${session}.escalation.resolved`, { by: 'me', ...data });
+    const quiet = { code: 0, stdout: '', stderr: '' };
+
+    test('begun before its stop is judged, it waits for a person, and one of two gets his word', async () => {
+      const waiting = [wait('wake-1'), wait('wake-1')];
+      await hook(['claude', '--http', at.http, '--policy', 'stuck'], giveUp('wake-1'));
+      await resolve('wake-1', { verdict: 'resume', prompt: 'Use the other key' });
+      const [quietOne, woken] = (await Promise.all(waiting)).sort((a, b) => (a.code ?? 0) - (b.code ?? 0));
+      expect(quietOne).toEqual(quiet);
+      expect(woken).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(/says: Use the other key\n$/) });
+      expect((await at.client.ask('get.worker.wake-1')).body).toMatchObject({ state: 'working', resolution: null });
+    });
+
+    test('it is quiet where the session is stopped for good, was never escalated, it takes too long, or there is no service', async () => {
+      await hook(['claude', '--http', at.http, '--policy', 'stuck'], giveUp('wake-2'));
+      expect(await hook(['claude', '--wake', '--timeout', '100ms', '--http', at.http], giveUp('wake-2'))).toEqual(
+        quiet,
+      );
+      const waiting = wait('wake-2');
+      await resolve('wake-2', { verdict: 'stop' });
+      expect(await waiting).toEqual(quiet);
+      expect(await wait('wake-unknown')).toEqual(quiet);
+      expect(await hook(['claude', '--wake', '--http', await closedPort()], stop)).toEqual(quiet);
+      expect(await hook(['codex', '--wake'], stop)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('is for claude'),
+      });
+    });
+
+    test('it ends with the agent that has begun it', async () => {
+      const { http, heard } = await port(null);
+      const file = await folder.write('stop.json', JSON.stringify(giveUp('wake-3')));
+      const line = `"${process.execPath}" "${main}" hook claude --wake --http ${http} < "${file}" & wait`;
+      const agent = spawn('/bin/sh', ['-c', line], { cwd: folder.path });
+      const closed = once(agent, 'close'); // when nobody has its streams any more
+      agent.stdout.resume();
+      agent.stderr.resume();
+      await expect.poll(() => heard.join(''), { timeout: 10_000 }).toContain('GET /hooks/claude/wake?worker=wake-3');
+      agent.kill('SIGKILL');
+      await closed;
+    });
   });
 
   test('16 MiB of tool output is no reason to fail', async () => {

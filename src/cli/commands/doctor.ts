@@ -113,12 +113,17 @@ async function tryAgent(name: SetupName, hooked: readonly Hooked[], { env }: Pla
   if (binary === null) return skip(name, `dry turn: not run, ${setupAgents[name].binary} is not on PATH`);
   const values = hooked.flatMap(({ hooks }) => hooks.map(({ value }) => value));
   const isCurl = values.some(({ command }) => typeof command === 'string' && command.startsWith('curl '));
-  const isHttp = name === 'claude' && values.every(({ type }) => type === 'http');
+  const isHttp = name === 'claude' && values.every(({ type, async }) => type === 'http' || async === true);
   const form: Form = isCurl ? 'curl' : isHttp ? 'http' : 'command';
   const program = [process.execPath, fileURLToPath(new URL('../../hook/main.js', import.meta.url))];
   const line = { form, http: '', policy: undefined, tokenEnv: undefined, autostart: undefined, program };
   try {
-    const turn = await runDryTurn(name as LiveAgent, binary, { ...line, onUnreachable: 'allow' }, env.PATH ?? '');
+    const turn = await runDryTurn(
+      name as LiveAgent,
+      binary,
+      { ...line, wake: false, onUnreachable: 'allow' },
+      env.PATH ?? '',
+    );
     return judgeDryTurn(name, turn);
   } catch (error) {
     return bad(name, `dry turn: ${(error as Error).message}`, 'see whether the program starts at all');

@@ -31,6 +31,10 @@ export const hook = defineCommand({
       valueHint: 'WORD',
       description: 'a stop that nobody could judge (default: allow)',
     },
+    wake: {
+      type: 'boolean',
+      description: 'claude: judge nothing; wait in the background for a person, and wake the session with his word',
+    },
     autostart: {
       type: 'string',
       valueHint: 'DIR',
@@ -44,8 +48,13 @@ export const hook = defineCommand({
   ],
   examples: ['stopgate hook claude < call.json', 'stopgate hook shell --worker w1 || echo "go on"'],
   run: async ({ flags, io }) => {
-    const options = Object.entries(flags).filter(([name, value]) => name !== 'agent' && value !== undefined);
-    const argv = [flags.agent, ...options.map(([name, value]) => `--${name}=${value}`)];
+    const options = Object.entries(flags).filter(
+      ([name, value]) => name !== 'agent' && value !== undefined && value !== false,
+    );
+    const argv = [
+      flags.agent,
+      ...options.map(([name, value]) => (value === true ? `--${name}` : `--${name}=${value}`)),
+    ];
     return runHook(argv, io);
   },
 });

@@ -66,6 +66,10 @@ const args = {
     valueHint: 'N',
     description: 'claude: raise its own cap of 8 blocks in a row to N (0: no cap)',
   },
+  wake: {
+    type: 'boolean',
+    description: 'claude: one more hook, which wakes a session when its escalation is resolved with a prompt',
+  },
   worker: { type: 'string', valueHint: 'W', description: 'shell: who asks' },
   remove: { type: 'boolean', description: 'take exactly our own lines out again' },
   yes: { type: 'boolean', description: 'do it without asking' },
@@ -202,8 +206,10 @@ function readCap(name: string, { 'block-cap': cap }: InitContext['flags']): numb
 
 /** @throws AppError input.bad: what cannot be had together */
 function readLine(name: string, { flags, io }: InitContext): Line {
-  const { policy, autostart, 'on-unreachable': onUnreachable = 'allow' } = flags;
+  const { policy, autostart, wake, 'on-unreachable': onUnreachable = 'allow' } = flags;
   const agent: SetupAgent | undefined = (setupAgents as Record<string, SetupAgent>)[name];
+  if (wake && agent?.waker === undefined)
+    throw new AppError('input.bad', `--wake is for claude: ${name} has no hooks that wake it`);
   const needsCommand = onUnreachable === 'block' || autostart;
   const forms: readonly Form[] = agent?.forms ?? (name === 'shell' ? ['command', 'curl'] : ['http']);
   const form = flags.form ?? (needsCommand && forms.includes('command') ? 'command' : (forms[0] as Form));
@@ -229,7 +235,7 @@ function readLine(name: string, { flags, io }: InitContext): Line {
   if (tokenEnv !== undefined && form === 'curl')
     throw new AppError('input.bad', 'the form curl would show the token in the list of processes; take --form command');
   return {
-    ...{ form, http: http.url, tokenEnv, onUnreachable },
+    ...{ form, http: http.url, tokenEnv, onUnreachable, wake },
     policy: policy === undefined ? undefined : readId('policy', policy),
     autostart: autostart ? io.cwd : undefined,
     program: [process.execPath, fileURLToPath(new URL('../../hook/main.js', import.meta.url))],
