@@ -281,9 +281,9 @@ export function createHost(options: HostOptions): Host {
   };
 
   const caughtUp = async () => barriers.until(await log.lastSeq());
-  const inTime = async (work: Promise<void>) => {
+  const inTime = async (work: () => Promise<void>) => {
     if (lost !== null) throw lost;
-    await within(options.entryTimeoutMs, work);
+    await within(options.entryTimeoutMs, work());
     if (lost !== null) throw lost;
   };
 
@@ -335,8 +335,8 @@ export function createHost(options: HostOptions): Host {
   return {
     fleet,
     logNow,
-    caughtUp: () => inTime(caughtUp()),
-    foldedTo: (seq) => inTime(barriers.until(seq)),
+    caughtUp: () => inTime(caughtUp),
+    foldedTo: (seq) => inTime(() => barriers.until(seq)),
     answer: effects.answer,
     setPolicies: (form) => policies.set(form),
     setEscalation: notices.configure,
