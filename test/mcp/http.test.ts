@@ -25,7 +25,7 @@ describe('on loopback', () => {
       'content-type': expect.stringMatching(/^application\/json/),
     });
     expect(answer.headers['mcp-session-id']).toBeUndefined();
-    expect((await ask(at.http, '/')).text).toContain('POST /mcp');
+    expect((await ask(at.http, '/api')).text).toContain('POST /mcp');
   });
 
   test.each([
