@@ -18,6 +18,12 @@ export function placeOf(subject: string): { readonly entity: string; readonly id
   return entity === 'decision' ? { entity: 'worker', id, type: 'decision' } : { entity, id, type: type.join('.') };
 }
 
+/** Under which subjects a worker or task stands in the log, each without `stopgate.<fleet>.`. */
+export function tailsAbout(entity: 'worker' | 'task', id: string): string[] {
+  const both = [`${entity}.${id}.>`, `own.${entity}.${id}.>`];
+  return entity === 'worker' ? [...both, `decision.${id}`] : both;
+}
+
 /** What the service says to itself, again and again. */
 export const isHousekeeping = (type: string): boolean => type === 'replica.joined' || type === 'timer.fired';
 

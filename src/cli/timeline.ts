@@ -3,7 +3,7 @@
  * and servers before 2.10 take one filter a consumer, so each is read by itself and they are merged by their place.
  */
 import type { Decision } from '../../machines/index.ts';
-import { isHousekeeping, type LogLine, placeOf, toLogLine } from '../entry-words.ts';
+import { isHousekeeping, type LogLine, placeOf, tailsAbout, toLogLine } from '../entry-words.ts';
 import { AppError } from '../errors.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import type { Requester } from '../nats/requester.ts';
@@ -15,16 +15,14 @@ const holdersMax = 10;
 
 /** @throws AppError actor.unknown, log.unavailable */
 export async function readWorkerTimeline(requester: Requester, worker: string, count: number): Promise<LogLine[]> {
-  const tails = [`worker.${worker}.>`, `own.worker.${worker}.>`, `decision.${worker}`];
-  const found = await Promise.all(tails.map((tail) => readLines(requester, tail, count)));
+  const found = await Promise.all(tailsAbout('worker', worker).map((tail) => readLines(requester, tail, count)));
   return newest(found.flat(), count);
 }
 
 /** With the claims of the task, and the decisions about whoever held it then. @throws AppError actor.unknown, log.unavailable */
 export async function readTaskTimeline(requester: Requester, task: string, count: number): Promise<LogLine[]> {
-  const tails = [`task.${task}.>`, `own.task.${task}.>`];
   const [entries, moves] = await Promise.all([
-    Promise.all(tails.map((tail) => readLines(requester, tail, count))),
+    Promise.all(tailsAbout('task', task).map((tail) => readLines(requester, tail, count))),
     readLines(requester, 'worker.*.task.*', claimsMax),
   ]);
   const claims = moves.filter(({ data }) => taskOf(data) === task);

@@ -1,16 +1,9 @@
 /** Effects: what open attempts ask of the world. Only an attempt's owner runs them; the answer is an entry. */
 
-import {
-  type Ask,
-  type CheckResult,
-  type Fleet,
-  isTooDeep,
-  tooDeepWords,
-  type WorkerContext,
-} from '../../machines/index.ts';
+import type { Ask, CheckResult, Fleet, WorkerContext } from '../../machines/index.ts';
 import type { AppError } from '../errors.ts';
 import { appendUntilStored, type Desk } from './desk.ts';
-import { askRemote, questionOf, type RunResult } from './remote.ts';
+import { askRemote, checkResultOf, questionOf, type RunResult } from './remote.ts';
 import { type RunCheck, runWhereNamed } from './run-check.ts';
 
 export type Effects = {
@@ -37,14 +30,8 @@ export function createEffects(
   const running = new Map<string, Running>();
   let closed = false;
 
-  const answer: Effects['answer'] = async (ask, worker, attempt, signal) => {
-    const result = await runAsk(desk, runCheck, ask, worker, attempt, signal).catch(
-      (error: Error): RunResult => ({ outcome: 'error', reason: error.message }),
-    );
-    // Such an entry would be refused, and the attempt would wait for nothing.
-    if (isTooDeep(result)) return { attempt, check: ask.name, outcome: 'error', reason: `Its answer: ${tooDeepWords}` };
-    return { attempt, check: ask.name, ...result };
-  };
+  const answer: Effects['answer'] = (ask, worker, attempt, signal) =>
+    checkResultOf(attempt, ask.name, runAsk(desk, runCheck, ask, worker, attempt, signal));
   const drop = (worker: string) => {
     const found = running.get(worker);
     const open = openAsk(desk.fleet, worker);

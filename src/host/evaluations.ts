@@ -2,19 +2,12 @@
  * Evaluations: `iteration.validated`, asked for by a request or published by anyone. Who asked waits here for the
  * HookResult; what a remote hook is asked is an effect, and its answer an entry, as with a stop.
  */
-import {
-  type CheckResult,
-  type Evaluation,
-  type HookResult,
-  isTooDeep,
-  type Outcome,
-  tooDeepWords,
-} from '../../machines/index.ts';
+import type { CheckResult, Evaluation, HookResult, Outcome } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import { type Desk, subject } from './desk.ts';
 import { appendAnswer } from './effects.ts';
-import { askRemote, questionOfIteration, type RunResult } from './remote.ts';
+import { askRemote, checkResultOf, questionOfIteration } from './remote.ts';
 import { createWaiters } from './waiters.ts';
 
 export type Evaluations = {
@@ -95,13 +88,8 @@ export function createEvaluations(desk: Desk, options: { newId: () => string; en
 const openIn = ({ fleet }: Desk, task: string): readonly Open[] =>
   (fleet.tasks.get(task)?.snapshot.context.evaluations ?? []).map((evaluation) => ({ task, evaluation }));
 
-async function answerOf(desk: Desk, { task, evaluation }: Open, timeoutMs: number): Promise<CheckResult> {
+function answerOf(desk: Desk, { task, evaluation }: Open, timeoutMs: number): Promise<CheckResult> {
   const { attempt, asked } = evaluation;
   const question = questionOfIteration(desk.fleet, task, evaluation);
-  const result = await askRemote(desk, asked.name, question, timeoutMs).catch(
-    (error: Error): RunResult => ({ outcome: 'error', reason: error.message }),
-  );
-  // Such an entry would be refused, and the iteration would wait for nothing.
-  const fit: RunResult = isTooDeep(result) ? { outcome: 'error', reason: `Its answer: ${tooDeepWords}` } : result;
-  return { attempt, check: asked.name, ...fit };
+  return checkResultOf(attempt, asked.name, askRemote(desk, asked.name, question, timeoutMs));
 }

@@ -5,7 +5,9 @@ import {
   type CheckResult,
   type Evaluation,
   type Fleet,
+  isTooDeep,
   promisesOf,
+  tooDeepWords,
   type WorkerContext,
 } from '../../machines/index.ts';
 import { type Desk, subject } from './desk.ts';
@@ -42,6 +44,13 @@ export async function askRemote(desk: Desk, name: string, question: object, time
     return { outcome: complete ? 'pass' : 'fail', ...defined(rest), tookMs };
   }
   return { outcome: parsed.data.action === 'complete' ? 'pass' : 'fail', ...defined(parsed.data), tookMs };
+}
+
+/** A failure to ask is an answer too; and one that the log would refuse would be waited for in vain. */
+export async function checkResultOf(attempt: string, check: string, asked: Promise<RunResult>): Promise<CheckResult> {
+  const result = await asked.catch((error: Error): RunResult => ({ outcome: 'error', reason: error.message }));
+  if (isTooDeep(result)) return { attempt, check, outcome: 'error', reason: `Its answer: ${tooDeepWords}` };
+  return { attempt, check, ...result };
 }
 
 const defined = <T extends object>(fields: T) =>

@@ -1,20 +1,12 @@
 /** What the inspector's page asks: the stream, the past, timelines, and an operator's words. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
-import {
-  describeIssues,
-  formatIsoTime,
-  idSchema,
-  isoTimeSchema,
-  staleAfterMs,
-  toIssues,
-  viewTask,
-  viewWorker,
-} from '../../machines/index.ts';
+import { formatIsoTime, idSchema, isoTimeSchema, staleAfterMs, viewTask, viewWorker } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import { toCutJson } from '../inspector/cut.ts';
 import type { Inspection } from '../inspector/index.ts';
 import { rowsOf } from '../inspector/rows.ts';
+import { parseInput } from '../parse-input.ts';
 import { type OperatorWord, operatorWords } from '../service/operate.ts';
 import type { Service } from '../service/service.ts';
 import { type Admission, checkBearer, checkOperator, isOperator, sessionCookie } from './admission.ts';
@@ -78,7 +70,7 @@ function addStream(api: FastifyInstance, { service, inspection, admission, versi
     for (const stream of streams) stream.end();
   });
   api.get('/stream', async ({ query, headers }, reply) => {
-    const { worker, task, after = null } = parse(topicSchema, query);
+    const { worker, task, after = null } = parseInput(topicSchema, query);
     // A page that asks for another actor opens a new stream, and says by `after` what it has seen.
     const lastId = seqSchema.safeParse(headers['last-event-id'] || undefined);
     if (streams.size >= streamsMax)
@@ -105,8 +97,8 @@ function addStream(api: FastifyInstance, { service, inspection, admission, versi
 function addPast(api: FastifyInstance, { inspection }: InspectorRoutes): void {
   api.get('/range', async () => inspection.range());
   api.get<{ Params: { seq: string } }>('/at/:seq', async ({ params, query }, reply) => {
-    const { worker, task } = parse(topicSchema, query);
-    const seen = await inspection.past.at(parse(seqSchema, params.seq), ({ fleet, seq, entry }) => {
+    const { worker, task } = parseInput(topicSchema, query);
+    const seen = await inspection.past.at(parseInput(seqSchema, params.seq), ({ fleet, seq, entry }) => {
       const moment = { seq, atMs: fleet.nowMs, entry };
       if (worker === undefined && task === undefined) return { ...moment, ...rowsOf(fleet) };
       const view = worker !== undefined ? viewWorker(fleet, worker, fleet.nowMs) : viewTask(fleet, task as string);
@@ -121,19 +113,19 @@ function addPast(api: FastifyInstance, { inspection }: InspectorRoutes): void {
 
 function addHistory(api: FastifyInstance, { service, inspection }: InspectorRoutes): void {
   api.get('/timeline/:entity/:id', async ({ params, query }, reply) => {
-    const { entity, id } = parse(timelineSchema, params);
-    const { before = null, limit } = parse(pageSchema, query);
+    const { entity, id } = parseInput(timelineSchema, params);
+    const { before = null, limit } = parseInput(pageSchema, query);
     await service.get(entity, id);
     return sendCut(reply, await inspection.timeline(entity, id, { before, limit }));
   });
   api.get<{ Params: { seq: string } }>('/entry/:seq', async ({ params }) => {
-    const seq = parse(seqSchema, params.seq);
+    const seq = parseInput(seqSchema, params.seq);
     const entry = await inspection.entry(seq);
     if (entry === null) throw new AppError('actor.unknown', `there is no entry ${seq} that tells of anyone`);
     return entry;
   });
   api.get<{ Params: { file: string } }>('/history/:file', async ({ params }, reply) => {
-    const worker = parse(idSchema, params.file.replace(/\.jsonl$/, ''));
+    const worker = parseInput(idSchema, params.file.replace(/\.jsonl$/, ''));
     await service.get('worker', worker);
     const lines = await inspection.lines(worker);
     return reply
@@ -155,7 +147,7 @@ function addOperator(api: FastifyInstance, { service, admission }: InspectorRout
 function addWhatIf(api: FastifyInstance, { inspection }: InspectorRoutes): void {
   api.get('/policy', async () => inspection.policy());
   api.post('/what-if', async ({ body }, reply) => {
-    const { policy, last, since: sinceMs = null } = parse(whatIfSchema, body);
+    const { policy, last, since: sinceMs = null } = parseInput(whatIfSchema, body);
     return sendCut(reply, await inspection.whatIf({ policy, last, sinceMs }));
   });
 }
@@ -164,7 +156,7 @@ function addWhatIf(api: FastifyInstance, { inspection }: InspectorRoutes): void 
 function addSession(api: FastifyInstance, { admission }: InspectorRoutes): void {
   const tokenSchema = z.object({ token: z.string().trim().min(1).max(1_000) });
   api.post('/session', async ({ body, headers }, reply) => {
-    const { token } = parse(tokenSchema, body);
+    const { token } = parseInput(tokenSchema, body);
     checkBearer({ authorization: `Bearer ${token}` }, admission);
     return reply.code(204).header('set-cookie', sessionCookie(headers, token)).send();
   });
@@ -175,11 +167,3 @@ function addSession(api: FastifyInstance, { admission }: InspectorRoutes): void 
 
 const sendCut = (reply: FastifyReply, value: object): FastifyReply =>
   reply.type('application/json; charset=utf-8').send(toCutJson(value));
-
-/** @throws AppError input.bad */
-function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const issues = toIssues(parsed.error);
-  throw new AppError('input.bad', describeIssues(issues), { issues });
-}

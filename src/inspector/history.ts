@@ -1,9 +1,9 @@
 /** Pages of the history of one worker or task, newest first, read from the log by its subjects. */
 import { isId } from '../../machines/index.ts';
-import { placeOf, toLogLine } from '../entry-words.ts';
+import { placeOf, tailsAbout, toLogLine } from '../entry-words.ts';
 import type { EventLog } from '../nats/event-log.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
-import { subjectsOf, type TimelineEntry, timelineEntry } from './timeline.ts';
+import { type TimelineEntry, timelineEntry } from './timeline.ts';
 
 type Log = Pick<EventLog, 'range' | 'history'>;
 type About = { readonly fleet: string; readonly entity: 'worker' | 'task'; readonly id: string };
@@ -45,3 +45,6 @@ export async function readLines(log: Log, fleet: string, worker: string): Promis
   for (const task of [...tasks].filter(isId)) for (const filter of subjectsOf(fleet, 'task', task)) await read(filter);
   return messages.sort((a, b) => a.seq - b.seq).map((message) => JSON.stringify(toLogLine(message)));
 }
+
+const subjectsOf = (fleet: string, entity: 'worker' | 'task', id: string): string[] =>
+  tailsAbout(entity, id).map((tail) => `stopgate.${fleet}.${tail}`);

@@ -44,10 +44,3 @@ function whyRefused(subject: string, data: Uint8Array): string | null {
 
 const wordsOf = ({ decision, action, cause, reason }: Decision): string =>
   `${decision} · ${action} · ${cause}: ${reason}`;
-
-/** The subjects under which a worker or task stands in the log. */
-export function subjectsOf(fleet: string, entity: 'worker' | 'task', id: string): string[] {
-  const root = `stopgate.${fleet}`;
-  const both = [`${root}.${entity}.${id}.>`, `${root}.own.${entity}.${id}.>`];
-  return entity === 'worker' ? [...both, `${root}.decision.${id}`] : both;
-}

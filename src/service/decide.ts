@@ -3,17 +3,16 @@ import {
   type AttemptFields,
   attemptSchema,
   type Decision,
-  describeIssues,
   isId,
   isTooDeep,
   type ProbeScope,
   payloadBytesMax,
   probe,
-  toIssues,
   tooDeepWords,
 } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
+import { parseInput } from '../parse-input.ts';
 
 export type Decider = {
   decide(worker: string, body: unknown): Promise<Decision>;
@@ -55,13 +54,9 @@ function readAttempt(worker: string, body: unknown): AttemptFields {
   if (isTooDeep(body)) throw new AppError('input.bad', tooDeepWords);
   const bytes = Buffer.byteLength(JSON.stringify(body ?? {}));
   checkBytes('request', bytes);
-  const parsed = attemptSchema.safeParse(body ?? {});
-  if (parsed.success) {
-    // What the schema does not know goes into the log as it came.
-    return { ...(body as object), ...parsed.data };
-  }
-  const issues = toIssues(parsed.error);
-  throw new AppError('input.bad', describeIssues(issues), { issues });
+  const fields = parseInput(attemptSchema, body ?? {});
+  // What the schema does not know goes into the log as it came.
+  return { ...(body as object), ...fields };
 }
 
 /** @throws AppError entry.large */

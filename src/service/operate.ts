@@ -1,10 +1,11 @@
 /** An operator's words (protocol 3, own entries): acknowledge, resolve, retire. Each is an entry that says who said it. */
 import { z } from 'zod';
-import { describeIssues, idSchema, toIssues, viewTask, viewWorker } from '../../machines/index.ts';
+import { idSchema, viewTask, viewWorker } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
 import { createLanes } from '../lanes.ts';
 import type { EventLog } from '../nats/event-log.ts';
+import { parseInput } from '../parse-input.ts';
 import { refusalSince } from '../refusals.ts';
 import type { View } from './service.ts';
 
@@ -42,12 +43,8 @@ export function createOperator(host: Host, log: EventLog): Operator {
   const lanes = createLanes();
   return {
     async operate(word, body) {
-      const parsed = operatorWords[word].safeParse(body ?? {});
-      if (!parsed.success) {
-        const issues = toIssues(parsed.error);
-        throw new AppError('input.bad', describeIssues(issues), { issues });
-      }
-      const { id, entity = 'worker', ...said } = parsed.data as z.infer<(typeof operatorWords)['acknowledge']>;
+      const given = parseInput(operatorWords[word], body ?? {});
+      const { id, entity = 'worker', ...said } = given as z.infer<(typeof operatorWords)['acknowledge']>;
       // What is refused does not say whose word it was, so that they come one after the other.
       return lanes(`${entity}.${id}`, async () => {
         const before = await look(entity, id);

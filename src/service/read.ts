@@ -3,12 +3,10 @@
 import { z } from 'zod';
 import {
   checkpointOf,
-  describeIssues,
   type Fleet,
   idSchema,
   presences,
   type TaskDetail,
-  toIssues,
   viewQueue,
   viewTask,
   viewWorker,
@@ -17,6 +15,7 @@ import {
 } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
+import { parseInput } from '../parse-input.ts';
 import { checkId } from './decide.ts';
 import type { Entity, View } from './service.ts';
 
@@ -43,7 +42,7 @@ export function createReader(host: Host): Reader {
   return {
     async get(entity, id, body) {
       checkId(entity, id);
-      const { checkpoint } = parse(detailSchema, body);
+      const { checkpoint } = parseInput(detailSchema, body ?? {});
       await host.caughtUp();
       const view = viewOf(host.fleet, entity, id, host.logNow());
       if (view === null) throw new AppError('actor.unknown', `${entity} ${id} is unknown in fleet ${host.fleet.name}`);
@@ -55,19 +54,11 @@ export function createReader(host: Host): Reader {
       return viewWorker(host.fleet, worker, host.logNow());
     },
     async list(entity, body) {
-      const filter = parse(filterSchema, body);
+      const filter = parseInput(filterSchema, body ?? {});
       await host.caughtUp();
       return page(host.fleet, entity, filter, host.logNow());
     },
   };
-}
-
-/** @throws AppError input.bad */
-function parse<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
-  const parsed = schema.safeParse(body ?? {});
-  if (parsed.success) return parsed.data;
-  const issues = toIssues(parsed.error);
-  throw new AppError('input.bad', describeIssues(issues), { issues });
 }
 
 /** @throws AppError actor.unknown: none of that name was saved */
