@@ -2,10 +2,10 @@
 /** The process. Agents wait for `stopgate hook` at every tool call, so it loads nothing of what the rest needs. */
 const [, , command, ...rest] = process.argv;
 if (command === 'hook' && !rest.includes('--help') && !rest.includes('-h')) {
-  const { runHookProcess } = await import('./hook/run.ts');
+  const { runHookProcess } = await import('./hook-command/run.ts');
   await runHookProcess(rest, process.env);
 } else {
-  await import('./program.ts');
+  await import('./app/program.ts');
 }
 
 export {};

@@ -47,7 +47,7 @@ async function measureCommand(scale: number, http: string): Promise<Figure[]> {
   const post = `-H 'content-type: application/json' --data-binary @- '${http}/hooks/claude?event=Stop'`;
   const commands: Record<string, readonly [string, ...string[]]> = {
     node: [process.execPath, '-e', '0'],
-    hook: [process.execPath, file('../hook/main.js'), 'claude', '--http', host],
+    hook: [process.execPath, file('../hook-command/main.js'), 'claude', '--http', host],
     cli: [process.execPath, file('../main.js'), 'hook', 'claude', '--http', host],
     curl: ['/bin/sh', '-c', `curl -sf -m 30 ${post} || exit 0`],
   };

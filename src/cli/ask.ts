@@ -1,6 +1,6 @@
 /** Questions to the person at the terminal. */
 import { createInterface } from 'node:readline';
-import type { Io } from './io.ts';
+import type { Io } from '../process-io.ts';
 
 export const canAsk = ({ stdin, isTTY }: Io): boolean => isTTY && (stdin as { isTTY?: boolean }).isTTY === true;
 

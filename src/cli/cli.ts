@@ -1,11 +1,11 @@
 /** The command line: finds the command, reads its options, and turns every failure into one line and an exit code. */
 import { AppError, errorBody, errorCodes } from '../errors.ts';
+import type { Io } from '../process-io.ts';
 import { version } from '../version.ts';
 import { readArguments } from './arguments.ts';
 import { serviceArgs } from './command.ts';
 import { commands } from './commands.ts';
 import { formatCommandHelp, formatHelp } from './help.ts';
-import type { Io } from './io.ts';
 import { createOutput, type Output } from './output.ts';
 import type { Services } from './services.ts';
 import { suggest } from './suggestion.ts';

@@ -1,7 +1,7 @@
 /** What a command is: the options it takes, what its help says, and the function that does it. */
 import type { ArgsDef } from 'citty';
+import type { Io } from '../process-io.ts';
 import type { Flags } from './arguments.ts';
-import type { Io } from './io.ts';
 import type { Output } from './output.ts';
 import type { Services } from './services.ts';
 

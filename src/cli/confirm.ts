@@ -1,7 +1,7 @@
 /** Asks before something is changed: at a terminal a person, elsewhere by --yes alone. */
 import { createInterface } from 'node:readline';
 import { AppError } from '../errors.ts';
-import type { Io } from './io.ts';
+import type { Io } from '../process-io.ts';
 import { clean } from './text.ts';
 
 export const yesArg = { yes: { type: 'boolean', description: 'do not ask; needed where no terminal is' } } as const;

@@ -1,6 +1,6 @@
 /** One message of the log as a line: `12:00:03.250  #123  w1  tool.used  Bash (ok)`. */
 import type { Decision } from '../../machines/index.ts';
-import { describeEntry, isFields, type LogLine, placeOf } from '../entry-words.ts';
+import { describeEntry, isFields, type LogLine, placeOf } from '../log-text/entry-text.ts';
 import { describeAnswer, paintAnswer } from './decision-text.ts';
 import type { Colors } from './output.ts';
 import { formatClock } from './state-text.ts';

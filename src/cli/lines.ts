@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { AppError } from '../errors.ts';
-import type { Io } from './io.ts';
+import type { Io } from '../process-io.ts';
 
 /** Beyond it a line is given as null and its text is dropped; no entry that may be stored is as long. */
 const lineCharactersMax = 8 * 1_048_576;

@@ -1,7 +1,7 @@
 /** Stdout of a command: waits where the reader is slow, and falls silent where the reader has gone (`| head`). */
 import { once } from 'node:events';
 import picocolors from 'picocolors';
-import type { Io } from './io.ts';
+import type { Io } from '../process-io.ts';
 
 export type Colors = ReturnType<typeof picocolors.createColors>;
 

@@ -1,10 +1,10 @@
 /** How a command reaches the service: which server, whose fleet, with which credentials, and for how long. */
 import { durationSchema, isId } from '../../machines/index.ts';
-import { defaultCredentials, loadConfig, refuseOtherService } from '../config.ts';
+import { defaultCredentials, loadConfig, refuseOtherService } from '../config/config.ts';
 import { AppError } from '../errors.ts';
 import { privateInbox } from '../nats/permissions.ts';
 import { openRequester, type Requester } from '../nats/requester.ts';
-import type { Io } from './io.ts';
+import type { Io } from '../process-io.ts';
 
 type Place = {
   readonly nats: string | undefined;

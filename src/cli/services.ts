@@ -1,6 +1,6 @@
 /** What the command line hands over: it reads options, somebody else runs the service with them. */
-import type { Config } from '../config.ts';
-import type { Io } from './io.ts';
+import type { Config } from '../config/config.ts';
+import type { Io } from '../process-io.ts';
 
 /** Beside what is in `Config`. Undefined: not given. */
 export type ServeFlags = {

@@ -1,6 +1,6 @@
 /** States, presence and times as a person reads them. */
 import { formatDuration, type Presence, parseIsoTime, type State } from '../../machines/index.ts';
-import { isDone, type Plan } from '../../machines/plan.ts';
+import { isDone, type Plan } from '../../machines/policy/plan.ts';
 import type { Colors } from './output.ts';
 
 type Paint = (text: string) => string;

@@ -1,6 +1,6 @@
 /** A timeline as a person reads it: a line an entry, idle time collapsed, each decision with the guard that made it. */
 import { type Decision, decidingGuard, decisionSchema, formatDuration } from '../../machines/index.ts';
-import { describeEntry, type LogLine, placeOf } from '../entry-words.ts';
+import { describeEntry, type LogLine, placeOf } from '../log-text/entry-text.ts';
 import { describeAnswer, paintAnswer } from './decision-text.ts';
 import type { Colors } from './output.ts';
 import { formatClock } from './state-text.ts';

@@ -3,8 +3,8 @@
  * and servers before 2.10 take one filter a consumer, so each is read by itself and they are merged by their place.
  */
 import type { Decision } from '../../machines/index.ts';
-import { isHousekeeping, type LogLine, placeOf, tailsAbout, toLogLine } from '../entry-words.ts';
 import { AppError } from '../errors.ts';
+import { isHousekeeping, type LogLine, placeOf, tailsAbout, toLogLine } from '../log-text/entry-text.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import type { Requester } from '../nats/requester.ts';
 

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { AppError } from '../errors.ts';
 import { openRequester, type Requester } from '../nats/requester.ts';
-import type { Io } from './io.ts';
+import type { Io } from '../process-io.ts';
 import type { Listing } from './list.ts';
 import type { Output } from './output.ts';
 import { readPlace } from './service-call.ts';

@@ -7,8 +7,8 @@ import {
   type HookResult,
   toIssues,
 } from '../../machines/index.ts';
+import { lastBytes } from '../agents/shared/text.ts';
 import { AppError } from '../errors.ts';
-import { lastBytes } from '../hooks/text.ts';
 import { newId } from '../nats/id.ts';
 import type { ClientLink } from '../nats/requester.ts';
 import { checkBytes, checkId } from '../service/decide.ts';

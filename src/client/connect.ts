@@ -3,7 +3,7 @@
  * it finds what the command line finds: STOPGATE_* variables, stopgate.yaml, the running `stopgate dev` of this folder.
  */
 import type { AttemptFields, Decision, WorkerView } from '../../machines/index.ts';
-import { defaultCredentials, loadConfig, refuseOtherService } from '../config.ts';
+import { defaultCredentials, loadConfig, refuseOtherService } from '../config/config.ts';
 import { privateInbox } from '../nats/permissions.ts';
 import { type ClientLink, openClientLink } from '../nats/requester.ts';
 import { checkId } from '../service/decide.ts';

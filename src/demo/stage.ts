@@ -8,13 +8,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
-import type { Io } from '../cli/io.ts';
-import { loadConfig, readEnvironment } from '../config.ts';
-import { serveEmbedded } from '../dev.ts';
+import { serveEmbedded } from '../app/dev.ts';
+import { loadConfig, readEnvironment } from '../config/config.ts';
 import { AppError } from '../errors.ts';
 import { credentialsFile } from '../nats/embedded-config.ts';
 import { privateInbox } from '../nats/permissions.ts';
 import { openRequester, type Requester } from '../nats/requester.ts';
+import type { Io } from '../process-io.ts';
 
 /** The file that the service reads, and the demo shows. */
 export const rules = `policies:

@@ -1,7 +1,7 @@
 /** Entries that were refused: one copy of each goes to the dead stream, in the log's order (protocol 9). */
 import { formatIsoTime, type Refusal } from '../../machines/index.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
-import { appendUntilStored, type Desk } from './desk.ts';
+import { appendUntilStored, type Desk } from './context.ts';
 
 const dataBytesMax = 8_192;
 

@@ -2,7 +2,7 @@
 
 import type { Ask, CheckResult, Fleet, WorkerContext } from '../../machines/index.ts';
 import type { AppError } from '../errors.ts';
-import { appendUntilStored, type Desk } from './desk.ts';
+import { appendUntilStored, type Desk } from './context.ts';
 import { askRemote, checkResultOf, questionOf, type RunResult } from './remote.ts';
 import { type RunCheck, runWhereNamed } from './run-check.ts';
 

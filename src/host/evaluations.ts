@@ -5,7 +5,7 @@
 import type { CheckResult, Evaluation, HookResult, Outcome } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
-import { type Desk, subject } from './desk.ts';
+import { type Desk, subject } from './context.ts';
 import { appendAnswer } from './effects.ts';
 import { askRemote, checkResultOf, questionOfIteration } from './remote.ts';
 import { createWaiters } from './waiters.ts';

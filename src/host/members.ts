@@ -2,7 +2,7 @@
  * Members: says that this replica lives, and takes over what a silent one left open. Whether an owner lives is asked
  * of it over the bus, which knows at once when a connection is gone; the log only says who has ever been here.
  */
-import { appendUntilStored, type Desk, subject } from './desk.ts';
+import { appendUntilStored, type Desk, subject } from './context.ts';
 import type { Evaluations } from './evaluations.ts';
 import type { Outbox } from './outbox.ts';
 

@@ -13,7 +13,7 @@ import {
   ownerFor,
   parseIsoTime,
 } from '../../machines/index.ts';
-import { appendUntilStored, type Desk } from './desk.ts';
+import { appendUntilStored, type Desk } from './context.ts';
 
 /** What people are told; the body of a webhook. `reminder`: 0 when it is new. */
 export type Notice = {

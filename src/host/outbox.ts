@@ -4,7 +4,7 @@
  * its place, and the message id makes a repeat one entry.
  */
 import type { Decision } from '../../machines/index.ts';
-import { type Desk, encodeDecision, subject } from './desk.ts';
+import { type Desk, encodeDecision, subject } from './context.ts';
 
 type Letter = {
   readonly decision: Decision;

@@ -10,7 +10,7 @@ import {
   tooDeepWords,
   type WorkerContext,
 } from '../../machines/index.ts';
-import { type Desk, subject } from './desk.ts';
+import { type Desk, subject } from './context.ts';
 
 export type RunResult = Omit<CheckResult, 'attempt' | 'check'>;
 

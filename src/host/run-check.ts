@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { WorkerContext } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import { type Desk, subject } from './desk.ts';
+import { type Desk, subject } from './context.ts';
 import type { RunResult } from './remote.ts';
 
 type RunIds = {

@@ -3,7 +3,7 @@
  * clock. Every replica keeps them from the folded state; the attempt's owner is first, the others a little later.
  */
 import { type Deadline, nextDeadline, ownerFor } from '../../machines/index.ts';
-import { type Desk, subject } from './desk.ts';
+import { type Desk, subject } from './context.ts';
 
 /** Deadlines that only change what is shown share one entry a second. */
 const coarseMs = 1_000;

@@ -1,11 +1,11 @@
 /** The agents' hook endpoint: one call translated into entries, which are stored in order, and maybe into a question. */
 import type { FastifyInstance } from 'fastify';
 import { isId } from '../../machines/index.ts';
+import { agents, type HookCall, type ReadHook, toId } from '../agents/index.ts';
 import { AppError } from '../errors.ts';
-import { agents, type HookCall, type ReadHook, toId } from '../hooks/index.ts';
+import { createHookDesk } from '../service/hook-call.ts';
 import { isOpen } from '../service/resolution.ts';
 import type { Service } from '../service/service.ts';
-import { createHookDesk } from './hook-desk.ts';
 
 /** For so long a question for a person's word is held; then whoever asks is to ask again. */
 const wakeHoldMs = 50_000;

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { isId } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import { createLanes } from '../lanes.ts';
+import { createLanes } from '../keyed-mutex.ts';
 import type { Logger } from '../log.ts';
 import type { Service } from '../service/service.ts';
 

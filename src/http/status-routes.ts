@@ -1,7 +1,7 @@
 /** What operators' tools look at: health, readiness, metrics, and the list of endpoints. */
 import type { FastifyInstance } from 'fastify';
+import { agents } from '../agents/index.ts';
 import { AppError } from '../errors.ts';
-import { agents } from '../hooks/index.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Service } from '../service/service.ts';
 import { apiEndpoints } from './api-routes.ts';

@@ -1,6 +1,6 @@
 /** Pages of the history of one worker or task, newest first, read from the log by its subjects. */
 import { isId } from '../../machines/index.ts';
-import { placeOf, tailsAbout, toLogLine } from '../entry-words.ts';
+import { placeOf, tailsAbout, toLogLine } from '../log-text/entry-text.ts';
 import type { EventLog } from '../nats/event-log.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import { type TimelineEntry, timelineEntry } from './timeline.ts';

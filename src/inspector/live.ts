@@ -4,7 +4,7 @@
  * costs no more than the fleet has names.
  */
 import { type Fleet, type State, viewTask, viewWorker, workerStates } from '../../machines/index.ts';
-import { placeOf } from '../entry-words.ts';
+import { placeOf } from '../log-text/entry-text.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import { toCutJson } from './cut.ts';
 import { type Rows, rowsOf } from './rows.ts';

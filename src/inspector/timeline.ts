@@ -1,6 +1,6 @@
 /** The history of one worker or task, as lines that a person reads: what it said, what was asked, what was decided. */
 import { type Decision, readEntry, readJson } from '../../machines/index.ts';
-import { describeEntry, isHousekeeping, placeOf } from '../entry-words.ts';
+import { describeEntry, isHousekeeping, placeOf } from '../log-text/entry-text.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 
 /** `text`: a few plain words. `data`: what was said, whole; of a `decision` the Decision. */

@@ -13,7 +13,7 @@ import {
 import { z } from 'zod';
 import { describeIssues, isTooDeep, toIssues, tooDeepWords } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import { createLanes, type Lanes } from '../lanes.ts';
+import { createLanes, type Lanes } from '../keyed-mutex.ts';
 import { version } from '../version.ts';
 import { checkpointTools } from './checkpoints.ts';
 import { hookTools } from './hooks.ts';

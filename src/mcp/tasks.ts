@@ -1,7 +1,7 @@
 /** Tasks and workers as the tools see them: looked up, and changed by an entry that the fold may refuse. */
 import type { TaskDetail, WorkerView } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import { refusalSince } from '../refusals.ts';
+import { refusalSince } from '../log-text/refusal.ts';
 import type { McpPort } from './port.ts';
 import type { ToolContext } from './tool.ts';
 

@@ -1,7 +1,7 @@
 /** What a tool is: its shapes, what clients are told of its effects, and the function that does it. */
 import type { ToolAnnotations } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import type { Lanes } from '../lanes.ts';
+import type { Lanes } from '../keyed-mutex.ts';
 import type { McpPort } from './port.ts';
 
 export type ToolContext = {

@@ -1,8 +1,8 @@
 /** The names of seed 001, which the tools use, and those of the wire. */
 import { z } from 'zod';
 import { idSchema, type PromiseName, promiseNames, promisesOf } from '../../machines/index.ts';
+import { lastBytes } from '../agents/shared/text.ts';
 import { AppError } from '../errors.ts';
-import { lastBytes } from '../hooks/text.ts';
 
 export const taskId = idSchema.describe('the id of the task');
 export const worker = idSchema.optional().describe('who you are; may be left out where this server was told');

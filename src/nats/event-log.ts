@@ -13,8 +13,8 @@ import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { newInbox } from './connection.ts';
+import { openStretch, readNewest } from './log-range.ts';
 import { type LogMessage, openLogReader } from './log-reader.ts';
-import { openStretch, readNewest } from './log-stretch.ts';
 
 export type EntryHeaders = { readonly messageId?: string | undefined; readonly replica?: string | undefined };
 export type Stored = { readonly seq: number; readonly duplicate: boolean };

@@ -4,10 +4,10 @@ import { headers, type NatsConnection, PermissionViolationError, RequestError, T
 import { AppError, fromErrorBody } from '../errors.ts';
 import { type CheckServer, openCheckServer } from './check-server.ts';
 import { type ConnectionOptions, openConnection } from './connection.ts';
+import { createShortWay, type ShortAttempt, type ShortWay } from './fast-path.ts';
 import { flushInTime } from './in-time.ts';
+import { openStretch, readNewest, type Stretch } from './log-range.ts';
 import { type LogMessage, readLog } from './log-reader.ts';
-import { openStretch, readNewest, type Stretch } from './log-stretch.ts';
-import { createShortWay, type ShortAttempt, type ShortWay } from './short-way.ts';
 
 export type RequestVerb = 'decide' | 'probe' | 'verify' | 'evaluate' | 'get' | 'list';
 

@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { idSchema, viewTask, viewWorker } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
-import { createLanes } from '../lanes.ts';
+import { createLanes } from '../keyed-mutex.ts';
+import { refusalSince } from '../log-text/refusal.ts';
 import type { EventLog } from '../nats/event-log.ts';
 import { parseInput } from '../parse-input.ts';
-import { refusalSince } from '../refusals.ts';
 import type { View } from './service.ts';
 
 const by = z.string().trim().min(1).max(200);

@@ -1,7 +1,7 @@
 /** A replica on a nats-server with a plain client beside it, for tests that need the wire and no second process. */
 import type { Decision, TaskDetail, WorkerView } from '../../machines/index.ts';
+import type { ReplicaOptions } from '../../src/app/replica.ts';
 import type { Logger } from '../../src/log.ts';
-import type { ReplicaOptions } from '../../src/replica.ts';
 import { type Client, openClient } from '../support/client.ts';
 import { startNatsServer } from '../support/nats-server.ts';
 import { startReplica } from '../support/replica.ts';

@@ -1,6 +1,6 @@
 /**
  * Seed 002, task completion checking: is everything done that was asked for? Built-in checks are shown in
- * `test/conformance/plan-check.json`, `files-check.json` and `composite.json` and with real files in `test/e2e`;
+ * `test/conformance/plan-check.json`, `files-check.json` and `composite.json` and with real files in `test/system`;
  * here stand a checker of the user's own, the final verification and when nothing is checked.
  */
 import { access, mkdtemp, rm, writeFile } from 'node:fs/promises';

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Decision, WorkerView } from '../../machines/index.ts';
-import type { Replica } from '../../src/replica.ts';
+import type { Replica } from '../../src/app/replica.ts';
 import { type Client, openClient } from '../support/client.ts';
 import { type NatsServer, startNatsServer } from '../support/nats-server.ts';
 import { startReplica } from '../support/replica.ts';

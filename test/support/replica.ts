@@ -1,6 +1,7 @@
 /** A replica in this process, for tests: quiet, with counters that can be read. */
+
+import { openReplica, type Replica, type ReplicaOptions } from '../../src/app/replica.ts';
 import { createLogger } from '../../src/log.ts';
-import { openReplica, type Replica, type ReplicaOptions } from '../../src/replica.ts';
 
 const silent = createLogger('silent');
 

@@ -1,5 +1,5 @@
 /** dev: everything on this machine, for a first try and for a developer's own agents. */
-import { loadConfig } from '../../config.ts';
+import { loadConfig } from '../../config/config.ts';
 import { defineCommand } from '../command.ts';
 import { readServer, runArgs, serverArgs } from '../run-options.ts';
 import { readDuration } from '../service-call.ts';

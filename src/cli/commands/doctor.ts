@@ -1,17 +1,17 @@
 /** doctor: what stands between an agent and a block, and how to mend it. */
 import { homedir } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { type Config, loadConfig } from '../../config.ts';
-import { checkHooks, checkProgram, findHooks, type Hooked } from '../../doctor/agent-checks.ts';
-import { judgeDryTurn, type LiveAgent, liveAgents, runDryTurn } from '../../doctor/dry-turn.ts';
-import { bad, type Finding, skip } from '../../doctor/finding.ts';
-import { checkPlugins, findPlugins } from '../../doctor/plugin-checks.ts';
-import { checkService, type ServiceState } from '../../doctor/service-checks.ts';
-import { checkWorkers } from '../../doctor/worker-checks.ts';
+import { listCodexHooks } from '../../agents/codex/trust.ts';
+import { checkHooks, checkProgram, findHooks, type Hooked } from '../../agents/doctor/agent-checks.ts';
+import { judgeDryTurn, type LiveAgent, liveAgents, runDryTurn } from '../../agents/doctor/dry-turn.ts';
+import { bad, type Finding, skip } from '../../agents/doctor/finding.ts';
+import { checkPlugins, findPlugins } from '../../agents/doctor/plugin-checks.ts';
+import { checkService, type ServiceState } from '../../agents/doctor/service-checks.ts';
+import { checkWorkers } from '../../agents/doctor/worker-checks.ts';
+import { type Form, type Places, type SetupName, setupAgents } from '../../agents/setup/agents.ts';
+import { findInstalled, findProgram } from '../../agents/setup/installed.ts';
+import { type Config, loadConfig } from '../../config/config.ts';
 import { AppError } from '../../errors.ts';
-import { type Form, type Places, type SetupName, setupAgents } from '../../setup/agents.ts';
-import { listCodexHooks } from '../../setup/codex-trust.ts';
-import { findInstalled, findProgram } from '../../setup/installed.ts';
 import { type Context, defineCommand } from '../command.ts';
 import { formatAgo } from '../state-text.ts';
 import { clean } from '../text.ts';
@@ -115,7 +115,7 @@ async function tryAgent(name: SetupName, hooked: readonly Hooked[], { env }: Pla
   const isCurl = values.some(({ command }) => typeof command === 'string' && command.startsWith('curl '));
   const isHttp = name === 'claude' && values.every(({ type, async }) => type === 'http' || async === true);
   const form: Form = isCurl ? 'curl' : isHttp ? 'http' : 'command';
-  const program = [process.execPath, fileURLToPath(new URL('../../hook/main.js', import.meta.url))];
+  const program = [process.execPath, fileURLToPath(new URL('../../hook-command/main.js', import.meta.url))];
   const line = { form, http: '', policy: undefined, tokenEnv: undefined, autostart: undefined, program };
   try {
     const turn = await runDryTurn(

@@ -1,6 +1,6 @@
 /** hook: one call of an agent. `main.ts` takes a shorter way to the same code; this is its help, and what tests run. */
-import { hookAgents } from '../../hook/agents.ts';
-import { runHook } from '../../hook/run.ts';
+import { hookAgents } from '../../hook-command/agents.ts';
+import { runHook } from '../../hook-command/run.ts';
 import { defineCommand } from '../command.ts';
 
 export const hook = defineCommand({

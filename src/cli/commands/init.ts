@@ -2,9 +2,7 @@
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { loadConfig } from '../../config.ts';
-import { isLoopback } from '../../config-values.ts';
-import { AppError } from '../../errors.ts';
+import { listCodexHooks, putTrust, takeTrust } from '../../agents/codex/trust.ts';
 import {
   commandOf,
   type Form,
@@ -16,12 +14,14 @@ import {
   type SetupName,
   setupAgents,
   urlOf,
-} from '../../setup/agents.ts';
-import { type Change, planChange, rootOf, withPlace } from '../../setup/change.ts';
-import { listCodexHooks, putTrust, takeTrust } from '../../setup/codex-trust.ts';
-import { diffLines } from '../../setup/diff.ts';
-import { findInstalled, findProgram } from '../../setup/installed.ts';
-import { openSettings, writeSettings } from '../../setup/settings-file.ts';
+} from '../../agents/setup/agents.ts';
+import { type Change, planChange, rootOf, withPlace } from '../../agents/setup/change.ts';
+import { diffLines } from '../../agents/setup/diff.ts';
+import { findInstalled, findProgram } from '../../agents/setup/installed.ts';
+import { openSettings, writeSettings } from '../../agents/setup/settings-file.ts';
+import { loadConfig } from '../../config/config.ts';
+import { isLoopback } from '../../config/values.ts';
+import { AppError } from '../../errors.ts';
 import type { Flags } from '../arguments.ts';
 import { ask, askYes, canAsk } from '../ask.ts';
 import { type Context, defineCommand } from '../command.ts';
@@ -238,7 +238,7 @@ function readLine(name: string, { flags, io }: InitContext): Line {
     ...{ form, http: http.url, tokenEnv, onUnreachable, wake },
     policy: policy === undefined ? undefined : readId('policy', policy),
     autostart: autostart ? io.cwd : undefined,
-    program: [process.execPath, fileURLToPath(new URL('../../hook/main.js', import.meta.url))],
+    program: [process.execPath, fileURLToPath(new URL('../../hook-command/main.js', import.meta.url))],
   };
 }
 

@@ -1,5 +1,5 @@
 /** permissions: what a NATS server of one's own must be told, so that nobody can speak as somebody else. */
-import { loadConfig } from '../../config.ts';
+import { loadConfig } from '../../config/config.ts';
 import { AppError } from '../../errors.ts';
 import { type Accounts, accountsOf, type Member } from '../../nats/accounts.ts';
 import { type Role, roles } from '../../nats/permissions.ts';

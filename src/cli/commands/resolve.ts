@@ -1,7 +1,7 @@
 /** resolve: a person has looked at an escalation, and says how it goes on. */
 import type { TaskView } from '../../../machines/index.ts';
+import { resumeCommand } from '../../agents/index.ts';
 import { AppError } from '../../errors.ts';
-import { resumeCommand } from '../../hooks/index.ts';
 import type { Requester } from '../../nats/requester.ts';
 import { defineCommand } from '../command.ts';
 import { operatorArgs, say, taskArg, type View } from '../operator.ts';

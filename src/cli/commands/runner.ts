@@ -1,5 +1,5 @@
 /** runner: checks with side effects, next to a workspace. */
-import { loadConfig } from '../../config.ts';
+import { loadConfig } from '../../config/config.ts';
 import { AppError } from '../../errors.ts';
 import { defineCommand, serviceArgs } from '../command.ts';
 import { runArgs } from '../run-options.ts';

@@ -1,5 +1,5 @@
 /** serve: the service on an existing NATS. */
-import { loadConfig } from '../../config.ts';
+import { loadConfig } from '../../config/config.ts';
 import { AppError } from '../../errors.ts';
 import { defineCommand } from '../command.ts';
 import { readServer, runArgs, serverArgs } from '../run-options.ts';

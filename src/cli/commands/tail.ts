@@ -1,7 +1,7 @@
 /** tail: the log as it grows. */
 
-import { isHousekeeping, type LogLine, placeOf, toLogLine } from '../../entry-words.ts';
 import { AppError } from '../../errors.ts';
+import { isHousekeeping, type LogLine, placeOf, toLogLine } from '../../log-text/entry-text.ts';
 import type { LogMessage } from '../../nats/log-reader.ts';
 import { defineCommand, serviceArgs } from '../command.ts';
 import { formatLogLine } from '../entry-text.ts';

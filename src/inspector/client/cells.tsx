@@ -1,13 +1,13 @@
 /** The whole fleet at a glance: names as long as there are few, else one small cell for each worker on a canvas. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { presences, workerStates } from '../../../machines/states.ts';
+import { presences, workerStates } from '../../../machines/values/states.ts';
 import { chosen } from './chosen.ts';
 import { presenceOf, stateOf } from './marks.tsx';
 import { measure } from './measure.ts';
 import { shown } from './past.ts';
 import { follow, go, hrefOf, place } from './place.ts';
 import { type WorkerRow, w } from './rows.ts';
-import { plural, visible } from './words.ts';
+import { plural, visible } from './terms.ts';
 
 const namesMax = 200;
 

@@ -4,13 +4,13 @@ import { task, worker } from 'stopgate:charts';
 import { computed } from '@preact/signals';
 import { useMemo, useState } from 'preact/hooks';
 import type { State } from '../../../machines/index.ts';
-import { presences, workerStates } from '../../../machines/states.ts';
+import { presences, workerStates } from '../../../machines/values/states.ts';
 import { Chart } from './chart.tsx';
 import { focus } from './connection.ts';
 import { StateMark, stateOf } from './marks.tsx';
 import { isPast, shown } from './past.ts';
 import { go, place } from './place.ts';
-import { count } from './words.ts';
+import { count } from './terms.ts';
 
 const charts = { worker, task };
 

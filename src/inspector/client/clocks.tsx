@@ -3,8 +3,8 @@ import type { WorkerView } from '../../../machines/index.ts';
 import { hello } from './connection.ts';
 import { isPast, shown, shownMs } from './past.ts';
 import { w } from './rows.ts';
+import { duration } from './terms.ts';
 import { Text } from './text.tsx';
-import { duration } from './words.ts';
 
 type Clock = {
   readonly name: string;

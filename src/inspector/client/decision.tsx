@@ -2,8 +2,8 @@
 import type { Decision } from '../../../machines/index.ts';
 import { AnswerMark } from './marks.tsx';
 import { go, hrefOf } from './place.ts';
+import { dateTime, duration, millis, plural } from './terms.ts';
 import { Json, Text } from './text.tsx';
-import { dateTime, duration, millis, plural } from './words.ts';
 
 /** Null and `{}` say nothing. */
 const hasMore = (value: unknown): boolean =>

@@ -1,6 +1,6 @@
 /** The fleet as the page knows it: rows by name, and counts that always come of all of them. */
 import { signal } from '@preact/signals';
-import { presences, workerStates } from '../../../machines/states.ts';
+import { presences, workerStates } from '../../../machines/values/states.ts';
 import type { Delta, Full, Move, PastFleet } from '../messages.ts';
 import { type QueueRow, q, type TaskRow, t, type WorkerRow, w } from './rows.ts';
 

@@ -4,8 +4,8 @@ import { head, hello, link, linkProblem, live, nowMs, reopen } from './connectio
 import { isPast, pastProblem } from './past.ts';
 import { follow, go, hrefOf, type Place, place, type View } from './place.ts';
 import { askToSignIn } from './sign-in.tsx';
+import { count, duration } from './terms.ts';
 import { TravelButton } from './travel.tsx';
-import { count, duration } from './words.ts';
 
 const titles: Readonly<Record<View, string>> = {
   workers: 'Workers',

@@ -1,6 +1,6 @@
 /** Workers, tasks and queues as tables, with what narrows them down; what is shown and in which order is in the address. */
 import { useEffect, useRef } from 'preact/hooks';
-import { presences } from '../../../machines/states.ts';
+import { presences } from '../../../machines/values/states.ts';
 import { Cells } from './cells.tsx';
 import { CountsRow, FleetChart } from './chart-place.tsx';
 import { chosen } from './chosen.ts';
@@ -11,8 +11,8 @@ import { presenceOf, StateMark, stateOf } from './marks.tsx';
 import { shown, shownMs } from './past.ts';
 import { follow, go, hrefOf, place, selected } from './place.ts';
 import { type QueueRow, q, type TaskRow, t, type WorkerRow, w } from './rows.ts';
+import { ago, count, duration, plural } from './terms.ts';
 import { Name } from './text.tsx';
-import { ago, count, duration, plural } from './words.ts';
 
 export function Workers() {
   const store = shown.value;

@@ -1,6 +1,6 @@
 /** States, presences and answers as marks: a colour, and always a word or letter with it. */
 import type { Decision, State } from '../../../machines/index.ts';
-import { presences, workerStates } from '../../../machines/states.ts';
+import { presences, workerStates } from '../../../machines/values/states.ts';
 
 export const StateMark = ({ state, note }: { state: State; note?: string | null }) => (
   <span class="state" data-state={state}>

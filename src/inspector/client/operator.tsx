@@ -7,8 +7,8 @@ import { hello } from './connection.ts';
 import { Dialog } from './dialog.tsx';
 import { isPast, shownMs } from './past.ts';
 import { askToSignIn } from './sign-in.tsx';
+import { ago } from './terms.ts';
 import { Text } from './text.tsx';
-import { ago } from './words.ts';
 
 type Entity = 'worker' | 'task';
 type Word = 'acknowledge' | 'resume' | 'stop' | 'retire';

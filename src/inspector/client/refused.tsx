@@ -1,6 +1,6 @@
 import type { WorkerView } from '../../../machines/index.ts';
+import { time } from './terms.ts';
 import { Text } from './text.tsx';
-import { time } from './words.ts';
 
 /** Entries that made no sense when they came: they changed nothing. */
 export const Refused = ({ refused }: { refused: WorkerView['refused'] }) =>

@@ -1,8 +1,8 @@
 /** The fleet in one sentence, for who hears the page: every five seconds at most, and only where it has changed. */
 import { useEffect, useState } from 'preact/hooks';
-import { workerStates } from '../../../machines/states.ts';
+import { workerStates } from '../../../machines/values/states.ts';
 import type { FleetStore } from './fleet-store.ts';
-import { plural } from './words.ts';
+import { plural } from './terms.ts';
 
 const everyMs = 5_000;
 

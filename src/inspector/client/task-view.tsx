@@ -7,10 +7,10 @@ import { EscalationNote, OperatorButtons } from './operator.tsx';
 import { shownMs, shownView } from './past.ts';
 import { PlanList } from './plan.tsx';
 import { Refused } from './refused.tsx';
+import { ago, millis, plural } from './terms.ts';
 import { Name, Text } from './text.tsx';
 import { Timeline } from './timeline.tsx';
 import { Unknown } from './unknown.tsx';
-import { ago, millis, plural } from './words.ts';
 import { Links } from './worker-view.tsx';
 
 export function TaskPanel({ id }: { id: string }) {

@@ -1,6 +1,6 @@
 /** What others wrote, as text and nothing else: apart from our own words, marks made visible, cut with "more". */
 import { useState } from 'preact/hooks';
-import { count, visible } from './words.ts';
+import { count, visible } from './terms.ts';
 
 const glimpseMax = 140;
 

@@ -10,8 +10,8 @@ import { DecisionCard } from './decision.tsx';
 import { AnswerMark } from './marks.tsx';
 import { isPast } from './past.ts';
 import { follow, hrefOf, place } from './place.ts';
+import { dateTime, duration, time } from './terms.ts';
 import { Glimpse, Json } from './text.tsx';
-import { dateTime, duration, time } from './words.ts';
 
 const pageSize = 60;
 const idleFromMs = 60_000;

@@ -4,8 +4,8 @@ import { useEffect, useRef } from 'preact/hooks';
 import { fleet } from './api.ts';
 import { enterPast, moment, pastProblem, range, settled } from './past.ts';
 import { go, place } from './place.ts';
+import { count, dateTime } from './terms.ts';
 import { Text } from './text.tsx';
-import { count, dateTime } from './words.ts';
 
 const playing = signal(false);
 const stepMs = 300;

@@ -6,8 +6,8 @@ import { ApiError, fleet, get, type Issue, post } from './api.ts';
 import { DecisionCard } from './decision.tsx';
 import { AnswerMark } from './marks.tsx';
 import { follow, hrefOf } from './place.ts';
+import { count, dateTime, plural } from './terms.ts';
 import { Name, Text } from './text.tsx';
-import { count, dateTime, plural } from './words.ts';
 
 const textKey = 'stopgate.policy';
 const text = signal(sessionStorage.getItem(textKey) ?? '');

@@ -12,10 +12,10 @@ import { follow, hrefOf } from './place.ts';
 import { PlanList } from './plan.tsx';
 import { Refused } from './refused.tsx';
 import { w } from './rows.ts';
+import { ago } from './terms.ts';
 import { Name, Text } from './text.tsx';
 import { Timeline } from './timeline.tsx';
 import { Unknown } from './unknown.tsx';
-import { ago } from './words.ts';
 
 export function WorkerPanel({ id }: { id: string }) {
   const view = shownView.value as WorkerView | null | undefined;

@@ -3,7 +3,7 @@ import { part, type Rule } from './rule.ts';
 
 const validator = 'seeds/stop-validation › the validator';
 const todos = 'seeds/stop-validation › todos';
-const calls = 'hooks/claude › each recorded call › %s';
+const calls = 'unit/agents/claude › each recorded call › %s';
 const given = `${validator} › is given the stop reason, the number of tools used and how often the stop was blocked`;
 const incomplete = `${validator} › that says incomplete blocks with its reason; after three blocks the stop is forced, with a warning`;
 const complete = `${validator} › that says complete lets the agent stop`;
@@ -13,7 +13,7 @@ export const seed000: readonly Rule[] = [
   ...part('000', 'Purpose', [
     [
       'an agent is asked whether its task is complete before it ends, by its adapter and not by itself',
-      'e2e/claude-session › a whole session: blocked while a step remains, allowed when all are done',
+      'system/claude-session › a whole session: blocked while a step remains, allowed when all are done',
     ],
   ]),
   ...part('000', 'Design', [
@@ -30,13 +30,13 @@ export const seed000: readonly Rule[] = [
     ['`complete`: whether the task counts as complete', [complete, incomplete]],
     [
       '`reason`: words for a person',
-      [incomplete, 'service/decide › decide › a plan that remains blocks, and the decision is published'],
+      [incomplete, 'integration/service/decide › decide › a plan that remains blocks, and the decision is published'],
     ],
     [
       '`render`: the state first, then the reason',
       [
-        'cli/attempt › what is printed › the answer first, then why, guard by guard',
-        'client/validators › ValidationResult › renders its status and reason',
+        'integration/cli/attempt › what is printed › the answer first, then why, guard by guard',
+        'unit/client/validators › ValidationResult › renders its status and reason',
       ],
       'the command line says allow or block, action and cause',
     ],
@@ -44,7 +44,7 @@ export const seed000: readonly Rule[] = [
   ...part('000', 'Tool Definition', [
     [
       'one tool, `validate_completion`, is the validator',
-      'e2e/checks › groups and conditions › remote: anybody may serve it, in either form; nobody, or nonsense, is an error',
+      'system/checks › groups and conditions › remote: anybody may serve it, in either form; nobody, or nonsense, is an error',
       'a check has any name, and any process may serve it',
     ],
     [
@@ -59,7 +59,7 @@ export const seed000: readonly Rule[] = [
       'conformance/policy › a worker names its policy',
       'by the policy of the worker',
     ],
-    ['only allowed host roots are looked at', 'e2e/checks › files › in a folder %s: the check is in error'],
+    ['only allowed host roots are looked at', 'system/checks › files › in a folder %s: the check is in error'],
     ['todos that are not completed make it incomplete', `${todos} › one that is %s: %s`],
     [
       'the reason counts them and names three, 30 characters each',
@@ -75,13 +75,13 @@ export const seed000: readonly Rule[] = [
   ...part('000', 'Adapter Handling', [
     [
       'the stop reason is read from the call; where it has none it is `end_turn`',
-      [given, 'client/checks › a check is told of the agent in the names of the seeds'],
+      [given, 'integration/client/checks › a check is told of the agent in the names of the seeds'],
       'on the wire it is null then; the TypeScript client gives `end_turn`',
     ],
     [
       'no validator: an empty answer, the stop is allowed',
       [
-        'hooks/claude › answers › an allowed stop, and any other event, gets an empty answer',
+        'unit/agents/claude › answers › an allowed stop, and any other event, gets an empty answer',
         `${validator} › where there is none the stop is allowed`,
       ],
     ],
@@ -97,18 +97,18 @@ export const seed000: readonly Rule[] = [
     ],
     [
       'the answer to a block is `decision: block` with the reason',
-      'hooks/claude › answers › a block is what was proven to block',
+      'unit/agents/claude › answers › a block is what was proven to block',
       'the next prompt goes before the reason',
     ],
     [
       'complete: an empty answer',
-      'hooks/claude › answers › an allowed stop, and any other event, gets an empty answer',
+      'unit/agents/claude › answers › an allowed stop, and any other event, gets an empty answer',
     ],
   ]),
   ...part('000', 'Configuration', [
     [
       '`completion_validator`: none by default',
-      ['conformance/no-check › no policy was ever set', 'config/config › without anything › the defaults hold'],
+      ['conformance/no-check › no policy was ever set', 'unit/config/config › without anything › the defaults hold'],
     ],
     [
       '`max_stop_retries`: 3 by default',
@@ -123,8 +123,8 @@ export const seed000: readonly Rule[] = [
       [
         'conformance/plan-check › two of five remain',
         'conformance/plan-check › any other status is not done',
-        'client/validators › todoValidator › %j: %s',
-        'client/checks › validators of seed 000 serve as they are',
+        'unit/client/validators › todoValidator › %j: %s',
+        'integration/client/checks › validators of seed 000 serve as they are',
       ],
     ],
     [
@@ -136,7 +136,7 @@ export const seed000: readonly Rule[] = [
       [
         'conformance/composite › all passes when every member does',
         several,
-        'client/validators › compositeValidator › all pass: one sentence for all',
+        'unit/client/validators › compositeValidator › all pass: one sentence for all',
       ],
     ],
     [
@@ -144,35 +144,35 @@ export const seed000: readonly Rule[] = [
       [
         'conformance/composite › checks are a conjunction: the first that fails decides',
         several,
-        'client/validators › compositeValidator › the first that is incomplete speaks, and the rest are not asked',
+        'unit/client/validators › compositeValidator › the first that is incomplete speaks, and the rest are not asked',
       ],
     ],
   ]),
   ...part('000', 'Hook Taxonomy', [
     [
       'UserPromptSubmit: before the input, cannot block',
-      [calls, 'hooks/claude › answers › an allowed stop, and any other event, gets an empty answer'],
+      [calls, 'unit/agents/claude › answers › an allowed stop, and any other event, gets an empty answer'],
       'it begins the retries anew',
     ],
-    ['Stop: before the end, can block', ['hooks/claude › answers › a block is what was proven to block', calls]],
+    ['Stop: before the end, can block', ['unit/agents/claude › answers › a block is what was proven to block', calls]],
     ['PreToolUse: before a tool, can block', calls, 'a sign of life; it blocks nothing here'],
     ['PostToolUse: after a tool, can block', calls, 'tool used, files modified, plan; it blocks nothing here'],
     [
       'SubagentStart: tracking',
-      ['e2e/claude-session › a sub-agent › stops for itself: its parent is not touched', calls],
+      ['system/claude-session › a sub-agent › stops for itself: its parent is not touched', calls],
     ],
     [
       'SubagentStop: cannot block',
-      'e2e/claude-session › a sub-agent › is held to its own plan',
+      'system/claude-session › a sub-agent › is held to its own plan',
       'it can, in the versions of today, and a sub-agent is a worker',
     ],
     [
       'PreCompact: cannot block, logging',
-      [calls, 'e2e/claude-session › a sub-agent › that is only a compaction is nobody'],
+      [calls, 'system/claude-session › a sub-agent › that is only a compaction is nobody'],
     ],
     [
       'Notification: cannot block, observability',
-      'hooks/claude › calls of other versions › an unknown event is a heartbeat',
+      'unit/agents/claude › calls of other versions › an unknown event is a heartbeat',
     ],
   ]),
   ...part('000', 'Error Handling', [

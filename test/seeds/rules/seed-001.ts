@@ -34,7 +34,7 @@ export const seed001: readonly Rule[] = [
     [
       'hooks are registered for a task and asked after each iteration',
       [
-        'service/evaluate › evaluate › says what the hooks say, in the form of hook_evaluate',
+        'integration/service/evaluate › evaluate › says what the hooks say, in the form of hook_evaluate',
         `${several} › keep to their task`,
       ],
       'and when the worker that holds the task would stop',
@@ -43,7 +43,7 @@ export const seed001: readonly Rule[] = [
       'a hook is a callback',
       [
         `${custom} › decides by any logic: continue blocks, complete allows, escalate hands over`,
-        "client/hooks › the seed's custom hooks › the example of registerStopHook",
+        "integration/client/hooks › the seed's custom hooks › the example of registerStopHook",
       ],
       'a preset, a TypeScript function, or any process that answers a subject',
     ],
@@ -61,14 +61,14 @@ export const seed001: readonly Rule[] = [
     ['registered at the start of the iteration', 'conformance/iterations › the loop of the iteration tools'],
     [
       'asked when the iteration is validated',
-      'service/evaluate › evaluate › says what the hooks say, in the form of hook_evaluate',
+      'integration/service/evaluate › evaluate › says what the hooks say, in the form of hook_evaluate',
     ],
     ['cleared at its end', [removed, 'conformance/hooks-order › cleared hooks are gone']],
   ]),
   ...part('001', 'AgentContext', [
     [
       'its fields have these names',
-      ['client/checks › a check is told of the agent in the names of the seeds'],
+      ['integration/client/checks › a check is told of the agent in the names of the seeds'],
       'in TypeScript; the wire has its own',
     ],
     ['`taskId`', context, `${wire} \`task\``],
@@ -88,7 +88,10 @@ export const seed001: readonly Rule[] = [
     ['`nextPrompt`, if any', `${custom} › may say what to do next, and that is the next prompt`],
     [
       '`checkpointData`, if any: a checkpoint is created',
-      [halfway, 'service/evaluate › a remote hook of an iteration › keeps its checkpoint with the task, to go on from'],
+      [
+        halfway,
+        'integration/service/evaluate › a remote hook of an iteration › keeps its checkpoint with the task, to go on from',
+      ],
     ],
     ['`metadata`, if any', `${own} › metadata goes through as it is`],
   ]),
@@ -100,7 +103,7 @@ export const seed001: readonly Rule[] = [
       'signals are found in the output',
       [
         'seeds/iteration-hooks › promises › %s',
-        'machines/parts › promises › %s',
+        'unit/machines/parts › promises › %s',
         'conformance/promises › a fenced example is no promise',
       ],
       'not in code, in quotes or with other words: loops were ended by a quoted promise',
@@ -118,8 +121,8 @@ export const seed001: readonly Rule[] = [
       'the answer has id, type and that it is enabled',
       [
         `${several} › are listed with id, type and whether they are enabled; one without an id gets one`,
-        'mcp/loop › over %s › the loop: a failed rule goes on, a promise completes, and the hooks are gone',
-        'mcp/server › hooks and checkpoints get the ids that are made for them',
+        'integration/mcp/loop › over %s › the loop: a failed rule goes on, a promise completes, and the hooks are gone',
+        'unit/mcp/server › hooks and checkpoints get the ids that are made for them',
       ],
     ],
     ['type `default`: promises first, then validation', preset],
@@ -132,14 +135,14 @@ export const seed001: readonly Rule[] = [
       'another type is an error',
       [
         'seeds/bad-input › a hook › of an unknown type is refused, with the types that there are',
-        'mcp/bad-input › over %s › %s',
+        'integration/mcp/bad-input › over %s › %s',
       ],
     ],
     [
       'metadata is kept',
       [
-        'mcp/loop › over %s › the loop: a failed rule goes on, a promise completes, and the hooks are gone',
-        'mcp/loop › over %s › hooks are listed in order, asked in order, and cleared',
+        'integration/mcp/loop › over %s › the loop: a failed rule goes on, a promise completes, and the hooks are gone',
+        'integration/mcp/loop › over %s › hooks are listed in order, asked in order, and cleared',
       ],
     ],
   ]),
@@ -148,8 +151,8 @@ export const seed001: readonly Rule[] = [
       'takes the iteration, the output, files, draft',
       [
         context,
-        'service/evaluate › a remote hook of an iteration › is asked live, with the iteration and what the agent said',
-        'mcp/loop › over %s › the loop: a failed rule goes on, a promise completes, and the hooks are gone',
+        'integration/service/evaluate › a remote hook of an iteration › is asked live, with the iteration and what the agent said',
+        'integration/mcp/loop › over %s › the loop: a failed rule goes on, a promise completes, and the hooks are gone',
       ],
       'the tool takes an iterationId; the request `evaluate.<task>` the number',
     ],
@@ -157,16 +160,16 @@ export const seed001: readonly Rule[] = [
       'gives hook, task, iteration, action, reason, next prompt, whether a checkpoint was created, metadata',
       [
         result,
-        'service/evaluate › evaluate › says what the hooks say, in the form of hook_evaluate',
-        'mcp/loop › over %s › the loop: a failed rule goes on, a promise completes, and the hooks are gone',
+        'integration/service/evaluate › evaluate › says what the hooks say, in the form of hook_evaluate',
+        'integration/mcp/loop › over %s › the loop: a failed rule goes on, a promise completes, and the hooks are gone',
       ],
     ],
     ['the words for COMPLETE', 'conformance/hooks-presets › default: COMPLETE completes'],
     [
       '`iteration_validate` calls it, and gives the completion signal',
       [
-        'mcp/loop › over %s › the loop: a failed rule goes on, a promise completes, and the hooks are gone',
-        'mcp/loop › over %s › BLOCKED and ESCALATE escalate, and a quoted promise is none',
+        'integration/mcp/loop › over %s › the loop: a failed rule goes on, a promise completes, and the hooks are gone',
+        'integration/mcp/loop › over %s › BLOCKED and ESCALATE escalate, and a quoted promise is none',
       ],
     ],
   ]),
@@ -175,12 +178,12 @@ export const seed001: readonly Rule[] = [
       'lists the hooks of a task, disabled ones too',
       [
         `${several} › are listed with id, type and whether they are enabled; one without an id gets one`,
-        'mcp/loop › over %s › hooks are listed in order, asked in order, and cleared',
+        'integration/mcp/loop › over %s › hooks are listed in order, asked in order, and cleared',
       ],
     ],
     [
       'with their number, and the type in the metadata',
-      ['mcp/loop › over %s › hooks are listed in order, asked in order, and cleared'],
+      ['integration/mcp/loop › over %s › hooks are listed in order, asked in order, and cleared'],
     ],
   ]),
   ...part('001', 'hook_clear', [
@@ -189,21 +192,21 @@ export const seed001: readonly Rule[] = [
       [
         'conformance/hooks-order › cleared hooks are gone',
         removed,
-        'mcp/loop › over %s › hooks are listed in order, asked in order, and cleared',
+        'integration/mcp/loop › over %s › hooks are listed in order, asked in order, and cleared',
       ],
     ],
     [
       'says how many',
       [
-        'mcp/loop › over %s › hooks are listed in order, asked in order, and cleared',
-        'mcp/loop › over %s › the loop: a failed rule goes on, a promise completes, and the hooks are gone',
+        'integration/mcp/loop › over %s › hooks are listed in order, asked in order, and cleared',
+        'integration/mcp/loop › over %s › the loop: a failed rule goes on, a promise completes, and the hooks are gone',
       ],
     ],
   ]),
   ...part('001', 'createDefaultHook', [
     [
       'is made by a call with the task, and gives an id',
-      ['client/hooks › presets › the default hook: promises, then validation'],
+      ['integration/client/hooks › presets › the default hook: promises, then validation'],
     ],
     [
       '1: COMPLETE → complete',
@@ -231,13 +234,13 @@ export const seed001: readonly Rule[] = [
     ['else continue: the iteration is in progress', 'conformance/hooks-presets › default: nothing to go by'],
   ]),
   ...part('001', 'createValidationHook', [
-    ['is made by a call with the task, and gives an id', ['client/hooks › presets › %s']],
+    ['is made by a call with the task, and gives an id', ['integration/client/hooks › presets › %s']],
     ['all pass → complete', 'conformance/hooks-presets › validation: all rules pass'],
     ['some fail → continue, with feedback', 'conformance/hooks-presets › validation: some rules fail'],
     ['none → continue', 'conformance/hooks-presets › validation: no rules given'],
   ]),
   ...part('001', 'createPromiseHook', [
-    ['is made by a call with the task, and gives an id', ['client/hooks › presets › %s']],
+    ['is made by a call with the task, and gives an id', ['integration/client/hooks › presets › %s']],
     ['COMPLETE → complete', 'conformance/hooks-presets › promise: COMPLETE completes'],
     ['ESCALATE → escalate', 'conformance/hooks-presets › promise: ESCALATE escalates'],
     ['BLOCKED → escalate', 'conformance/hooks-presets › promise: BLOCKED escalates'],
@@ -249,14 +252,14 @@ export const seed001: readonly Rule[] = [
       [
         `${own} › custom logic: too many iterations, nothing modified, or complete`,
         'conformance/hooks-errors › a hook served by any process',
-        "client/hooks › the seed's custom hooks › the example of registerStopHook",
+        "integration/client/hooks › the seed's custom hooks › the example of registerStopHook",
       ],
     ],
   ]),
   ...part('001', 'Typical Agent Flow', [
     [
       'all of it by these tools, from `task_get` to `hook_clear`',
-      ['mcp/loop › over %s › the loop: a failed rule goes on, a promise completes, and the hooks are gone'],
+      ['integration/mcp/loop › over %s › the loop: a failed rule goes on, a promise completes, and the hooks are gone'],
     ],
     [
       'register, start with a maximum and promises, validate each iteration',
@@ -271,7 +274,7 @@ export const seed001: readonly Rule[] = [
       [
         `${loop} › ends with ESCALATE or BLOCKED: a person must look, and the hooks are cleared`,
         'seeds/iteration-hooks › where an escalate is an answer only, the loop that asked acts on it: the task stays as it is',
-        'service/escalations › an escalation is told with its decision, and that it was told is an entry',
+        'integration/service/escalations › an escalation is told with its decision, and that it was told is an entry',
       ],
       'in a stop the worker and its task are `escalated` by themselves',
     ],
@@ -282,7 +285,7 @@ export const seed001: readonly Rule[] = [
         `${loop} › ends at maxIterations: the last continue is an escalate`,
         'conformance/iterations › a continue in the last iteration escalates',
         'conformance/iterations › no iteration after the last',
-        'mcp/loop › over %s › the last iteration escalates instead of going on',
+        'integration/mcp/loop › over %s › the last iteration escalates instead of going on',
       ],
     ],
     [
@@ -298,7 +301,7 @@ export const seed001: readonly Rule[] = [
       '1: in the order of registration',
       [
         `${several} › are asked in the order in which they were registered, up to the first that is not continue`,
-        'client/evaluate › the first that does not continue ends it, in the order of registration',
+        'integration/client/evaluate › the first that does not continue ends it, in the order of registration',
       ],
     ],
     [
@@ -322,15 +325,15 @@ export const seed001: readonly Rule[] = [
         'conformance/hooks-errors › a hook that fails in an iteration',
         'conformance/hooks-errors › a hook that fails escalates',
         `${custom} › that fails escalates with its error, unless it is set to be skipped`,
-        "client/hooks › a hook that throws › escalates in the seed's words",
-        'client/evaluate › a hook that throws escalates, with the error in its metadata',
+        "integration/client/hooks › a hook that throws › escalates in the seed's words",
+        'integration/client/evaluate › a hook that throws escalates, with the error in its metadata',
       ],
     ],
     [
       'none registered: hook `default`, continue, and these words',
       [
         'conformance/hooks-order › no hooks: the answer says so',
-        'service/evaluate › evaluate › without hooks says continue, and that there are none',
+        'integration/service/evaluate › evaluate › without hooks says continue, and that there are none',
       ],
       'when hooks are asked directly; in a stop they have no say',
     ],
@@ -345,7 +348,7 @@ export const seed001: readonly Rule[] = [
       'they must be registered again on `checkpoint_resume`',
       [
         lasting,
-        'mcp/loop › over %s › a checkpoint is resumed by another session, with the iteration and the hooks that stand',
+        'integration/mcp/loop › over %s › a checkpoint is resumed by another session, with the iteration and the hooks that stand',
       ],
       'they need not',
     ],
@@ -357,7 +360,7 @@ export const seed001: readonly Rule[] = [
     ['cleaned up without being told', removed, 'when the iteration or the task ends'],
     [
       'asking is quick: no database is read',
-      'machines/step › $id waits for nothing by itself: timers and work are entries',
+      'unit/machines/step › $id waits for nothing by itself: timers and work are entries',
       'hooks are asked in the fold, from memory',
     ],
     [
@@ -378,7 +381,7 @@ export const seed001: readonly Rule[] = [
         'seeds/iteration-hooks › templates › tdd: the rule tests_pass alone decides, and the next prompt says what to do',
         'conformance/hooks-presets › tdd: the tests pass',
         'conformance/hooks-presets › tdd: the tests fail',
-        "client/hooks › the seed's custom hooks › TDD loop",
+        "integration/client/hooks › the seed's custom hooks › TDD loop",
       ],
     ],
     [
@@ -388,7 +391,7 @@ export const seed001: readonly Rule[] = [
         'conformance/hooks-presets › security: escalates at iteration 10',
         'conformance/hooks-presets › security: clean',
         'conformance/hooks-presets › security: vulnerabilities remain',
-        "client/hooks › the seed's custom hooks › security remediation",
+        "integration/client/hooks › the seed's custom hooks › security remediation",
       ],
     ],
     [
@@ -397,8 +400,8 @@ export const seed001: readonly Rule[] = [
         'seeds/iteration-hooks › templates › checkpoint: saves one at its iteration, halfway by default, and lets the others decide',
         'conformance/hooks-presets › checkpoint: saved at iteration 5',
         halfway,
-        "client/hooks › the seed's custom hooks › checkpoint creation",
-        'client/evaluate › what a hook saves is there to go on from',
+        "integration/client/hooks › the seed's custom hooks › checkpoint creation",
+        'integration/client/evaluate › what a hook saves is there to go on from',
       ],
     ],
   ]),
@@ -418,7 +421,7 @@ export const seed001: readonly Rule[] = [
     ],
     [
       'unregistration',
-      ['client/hooks › enabling, disabling, clearing › unregisterStopHook disables it and stops serving'],
+      ['integration/client/hooks › enabling, disabling, clearing › unregisterStopHook disables it and stops serving'],
     ],
   ]),
   ...part('001', 'Migration from Phase 1', [
@@ -444,15 +447,15 @@ export const seed001: readonly Rule[] = [
     [
       '4: figures of how hooks decide',
       [
-        'service/evaluate › what hooks have said › is kept with the task: how often, what, and why the last time',
-        'service/evaluate › what hooks have said › counts errors, and stays when the hooks are gone',
+        'integration/service/evaluate › what hooks have said › is kept with the task: how often, what, and why the last time',
+        'integration/service/evaluate › what hooks have said › counts errors, and stays when the hooks are gone',
       ],
     ],
     [
       '5: every evaluation is logged',
       [
-        'service/evaluate › evaluate › is logged, so that a replay says the same',
-        'service/evaluate › what hooks have said › is kept with the task: how often, what, and why the last time',
+        'integration/service/evaluate › evaluate › is logged, so that a replay says the same',
+        'integration/service/evaluate › what hooks have said › is kept with the task: how often, what, and why the last time',
       ],
     ],
     [

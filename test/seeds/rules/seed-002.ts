@@ -13,18 +13,18 @@ export const seed002: readonly Rule[] = [
       'an agent does not end with work left undone',
       [
         'conformance/plan-check › two of five remain',
-        'e2e/claude-session › a whole session: blocked while a step remains, allowed when all are done',
+        'system/claude-session › a whole session: blocked while a step remains, allowed when all are done',
       ],
     ],
   ]),
   ...part('002', 'TaskCompletionResult', [
     [
       '`complete`, and `feedback` that explains why not',
-      ['service/decide › decide › a plan that remains blocks, and the decision is published', files],
+      ['integration/service/decide › decide › a plan that remains blocks, and the decision is published', files],
     ],
     [
       '`ok()` and `incomplete(feedback)`',
-      [files, 'client/validators › checkers › the results of seed 002'],
+      [files, 'unit/client/validators › checkers › the results of seed 002'],
       'in TypeScript; on the wire `{"complete": true}`, `{"complete": false, "reason": …}`',
     ],
   ]),
@@ -32,7 +32,7 @@ export const seed002: readonly Rule[] = [
     ['`session`: its state', given, 'plan, counts, files, validation; the rest by `get.worker`'],
     [
       '`tentative_output`',
-      [given, 'client/checkers › a checker of one’s own is told what the agent is about to hand in'],
+      [given, 'integration/client/checkers › a checker of one’s own is told what the agent is about to hand in'],
       '`agentOutput` on the wire',
     ],
     ['`filesystem`, if there is one', [given, files], '`cwd`: the checker looks for itself'],
@@ -44,8 +44,8 @@ export const seed002: readonly Rule[] = [
       'one call with the context gives a result',
       [
         given,
-        'e2e/checks › groups and conditions › remote: anybody may serve it, in either form; nobody, or nonsense, is an error',
-        'client/checkers › a checker of one’s own is told what the agent is about to hand in',
+        'system/checks › groups and conditions › remote: anybody may serve it, in either form; nobody, or nonsense, is an error',
+        'integration/client/checkers › a checker of one’s own is told what the agent is about to hand in',
       ],
     ],
   ]),
@@ -56,7 +56,7 @@ export const seed002: readonly Rule[] = [
       [
         'conformance/plan-check › any other status is not done',
         'conformance/plan-check › done, completed and cancelled are done',
-        'client/validators › checkers › PlanBasedChecker names three titles at most',
+        'unit/client/validators › checkers › PlanBasedChecker names three titles at most',
       ],
       '`completed` and `cancelled` are done too',
     ],
@@ -72,8 +72,8 @@ export const seed002: readonly Rule[] = [
         'conformance/composite › all passes when every member does',
         "conformance/composite › all: the first failure's words",
         combined,
-        'e2e/checks › groups and conditions › all, and a list: the first failure decides, what comes after it is not run',
-        'client/checkers › all must pass: plan and file, one after the other',
+        'system/checks › groups and conditions › all, and a list: the first failure decides, what comes after it is not run',
+        'integration/client/checkers › all must pass: plan and file, one after the other',
       ],
     ],
     [
@@ -82,8 +82,8 @@ export const seed002: readonly Rule[] = [
         'conformance/composite › any passes when one member does',
         "conformance/composite › any fails in all its members' words",
         combined,
-        'e2e/checks › groups and conditions › any: all failures are told, one pass is enough, an error that is allowed is left out',
-        'client/checkers › any can pass',
+        'system/checks › groups and conditions › any: all failures are told, one pass is enough, an error that is allowed is left out',
+        'integration/client/checkers › any can pass',
       ],
     ],
   ]),
@@ -97,13 +97,15 @@ export const seed002: readonly Rule[] = [
   ...part('002', 'Hook Integration', [
     [
       'after a structured output: what is missing is added to the context',
-      ['hooks/looks › structured output › is given what is still missing, where the policy has checks'],
+      [
+        'unit/agents/unsolicited-checks › structured output › is given what is still missing, where the policy has checks',
+      ],
     ],
     [
       'stop hook: incomplete, more turns are needed',
       [
-        'service/decide › decide › a plan that remains blocks, and the decision is published',
-        'hooks/claude › answers › a block is what was proven to block',
+        'integration/service/decide › decide › a plan that remains blocks, and the decision is published',
+        'unit/agents/claude › answers › a block is what was proven to block',
       ],
       '`decision: block` with the next prompt',
     ],
@@ -112,9 +114,9 @@ export const seed002: readonly Rule[] = [
       [
         `${final} › fails with what is missing, as an error with the whole decision, until it is complete`,
         `${final} › is not satisfied by a stop that was only let go: capped or not judged is not complete`,
-        'e2e/wire › verify: 409 with the decision and nothing else, and nothing is logged or counted',
-        'cli/attempt › the exit code › verify: 0 for complete; 1 for what is not, with the decision',
-        'client/decide › the final verification › an incomplete worker is an IncompleteError with reason, decision and feedback',
+        'system/wire › verify: 409 with the decision and nothing else, and nothing is logged or counted',
+        'integration/cli/attempt › the exit code › verify: 0 for complete; 1 for what is not, with the decision',
+        'integration/client/decide › the final verification › an incomplete worker is an IncompleteError with reason, decision and feedback',
       ],
     ],
   ]),
@@ -124,9 +126,9 @@ export const seed002: readonly Rule[] = [
       [
         files,
         'conformance/files-check › a missing file blocks',
-        'e2e/checks › files › are looked for in the folder of the worker',
-        'runner/files › those that are missing are named in the given order',
-        'client/validators › checkers › FileExistsChecker names all that is missing, and has nothing to say without a file system',
+        'system/checks › files › are looked for in the folder of the worker',
+        'unit/runner/files › those that are missing are named in the given order',
+        'unit/client/validators › checkers › FileExistsChecker names all that is missing, and has nothing to say without a file system',
       ],
     ],
     ['all there: complete', [files, 'conformance/files-check › all files are there']],
@@ -135,7 +137,7 @@ export const seed002: readonly Rule[] = [
       [
         files,
         'conformance/files-check › nobody can look at the files: allowed unless the policy says otherwise',
-        'client/validators › checkers › FileExistsChecker names all that is missing, and has nothing to say without a file system',
+        'unit/client/validators › checkers › FileExistsChecker names all that is missing, and has nothing to say without a file system',
       ],
       'the built-in check is then in error, which allows and says so',
     ],

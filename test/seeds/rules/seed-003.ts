@@ -16,9 +16,9 @@ export const seed003: readonly Rule[] = [
     [
       'it runs after each tool burst',
       [
-        'hooks/looks › stopWhenComplete › an agent whose work is complete is told to stop at the end of its batch, and its task is completed',
-        'hooks/looks › stopWhenComplete › Gemini does not tell of batches: it is asked after a tool, at most every 2 s',
-        'e2e/hook-looks › a step is refused while the tests are red, with their output; then marked, and the agent is told to stop',
+        'unit/agents/unsolicited-checks › stopWhenComplete › an agent whose work is complete is told to stop at the end of its batch, and its task is completed',
+        'unit/agents/unsolicited-checks › stopWhenComplete › Gemini does not tell of batches: it is asked after a tool, at most every 2 s',
+        'system/hook-unsolicited-checks › a step is refused while the tests are red, with their output; then marked, and the agent is told to stop',
       ],
       'at the end of a batch of tools, or at most every 2 s where an agent does not tell of batches: a check for each tool would be dear',
     ],
@@ -39,13 +39,13 @@ export const seed003: readonly Rule[] = [
       'another exit code',
       [
         `${shell} › another exit code is no answer: the check is in error, not failed`,
-        'e2e/checks › a command › that cannot tell is in error, which %s where onError says so',
+        'system/checks › a command › that cannot tell is in error, which %s where onError says so',
       ],
       'is an error, which the seed does not name',
     ],
     [
       'in a shell alone',
-      ['e2e/hook › with something else where the service should be › words for a shell become its exit code'],
+      ['system/hook › with something else where the service should be › words for a shell become its exit code'],
       'exit 0 lets go, 2 blocks with the reason on stderr',
     ],
   ]),
@@ -63,18 +63,20 @@ export const seed003: readonly Rule[] = [
       [
         'conformance/policy › a worker names its policy',
         whole,
-        'cli/init › claude › gets an HTTP hook for each event, and a stop may take as long as Claude Code lets it',
+        'integration/cli/init › claude › gets an HTTP hook for each event, and a stop may take as long as Claude Code lets it',
       ],
       'by the policy; its adapter is registered once',
     ],
     ['complete: the agent ends cleanly', [whole, 'conformance/command-check › exit 0 lets the stop pass']],
     [
       'else it gets the difference as a structured message, and goes on',
-      [whole, 'e2e/checks › a command › gives its JSON to the feedback, and to the next prompt'],
+      [whole, 'system/checks › a command › gives its JSON to the feedback, and to the next prompt'],
     ],
     [
       'by lines in `.claude/settings.json`',
-      ['cli/init › claude › gets an HTTP hook for each event, and a stop may take as long as Claude Code lets it'],
+      [
+        'integration/cli/init › claude › gets an HTTP hook for each event, and a stop may take as long as Claude Code lets it',
+      ],
     ],
   ]),
   ...part('003', 'Acceptance criteria', [
@@ -82,7 +84,7 @@ export const seed003: readonly Rule[] = [
       'the first pass with both files right: the executor ends within one turn of the hook',
       [
         whole,
-        'e2e/hook-looks › a step is refused while the tests are red, with their output; then marked, and the agent is told to stop',
+        'system/hook-unsolicited-checks › a step is refused while the tests are red, with their output; then marked, and the agent is told to stop',
       ],
     ],
     [

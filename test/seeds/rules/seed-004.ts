@@ -33,7 +33,7 @@ export const seed004: readonly Rule[] = [
   ...part('004', 'Hook Execution Flow', [
     [
       'the hook is asked before the stop, and says stop or go on',
-      [live, 'e2e/claude-session › a whole session: blocked while a step remains, allowed when all are done'],
+      [live, 'system/claude-session › a whole session: blocked while a step remains, allowed when all are done'],
     ],
     ['approve: it stops', approval, '`allow`'],
     ['block with a reason: it goes on with new instructions', block],
@@ -42,9 +42,9 @@ export const seed004: readonly Rule[] = [
     [
       'the settings name the script, its timeout and its kind',
       [
-        'config/config-file › a right file › gives the example of the protocol in its normal form',
-        'e2e/checks › a command › that takes too long is ended',
-        'cli/init › claude › gets an HTTP hook for each event, and a stop may take as long as Claude Code lets it',
+        'unit/config/file › a right file › gives the example of the protocol in its normal form',
+        'system/checks › a command › that takes too long is ended',
+        'integration/cli/init › claude › gets an HTTP hook for each event, and a stop may take as long as Claude Code lets it',
       ],
     ],
   ]),
@@ -76,7 +76,7 @@ export const seed004: readonly Rule[] = [
         day,
         live,
         once,
-        'e2e/wire › an idle worker that is to be kept › may stop at exactly its idle timeout, for which a held stop waits',
+        'system/wire › an idle worker that is to be kept › may stop at exactly its idle timeout, for which a held stop waits',
       ],
     ],
     ['each completion gives a fresh window of ten minutes', total],
@@ -136,7 +136,7 @@ export const seed004: readonly Rule[] = [
         persistent,
         'conformance/idle › persistent: never by itself',
         'conformance/states › a retired worker comes back only by a registration',
-        'cli/operator › $argv stores one entry, and --json prints the view after it',
+        'integration/cli/operator › $argv stores one entry, and --json prints the view after it',
       ],
     ],
     ['workers of different kinds side by side', "conformance/idle › a profile replaces the policy's named timeout"],
@@ -174,22 +174,22 @@ export const seed004: readonly Rule[] = [
       'or a new worker takes its place',
       [
         `${limit} › or a new worker takes its place`,
-        'machines/hand-back › with releaseAfter: 5m › another worker may then claim it, and the first one is told when it comes back',
+        'unit/machines/hand-back › with releaseAfter: 5m › another worker may then claim it, and the first one is told when it comes back',
       ],
     ],
     ['a heartbeat within 2 minutes: active', [presence, 'conformance/limits › presence: active, then stale']],
     [
       'coordinators see which workers are inactive',
       [
-        'cli/list › workers › filters go to the service, all pages come',
-        'e2e/wire › list pages in the order of ids, and filters',
+        'integration/cli/list › workers › filters go to the service, all pages come',
+        'system/wire › list pages in the order of ids, and filters',
       ],
     ],
     [
       'an older one: inactive or limited',
       [
         presence,
-        'machines/hand-back › with releaseAfter: 5m › a task goes back to its queue when its worker has been stale for five minutes',
+        'unit/machines/hand-back › with releaseAfter: 5m › a task goes back to its queue when its worker has been stale for five minutes',
       ],
     ],
   ]),

@@ -1,0 +1,113 @@
+/** `iteration.validated`: what the hooks of a task say of an iteration (protocol 7; seed 001, hook_evaluate). */
+
+import type { CheckResult, TaskEntry } from '../entries/entry.ts';
+import type { HookResult } from '../guards/decision.ts';
+import { askHooks, checkpointOfHooks, type HooksAnswer } from '../guards/task-hook.ts';
+import { checkTimeoutMs } from '../policy/check.ts';
+import { promisesOf } from '../policy/promise.ts';
+import { type Evaluation, hasFailedRule, phaseOf, type TaskContext } from '../task/task.ts';
+import { formatIsoTime } from '../values/iso-time.ts';
+import { type Fleet, ownerFor } from './fleet.ts';
+import { moveTask, noteOpinions } from './move-task.ts';
+
+/** `asked` null: nothing yet. */
+type Begun = Omit<Evaluation, 'asked'> & { readonly asked: Evaluation['asked'] | null };
+
+export function beginEvaluation(
+  fleet: Fleet,
+  entry: Extract<TaskEntry, { type: 'iteration.validated' }>,
+  seq: number,
+  owner: string | null,
+): void {
+  const attempt = entry.data.attempt ?? `seq-${seq}`;
+  const { id: task, data: fields } = entry;
+  const { evaluations, iteration } = contextOf(fleet, task);
+  if (iteration === null || evaluations.some((it) => it.attempt === attempt)) return;
+  moveTask(fleet, task, { type: 'iteration.judged', failed: hasFailedRule(iteration, fields) });
+  const begun = { attempt, seq, owner: ownerFor(fleet, `${task}:${attempt}`, owner), iteration };
+  evaluate(fleet, task, { ...begun, fields, results: {}, asked: null });
+}
+
+/** An answer to what an open evaluation asked has come; null: its time is up. */
+export function resumeEvaluation(fleet: Fleet, task: string, attempt: string, result: CheckResult | null): void {
+  const open = contextOf(fleet, task).evaluations.find((it) => it.attempt === attempt);
+  if (open === undefined || (result !== null && result.check !== open.asked.name)) return;
+  const answer: CheckResult = result ?? { attempt, check: open.asked.name, outcome: 'timeout' };
+  const results = { ...open.results, [open.asked.key]: answer };
+  evaluate(fleet, task, { ...open, results });
+}
+
+/** Where the hook that was asked is gone or disabled, nobody waits for its answer. */
+export function reviewEvaluations(fleet: Fleet): void {
+  for (const task of fleet.rehooked) {
+    fleet.rehooked.delete(task);
+    for (const open of contextOf(fleet, task).evaluations) evaluate(fleet, task, open);
+  }
+}
+
+const contextOf = (fleet: Fleet, task: string): TaskContext => fleet.tasks.get(task)?.snapshot.context as TaskContext;
+
+function evaluate(fleet: Fleet, task: string, begun: Begun): void {
+  const context = contextOf(fleet, task);
+  const answer = ask(fleet, context, begun);
+  if (answer.is === 'ask') {
+    askFor(fleet, task, begun, answer);
+    return;
+  }
+  moveTask(fleet, task, { type: 'evaluation.ended', attempt: begun.attempt });
+  if (contextOf(fleet, task).evaluations.length === 0) fleet.evaluating.delete(task);
+  noteOpinions(fleet, task, begun.attempt, answer.opinions);
+  const result = breakRow(resultOf(fleet, context, begun, answer), begun);
+  if (result.checkpointCreated && answer.is === 'said') {
+    const data = checkpointOfHooks(begun.attempt, answer.checkpointData);
+    moveTask(fleet, task, { type: 'checkpoint.saved', data, at: formatIsoTime(fleet.nowMs) });
+  }
+  fleet.outcomes.push({ kind: 'validated', task, attempt: begun.attempt, result });
+}
+
+function askFor(fleet: Fleet, task: string, begun: Begun, { key, name }: HooksAnswer & { is: 'ask' }): void {
+  const { attempt, asked: before } = begun;
+  if (before?.key === key && before.name === name) return;
+  const asked = { key, name, number: (before?.number ?? 0) + 1, deadlineMs: fleet.nowMs + checkTimeoutMs };
+  moveTask(fleet, task, { type: 'evaluation.asked', evaluation: { ...begun, asked } });
+  fleet.evaluating.add(task);
+  fleet.deadlines.push({ atMs: asked.deadlineMs, kind: 'evaluation', id: task, attempt });
+  fleet.outcomes.push({ kind: 'hookAsked', task, attempt });
+}
+
+function ask(fleet: Fleet, context: TaskContext, { fields, results, iteration }: Begun): HooksAnswer {
+  const worker = context.worker === null ? undefined : fleet.workers.get(context.worker)?.snapshot.context.worker;
+  const facts = {
+    iteration: iteration.iteration,
+    phase: phaseOf(context),
+    files: [...new Set([...(worker?.files ?? []), ...(fields.files ?? [])])],
+    labels: worker?.labels ?? {},
+    promises: promisesOf(fields),
+    validation: fields.validation ?? [],
+    current: iteration,
+  };
+  return askHooks(context.hooks, facts, results);
+}
+
+function resultOf(fleet: Fleet, { task }: TaskContext, { fields }: Begun, answer: HooksAnswer): HookResult {
+  const place = { fleet: fleet.name, attempt: fields.attempt ?? null, taskId: task, iteration: fields.iteration };
+  if (answer.is !== 'said') {
+    const silent = {
+      reason: 'No hooks registered for this task',
+      nextPrompt: null,
+      checkpointCreated: false,
+      metadata: {},
+    };
+    return { ...place, hookId: 'default', action: 'continue', ...silent };
+  }
+  const { hookId, action, reason, nextPrompt, checkpoint, metadata } = answer;
+  return { ...place, hookId, action, reason, nextPrompt, checkpointCreated: checkpoint, metadata };
+}
+
+/** Breaker: n iterations in a row had a failed rule in their last validation. */
+function breakRow(result: HookResult, { iteration, fields }: Begun): HookResult {
+  const { failures, failuresMax } = iteration;
+  if (failuresMax === null || result.action !== 'continue' || !hasFailedRule(iteration, fields)) return result;
+  if (failures + 1 < failuresMax) return result;
+  return { ...result, action: 'escalate', reason: `${failuresMax} iterations failed in a row`, nextPrompt: null };
+}

@@ -1,0 +1,101 @@
+/** Folds entries about tasks: what makes no sense now is refused (protocol 3, 4 and 7). */
+import type { OwnTaskEntry, TaskEntry } from '../entries/entry.ts';
+import { hooksMax } from '../entries/entry.ts';
+import type { TaskEvent } from '../task/task.ts';
+import { formatIsoTime } from '../values/iso-time.ts';
+import { nextDelivery } from '../worker/escalation.ts';
+import { beginEvaluation, resumeEvaluation } from './evaluation.ts';
+import type { Fleet, TaskRecord } from './fleet.ts';
+import { clearFilesOf, loseTask } from './fold-worker.ts';
+import { createTask, moveTask } from './move-task.ts';
+
+/** Types that create a task which nobody has heard of; with `task.created` alone it gets a queue. */
+const creating: ReadonlySet<string> = new Set([
+  'task.created',
+  'hook.registered',
+  'iteration.started',
+  'checkpoint.saved',
+]);
+
+export function foldTask(fleet: Fleet, entry: TaskEntry, seq: number, owner: string | null): void {
+  const { id, type } = entry;
+  if (!fleet.tasks.has(id)) {
+    if (!creating.has(type)) {
+      fleet.outcomes.push({ kind: 'refused', entity: 'task', id, type, reason: `task ${id} is unknown` });
+      return;
+    }
+    createTask(fleet, id, null);
+  }
+  const record = fleet.tasks.get(id) as TaskRecord;
+  const reason = refusalOf(record, entry);
+  if (reason !== null) {
+    refuseTask(fleet, id, type, reason);
+    return;
+  }
+  if (entry.type === 'iteration.validated') {
+    beginEvaluation(fleet, entry, seq, owner);
+    return;
+  }
+  const { worker } = record.snapshot.context;
+  moveTask(fleet, id, { type, data: entry.data, at: formatIsoTime(fleet.nowMs) } as TaskEvent);
+  if (worker !== null && type === 'task.cancelled') loseTask(fleet, worker, id);
+  if (worker !== null && (type === 'iteration.started' || type === 'iteration.advanced')) clearFilesOf(fleet, worker);
+}
+
+/** Each holds up to 64 KiB for as long as a remote hook takes. */
+const evaluationsMax = 64;
+
+/** Why the entry makes no sense now, or null. */
+function refusalOf({ snapshot: { context, value } }: TaskRecord, entry: TaskEntry): string | null {
+  const { hooks, iteration, evaluations } = context;
+  switch (entry.type) {
+    case 'task.cancelled':
+      return value === 'stopped' ? `task ${context.task} is ${context.outcome ?? 'stopped'}` : null;
+    case 'hook.registered':
+      if (hooks.some((it) => it.hook === entry.data.hook)) return `hook ${entry.data.hook} exists`;
+      return hooks.length >= hooksMax ? `task ${context.task} has ${hooksMax} hooks, the most there may be` : null;
+    case 'hook.enabled':
+    case 'hook.disabled':
+      return hooks.some((it) => it.hook === entry.data.hook) ? null : `hook ${entry.data.hook} is unknown`;
+    case 'iteration.validated':
+    case 'iteration.completed':
+    case 'iteration.advanced':
+      if (iteration === null) return 'no iteration was started';
+      if (iteration.completed) return `iteration ${iteration.iteration} is completed`;
+      if (entry.type !== 'iteration.advanced') {
+        const { iteration: named } = entry.data;
+        if (named !== iteration.iteration) return `iteration ${named} is not the current one, ${iteration.iteration}`;
+        return entry.type === 'iteration.validated' && evaluations.length >= evaluationsMax
+          ? `${evaluationsMax} validations of task ${context.task} wait for an answer, the most there may be`
+          : null;
+      }
+      return iteration.iteration < iteration.maxIterations ? null : `iteration ${iteration.iteration} is the last`;
+    default:
+      return null;
+  }
+}
+
+function refuseTask(fleet: Fleet, id: string, type: string, reason: string): void {
+  const refused = { at: formatIsoTime(fleet.nowMs), type, reason };
+  moveTask(fleet, id, { type: 'entry.refused', refused });
+  fleet.outcomes.push({ kind: 'refused', entity: 'task', id, type, reason });
+}
+
+export function foldOwnTask(fleet: Fleet, entry: OwnTaskEntry): void {
+  const record = fleet.tasks.get(entry.id);
+  if (record === undefined) return;
+  if (entry.type === 'check.finished') resumeEvaluation(fleet, entry.id, entry.data.attempt, entry.data);
+  const at = formatIsoTime(fleet.nowMs);
+  if (entry.type === 'escalation.notified') {
+    // One that comes late is about what is over.
+    const { escalation } = record.snapshot.context;
+    if (escalation !== null && entry.data.delivery === nextDelivery(fleet.name, 'task', entry.id, escalation))
+      moveTask(fleet, entry.id, { type: entry.type, at });
+  }
+  if (entry.type !== 'escalation.resolved' && entry.type !== 'escalation.acknowledged') return;
+  if (record.snapshot.value !== 'escalated')
+    refuseTask(fleet, entry.id, entry.type, `task ${entry.id} is not escalated`);
+  else if (entry.type === 'escalation.acknowledged')
+    moveTask(fleet, entry.id, { type: entry.type, by: entry.data.by, at });
+  else moveTask(fleet, entry.id, { type: entry.type, verdict: entry.data.verdict });
+}

@@ -1,0 +1,40 @@
+/**
+ * Hands the tasks of a worker that stays stale back to their queues, where the configuration asks for it
+ * (`releaseAfter`; seed 004, Rate Limit Considerations: a new worker can be launched to replace it).
+ */
+
+import { parseIsoTime } from '../values/iso-time.ts';
+import { staleAfterMs } from './facts.ts';
+import type { Fleet, WorkerRecord } from './fleet.ts';
+import { moveTask } from './move-task.ts';
+
+/**
+ * When the worker's tasks go back, or null: never, as things stand. A usage limit is waited out, and nothing is taken
+ * away while an attempt is open, since the worker then waits for us; it gets the whole time after the answer.
+ */
+export function handBackDueMs(fleet: Fleet, { snapshot, lastSeenMs }: WorkerRecord): number | null {
+  const { releaseAfterMs } = fleet.policies;
+  const { tasks, attempt, lastDecision } = snapshot.context.worker;
+  if (releaseAfterMs === null || tasks.length === 0 || attempt !== null || snapshot.value.presence !== 'stale')
+    return null;
+  const answeredMs = lastDecision === null ? 0 : (parseIsoTime(lastDecision.at) ?? 0);
+  return Math.max(lastSeenMs + staleAfterMs, answeredMs) + releaseAfterMs;
+}
+
+/** To be called when one of its conditions may have become true. */
+export function armHandBack(fleet: Fleet, worker: string): void {
+  if (fleet.policies.releaseAfterMs === null) return;
+  const record = fleet.workers.get(worker);
+  const atMs = record === undefined ? null : handBackDueMs(fleet, record);
+  if (atMs !== null) fleet.deadlines.push({ atMs, kind: 'release', id: worker, attempt: '' });
+}
+
+export function handBack(fleet: Fleet, worker: string, record: WorkerRecord): void {
+  for (const task of record.snapshot.context.worker.tasks) {
+    const from = record.snapshot.value.state;
+    moveTask(fleet, task, { type: 'task.released' });
+    record.snapshot = fleet.worker.next(record.snapshot, { type: 'task.lost', task, atMs: fleet.nowMs });
+    fleet.watcher?.worker(worker, from, record.snapshot.value.state, 'task.lost');
+    fleet.outcomes.push({ kind: 'handedBack', task, worker });
+  }
+}

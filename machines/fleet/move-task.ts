@@ -1,0 +1,73 @@
+/** Moves tasks, and keeps the index of what waits in each queue. */
+
+import type { HookOpinion } from '../guards/task-hook.ts';
+import type { TaskEvent } from '../task/task.ts';
+import { formatIsoTime } from '../values/iso-time.ts';
+import { type Fleet, queueOf, trackEscalation } from './fleet.ts';
+
+/** `queue` null: in none until `task.created` gives one. */
+export function createTask(fleet: Fleet, task: string, queue: string | null): void {
+  fleet.tasks.set(task, { snapshot: fleet.task.start({ task, queue }) });
+  fleet.watcher?.task(task, 'idle', 'idle', 'task.created');
+}
+
+/** Steps a task's machine and keeps the queues' index. */
+export function moveTask(fleet: Fleet, task: string, event: TaskEvent): void {
+  const record = fleet.tasks.get(task);
+  if (record === undefined) return;
+  const before = record.snapshot;
+  record.snapshot = fleet.task.next(before, event);
+  fleet.watcher?.task(task, before.value, record.snapshot.value, event.type);
+  const { context } = record.snapshot;
+  if (context.escalation !== before.context.escalation) {
+    const asked = fleet.workers.get(context.escalation?.worker ?? '')?.owner ?? null;
+    trackEscalation(fleet, 'task', task, context.escalation !== null, asked);
+  }
+  if (context.hooks !== before.context.hooks && context.evaluations.length > 0) fleet.rehooked.add(task);
+  if (context.after !== before.context.after) {
+    for (const other of context.after) {
+      const waiting = fleet.dependents.get(other) ?? new Set();
+      fleet.dependents.set(other, waiting.add(task));
+    }
+  }
+  const moved =
+    record.snapshot.value !== before.value ||
+    context.queue !== before.context.queue ||
+    context.after !== before.context.after;
+  if (!moved && event.type !== 'task.created') return;
+  if (before.context.queue !== null && before.context.queue !== context.queue) {
+    queueOf(fleet, before.context.queue).ready.delete(task);
+    fleet.watcher?.queue(before.context.queue);
+  }
+  reindexTask(fleet, task);
+  if (context.outcome !== before.context.outcome)
+    for (const other of fleet.dependents.get(task) ?? []) reindexTask(fleet, other);
+}
+
+/** Keeps with the task what its hooks said, and tells whoever counts. */
+export function noteOpinions(
+  fleet: Fleet,
+  task: string,
+  attempt: string | null,
+  opinions: readonly HookOpinion[],
+): void {
+  if (opinions.length === 0) return;
+  moveTask(fleet, task, { type: 'hooks.asked', opinions, attempt, at: formatIsoTime(fleet.nowMs) });
+  fleet.outcomes.push({ kind: 'hooksSaid', task, opinions });
+}
+
+/** A task waits in its queue while it is idle and all that it comes after is completed. */
+function reindexTask(fleet: Fleet, task: string): void {
+  const snapshot = fleet.tasks.get(task)?.snapshot;
+  if (snapshot === undefined || snapshot.context.queue === null) return;
+  const { queue, after } = snapshot.context;
+  const { ready } = queueOf(fleet, queue);
+  const isReady =
+    snapshot.value === 'idle' && after.every((it) => fleet.tasks.get(it)?.snapshot.context.outcome === 'completed');
+  if (isReady !== ready.has(task)) fleet.watcher?.queue(queue);
+  if (!isReady) ready.delete(task);
+  else if (!ready.has(task)) {
+    ready.add(task);
+    fleet.arrivals.add(queue);
+  }
+}

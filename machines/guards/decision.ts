@@ -1,0 +1,105 @@
+/** The answer to an attempt (protocol 5): allow or block, and why, guard by guard. */
+import { z } from 'zod';
+import { workerStates } from '../values/states.ts';
+
+export const guardNames = [
+  'retired',
+  'escalated',
+  'bypass',
+  'limited',
+  'waiting',
+  'retries',
+  'promise',
+  'checks',
+  'hooks',
+  'stuck',
+  'pending',
+  'idle',
+  'done',
+] as const;
+export type GuardName = (typeof guardNames)[number];
+
+export const causes = [
+  'retired',
+  'escalated',
+  'bypassed',
+  'limited',
+  'waiting',
+  'capped',
+  'incomplete',
+  'stuck',
+  'pending-tasks',
+  'idle',
+  'idle-timeout',
+  'complete',
+  'no-policy',
+  'superseded',
+  'unknown',
+] as const;
+export type Cause = (typeof causes)[number];
+
+/** `input` is what the guard looked at; `tookMs` how long it took, answers from outside included. */
+export const verdictSchema = z.object({
+  guard: z.enum([...guardNames, 'policy']),
+  verdict: z.enum(['pass', 'block', 'allow', 'error']),
+  detail: z.string(),
+  input: z.record(z.string(), z.unknown()).optional(),
+  tookMs: z.number().optional(),
+});
+export type Verdict = z.infer<typeof verdictSchema>;
+
+export const feedbackSchema = z.object({
+  check: z.string(),
+  outcome: z.enum(['fail', 'error', 'timeout']),
+  message: z.string(),
+  details: z.unknown(),
+});
+export type Feedback = z.infer<typeof feedbackSchema>;
+
+const idleSchema = z.object({
+  ms: z.number(),
+  limitMs: z.number().nullable().describe('null: persistence off or no timeout'),
+  remainingMs: z.number().nullable(),
+});
+export type Idle = z.infer<typeof idleSchema>;
+
+export const decisionSchema = z.object({
+  v: z.literal(1),
+  fleet: z.string(),
+  worker: z.string(),
+  task: z.string().nullable(),
+  attempt: z.string().nullable(),
+  seq: z.number().nullable(),
+  at: z.string(),
+  decision: z.enum(['allow', 'block']),
+  action: z.enum(['complete', 'continue', 'escalate']),
+  cause: z.enum(causes),
+  reason: z.string(),
+  nextPrompt: z.string().nullable(),
+  feedback: z.array(feedbackSchema),
+  state: z.enum(workerStates),
+  retry: z.object({ count: z.number(), max: z.number().nullable() }),
+  idle: idleSchema,
+  pendingTasks: z.number(),
+  policy: z.object({ name: z.string(), seq: z.number() }),
+  verdicts: z.array(verdictSchema),
+  replica: z.string(),
+  tookMs: z.number(),
+  dryRun: z.boolean(),
+});
+/** `tookMs` and `replica` are filled in by whoever answers; a fold alone says 0 and ''. */
+export type Decision = z.infer<typeof decisionSchema>;
+
+/** What the hooks of a task say, in a stop or in an iteration (protocol 7; seed 001, StopHookResult). */
+export type HookResult = {
+  readonly fleet: string;
+  readonly attempt: string | null;
+  readonly hookId: string;
+  readonly taskId: string;
+  readonly iteration: number;
+  readonly action: 'complete' | 'continue' | 'escalate';
+  readonly reason: string;
+  readonly nextPrompt: string | null;
+  readonly checkpointCreated: boolean;
+  readonly metadata: Readonly<Record<string, unknown>>;
+};

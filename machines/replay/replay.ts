@@ -1,0 +1,118 @@
+/**
+ * Replay: folds lines of a file with the same machines and collects what was decided (protocol 10). Time is the
+ * lines' own; nothing is asked of the world: answers of checks stand in the file.
+ */
+
+import { createLogLines, type LogEntry, type StoredText } from '../entries/log-line.ts';
+import { createFleet, type Fleet } from '../fleet/fleet.ts';
+import { advanceClock, foldEntry } from '../fleet/fold.ts';
+import type { Decision, HookResult } from '../guards/decision.ts';
+import type { PolicySet } from '../policy/policy.ts';
+import { formatIsoTime } from '../values/iso-time.ts';
+import { type FleetView, viewFleet } from './views.ts';
+
+/** An attempt that the file leaves open. */
+export type OpenAttempt = {
+  readonly v: 1;
+  readonly fleet: string;
+  readonly worker: string;
+  readonly attempt: string;
+  readonly seq: number;
+  readonly at: string;
+  readonly decision: null;
+  readonly state: 'validating';
+  readonly waitsFor: string;
+};
+export type OpenHookResult = {
+  readonly fleet: string;
+  readonly taskId: string;
+  readonly attempt: string;
+  readonly action: null;
+};
+export type ReplayLine = Decision | HookResult | OpenAttempt | OpenHookResult;
+
+export type Replay = {
+  /** Folds one line; gives why it is bad, or null. Empty lines are passed over. */
+  readonly fold: (line: string) => string | null;
+  /** The same for a message of a live log. */
+  readonly foldMessage: (message: StoredText) => string | null;
+  /** What was decided since the last call, in the order in which attempts ended. */
+  readonly take: () => ReplayLine[];
+  /** What the file left open. */
+  readonly open: () => ReplayLine[];
+  /** Moves every clock to `untilMs` and shows all actors there. */
+  readonly view: () => { at: string; fleets: Record<string, FleetView> };
+};
+
+export type ReplayOptions = {
+  /** Holds throughout, in place of the file's own `policy.set`. */
+  readonly policies?: PolicySet;
+  /** Lines later than this are left out. */
+  readonly untilMs?: number;
+};
+
+export function createReplay({ policies, untilMs = Number.POSITIVE_INFINITY }: ReplayOptions = {}): Replay {
+  const fleets = new Map<string, Fleet>();
+  const lines = createLogLines();
+  const fleetOf = (name: string): Fleet => {
+    const known = fleets.get(name);
+    if (known !== undefined) return known;
+    const fleet = createFleet(name, policies === undefined ? {} : { policies });
+    fleets.set(name, fleet);
+    return fleet;
+  };
+
+  const fold = (read: LogEntry | string | null): string | null => {
+    if (read === null || typeof read === 'string') return read;
+    // What is later than `untilMs` is read all the same: an earlier time after it counts as that one.
+    if (read.stored.atMs <= untilMs) foldEntry(fleetOf(read.fleet), read.stored);
+    else fleetOf(read.fleet);
+    return null;
+  };
+
+  return {
+    fold: (line) => fold(lines.readLine(line)),
+    foldMessage: (message) => fold(lines.readMessage(message)),
+    take: () => [...fleets.values()].flatMap(takeResults),
+    open: () => [...fleets.values()].flatMap(openResults),
+    view() {
+      // Without an end the clock would tick for ever: then it stands at the last line.
+      const latestMs = Math.max(0, ...[...fleets.values()].map((fleet) => fleet.nowMs));
+      const atMs = Number.isFinite(untilMs) ? untilMs : latestMs;
+      for (const fleet of fleets.values()) advanceClock(fleet, atMs);
+      return {
+        at: formatIsoTime(atMs),
+        fleets: Object.fromEntries([...fleets].map(([name, fleet]) => [name, viewFleet(fleet)])),
+      };
+    },
+  };
+}
+
+function takeResults(fleet: Fleet): ReplayLine[] {
+  return fleet.outcomes.splice(0).flatMap((outcome): ReplayLine[] => {
+    if (outcome.kind === 'decided') return [outcome.decision];
+    return outcome.kind === 'validated' ? [outcome.result] : [];
+  });
+}
+
+function openResults(fleet: Fleet): ReplayLine[] {
+  const attempts = [...fleet.open].flatMap((worker): OpenAttempt[] => {
+    const attempt = fleet.workers.get(worker)?.snapshot.context.worker.attempt;
+    if (attempt == null) return [];
+    const waitsFor = attempt.asked === null ? 'hold' : attempt.asked.name;
+    const place = {
+      fleet: fleet.name,
+      worker,
+      attempt: attempt.attempt,
+      seq: attempt.seq,
+      at: formatIsoTime(attempt.atMs),
+    };
+    return [{ v: 1, ...place, decision: null, state: 'validating', waitsFor }];
+  });
+  const evaluations = [...fleet.tasks].flatMap(([taskId, { snapshot }]) =>
+    snapshot.context.evaluations.map(
+      (it): OpenHookResult => ({ fleet: fleet.name, taskId, attempt: it.attempt, action: null }),
+    ),
+  );
+  return [...attempts, ...evaluations];
+}

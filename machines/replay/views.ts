@@ -1,0 +1,172 @@
+/** What `get`, `list`, `replay --at` and the inspector show of an actor (protocol 10), at a moment of the log's time. */
+
+import { policyInForce, presenceAt, queueOfWorker } from '../fleet/facts.ts';
+import { type Fleet, pendingIn, type WorkerRecord } from '../fleet/fleet.ts';
+import type { Decision, Idle } from '../guards/decision.ts';
+import { idleOf } from '../guards/guards.ts';
+import type { Plan } from '../policy/plan.ts';
+import { idleLimitOf } from '../policy/policy.ts';
+import { type Checkpoint, type HookStats, phaseOf } from '../task/task.ts';
+import { formatIsoTime } from '../values/iso-time.ts';
+import type { Presence, State } from '../values/states.ts';
+import type { Escalation, Resolution, TaskEscalation } from '../worker/escalation.ts';
+import type { RefusedEntry } from '../worker/worker-data.ts';
+
+export type WorkerView = {
+  worker: string;
+  state: State;
+  presence: Presence;
+  agent: string | null;
+  tasks: readonly string[];
+  policy: string;
+  queue: string;
+  profile: string | null;
+  parent: string | null;
+  cwd: string | null;
+  labels: Readonly<Record<string, string>>;
+  retry: { count: number; max: number | null };
+  keepAlives: number;
+  idle: Idle;
+  /** What the policy wants of an agent before it stops: `stopWhenComplete`, `steps`, and whether there are checks. */
+  rules: { stopWhenComplete: boolean; steps: 'free' | 'gate'; checks: number };
+  plan: Plan;
+  toolCount: number;
+  filesModified: number;
+  background: readonly string[];
+  awaitsInput: boolean;
+  /** The open attempt: what it waits for, and until when. */
+  attempt: {
+    attempt: string;
+    seq: number;
+    since: string;
+    waitsFor: string;
+    until: string | null;
+    owner: string | null;
+  } | null;
+  lastSeen: string;
+  lastDecision: Decision | null;
+  /** While it is escalated. */
+  escalation: Escalation | null;
+  /** What an operator said last, until the next prompt or registration. */
+  resolution: Resolution | null;
+  refused: readonly RefusedEntry[];
+};
+export type TaskView = {
+  task: string;
+  state: State;
+  title: string | null;
+  worker: string | null;
+  queue: string | null;
+  policy: string | null;
+  after: readonly string[];
+  outcome: 'completed' | 'cancelled' | null;
+  iteration: number | null;
+  maxIterations: number | null;
+  phase: string | null;
+  hooks: readonly { hook: string; type: string; enabled: boolean; metadata?: Readonly<Record<string, unknown>> }[];
+  /** What each hook that was ever asked said, how often, and why the last time. */
+  hookStats: readonly HookStats[];
+  plan: Plan | null;
+  /** Without what was saved: that may be large. */
+  checkpoints: readonly Omit<Checkpoint, 'context'>[];
+  /** While it is escalated. */
+  escalation: TaskEscalation | null;
+  refused: readonly RefusedEntry[];
+};
+/** What `get` gives of one task: with the checkpoint to go on from, whole. */
+export type TaskDetail = TaskView & { checkpoint: Checkpoint | null };
+/** `pending` counts the unclaimed tasks known here and those `reported` from elsewhere. */
+export type QueueView = { queue: string; pending: number; reported: number };
+
+/** `nowMs`: a moment not before the fleet's own clock. */
+export function viewWorker(fleet: Fleet, worker: string, nowMs: number): WorkerView | null {
+  const record = fleet.workers.get(worker);
+  if (record === undefined) return null;
+  const { value } = record.snapshot;
+  const { worker: context } = record.snapshot.context;
+  const inForce = context.attempt?.inForce ?? policyInForce(fleet, context);
+  const { policy } = inForce;
+  const idleLimitMs = context.attempt?.idleLimitMs ?? idleLimitOf(policy, context.profile);
+  return {
+    worker,
+    state: value.state,
+    presence: presenceAt(fleet, record, nowMs),
+    ...{ agent: context.agent, tasks: context.tasks, policy: inForce.name, queue: queueOfWorker(context, inForce) },
+    ...{ profile: context.profile, parent: context.parent, cwd: context.cwd, labels: context.labels },
+    retry: { count: context.retryCount, max: policy.retries },
+    keepAlives: context.keepAlives,
+    idle: idleOf(context, idleLimitMs, nowMs),
+    rules: { stopWhenComplete: policy.stopWhenComplete, steps: policy.steps, checks: policy.checks.length },
+    plan: context.plan,
+    ...{ toolCount: context.toolCount, filesModified: context.files.length },
+    ...{ background: context.background, awaitsInput: context.awaitsInput },
+    attempt: viewAttempt(record),
+    lastSeen: formatIsoTime(record.lastSeenMs),
+    lastDecision: context.lastDecision,
+    ...{ escalation: context.escalation, resolution: context.resolution },
+    refused: context.refused,
+  };
+}
+
+function viewAttempt({ snapshot, wakeMs, owner }: WorkerRecord): WorkerView['attempt'] {
+  const { attempt } = snapshot.context.worker;
+  if (attempt === null) return null;
+  const waitsFor = attempt.asked === null ? 'hold' : `check ${attempt.asked.name}`;
+  const until = wakeMs === null ? null : formatIsoTime(wakeMs);
+  return { attempt: attempt.attempt, seq: attempt.seq, since: formatIsoTime(attempt.atMs), waitsFor, until, owner };
+}
+
+export function viewTask(fleet: Fleet, task: string): TaskView | null {
+  const snapshot = fleet.tasks.get(task)?.snapshot;
+  if (snapshot === undefined) return null;
+  const { value, context } = snapshot;
+  return {
+    task,
+    state: value,
+    ...{ title: context.title, worker: context.worker, queue: context.queue, policy: context.policy },
+    ...{ after: context.after, outcome: context.outcome },
+    iteration: context.iteration?.iteration ?? null,
+    maxIterations: context.iteration?.maxIterations ?? null,
+    phase: phaseOf(context),
+    hooks: context.hooks.map(({ hook, enabled, form: { type, metadata } }) => ({
+      ...{ hook, type, enabled },
+      ...(metadata === undefined ? {} : { metadata }),
+    })),
+    hookStats: context.hookStats,
+    ...{
+      plan: context.plan,
+      checkpoints: context.checkpoints.map(({ context: _, ...saved }) => saved),
+      escalation: context.escalation,
+      refused: context.refused,
+    },
+  };
+}
+
+/** @param checkpoint which one; the last where none is named. Null: it is not there */
+export function checkpointOf(fleet: Fleet, task: string, checkpoint: string | null): Checkpoint | null {
+  const saved = fleet.tasks.get(task)?.snapshot.context.checkpoints ?? [];
+  return saved.findLast((it) => checkpoint === null || it.checkpoint === checkpoint) ?? null;
+}
+
+/** Null: nobody has named it. `main` is always there. */
+export function viewQueue(fleet: Fleet, queue: string): QueueView | null {
+  const known = fleet.queues.get(queue);
+  if (known === undefined && queue !== 'main') return null;
+  return { queue, pending: pendingIn(fleet, queue), reported: known?.reported ?? 0 };
+}
+
+export type FleetView = {
+  workers: Record<string, WorkerView>;
+  tasks: Record<string, TaskView>;
+  queues: Record<string, QueueView>;
+};
+
+export function viewFleet(fleet: Fleet): FleetView {
+  const all = <View>(ids: Iterable<string>, view: (id: string) => View | null): Record<string, View> =>
+    Object.fromEntries([...ids].map((id) => [id, view(id)]).filter((it): it is [string, View] => it[1] !== null));
+  return {
+    workers: all(fleet.workers.keys(), (id) => viewWorker(fleet, id, fleet.nowMs)),
+    tasks: all(fleet.tasks.keys(), (id) => viewTask(fleet, id)),
+    queues: all(new Set(['main', ...fleet.queues.keys()]), (id) => viewQueue(fleet, id)),
+  };
+}

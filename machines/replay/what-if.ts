@@ -1,0 +1,268 @@
+/**
+ * What if other policies had held? A log is folded twice, by its own policies and by others, and the decisions are
+ * compared. Nothing is run: a check's result is the one that the log holds for the same question in the same attempt.
+ * Where there is none the decision cannot be told, and that is said; it is never taken for a pass.
+ *
+ * Entries stay as they were: what an agent would have done after another answer, nobody knows.
+ */
+
+import type { CheckResult, OwnWorkerEntry } from '../entries/entry.ts';
+import { createLogLines, type LogEntry, type StoredText } from '../entries/log-line.ts';
+import { createFleet, type Fleet, type Outcome, type Stored } from '../fleet/fleet.ts';
+import { advanceClock, foldEntry, nextDeadline } from '../fleet/fold.ts';
+import type { Ask } from '../guards/attempt.ts';
+import type { Decision } from '../guards/decision.ts';
+import type { PolicySet } from '../policy/policy.ts';
+import { formatIsoTime } from '../values/iso-time.ts';
+
+/** `at`: the time of the attempt. `after` null: it cannot be told, since the log has no answer of `check`, or (null) ends within a hold. */
+export type Difference = {
+  readonly worker: string;
+  readonly attempt: string;
+  readonly at: string;
+  readonly before: Decision;
+} & ({ readonly after: Decision } | { readonly after: null; readonly check: string | null });
+
+/** `attempts`: those that were decided in the log and are compared. */
+export type WhatIfCounts = { attempts: number; differ: number; untold: number };
+
+export type WhatIf = {
+  /** Folds one line of a file; gives why it is bad, or null. */
+  readonly fold: (line: string) => string | null;
+  /** The same for a message of a live log. */
+  readonly foldMessage: (message: StoredText) => string | null;
+  /** The differences found since the last call. */
+  readonly take: () => Difference[];
+  /** The log is at its end: what the other policies leave open there cannot be told. */
+  readonly end: () => void;
+  readonly counts: Readonly<WhatIfCounts>;
+};
+
+export type WhatIfOptions = {
+  /** Hold throughout the second fold. */
+  readonly policies: PolicySet;
+  /** Earlier attempts are folded, since the state comes of them, but not compared. */
+  readonly sinceMs?: number;
+  /** Only attempts of this one are compared. */
+  readonly worker?: string;
+};
+
+export function createWhatIf({ policies, sinceMs = Number.NEGATIVE_INFINITY, worker }: WhatIfOptions): WhatIf {
+  const lines = createLogLines();
+  const twins = new Map<string, Twin>();
+  const counts: WhatIfCounts = { attempts: 0, differ: 0, untold: 0 };
+  const found: Difference[] = [];
+  const onPaired = (pair: Pair) => {
+    if (pair.before === null || pair.atMs < sinceMs || pair.worker !== (worker ?? pair.worker)) return;
+    counts.attempts += 1;
+    const difference = differenceOf(pair, pair.before);
+    if (difference === null) return;
+    counts[difference.after === null ? 'untold' : 'differ'] += 1;
+    found.push(difference);
+  };
+  const fold = (read: LogEntry | string | null): string | null => {
+    if (read === null || typeof read === 'string') return read;
+    let twin = twins.get(read.fleet);
+    if (twin === undefined) {
+      twin = createTwin(read.fleet, policies, onPaired);
+      twins.set(read.fleet, twin);
+    }
+    foldTwice(twin, read.stored);
+    return null;
+  };
+  return {
+    fold: (line) => fold(lines.readLine(line)),
+    foldMessage: (message) => fold(lines.readMessage(message)),
+    take: () => found.splice(0),
+    end() {
+      for (const twin of twins.values()) endOf(twin);
+    },
+    counts,
+  };
+}
+
+/** The guard that decided; null: the attempt was superseded, or ended by nobody's judgement. */
+export const decidingGuard = ({ cause, verdicts }: Decision): string | null =>
+  cause === 'superseded' ? null : (verdicts.at(-1)?.guard ?? null);
+
+function differenceOf({ worker, attempt, atMs, after, untold }: Pair, before: Decision): Difference | null {
+  const place = { worker, attempt, at: formatIsoTime(atMs), before };
+  if (untold !== null || after === null) return { ...place, after: null, check: untold };
+  return essenceOf(before) === essenceOf(after) ? null : { ...place, after };
+}
+
+/** Other words alone are no other decision. */
+const essenceOf = (it: Decision): string => `${it.decision} ${it.action} ${it.cause} ${decidingGuard(it)}`;
+
+/** One attempt in both folds, until both have decided it. */
+type Pair = {
+  readonly worker: string;
+  readonly attempt: string;
+  readonly atMs: number;
+  before: Decision | null;
+  after: Decision | null;
+  /** What the log's own policy asked, by the name of the check, and how long it would wait for each question. */
+  readonly questions: Map<string, string>;
+  readonly waitedMs: Map<string, number>;
+  /** By the question. */
+  readonly answers: Map<string, CheckResult>;
+  /** The other policies' open question. */
+  asks: Ask | null;
+  /** The first check that the log has no answer of. */
+  untold: string | null;
+};
+
+type Twin = {
+  readonly before: Fleet;
+  readonly after: Fleet;
+  readonly pairs: Map<string, Pair>;
+  readonly onPaired: (pair: Pair) => void;
+};
+
+function createTwin(name: string, policies: PolicySet, onPaired: (pair: Pair) => void): Twin {
+  return { before: createFleet(name), after: createFleet(name, { policies }), pairs: new Map(), onPaired };
+}
+
+const keyOf = (worker: string, attempt: string): string => `${worker}:${attempt}`;
+
+function foldTwice(twin: Twin, stored: Stored): void {
+  const { before, after, pairs } = twin;
+  const { entry, seq, atMs } = stored;
+  advanceClock(before, atMs);
+  const ended = heedBefore(twin);
+  advanceAfter(twin, atMs);
+  if (entry.area === 'worker' && entry.type === 'stop.attempted') {
+    const attempt = entry.data.attempt ?? `seq-${seq}`;
+    const isKnown = before.workers.get(entry.id)?.known?.has(attempt) ?? false;
+    if (!isKnown) pairs.set(keyOf(entry.id, attempt), createPair(entry.id, attempt, atMs));
+  }
+  const isAnswer = entry.area === 'ownWorker' && entry.type === 'check.finished';
+  if (isAnswer) keepAnswer(twin, entry);
+  foldEntry(before, stored);
+  ended.push(...heedBefore(twin));
+  if (!isAnswer) {
+    foldEntry(after, stored);
+    heedAfter(twin, false);
+  }
+  if (isAnswer) settle(twin, entry.id, entry.data.attempt);
+  for (const pair of ended) settle(twin, pair.worker, pair.attempt);
+}
+
+function createPair(worker: string, attempt: string, atMs: number): Pair {
+  const maps = { questions: new Map(), waitedMs: new Map(), answers: new Map() };
+  return { worker, attempt, atMs, before: null, after: null, ...maps, asks: null, untold: null };
+}
+
+/** Takes in what the log's own policies decided and asked; gives the attempts that they decided. */
+function heedBefore({ before, pairs, onPaired }: Twin): Pair[] {
+  const decided: Pair[] = [];
+  for (const outcome of before.outcomes.splice(0)) {
+    const pair = pairOf(pairs, outcome);
+    if (pair === undefined) continue;
+    if (outcome.kind === 'asked') {
+      const question = questionOf(outcome.ask);
+      pair.questions.set(outcome.ask.name, question);
+      pair.waitedMs.set(question, timeoutOf(outcome.ask));
+    } else if (outcome.kind === 'decided') {
+      pair.before = outcome.decision;
+      decided.push(pair);
+      finish(pairs, pair, onPaired);
+    }
+  }
+  return decided;
+}
+
+/** The same for the other policies. `byClock`: what ended a wait was its deadline. */
+function heedAfter(twin: Twin, byClock: boolean): void {
+  const { after, pairs, onPaired } = twin;
+  for (const outcome of after.outcomes.splice(0)) {
+    const pair = pairOf(pairs, outcome);
+    if (pair === undefined) continue;
+    if (byClock && pair.asks !== null && !isWorthTheWait(pair, pair.asks)) pair.untold ??= pair.asks.name;
+    if (outcome.kind === 'asked') {
+      pair.asks = outcome.ask;
+      settle(twin, pair.worker, pair.attempt);
+    } else if (outcome.kind === 'decided') {
+      pair.asks = null;
+      pair.after = outcome.decision;
+      finish(pairs, pair, onPaired);
+    }
+  }
+}
+
+function pairOf(pairs: Twin['pairs'], outcome: Outcome): Pair | undefined {
+  if (outcome.kind === 'asked') return pairs.get(keyOf(outcome.worker, outcome.attempt));
+  if (outcome.kind !== 'decided') return undefined;
+  return pairs.get(keyOf(outcome.decision.worker, outcome.decision.attempt ?? ''));
+}
+
+function finish(pairs: Twin['pairs'], pair: Pair, onPaired: Twin['onPaired']): void {
+  if (pair.before === null || pair.after === null) return;
+  pairs.delete(keyOf(pair.worker, pair.attempt));
+  onPaired(pair);
+}
+
+/** One deadline at a time, so that what is asked at one has its answer before the next. */
+function advanceAfter(twin: Twin, toMs: number): void {
+  const { after } = twin;
+  for (;;) {
+    const next = nextDeadline(after);
+    if (next === null || next.atMs > toMs) break;
+    advanceClock(after, next.atMs);
+    heedAfter(twin, true);
+  }
+  advanceClock(after, toMs);
+}
+
+/** Gives the other policies the answers that the log has, or, where it can have none, says so and goes on. */
+function settle(twin: Twin, worker: string, attempt: string): void {
+  const { after, pairs } = twin;
+  const pair = pairs.get(keyOf(worker, attempt));
+  const asks = pair?.asks;
+  if (pair === undefined || asks == null) return;
+  const answer = answerTo(pair, asks);
+  if (answer === null && pair.before === null) return; // It may still come.
+  if (answer === null && isWorthTheWait(pair, asks)) return; // Nobody answered in that time in the log either.
+  if (answer === null) pair.untold ??= asks.name;
+  // The state goes on as if the check had agreed with what was decided, for that is what the next entries come of.
+  const outcome = pair.before?.decision === 'block' ? 'fail' : 'pass';
+  const data: CheckResult = { ...(answer ?? { outcome }), attempt, check: asks.name };
+  pair.asks = null;
+  const entry: OwnWorkerEntry = { area: 'ownWorker', fleet: after.name, id: worker, type: 'check.finished', data };
+  foldEntry(after, { seq: after.seq, atMs: after.nowMs, entry });
+  heedAfter(twin, false);
+}
+
+function keepAnswer({ pairs }: Twin, { id, data }: Extract<OwnWorkerEntry, { type: 'check.finished' }>): void {
+  const pair = pairs.get(keyOf(id, data.attempt));
+  if (pair === undefined) return;
+  const question = pair.questions.get(data.check);
+  if (question !== undefined && !pair.answers.has(question)) pair.answers.set(question, data);
+}
+
+function answerTo(pair: Pair, ask: Ask): CheckResult | null {
+  const answer = pair.answers.get(questionOf(ask)) ?? null;
+  // Given more time it might have answered.
+  return answer?.outcome === 'timeout' && !isWorthTheWait(pair, ask) ? null : answer;
+}
+
+/** Whether silence in the log means silence here: it was asked there too, and for as long at least. */
+const isWorthTheWait = (pair: Pair, ask: Ask): boolean =>
+  timeoutOf(ask) <= (pair.waitedMs.get(questionOf(ask)) ?? Number.NEGATIVE_INFINITY);
+
+const timeoutOf = ({ deadlineMs, askedMs }: Ask): number => deadlineMs - askedMs;
+
+/** What is asked, whatever the policy calls it: an answer about other files is none. */
+function questionOf(ask: Ask): string {
+  if (ask.by === 'hooks') return `hook ${ask.key}`;
+  const { name: _, when: __, onError: ___, timeoutMs: ____, ...question } = ask.check;
+  return JSON.stringify(question);
+}
+
+function endOf({ pairs, onPaired }: Twin): void {
+  for (const pair of pairs.values()) {
+    if (pair.asks !== null) pair.untold ??= pair.asks.name;
+    onPaired(pair);
+  }
+  pairs.clear();
+}

@@ -1,0 +1,70 @@
+/**
+ * Claude Code's plan, as its plan tools tell it. Newer versions keep tasks one by one (`TaskCreate`, `TaskUpdate`,
+ * `TaskList`), older ones the whole list at once (`TodoWrite`).
+ */
+import { z } from 'zod';
+import { oneStep, type PlanChange, wholePlan } from '../shared/plan-entry.ts';
+import { toId } from '../shared/safe-id.ts';
+import type { ClaudeCall } from './call.ts';
+
+const id = z.union([z.string().min(1), z.number().transform(String)]);
+const created = z.object({ task: z.object({ id, subject: z.string().optional() }) });
+const updated = z.object({
+  taskId: id,
+  subject: z.string().optional().catch(undefined),
+  status: z.string().optional().catch(undefined),
+});
+const list = z.object({ tasks: z.array(z.object({ id, subject: z.string(), status: z.string() })) });
+const todos = z.object({ todos: z.array(z.object({ content: z.string(), status: z.string() })) });
+
+/** What a successful tool call did to the plan; null: nothing, or in words that we do not know. */
+export function planChange(call: ClaudeCall): PlanChange | null {
+  switch (call.tool_name) {
+    case 'TaskCreate':
+      return createdStep(call);
+    case 'TaskUpdate':
+      return updatedStep(call);
+    case 'TaskList': {
+      // The session's whole list: its steps are not the sub-agent's to do.
+      if (call.parent !== null) return null;
+      const answer = list.safeParse(call.tool_response);
+      if (!answer.success) return null;
+      const alive = answer.data.tasks.filter(({ status }) => status !== 'deleted');
+      return wholePlan(alive.map((task) => ({ title: task.subject, status: task.status, step: toId(task.id) })));
+    }
+    case 'TodoWrite': {
+      const asked = todos.safeParse(call.tool_input);
+      if (!asked.success) return null;
+      return wholePlan(asked.data.todos.map(({ content, status }) => ({ title: content, status })));
+    }
+    default:
+      return null;
+  }
+}
+
+function createdStep(call: ClaudeCall): PlanChange | null {
+  const answer = created.safeParse(call.tool_response);
+  if (!answer.success) return null;
+  const { task } = answer.data;
+  const subject = call.tool_input?.subject;
+  return oneStep(task.id, {
+    title: typeof subject === 'string' ? subject : (task.subject ?? task.id),
+    status: 'pending',
+  });
+}
+
+/**
+ * The answer of a refused update says `success: false`, or does not list the status among what it changed; one of an
+ * owner or a description changes no step.
+ */
+function updatedStep(call: ClaudeCall): PlanChange | null {
+  const asked = updated.safeParse(call.tool_input);
+  if (!asked.success || call.tool_response?.success === false) return null;
+  const { taskId, subject, ...wanted } = asked.data;
+  const changed = call.tool_response?.updatedFields;
+  // A deletion is listed under its own name.
+  const stays = Array.isArray(changed) && !changed.includes('status') && !changed.includes(wanted.status);
+  const status = stays ? undefined : wanted.status;
+  if (subject === undefined && status === undefined) return null;
+  return oneStep(taskId, { title: subject, status });
+}

@@ -1,0 +1,116 @@
+/**
+ * Codex runs no hook that its user has not trusted, and says nothing of it. Trust is a hash in its config.toml, which
+ * Codex itself names when it is asked for its hooks (`codex app-server`). Seen with 0.169.0.
+ */
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { parse, TomlError } from 'smol-toml';
+import { z } from 'zod';
+import { SyntaxProblem } from '../setup/json-edit.ts';
+
+const hookSchema = z.object({
+  key: z.string(),
+  currentHash: z.string(),
+  trustStatus: z.string().optional().catch(undefined),
+  sourcePath: z.string(),
+  command: z.string().nullish().catch(undefined),
+});
+export type CodexHook = z.infer<typeof hookSchema>;
+const answerSchema = z.object({
+  id: z.literal(2),
+  result: z.object({ data: z.array(z.object({ hooks: z.array(hookSchema) })) }),
+});
+
+const askTimeoutMs = 20_000;
+
+/** Null: Codex is not there, or does not know the question. */
+export async function listCodexHooks(
+  binary: string,
+  cwd: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<CodexHook[] | null> {
+  const child = spawn(binary, ['app-server'], { cwd, env: { ...env }, stdio: ['pipe', 'pipe', 'ignore'] });
+  child.stdin.on('error', () => undefined);
+  const say = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  const timer = setTimeout(() => child.kill('SIGKILL'), askTimeoutMs);
+  const gone = new Promise<null>((resolve) => {
+    child.once('error', () => resolve(null));
+    child.once('close', () => resolve(null));
+  });
+  const answered = new Promise<CodexHook[]>((resolve) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const answer = answerSchema.safeParse(parseLine(line));
+      if (answer.success) resolve(answer.data.result.data.flatMap(({ hooks }) => hooks));
+    });
+  });
+  say({ id: 1, method: 'initialize', params: { clientInfo: { name: 'stopgate', version: '0' } } });
+  say({ method: 'initialized' });
+  say({ id: 2, method: 'hooks/list', params: { cwds: [cwd] } });
+  try {
+    return await Promise.race([answered, gone]);
+  } finally {
+    clearTimeout(timer);
+    child.kill();
+  }
+}
+
+function parseLine(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return null;
+  }
+}
+
+const begin = '# >>> stopgate: its hooks are trusted (by "stopgate init codex") >>>';
+const end = '# <<< stopgate <<<';
+
+/** Puts our block at the end of config.toml, in place of an older one. @throws SyntaxProblem */
+export function putTrust(text: string | null, hooks: readonly CodexHook[]): string {
+  const bare = text === null ? '' : (takeTrust(text) ?? '');
+  const known = trustIn(bare);
+  const lines = hooks
+    .filter(({ key, currentHash }) => known.get(key) !== currentHash)
+    .map(({ key, currentHash }) => {
+      // A table twice is an error; this one is the user's.
+      if (known.has(key))
+        throw new SyntaxProblem(`hooks.state."${key}" is there with another hash: trust it in Codex, by /hooks`, 0);
+      return `[hooks.state.${JSON.stringify(key)}]\ntrusted_hash = ${JSON.stringify(currentHash)}\n`;
+    });
+  if (lines.length === 0) return bare;
+  const block = `${begin}\n${lines.join('')}${end}`;
+  // A file without a line end at its end gets none, by which `takeTrust` knows.
+  return bare === '' || bare.endsWith('\n') ? `${bare}${block}\n` : `${bare}\n${block}`;
+}
+
+/** Null: nothing is left. @throws SyntaxProblem */
+export function takeTrust(text: string): string | null {
+  trustIn(text);
+  const from = text.indexOf(begin);
+  const to = text.indexOf(end, from);
+  if (from < 0 || to < 0) return text;
+  const after = text.slice(to + end.length);
+  const before = text.slice(0, from);
+  const left = after === '' ? before.replace(/\n$/, '') : before + after.replace(/^\n/, '');
+  return left === '' ? null : left;
+}
+
+/** The hashes that are trusted, by key. @throws SyntaxProblem */
+export function trustIn(text: string): Map<string, string> {
+  let config: unknown;
+  try {
+    config = parse(text);
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    const lines = text.split('\n').slice(0, error.line - 1);
+    throw new SyntaxProblem(error.message.split('\n')[0] ?? '', lines.join('\n').length + error.column);
+  }
+  const state = z
+    .object({
+      hooks: z.object({
+        state: z.record(z.string(), z.object({ trusted_hash: z.string() }).loose().catch({ trusted_hash: '' })),
+      }),
+    })
+    .safeParse(config);
+  return new Map(Object.entries(state.data?.hooks.state ?? {}).map(([key, value]) => [key, value.trusted_hash]));
+}

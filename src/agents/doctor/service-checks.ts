@@ -1,0 +1,98 @@
+/** What every agent needs: a node and a nats-server that are new enough, a configuration, and a service that answers. */
+import type { Config } from '../../config/config.ts';
+import { AppError } from '../../errors.ts';
+import { findBinary } from '../../nats/server-binary.ts';
+import { askHttp } from './ask-http.ts';
+import { bad, type Finding, ok, skip, warn } from './finding.ts';
+
+export type ServiceState = {
+  readonly findings: readonly Finding[];
+  /** Null: it does not answer us. */
+  readonly http: string | null;
+  readonly needsToken: boolean;
+};
+
+const about = 'service';
+const skewMsMax = 5_000;
+
+export async function checkService(config: Config, nodeVersion: string): Promise<ServiceState> {
+  const findings = [checkNode(nodeVersion), await checkNats(), checkConfig(config)];
+  if (config.http === null) {
+    const off = bad(
+      about,
+      'http is off, and hooks come over HTTP',
+      'say --http HOST:PORT, or write it into stopgate.yaml',
+    );
+    return { findings: [...findings, off], http: null, needsToken: false };
+  }
+  const { url } = config.http;
+  const open = await askHttp(`${url}/readyz`, null);
+  const needsToken = typeof open !== 'string' && open.status === 401;
+  const reply = needsToken ? await askHttp(`${url}/readyz`, config.token) : open;
+  findings.push(judgeReady(url, reply, config.token));
+  if (typeof reply !== 'string') findings.push(checkClock(reply.date));
+  const answers = typeof reply !== 'string' && reply.status === 200;
+  return { findings, http: answers ? url : null, needsToken };
+}
+
+function checkNode(version: string): Finding {
+  const [major = 0, minor = 0] = version.replace('v', '').split('.').map(Number);
+  if (major > 20 || (major === 20 && minor >= 19)) return ok(about, `node ${version}`);
+  return bad(about, `node ${version} is too old`, 'install Node 20.19 or later');
+}
+
+/** Only `dev` and `serve --embedded` need the program here. */
+async function checkNats(): Promise<Finding> {
+  try {
+    await findBinary(undefined);
+    return ok(about, 'nats-server is here, 2.9 or later');
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return warn(about, 'no nats-server here that "stopgate dev" could start', error.message);
+  }
+}
+
+function checkConfig({ warnings, filePath, fileText }: Config): Finding {
+  const [first] = warnings;
+  if (first !== undefined) return warn(about, first, `mend ${filePath}`);
+  return fileText === null
+    ? warn(
+        about,
+        `there is no ${filePath}; a service that was started elsewhere has its own`,
+        'without policies every stop is allowed: write some into it (README, stopgate.yaml), or look at the other one',
+      )
+    : ok(about, `${filePath} can be read`);
+}
+
+function judgeReady(url: string, reply: Awaited<ReturnType<typeof askHttp>>, token: string | null): Finding {
+  if (typeof reply === 'string')
+    return bad(
+      about,
+      `nothing answers at ${url} (${reply}): no stop is judged`,
+      'start "stopgate dev" in this folder, or say --http',
+    );
+  if (reply.status === 200) return ok(about, `ready at ${url}`);
+  if (reply.status === 401)
+    return bad(
+      about,
+      `${url} wants ${token === null ? 'a token' : 'another token'}`,
+      'set STOPGATE_TOKEN to the one that the service has',
+    );
+  const said = (reply.body as { error?: { message?: string } } | null)?.error?.message;
+  return said === undefined
+    ? bad(
+        about,
+        `what answers at ${url} is no stopgate (${reply.status})`,
+        'another program has this port: choose one by --http',
+      )
+    : bad(about, `the service at ${url} is not ready: ${said}`, 'see its log');
+}
+
+function checkClock(date: string | null): Finding {
+  const skewMs = date === null ? Number.NaN : Date.parse(date) - Date.now();
+  if (Number.isNaN(skewMs)) return skip(about, 'the service does not say what time it is');
+  // The header has whole seconds.
+  if (Math.abs(skewMs) <= skewMsMax) return ok(about, 'its clock and ours agree');
+  const text = `its clock is ${Math.round(Math.abs(skewMs) / 1_000)} s ${skewMs > 0 ? 'ahead of' : 'behind'} ours`;
+  return warn(about, text, 'idle times and limits go by its NATS server: set both clocks by NTP');
+}

@@ -1,0 +1,39 @@
+/** An agent's plan as entries that fit: the whole list at once, or one step. */
+import { isDone, planStepsMax, type Step } from '../../../machines/policy/plan.ts';
+import { toId } from './safe-id.ts';
+import { firstChars } from './text.ts';
+
+/** An entry has 64 KiB at most; the rest is left to its envelope. */
+const planBytesMax = 60 * 1024;
+/** Nobody is shown more than 30 characters of a title; longer ones are kept while the entry holds them. */
+const titleLengths = [200, 60, 30, 10, 5] as const;
+const titleMax = 200;
+const statusMax = 40;
+
+export type PlanChange =
+  | { readonly type: 'plan.updated'; readonly data: { readonly steps: readonly Step[] } }
+  | { readonly type: 'step.updated'; readonly data: { step: string; title?: string; status?: string } };
+
+/** Of too many steps the done ones go first: a step that was left out must never make a plan look done. */
+export function wholePlan(given: readonly Step[]): PlanChange {
+  const steps = given.map((step) => ({ ...step, status: firstChars(step.status, statusMax) }));
+  const room = planStepsMax - steps.filter((step) => !isDone(step)).length;
+  let doneKept = 0;
+  const kept = steps.length <= planStepsMax ? steps : steps.filter((step) => !isDone(step) || ++doneKept <= room);
+  const forms = titleLengths.map((max) => () => withTitles(kept.slice(0, planStepsMax), max));
+  const fits = (form: () => readonly Step[]) => Buffer.byteLength(JSON.stringify(form())) <= planBytesMax;
+  const form = forms.find(fits) ?? (forms.at(-1) as () => readonly Step[]);
+  return { type: 'plan.updated', data: { steps: form() } };
+}
+
+const withTitles = (steps: readonly Step[], max: number): readonly Step[] =>
+  steps.map((step) => ({ ...step, title: firstChars(step.title, max) }));
+
+/** `id`: the agent's own name of the step. */
+export function oneStep(id: string, { title, status }: { title?: string | undefined; status?: string | undefined }) {
+  const change = {
+    ...(title === undefined ? {} : { title: firstChars(title, titleMax) }),
+    ...(status === undefined ? {} : { status: firstChars(status, statusMax) }),
+  };
+  return { type: 'step.updated', data: { step: toId(id), ...change } } as const satisfies PlanChange;
+}

@@ -1,0 +1,61 @@
+/** `stopgate dev` and `serve --embedded`: the service on a nats-server of its own, with its store in a folder. */
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { DevFlags } from '../cli/services.ts';
+import type { Config } from '../config/config.ts';
+import { openEmbeddedServer } from '../nats/embedded-server.ts';
+import type { Io } from '../process-io.ts';
+import { loggerFor, serve } from './serve.ts';
+
+export type DevOptions = DevFlags & { readonly hints: boolean; readonly streamReplicas?: number | undefined };
+
+export async function serveEmbedded(config: Config, options: DevOptions, io: Io): Promise<number> {
+  const logger = loggerFor(config);
+  const storeDir = resolve(io.cwd, options.store ?? '.stopgate');
+  mkdirSync(storeDir, { recursive: true, mode: 0o700 });
+  // The log and the credentials are nobody's to commit.
+  writeFileSync(join(storeDir, '.gitignore'), '*\n');
+  const server = await openEmbeddedServer({ storeDir, port: options.port ?? null, fleet: config.fleet, log: logger });
+  const serviceFile = join(storeDir, 'service.json');
+  try {
+    return await serve({
+      ...{ config, logger, io, nats: server.url, creds: server.credentials('service') },
+      ...{ acceptEmptyLog: options.acceptEmptyLog, streamReplicas: options.streamReplicas },
+      operatorToken: operatorTokenIn(server.credentials('operator')),
+      onReady: (ready) => {
+        const { nats, http, fleet } = ready;
+        writeFileSync(serviceFile, `${JSON.stringify({ nats, http, fleet, pid: process.pid })}\n`, { mode: 0o600 });
+        if (options.hints) io.stderr.write(hintsFor(config, http));
+      },
+      ended: server.closed.then(() => 'nats-server has ended'),
+      idleExitMs: options.idleExitMs,
+    });
+  } finally {
+    rmSync(serviceFile, { force: true });
+    await server.close();
+  }
+}
+
+/** An operator's password on NATS is the operator's token on HTTP: whoever may read the one file may do both. */
+const operatorTokenIn = (file: string): string => (JSON.parse(readFileSync(file, 'utf8')) as { pass: string }).pass;
+
+/** Five lines that a person can paste next, in another terminal in the same folder: from a rule to a blocked stop. */
+function hintsFor(config: Config, http: string | null): string {
+  const rule =
+    config.fileText === null
+      ? [
+          `echo 'policies: { default: { checks: [{ plan: {} }] } }' > stopgate.yaml`,
+          'within a second: every step of a plan must be done',
+        ]
+      : ['npx stopgate queues', 'what waits to be claimed'];
+  const lines = [
+    rule,
+    [`npx stopgate publish worker w1 step.updated '{"step":"1","title":"Write tests"}'`, 'worker w1 plans a step'],
+    ['npx stopgate decide w1', config.fileText === null ? 'may it stop? not yet, and why' : 'may it stop? and why'],
+    [`npx stopgate publish worker w1 step.updated '{"step":"1","status":"done"}'`, 'it has done the step: now it may'],
+    ['npx stopgate worker w1', 'its state, plan and last decision; "tail" follows the log'],
+  ];
+  const text = lines.map(([command = '', note]) => `  ${command}\n      # ${note}`).join('\n');
+  const page = http === null ? '' : `The inspector, in a browser: ${http}\n`;
+  return `\nstopgate is ready. ${page}In another terminal, in this folder:\n\n${text}\n\nCtrl-C ends it; the log stays.\n`;
+}

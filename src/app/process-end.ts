@@ -1,0 +1,25 @@
+/** When a process of ours that runs on is to end, and with which code. */
+
+import type { Logger } from '../log.ts';
+import type { Io } from '../process-io.ts';
+import { idleEnd } from './idle-exit.ts';
+
+const interruption = 'interrupted';
+
+/** To be called at the start: Ctrl-C counts from now on. */
+export function createEnd(io: Io, logger: Logger) {
+  const signal = io.interrupt();
+  const interrupted = new Promise<string>((done) => {
+    if (signal.aborted) done(interruption);
+    signal.addEventListener('abort', () => done(interruption), { once: true });
+  });
+  /** Waits for Ctrl-C, or one of these. @returns the exit code */
+  return async (...gone: readonly Promise<string>[]): Promise<number> => {
+    const why = await Promise.race([interrupted, ...gone]);
+    logger.info({ why }, 'stopping');
+    return why === interruption || why === idleEnd ? 0 : 3;
+  };
+}
+
+/** A ready line is printed and kept: a password in the URL is nobody's business there. */
+export const withoutSecrets = (nats: string): string => nats.replace(/\/\/[^@/]*@/g, '//');

@@ -1,0 +1,107 @@
+/** `stopgate runner`: serves `command` and `files` checks of its own stopgate.yaml, next to a workspace (protocol 8). */
+import { readJson } from '../../machines/index.ts';
+import { type Config, defaultCredentials } from '../config/config.ts';
+import type { ConfigFile } from '../config/file.ts';
+import { followConfigFile } from '../config/follow.ts';
+import { AppError } from '../errors.ts';
+import type { Logger } from '../log.ts';
+import { openConnection } from '../nats/connection.ts';
+import { newId } from '../nats/id.ts';
+import { type Request, serveRequests } from '../nats/request-server.ts';
+import type { Io } from '../process-io.ts';
+import { type Runner, type RunResult, runRequestSchema } from '../runner/index.ts';
+import { createChecks } from '../runner/reloading-runner.ts';
+import { version } from '../version.ts';
+import { createEnd, withoutSecrets } from './process-end.ts';
+
+export type ServeRunnerOptions = {
+  readonly config: Config;
+  readonly name: string;
+  readonly logger: Logger;
+  readonly io: Io;
+};
+
+/** @returns the exit code. @throws AppError service.unreachable */
+export async function serveRunner({ config, name, logger, io }: ServeRunnerOptions): Promise<number> {
+  const untilEnd = createEnd(io, logger);
+  const { fleet, nats } = config;
+  const credsFile = defaultCredentials(config, 'runner');
+  const nc = await openConnection({ url: nats, credsFile, name: `stopgate runner ${name}`, patient: true });
+  const checks = createChecks(config, io.env, logger);
+  const answering = createAnswering(name, checks, config.file);
+  for (const warning of config.warnings) logger.warn(warning);
+  const following = followConfigFile(config, logger, ({ file }) => {
+    checks.configure(file);
+    answering.configure(file);
+  });
+  const requests = serveRequests({
+    nc,
+    service: { name: 'stopgate-runner', description: `runs checks next to a workspace, as ${name}`, group: name },
+    id: `${name}-${newId()}`,
+    version: version(),
+    endpoints: [{ name: 'run', subject: `stopgate.${fleet}.run.${name}`, exact: true, handle: answering.answer }],
+    log: logger,
+  });
+  try {
+    await nc.flush();
+    const [refused] = requests.refused();
+    if (refused !== undefined) {
+      const hint = 'it needs the credentials of a runner of this name ("stopgate permissions --role runner")';
+      throw new AppError('input.unauthorized', `the NATS server does not let this runner serve ${refused}: ${hint}`);
+    }
+    io.stdout.write(`${JSON.stringify({ ready: true, runner: name, nats: withoutSecrets(nats), fleet })}\n`);
+    return await untilEnd(nc.closed().then(() => 'the connection is closed for good'));
+  } finally {
+    following.close();
+    requests.close();
+    answering.close();
+    await checks.close(); // whoever still waits is answered by it, before the connection goes
+    await nc.drain().catch(() => nc.close());
+  }
+}
+
+/** Whoever asked has given up by then; what still waits for a free place is not begun any more. */
+const graceMs = 2_000;
+const timerMsMax = 2 ** 31 - 1;
+
+function createAnswering(name: string, runner: Runner, first: ConfigFile) {
+  let { commands } = first;
+  let closed = false;
+  return {
+    configure(file: ConfigFile) {
+      commands = file.commands;
+    },
+    close() {
+      closed = true;
+    },
+    async answer({ text }: Request): Promise<RunResult> {
+      const request = readRequest(text);
+      const ownMs = request.kind === 'command' ? commands[request.name]?.timeoutMs : undefined;
+      const timeoutMs = timeoutOf(request.timeoutMs, ownMs ?? null);
+      const patienceMs = Math.min((request.timeoutMs ?? timerMsMax) + graceMs, timerMsMax);
+      const result = await runner.run({ ...request, timeoutMs }, AbortSignal.timeout(patienceMs));
+      return closed && result.reason === 'cancelled' ? { ...result, reason: `runner ${name} was stopped` } : result;
+    },
+  };
+}
+
+/** A command that is to end has half a second for it, and its answer must come before nobody waits for it any more. */
+const reserveMsMax = 1_500;
+
+/** The wire may shorten a command's time, and never lengthen it. */
+function timeoutOf(askedMs: number | null, ownMs: number | null): number | null {
+  if (askedMs === null) return ownMs;
+  const inTimeMs = Math.ceil(askedMs - Math.min(reserveMsMax, askedMs / 4));
+  return Math.min(inTimeMs, ownMs ?? inTimeMs);
+}
+
+/** @throws AppError input.bad */
+function readRequest(text: string) {
+  const parsed = readJson(text);
+  if (!parsed.ok) throw new AppError('input.bad', parsed.message);
+  const { data, error } = runRequestSchema.safeParse(parsed.value);
+  if (data !== undefined) return data;
+  const issues = error.issues.map(({ path, message }) => ({ path: path.join('.'), message }));
+  const first = issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
+  throw new AppError('input.bad', `no request to a runner: ${first}`, { issues });
+}

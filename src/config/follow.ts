@@ -1,0 +1,30 @@
+/** Follows stopgate.yaml while a process runs: the service and a runner alike. */
+
+import type { Logger } from '../log.ts';
+import type { Config } from './config.ts';
+import { describePosition, type ReadConfigFile, readConfigFile } from './file.ts';
+import { watchConfigFile } from './watch.ts';
+
+/** A changed file is handed on at once; a broken or vanished one is not, and the log says so. */
+export function followConfigFile(
+  { filePath, fileText }: Config,
+  logger: Logger,
+  onFile: (read: Extract<ReadConfigFile, { ok: true }>) => void,
+): { close(): void } {
+  const onChange = (text: string | null) => {
+    if (text === null) {
+      logger.warn({ file: filePath }, 'the configuration has gone: the old one stays in force');
+      return;
+    }
+    const read = readConfigFile(text, filePath);
+    if (!read.ok) {
+      const problems = read.problems.map((it) => `${describePosition(it, filePath)}: ${it.message}`);
+      logger.error({ problems }, 'the configuration is broken: the old one stays in force');
+      return;
+    }
+    for (const warning of read.warnings) logger.warn(warning);
+    onFile(read);
+    logger.info({ file: filePath }, 'the configuration has changed');
+  };
+  return watchConfigFile(filePath, onChange, undefined, fileText);
+}

@@ -1,0 +1,147 @@
+/** Turns what zod says of a configuration into words for the person who wrote it. */
+import type { z } from 'zod';
+import type { Path } from './yaml.ts';
+
+/** `part`: what to point at. `path` of an unknown key ends in that key. */
+export type Fault = { readonly path: Path; readonly part: 'key' | 'value'; readonly message: string };
+
+type Issue = z.core.$ZodIssue;
+
+/** One fault for each unknown key and each other issue. Parse with `reportInput`, else the values are not named. */
+export function describeFaults(issues: readonly Issue[], schema: z.core.$ZodType, base: Path = []): Fault[] {
+  return issues.flatMap((issue): Fault[] => {
+    const path = [...base, ...issue.path];
+    switch (issue.code) {
+      case 'unrecognized_keys':
+        return issue.keys.map((key) => ({
+          path: [...path, key],
+          part: 'key',
+          message: describeUnknownKey(key, knownKeys(schema, path)),
+        }));
+      case 'invalid_key':
+        return issue.issues.map((it) => ({
+          path,
+          part: 'key',
+          message: describeIssue({ ...it, input: path.at(-1) } as Issue),
+        }));
+      case 'invalid_union': {
+        const fitting = issue.errors.filter((branch) => !branch.some(isOfAnotherType));
+        if (fitting.length === 1) return describeFaults(fitting[0] as Issue[], schema, path);
+        return [{ path, part: 'value', message: describeUnion(issue.errors.flat(), issue.input) }];
+      }
+      default:
+        return [{ path, part: 'value', message: describeIssue(issue) }];
+    }
+  });
+}
+
+/** A branch of a union that was never meant: the value is of another type, or another word. */
+const isOfAnotherType = ({ path, code }: Issue) =>
+  path.length === 0 && (code === 'invalid_type' || code === 'invalid_value');
+
+function describeIssue(issue: Issue): string {
+  const { code, message, input } = issue;
+  if (code === 'invalid_type') {
+    if (input === undefined) return `"${String(issue.path.at(-1))}" is missing`;
+    const quotes =
+      issue.expected === 'string' && ['number', 'boolean'].includes(typeof input) ? ': put it in quotes' : '';
+    return `expected ${describeExpected(issue)}, got ${describeValue(input)}${quotes}`;
+  }
+  if (code === 'invalid_value') return `${describeValue(input)} is not ${describeExpected(issue)}`;
+  // Our own words: those that begin so go on from the value.
+  if (message.startsWith('is ')) return `${describeValue(input)} ${message}`;
+  return typeof input === 'number' ? `${message} (got ${input})` : message;
+}
+
+function describeUnion(issues: readonly Issue[], input: unknown): string {
+  return `expected ${[...new Set(issues.map(describeExpected))].join(' or ')}, got ${describeValue(input)}`;
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a map',
+  record: 'a map',
+};
+
+function describeExpected(issue: Issue): string {
+  if (issue.code === 'invalid_type') return typeNames[issue.expected] ?? issue.expected;
+  return issue.code === 'invalid_value'
+    ? issue.values.map((value) => JSON.stringify(value)).join(' or ')
+    : issue.message;
+}
+
+/** Short, on one line, and without the password of a URL. */
+function describeValue(value: unknown): string {
+  if (value === null || value === undefined) return 'nothing';
+  if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'a map';
+  if (typeof value !== 'string') return String(value);
+  const text = value.replace(/^.*:.*@/s, '***@');
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
+}
+
+function describeUnknownKey(key: string, known: readonly string[]): string {
+  if (key === '<<') return 'merge keys ("<<") are not part of YAML 1.2; repeat the map by an alias instead';
+  if (/token|password/i.test(key))
+    return `unknown key "${key}"; secrets have no place here: set STOPGATE_TOKEN or pass --token`;
+  const nearest = nearestOf(key, known);
+  if (nearest !== null) return `unknown key "${key}"; did you mean "${nearest}"?`;
+  return known.length === 0
+    ? `unknown key "${key}"; none may stand here`
+    : `unknown key "${key}"; known here: ${known.join(', ')}`;
+}
+
+/** Null: nothing is near enough, that is, more than half of the letters differ. Case, `_` and `-` do not count. */
+function nearestOf(key: string, known: readonly string[]): string | null {
+  const plain = (text: string) => text.toLowerCase().replace(/[_-]/g, '');
+  const ranked = known
+    .map((name) => ({ name, distance: editDistance(plain(key), plain(name)) }))
+    .filter(({ name, distance }) => distance * 2 <= Math.max(key.length, name.length))
+    .sort((a, b) => a.distance - b.distance);
+  return ranked[0]?.name ?? null;
+}
+
+/** Levenshtein: letters put in, left out or replaced. A key of a megabyte is cut; it is near to nothing anyway. */
+function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (const [index, letter] of [...from.slice(0, 64)].entries()) {
+    const next = [index + 1];
+    for (const [column, wanted] of [...to].entries()) {
+      const replaced = (row[column] as number) + (letter === wanted ? 0 : 1);
+      next.push(Math.min(replaced, (row[column + 1] as number) + 1, (next[column] as number) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] as number;
+}
+
+/** The keys that may stand in the map at `path`, read off the schema; of a union, those of all its maps. */
+function knownKeys(schema: z.core.$ZodType, path: Path): string[] {
+  const at = path.reduce<Concrete[]>(
+    (found, segment) => found.flatMap((it) => membersOf(it, segment)).flatMap(unwrap),
+    unwrap(schema),
+  );
+  return at.flatMap((it) => (it._zod.def.type === 'object' ? Object.keys(it._zod.def.shape) : []));
+}
+
+type Concrete = z.core.$ZodTypes;
+
+/** Takes off what leaves keys alone: optional, nullable, lazy, pipes and transforms (their input), unions. */
+function unwrap(schema: z.core.$ZodType): Concrete[] {
+  const { def } = (schema as Concrete)._zod;
+  if (def.type === 'optional' || def.type === 'nullable' || def.type === 'default') return unwrap(def.innerType);
+  if (def.type === 'lazy') return unwrap(def.getter());
+  if (def.type === 'pipe') return unwrap(def.in);
+  return def.type === 'union' ? def.options.flatMap(unwrap) : [schema as Concrete];
+}
+
+function membersOf(schema: Concrete, segment: PropertyKey): z.core.$ZodType[] {
+  const { def } = schema._zod;
+  if (def.type === 'record') return [def.valueType];
+  if (def.type === 'array') return [def.element];
+  const member = def.type === 'object' ? def.shape[String(segment)] : undefined;
+  return member === undefined ? [] : [member];
+}

@@ -1,0 +1,42 @@
+/** The JSON Schemas (draft 2020-12) that go with the package, made from the schemas that the service itself reads by. */
+import { z } from 'zod';
+import { decisionSchema, entrySchemas } from '../../machines/index.ts';
+import { fileSchema } from './file.ts';
+
+type JsonSchema = z.core.JSONSchema.BaseSchema;
+
+const draft = 'https://json-schema.org/draft/2020-12/schema';
+
+/** stopgate.yaml, for editors: `# yaml-language-server: $schema=…`. As a person writes it; an unknown key is an error. */
+export function stopgateYamlSchema(): JsonSchema {
+  return { $schema: draft, title: 'stopgate.yaml', ...toJsonSchema(fileSchema.describe('Configuration of stopgate')) };
+}
+
+/**
+ * Every entry's payload and the decision, under `$defs`, by what stands after the fleet in the subject less the id:
+ * `worker.tool.used`, `own.task.check.finished`, `decision`. Unknown fields are right: they are kept and ignored.
+ */
+export function entriesSchema(): JsonSchema {
+  const payloads: Record<string, z.ZodType> = { decision: decisionSchema };
+  for (const [area, schemas] of Object.entries(entrySchemas)) {
+    const prefix = area.replace(/^own/, 'own.').toLowerCase();
+    for (const [type, schema] of Object.entries(schemas)) payloads[`${prefix}.${type}`] = schema;
+  }
+  const { properties, $defs } = toJsonSchema(z.object(payloads));
+  return { $schema: draft, title: "Entries of stopgate's log", $defs: { ...(properties as typeof $defs), ...$defs } };
+}
+
+const checkKinds = ['plan', 'rules', 'files', 'command', 'remote', 'all', 'any'];
+
+/** zod numbers what refers to itself (`__schema0`): here it has a name, and a check is told to have one kind. */
+function toJsonSchema(schema: z.ZodType): JsonSchema {
+  let text = JSON.stringify(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
+  const { $defs: numbered = {} } = JSON.parse(text) as JsonSchema;
+  for (const [number, { properties = {} }] of Object.entries(numbered)) {
+    text = text.replaceAll(`${number}"`, `${'plan' in properties ? 'check' : 'hook'}"`);
+  }
+  const named = JSON.parse(text) as JsonSchema;
+  const check = named.$defs?.check;
+  if (check !== undefined) check.oneOf = checkKinds.map((kind) => ({ required: [kind] }));
+  return named;
+}

@@ -1,0 +1,90 @@
+/**
+ * The `.stopgate` folder, in which `stopgate dev` keeps its log, says where it listens and leaves credentials, so that
+ * commands and hooks find it without options. This file only reads it.
+ */
+import { accessSync, constants, readFileSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { z } from 'zod';
+import { idSchema } from '../../machines/index.ts';
+import { httpSchema, natsSchema } from './values.ts';
+
+const storeName = '.stopgate';
+
+const serviceSchema = z.object({
+  nats: natsSchema,
+  http: z
+    .string()
+    .refine((text) => httpSchema.safeParse(text).success)
+    .nullable(),
+  fleet: idSchema,
+  pid: z.int().positive(),
+});
+/** `service.json`. It outlives a service that was killed: whether `pid` still runs is for the reader to find out. */
+export type ServiceFile = Readonly<z.infer<typeof serviceSchema>>;
+
+/** `service` null: the folder is there, but no service has said that it runs. */
+export type Store = { readonly folder: string; readonly service: ServiceFile | null };
+
+/**
+ * The nearest store with a service, in `cwd` or a folder above, as far as `home` or the root; else the nearest store.
+ * A `service.json` of somebody else's is ignored, unless `cwd` is his as well: in a shared folder such as /tmp it would
+ * let a stranger answer for us.
+ */
+export function findStore(cwd: string, home = homedir()): Store | null {
+  const stores = [...foldersAbove(cwd, home)]
+    .map((folder) => join(folder, storeName))
+    .filter((folder) => statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    .map((folder): Store => ({ folder, service: readService(join(folder, 'service.json'), cwd) }));
+  return stores.find(({ service }) => service !== null) ?? stores[0] ?? null;
+}
+
+function* foldersAbove(cwd: string, home: string): Generator<string> {
+  for (let folder = resolve(cwd); ; folder = dirname(folder)) {
+    yield folder;
+    if (folder === home || folder === dirname(folder)) return;
+  }
+}
+
+/** Null where there is none that we may read, trust and understand. */
+function readService(path: string, cwd: string): ServiceFile | null {
+  try {
+    const owners = [process.getuid?.(), statSync(cwd).uid];
+    if (process.getuid !== undefined && !owners.includes(statSync(path).uid)) return null;
+    return serviceSchema.safeParse(JSON.parse(readFileSync(path, 'utf8'))).data ?? null;
+  } catch {
+    return null; // not there, or being written
+  }
+}
+
+export type Role = 'operator' | 'service' | 'runner' | 'check';
+
+/**
+ * The credentials to connect with: those that were named; else those that the store has for `role`, if `nats` is its
+ * very server, so that nobody else ever gets to see them. Undefined: none, connect as an agent.
+ */
+export function defaultCredentials(
+  { nats, creds, store }: { readonly nats: string; readonly creds: string | null; readonly store: Store | null },
+  role: Role,
+): string | undefined {
+  if (creds !== null) return creds;
+  if (store === null || store.service === null || !isSameServer(nats, store.service.nats)) return undefined;
+  const path = join(store.folder, 'credentials', `${role}.json`);
+  try {
+    accessSync(path, constants.R_OK);
+    return path;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A url with a user in it is never the same: it brings credentials of its own. */
+function isSameServer(one: string, other: string): boolean {
+  const [here, there] = [one, other].map((text) => {
+    const url = text.includes('://') ? text : `nats://${text}`;
+    return URL.canParse(url) ? new URL(url) : null;
+  });
+  if (!here || !there || here.username !== '') return false;
+  const address = ({ protocol, hostname, port }: URL) => `${protocol}//${hostname.toLowerCase()}:${port || '4222'}`;
+  return address(here) === address(there);
+}

@@ -1,5 +1,0 @@
-#!/usr/bin/env node
-/** `stopgate hook` by itself, for who wants to save the last milliseconds: `node …/dist/src/hook/main.js claude`. */
-import { runHookProcess } from './run.ts';
-
-await runHookProcess(process.argv.slice(2), process.env);

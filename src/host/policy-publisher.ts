@@ -1,0 +1,76 @@
+/**
+ * Keeps the log's policies as the configuration has them: a `policy.set` entry goes in only when the file differs from
+ * what this replica appended last; the last in the log holds (protocol 9).
+ */
+import { appendUntilStored, type Desk } from './context.ts';
+
+/** Policies in the configuration's own form. */
+export type PolicyForm = {
+  readonly policies: Record<string, unknown>;
+  readonly assign?: readonly unknown[] | undefined;
+  readonly releaseAfter?: unknown;
+};
+
+export type PolicyKeeper = {
+  /** A `policy.set` was folded, by whom it was appended. */
+  folded(form: unknown, replica: string | undefined): void;
+  /** The configuration as it is now. Before the log's head is reached it is only noted. */
+  set(form: PolicyForm): void;
+  open(): Promise<void>;
+};
+
+export function createPolicyKeeper(desk: Desk, isRunning: () => boolean): PolicyKeeper {
+  let wanted: PolicyForm | null = null;
+  let inLog = canonical({ policies: {} });
+  /** By this replica, under this name. */
+  let ownLast: string | null = null;
+  let lastBy: string | undefined;
+
+  const append = async () => {
+    if (wanted === null) return;
+    const form = canonical(wanted);
+    if (form === (ownLast ?? inLog)) {
+      if (form !== inLog) warn();
+      return;
+    }
+    if (lastBy !== undefined && lastBy !== desk.replica && desk.fleet.replicas.has(lastBy)) warn();
+    ownLast = form;
+    const appended = wanted;
+    const messageId = `policy:${desk.replica}:${desk.clock()}`;
+    // A configuration that has changed meanwhile is appended by its own call.
+    const isNeeded = () => isRunning() && wanted === appended;
+    await appendUntilStored(desk, `own.fleet.${desk.fleet.name}.policy.set`, appended, messageId, isNeeded);
+    desk.logger.info({ policies: Object.keys(appended.policies) }, 'policies set');
+  };
+  const warn = () => {
+    desk.metrics.policyConflict();
+    desk.logger.warn(
+      { setBy: lastBy ?? 'unknown' },
+      "the log's policies are not those of this configuration: two services have different files",
+    );
+  };
+  return {
+    folded(form, replica) {
+      inLog = canonical(form as PolicyForm);
+      lastBy = replica;
+      if (replica === desk.replica) ownLast = inLog;
+      else if (desk.atHead() && wanted !== null && canonical(wanted) !== inLog) warn();
+    },
+    set(form) {
+      wanted = form;
+      if (desk.atHead()) void append();
+    },
+    open: append,
+  };
+}
+
+/** Equal forms give equal texts, whatever the order of their keys. */
+function canonical({ policies, assign, releaseAfter }: PolicyForm): string {
+  return JSON.stringify(
+    { policies, assign: assign ?? [], releaseAfter: releaseAfter ?? null },
+    (_key, value: unknown) =>
+      typeof value === 'object' && value !== null && !Array.isArray(value)
+        ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+        : value,
+  );
+}

@@ -1,0 +1,23 @@
+/** How escalations are told, from the configuration: to a webhook, or to the service's own log. */
+
+import { readSecret } from '../config/config.ts';
+import type { ConfigFile } from '../config/file.ts';
+import type { EscalationRules } from '../host/notices.ts';
+import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import type { Io } from '../process-io.ts';
+import { createWebhook } from './webhook.ts';
+
+export function escalationRules(
+  escalation: ConfigFile['escalation'],
+  env: Io['env'],
+  metrics: Metrics,
+  logger: Logger,
+): EscalationRules {
+  const { remindMs = null, webhook = null } = escalation ?? {};
+  if (webhook === null) return { remindMs, notify: null };
+  const { url, secretEnv } = webhook;
+  const secret = secretEnv === null ? null : (readSecret(secretEnv, env) ?? null);
+  const count = (outcome: string) => metrics.webhooks.inc({ outcome });
+  return { remindMs, notify: createWebhook({ url, secret, clock: Date.now, logger, count }) };
+}

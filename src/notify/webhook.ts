@@ -1,0 +1,109 @@
+/**
+ * Webhook: posts notices of escalations to a URL, signed, and again where that may help. Its answer is only its
+ * status; redirects are not followed, since what is signed is for one receiver. The secret and the URL (which may
+ * hold another) are never logged.
+ */
+import { createHmac } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Notice, Notify } from '../host/notices.ts';
+import type { Logger } from '../log.ts';
+import { createSlots } from '../runner/index.ts';
+
+export type WebhookOptions = {
+  readonly url: string;
+  /** Null: unsigned. */
+  readonly secret: string | null;
+  /** Milliseconds since 1970, for the time stamp. */
+  readonly clock: () => number;
+  readonly logger: Logger;
+  /** `retried`: a try that failed and is repeated; the others end a delivery. */
+  readonly count: (outcome: 'delivered' | 'retried' | 'failed') => void;
+  /** For one try. */
+  readonly timeoutMs?: number;
+};
+
+const timeoutMsDefault = 10_000;
+const triesMax = 8;
+/** Doubled after each try: half a minute in all. */
+const pauseMs = 250;
+/** A receiver that hangs keeps as many waiting, and no more. */
+const atOnceMax = 8;
+
+export function createWebhook({ url, secret, clock, logger, count, timeoutMs = timeoutMsDefault }: WebhookOptions) {
+  const target = readTarget(url);
+  const slots = createSlots(atOnceMax);
+
+  const post = async (body: string, delivery: string, signal: AbortSignal): Promise<Answer> => {
+    const timestamp = String(Math.floor(clock() / 1_000));
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': 'stopgate',
+      'stopgate-delivery': delivery,
+      'stopgate-timestamp': timestamp,
+      ...(secret === null ? {} : { 'stopgate-signature': sign(secret, timestamp, body) }),
+      ...target.headers,
+    };
+    const late = AbortSignal.timeout(timeoutMs);
+    try {
+      const both = AbortSignal.any([signal, late]);
+      const response = await fetch(target.url, { method: 'POST', headers, body, redirect: 'manual', signal: both });
+      // What it says is nothing to us, and may be endless.
+      void response.body?.cancel().catch(() => {});
+      return readStatus(response.status);
+    } catch (error) {
+      signal.throwIfAborted();
+      return { taken: false, again: true, why: late.aborted ? `no answer within ${timeoutMs} ms` : describe(error) };
+    }
+  };
+
+  const notify: Notify = async (notice: Notice, signal) => {
+    const body = JSON.stringify(notice);
+    const { delivery } = notice;
+    for (let tries = 1; ; tries += 1) {
+      if (!(await slots.take(signal))) throw new Error('it is not wanted any more');
+      const answer = await post(body, delivery, signal).finally(slots.give);
+      if (answer.taken) {
+        count('delivered');
+        return;
+      }
+      if (!answer.again || tries === triesMax) {
+        count('failed');
+        throw new Error(answer.again ? `${answer.why}, ${tries} times` : answer.why);
+      }
+      count('retried');
+      logger.warn({ delivery, host: target.host, why: answer.why, tries }, 'webhook not taken, trying again');
+      await pause(pauseMs * 2 ** (tries - 1), undefined, { signal });
+    }
+  };
+  return notify;
+}
+
+/** Of `<timestamp>.<body>`, as the header has it. */
+const sign = (secret: string, timestamp: string, body: string): string =>
+  `sha256=${createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')}`;
+
+type Answer = { readonly taken: true } | { readonly taken: false; readonly again: boolean; readonly why: string };
+
+function readStatus(status: number): Answer {
+  if (status >= 200 && status < 300) return { taken: true };
+  const why = `the receiver answered ${status}${status >= 300 && status < 400 ? ', and redirects are not followed' : ''}`;
+  return { taken: false, again: status === 429 || status >= 500, why };
+}
+
+/** `fetch` takes no user and password within a URL. */
+function readTarget(text: string) {
+  const url = new URL(text);
+  const { username, password, host } = url;
+  const plain = [username, password].map(decodeURIComponent).join(':');
+  url.username = '';
+  url.password = '';
+  const headers: Record<string, string> =
+    username === '' && password === '' ? {} : { authorization: `Basic ${Buffer.from(plain).toString('base64')}` };
+  return { url, host, headers };
+}
+
+/** The words of `fetch` itself say nothing; those of its cause may. */
+function describe(error: unknown): string {
+  const { cause } = error as { cause?: { code?: string; message?: string } };
+  return cause?.code ?? cause?.message ?? 'the request failed';
+}

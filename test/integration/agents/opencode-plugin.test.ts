@@ -1,0 +1,265 @@
+/** OpenCode's plugin as it ships, with a client that stands in for OpenCode's, against a service that is told what to say. */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { StopgatePlugin } from '../../../src/agents/opencode/plugin.ts';
+import { recordingsOf } from '../../unit/agents/recordings/recordings.ts';
+
+const { recorded } = recordingsOf('opencode');
+const root = 'ses_e03580e05ffex7kqJSOjm6k7LO';
+const child = 'ses_e0357ef02ffeJqWQcJLgdPZI5x';
+type Posted = { event: string | null; authorization: string | undefined; body: Record<string, unknown> };
+
+let server: Server;
+let posted: Posted[];
+/** What the next idle is answered; null is an empty 204. */
+let answer: object | null;
+/** What those who ask for a person's word are answered, in turn; while there is none they wait. */
+let words: { status: number; body?: object }[];
+let asked: string[];
+let release: Promise<unknown>;
+
+beforeEach(async () => {
+  posted = [];
+  answer = null;
+  words = [];
+  asked = [];
+  release = Promise.resolve();
+  server = createServer((request, response) => {
+    if (request.url?.startsWith('/hooks/opencode/wake')) {
+      asked.push(request.url);
+      const { status, body } = words.shift() ?? {};
+      if (status !== undefined) response.writeHead(status).end(body === undefined ? undefined : JSON.stringify(body));
+      return;
+    }
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.on('end', async () => {
+      const event = new URL(request.url ?? '', 'http://x').searchParams.get('event');
+      posted.push({
+        event,
+        authorization: request.headers.authorization,
+        body: JSON.parse(Buffer.concat(parts).toString()),
+      });
+      if (event === 'session.idle') await release;
+      const told = event === 'session.idle' ? answer : null;
+      response.writeHead(told === null ? 204 : 200, { 'content-type': 'application/json' });
+      response.end(told === null ? undefined : JSON.stringify(told));
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  vi.stubEnv('STOPGATE_HTTP', `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  server.closeAllConnections();
+  await new Promise((done) => server.close(done));
+});
+
+async function load() {
+  const client = {
+    session: {
+      get: vi.fn(async () => ({ data: {} as { parentID?: string } })),
+      messages: vi.fn(async () => ({
+        data: [
+          { info: { role: 'assistant' }, parts: [{ type: 'text', text: 'an older one' }] },
+          { info: { role: 'assistant' }, parts: [{ type: 'step-start' }, { type: 'text', text: 'I am done' }] },
+        ],
+      })),
+      promptAsync: vi.fn(async () => ({})),
+    },
+    app: { log: vi.fn(async () => ({})) },
+  };
+  const plugin = await StopgatePlugin({ client, directory: '/workspace/project' });
+  const event = (name: string, more: object = {}) => plugin.event({ event: { ...recorded(name), ...more } as never });
+  const message = (text: string) => plugin['chat.message']({ sessionID: root }, { parts: [{ type: 'text', text }] });
+  return { client, plugin, event, message };
+}
+const events = () => posted.map(({ event }) => event);
+const settled = (count: number) => expect.poll(() => posted.length, { timeout: 5_000 }).toBe(count);
+const block = { decision: 'block', reason: 'the tests have not been run yet' };
+
+test('a blocked idle is a new prompt, an allowed one is left alone', async () => {
+  const { client, event } = await load();
+  answer = block;
+  await event('session.idle');
+  await expect
+    .poll(() => client.session.promptAsync.mock.calls)
+    .toEqual([[{ path: { id: root }, body: { parts: [{ type: 'text', text: block.reason }] } }]]);
+  expect(posted[0]).toMatchObject({
+    event: 'session.idle',
+    body: { properties: { sessionID: root }, lastMessage: 'I am done', directory: '/workspace/project' },
+  });
+  answer = null;
+  await event('session.idle');
+  await settled(2);
+  expect(client.session.promptAsync).toHaveBeenCalledTimes(1);
+});
+
+test('finds the service by HOST:PORT and by a port too, as every command does', async () => {
+  const { port } = server.address() as AddressInfo;
+  for (const [index, http] of [`127.0.0.1:${port}`, String(port), `http://127.0.0.1:${port}/`].entries()) {
+    vi.stubEnv('STOPGATE_HTTP', http);
+    const { event } = await load();
+    await event('session.created');
+    await settled(index + 1);
+  }
+});
+
+test('what happens is posted in its order, tools without their output', async () => {
+  const { plugin, event, message } = await load();
+  await event('session.created');
+  await message('say hello');
+  await event('todo.updated');
+  const { input, output } = recorded('tool.execute.after') as never;
+  await plugin['tool.execute.after'](input, output);
+  await event('message.part.delta');
+  await event('session.idle');
+  await settled(5);
+  expect(events()).toEqual(['session.created', 'chat.message', 'todo.updated', 'tool.execute.after', 'session.idle']);
+  expect(posted[3]?.body).toEqual({
+    input: { sessionID: root, tool: 'bash', callID: 'call_fake_2_0', args: {} },
+    output: { metadata: { exit: 0 } },
+    directory: '/workspace/project',
+  });
+});
+
+test('a sub-agent is not prompted, known by its start or by asking OpenCode', async () => {
+  const { client, event } = await load();
+  answer = block;
+  await event('session.created.child');
+  await event('session.idle.child');
+  await settled(2);
+  const later = await load();
+  later.client.session.get.mockResolvedValue({ data: { parentID: root } });
+  await later.event('session.idle.child');
+  await settled(3);
+  expect(client.session.get).not.toHaveBeenCalled();
+  expect(later.client.session.get).toHaveBeenCalledWith({ path: { id: child } });
+  for (const { session } of [client, later.client]) expect(session.promptAsync).not.toHaveBeenCalled();
+});
+
+test('after an error nobody is asked, though the session is idle twice, until somebody speaks', async () => {
+  const { client, event, message } = await load();
+  answer = block;
+  await event('session.error', { properties: { sessionID: root, error: { name: 'APIError' } } });
+  await event('session.idle');
+  await event('session.idle');
+  await message('try again');
+  await event('session.idle');
+  await settled(3);
+  expect(events()).toEqual(['session.error', 'chat.message', 'session.idle']);
+  await expect.poll(() => client.session.promptAsync.mock.calls.length).toBe(1);
+});
+
+test('one idle is one question, and who speaks while it is open has the word', async () => {
+  const { client, event, message } = await load();
+  answer = block;
+  let open = () => {};
+  release = new Promise<void>((done) => {
+    open = done;
+  });
+  await event('session.idle');
+  await event('session.idle');
+  await settled(1);
+  await message('I have a better idea');
+  await settled(2);
+  open();
+  release = Promise.resolve();
+  await event('session.idle');
+  await settled(3);
+  await expect.poll(() => client.session.promptAsync.mock.calls.length).toBe(1);
+  expect(events()).toEqual(['session.idle', 'chat.message', 'session.idle']);
+});
+
+test('a service that is away is said once, and nothing else happens', async () => {
+  vi.stubEnv('STOPGATE_HTTP', 'http://127.0.0.1:9');
+  const { client, event, message } = await load();
+  await message('hello');
+  await event('session.idle');
+  await expect.poll(() => client.session.messages.mock.calls.length).toBe(1);
+  await event('todo.updated');
+  await expect
+    .poll(() => client.app.log.mock.calls)
+    .toEqual([
+      [{ body: { service: 'stopgate', level: 'warn', message: expect.stringContaining('nothing is judged') } }],
+    ]);
+  expect(client.session.promptAsync).not.toHaveBeenCalled();
+});
+
+describe('a session that waits for a person', () => {
+  const waits = { decision: 'allow', waits: true };
+  const resolved = { status: 200, body: { prompt: 'Use the other key' } };
+  const prompts = (client: Awaited<ReturnType<typeof load>>['client']) =>
+    client.session.promptAsync.mock.calls as unknown as [{ body: object }][];
+
+  test('is prompted with what he said, once, however often it had to ask', async () => {
+    const { client, event } = await load();
+    answer = waits;
+    words = [{ status: 204 }, resolved];
+    await event('session.idle');
+    await expect
+      .poll(() => prompts(client))
+      .toEqual([[{ path: { id: root }, body: { parts: [{ type: 'text', text: 'Use the other key' }] } }]]);
+    expect(asked).toEqual(Array(2).fill(`/hooks/opencode/wake?worker=${root}`));
+  });
+
+  test.each([
+    ['he said nothing for it', { status: 200, body: { prompt: null } }],
+    ['nobody knows it any more', { status: 404 }],
+  ])('is left alone where %s', async (_why, word) => {
+    const { client, event, message } = await load();
+    answer = waits;
+    words = [word, resolved];
+    await event('session.idle');
+    await expect.poll(() => asked.length).toBe(1);
+    answer = null;
+    await message('hello');
+    await event('session.idle');
+    await settled(3);
+    expect([prompts(client).length, asked.length]).toEqual([0, 1]);
+  });
+
+  test('waits no more when somebody speaks, or it is deleted', async () => {
+    const { client, event, message } = await load();
+    answer = waits;
+    const gone = vi.fn();
+    server.on('request', ({ url = '' }, response) => {
+      if (url.includes('/wake')) response.once('close', gone);
+    });
+    for (const end of [() => message('I am here'), () => event('session.idle', { type: 'session.deleted' })]) {
+      await event('session.idle');
+      const before = asked.length;
+      await expect.poll(() => asked.length).toBe(before + 1);
+      await end();
+      await expect.poll(() => gone.mock.calls.length).toBe(before + 1);
+    }
+    expect(prompts(client)).toEqual([]);
+  });
+});
+
+test('whatever OpenCode answers, nothing is thrown at it', async () => {
+  const { client, event } = await load();
+  answer = block;
+  client.session.get.mockRejectedValue(new Error('gone'));
+  await event('session.idle');
+  await expect.poll(() => client.app.log.mock.calls.length).toBe(1);
+  client.session.get.mockResolvedValue({ data: {} });
+  client.session.messages.mockRejectedValue(new Error('gone'));
+  client.session.promptAsync.mockRejectedValue(new Error('gone'));
+  await event('session.idle');
+  await expect.poll(() => client.app.log.mock.calls.length).toBe(2);
+  await event('session.idle', { properties: undefined });
+});
+
+test('a token goes along', async () => {
+  vi.stubEnv('STOPGATE_TOKEN', 't1');
+  const { event } = await load();
+  await event('session.idle');
+  await settled(1);
+  expect(posted[0]?.authorization).toBe('Bearer t1');
+});
+
+test('the file has one export: OpenCode takes each for a plugin', async () => {
+  expect(Object.keys(await import('../../../src/agents/opencode/plugin.ts'))).toEqual(['StopgatePlugin']);
+});

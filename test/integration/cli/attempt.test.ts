@@ -1,0 +1,244 @@
+/** decide, probe and verify: what is asked, how the answer is printed, and the exit code. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Decision } from '../../../machines/index.ts';
+import { allowed, blocked, Refusal, useStandIn } from '../../support/stand-in.ts';
+import { controlsIn, jsonLines, openTerminal, runOnce, type TerminalOptions } from '../../support/terminal.ts';
+
+const standIn = useStandIn();
+const refuse =
+  (status: number, code: string, message: string, more: object = {}) =>
+  () => {
+    throw new Refusal(status, { error: { code, message, issues: [] }, ...more });
+  };
+
+/** Asks a fleet whose service answers so. */
+async function ask(argv: readonly string[], handler: () => object, options: TerminalOptions = {}) {
+  const fleet = standIn.newFleet();
+  const asked = await standIn.answer(fleet, `${argv[0]}.*`, handler);
+  const result = await runOnce([...argv, '--nats', standIn.url(), '--fleet', fleet], options);
+  return { ...result, asked };
+}
+
+describe('the exit code', () => {
+  test.each(['decide', 'probe'])('%s: 0 for allow, 1 for block', async (verb) => {
+    expect((await ask([verb, 'w1'], () => allowed)).code).toBe(0);
+    expect((await ask([verb, 'w1'], () => blocked)).code).toBe(1);
+  });
+
+  test('verify: 0 for complete; 1 for what is not, with the decision', async () => {
+    expect((await ask(['verify', 'w1'], () => allowed)).code).toBe(0);
+    const incomplete = refuse(409, 'INCOMPLETE', 'w1 is not complete: capped', {
+      decision: { ...allowed, cause: 'capped' },
+    });
+    const { code, stdout, stderr } = await ask(['verify', 'w1'], incomplete);
+    expect(stdout).toMatch(/^allow · complete · capped\n/);
+    expect(stderr).toBe('stopgate: w1 is not complete: capped\n');
+    expect(code).toBe(1);
+    const asJson = await ask(['verify', 'w1', '--json'], incomplete);
+    expect(jsonLines(asJson.stdout)).toEqual([
+      {
+        error: { code: 'INCOMPLETE', message: expect.any(String), issues: [] },
+        decision: { ...allowed, cause: 'capped' },
+      },
+    ]);
+    expect(asJson.code).toBe(1);
+  });
+
+  test.each([
+    { status: 400, wire: 'BAD_REQUEST', code: 2 },
+    { status: 503, wire: 'UNAVAILABLE', code: 3 },
+    { status: 503, wire: 'LOG_LOST', code: 3 },
+  ])('$wire: $code', async ({ status, wire, code }) => {
+    const result = await ask(['decide', 'w1', '--json'], refuse(status, wire, 'no luck'));
+    expect(result).toMatchObject({ code, stderr: 'stopgate: no luck\n' });
+    expect(jsonLines(result.stdout)).toEqual([{ error: { code: wire, message: 'no luck', issues: [] } }]);
+  });
+
+  test('nobody serves: 3, and how to start a service', async () => {
+    const { code, stdout, stderr } = await runOnce([
+      'decide',
+      'w1',
+      '--nats',
+      standIn.url(),
+      '--fleet',
+      standIn.newFleet(),
+    ]);
+    expect(stderr).toContain('start one with "stopgate serve" or "stopgate dev"');
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+  });
+
+  test('no NATS server: 3, and how to start one', async () => {
+    const { code, stderr } = await runOnce(['decide', 'w1'], { env: { STOPGATE_NATS: 'nats://127.0.0.1:1' } });
+    expect(stderr).toMatch(/^stopgate: no NATS server at .*stopgate dev.*\n$/);
+    expect(code).toBe(3);
+  });
+
+  test('no answer in time: 3', async () => {
+    const fleet = standIn.newFleet();
+    standIn.connection().subscribe(`stopgate.${fleet}.decide.*`, { callback: () => undefined });
+    await standIn.connection().flush();
+    const { code, stderr } = await runOnce([
+      'decide',
+      'w1',
+      '--nats',
+      standIn.url(),
+      '--fleet',
+      fleet,
+      '--timeout',
+      '50',
+    ]);
+    expect(stderr).toContain('no answer within 50 ms');
+    expect(code).toBe(3);
+  });
+
+  test('an answer that is no decision: 3', async () => {
+    const { code, stdout, stderr } = await ask(['decide', 'w1'], () => ({ hello: 'world' }));
+    expect(stderr).toContain('the answer is no decision');
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+  });
+});
+
+describe('what is asked', () => {
+  const allow = () => allowed;
+
+  test('flags become fields, and go before those of the JSON', async () => {
+    const { asked } = await ask(
+      [
+        ...['decide', 'w1', '{"output":"from JSON","toolCount":4,"mine":true}'],
+        ...['--attempt', 'a7', '--stop-reason', 'end_turn', '--output=--all done--', '--hold', '50s'],
+        ...['--validation', 'tests_pass=pass, lint=fail', '--files', 'a.ts, b.ts'],
+      ],
+      allow,
+    );
+    expect(asked).toHaveLength(1);
+    expect(asked[0]?.subject).toMatch(/\.decide\.w1$/);
+    expect(asked[0]?.body).toEqual({
+      ...{ attempt: 'a7', stopReason: 'end_turn', output: '--all done--', holdMs: 50_000, toolCount: 4, mine: true },
+      validation: [
+        { rule: 'tests_pass', passed: true },
+        { rule: 'lint', passed: false },
+      ],
+      files: ['a.ts', 'b.ts'],
+    });
+  });
+
+  test('nothing given is an empty object; "-" is stdin', async () => {
+    expect((await ask(['probe', 'w1'], allow)).asked[0]?.body).toEqual({});
+    const { asked } = await ask(['probe', 'w1', '-'], allow, { stdin: '{"stopReason":\n"x"}\n' });
+    expect(asked[0]?.body).toEqual({ stopReason: 'x' });
+  });
+
+  test('of a long output file its end is sent, and that is said', async () => {
+    const terminal = await openTerminal();
+    const fleet = standIn.newFleet();
+    const asked = await standIn.answer(fleet, 'decide.*', allow);
+    await writeFile(join(terminal.cwd, 'out.txt'), `${'ä'.repeat(30_000)}<promise>COMPLETE</promise>`);
+    await terminal.run('decide', 'w1', '--output-file', 'out.txt', '--nats', standIn.url(), '--fleet', fleet);
+    const output = String(asked[0]?.body.output);
+    expect(Buffer.byteLength(output)).toBeLessThanOrEqual(32_768);
+    expect(output).toMatch(/^ä+<promise>COMPLETE<\/promise>$/);
+    expect(terminal.stderr()).toContain('its last 32768 are sent');
+  });
+
+  test.each([
+    { argv: ['{"output":5}'], says: 'output: ' },
+    { argv: ['[]'], says: 'no object' },
+    { argv: ['{'], says: 'the JSON is no JSON' },
+    { argv: ['--attempt', 'a b'], says: 'attempt: is no id' },
+    { argv: ['--validation', 'tests'], says: `--validation 'tests' is no result` },
+    { argv: ['--hold', 'long'], says: `--hold 'long' is no duration` },
+    { argv: ['--output', 'a', '--output-file', 'b'], says: 'give one' },
+    { argv: ['--output-file', 'none.txt'], says: `cannot read 'none.txt': there is no such file` },
+  ])('$argv is told before anything is sent', async ({ argv, says }) => {
+    const { code, asked, stdout, stderr } = await ask(['decide', 'w1', ...argv], allow);
+    expect(stderr).toContain(says);
+    expect({ code, stdout, asked }).toEqual({ code: 2, stdout: '', asked: [] });
+  });
+
+  test('the fleet and the server may come from variables', async () => {
+    const fleet = standIn.newFleet();
+    const asked = await standIn.answer(fleet, 'decide.*', allow);
+    await runOnce(['decide', 'w1'], { env: { STOPGATE_NATS: standIn.url(), STOPGATE_FLEET: fleet } });
+    expect(asked[0]?.subject).toBe(`stopgate.${fleet}.decide.w1`);
+  });
+
+  test('options of the connection may stand before the command', async () => {
+    const fleet = standIn.newFleet();
+    const asked = await standIn.answer(fleet, 'decide.*', allow);
+    expect(await runOnce(['--nats', standIn.url(), '--json', '--fleet', fleet, 'decide', 'w1'])).toMatchObject({
+      code: 0,
+    });
+    expect(asked).toHaveLength(1);
+  });
+});
+
+describe('what is printed', () => {
+  test('the answer first, then why, guard by guard', async () => {
+    const { stdout } = await ask(['decide', 'w1'], () => blocked);
+    expect(stdout).toBe(`block · continue · incomplete
+2 of 5 plan steps remain: Write tests, Fix lint
+
+next prompt
+  Write tests.
+  Then fix lint.
+
+feedback
+  tests (fail): 3 tests failed
+
+  ✓  retries  0 of 3
+  !  hooks    scan: no answer      1.5 s
+  ✗  checks   plan: 2 of 5 remain  0.1 ms
+
+worker w1 · task T-1 · state blocked · policy strict
+retries 1 of 3 · idle 3m of 10m, 7m left · 2 pending · attempt a1 · #1234 · 0.7 ms
+`);
+  });
+
+  test('--json is the decision as it came, on one line', async () => {
+    const newer = { ...blocked, later: 'field' };
+    const { stdout } = await ask(['decide', 'w1', '--json'], () => newer);
+    expect(stdout).toBe(`${JSON.stringify(newer)}\n`);
+  });
+
+  test('a probe says that nothing was logged', async () => {
+    const dry: Decision = { ...allowed, dryRun: true, attempt: null, seq: null };
+    const { stdout } = await ask(['probe', 'w1'], () => dry);
+    expect(stdout).toMatch(
+      /^allow · complete · complete {2}\(asked only, nothing was logged\)\nAll checks passed\n\n {2}● {2}done/,
+    );
+    expect(stdout).not.toContain('#');
+  });
+
+  test('green is for complete alone', async () => {
+    const first = async (decision: Decision) => {
+      const { stdout } = await ask(['decide', 'w1'], () => decision, { isTTY: true });
+      return stdout.split('\n')[0];
+    };
+    expect(await first(blocked)).toContain('\u001b[31m');
+    expect(await first(allowed)).toContain('\u001b[32m');
+    expect(await first({ ...allowed, cause: 'capped' })).toContain('\u001b[33m');
+    expect(await first({ ...allowed, cause: 'bypassed' })).toContain('\u001b[33m');
+  });
+
+  test('what an agent says cannot move the cursor, and is cut to the width', async () => {
+    const hostile = '\u001b[2J\u001b]0;owned\u0007\u009b31m\u202eevil\rline';
+    const decision: Decision = {
+      ...blocked,
+      reason: hostile,
+      nextPrompt: `${hostile}\n${'x'.repeat(500)}`,
+      task: hostile,
+      feedback: [{ check: hostile, outcome: 'fail', message: hostile, details: {} }],
+      verdicts: [{ guard: 'checks', verdict: 'block', detail: hostile.repeat(9) }],
+    };
+    const { stdout } = await ask(['decide', 'w1'], () => decision, {
+      isTTY: true,
+      columns: 60,
+      env: { NO_COLOR: '1' },
+    });
+    expect(controlsIn(stdout)).toEqual([]);
+    expect(stdout).not.toContain('owned');
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(60);
+  });
+});

@@ -1,0 +1,22 @@
+/** The plugin for Claude Code says what `stopgate init claude` writes. */
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { runCommand } from '../../support/command.ts';
+import { makeFolder } from '../../support/deployment.ts';
+
+const read = (path: string): Record<string, unknown> =>
+  JSON.parse(readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')) as Record<string, unknown>;
+
+test('its hooks are those of init', async () => {
+  const folder = await makeFolder();
+  const { stdout } = await runCommand(['init', 'claude', '--dry-run', '--json'], { cwd: folder.path });
+  await folder.remove();
+  const { changes } = JSON.parse(stdout) as { changes: [{ after: string }] };
+  expect(read('plugins/claude/hooks/hooks.json')).toEqual(JSON.parse(changes[0].after));
+});
+
+test('it has the version of the package, and the marketplace has it', () => {
+  const { name, version } = read('plugins/claude/.claude-plugin/plugin.json');
+  expect(version).toBe(read('package.json').version);
+  expect(read('.claude-plugin/marketplace.json')).toMatchObject({ plugins: [{ name, source: './plugins/claude' }] });
+});

@@ -1,0 +1,469 @@
+/** init: what it writes into agents' settings, and that nothing else in them ever changes. */
+import { chmod, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { describe, expect, test } from 'vitest';
+import { runCommand } from '../../support/command.ts';
+import { openTerminal, runOnce, type TerminalOptions } from '../../support/terminal.ts';
+
+async function place(options: TerminalOptions = {}) {
+  const terminal = await openTerminal(options);
+  const env = { PATH: '/nowhere', HOME: join(terminal.cwd, 'home'), ...options.env };
+  const put = async (name: string, text: string) => {
+    const file = join(terminal.cwd, name);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, text);
+    return file;
+  };
+  return {
+    cwd: terminal.cwd,
+    put,
+    read: (name: string) => readFile(join(terminal.cwd, name), 'utf8'),
+    init: (...argv: string[]) => runOnce(['init', ...argv], { ...options, cwd: terminal.cwd, env }),
+  };
+}
+type Settings = { hooks: Record<string, { hooks: Record<string, unknown>[] }[]> };
+const isGone = (file: Promise<string>) => expect(file).rejects.toThrow('ENOENT');
+
+describe('claude', () => {
+  const file = '.claude/settings.json';
+
+  test('gets an HTTP hook for each event, and a stop may take as long as Claude Code lets it', async () => {
+    const { init, read } = await place();
+    const { code, stdout } = await init('claude', '--yes', '--http', '127.0.0.1:4444', '--policy', 'strict');
+    expect(code).toBe(0);
+    const { hooks } = JSON.parse(await read(file)) as Settings;
+    expect(hooks.Stop).toEqual([
+      { hooks: [{ type: 'http', url: 'http://127.0.0.1:4444/hooks/claude?policy=strict', timeout: 600 }] },
+    ]);
+    expect(Object.keys(hooks)).toEqual(
+      expect.arrayContaining(['UserPromptSubmit', 'PostToolUse', 'SubagentStop', 'SessionEnd']),
+    );
+    expect(Object.keys(hooks)).not.toContain('SessionStart');
+    for (const line of (await read(file)).trimEnd().split('\n')) expect(stdout).toContain(`+ ${line}`);
+  });
+
+  test('is asked through a command where a stop that nobody judged is to be blocked', async () => {
+    const { init, read } = await place();
+    await init('claude', '--yes', '--on-unreachable', 'block', '--autostart');
+    const { hooks } = JSON.parse(await read(file)) as Settings;
+    expect(hooks.SessionStart).toHaveLength(1);
+    expect(hooks.Stop?.[0]?.hooks[0]).toMatchObject({
+      type: 'command',
+      command: expect.stringMatching(
+        /hook\/main\.js claude --http 127\.0\.0\.1:4280 --on-unreachable block --autostart \//,
+      ),
+      timeout: 600,
+    });
+  });
+
+  test('with a token names its variable, never its value', async () => {
+    const { init, read } = await place({ env: { STOPGATE_TOKEN: 'hush-hush' } });
+    await init('claude', '--yes');
+    expect(await read(file)).not.toContain('hush-hush');
+    expect(JSON.parse(await read(file)).hooks.Stop[0].hooks[0]).toMatchObject({
+      headers: { Authorization: 'Bearer $STOPGATE_TOKEN' },
+      allowedEnvVars: ['STOPGATE_TOKEN'],
+    });
+  });
+
+  test('a second run changes nothing, one with other options replaces our lines alone', async () => {
+    const { init, read, put } = await place();
+    await put(file, '{ "hooks": { "Stop": [{ "hooks": [{ "type": "command", "command": "mine" }] }] } }');
+    await init('claude', '--yes');
+    const first = await read(file);
+    expect(await init('claude')).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: expect.stringContaining('already there'),
+    });
+    expect(await read(file)).toBe(first);
+    await init('claude', '--yes', '--http', '127.0.0.1:5555');
+    const text = await read(file);
+    expect(text).not.toContain('4280');
+    expect(text).toContain('"command": "mine"');
+    expect(text.split('5555')).toHaveLength(first.split('4280').length);
+  });
+
+  test('what an agent has written anew is still known as ours', async () => {
+    const { init, read, put } = await place();
+    await put(file, '{\n  "model": "x"\n}\n');
+    await init('claude', '--yes');
+    await put(file, `${JSON.stringify(JSON.parse(await read(file)), null, 2)}\n`);
+    expect((await init('claude')).stderr).toContain('already there');
+    await init('claude', '--remove', '--yes');
+    expect(await read(file)).toBe('{\n  "model": "x"\n}\n');
+  });
+});
+
+describe('--remove gives back the very bytes', () => {
+  const foreign = '{ "hooks": [{ "type": "command", "command": "mine" }] }';
+  test.each([
+    ['an empty object', '{}'],
+    ['an empty object in lines', '{\n}\n'],
+    ['other settings', '{\n  "model": "opus",\n  "env": { "A": "1" }\n}\n'],
+    ['no line end at the end', '{"model":"opus"}'],
+    ['tabs and CRLF', '{\r\n\t"model": "opus",\r\n\t"hooks": {\r\n\t\t"Stop": []\r\n\t}\r\n}\r\n'],
+    ['a byte order mark', '\uFEFF{ "model": "opus" }\n'],
+    ['empty hooks', '{ "hooks": {} }'],
+    ['empty hooks in lines', '{\n  "hooks": {\n  }\n}'],
+    ['an empty list', '{\n  "hooks": {\n    "Stop": [],\n    "PreToolUse": [ ]\n  }\n}\n'],
+    [
+      'hooks of others',
+      `{\n  "hooks": {\n    "Stop": [\n      ${foreign}\n    ],\n    "PreCompact": [${foreign}]\n  }\n}\n`,
+    ],
+    [
+      'comments and trailing commas',
+      `// top\n{\n  "a": 1, // one\n  /* two */ "hooks": { // three\n    "Stop": [\n      ${foreign}, // four\n    ], // five\n  },\n  // six\n}\n// end\n`,
+    ],
+    ['a comment behind the last', `{\n  "a": 1 // one\n  // two\n}`],
+  ])('%s', async (_what, text) => {
+    for (const more of [[], ['--block-cap', '20']]) await giveBack(text, more);
+  });
+
+  async function giveBack(text: string, more: readonly string[]) {
+    const { init, read, put } = await place();
+    await put('.claude/settings.json', text);
+    expect((await init('claude', '--yes', ...more)).code).toBe(0);
+    expect((await init('claude', ...more)).stderr).toContain('already there');
+    const between = await read('.claude/settings.json');
+    expect(between).toContain('/hooks/claude');
+    for (const comment of text.match(/\/\/ \w+/g) ?? []) expect(between).toContain(comment);
+    expect((await init('claude', '--remove', '--yes')).code).toBe(0);
+    expect(await read('.claude/settings.json')).toBe(text);
+  }
+
+  test('hooks of others that are named like ours stay, and so does what stands behind ours in its line', async () => {
+    const { init, read, put } = await place();
+    const others = [
+      '~/hooks/claude --lint',
+      '/opt/hooks/claude',
+      'node /opt/other/hook/main.js claude',
+      'my-stopgate-like hook claude',
+    ].map((command) => `{ "hooks": [{ "type": "command", "command": "${command}" }] }`);
+    const ours = [
+      { type: 'http', url: 'http://127.0.0.1:4280/hooks/claude' },
+      { type: 'command', command: 'npx stopgate hook claude' },
+      { type: 'command', command: "'/opt/stopgate/dist/src/main.js' hook claude" },
+      {
+        type: 'command',
+        command: "curl -sf --data-binary @- 'http://127.0.0.1:4280/hooks/claude?event=Stop' || exit 0",
+      },
+    ].map((handler) => JSON.stringify({ hooks: [handler] }));
+    const settings = (before: string, after: string) =>
+      `{ "hooks": { "Stop": [\n  // theirs\n  ${before}${others.join(', ')}${after}\n] } }\n`;
+    await put('.claude/settings.json', settings(`${ours.join(', ')}, `, ''));
+    expect((await init('claude', '--remove', '--yes')).code).toBe(0);
+    expect(await read('.claude/settings.json')).toBe(settings('', ''));
+  });
+
+  test('a file that was made goes; where nothing of ours is, nothing is done', async () => {
+    const { init, read } = await place();
+    await init('claude', '--yes');
+    await init('claude', '--remove', '--yes');
+    await isGone(read('.claude/settings.json'));
+    expect(await init('claude', '--remove')).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('nothing of ours'),
+    });
+  });
+
+  test('what others have added behind our lines stays', async () => {
+    const { init, read, put } = await place();
+    await init('claude', '--yes');
+    const settings = JSON.parse(await read('.claude/settings.json')) as Settings;
+    settings.hooks.Stop?.push({ hooks: [{ type: 'command', command: 'theirs' }] });
+    await put('.claude/settings.json', JSON.stringify(settings, null, 2));
+    await init('claude', '--remove', '--yes');
+    expect(JSON.parse(await read('.claude/settings.json'))).toEqual({
+      hooks: { Stop: [{ hooks: [{ type: 'command', command: 'theirs' }] }] },
+    });
+  });
+});
+
+describe('--block-cap', () => {
+  const file = '.claude/settings.json';
+  const cap = 'CLAUDE_CODE_STOP_HOOK_BLOCK_CAP';
+
+  test('raises the cap of Claude Code while it is asked for, in a file of our own too', async () => {
+    const { init, read } = await place();
+    const env = async () => (JSON.parse(await read(file)) as { env?: Record<string, string> }).env;
+    await init('claude', '--yes', '--block-cap', '20');
+    expect(await env()).toMatchObject({ [cap]: '20' });
+    await init('claude', '--yes', '--block-cap', '0', '--http', '127.0.0.1:5555');
+    expect(await env()).toMatchObject({ [cap]: '0' });
+    await init('claude', '--yes');
+    expect(await env()).toBeUndefined();
+    await init('claude', '--yes', '--block-cap', '20');
+    await init('claude', '--remove', '--yes');
+    await isGone(read(file));
+  });
+
+  test("leaves the user's own alone", async () => {
+    const { init, read, put } = await place();
+    const text = `{\n  "env": { "${cap}": "12" }\n}\n`;
+    await put(file, text);
+    const { code, stderr } = await init('claude', '--yes', '--block-cap', '20');
+    expect({ code, text: await read(file) }).toEqual({ code: 2, text });
+    expect(stderr).toContain(`settings.json:2:12: ${cap} is set already`);
+    await init('claude', '--yes', '--block-cap', '12');
+    expect(await read(file)).toContain('/hooks/claude');
+    await init('claude', '--remove', '--yes');
+    expect(await read(file)).toBe(text);
+    await init('claude', '--yes');
+    await init('claude', '--remove', '--yes');
+    expect(await read(file)).toBe(text);
+  });
+
+  test("one that was changed since is the user's", async () => {
+    const { init, read, put } = await place();
+    await init('claude', '--yes', '--block-cap', '20');
+    await put(file, (await read(file)).replace(`"${cap}": "20"`, `"${cap}": "30"`));
+    await init('claude', '--remove', '--yes');
+    expect(JSON.parse(await read(file))).toEqual({ env: { [cap]: '30' } });
+  });
+});
+
+test('--wake adds a second hook to the stop, in the background, while it is asked for', async () => {
+  const file = '.claude/settings.json';
+  const { init, read } = await place();
+  const stops = async () => (JSON.parse(await read(file)) as Settings).hooks.Stop?.flatMap(({ hooks }) => hooks);
+  const waker = {
+    ...{ type: 'command', timeout: 86_400, async: true, asyncRewake: true },
+    command: expect.stringMatching(/^exec .*hook\/main\.js claude --wake --http 127\.0\.0\.1:4280$/),
+  };
+  await init('claude', '--yes', '--wake', '--policy', 'strict');
+  expect(await stops()).toEqual([expect.objectContaining({ type: 'http' }), waker]);
+  expect((await init('claude', '--yes', '--wake', '--policy', 'strict')).stderr).toContain('already there');
+  await init('claude', '--yes', '--wake', '--form', 'command');
+  expect(await stops()).toEqual([expect.objectContaining({ type: 'command', timeout: 600 }), waker]);
+  await init('claude', '--yes');
+  expect(await stops()).toHaveLength(1);
+  await init('claude', '--yes', '--wake');
+  await init('claude', '--remove', '--yes');
+  await isGone(read(file));
+});
+
+describe('refuses, and changes nothing', () => {
+  test('a file that is read-only, a folder in its place, a file in the place of its folder', async () => {
+    const { init, read, put, cwd } = await place();
+    await chmod(await put('.claude/settings.json', '{}'), 0o444);
+    const { code, stderr } = await init('claude', '--yes');
+    expect(code).toBe(2);
+    expect(stderr).toContain('is read-only');
+    expect(await read('.claude/settings.json')).toBe('{}');
+    await put('.gemini', '');
+    expect(await init('gemini', '--yes')).toMatchObject({ code: 2, stderr: expect.stringContaining('ENOTDIR') });
+    await mkdir(join(cwd, '.cursor/hooks.json'), { recursive: true });
+    expect(await init('cursor', '--yes')).toMatchObject({ code: 2, stderr: expect.stringContaining('is no file') });
+  });
+
+  test.each([
+    ['broken JSON', '{\n  "a": 1,\n  "b" 2\n}', ':3:7: colon expected'],
+    ['hooks that are no object', '{ "hooks": [] }', ':1:12: "hooks" is no object'],
+    ['an event that is no list', '{ "hooks": {\n "Stop": {} } }', ':2:10: "hooks.Stop" is no list'],
+    ['a key twice', '{ "hooks": {},\n  "hooks": {} }', ':2:3: the key "hooks" stands twice'],
+    ['a list', '[]', ':1:1: it is no JSON object'],
+    ['an empty file', '', ':1:1: '],
+  ])('%s', async (_what, text, says) => {
+    const { init, read, put } = await place();
+    await put('.claude/settings.json', text);
+    const { code, stdout, stderr } = await init('claude', '--yes');
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(`.claude/settings.json${says}`);
+    expect(await read('.claude/settings.json')).toBe(text);
+  });
+
+  test('a link out of the project', async () => {
+    const { init, cwd, put } = await place();
+    const elsewhere = await place();
+    const target = await elsewhere.put('settings.json', '{}');
+    await put('.claude/x', '');
+    await symlink(target, join(cwd, '.claude/settings.json'));
+    const { code, stderr } = await init('claude', '--yes');
+    expect(code).toBe(2);
+    expect(stderr).toContain(`is a link to '${target}'`);
+    expect(await elsewhere.read('settings.json')).toBe('{}');
+  });
+
+  test('without a terminal, unless it is told --yes', async () => {
+    const { init, read } = await place();
+    const { code, stdout, stderr } = await init('claude');
+    expect(code).toBe(2);
+    expect(stdout).toContain('+   "hooks": {');
+    expect(stderr).toContain('--yes');
+    await isGone(read('.claude/settings.json'));
+  });
+
+  test.each([
+    [['claude', '--project', '--user'], '--project and --user cannot both hold'],
+    [['codex', '--project'], "in the user's own settings only"],
+    [['claude', '--form', 'http', '--on-unreachable', 'block'], 'needs the form command'],
+    [['codex', '--form', 'http'], 'no hooks of the form http'],
+    [['claude', '--policy', 'a b'], 'is no id of a policy'],
+    [['codex', '--block-cap', '9'], '--block-cap is for claude'],
+    [['claude', '--block-cap', 'many'], 'is no whole number'],
+    [['codex', '--wake'], '--wake is for claude'],
+    [['claude', '--http', 'off'], 'hooks come over HTTP'],
+    [['gemini', '--form', 'curl', '--token-env', 'T'], 'would show the token'],
+    [['nobody'], "there is no agent 'nobody'; these are: claude, codex"],
+  ])('%s', async (argv, says) => {
+    const { init } = await place();
+    const { code, stderr } = await init(...argv, '--yes');
+    expect(stderr).toContain(says);
+    expect(code).toBe(2);
+  });
+});
+
+test('on a terminal it asks, and takes only a yes', async () => {
+  for (const [answer, code] of [
+    ['n', 2],
+    ['y', 0],
+  ] as const) {
+    const stdin = Object.assign(new PassThrough(), { isTTY: true });
+    stdin.end(`${answer}\n`);
+    const { init, read } = await place({ isTTY: true, stdin });
+    expect(await init('claude')).toMatchObject({ code, stderr: expect.stringContaining('Do this? [y/N]') });
+    if (code === 0) expect(await read('.claude/settings.json')).toContain('/hooks/claude');
+    else await isGone(read('.claude/settings.json'));
+  }
+});
+
+test('a link within the project is followed, and the mode of the file stays', async () => {
+  const { init, cwd, put, read } = await place();
+  const target = await put('dotfiles/claude.json', '{}\n');
+  await chmod(target, 0o600);
+  await put('.claude/x', '');
+  await symlink(target, join(cwd, '.claude/settings.json'));
+  expect((await init('claude', '--yes')).stdout).toContain(`(a link to ${target})`);
+  expect(await read('dotfiles/claude.json')).toContain('/hooks/claude');
+  expect((await stat(target)).mode & 0o777).toBe(0o600);
+});
+
+test('--dry-run and --json only tell', async () => {
+  const { init, read } = await place();
+  const { code, stdout } = await init('claude', '--dry-run', '--json');
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ agent: 'claude', scope: 'project', changed: true, dryRun: true });
+  await isGone(read('.claude/settings.json'));
+});
+
+describe('each agent in its own form', () => {
+  test('gemini: in milliseconds, and a line that ends in an allow whatever happens', async () => {
+    const { init, read } = await place();
+    await init('gemini', '--yes');
+    expect(JSON.parse(await read('.gemini/settings.json')).hooks.AfterAgent[0].hooks[0]).toMatchObject({
+      command: expect.stringMatching(/ gemini --http \S+ \|\| exit 0$/),
+      timeout: 600_000,
+    });
+  });
+
+  test('copilot: a file of its own, events named in the line', async () => {
+    const { init, read } = await place();
+    await init('copilot', '--yes', '--user');
+    const settings = JSON.parse(await read('home/.copilot/hooks/stopgate.json'));
+    expect(settings.version).toBe(1);
+    expect(settings.hooks.agentStop[0]).toMatchObject({
+      bash: expect.stringContaining('copilot --event agentStop --timeout 595s'),
+      timeoutSec: 600,
+    });
+    await init('copilot', '--remove', '--yes', '--user');
+    await isGone(read('home/.copilot/hooks/stopgate.json'));
+  });
+
+  test('cursor, and the form curl', async () => {
+    const { init, read } = await place();
+    await init('cursor', '--yes', '--form', 'curl');
+    expect(JSON.parse(await read('.cursor/hooks.json')).hooks.stop[0].command).toMatch(
+      /^curl -sf --noproxy '\*' -m 595 .* 'http:\/\/127\.0\.0\.1:4280\/hooks\/cursor\?event=stop' 2>\/dev\/null \|\| exit 0$/,
+    );
+  });
+
+  test('codex: without its program it is said that it has yet to trust the hooks', async () => {
+    const { init, read, put } = await place();
+    await put('home/.codex/config.toml', 'model = "x"\n');
+    const { code, stderr } = await init('codex', '--yes');
+    expect(code).toBe(0);
+    expect(stderr).toContain('does not trust these hooks yet');
+    expect(JSON.parse(await read('home/.codex/hooks.json')).hooks.Stop).toHaveLength(1);
+    expect(await read('home/.codex/config.toml')).toBe('model = "x"\n');
+  });
+
+  test('opencode: our plugin with the address in it, and nothing that is not ours', async () => {
+    const { cwd, put, read } = await place();
+    const run = (...args: string[]) => runCommand(['init', 'opencode', '--yes', ...args], { cwd });
+    expect((await run('--http', '127.0.0.1:4777', '--policy', 'strict')).code).toBe(0);
+    const text = await read('.opencode/plugin/stopgate.js');
+    expect(text).toContain('defaultUrl = "http://127.0.0.1:4777"');
+    expect(text).toMatch(/\?event=\$\{event\}&policy=strict/);
+    expect((await run('--http', '127.0.0.1:4777', '--policy', 'strict')).stderr).toContain('already there');
+    await run('--token-env', 'OTHER_TOKEN');
+    expect(await read('.opencode/plugin/stopgate.js')).toContain('tokenVariable = "OTHER_TOKEN"');
+    await run('--remove');
+    await isGone(read('.opencode/plugin/stopgate.js'));
+    await put('.opencode/plugin/stopgate.js', 'mine');
+    expect(await run('--remove')).toMatchObject({ code: 2, stderr: expect.stringContaining('is not ours') });
+  });
+
+  // A stand-in that answers what `codex app-server` answers; the real one is asked by `npm run test:agents`.
+  const appServer = `#!/usr/bin/env node
+const { readFileSync } = require('node:fs');
+const file = process.env.CODEX_HOME + '/hooks.json';
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method } = JSON.parse(line);
+  if (method !== 'hooks/list') return;
+  const events = Object.entries(JSON.parse(readFileSync(file, 'utf8')).hooks);
+  const hooks = events.map(([event, [{ hooks: [{ command }] }]]) => ({ key: file + ':' + event + ':0:0', command, sourcePath: file, currentHash: 'sha256:' + command.length, trustStatus: 'untrusted' }));
+  console.log(JSON.stringify({ id, result: { data: [{ cwd: '/', hooks }] } }));
+});`;
+
+  test.each(['model = "x"\n', 'model = "x"', '[a]\nb = 1 # c\n\n'])(
+    'codex: its hooks are trusted by what it says of them, and --remove gives %j back',
+    async (config) => {
+      const { put, cwd, read } = await place();
+      await chmod(await put('bin/codex', appServer), 0o755);
+      await put('codex/config.toml', config);
+      const env = {
+        PATH: `${join(cwd, 'bin')}:${dirname(process.execPath)}`,
+        HOME: cwd,
+        CODEX_HOME: join(cwd, 'codex'),
+      };
+      const init = (...argv: string[]) => runOnce(['init', 'codex', '--yes', ...argv], { cwd, env });
+      expect((await init()).stderr).toContain('trusted in');
+      const text = await read('codex/config.toml');
+      expect(text.startsWith(config)).toBe(true);
+      expect(text).toMatch(/\[hooks\.state\."[^"]+hooks\.json:Stop:0:0"\]\ntrusted_hash = "sha256:\d+"\n/);
+      expect((await init()).stderr).toContain('already there');
+      expect(await read('codex/config.toml')).toBe(text);
+      await init('--policy', 'strict');
+      expect((await read('codex/config.toml')).split('trusted_hash')).toHaveLength(text.split('trusted_hash').length);
+      expect(await read('codex/config.toml')).not.toBe(text);
+      await init('--remove');
+      expect(await read('codex/config.toml')).toBe(config);
+    },
+  );
+
+  test('codex: a config.toml that cannot be read is refused with its place', async () => {
+    const { init, put, read } = await place();
+    await init('codex', '--yes');
+    await put('home/.codex/config.toml', 'model = "x"\n[a\n');
+    const { code, stderr } = await init('codex', '--remove', '--yes');
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('config.toml:2:') });
+    expect(await read('home/.codex/hooks.json')).toContain('"Stop"');
+  });
+
+  test('shell: only the line', async () => {
+    const { init } = await place();
+    const { stdout } = await init('shell', '--worker', 'w7');
+    expect(stdout).toMatch(/main\.js shell --worker w7 --http 127\.0\.0\.1:4280\n$/);
+  });
+});
+
+test('without an agent it says which are here', async () => {
+  const { init, put, cwd } = await place({ env: { PATH: '' } });
+  await chmod(await put('bin/codex', '#!/bin/sh\n'), 0o755);
+  const { code, stdout } = await runOnce(['init'], { cwd, env: { PATH: join(cwd, 'bin'), HOME: cwd } });
+  expect(code).toBe(2);
+  expect(stdout).toMatch(/codex +Codex +\/.*\/bin\/codex/);
+  expect((await init()).stdout).toMatch(/claude +Claude Code +-/);
+});

@@ -1,0 +1,294 @@
+/** workers, tasks, queues, worker, task: lists over all pages, filters, watching, and one actor in full. */
+import { describe, expect, test } from 'vitest';
+import { createReplay, parseIsoTime } from '../../../machines/index.ts';
+import { type Asked, Refusal, useStandIn } from '../../support/stand-in.ts';
+import { controlsIn, jsonLines, openTerminal, runOnce, type TerminalOptions } from '../../support/terminal.ts';
+
+const standIn = useStandIn();
+
+/** Real views, by folding a short log. */
+function fold(entries: readonly [tail: string, data: object][], until = '2026-03-02T12:03:00.000Z') {
+  const replay = createReplay({ untilMs: parseIsoTime(until) as number });
+  for (const [tail, data] of entries) {
+    const fault = replay.fold(
+      JSON.stringify({ at: '2026-03-02T12:00:00.000Z', subject: `stopgate.main.${tail}`, data }),
+    );
+    expect(fault).toBeNull();
+  }
+  const { main } = replay.view().fleets;
+  return main ?? expect.unreachable();
+}
+
+const story = fold([
+  ['own.fleet.main.policy.set', { policies: { default: { checks: [{ plan: {} }], persistence: 'default' } } }],
+  ['worker.w1.worker.registered', { agent: 'claude', labels: { repo: 'api' } }],
+  ['task.T-1.task.created', { title: 'Fix the login', queue: 'main' }],
+  ['worker.w1.task.claimed', { task: 'T-1' }],
+  [
+    'worker.w1.plan.updated',
+    {
+      steps: [
+        { title: 'Write tests', status: 'done' },
+        { title: 'Fix lint', status: 'doing' },
+      ],
+    },
+  ],
+  ['worker.w1.stop.attempted', { attempt: 'a1' }],
+  ['worker.w2.task.claimed', { task: 'T-1' }],
+  ['task.T-2.task.created', { title: 'Next', queue: 'main' }],
+  ['task.T-1.hook.registered', { hook: 'h1', type: 'tdd' }],
+  ['task.T-1.iteration.started', { iteration: 2, maxIterations: 5 }],
+  ['task.T-1.checkpoint.saved', { checkpoint: 'c1', phase: 'green' }],
+]);
+
+async function serve(tail: string, handler: (asked: Asked) => object) {
+  const fleet = standIn.newFleet();
+  const asked = await standIn.answer(fleet, tail, handler);
+  const place = ['--nats', standIn.url(), '--fleet', fleet];
+  return {
+    asked,
+    fleet,
+    place,
+    run: (argv: string[], options: TerminalOptions = {}) => runOnce([...argv, ...place], options),
+  };
+}
+const page = (items: readonly object[]) => () => ({ items, next: null });
+
+describe('workers', () => {
+  test('a table with what matters of each', async () => {
+    const { run } = await serve('list.workers', page(Object.values(story.workers)));
+    const { code, stdout } = await run(['workers']);
+    const [headings, w1, w2] = stdout.split('\n').map((line) => line.split(/ {2,}/));
+    expect(headings).toEqual([
+      'WORKER',
+      'STATE',
+      'PRESENCE',
+      'RETRIES',
+      'IDLE',
+      'TASK',
+      'AGENT',
+      'LAST DECISION',
+      'SEEN',
+    ]);
+    expect(w1?.slice(0, 8)).toEqual(['w1', 'blocked', 'stale', '1/3', '0s/10m', 'T-1', 'claude', 'block incomplete']);
+    expect(w1?.[8]).toMatch(/ ago$/);
+    expect(w2?.slice(0, 8)).toEqual(['w2', 'idle', 'stale', '0/3', '3m/10m', '-', '-', '-']);
+    expect(code).toBe(0);
+  });
+
+  test('filters go to the service, all pages come', async () => {
+    const ids = Array.from({ length: 250 }, (_, index) => `w${String(index).padStart(3, '0')}`);
+    const pages = ({ body }: Asked) => {
+      const after = (body.after as string | undefined) ?? '';
+      const rest = ids.filter((id) => id > after).slice(0, body.limit as number);
+      const next = rest.at(-1) === ids.at(-1) ? null : rest.at(-1);
+      return { items: rest.map((worker) => ({ ...story.workers.w1, worker })), next };
+    };
+    const { run, asked } = await serve('list.workers', pages);
+    const filters = ['--state', 'blocked', '--stale', '--queue', 'main', '--agent', 'claude'];
+    const { stdout } = await run(['workers', '--json', ...filters]);
+    const shown = JSON.parse(stdout) as { worker: string }[];
+    expect(shown.map(({ worker }) => worker)).toEqual(ids);
+    expect(asked.map(({ body }) => body)).toEqual(
+      [{}, { after: 'w099' }, { after: 'w199' }].map((more) => ({
+        ...{ state: 'blocked', presence: 'stale', queue: 'main', agent: 'claude', limit: 100 },
+        ...more,
+      })),
+    );
+    const limited = await run(['workers', '--json', '--limit', '130']);
+    expect(JSON.parse(limited.stdout)).toHaveLength(130);
+    expect(asked.slice(3).map(({ body }) => body.limit)).toEqual([100, 30]);
+  });
+
+  test('an empty fleet says how to make one; an empty filter does not', async () => {
+    const { run, fleet } = await serve('list.workers', page([]));
+    const { code, stdout } = await run(['workers']);
+    const [first, ...more] = stdout.trimEnd().split('\n');
+    expect(first).toContain(`No workers in fleet '${fleet}' yet`);
+    expect(more).toHaveLength(3);
+    for (const line of more) expect(line).toMatch(new RegExp(`^ {2}stopgate (publish|decide) .*--fleet ${fleet}$`));
+    expect((await run(['workers', '--stale'])).stdout).toBe(`No worker in fleet '${fleet}' is like that.\n`);
+    expect((await run(['workers', '--json'])).stdout).toBe('[]\n');
+    expect(code).toBe(0);
+  });
+
+  test('hostile names are cleaned and lines fit the terminal', async () => {
+    const hostile = {
+      ...story.workers.w1,
+      agent: `\u001b[31m${'界'.repeat(80)}`,
+      worker: 'w\u0007\u001b]0;x\u0007',
+    };
+    const { run } = await serve('list.workers', page([hostile]));
+    const { stdout } = await run(['workers'], { isTTY: true, columns: 100, env: { NO_COLOR: '1' } });
+    expect(controlsIn(stdout)).toEqual([]);
+    for (const line of stdout.split('\n'))
+      expect([...line].reduce((sum, char) => sum + (char === '界' ? 2 : 1), 0)).toBeLessThanOrEqual(100);
+    const json = await run(['workers', '--json']);
+    expect(JSON.parse(json.stdout)).toEqual([hostile]);
+  });
+
+  test('nobody serves: 3', async () => {
+    const { code, stderr } = await runOnce(['workers', '--nats', standIn.url(), '--fleet', 'nobody']);
+    expect(stderr).toContain('no stopgate service serves fleet');
+    expect(code).toBe(3);
+  });
+});
+
+test('tasks: a table', async () => {
+  const { run } = await serve('list.tasks', page(Object.values(story.tasks)));
+  const { stdout } = await run(['tasks', '--state', 'blocked', '--queue', 'main']);
+  expect(
+    stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(/ {2,}/)),
+  ).toEqual([
+    ['TASK', 'STATE', 'WORKER', 'QUEUE', 'PLAN', 'ITERATION', 'HOOKS', 'TITLE'],
+    ['T-1', 'blocked', 'w1', 'main', '-', '2/5', '1 on', 'Fix the login'],
+    ['T-2', 'idle', '-', 'main', '-', '-', '-', 'Next'],
+  ]);
+});
+
+test('queues: a table', async () => {
+  const { run } = await serve('list.queues', page([{ queue: 'main', pending: 3, reported: 2 }]));
+  expect((await run(['queues'])).stdout).toBe('QUEUE  PENDING  REPORTED\nmain   3        2\n');
+});
+
+describe('one actor', () => {
+  test('worker: state, clocks, plan, last decision and refusals', async () => {
+    const { run } = await serve('get.worker.w1', () => story.workers.w1 ?? {});
+    const { code, stdout } = await run(['worker', 'w1']);
+    expect(stdout).toMatch(
+      /^w1 · blocked · stale\n {2}agent {6}claude\n {2}labels {5}repo=api\n {2}policy {5}default\n/,
+    );
+    expect(stdout).toContain('\n  retries    1 of 3\n');
+    expect(stdout).toContain('\n  idle       0s of 10m, 10m left\n');
+    expect(stdout).toContain('\nplan 1 of 2 done\n  ✓ Write tests\n  ☐ Fix lint (doing)\n');
+    expect(stdout).toContain('\n  block · continue · incomplete\n  1 of 2 plan steps remain: Fix lint\n');
+    expect(code).toBe(0);
+  });
+
+  test('worker: an open attempt and what was refused', async () => {
+    const held = fold(
+      [
+        ['own.fleet.main.policy.set', { policies: { default: { checks: [{ remote: 'scan' }] } } }],
+        ['worker.w1.task.completed', { task: 'T-9' }],
+        ['worker.w1.stop.attempted', { attempt: 'a1' }],
+      ],
+      '2026-03-02T12:00:01.000Z',
+    );
+    const { run } = await serve('get.worker.w1', () => held.workers.w1 ?? {});
+    const { stdout } = await run(['worker', 'w1']);
+    expect(stdout).toMatch(/^w1 · validating · active\n/);
+    expect(stdout).toMatch(/\nopen attempt\n {2}attempt {4}a1 \(#3\)\n {2}waits for {2}check scan\n {2}since/);
+    expect(stdout).toMatch(/\nrefused entries\n {2}12:00:00.000 {2}task.completed {2}.*T-9/);
+  });
+
+  test('task: worker, queue, hooks and checkpoints', async () => {
+    const { run } = await serve('get.task.T-1', () => story.tasks['T-1'] ?? {});
+    const { stdout } = await run(['task', 'T-1']);
+    expect(stdout).toMatch(/^T-1 · blocked\n {2}title {6}Fix the login\n {2}worker {5}w1\n {2}queue {6}main\n/);
+    expect(stdout).toContain('\n  iteration  2 of 5\n  phase      green\n');
+    expect(stdout).toContain('\nhooks\n  h1  tdd  on\n\ncheckpoints\n  c1  2026-03-02T12:00:00.000Z  green\n');
+  });
+
+  test('--json is the view as it came, and the timeline; one that is not there is a no', async () => {
+    const { run } = await serve('get.>', ({ subject }) => {
+      if (subject.endsWith('.w1')) return story.workers.w1 ?? {};
+      throw new Refusal(404, { error: { code: 'NOT_FOUND', message: 'w9 is unknown', issues: [] } });
+    });
+    const { code, stdout, stderr } = await run(['worker', 'w1', '--json']);
+    expect(jsonLines(stdout)).toEqual([{ ...story.workers.w1, timeline: null }]);
+    expect(stderr).toMatch(/^stopgate: no timeline: there is no stream 'STOPGATE_f\d+' here: .*\n$/);
+    expect(code).toBe(0);
+    expect(await run(['worker', 'w9'])).toEqual({ code: 1, stdout: '', stderr: 'stopgate: w9 is unknown\n' });
+    expect((await run(['task', 'T-9'])).code).toBe(1);
+  });
+});
+
+describe('--watch', () => {
+  /** A queue whose view a test changes. */
+  async function watchQueues(argv: string[], options: TerminalOptions) {
+    const state = { pending: 1, idleMs: 0, present: true };
+    const { place, asked } = await serve('list.queues', () => ({
+      items: state.present ? [{ queue: 'q1', pending: state.pending, reported: 0 }] : [],
+      next: null,
+    }));
+    const terminal = await openTerminal(options);
+    return { state, asked, terminal, ended: terminal.run('queues', '--watch', ...argv, ...place) };
+  }
+
+  test('redraws a terminal and leaves it as it was', async () => {
+    const { state, terminal, ended } = await watchQueues([], { isTTY: true, env: { NO_COLOR: '1' } });
+    await terminal.printed('q1     1');
+    state.pending = 22;
+    await terminal.printed('q1     22');
+    terminal.pressCtrlC();
+    expect(await ended).toBe(0);
+    const text = terminal.stdout();
+    expect(text.startsWith('\u001b[?1049h\u001b[?25l\u001b[H')).toBe(true);
+    expect(text.endsWith('\u001b[?25h\u001b[?1049l')).toBe(true);
+    expect(text.split('\u001b[?1049h')).toHaveLength(2);
+  });
+
+  test('never scrolls a small terminal', async () => {
+    const items = Array.from({ length: 50 }, (_, index) => ({ queue: `q${index}`, pending: 0, reported: 0 }));
+    const { place } = await serve('list.queues', page(items));
+    const terminal = await openTerminal({ isTTY: true, rows: 10, env: { NO_COLOR: '1' } });
+    const ended = terminal.run('queues', '--watch', ...place);
+    await terminal.printed('more lines');
+    terminal.pressCtrlC();
+    await ended;
+    expect(terminal.stdout().split('\u001b[J')[0]?.split('\r\n').length).toBeLessThanOrEqual(10);
+  });
+
+  test('without a terminal a table for each change', async () => {
+    const { state, asked, terminal, ended } = await watchQueues([], {});
+    await terminal.printed('q1     1');
+    const before = asked.length;
+    await expect.poll(() => asked.length, { timeout: 5_000 }).toBeGreaterThan(before);
+    state.pending = 2;
+    await terminal.printed('q1     2');
+    terminal.pressCtrlC();
+    expect(await ended).toBe(0);
+    const table = (pending: number) => `QUEUE  PENDING  REPORTED\nq1     ${pending}        0\n`;
+    expect(terminal.stdout()).toBe(`${table(1)}\n${table(2)}`);
+  });
+
+  test('with --json a line for each change, and for what is gone', async () => {
+    const { state, terminal, ended } = await watchQueues(['--json'], { isTTY: true });
+    await terminal.printed('"pending":1');
+    state.pending = 2;
+    await terminal.printed('"pending":2');
+    state.present = false;
+    await terminal.printed('gone');
+    terminal.pressCtrlC();
+    await ended;
+    expect(jsonLines(terminal.stdout())).toEqual([
+      { queue: 'q1', pending: 1, reported: 0 },
+      { queue: 'q1', pending: 2, reported: 0 },
+      { queue: 'q1', gone: true },
+    ]);
+  });
+
+  test('a service that is not there at the start: 3; one that goes away is waited for', async () => {
+    const nobody = await openTerminal({ isTTY: true });
+    expect(await nobody.run('queues', '--watch', '--nats', standIn.url(), '--fleet', 'nobody')).toBe(3);
+    expect(nobody.stdout()).toBe('');
+    let away = false;
+    const { place } = await serve('list.queues', () => {
+      if (away) throw new Refusal(503, { error: { code: 'UNAVAILABLE', message: 'gone for a moment', issues: [] } });
+      return { items: [{ queue: 'back', pending: 5, reported: 0 }], next: null };
+    });
+    const terminal = await openTerminal({ isTTY: true, env: { NO_COLOR: '1' } });
+    const ended = terminal.run('queues', '--watch', ...place);
+    await terminal.printed('back   5');
+    away = true;
+    await terminal.printed('old: gone for a moment');
+    away = false;
+    const before = terminal.stdout().length;
+    await expect.poll(() => terminal.stdout().slice(before).includes('queues of'), { timeout: 5_000 }).toBe(true);
+    terminal.pressCtrlC();
+    expect(await ended).toBe(0);
+  });
+});

@@ -1,0 +1,132 @@
+/** ack, resolve and retire: looked at, asked, published, and read back. */
+import { Readable } from 'node:stream';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { describe, expect, test } from 'vitest';
+import { type Asked, Refusal, useStandIn } from '../../support/stand-in.ts';
+import { runOnce, type TerminalOptions } from '../../support/terminal.ts';
+
+const standIn = useStandIn();
+
+const escalation = { since: '2026-03-02T12:00:00.000Z', reason: 'It needs\u001b[2J a key', acknowledgedBy: null };
+const escalated = { worker: 'w1', state: 'escalated', escalation, refused: [] };
+const idle = { ...escalated, state: 'idle', escalation: null };
+
+/** A terminal at which a person types `text`; '' is Ctrl-D. */
+const typing = (text: string) => Object.assign(Readable.from(text === '' ? [] : [Buffer.from(text)]), { isTTY: true });
+
+async function openLog(views: readonly object[] = [escalated, idle], entity = 'worker.w1') {
+  const fleet = standIn.newFleet();
+  await standIn.makeLog(fleet);
+  let looks = 0;
+  const asked: Asked[] = await standIn.answer(fleet, `get.${entity}`, () => {
+    const view = views[Math.min(looks, views.length - 1)] as object;
+    looks += 1;
+    if (view instanceof Refusal) throw view;
+    return view;
+  });
+  await standIn.answer(fleet, 'list.tasks', () => ({ items: [], next: null }));
+  return {
+    asked,
+    run: (argv: readonly string[], options: TerminalOptions = {}) =>
+      runOnce([...argv, '--nats', standIn.url(), '--fleet', fleet], options),
+    stored: async () => {
+      const manager = await jetstreamManager(standIn.connection());
+      const { state } = await manager.streams.info(`STOPGATE_${fleet}`);
+      const seqs = Array.from({ length: state.last_seq }, (_, index) => index + 1);
+      const messages = await Promise.all(seqs.map((seq) => manager.streams.getMessage(`STOPGATE_${fleet}`, { seq })));
+      return messages.map((message) => [message?.subject.slice(`stopgate.${fleet}.`.length), message?.json()]);
+    },
+  };
+}
+
+describe('asks before it changes something', () => {
+  test('with what it is about, and goes on at a yes', async () => {
+    const log = await openLog();
+    const { code, stdout, stderr } = await log.run(['resolve', 'w1', '--resume', '--by', 'ann'], {
+      stdin: typing('Yes\n'),
+    });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'w1: resolved; it is idle now\n' });
+    expect(stderr).toMatch(/^worker w1 is escalated since .* ago: It needs a key\. Let it go on\? \[y\/N\] $/);
+    expect(await log.stored()).toEqual([['own.worker.w1.escalation.resolved', { by: 'ann', verdict: 'resume' }]]);
+  });
+
+  test.each([
+    ['no', 'n\n'],
+    ['an empty line', '\n'],
+    ['the end of the input', ''],
+  ])('%s: nothing is changed', async (_, text) => {
+    const log = await openLog();
+    const { code, stdout, stderr } = await log.run(['retire', 'w1'], { stdin: typing(text) });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('nothing was changed');
+    expect(await log.stored()).toEqual([]);
+  });
+
+  test('without a terminal and --yes it does not even look', async () => {
+    const log = await openLog();
+    const { code, stderr } = await log.run(['ack', 'w1'], { stdin: 'y\n' });
+    expect(code).toBe(2);
+    expect(stderr).toBe('stopgate: this changes something, and there is no terminal to ask at: add --yes\n');
+    expect(log.asked).toEqual([]);
+  });
+});
+
+test.each([
+  { argv: ['ack', 'w1'], entry: ['own.worker.w1.escalation.acknowledged', { by: 'ann' }] },
+  {
+    argv: ['resolve', 'w1', '--resume', '--prompt', 'Use b'],
+    entry: ['own.worker.w1.escalation.resolved', { by: 'ann', verdict: 'resume', prompt: 'Use b' }],
+  },
+  { argv: ['resolve', 'w1', '--stop'], entry: ['own.worker.w1.escalation.resolved', { by: 'ann', verdict: 'stop' }] },
+  { argv: ['retire', 'w1'], entry: ['own.worker.w1.worker.retired', { by: 'ann' }] },
+])('$argv stores one entry, and --json prints the view after it', async ({ argv, entry }) => {
+  const log = await openLog();
+  const { code, stdout } = await log.run([...argv, '--by', 'ann', '--yes', '--json']);
+  expect({ code, view: JSON.parse(stdout) }).toEqual({ code: 0, view: idle });
+  expect(await log.stored()).toEqual([entry]);
+});
+
+test('of a task with --task', async () => {
+  const log = await openLog(undefined, 'task.T-1');
+  const { code } = await log.run(['ack', 'T-1', '--task', '--by', 'ann', '--yes']);
+  expect(code).toBe(0);
+  expect(await log.stored()).toEqual([['own.task.T-1.escalation.acknowledged', { by: 'ann' }]]);
+});
+
+describe('exit code 1', () => {
+  test('what is not escalated is not resolved, and nothing is stored', async () => {
+    const log = await openLog([idle]);
+    const { code, stderr } = await log.run(['resolve', 'w1', '--stop', '--yes']);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: 'stopgate: worker w1 is not escalated: it is idle\n' });
+    expect(await log.stored()).toEqual([]);
+  });
+
+  test('somebody else was quicker: the entry was refused', async () => {
+    const reason = 'worker w1 is not escalated';
+    const refused = [{ at: '2026-03-02T12:01:00.000Z', type: 'escalation.resolved', reason }];
+    const log = await openLog([escalated, { ...idle, refused }]);
+    const { code, stdout, stderr } = await log.run(['resolve', 'w1', '--resume', '--yes', '--json']);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: `stopgate: ${reason}\n` });
+    expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'REFUSED' } });
+  });
+
+  test('nobody knows it', async () => {
+    const log = await openLog([new Refusal(404, { error: { code: 'NOT_FOUND', message: 'unknown', issues: [] } })]);
+    expect(await log.run(['retire', 'w1', '--yes'])).toMatchObject({ code: 1, stderr: 'stopgate: unknown\n' });
+    expect(await log.stored()).toEqual([]);
+  });
+});
+
+test.each([
+  { argv: ['resolve', 'w1'], says: 'either --resume or --stop' },
+  { argv: ['resolve', 'w1', '--resume', '--stop'], says: 'either --resume or --stop' },
+  { argv: ['resolve', 'w1', '--stop', '--prompt', 'x'], says: '--stop has none' },
+  { argv: ['resolve', 'T-1', '--task', '--resume', '--prompt', 'x'], says: 'a task has none' },
+  { argv: ['ack', 'w 1'], says: `'w 1' is no id of a worker` },
+  { argv: ['ack'], says: 'WORKER is missing' },
+  { argv: ['retire', 'w1', '--task'], says: `there is no option '--task'` },
+])('bad usage: $argv', async ({ argv, says }) => {
+  const { code, stderr } = await runOnce([...argv, '--yes']);
+  expect(code).toBe(2);
+  expect(stderr).toContain(says);
+});

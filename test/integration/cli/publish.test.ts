@@ -1,0 +1,162 @@
+/** publish: checked first, then stored; what the log would refuse is never sent. */
+
+import { PassThrough } from 'node:stream';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { describe, expect, test } from 'vitest';
+import { useStandIn } from '../../support/stand-in.ts';
+import { jsonLines, openTerminal, runOnce, type TerminalOptions } from '../../support/terminal.ts';
+
+const standIn = useStandIn();
+
+async function openLog() {
+  const fleet = standIn.newFleet();
+  await standIn.makeLog(fleet);
+  const place = ['--nats', standIn.url(), '--fleet', fleet];
+  return {
+    fleet,
+    place,
+    publish: (argv: readonly string[], options: TerminalOptions = {}) =>
+      runOnce(['publish', ...argv, ...place], options),
+    /** What the log holds, without `stopgate.<fleet>.`. */
+    stored: async () => {
+      const manager = await jetstreamManager(standIn.connection());
+      const { state } = await manager.streams.info(`STOPGATE_${fleet}`);
+      const seqs = Array.from({ length: state.last_seq }, (_, index) => index + 1);
+      const messages = await Promise.all(seqs.map((seq) => manager.streams.getMessage(`STOPGATE_${fleet}`, { seq })));
+      return messages.map((message) => [message?.subject.slice(`stopgate.${fleet}.`.length), message?.json()]);
+    },
+  };
+}
+
+describe('one entry', () => {
+  test.each([
+    { why: 'in words', argv: ['worker', 'w1', 'tool.used', '{"tool":"Bash"}'] },
+    { why: 'as one word', argv: ['worker.w1.tool.used', '{"tool":"Bash"}'] },
+    { why: 'in words of one token each', argv: ['worker', 'w1', 'tool', 'used', '{"tool":"Bash"}'] },
+    { why: 'from stdin', argv: ['worker', 'w1', 'tool.used', '-'] },
+  ])('$why', async ({ argv }) => {
+    const log = await openLog();
+    const { code, stdout, stderr } = await log.publish(argv, { stdin: '{"tool":"Bash"}\n' });
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'stored as seq 1\n', stderr: '' });
+    expect(await log.stored()).toEqual([['worker.w1.tool.used', { tool: 'Bash' }]]);
+  });
+
+  test('with the whole subject, without fields, with fields that are not known', async () => {
+    const log = await openLog();
+    await log.publish([`stopgate.${log.fleet}.worker.w1.heartbeat.sent`]);
+    await log.publish(['worker', 'w1', 'heartbeat.sent']);
+    await log.publish(['worker', 'w1', 'heartbeat.sent', '{"mood":"good"}']);
+    expect((await log.stored()).map(([, data]) => data)).toEqual([{}, {}, { mood: 'good' }]);
+  });
+
+  test('of an operator', async () => {
+    const log = await openLog();
+    const { code } = await log.publish(['own.worker.w1.worker.retired', '{"by":"me"}']);
+    expect(code).toBe(0);
+    expect(await log.stored()).toEqual([['own.worker.w1.worker.retired', { by: 'me' }]]);
+  });
+
+  test('with --id it is stored once', async () => {
+    const log = await openLog();
+    const argv = ['worker.w1.heartbeat.sent', '--id', 'once'];
+    expect((await log.publish(argv)).stdout).toBe('stored as seq 1\n');
+    expect((await log.publish(argv)).stdout).toBe('already stored as seq 1 (the same id)\n');
+    expect(jsonLines((await log.publish([...argv, '--json'])).stdout)).toEqual([{ seq: 1, duplicate: true }]);
+    expect(await log.stored()).toHaveLength(1);
+  });
+
+  test.each([
+    {
+      argv: ['worker', 'w1', 'tool.usd'],
+      says: `'tool.usd' is no entry about a worker; these are: worker.registered,`,
+    },
+    { argv: ['worker', 'w1', 'tool.used'], says: 'these are no fields of tool.used: tool: ' },
+    { argv: ['worker', 'w1', 'tool.used', '{"tool":5}'], says: 'these are no fields of tool.used: tool: ' },
+    { argv: ['worker', 'w1', 'tool.used', '{'], says: 'the payload is no JSON' },
+    { argv: ['worker', 'w1', 'tool.used', '[]'], says: 'no object' },
+    { argv: ['worker', 'w 1', 'tool.used', '{"tool":"x"}'], says: `'w 1' is no id of a worker` },
+    { argv: ['worker', 'w1.>', 'tool.used', '{"tool":"x"}'], says: 'is no entry' },
+    { argv: ['decision.w1', '{}'], says: 'it cannot be published' },
+    { argv: ['stopgate.elsewhere.worker.w1.heartbeat.sent'], says: `belongs to fleet 'elsewhere'` },
+    { argv: ['nonsense'], says: 'is no subject of an entry' },
+    { argv: ['worker.w1.heartbeat.sent', '--stream'], says: '--stream goes with "-"' },
+    { argv: [], says: 'SUBJECT-TAIL is missing' },
+  ])('$argv is refused and nothing is sent', async ({ argv, says }) => {
+    const log = await openLog();
+    const { code, stdout, stderr } = await log.publish(argv);
+    expect(stderr).toContain(says);
+    expect({ code, stdout, stored: await log.stored() }).toEqual({ code: 2, stdout: '', stored: [] });
+  });
+
+  test('one over 64 KiB is refused', async () => {
+    const log = await openLog();
+    const stdin = JSON.stringify({ text: 'x'.repeat(66_000) });
+    const { code, stderr } = await log.publish(['worker', 'w1', 'prompt.submitted', '-'], { stdin });
+    expect(stderr).toContain('the limit is 65536');
+    expect(code).toBe(2);
+  });
+
+  test('a fleet without a log: 3', async () => {
+    const { code, stderr } = await runOnce([
+      'publish',
+      'worker.w1.heartbeat.sent',
+      '--nats',
+      standIn.url(),
+      '--fleet',
+      'none',
+    ]);
+    expect(stderr).toContain('was not stored');
+    expect(code).toBe(3);
+  });
+});
+
+describe('JSON lines from stdin', () => {
+  const good = (id: string) => JSON.stringify({ subject: `worker.${id}.tool.used`, data: { tool: 'Bash' } });
+
+  test('are stored in order, one line of answer each; the form of tail --json fits', async () => {
+    const log = await openLog();
+    const whole = { at: '2026-03-02T12:00:00.000Z', subject: `stopgate.${log.fleet}.worker.w2.heartbeat.sent`, seq: 7 };
+    const { code, stdout } = await log.publish(['-'], { stdin: `${good('w1')}\n\n${JSON.stringify(whole)}` });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'stored as seq 1\nstored as seq 2\n' });
+    expect(await log.stored()).toEqual([
+      ['worker.w1.tool.used', { tool: 'Bash' }],
+      ['worker.w2.heartbeat.sent', {}],
+    ]);
+  });
+
+  test('a line with an id is stored once', async () => {
+    const log = await openLog();
+    const line = JSON.stringify({ subject: 'worker.w1.heartbeat.sent', id: 'one' });
+    await log.publish(['-'], { stdin: `${line}\n${line}\n` });
+    expect(await log.stored()).toHaveLength(1);
+  });
+
+  const mixed = [good('w1'), 'nope', '{"data":{}}', '{"subject":"worker.w1.tool.used"}', good('w2')].join('\n');
+
+  test('with a bad one none is sent, and each bad one is named', async () => {
+    const log = await openLog();
+    const { code, stdout, stderr } = await log.publish(['-'], { stdin: mixed });
+    expect(stderr).toMatch(
+      /^line 2: .*JSON.*\nline 3: "subject" is missing\nline 4: these are no fields of tool.used.*\nstopgate: 3 bad lines; nothing was sent\n$/,
+    );
+    expect({ code, stdout, stored: await log.stored() }).toEqual({ code: 2, stdout: '', stored: [] });
+  });
+
+  test('with --stream the good ones are sent all the same', async () => {
+    const log = await openLog();
+    const { code, stdout, stderr } = await log.publish(['-', '--stream'], { stdin: mixed });
+    expect(stderr).toMatch(/^line 2: .*\nline 3: .*\nline 4: .*\n$/);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: 'stored as seq 1\nstored as seq 2\n' });
+  });
+
+  test('with --stream a line is sent before the next one comes', async () => {
+    const log = await openLog();
+    const stdin = new PassThrough();
+    const terminal = await openTerminal({ stdin });
+    const ended = terminal.run('publish', '-', '--stream', ...log.place);
+    stdin.write(`${good('w1')}\n`);
+    await terminal.printed('stored as seq 1');
+    stdin.end();
+    expect(await ended).toBe(0);
+  });
+});

@@ -1,0 +1,191 @@
+/** Usage: what is asked wrongly is told at once, and help says how it is asked rightly. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { commands } from '../../../src/cli/commands.ts';
+import type { DevFlags, ServeFlags } from '../../../src/cli/services.ts';
+import type { Config } from '../../../src/config/config.ts';
+import { jsonLines, openTerminal, runOnce } from '../../support/terminal.ts';
+
+const names = Object.keys(commands);
+
+describe('bad usage ends with code 2, one line on stderr and nothing on stdout', () => {
+  test.each([
+    { argv: ['decid', 'w1'], says: `there is no command 'decid'; did you mean 'decide'?` },
+    { argv: ['wrokers'], says: `did you mean 'workers'?` },
+    { argv: ['frobnicate'], says: `there is no command 'frobnicate'; "stopgate help" lists them` },
+    { argv: ['toString'], says: `there is no command 'toString'` },
+    { argv: ['help', 'nothing'], says: `there is no command 'nothing'` },
+    { argv: ['decide', 'w1', '--stop-reson', 'x'], says: `no option '--stop-reson'; did you mean '--stop-reason'?` },
+    { argv: ['decide', 'w1', '--stopReason', 'x'], says: `no option '--stopReason'` },
+    { argv: ['decide', 'w1', '--__proto__', 'x'], says: `no option '--__proto__'` },
+    { argv: ['workers', '--no-json'], says: `no option '--no-json'` },
+    { argv: ['workers', '-j'], says: `no option '-j'` },
+    { argv: ['workers', '--json=yes'], says: `'--json' takes no value` },
+    { argv: ['decide'], says: 'WORKER is missing (see "stopgate decide --help")' },
+    { argv: ['decide', 'w1', '{}', 'more'], says: `'more' is one word too many` },
+    { argv: ['workers', 'w1'], says: `'w1' is one word too many` },
+    { argv: ['workers', '--nats'], says: `'--nats' needs a value` },
+    { argv: ['workers', '--nats', ''], says: `'--nats' needs a value` },
+    { argv: ['workers', '--queue', '--watch'], says: `'--queue' needs a value` },
+    { argv: ['workers', '--state', 'busy'], says: `--state 'busy' is none of idle, working` },
+    { argv: ['workers', '--stale', '--presence', 'active'], says: '--stale and --presence active cannot both hold' },
+    { argv: ['workers', '--limit', '0'], says: `--limit '0' is no whole number from 1` },
+    { argv: ['workers', '--timeout', 'soon'], says: `--timeout 'soon' is no duration` },
+    { argv: ['workers', '--fleet', 'a.b'], says: 'is no id' },
+    { argv: ['worker', 'w1.>'], says: `'w1.>' is no id of a worker` },
+    { argv: ['tail', '--last', '-1'], says: `'--last' needs a value` },
+    { argv: ['tail', '--last', 'all'], says: `--last 'all' is no whole number` },
+    { argv: ['replay'], says: 'FILE.jsonl is missing, or --fleet for a live log' },
+    { argv: ['replay', 'log.jsonl', '--fleet', 'main'], says: 'FILE.jsonl and --fleet are two logs' },
+    { argv: ['replay', 'log.jsonl', '--nats', 'nats://h'], says: 'they go with --fleet' },
+    { argv: ['replay', 'log.jsonl', '--diff'], says: '--diff compares with other policies: name their file' },
+    { argv: ['replay', 'log.jsonl', '--since', '2026-03-02T12:00:00Z'], says: '--since goes with --diff' },
+    { argv: ['replay', '--fleet', 'main', '--at', 'noon'], says: `--at 'noon' is no time: write ISO 8601` },
+    { argv: ['replay', '-', '--policy', 'p', '--diff', '--since', '1d'], says: `--since '1d' is no time` },
+    { argv: ['replay', '-', '--policy', 'p', '--diff', '--at', 'noon'], says: '--diff compares decisions' },
+    { argv: ['replay', '-', '--worker', 'w.1'], says: `'w.1' is no id of a worker` },
+    { argv: ['completion', 'tcsh'], says: `there is no completion for 'tcsh'; these are: bash, zsh, fish` },
+    { argv: ['serve', '--embedded', '--nats', 'nats://h'], says: 'give one of them' },
+    { argv: ['serve', '--port', '4222'], says: '--port and --store are for the server that --embedded starts' },
+    { argv: ['serve', '--replicas', '9'], says: `--replicas '9' is no whole number from 1 to 5` },
+    { argv: ['serve', '--http', '0.0.0.0:80'], says: 'needs a token' },
+    { argv: ['runner'], says: '--name is missing' },
+    { argv: ['runner', '--name', 'a.b'], says: `'a.b' is no id of a runner` },
+    { argv: ['dev', '--port', '70000'], says: `--port '70000'` },
+    { argv: ['dev', '--log-level', 'loud'], says: '"loud"' },
+    { argv: ['--verbose'], says: `there is no option '--verbose'` },
+  ])('$argv', async ({ argv, says }) => {
+    const { code, stdout, stderr } = await runOnce(argv);
+    expect(stderr).toContain(says);
+    expect(stderr).toMatch(/^stopgate: .*\n$/);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  });
+
+  test('with --json the error is an object on stdout too', async () => {
+    const { code, stdout, stderr } = await runOnce(['workers', '--limit', 'x', '--json']);
+    expect(code).toBe(2);
+    expect(jsonLines(stdout)).toEqual([{ error: { code: 'BAD_REQUEST', message: expect.any(String), issues: [] } }]);
+    expect(stderr).toContain('--limit');
+  });
+});
+
+describe('help', () => {
+  test.each([[[]], [['help']], [['--help']], [['-h']]])('%s lists every command', async (argv) => {
+    const { code, stdout, stderr } = await runOnce(argv);
+    for (const name of names) expect(stdout).toContain(`\n  ${name}`);
+    expect(stdout).toContain('Try it\n  stopgate dev');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  });
+
+  test.each(names)('%s has a help with an example and all of its options', async (name) => {
+    const asked = await runOnce([name, '--help']);
+    expect(asked.code).toBe(0);
+    expect(asked).toEqual(await runOnce(['help', name]));
+    expect(asked.stdout).toMatch(/\nExamples?\n {2}/);
+    const { args } = await (commands[name] as (typeof commands)[string]).load();
+    for (const [option, { type }] of Object.entries(args)) {
+      if (type !== 'positional') expect(asked.stdout).toContain(`--${option}`);
+    }
+    for (const line of asked.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(110);
+  });
+
+  test('says where options may come from otherwise', async () => {
+    expect((await runOnce(['serve', '--help'])).stdout).toMatch(
+      /STOPGATE_NATS[\s\S]*STOPGATE_HTTP; default: 127.0.0.1:4280/,
+    );
+    expect((await runOnce(['workers', '--help'])).stdout).toContain('STOPGATE_FLEET; default: main');
+  });
+
+  test('is coloured on a terminal only, and not with NO_COLOR', async () => {
+    const colour = '\u001b[';
+    expect((await runOnce(['help'], { isTTY: true })).stdout).toContain(colour);
+    expect((await runOnce(['help'], { isTTY: true, env: { NO_COLOR: '1' } })).stdout).not.toContain(colour);
+    expect((await runOnce(['help'])).stdout).not.toContain(colour);
+  });
+
+  test('fits a narrow terminal', async () => {
+    const { stdout } = await runOnce(['help'], { isTTY: true, columns: 60, env: { NO_COLOR: '1' } });
+    const prose = stdout.split('\n').filter((line) => !line.includes('stopgate '));
+    for (const line of prose) expect(line.length).toBeLessThanOrEqual(60);
+  });
+});
+
+test('--version says that of the package', async () => {
+  const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+  };
+  expect(await runOnce(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+});
+
+describe('serve and dev hand over what they read', () => {
+  test('flags go before variables, variables before the file', async () => {
+    let seen: { config: Config; flags: ServeFlags } | null = null;
+    const terminal = await openTerminal({
+      env: { STOPGATE_FLEET: 'env', STOPGATE_REPLICA: 'r-env' },
+      services: {
+        serve: async (config, flags) => {
+          seen = { config, flags };
+          return 7;
+        },
+      },
+    });
+    await writeFile(join(terminal.cwd, 'stopgate.yaml'), 'fleet: file\nnats: nats://file:1\nhttp: off\n');
+    const argv = ['serve', '--replica', 'r-flag', '--replicas', '3', '--log-level', 'warn', '--accept-empty-log'];
+    expect(await terminal.run(...argv)).toBe(7);
+    expect(seen).toMatchObject({
+      config: { fleet: 'env', nats: 'nats://file:1', http: null, replica: 'r-flag', logLevel: 'warn' },
+      flags: { embedded: false, acceptEmptyLog: true, replicas: 3 },
+    });
+  });
+
+  test('dev has a server of its own', async () => {
+    let seen: { config: Config; flags: DevFlags } | null = null;
+    const services = {
+      dev: async (config: Config, flags: DevFlags) => {
+        seen = { config, flags };
+        return 0;
+      },
+    };
+    const terminal = await openTerminal({ services });
+    expect(await terminal.run('dev', '--port', '0', '--http', '127.0.0.1:0', '--store', 'here')).toBe(0);
+    expect(seen).toMatchObject({
+      config: { fleet: 'main', http: { port: 0 } },
+      flags: { port: 0, store: join(terminal.cwd, 'here'), acceptEmptyLog: false },
+    });
+  });
+
+  test('a configuration with faults names each with its place', async () => {
+    const terminal = await openTerminal();
+    await writeFile(join(terminal.cwd, 'stopgate.yaml'), 'fleet: main\npolicys: {}\n');
+    expect(await terminal.run('serve')).toBe(2);
+    expect(terminal.stderr()).toContain('stopgate.yaml:2:1: unknown key "policys"; did you mean "policies"?');
+  });
+});
+
+describe('completion', () => {
+  test.each(['bash', 'zsh', 'fish'])('%s knows every command and option', async (shell) => {
+    const { code, stdout } = await runOnce(['completion', shell]);
+    expect(code).toBe(0);
+    for (const name of names) {
+      expect(stdout).toContain(name);
+      const { args } = await (commands[name] as (typeof commands)[string]).load();
+      for (const [option, { type }] of Object.entries(args))
+        if (type !== 'positional') expect(stdout).toContain(option);
+    }
+  });
+
+  test('bash completes with it', async () => {
+    const { stdout } = await runOnce(['completion', 'bash']);
+    const complete = (...words: string[]) => {
+      const script = `${stdout}\nCOMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _stopgate; printf '%s ' "\${COMPREPLY[@]}"`;
+      return execFileSync('bash', ['-c', script, 'bash', ...words], { encoding: 'utf8' }).trim();
+    };
+    expect(complete('stopgate', 'wor')).toBe('workers worker');
+    expect(complete('stopgate', 'workers', '--st')).toBe('--state --stale');
+    expect(complete('stopgate', 'workers', '--state', 'bl')).toBe('blocked');
+    expect(complete('stopgate', 'completion', 'z')).toBe('zsh');
+  });
+});

@@ -1,0 +1,85 @@
+/** The client on the server that stopgate starts itself, where not everybody may do everything. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Client, type ConnectOptions, connect } from '../../../src/client/index.ts';
+import { createLogger } from '../../../src/log.ts';
+import { type EmbeddedServer, openEmbeddedServer } from '../../../src/nats/embedded-server.ts';
+import { startReplica } from '../../support/replica.ts';
+
+let home: string;
+let server: EmbeddedServer;
+const ends: (() => Promise<unknown>)[] = [];
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'stopgate-client-'));
+  ends.push(() => rm(home, { recursive: true }));
+  const storeDir = join(home, '.stopgate');
+  server = await openEmbeddedServer({ storeDir, port: 0, fleet: 'main', log: createLogger('silent') });
+  ends.push(() => server.close());
+  const replica = await startReplica({
+    nats: server.url,
+    creds: server.credentials('service'),
+    policies: { policies: { default: { checks: [{ remote: 'scan' }] } } },
+  });
+  ends.push(() => replica.close());
+  const service = { nats: server.url, http: null, fleet: 'main', pid: process.pid };
+  await writeFile(join(storeDir, 'service.json'), JSON.stringify(service));
+});
+afterAll(async () => {
+  for (const end of ends.reverse()) await end();
+});
+
+async function open(options: ConnectOptions = { cwd: home }): Promise<Client> {
+  const client = await connect(options);
+  ends.push(() => client.close());
+  return client;
+}
+const failing = () => ({ complete: false, reason: 'not scanned' });
+
+test('in the folder of the service a client needs no options to decide, serve and register', async () => {
+  const client = await open();
+  const served = await client.serveCheck('scan', failing);
+  const startedMs = performance.now();
+  expect(await client.decide('w1')).toMatchObject({ decision: 'block', reason: 'not scanned' });
+  expect(performance.now() - startedMs).toBeLessThan(1_500); // by the short way, not after its patience of 2 s
+  await served.close();
+  await client.publish('worker', 'w2', 'task.claimed', { task: 'T-1' });
+  await client.registerStopHook({ taskId: 'T-1' }, () => ({ action: 'continue', reason: 'not yet' }));
+  expect((await client.decide('w2')).reason).toBe('not yet');
+});
+
+test('a client in another folder asks as an agent, and is told that it may not serve', async () => {
+  const client = await open({ nats: server.url, fleet: 'main', cwd: tmpdir() });
+  expect((await client.decide('w3')).decision).toBe('allow');
+  await expect(client.serveCheck('scan', failing)).rejects.toMatchObject({
+    code: 'input.unauthorized',
+    message: expect.stringContaining('credentials of a check server'),
+  });
+});
+
+test('with credentials for checks in another folder it serves', async () => {
+  const place = { nats: server.url, fleet: 'main', cwd: tmpdir() };
+  const file = server.credentials('check');
+  for (const options of [
+    { ...place, checkCreds: file },
+    { ...place, creds: file },
+    { cwd: home, role: 'check' as const },
+  ]) {
+    const client = await open(options);
+    const served = await client.serveCheck('scan', failing);
+    expect((await (await open()).decide('w4')).reason).toBe('not scanned');
+    await served.close();
+  }
+});
+
+test('an operator decides, and speaks an operator’s words; an agent may not', async () => {
+  const operator = await open({ cwd: home, role: 'operator' });
+  expect((await operator.decide('w5', { attempt: 'a1' })).attempt).toBe('a1');
+  await expect((await open()).publish('own.worker', 'w5', 'worker.retired', { by: 'me' })).rejects.toMatchObject({
+    code: 'input.unauthorized',
+  });
+  await operator.publish('own.worker', 'w5', 'worker.retired', { by: 'me' });
+  expect(await operator.decide('w5')).toMatchObject({ decision: 'allow', cause: 'retired' });
+});

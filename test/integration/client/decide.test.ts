@@ -1,0 +1,274 @@
+/** The client asks and publishes against a real service. */
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { connect, type Decision, IncompleteError, StopgateError } from '../../../src/client/index.ts';
+import { openClient, type Client as PlainClient } from '../../support/client.ts';
+import { startNatsServer } from '../../support/nats-server.ts';
+import { startReplica } from '../../support/replica.ts';
+import { openScene, type Scene } from './scene.ts';
+
+let scene: Scene;
+let plain: PlainClient;
+
+beforeAll(async () => {
+  scene = await openScene({
+    planned: { checks: [{ plan: {} }] },
+    held: { persistence: { idle: '10m', hold: '2500ms' } },
+  });
+  plain = await openClient(scene.server.url);
+});
+afterAll(async () => {
+  await plain.close();
+  await scene.close();
+});
+
+/** What `act` asks for by `decide` requests; the short way makes none. */
+async function requestsDuring<Result>(act: () => Promise<Result>): Promise<{ result: Result; requests: string[] }> {
+  const requests: string[] = [];
+  const subscription = plain.nc.subscribe('stopgate.main.decide.>', {
+    callback: (_error, message) => void requests.push(message.subject),
+  });
+  await plain.nc.flush();
+  const result = await act();
+  await plain.nc.flush();
+  subscription.unsubscribe();
+  return { result, requests };
+}
+
+const blockedWorker = async (worker: string) => {
+  const { client } = scene;
+  await client.publish('worker', worker, 'worker.registered', { policy: 'planned' });
+  await client.publish('worker', worker, 'plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] });
+};
+
+describe('decide', () => {
+  test('an answer comes by the short way, without a request', async () => {
+    const { result, requests } = await requestsDuring(() => scene.client.decide('w1', { output: 'done' }));
+    expect(result).toMatchObject({ v: 1, worker: 'w1', decision: 'allow', cause: 'no-policy', dryRun: false });
+    expect(result.attempt).toMatch(/^[A-Za-z0-9]+$/);
+    expect(requests).toEqual([]);
+  });
+
+  test('the same attempt again gives the same decision at once, by a request, and counts once', async () => {
+    await blockedWorker('w2');
+    const first = await scene.client.decide('w2', { attempt: 'a1' });
+    expect(first).toMatchObject({ decision: 'block', cause: 'incomplete', retry: { count: 1, max: 3 } });
+    const startedMs = performance.now();
+    const { result, requests } = await requestsDuring(() => scene.client.decide('w2', { attempt: 'a1' }));
+    expect(performance.now() - startedMs).toBeLessThan(1_500); // the patience of the short way is 2 s
+    expect(result).toEqual(first);
+    expect(requests).toEqual(['stopgate.main.decide.w2']);
+    expect((await scene.client.decide('w2')).retry.count).toBe(2);
+  });
+
+  test('many at once each get their own', async () => {
+    const workers = Array.from({ length: 50 }, (_, index) => `many-${index}`);
+    const decisions = await Promise.all(workers.map((worker) => scene.client.decide(worker)));
+    expect(decisions.map((decision) => decision.worker)).toEqual(workers);
+  });
+
+  test('a decision that is held longer than the short way is waited for comes all the same, once', async () => {
+    await scene.client.publish('worker', 'w3', 'worker.registered', { policy: 'held' });
+    const { result, requests } = await requestsDuring(() => scene.client.decide('w3'));
+    expect(result).toMatchObject({ decision: 'block', cause: 'idle' });
+    expect(requests).toEqual(['stopgate.main.decide.w3']);
+    expect((await scene.client.getWorker('w3')).keepAlives).toBe(1);
+  });
+
+  test('whoever waits for less gets no answer, and the same attempt has it later', async () => {
+    await scene.client.publish('worker', 'w4', 'worker.registered', { policy: 'held' });
+    const late = scene.client.decide('w4', { attempt: 'a1' }, { timeoutMs: 300 });
+    await expect(late).rejects.toMatchObject({
+      code: 'service.unreachable',
+      message: expect.stringContaining('no answer within'),
+    });
+    expect(await scene.client.decide('w4', { attempt: 'a1' })).toMatchObject({ cause: 'idle', attempt: 'a1' });
+    expect((await scene.client.getWorker('w4')).keepAlives).toBe(1);
+  });
+
+  test.each([
+    ['a bad worker', 'a.b', {}, 'input.bad', "'a.b' is no id of a worker"],
+    ['a bad attempt', 'w5', { attempt: 'no id' }, 'input.bad', 'this is no attempt to stop: attempt: is no id'],
+    ['a draft beyond the limit', 'w5', { draft: { content: 'x'.repeat(70_000) } }, 'entry.large', 'the limit is 65536'],
+  ])('%s is refused before anything is sent', async (_what, worker, attempt, code, words) => {
+    await expect(scene.client.decide(worker, attempt)).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining(words),
+    });
+    await expect(scene.client.getWorker('w5')).rejects.toMatchObject({ code: 'actor.unknown' });
+  });
+});
+
+test('of a long output the end is sent, where a promise stands', async () => {
+  const end = '<promise>COMPLETE</promise>';
+  expect((await scene.client.decide('long', { output: 'x'.repeat(70_000) + end })).decision).toBe('allow');
+  const [entry] = await plain.stored('STOPGATE_main', 'stopgate.main.worker.long.stop.attempted');
+  expect(entry?.output).toBe('x'.repeat(32_768 - end.length) + end);
+});
+
+test('probe asks what would be, and leaves no trace', async () => {
+  await blockedWorker('w6');
+  expect(await scene.client.probe('w6')).toMatchObject({ decision: 'block', dryRun: true, attempt: null });
+  expect(await scene.client.getWorker('w6')).toMatchObject({ state: 'working', retry: { count: 0 } });
+});
+
+describe('the final verification', () => {
+  test('an incomplete worker is an IncompleteError with reason, decision and feedback', async () => {
+    await blockedWorker('w7');
+    const words = '1 of 1 plan steps remain: Write tests';
+    expect(await scene.client.verify('w7')).toMatchObject({ complete: false, decision: { reason: words } });
+    const error = await scene.client.assertComplete('w7').catch((cause: unknown) => cause);
+    expect(error).toBeInstanceOf(IncompleteError);
+    expect(error).toBeInstanceOf(StopgateError);
+    expect(error).toMatchObject({
+      ...{ name: 'IncompleteError', code: 'stop.incomplete', message: words },
+      decision: { decision: 'block', cause: 'incomplete' },
+      feedback: [{ check: 'plan', outcome: 'fail', message: words }],
+    });
+  });
+
+  test('a complete one gives its decision', async () => {
+    await scene.client.publish('worker', 'w7', 'plan.updated', { steps: [{ title: 'Write tests', status: 'done' }] });
+    expect(await scene.client.assertComplete('w7')).toMatchObject({ decision: 'allow', cause: 'complete' });
+    expect(await scene.client.verify('w7')).toMatchObject({ complete: true });
+  });
+
+  test('a stop that is allowed without being complete is no yes', async () => {
+    await blockedWorker('w8');
+    await scene.client.publish('worker', 'w8', 'budget.exhausted');
+    await expect(scene.client.assertComplete('w8')).rejects.toMatchObject({ decision: { cause: 'bypassed' } });
+  });
+});
+
+describe('where no service answers', () => {
+  test('it is unreachable, at once and never incomplete, and the attempt is decided when one comes', async () => {
+    const server = await startNatsServer();
+    onTestFinished(() => server.stop());
+    const client = await connect({ nats: server.url, fleet: 'main', cwd: server.storeDir });
+    onTestFinished(() => client.close());
+    for (const ask of [() => client.decide('w1'), () => client.probe('w1'), () => client.assertComplete('w1')]) {
+      const error = await ask().catch((cause: unknown) => cause);
+      expect(error).not.toBeInstanceOf(IncompleteError);
+      expect(error).toMatchObject({
+        ...{ name: 'AppError', code: 'service.unreachable' },
+        message: expect.stringContaining("no stopgate service serves fleet 'main' on this NATS server"),
+      });
+    }
+    // Now there is a log, and still nobody who folds it.
+    await (await startReplica({ nats: server.url })).close();
+    await expect(client.decide('w1', { attempt: 'a1' }, { timeoutMs: 1_000 })).rejects.toMatchObject({
+      code: 'service.unreachable',
+    });
+    const replica = await startReplica({ nats: server.url, name: 'r2' });
+    onTestFinished(() => replica.close());
+    expect(await client.decide('w1', { attempt: 'a1' })).toMatchObject({ decision: 'allow', attempt: 'a1' });
+  });
+
+  test('a server that is not there says where it was looked for', async () => {
+    await expect(connect({ nats: 'nats://127.0.0.1:1', cwd: scene.server.storeDir })).rejects.toMatchObject({
+      code: 'service.unreachable',
+      message: expect.stringContaining('no NATS server at nats://127.0.0.1:1'),
+    });
+  });
+
+  test('a reply that is no decision is said to be none', async () => {
+    const server = await startNatsServer();
+    onTestFinished(() => server.stop());
+    const impostor = await openClient(server.url);
+    onTestFinished(() => impostor.close());
+    impostor.nc.subscribe('stopgate.main.>', { callback: (_error, message) => void message.respond('{"hello":1}') });
+    await impostor.nc.flush();
+    const client = await connect({ nats: server.url, fleet: 'main', cwd: server.storeDir });
+    onTestFinished(() => client.close());
+    await expect(client.decide('w1')).rejects.toThrow('the answer is no decision');
+    await expect(client.getTask('T-1')).rejects.toThrow('the answer is no view of a task');
+  });
+});
+
+test('entries are checked before they are sent, and a message id is stored once', async () => {
+  const { client } = scene;
+  const first = await client.publish('task', 'T-1', 'task.created', { title: 'one' }, { messageId: 'm1' });
+  const again = await client.publish('task', 'T-1', 'task.created', { title: 'one' }, { messageId: 'm1' });
+  expect(again).toEqual({ seq: first.seq, duplicate: true });
+  await expect(client.publish('worker', 'w9', 'tool.used', { tool: '' })).rejects.toMatchObject({
+    code: 'input.bad',
+    issues: [{ path: 'tool' }],
+  });
+  await expect(client.publish('task', 'T 1', 'task.created')).rejects.toThrow("'T 1' is no id of a task");
+  await expect(client.publish('task', 'T-1', 'task.exploded' as 'task.created')).rejects.toThrow('these are: ');
+});
+
+test('what is known is read, one by one and in pages', async () => {
+  const { client } = scene;
+  for (const id of ['P-1', 'P-2', 'P-3']) await client.publish('task', id, 'task.created', { queue: 'pages' });
+  expect(await client.getTask('P-1')).toMatchObject({ task: 'P-1', state: 'idle', queue: 'pages', hooks: [] });
+  expect(await client.getQueue('pages')).toEqual({ queue: 'pages', pending: 3, reported: 0 });
+  const page = await client.listTasks({ queue: 'pages', limit: 2 });
+  expect(page.items.map((it) => it.task)).toEqual(['P-1', 'P-2']);
+  const next = await client.listTasks({ queue: 'pages', after: page.next ?? '' });
+  expect([next.items.map((it) => it.task), next.next]).toEqual([['P-3'], null]);
+  expect((await client.listWorkers({ state: 'escalated' })).items).toEqual([]);
+  expect((await client.listQueues()).items.map((it) => it.queue)).toContain('pages');
+  await expect(client.getQueue('nowhere')).rejects.toMatchObject({ code: 'actor.unknown' });
+});
+
+test('decisions are heard, of one worker or of all, until the listener is closed', async () => {
+  const { client } = scene;
+  const [one, all]: [Decision[], Decision[]] = [[], []];
+  const hearsOne = await client.onDecision('h1', (decision) => one.push(decision));
+  const hearsAll = await client.onDecision(null, (decision) => all.push(decision));
+  plain.nc.publish('stopgate.main.decision.h1', 'no decision');
+  const decided = await client.worker('h1').decide({ attempt: 'a1' });
+  await client.decide('h2');
+  await expect.poll(() => all.map((it) => it.worker)).toEqual(expect.arrayContaining(['h1', 'h2']));
+  expect(one).toEqual([decided]);
+  hearsOne.close();
+  await client.worker('h1').decide();
+  await expect.poll(() => all.filter((it) => it.worker === 'h1').length).toBe(2);
+  expect(one).toHaveLength(1);
+  hearsAll.close();
+});
+
+test('the handle of a worker speaks for it', async () => {
+  const worker = scene.client.worker('h3');
+  await worker.publish('worker.registered', { policy: 'planned' });
+  await worker.publish('plan.updated', { steps: [{ title: 'One', status: 'open' }] });
+  expect((await worker.probe()).decision).toBe('block');
+  expect((await worker.decide()).decision).toBe('block');
+  await expect(worker.assertComplete()).rejects.toBeInstanceOf(IncompleteError);
+  expect(await worker.get()).toMatchObject({ worker: 'h3', state: 'blocked' });
+});
+
+test('a NATS server that goes away is unreachable in time, and all goes on when it is back', async () => {
+  const own = await openScene({ planned: { checks: [{ remote: 'scan', onError: 'block' }] } });
+  onTestFinished(() => own.close());
+  const { client, server } = own;
+  await client.serveCheck('scan', () => ({ complete: false, reason: 'not scanned' }));
+  const heard: string[] = [];
+  await client.onDecision(null, ({ attempt }) => heard.push(attempt ?? ''));
+  await client.publish('worker', 'w1', 'worker.registered', { policy: 'planned' });
+  await server.kill();
+  await expect(client.decide('w1', { attempt: 'a1' }, { timeoutMs: 400 })).rejects.toMatchObject({
+    code: 'service.unreachable',
+  });
+  await server.restart();
+  await expect
+    .poll(() => client.decide('w1', { attempt: 'a1' }).catch(() => null), { timeout: 20_000 })
+    .toMatchObject({
+      ...{ decision: 'block', attempt: 'a1', reason: 'not scanned', retry: { count: 1 } },
+    });
+  await expect.poll(() => heard).toContain('a1');
+});
+
+test('a client that was closed says so, and closes at the end of its scope', async () => {
+  const client = await scene.connect();
+  await client[Symbol.asyncDispose]();
+  const calls = [
+    () => client.decide('w1'),
+    () => client.probe('w1'),
+    () => client.onDecision(null, () => {}),
+    () => client.serveCheck('c1', () => ({ complete: true, reason: '' })),
+  ];
+  for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'service.unreachable' });
+  await expect(client.publish('worker', 'w1', 'heartbeat.sent')).rejects.toMatchObject({ code: 'log.unavailable' });
+  await client.close();
+});

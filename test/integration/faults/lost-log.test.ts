@@ -1,0 +1,68 @@
+/** The log: created with its settings, never made anew silently (protocol 2 and 9). */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Replica } from '../../../src/app/replica.ts';
+import { type Client, openClient } from '../../support/client.ts';
+import { type NatsServer, startNatsServer } from '../../support/nats-server.ts';
+import { startReplica } from '../../support/replica.ts';
+
+let server: NatsServer;
+let client: Client;
+let replica: Replica | null = null;
+
+beforeEach(async () => {
+  server = await startNatsServer();
+  client = await openClient(server.url);
+});
+afterEach(async () => {
+  await replica?.close();
+  replica = null;
+  await client.close();
+  await server.stop();
+});
+
+test('the stream is created as the protocol says', async () => {
+  replica = await startReplica({ nats: server.url });
+  const { config } = await client.manager.streams.info('STOPGATE_main');
+  expect(config).toMatchObject({
+    storage: 'file',
+    discard: 'new',
+    deny_delete: true,
+    deny_purge: true,
+    duplicate_window: 120e9,
+  });
+});
+
+test('a stream of that name with other settings stops the start', async () => {
+  await client.manager.streams.add({ name: 'STOPGATE_main', subjects: ['stopgate.main.worker.>'], storage: 'memory' });
+  await expect(startReplica({ nats: server.url })).rejects.toThrow(/other settings.*storage is "memory", not "file"/);
+});
+
+test('a stream that captures requests stops the start', async () => {
+  await client.manager.streams.add({ name: 'NOSY', subjects: ['stopgate.main.decide.*'] });
+  await expect(startReplica({ nats: server.url })).rejects.toThrow(/NOSY captures requests/);
+});
+
+describe.each(['deleted', 'made anew'])('a log that is %s under the service', (how) => {
+  test('gives 503 LOG_LOST, is not made anew, and only --accept-empty-log goes on', async () => {
+    replica = await startReplica({ nats: server.url });
+    expect((await client.ask('decide.w1')).code).toBe('');
+    const { config } = await client.manager.streams.info('STOPGATE_main');
+    await client.manager.streams.delete('STOPGATE_main');
+    if (how === 'made anew') await client.manager.streams.add(config);
+
+    await expect
+      .poll(async () => (await client.ask('decide.w1')).body.error?.code, { timeout: 10_000 })
+      .toBe('LOG_LOST');
+    expect((await client.ask('get.worker.w1')).code).toBe('503');
+    expect(replica.service.status()).toMatchObject({ ready: false });
+    const names: string[] = [];
+    for await (const name of client.manager.streams.names()) names.push(name);
+    expect(names.includes('STOPGATE_main')).toBe(how === 'made anew');
+
+    await replica.close();
+    replica = null;
+    await expect(startReplica({ nats: server.url })).rejects.toThrow(/--accept-empty-log/);
+    replica = await startReplica({ nats: server.url, acceptEmptyLog: true });
+    expect((await client.ask('decide.w1')).body).toMatchObject({ decision: 'allow' });
+  });
+});

@@ -1,0 +1,159 @@
+/** The inspector's stream: everything at once, then what moved, and one actor in full. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Rows } from '../../../src/inspector/rows.ts';
+import { openStage, operatorToken, type Stage } from '../../support/stage.ts';
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage({ policies: { policies: { default: { checks: [{ plan: {} }] } } } });
+});
+afterAll(async () => stage.close());
+
+const working = 1;
+const blocked = 3;
+const has =
+  (worker: string, state?: number) =>
+  ({ workers = [] }: Partial<Rows>) =>
+    workers.some(([name, at]) => name === worker && (state === undefined || at === state));
+const startOf = ({ workers = [] }: Partial<Rows>, worker: string) =>
+  workers.find(([name]) => name === worker)?.slice(0, 5);
+
+test('begins with who serves, then every actor as a row', async () => {
+  await stage.client.publish('worker.f1.tool.used', { tool: 'Bash' });
+  await stage.client.publish('task.F-1.task.created', { title: 'Write tests' });
+  await stage.get('get/worker/f1');
+  const stream = await stage.stream();
+  const full = await stream.until('full');
+  expect(stream.events[0]).toMatchObject({
+    event: 'hello',
+    data: { fleet: 'main', replica: 'r1', operator: false, token: true },
+  });
+  expect(startOf(full.data, 'f1')).toEqual(['f1', working, 0, 0, 3]);
+  expect(full.data.tasks).toContainEqual(['F-1', 0, null, 'main', 'Write tests', null, null, 0, null]);
+  expect(full.data.queues).toContainEqual(['main', 1, 0]);
+  expect(full.id).toBe(String(full.data.seq));
+});
+
+test('then tells what moved, with the transition that was taken', async () => {
+  const stream = await stage.stream();
+  await stream.until('full');
+  await stage.client.publish('worker.d1.plan.updated', { steps: [{ title: 'Fix lint', status: 'pending' }] });
+  await stage.client.ask('decide.d1');
+  const delta = await stream.until('delta', has('d1', blocked));
+  expect(startOf(delta.data, 'd1')).toEqual(['d1', blocked, 0, 1, 3]);
+  const moves = stream.all('delta').flatMap((it) => it.moves ?? []);
+  expect(moves).toContainEqual(['w', working, blocked, 'stop.attempted', 1]);
+});
+
+test('shows the selected worker whole, with what was said about it', async () => {
+  const stream = await stage.stream('stream?worker=s1');
+  await stage.client.publish('worker.s1.tool.used', { tool: 'Bash', ok: true });
+  await stage.client.ask('decide.s1');
+  const entries = () => stream.all('worker').flatMap((it) => it.entries);
+  await stream.until('worker', () => entries().some((it) => it.type === 'decision'));
+  expect(entries().map(({ type, by, text }) => ({ type, by, text }))).toEqual([
+    { type: 'tool.used', by: 'agent', text: 'Bash (ok)' },
+    { type: 'stop.attempted', by: 'agent', text: '' },
+    expect.objectContaining({ type: 'decision', by: 'service' }),
+  ]);
+  expect(stream.all('worker').at(-1)?.view).toMatchObject({
+    worker: 's1',
+    state: 'stopped',
+    lastDecision: { decision: 'allow' },
+  });
+});
+
+test('goes on where a page was cut off, without telling everything again', async () => {
+  const first = await stage.stream();
+  const { id } = await first.until('full');
+  await stage.client.publish('worker.c1.tool.used', { tool: 'Bash' });
+  const seen = await first.until('delta', has('c1'));
+  first.close();
+  await stage.client.publish('worker.c2.tool.used', { tool: 'Bash' });
+  const second = await stage.stream('stream', { 'Last-Event-ID': seen.id ?? id ?? '' });
+  await second.until('delta', has('c2'));
+  expect(second.all('full')).toEqual([]);
+});
+
+test('tells everything again where what was missed is no longer known', async () => {
+  const stream = await stage.stream('stream', { 'Last-Event-ID': '1' });
+  expect((await stream.until('full')).data.workers.length).toBeGreaterThan(0);
+});
+
+test('beats each second, so that a page knows how old it is', async () => {
+  const stream = await stage.stream();
+  const { data } = await stream.until('delta', (it) => it.workers === undefined);
+  expect(data).toMatchObject({ seq: data.headSeq, entries: 0 });
+  expect(Math.abs(data.nowMs - Date.now())).toBeLessThan(5_000);
+});
+
+test.each([
+  ['stream?worker=a.b', 400],
+  ['stream?worker=a&task=b', 400],
+  ['at/99999999', 400],
+  ['at/-1', 400],
+  ['at/x', 400],
+  ['at/1?worker=nobody', 404],
+  ['timeline/worker/nobody', 404],
+  ['timeline/queue/main', 400],
+  ['entry/99999999', 404],
+  ['entry/x', 400],
+  ['timeline/worker/f1?limit=0', 400],
+  ['history/nobody.jsonl', 404],
+])('%s is refused with %d', async (path, status) => {
+  const answer = await stage.get(path);
+  expect(answer.status).toBe(status);
+  expect(answer.body.error.message).not.toBe('');
+});
+
+test('an operator speaks with his token, and nobody without', async () => {
+  await stage.client.publish('worker.o1.task.claimed', { task: 'O-1' });
+  await stage.client.publish('worker.o1.task.failed', { task: 'O-1', reason: 'no idea' });
+  const body = { entity: 'task', id: 'O-1', by: 'ann', verdict: 'resume' };
+  expect((await stage.post('operator/resolve', body)).status).toBe(401);
+  expect((await stage.post('operator/resolve', body, 'a guess')).status).toBe(401);
+  expect(await stage.post('operator/resolve', body, operatorToken)).toMatchObject({
+    status: 200,
+    body: { view: { task: 'O-1', state: 'idle' } },
+  });
+  expect(await stage.post('operator/resolve', body, operatorToken)).toMatchObject({
+    status: 409,
+    body: { error: { message: 'task O-1 is not escalated, it is idle' } },
+  });
+  expect(await client().stored('STOPGATE_main', 'stopgate.main.own.task.O-1.escalation.resolved')).toEqual([
+    { by: 'ann', verdict: 'resume' },
+  ]);
+});
+const client = () => stage.client;
+
+test('of two operators who resolve at once, one is told that he came too late', async () => {
+  await stage.client.publish('worker.o2.task.claimed', { task: 'O-2' });
+  await stage.client.publish('worker.o2.task.failed', { task: 'O-2' });
+  const body = { entity: 'task', id: 'O-2', by: 'ann', verdict: 'resume' };
+  const answers = await Promise.all(
+    ['resume', 'stop'].map((verdict) => stage.post('operator/resolve', { ...body, verdict }, operatorToken)),
+  );
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+});
+
+// The stage's server would wait a minute for what still runs.
+test('a server that closes ends its streams, and does not wait for them', async () => {
+  const other = await openStage();
+  const stream = await other.stream();
+  await stream.until('full');
+  await other.http.close();
+  await other.close();
+});
+
+test('a session is a cookie that no script can read', async () => {
+  const url = `${stage.http.url}/api/main/session`;
+  const headers = { 'content-type': 'application/json' };
+  const refused = await fetch(url, { method: 'POST', headers, body: '{"token":"wrong"}' });
+  expect(refused.status).toBe(401);
+  const opened = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ token: operatorToken }) });
+  const cookie = opened.headers.get('set-cookie') ?? '';
+  expect(cookie).toMatch(/^stopgate_session_\d+=[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Strict$/);
+  expect(cookie).toContain(`stopgate_session_${new URL(url).port}=`);
+  const stream = await stage.stream('stream', { cookie: cookie.split(';')[0] ?? '' });
+  expect((await stream.until('hello')).data.operator).toBe(true);
+});

@@ -1,0 +1,97 @@
+/** Time travel: the fleet as it was at an entry is what a replay of the log up to there gives. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createReplay } from '../../../machines/index.ts';
+import { openStage, type Stage } from '../../support/stage.ts';
+
+let stage: Stage;
+let lastSeq: number;
+beforeAll(async () => {
+  stage = await openStage({ policies: { policies: { default: { checks: [{ plan: {} }], retries: 2 } } } });
+  const { client } = stage;
+  await client.publish('task.T-1.task.created', { title: 'First', plan: [{ title: 'Write', status: 'pending' }] });
+  await client.publish('worker.w1.task.claimed', { task: 'T-1' });
+  for (let count = 0; count < 3; count += 1) await client.ask('decide.w1');
+  await client.publish('worker.w2.tool.used', { tool: 'Bash', files: ['a.ts'] });
+  await client.ask('decide.w2', { attempt: 'mine' });
+  await client.publish('worker.w2.session.ended');
+  lastSeq = (await stage.get('range')).body.lastSeq;
+});
+afterAll(async () => stage.close());
+
+/** The log up to `seq`, folded as a file would be. */
+async function replayed(seq: number) {
+  const messageAt = async (at: number) => {
+    const message = await stage.client.manager.streams.getMessage('STOPGATE_main', { seq: at });
+    if (message === null) throw new Error(`no entry ${at}`);
+    return message;
+  };
+  const replay = createReplay({ untilMs: (await messageAt(seq)).time.getTime() });
+  for (let at = 1; at <= seq; at += 1) {
+    const message = await messageAt(at);
+    const line = { at: message.time.toISOString(), subject: message.subject, data: message.json(), seq: at };
+    expect(replay.fold(JSON.stringify(line))).toBeNull();
+  }
+  return replay.view().fleets.main;
+}
+const comparable = (view: object | undefined | null) => {
+  // When it is looked at, and by which replica a stop is judged, is no part of what was folded.
+  const { idle: _, lastDecision, ...rest } = (view ?? {}) as { idle?: object; lastDecision?: { verdicts: object[] } };
+  return { ...rest, verdicts: lastDecision?.verdicts.map((it) => ({ ...it, tookMs: 0 })) };
+};
+
+test('at every entry, forwards and backwards, it equals the replay up to there', async () => {
+  const order = [...Array(lastSeq).keys()].map((it) => it + 1);
+  for (const seq of [...order, ...[...order].reverse()]) {
+    const fleet = await replayed(seq);
+    for (const worker of ['w1', 'w2']) {
+      const { status, body } = await stage.get(`at/${seq}?worker=${worker}`);
+      const view = fleet?.workers[worker];
+      expect({ seq, status, view: comparable(body.view) }).toEqual({
+        seq,
+        status: view === undefined ? 404 : 200,
+        view: comparable(view),
+      });
+    }
+  }
+});
+
+test('shows all actors at once, and the entry that stands there', async () => {
+  const { body } = await stage.get(`at/${lastSeq - 1}`);
+  const names = (rows: unknown[][]) => rows.map(([name]) => name);
+  expect({ workers: names(body.workers), tasks: names(body.tasks) }).toEqual({ workers: ['w1', 'w2'], tasks: ['T-1'] });
+  const claim = await stage.client.manager.streams.getMessage('STOPGATE_main', {
+    last_by_subj: 'stopgate.main.worker.w1.task.claimed',
+  });
+  expect((await stage.get(`at/${claim?.seq}`)).body.entry).toMatchObject({
+    type: 'task.claimed',
+    id: 'w1',
+    text: 'T-1',
+  });
+});
+
+test('before the first entry there is nobody', async () => {
+  expect((await stage.get('at/0')).body).toMatchObject({ seq: 0, workers: [], tasks: [] });
+});
+
+test('a timeline is read in pages, newest first, and leaves out what the service only ticks', async () => {
+  const first = (await stage.get('timeline/worker/w1?limit=4')).body;
+  const second = (await stage.get(`timeline/worker/w1?limit=4&before=${first.before}`)).body;
+  const types = [...second.entries, ...first.entries].map(({ type }: { type: string }) => type);
+  expect(types).toEqual([
+    'task.claimed',
+    'stop.attempted',
+    'decision',
+    'stop.attempted',
+    'decision',
+    'stop.attempted',
+    'decision',
+  ]);
+  expect(second.before).toBeNull();
+});
+
+test('a worker is downloaded as lines that a replay decides alike', async () => {
+  const text = await (await fetch(`${stage.http.url}/api/main/history/w1.jsonl`)).text();
+  const replay = createReplay();
+  for (const line of text.trim().split('\n')) expect(replay.fold(line)).toBeNull();
+  expect(replay.take().map((it) => ('cause' in it ? it.cause : null))).toEqual(['incomplete', 'incomplete', 'capped']);
+});

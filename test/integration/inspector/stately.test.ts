@@ -1,0 +1,292 @@
+/** The Stately inspection protocol, against the package's own receiver and relay: what is sent, to whom, and what never is. */
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { createWebSocketReceiver } from '@statelyai/inspect';
+import { createInspectorServer } from '@statelyai/inspect/server';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { createMachine } from 'xstate';
+import { createFleet, foldEntry } from '../../../machines/index.ts';
+import { openHttpServer } from '../../../src/http/server.ts';
+import { createFeed } from '../../../src/inspector/stately/feed.ts';
+import { createWatch } from '../../../src/inspector/watch.ts';
+import { createLogger } from '../../../src/log.ts';
+import { createMetrics } from '../../../src/metrics.ts';
+import { openStage, type Stage } from '../../support/stage.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: the tests say what is in a frame
+type Frame = any;
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage({ policies: { policies: { default: { checks: [{ plan: {} }] } } } });
+});
+afterAll(async () => stage.close());
+
+const socketUrl = (query = '') => `${stage.http.url.replace('http', 'ws')}/inspect/ws${query}`;
+const until = async <Value>(find: () => Value | Promise<Value>): Promise<NonNullable<Value>> => {
+  for (const late = Date.now() + 5_000; ; ) {
+    const found = await find();
+    if (found) return found;
+    if (Date.now() > late) throw new Error('not seen within 5 s');
+    await new Promise((done) => setTimeout(done, 10));
+  }
+};
+const receive = (server: string): Frame[] => {
+  const frames: Frame[] = [];
+  createWebSocketReceiver({ server }).subscribe((frame) => frames.push(frame));
+  return frames;
+};
+const of = (frames: Frame[], sessionId: string) => frames.filter((frame) => frame.sessionId === sessionId);
+const claims = async (worker: string, task: string) => {
+  await stage.client.publish(`task.${task}.task.created`, { title: 'Fix it' });
+  await stage.client.publish(`worker.${worker}.task.claimed`, { task });
+  await stage.get(`get/task/${task}`);
+};
+
+describe("the package's own receiver", () => {
+  test('hears of each actor with its definition and its state now, parents first', async () => {
+    await claims('p1', 'P-1');
+    await stage.client.publish('worker.p2.worker.registered', { parent: 'p1' });
+    await stage.get('get/worker/p2');
+    const frames = receive(socketUrl());
+    const task = await until(() => of(frames, 'task:P-1')[0]);
+    expect(task).toMatchObject({
+      ...{ type: '@xstate.actor', name: 'task P-1', rootId: 'worker:p1', parentId: 'worker:p1', _version: '0.7.2' },
+      snapshot: { status: 'active', value: 'working', context: { worker: 'p1', queue: 'main' } },
+    });
+    const [worker] = of(frames, 'worker:p1');
+    expect(worker).toMatchObject({
+      rootId: 'worker:p1',
+      snapshot: { value: { state: 'working', presence: 'active' } },
+    });
+    expect(worker).not.toHaveProperty('parentId');
+    const [child] = of(frames, 'worker:p2');
+    expect(child).toMatchObject({ parentId: 'worker:p1', rootId: 'worker:p1' });
+    const order = frames.map((frame) => frame.sessionId);
+    expect(order.indexOf('worker:p1')).toBeLessThan(order.indexOf('worker:p2'));
+    expect(order.indexOf('worker:p1')).toBeLessThan(order.indexOf('task:P-1'));
+    const { states } = createMachine(JSON.parse(worker.definition)).root;
+    expect(Object.keys(states.state?.states ?? {})).toContain('validating');
+    expect(states.state?.states.validating?.always?.length).toBeGreaterThan(10);
+  });
+
+  test('then hears each event with the snapshot that it led to, and what each guard said of a stop', async () => {
+    await claims('e1', 'E-1');
+    await stage.client.publish('worker.e1.plan.updated', { steps: [{ title: 'Fix lint', status: 'pending' }] });
+    await stage.get('get/worker/e1');
+    const frames = receive(socketUrl('?worker=e1'));
+    await until(() => of(frames, 'worker:e1')[0]);
+    await stage.client.ask('decide.e1');
+    await until(() => frames.find((frame) => frame.snapshot?.value?.state === 'blocked'));
+    const [actor, event, decided, snapshot] = of(frames, 'worker:e1');
+    expect(actor.snapshot.context).toMatchObject({ planDone: 0, planTotal: 1, tasks: ['E-1'], lastDecision: null });
+    expect(event).toMatchObject({ type: '@xstate.event', event: { type: 'stop.attempted' } });
+    expect(decided).toMatchObject({
+      type: '@xstate.event',
+      event: { type: 'stop.decided', decision: 'block', cause: 'incomplete' },
+    });
+    expect(decided.event.guards).toContainEqual({ guard: 'checks', verdict: 'block', tookMs: expect.any(Number) });
+    expect(snapshot).toMatchObject({
+      ...{ type: '@xstate.snapshot', event: { type: 'stop.attempted' } },
+      snapshot: { value: { state: 'blocked' }, context: { lastDecision: { decision: 'block' }, retryCount: 1 } },
+    });
+    await until(() => of(frames, 'task:E-1').find((frame) => frame.snapshot?.value === 'blocked'));
+  });
+
+  test("hears the same through the package's relay, though it comes late", async () => {
+    await claims('r1', 'R-1');
+    const port = await freePort();
+    const relay = createInspectorServer({ port, autoOpen: false, url: 'about:blank' });
+    const sender = new WebSocket(`ws://127.0.0.1:${port}`);
+    await once(sender, 'open');
+    const ours = new WebSocket(socketUrl('?worker=r1'));
+    let relayed = 0;
+    ours.on('message', (frame) => {
+      sender.send(String(frame));
+      relayed += 1;
+    });
+    await until(() => relayed >= 2);
+    const frames = receive(`ws://127.0.0.1:${port}`);
+    await until(() => of(frames, 'task:R-1')[0]);
+    expect(frames.map((frame) => [frame.type, frame.sessionId, frame.snapshot.value])).toEqual([
+      ['@xstate.actor', 'worker:r1', { state: 'working', presence: 'active' }],
+      ['@xstate.actor', 'task:R-1', 'working'],
+    ]);
+    ours.terminate();
+    sender.terminate();
+    relay.stop();
+  });
+});
+
+test('one worker is shown alone, with its tasks and its subagents', async () => {
+  await claims('o1', 'O-1');
+  await claims('o2', 'O-2');
+  await stage.client.publish('worker.o3.worker.registered', { parent: 'o1' });
+  await stage.get('get/worker/o3');
+  const frames = receive(socketUrl('?worker=o1'));
+  await until(() => of(frames, 'worker:o1')[0]);
+  await claims('o1', 'O-4');
+  await until(() => of(frames, 'task:O-4')[0]);
+  expect(of(frames, 'task:O-4')[0].parentId).toBe('worker:o1');
+  expect([...new Set(frames.map((frame) => frame.sessionId))].sort()).toEqual([
+    ...['task:O-1', 'task:O-4', 'worker:o1', 'worker:o3'],
+  ]);
+});
+
+test('of a large fleet, those that moved last are shown, fifty at most', async () => {
+  const many = await openStage();
+  try {
+    for (let at = 0; at < 70; at += 1) await many.client.publish(`worker.m${at}.tool.used`, { tool: 'Bash' });
+    await many.get('get/worker/m69');
+    const frames = receive(`${many.http.url.replace('http', 'ws')}/inspect/ws`);
+    await until(() => of(frames, 'worker:m69')[0]);
+    await many.client.publish('worker.m69.input.requested', {});
+    await until(() => frames.find((frame) => frame.type === '@xstate.snapshot'));
+    await many.client.publish('worker.late.tool.used', { tool: 'Bash' });
+    await many.client.publish('worker.m69.input.received', {});
+    await until(() => frames.find((frame) => frame.event?.type === 'input.received'));
+    const shown = new Set(frames.map((frame) => frame.sessionId));
+    expect(shown.size).toBe(50);
+    expect(shown).toContain('worker:m40');
+    expect(shown).not.toContain('worker:m1');
+    expect(shown).not.toContain('worker:late');
+  } finally {
+    await many.close();
+  }
+});
+
+test('what agents say, run and see leaves by no frame', async () => {
+  const secret = 'hunter2';
+  const say = (type: string, data: object) => stage.client.publish(`worker.s1.${type}`, data);
+  const frames: Frame[] = [];
+  await say('worker.registered', { agent: 'claude', cwd: `/home/${secret}`, labels: { key: secret } });
+  await stage.get('get/worker/s1');
+  const socket = new WebSocket(socketUrl());
+  socket.on('message', (frame) => frames.push(String(frame)));
+  await once(socket, 'open');
+  await stage.client.publish('task.S-1.task.created', { title: secret });
+  await say('task.claimed', { task: 'S-1' });
+  await say('prompt.submitted', { prompt: secret });
+  await say('tool.used', { tool: 'Bash', input: secret, output: secret, files: [`/home/${secret}`] });
+  await say('plan.updated', { steps: [{ title: secret, status: 'pending' }] });
+  await stage.client.ask('decide.s1', { message: secret });
+  await until(() => frames.find((frame) => frame.includes('stop.decided') && frame.includes('worker:s1')));
+  await until(() => frames.find((frame) => frame.includes('"value":"blocked"') && frame.includes('task:S-1')));
+  expect(frames.length).toBeGreaterThan(10);
+  expect(frames.filter((frame) => frame.includes(secret))).toEqual([]);
+  socket.terminate();
+});
+
+test('for an inspector that does not read, the newest step of each actor is kept, and no more', async () => {
+  await stage.client.publish('worker.b1.tool.used', { tool: 'Bash' });
+  await stage.get('get/worker/b1');
+  const frames: Frame[] = [];
+  let ready = true;
+  let looks = 0;
+  const isReady = () => {
+    looks += 1;
+    return ready;
+  };
+  const client = { send: (frame: string) => void frames.push(JSON.parse(frame)), isReady };
+  const { leave } = stage.replica.inspection.feed.join(client, 'b1');
+  expect(frames).toHaveLength(1);
+  ready = false;
+  for (let at = 1; at <= 100; at += 1) await stage.client.publish('worker.b1.tool.used', { tool: 'Bash' });
+  await until(async () => (await stage.get('get/worker/b1')).body.toolCount === 101);
+  const looked = looks;
+  await until(() => looks > looked);
+  expect(frames).toHaveLength(1);
+  ready = true;
+  await until(() => frames.length > 1);
+  expect(frames.slice(1).map((frame) => frame.type)).toEqual(['@xstate.event', '@xstate.snapshot']);
+  expect(frames.at(-1).snapshot.context.toolCount).toBe(101);
+  leave();
+});
+
+test('one round fills a socket little further than to the mark at which it is left alone', async () => {
+  const fleet = createFleet('main');
+  const feed = createFeed(fleet, createWatch(fleet));
+  const act = (worker: number) => {
+    const entry = { area: 'worker', fleet: 'main', id: `w${worker}`, type: 'input.requested', data: {} } as const;
+    foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_000 + fleet.seq, entry });
+  };
+  for (let worker = 0; worker < 50; worker += 1) act(worker);
+  const mark = 64 * 1024;
+  const socket = { bytes: 0, looks: 0 };
+  const isReady = () => {
+    socket.looks += 1;
+    return socket.bytes < mark;
+  };
+  const send = (frame: string) => {
+    socket.bytes += frame.length;
+  };
+  const { leave } = feed.join({ send, isReady }, null);
+  for (let at = 0; at < 5_000; at += 1) act(at % 50);
+  const looks = socket.looks;
+  await until(() => socket.looks >= looks + 100);
+  leave();
+  expect(socket.bytes).toBeGreaterThan(mark);
+  expect(socket.bytes).toBeLessThan(2 * mark);
+});
+
+test('two that call each other their parent are shown all the same', async () => {
+  await stage.client.publish('worker.c1.worker.registered', { parent: 'c2' });
+  await stage.client.publish('worker.c2.worker.registered', { parent: 'c1' });
+  await stage.get('get/worker/c2');
+  const frames = receive(socketUrl('?worker=c1'));
+  await until(() => of(frames, 'worker:c2')[0] && of(frames, 'worker:c1')[0]);
+});
+
+describe('a WebSocket is admitted as a request is', () => {
+  const refusal = async (url: string, headers: Record<string, string> = {}) => {
+    const socket = new WebSocket(url, { headers });
+    const [, response] = await once(socket, 'unexpected-response');
+    let text = '';
+    for await (const part of response) text += part;
+    return { status: response.statusCode, message: JSON.parse(text).error.message };
+  };
+
+  test.each([
+    ['a page from elsewhere', '', { origin: 'https://evil.example' }, 403],
+    ['a name that was pointed here', '', { host: 'evil.example' }, 421],
+    ['a worker that nobody knows', '?worker=nobody', {}, 404],
+    ['what is no name', '?worker=a.b', {}, 400],
+  ])('%s is refused', async (_who, query, headers, status) => {
+    const refused = await refusal(socketUrl(query), headers as Record<string, string>);
+    expect(refused.status).toBe(status);
+    expect(refused.message).not.toBe('');
+  });
+
+  test('another path has none', async () => {
+    expect(await refusal(`${stage.http.url.replace('http', 'ws')}/elsewhere`)).toEqual({
+      status: 404,
+      message: 'no WebSocket at /elsewhere; there is one at /inspect/ws',
+    });
+  });
+
+  test('a token is asked for where one is set', async () => {
+    const { service, inspection } = stage.replica;
+    const guarded = await openHttpServer({
+      ...{ service, inspection, host: '127.0.0.1', port: 0, token: 'a-token', operatorToken: null, version: '0.0.0' },
+      ...{ metrics: createMetrics(), log: createLogger('silent') },
+    });
+    const url = `${guarded.url.replace('http', 'ws')}/inspect/ws`;
+    expect((await refusal(url)).status).toBe(401);
+    expect((await refusal(url, { authorization: 'Bearer wrong' })).status).toBe(401);
+    const socket = new WebSocket(url, { headers: { authorization: 'Bearer a-token' } });
+    await once(socket, 'open');
+    // An inspector that stays does not keep the service from closing.
+    await guarded.close();
+    await until(() => socket.readyState === WebSocket.CLOSED);
+  });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}

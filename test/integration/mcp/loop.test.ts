@@ -1,0 +1,228 @@
+/** Seed 001's loop, played through the tools as it is shipped, on stdio and over HTTP. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Deployment, deploy } from '../../support/deployment.ts';
+import { type McpClient, openHttpClient, openStdioClient } from '../../support/mcp-client.ts';
+
+const config = 'policies: { default: { checks: [{ plan: {} }] } }\n';
+let at: Deployment;
+let count = 0;
+beforeAll(async () => {
+  at = await deploy({ config });
+});
+afterAll(() => at.close());
+
+const transports = [
+  ['stdio', () => openStdioClient(['--nats', at.server.url, '--worker', 'w1'], at.folder.path)],
+  ['HTTP', () => openHttpClient(`${at.http}/mcp?worker=w1`)],
+] as const;
+
+describe.each(transports)('over %s', (_name, open) => {
+  let mcp: McpClient;
+  let taskId: string;
+  beforeEach(async () => {
+    mcp = await open();
+    taskId = `T-${++count}`;
+  });
+  afterEach(() => mcp.close());
+
+  test('lists seventeen tools, each with shapes and hints, and says how to use them', async () => {
+    const { tools } = await mcp.client.listTools();
+    expect(tools.map(({ name }) => name).sort()).toEqual([
+      ...['checkpoint_create', 'checkpoint_resume', 'decide', 'hook_clear', 'hook_evaluate', 'hook_list'],
+      ...['hook_register', 'iteration_complete', 'iteration_next', 'iteration_start', 'iteration_validate'],
+      ...['probe', 'task_claim', 'task_complete', 'task_get', 'verify', 'worker_get'],
+    ]);
+    for (const { title, description, inputSchema, outputSchema, annotations } of tools) {
+      expect(title).toBeTruthy();
+      expect(description).toBeTruthy();
+      expect(inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
+      expect(outputSchema).toMatchObject({ type: 'object' });
+      expect(annotations).toMatchObject({ openWorldHint: false, readOnlyHint: expect.any(Boolean) });
+    }
+    expect(mcp.client.getInstructions()).toContain('iteration_validate');
+    expect(mcp.client.getServerVersion()).toMatchObject({ name: 'stopgate', version: expect.stringMatching(/^\d/) });
+  });
+
+  test('the loop: a failed rule goes on, a promise completes, and the hooks are gone', async () => {
+    const hook = await mcp.ok('hook_register', { taskId, hookType: 'default', metadata: { description: 'mine' } });
+    expect(hook).toEqual({
+      hookId: expect.stringMatching(/^HOOK-[a-z0-9]+$/),
+      ...{ taskId, hookType: 'default', enabled: true, metadata: { description: 'mine' } },
+    });
+    expect(await mcp.ok('task_get', { taskId })).toMatchObject({ taskId, state: 'idle', iterationId: null });
+
+    const started = await mcp.ok('iteration_start', { taskId, maxIterations: 3, completionPromises: ['COMPLETE'] });
+    expect(started).toEqual({
+      ...{ iterationId: `IT-1-${taskId}`, taskId, iteration: 1, maxIterations: 3 },
+      completionPromises: ['COMPLETE'],
+    });
+    const first = await mcp.ok('iteration_validate', {
+      iterationId: started.iterationId,
+      agentOutput: 'Working on it',
+      filesModified: ['src/auth.ts'],
+      validationResults: [
+        { ruleName: 'tests_pass', passed: false, message: '2 failed' },
+        { ruleName: 'lint', passed: true },
+      ],
+    });
+    expect(first).toMatchObject({
+      ...{ hookId: hook.hookId, taskId, iteration: 1, action: 'continue', completionSignal: 'CONTINUE' },
+      ...{ reason: 'Failed rules: tests_pass', detectedPromise: null, failedRules: ['tests_pass'] },
+      ...{ nextPrompt: null, checkpointCreated: false },
+    });
+
+    const second = await mcp.ok('iteration_next', { iterationId: started.iterationId });
+    expect(second).toEqual({ iterationId: `IT-2-${taskId}`, taskId, iteration: 2, maxIterations: 3 });
+    const work = {
+      iterationId: second.iterationId,
+      agentOutput: 'Implementation complete. <promise>COMPLETE</promise>',
+      ...{ draftContent: '// code', draftType: 'implementation' },
+    };
+    expect(await mcp.ok('hook_evaluate', work)).toEqual({
+      ...{ hookId: hook.hookId, taskId, iteration: 2, action: 'complete' },
+      reason: 'Agent signaled completion via <promise>COMPLETE</promise>',
+      ...{ nextPrompt: null, checkpointCreated: false, metadata: {} },
+    });
+    expect(await mcp.ok('iteration_validate', work)).toMatchObject({
+      ...{ completionSignal: 'COMPLETE', detectedPromise: 'COMPLETE', failedRules: [] },
+    });
+    expect(
+      await mcp.ok('iteration_complete', { iterationId: second.iterationId, completionPromise: 'COMPLETE' }),
+    ).toMatchObject({ taskId, iteration: 2, completed: true, hooksCleared: 1 });
+    expect(await mcp.ok('hook_clear', { taskId })).toEqual({ taskId, hooksCleared: 0 });
+  });
+
+  test('of the rules that an iteration names, one that was not reported has failed, and others do not count', async () => {
+    await mcp.ok('hook_register', { taskId });
+    const rules = ['tests_pass', 'types'];
+    const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 3, rules });
+    const validationResults = [
+      { ruleName: 'types', passed: true },
+      { ruleName: 'lint', passed: false },
+    ];
+    expect(await mcp.ok('iteration_validate', { iterationId, validationResults })).toMatchObject({
+      ...{ completionSignal: 'CONTINUE', reason: 'Failed rules: tests_pass', failedRules: ['tests_pass'] },
+    });
+  });
+
+  test('of two calls at once to go on from an iteration, one does', async () => {
+    const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 9 });
+    const answers = await Promise.all([1, 2, 3].map(() => mcp.call('iteration_next', { iterationId })));
+    expect(answers.filter(({ isError }) => !isError).map(({ data }) => data.iteration)).toEqual([2]);
+    expect(await mcp.ok('task_get', { taskId })).toMatchObject({ iteration: 2 });
+  });
+
+  test('of several workers at once that claim a task, one gets it', async () => {
+    const claim = (index: number) => mcp.call('task_claim', { taskId, worker: `race-${taskId}-${index}` });
+    const answers = await Promise.all([1, 2, 3, 4, 5].map(claim));
+    const [won, ...more] = answers.filter(({ isError }) => !isError);
+    expect(more).toEqual([]);
+    expect((await mcp.ok('task_get', { taskId })).worker).toBe(won?.data.worker);
+  });
+
+  test('the last iteration escalates instead of going on', async () => {
+    await mcp.ok('hook_register', { taskId, hookType: 'promise' });
+    const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 1 });
+    expect(await mcp.ok('iteration_validate', { iterationId })).toMatchObject({
+      ...{ completionSignal: 'ESCALATE', reason: 'Maximum iterations reached (1)' },
+    });
+    expect(await mcp.call('iteration_next', { iterationId })).toMatchObject({
+      ...{ isError: true, text: expect.stringContaining('is the last') },
+    });
+  });
+
+  test('BLOCKED and ESCALATE escalate, and a quoted promise is none', async () => {
+    await mcp.ok('hook_register', { taskId });
+    const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 5 });
+    const signal = async (agentOutput: string) => {
+      const { completionSignal, detectedPromise } = await mcp.ok('iteration_validate', { iterationId, agentOutput });
+      return [completionSignal, detectedPromise];
+    };
+    expect(await signal('<promise>BLOCKED</promise>')).toEqual(['ESCALATE', 'BLOCKED']);
+    expect(await signal('<promise>ESCALATE</promise>')).toEqual(['ESCALATE', 'ESCALATE']);
+    expect(await signal('> <promise>COMPLETE</promise>')).toEqual(['CONTINUE', null]);
+  });
+
+  test('hooks are listed in order, asked in order, and cleared', async () => {
+    const one = await mcp.ok('hook_register', {
+      taskId,
+      hookType: 'validation',
+      enabled: false,
+      metadata: { owner: 'me' },
+    });
+    const two = await mcp.ok('hook_register', {
+      ...{ taskId, hookType: 'all', hookId: 'both' },
+      of: [{ hookType: 'promise' }, { hookType: 'any', of: [{ hookType: 'tdd' }, { hookType: 'validation' }] }],
+    });
+    expect(await mcp.ok('hook_list', { taskId })).toEqual({
+      ...{ taskId, hookCount: 2 },
+      hooks: [
+        { id: one.hookId, enabled: false, metadata: { type: 'validation', owner: 'me' } },
+        { id: 'both', enabled: true, metadata: { type: 'all' } },
+      ],
+    });
+    const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 5 });
+    const validationResults = [{ ruleName: 'tests_pass', passed: true }];
+    expect(await mcp.ok('hook_evaluate', { iterationId, validationResults })).toMatchObject({
+      ...{ hookId: two.hookId, action: 'continue', reason: 'No completion promise detected' },
+    });
+    const agentOutput = '<promise>COMPLETE</promise>';
+    expect(await mcp.ok('hook_evaluate', { iterationId, validationResults, agentOutput })).toMatchObject({
+      action: 'complete',
+    });
+    expect(await mcp.ok('hook_clear', { taskId })).toEqual({ taskId, hooksCleared: 2 });
+    expect(await mcp.ok('hook_evaluate', { iterationId })).toMatchObject({
+      ...{ hookId: 'default', action: 'continue', reason: 'No hooks registered for this task' },
+    });
+  });
+
+  test('a checkpoint is resumed by another session, with the iteration and the hooks that stand', async () => {
+    const { hookId } = await mcp.ok('hook_register', { taskId, hookType: 'tdd' });
+    const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 5 });
+    await mcp.ok('iteration_next', { iterationId });
+    const early = await mcp.ok('checkpoint_create', { taskId, checkpointId: 'early', executionPhase: 'planning' });
+    expect(early).toMatchObject({ checkpointId: 'early', taskId, iteration: 2, executionPhase: 'planning' });
+    const saved = await mcp.ok('checkpoint_create', {
+      ...{ taskId, executionPhase: 'testing', executionStep: 3 },
+      agentContext: { files: ['a.ts'], note: 'half' },
+    });
+    const other = await open();
+    const resumed = await other.ok('checkpoint_resume', { taskId });
+    const named = await other.ok('checkpoint_resume', { taskId, checkpointId: 'early' });
+    await other.close();
+    expect(resumed).toEqual({
+      ...saved,
+      agentContext: { files: ['a.ts'], note: 'half' },
+      ...{ executionPhase: 'testing', executionStep: 3, iteration: 2, iterationId: `IT-2-${taskId}`, maxIterations: 5 },
+      hooks: [{ id: hookId, hookType: 'tdd', enabled: true }],
+    });
+    expect(named).toMatchObject({ checkpointId: 'early', executionPhase: 'planning', agentContext: null });
+  });
+
+  test('a worker claims a task, is told what is missing, and completes it', async () => {
+    const worker = `mcp-${count}`;
+    await at.client.publish(`task.${taskId}.task.created`, {
+      ...{ title: 'Fix it', plan: [{ title: 'Write tests', status: 'pending', step: 's1' }] },
+    });
+    expect(await mcp.ok('task_claim', { taskId, worker })).toMatchObject({ taskId, state: 'working', worker });
+    const blocked = { decision: 'block', cause: 'incomplete', nextPrompt: expect.stringContaining('Write tests') };
+    expect(await mcp.ok('probe', { worker })).toMatchObject({ ...blocked, dryRun: true });
+    expect(await mcp.ok('verify', { worker })).toMatchObject({ complete: false, decision: blocked });
+    expect(await mcp.ok('decide', { worker, attempt: 'a1', agentOutput: 'done' })).toMatchObject({
+      ...blocked,
+      ...{ attempt: 'a1', dryRun: false, retry: { count: 1, max: 3 } },
+    });
+    await at.client.publish(`worker.${worker}.step.updated`, { step: 's1', status: 'done' });
+    expect(await mcp.ok('verify', { worker })).toMatchObject({ complete: true, decision: { decision: 'allow' } });
+    expect(await mcp.ok('task_complete', { taskId, worker, result: { pr: 7 } })).toMatchObject({
+      ...{ taskId, state: 'stopped', outcome: 'completed' },
+    });
+    expect(await mcp.ok('worker_get', { worker })).toMatchObject({ worker, state: 'idle', tasks: [] });
+  });
+
+  test('the worker may be named once for all calls', async () => {
+    await mcp.ok('task_claim', { taskId });
+    expect(await mcp.ok('worker_get')).toMatchObject({ worker: 'w1', tasks: expect.arrayContaining([taskId]) });
+    await mcp.ok('task_complete', { taskId });
+  });
+});

@@ -1,0 +1,122 @@
+/** `stopgate mcp` as a process: what it writes where, how it ends, and what it does while the service is away. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { runCommand, startCommand } from '../../support/command.ts';
+import { type Deployment, deploy, makeFolder } from '../../support/deployment.ts';
+import { openStdioClient } from '../../support/mcp-client.ts';
+import { startNatsServer } from '../../support/nats-server.ts';
+import { main, startService } from '../../support/service-process.ts';
+
+const hello = {
+  method: 'initialize',
+  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+};
+const line = (id: number | null, message: object) =>
+  `${JSON.stringify({ jsonrpc: '2.0', ...(id === null ? {} : { id }), ...message })}\n`;
+const greeting = line(1, hello) + line(null, { method: 'notifications/initialized' });
+const callLine = (id: number, name: string, input: object = {}) =>
+  line(id, { method: 'tools/call', params: { name, arguments: input } });
+const linesOf = (text: string) =>
+  text
+    .split('\n')
+    .filter((it) => it !== '')
+    .map((it) => JSON.parse(it) as { id: number; result?: Record<string, unknown> });
+
+describe('with a service', () => {
+  let at: Deployment;
+  beforeAll(async () => {
+    at = await deploy();
+  });
+  afterAll(() => at.close());
+
+  test('stdout carries the protocol alone; what was asked before stdin ended is answered; the exit code is 0', async () => {
+    const stdin = greeting + callLine(2, 'task_claim', { taskId: 'S-1' }) + line(3, { method: 'tools/list' });
+    const ended = await runCommand(['mcp', '--nats', at.server.url, '--worker', 'w1'], { cwd: at.folder.path, stdin });
+    const answers = linesOf(ended.stdout);
+    expect(answers.map(({ id }) => id).sort()).toEqual([1, 2, 3]);
+    expect(answers.find(({ id }) => id === 2)?.result).toMatchObject({ structuredContent: { worker: 'w1' } });
+    expect([ended.code, ended.stderr]).toEqual([0, '']);
+  });
+
+  test('a line that is no JSON is told on stderr, and passed over', async () => {
+    const stdin = `${greeting}{nonsense\n${callLine(2, 'task_get', { taskId: 'nobody' })}`;
+    const ended = await runCommand(['mcp', '--nats', at.server.url], { cwd: at.folder.path, stdin });
+    expect(linesOf(ended.stdout).map(({ id }) => id)).toEqual([1, 2]);
+    expect(ended).toMatchObject({ code: 0, stderr: expect.stringMatching(/^stopgate mcp: .*JSON/) });
+  });
+
+  test.each(['SIGINT', 'SIGTERM'] as const)('%s ends it at once, with exit code 0', async (signal) => {
+    const child = spawn(process.execPath, [main, 'mcp', '--nats', at.server.url], { cwd: at.folder.path });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    child.stdin.write(greeting);
+    await once(child.stdout, 'data');
+    // Held for a minute: nobody waits for it.
+    child.stdin.write(callLine(2, 'decide', { worker: 'w2', holdMs: 60_000 }));
+    child.kill(signal);
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  });
+
+  test.each([
+    [['--worker', 'a.b'], /'a\.b' is no id of a worker/],
+    [['--fleet', 'a.b'], /--fleet/],
+    [['--creds', ''], /'--creds' needs a value/],
+    [['--port', '1'], /no option '--port'/],
+    [['w1'], /'w1' is one word too many/],
+  ])('bad usage %j: exit code 2, and no word on stdout', async (args, words) => {
+    const ended = await runCommand(['mcp', ...args], { cwd: at.folder.path });
+    expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(words) });
+  });
+});
+
+test('it starts without a service, says how to start one, and works as soon as it is there, also again', async () => {
+  const folder = await makeFolder();
+  onTestFinished(() => folder.remove());
+  const server = await startNatsServer();
+  onTestFinished(() => server.stop());
+  await server.kill();
+  const mcp = await openStdioClient(['--nats', server.url, '--worker', 'w1'], folder.path);
+  onTestFinished(() => mcp.close());
+  const away = await mcp.call('task_claim', { taskId: 'A-1' });
+  expect(away).toMatchObject({
+    isError: true,
+    text: expect.stringMatching(/no NATS server at .*"stopgate dev".*call again/),
+  });
+
+  await server.restart();
+  expect(await mcp.call('task_claim', { taskId: 'A-1' })).toMatchObject({
+    ...{ isError: true, text: expect.stringMatching(/no stopgate service serves fleet 'main'.*"stopgate serve"/) },
+  });
+  const service = await startService(['serve', '--nats', server.url, '--http', 'off'], folder.path);
+  onTestFinished(() => void service.kill());
+  expect(await mcp.ok('task_claim', { taskId: 'A-1' })).toMatchObject({ worker: 'w1', refused: [] });
+
+  await server.kill();
+  expect((await mcp.call('worker_get')).isError).toBe(true);
+  await server.restart();
+  await expect
+    .poll(async () => (await mcp.call('worker_get')).data, { timeout: 20_000 })
+    .toMatchObject({ worker: 'w1', tasks: ['A-1'] });
+});
+
+test("beside `stopgate dev` it finds the service by itself, and an agent's rights are enough", async () => {
+  const folder = await makeFolder();
+  onTestFinished(() => folder.remove());
+  const early = await openStdioClient(['--worker', 'w1'], folder.path);
+  onTestFinished(() => early.close());
+  const dev = startCommand(['dev', '--port', '0', '--http', 'off'], { cwd: folder.path });
+  onTestFinished(() => void dev.kill());
+  await dev.printed(/"ready":true.*\n/);
+  // With these it could do more than an agent.
+  await rm(join(folder.path, '.stopgate/credentials/operator.json'));
+  await early.ok('hook_register', { taskId: 'D-1' });
+  const { iterationId } = await early.ok('iteration_start', { taskId: 'D-1', maxIterations: 2 });
+  expect(
+    await early.ok('iteration_validate', { iterationId, agentOutput: '<promise>COMPLETE</promise>' }),
+  ).toMatchObject({ completionSignal: 'COMPLETE' });
+  await early.ok('task_claim', { taskId: 'D-1' });
+  expect(await early.ok('decide')).toMatchObject({ decision: 'block', cause: 'incomplete' });
+  expect(await early.ok('verify')).toMatchObject({ complete: false });
+});

@@ -1,0 +1,295 @@
+/** The nats-server that stopgate starts itself: its files, its port, and one of it to a store, even after a `kill -9`. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createLogger } from '../../../src/log.ts';
+import { openConnection } from '../../../src/nats/connection.ts';
+import {
+  type EmbeddedServer,
+  type EmbeddedServerOptions,
+  openEmbeddedServer,
+} from '../../../src/nats/embedded-server.ts';
+import { type Role, roles } from '../../../src/nats/permissions.ts';
+
+const log = createLogger('silent');
+let home: string;
+let storeDir: string;
+const ends: (() => unknown)[] = [];
+
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'stopgate-embedded-'));
+  storeDir = join(home, 'deep', '.stopgate');
+});
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+  await rm(home, { recursive: true, force: true });
+});
+
+async function open(options: Partial<EmbeddedServerOptions> = {}): Promise<EmbeddedServer> {
+  const server = await openEmbeddedServer({ storeDir, port: 0, fleet: 'main', log, ...options });
+  ends.push(() => server.close());
+  return server;
+}
+
+async function connect(server: EmbeddedServer, role?: Role) {
+  const credsFile = role === undefined ? undefined : server.credentials(role);
+  const nc = await openConnection({ url: server.url, credsFile, name: 'test', patient: false });
+  ends.push(() => nc.close());
+  return nc;
+}
+
+const readIn = (name: string) => readFile(join(storeDir, name), 'utf8');
+const modeOf = async (name: string) => ((await stat(join(storeDir, name))).mode & 0o777).toString(8);
+const pidOf = async () => Number(await readIn('nats-server.pid'));
+const isAlive = (pid: number) => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+/** The pid of a process that is no more. */
+async function deadPid(): Promise<number> {
+  const child = spawn(process.execPath, ['--version'], { stdio: 'ignore' });
+  await once(child, 'exit');
+  return child.pid ?? 0;
+}
+
+/** What a killed stopgate leaves: its nats-server, the pid file and the lock of a process that is gone. */
+async function leaveBehind(): Promise<ChildProcess> {
+  const server = await open();
+  const nc = await connect(server, 'service');
+  await (await jetstreamManager(nc)).streams.add({ name: 'STOPGATE_main', subjects: ['stopgate.main.worker.>'] });
+  await server.close();
+  const child = spawn('nats-server', ['-c', join(storeDir, 'nats-server.conf')], { detached: true, stdio: 'ignore' });
+  ends.push(() => child.kill('SIGKILL'));
+  await once(child, 'spawn');
+  await writeFile(join(storeDir, 'nats-server.pid'), String(child.pid));
+  await writeFile(join(storeDir, 'lock'), JSON.stringify({ pid: await deadPid(), started: '1', id: 'x' }));
+  await expect.poll(() => readdir(join(storeDir, 'ports'))).toHaveLength(1); // it takes connections
+  return child;
+}
+
+async function occupy(port: number): Promise<Server> {
+  const holder = createServer().listen({ port, host: '127.0.0.1', exclusive: true });
+  await once(holder, 'listening');
+  ends.push(() => holder.close());
+  return holder;
+}
+
+/** A program in the place of nats-server. */
+async function fake(version: string, body: string): Promise<string> {
+  const file = join(home, 'fake-nats-server');
+  await writeFile(file, `#!/bin/sh\n[ "$1" = --version ] && echo "nats-server: ${version}" && exit 0\n${body}\n`);
+  await chmod(file, 0o755);
+  return file;
+}
+
+describe('the store', () => {
+  test('is for its owner alone', async () => {
+    await open();
+    for (const folder of ['.', 'credentials', 'jetstream', 'ports'])
+      expect([folder, await modeOf(folder)]).toEqual([folder, '700']);
+    const files = ['nats-server.conf', 'nats-server.pid', 'lock', ...roles.map((role) => `credentials/${role}.json`)];
+    for (const file of files) expect([file, await modeOf(file)]).toEqual([file, '600']);
+  });
+
+  test('gives each role its password, which holds; another one, or none of the roles, does not get in', async () => {
+    const server = await open();
+    const passwords = new Set<string>();
+    for (const role of roles) {
+      const { user, pass } = JSON.parse(await readFile(server.credentials(role), 'utf8')) as {
+        user: string;
+        pass: string;
+      };
+      expect(user).toBe(role);
+      passwords.add(pass);
+      await connect(server, role);
+    }
+    expect(passwords.size).toBe(roles.length);
+    await connect(server); // nobody in particular
+    const { host } = new URL(server.url);
+    const wrong = openConnection({ url: `nats://service:guess@${host}`, name: 'test', patient: false });
+    await expect(wrong).rejects.toMatchObject({ code: 'service.unreachable' });
+  });
+
+  test('survives a restart, with its credentials and its data', async () => {
+    const first = await open();
+    const before = await readIn('credentials/service.json');
+    const nc = await connect(first, 'service');
+    await (await jetstreamManager(nc)).streams.add({ name: 'STOPGATE_main', subjects: ['stopgate.main.worker.>'] });
+    await jetstream(nc).publish('stopgate.main.worker.w1.tool.used', '{"tool":"Bash"}');
+    await first.close();
+    expect((await readdir(storeDir)).sort()).toEqual(['credentials', 'jetstream', 'nats-server.conf', 'ports']);
+
+    const second = await open();
+    expect(await readIn('credentials/service.json')).toBe(before);
+    const { streams } = await jetstreamManager(await connect(second, 'service'));
+    expect((await streams.getMessage('STOPGATE_main', { seq: 1 }))?.string()).toBe('{"tool":"Bash"}');
+  });
+
+  test('mends credentials that are cut short or open to others', async () => {
+    await (await open()).close();
+    const kept = await readIn('credentials/runner.json');
+    await writeFile(join(storeDir, 'credentials/service.json'), '{"user":"serv');
+    await chmod(join(storeDir, 'credentials/runner.json'), 0o644);
+    const server = await open();
+    await connect(server, 'service');
+    expect(await readIn('credentials/runner.json')).toBe(kept);
+    for (const role of ['service', 'runner']) expect(await modeOf(`credentials/${role}.json`)).toBe('600');
+  });
+
+  test('must be a folder', async () => {
+    await writeFile(join(home, 'file'), '');
+    await expect(open({ storeDir: join(home, 'file', 'x') })).rejects.toMatchObject({ code: 'config.bad' });
+  });
+});
+
+describe('the port', () => {
+  test('is the one that was asked for', async () => {
+    const { port } = await open();
+    const other = await open({ storeDir: join(home, 'other') });
+    expect(other.port).not.toBe(port);
+    await other.close();
+    const again = await open({ storeDir: join(home, 'other'), port: other.port });
+    expect([again.port, again.url]).toEqual([other.port, `nats://127.0.0.1:${other.port}`]);
+  });
+
+  test('that is taken is named, and the store is free again', async () => {
+    const { port } = await open({ storeDir: join(home, 'other') });
+    await expect(open({ port })).rejects.toMatchObject({
+      code: 'config.bad',
+      message: expect.stringContaining(`port ${port} `),
+    });
+    await open();
+  });
+
+  test('is any free one where 4222 is taken and none was asked for', async () => {
+    await occupy(4222).catch(() => undefined); // else somebody else has it
+    const server = await open({ port: null });
+    expect(server.port).not.toBe(4222);
+    await connect(server);
+  });
+});
+
+describe('one stopgate to a store', () => {
+  test('a second one is told who has it', async () => {
+    const server = await open();
+    const message = expect.stringContaining(`process ${process.pid}`);
+    await expect(open()).rejects.toMatchObject({ code: 'config.bad', message });
+    await connect(server); // nothing was done to the first
+    await server.close();
+    await open();
+    await server.close(); // the second time it must leave the other's lock alone
+    await expect(open()).rejects.toMatchObject({ code: 'config.bad' });
+  });
+
+  test('of many that start at once, one gets it', async () => {
+    await (await open()).close();
+    await writeFile(join(storeDir, 'lock'), JSON.stringify({ pid: await deadPid(), started: '1', id: 'x' }));
+    const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => open()));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    const locks = async () => (await readdir(storeDir)).filter((name) => name.startsWith('lock'));
+    expect(await locks()).toEqual(['lock']);
+  });
+
+  test.each([
+    {
+      whose: 'a process that is gone',
+      text: async () => JSON.stringify({ pid: await deadPid(), started: '1', id: 'x' }),
+    },
+    {
+      whose: 'a process whose pid another one has now',
+      text: () => JSON.stringify({ pid: process.pid, started: '1', id: 'x' }),
+    },
+    { whose: 'nobody, as it cannot be read', text: () => '' },
+  ])('the lock of $whose is taken over', async ({ text }) => {
+    await (await open()).close();
+    await writeFile(join(storeDir, 'lock'), await text());
+    const server = await open();
+    expect(JSON.parse(await readIn('lock'))).toMatchObject({ pid: process.pid });
+    await server.close();
+    expect(await readdir(storeDir)).not.toContain('lock');
+  });
+
+  test('the nats-server of a killed stopgate is ended before ours starts', async () => {
+    const left = await leaveBehind();
+    const gone = once(left, 'exit');
+    const server = await open();
+    await gone;
+    const { streams } = await jetstreamManager(await connect(server, 'service'));
+    expect((await streams.info('STOPGATE_main')).config.name).toBe('STOPGATE_main');
+  });
+
+  test('a pid that is no nats-server of ours by now is left alone', async () => {
+    await (await open()).close();
+    const stranger = spawn(process.execPath, ['-e', 'process.stdin.resume()'], { stdio: ['pipe', 'ignore', 'ignore'] });
+    ends.push(() => stranger.kill('SIGKILL'));
+    await once(stranger, 'spawn');
+    await writeFile(join(storeDir, 'nats-server.pid'), String(stranger.pid));
+    await open();
+    expect([stranger.exitCode, stranger.signalCode]).toEqual([null, null]);
+  });
+});
+
+describe('the end', () => {
+  test('by close is clean, and once', async () => {
+    const server = await open();
+    const pid = await pidOf();
+    await Promise.all([server.close(), server.close()]);
+    expect(isAlive(pid)).toBe(false);
+    expect(await server.closed).toMatchObject({ lastLines: expect.stringContaining('Server Exiting') });
+  });
+
+  test('comes by SIGKILL where the server does not listen', async () => {
+    const server = await open();
+    process.kill(await pidOf(), 'SIGSTOP');
+    await server.close();
+    expect(await server.closed).toMatchObject({ code: null, signal: 'SIGKILL' });
+  });
+
+  test('is told where the server goes by itself', async () => {
+    const server = await open();
+    process.kill(await pidOf(), 'SIGKILL');
+    expect(await server.closed).toMatchObject({ signal: 'SIGKILL' });
+    await server.close();
+    await open();
+  });
+
+  test('is not that of our process group', async () => {
+    await open();
+    const pid = await pidOf();
+    // The process leads a group of its own; a signal to the group of a process that leads none fails with ESRCH.
+    expect(process.kill(-pid, 0)).toBe(true);
+  });
+});
+
+describe('the program', () => {
+  const howToGetIt = /install-nats\.sh.*apt-get install.*brew install.*nats\.io\/download/;
+  const refusal = (message: RegExp) => ({ code: 'server.missing', message: expect.stringMatching(message) });
+
+  test('that is missing is explained', async () => {
+    const outcome = open({ binary: join(home, 'nowhere') });
+    await expect(outcome).rejects.toMatchObject(refusal(/nowhere' does not exist/));
+    await expect(outcome).rejects.toMatchObject(refusal(howToGetIt));
+  });
+
+  test('that is too old is not used', async () => {
+    const binary = await fake('v2.8.4', 'exit 1');
+    await expect(open({ binary })).rejects.toMatchObject(refusal(/nats-server: v2\.8\.4'/));
+  });
+
+  test('that does not start is quoted, and the store is free again', async () => {
+    const binary = await fake('v2.10.1', 'echo "[7] [INF] hello" >&2; echo "[7] [FTL] no disk" >&2; exit 3');
+    await expect(open({ binary })).rejects.toMatchObject(
+      refusal(/did not start: it ended with code 3\n.*hello\n.*no disk$/),
+    );
+    await open();
+  });
+});

@@ -1,0 +1,115 @@
+/** Reading a stretch of a log once: whole, in order, at the reader's pace; and the newest of what matches, wherever it lies. */
+import { jetstreamManager } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { connect } from '@nats-io/transport-node';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { openStretch, readNewest } from '../../../src/nats/log-range.ts';
+import { type NatsServer, startNatsServer } from '../../support/nats-server.ts';
+
+let server: NatsServer;
+let nc: NatsConnection;
+beforeAll(async () => {
+  server = await startNatsServer();
+  nc = await connect({ servers: server.url });
+});
+afterAll(async () => {
+  await nc.close();
+  await server.stop();
+});
+
+/** A stream of these subjects, in order. */
+async function fill(at: NatsConnection, stream: string, subjects: readonly string[]): Promise<void> {
+  const manager = await jetstreamManager(at);
+  await manager.streams.add({ name: stream, subjects: [`${stream}.>`] });
+  for (const [index, subject] of subjects.entries()) at.publish(`${stream}.${subject}`, `{"index":${index}}`);
+  await at.flush();
+  const messages = async () => (await manager.streams.info(stream)).state.messages;
+  await expect.poll(messages, { timeout: 20_000 }).toBe(subjects.length);
+}
+const many = (count: number, subject: string) => Array.from({ length: count }, () => subject);
+
+describe('a stretch', () => {
+  test('is the log to its head as it was, in order; what comes later is not in it', async () => {
+    await fill(nc, 'whole', many(2_500, 'a'));
+    const { count, batches } = await openStretch(nc, 'whole', { fromSeq: 11 });
+    await nc.request('whole.a', '{}');
+    const seqs: number[] = [];
+    for await (const batch of batches) seqs.push(...batch.map(({ seq }) => seq));
+    expect(seqs).toEqual(Array.from({ length: 2_490 }, (_, index) => index + 11));
+    expect(count).toBe(2_490);
+  });
+
+  test('has the times of the server, to the millisecond', async () => {
+    await fill(nc, 'times', many(50, 'a'));
+    const manager = await jetstreamManager(nc);
+    for await (const batch of (await openStretch(nc, 'times')).batches) {
+      for (const { seq, atMs } of batch) {
+        const stored = await manager.streams.getMessage('times', { seq });
+        expect(new Date(atMs).toISOString().slice(0, 23)).toBe(stored?.timestamp.slice(0, 23));
+      }
+    }
+  });
+
+  test('that is empty has no batches', async () => {
+    await fill(nc, 'empty', []);
+    const { count, batches } = await openStretch(nc, 'empty');
+    for await (const batch of batches) expect.unreachable(String(batch.length));
+    expect(count).toBe(0);
+  });
+
+  test('that the reader leaves early leaves no consumer behind', async () => {
+    await fill(nc, 'left', many(3_000, 'a'));
+    for await (const _ of (await openStretch(nc, 'left')).batches) break;
+    const manager = await jetstreamManager(nc);
+    await expect.poll(async () => (await manager.streams.info('left')).state.consumer_count).toBe(0);
+  });
+
+  test('whose server goes away ends with an error, not with half of it', async () => {
+    const own = await startNatsServer();
+    onTestFinished(() => own.stop());
+    const at = await connect({ servers: own.url, maxReconnectAttempts: 0 });
+    await fill(at, 'cut', many(3_000, 'a'));
+    const read = async () => {
+      for await (const _ of (await openStretch(at, 'cut')).batches) {
+        await own.kill();
+        await at.closed();
+      }
+    };
+    await expect(read()).rejects.toThrow('the connection to NATS was lost');
+  });
+
+  test('of a stream that is not there', async () => {
+    await expect(openStretch(nc, 'nothing')).rejects.toMatchObject({ code: 'actor.unknown' });
+    await expect(readNewest(nc, 'nothing', 'a', 1)).rejects.toMatchObject({ code: 'actor.unknown' });
+  });
+});
+
+describe('the newest that match', () => {
+  test.each([
+    { name: 'ends', subjects: [...many(5_000, 'b'), ...many(30, 'a')] },
+    { name: 'begins', subjects: [...many(30, 'a'), ...many(30_000, 'b')] },
+    { name: 'crowds', subjects: [...many(4_000, 'a'), ...many(9_000, 'b')] },
+    { name: 'sparse', subjects: Array.from({ length: 20_000 }, (_, index) => (index % 700 === 0 ? 'a' : 'b')) },
+    { name: 'few', subjects: ['a', ...many(3_000, 'b'), 'a', 'b'] },
+    { name: 'none', subjects: many(300, 'b') },
+    { name: 'nothing-at-all', subjects: [] },
+  ])('are found where the log $name', async ({ name, subjects }) => {
+    await fill(nc, name, subjects);
+    const expected = subjects.flatMap((subject, index) => (subject === 'a' ? [index + 1] : [])).slice(-20);
+    const found = await readNewest(nc, name, `${name}.a`, 20);
+    expect(found.map(({ seq }) => seq)).toEqual(expected);
+  });
+
+  test('are none before the first', async () => {
+    await fill(nc, 'bounded', many(5, 'a'));
+    expect(await readNewest(nc, 'bounded', 'bounded.a', 20, 1)).toEqual([]);
+    expect(await readNewest(nc, 'bounded', 'bounded.a', 20, 0)).toEqual([]);
+  });
+
+  test('are not looked for by reading all there is', async () => {
+    await fill(nc, 'large', [...many(20_000, 'a'), ...many(40_000, 'b')]);
+    const before = nc.stats().inMsgs;
+    expect(await readNewest(nc, 'large', 'large.a', 20)).toHaveLength(20);
+    expect(nc.stats().inMsgs - before).toBeLessThan(2_000);
+  });
+});

@@ -1,0 +1,270 @@
+/** What `stopgate permissions` prints, given to a nats-server as it is: what each role can do there, and what it cannot. */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { createInbox, headers, type NatsConnection } from '@nats-io/nats-core';
+import { connect } from '@nats-io/transport-node';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Decision } from '../../../machines/index.ts';
+import { runCommand } from '../../support/command.ts';
+import { endService, type Folder, makeFolder } from '../../support/deployment.ts';
+import { type NatsServer, startNatsServer } from '../../support/nats-server.ts';
+import { keepRefusals, type RoleClient, refusesPublish, refusesSubscribe } from '../../support/role-client.ts';
+import { type ServiceProcess, startService } from '../../support/service-process.ts';
+
+const config = JSON.stringify({
+  policies: { default: { runner: 'box', checks: [{ command: 'tests', onError: 'block', timeout: '10s' }] } },
+});
+const runnerConfig = JSON.stringify({ commands: { tests: { run: ['sh', '-c', 'exit 1'], cwd: '.' } } });
+const options = ['--worker', 'w1', '--worker', 'w2', '--name', 'box', '--check', 'scan'];
+
+let folder: Folder;
+let server: NatsServer;
+const services: ServiceProcess[] = [];
+const open: NatsConnection[] = [];
+
+const print = async (...args: string[]) => {
+  const { code, stdout, stderr } = await runCommand(['permissions', ...args], { cwd: folder.path });
+  expect([code, stderr]).toEqual([0, '']);
+  return stdout;
+};
+const urlOf = (user: string) => server.url.replace('//', `//${user}:change-me-${user}@`);
+async function connectAs(user: string): Promise<RoleClient> {
+  const nc = await connect({ servers: server.url, user, pass: `change-me-${user}` });
+  open.push(nc);
+  return keepRefusals(nc);
+}
+const ask = async ({ nc }: RoleClient, tail: string, body: object = {}) =>
+  (await nc.request(`stopgate.main.${tail}`, JSON.stringify(body), { timeout: 10_000 })).json() as Decision;
+const put = ({ nc }: RoleClient, tail: string, body: object = {}) =>
+  jetstream(nc).publish(`stopgate.main.${tail}`, JSON.stringify(body));
+
+async function logSubjects(): Promise<string[]> {
+  const { nc } = await connectAs('service');
+  const { state } = await (await jetstreamManager(nc)).streams.info('STOPGATE_main', { subjects_filter: '>' });
+  return Object.keys(state.subjects ?? {});
+}
+
+beforeAll(async () => {
+  folder = await makeFolder({ 'stopgate.yaml': config, 'box/stopgate.yaml': runnerConfig });
+  server = await startNatsServer({ config: await print(...options) });
+  services.push(await startService(['serve', '--nats', urlOf('service'), '--http', 'off'], folder.path));
+  const box = ['runner', '--name', 'box', '--nats', urlOf('runner-box')];
+  services.push(await startService(box, join(folder.path, 'box')));
+});
+afterAll(async () => {
+  await Promise.all(open.map((nc) => nc.close()));
+  for (const service of services.reverse()) await endService(service);
+  await server.stop();
+  await folder.remove();
+});
+
+describe('an agent that is one worker alone', () => {
+  test('speaks and asks as that worker', async () => {
+    const agent = await connectAs('agent-w1');
+    expect(await put(agent, 'worker.w1.tool.used', { tool: 'Bash' })).toMatchObject({ stream: 'STOPGATE_main' });
+    await put(agent, 'task.T-1.task.created', { queue: 'main' });
+    expect(await ask(agent, 'decide.w1')).toMatchObject({ worker: 'w1', reason: 'Command tests failed (exit 1)' });
+    expect(await ask(agent, 'probe.w1')).toMatchObject({ dryRun: true });
+    expect(await ask(agent, 'get.worker.w1')).toMatchObject({ worker: 'w1', state: 'blocked' });
+    expect(await ask(agent, 'get.task.T-1')).toMatchObject({ task: 'T-1', state: 'idle' });
+    expect(agent.refused).toEqual([]);
+  });
+
+  test('gets the answer to an attempt that it published, on an inbox of its own', async () => {
+    const { nc } = await connectAs('agent-w1');
+    const inbox = createInbox('_INBOX.w1');
+    const answers = nc.subscribe(inbox, { max: 1 });
+    await nc.flush();
+    const given = headers();
+    given.set('Stopgate-Reply', inbox);
+    nc.publish('stopgate.main.worker.w1.stop.attempted', '{"attempt":"short"}', { headers: given });
+    for await (const message of answers) expect(message.json()).toMatchObject({ worker: 'w1', attempt: 'short' });
+  });
+
+  test.each([
+    ...['worker.w2.tool.used', 'worker.w2.stop.attempted', 'decide.w2', 'probe.w2', 'verify.w2', 'get.worker.w2'],
+    ...[
+      'list.workers',
+      'own.worker.w1.check.finished',
+      'own.worker.w1.escalation.resolved',
+      'own.fleet.main.policy.set',
+    ],
+    ...['decision.w1', 'dead.worker.w1', 'run.box', 'check.scan'],
+  ])('may not publish %s', async (tail) => {
+    await refusesPublish(await connectAs('agent-w1'), `stopgate.main.${tail}`);
+  });
+
+  test.each(['check.scan', 'run.box', 'decide.>', 'decision.>', 'worker.w2.>', 'own.>'])(
+    'may not serve or hear %s',
+    async (tail) => {
+      await refusesSubscribe(await connectAs('agent-w1'), `stopgate.main.${tail}`);
+    },
+  );
+
+  test.each(['DELETE', 'PURGE', 'UPDATE', 'MSG.DELETE', 'MSG.GET', 'CREATE'])('may not %s the log', async (call) => {
+    await refusesPublish(await connectAs('agent-w1'), `$JS.API.STREAM.${call}.STOPGATE_main`);
+  });
+
+  test('makes nobody else write what it may not: the server sends its answers nowhere but to it', async () => {
+    const agent = await connectAs('agent-w1');
+    for (const reply of [
+      'stopgate.main.worker.victim.session.ended',
+      'stopgate.main.own.worker.victim.worker.retired',
+    ]) {
+      agent.nc.publish('stopgate.main.worker.w1.tool.used', '{"tool":"Bash"}', { reply });
+      agent.nc.publish('stopgate.main.get.worker.w1', '', { reply });
+    }
+    await put(agent, 'worker.w1.tool.used', { tool: 'Bash' }); // stored after what the others would have caused
+    await ask(agent, 'get.worker.w1');
+    expect((await logSubjects()).filter((subject) => subject.includes('victim'))).toEqual([]);
+  });
+
+  test("does not hear another one's answers", async () => {
+    const [spy, agent] = [await connectAs('agent-w2'), await connectAs('agent-w1')];
+    const heard: string[] = [];
+    spy.nc.subscribe('_INBOX.>', { callback: (_error, message) => void heard.push(message.string()) });
+    await spy.nc.flush();
+    const given = headers();
+    given.set('Stopgate-Reply', createInbox('_INBOX.w1'));
+    agent.nc.publish('stopgate.main.worker.w1.stop.attempted', '{"attempt":"private"}', { headers: given });
+    await ask(agent, 'decide.w1', { attempt: 'private' });
+    expect(await ask(spy, 'decide.w2', { attempt: 'own' })).toMatchObject({ worker: 'w2' });
+    expect(heard).toHaveLength(1);
+    expect(heard[0]).toContain('"worker":"w2"');
+  });
+});
+
+describe('a runner with a name', () => {
+  test.each(['worker.w1.tool.used', 'own.worker.w1.check.finished', 'decide.w1', 'get.worker.w1', 'decision.w1'])(
+    'may not publish %s',
+    async (tail) => {
+      await refusesPublish(await connectAs('runner-box'), `stopgate.main.${tail}`);
+    },
+  );
+
+  test.each(['run.other', 'run.>', 'check.other', 'decision.>', 'worker.>', 'own.>'])(
+    'may not serve or hear %s',
+    async (tail) => {
+      await refusesSubscribe(await connectAs('runner-box'), `stopgate.main.${tail}`);
+    },
+  );
+
+  test('reads no log', async () => {
+    const runner = await connectAs('runner-box');
+    for (const call of ['STREAM.MSG.GET.STOPGATE_main', 'STREAM.DELETE.STOPGATE_main', 'CONSUMER.CREATE.STOPGATE_main'])
+      await refusesPublish(runner, `$JS.API.${call}`);
+  });
+
+  test('that has another name does not start', async () => {
+    const args = ['runner', '--name', 'other', '--nats', urlOf('runner-box')];
+    const { code, stdout, stderr } = await runCommand(args, { cwd: join(folder.path, 'box') });
+    expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining('serve stopgate.main.run.other')]);
+  });
+});
+
+test('a check server answers its check, and no other', async () => {
+  const check = await connectAs('check-scan');
+  check.nc.subscribe('stopgate.main.check.scan', {
+    queue: 'stopgate-check',
+    callback: (_error, message) => void message.respond('{"complete":true}'),
+  });
+  await check.nc.flush();
+  expect(await ask(await connectAs('service'), 'check.scan')).toEqual({ complete: true });
+  await refusesSubscribe(check, 'stopgate.main.check.other');
+  await refusesSubscribe(check, 'stopgate.main.run.box');
+  await refusesPublish(check, 'stopgate.main.worker.w1.tool.used');
+});
+
+describe('an operator', () => {
+  test('acknowledges, resolves and retires', async () => {
+    const operator = await connectAs('operator');
+    await put(operator, 'own.worker.w9.escalation.acknowledged', { by: 'me' });
+    await put(operator, 'own.worker.w9.escalation.resolved', { by: 'me', verdict: 'resume' });
+    await put(operator, 'worker.w9.heartbeat.sent');
+    await put(operator, 'own.worker.w9.worker.retired', { by: 'me' });
+    await expect.poll(() => ask(operator, 'get.worker.w9')).toMatchObject({ worker: 'w9', state: 'stopped' });
+    expect(await ask(operator, 'list.workers')).toMatchObject({ items: expect.any(Array) });
+  });
+
+  test.each([
+    'own.worker.w1.check.finished',
+    'own.worker.w1.attempt.accepted',
+    'own.fleet.main.policy.set',
+    'decision.w1',
+  ])('may not publish %s', async (tail) => {
+    await refusesPublish(await connectAs('operator'), `stopgate.main.${tail}`);
+  });
+
+  test.each(['DELETE', 'PURGE', 'UPDATE', 'MSG.DELETE', 'CREATE'])('may not %s the log', async (call) => {
+    await refusesPublish(await connectAs('operator'), `$JS.API.STREAM.${call}.STOPGATE_main`);
+  });
+});
+
+test('the service does all that it must', async () => {
+  const { nc, refused } = await connectAs('service');
+  const { streams } = await jetstreamManager(nc);
+  await streams.add({ name: 'OWN', subjects: ['own.things'] });
+  expect(await streams.delete('OWN')).toBe(true);
+  expect((await logSubjects()).some((subject) => subject.startsWith('stopgate.main.decision.'))).toBe(true);
+  expect(refused).toEqual([]);
+});
+
+describe('what is printed', () => {
+  const isValid = async (text: string) => {
+    const file = await folder.write('printed.conf', text);
+    const { stderr } = await promisify(execFile)('nats-server', ['-c', file, '-t']);
+    return stderr.includes('is valid');
+  };
+
+  test.each([
+    [[]],
+    [['--all', '--json']],
+    [['--role', 'agent']],
+    [['--role', 'agent', '--worker', 'w1', '--worker', 'w2']],
+    [['--role', 'service']],
+    [['--role', 'operator', '--json']],
+    [['--role', 'runner', '--name', 'box', '--check', 'a', '--check', 'b', '--fleet', 'research']],
+    [['--role', 'check', '--check', 'a']],
+  ])('with %j is a configuration that nats-server takes', async (args) => {
+    expect(await isValid(await print(...args))).toBe(true);
+  });
+
+  test('for one role is its part of the whole', async () => {
+    type Printed = { accounts: Record<string, { users?: object[] }> };
+    const read = async (...args: string[]) => (JSON.parse(await print(...args, '--json')) as Printed).accounts;
+    const whole = await read();
+    expect((await read('--role', 'agent')).AGENTS).toEqual(whole.AGENTS);
+    for (const role of ['service', 'operator', 'runner', 'check'])
+      expect(whole.STOPGATE?.users).toContainEqual((await read('--role', role)).STOPGATE?.users?.[0]);
+  });
+
+  test('lets a plain agent in, where no workers are named', async () => {
+    const plain = await startNatsServer({ config: await print() });
+    const url = (user: string) => plain.url.replace('//', `//${user}:change-me-${user}@`);
+    const service = await startService(['serve', '--nats', url('service'), '--http', 'off'], join(folder.path, 'box'));
+    try {
+      const decide = await runCommand(['decide', 'w1', '--nats', url('agent'), '--json'], { cwd: folder.path });
+      expect(JSON.parse(decide.stdout)).toMatchObject({ worker: 'w1', cause: 'no-policy' });
+      const retire = ['publish', 'own.worker.w1.worker.retired', '{"by":"me"}', '--nats'];
+      expect((await runCommand([...retire, url('operator')], { cwd: folder.path })).code).toBe(0);
+    } finally {
+      await endService(service);
+      await plain.stop();
+    }
+  });
+});
+
+test.each([
+  [['--role', 'king'], "--role 'king' is none of agent, service, operator, runner, check"],
+  [['--role', 'runner', '--worker', 'w1'], '--worker is for the role agent, not for runner'],
+  [['--role', 'agent', '--name', 'box'], '--name is for the role runner, not for agent'],
+  [['--role', 'operator', '--check', 'a'], '--check is for the role check or runner, not for operator'],
+  [['--role', 'runner', '--check', 'a'], 'give it a name too'],
+  [['--role', 'agent', '--all'], '--all is all roles'],
+  [['--worker', 'w1.>'], "'w1.>' is no id of a worker"],
+])('%j is refused', async (args, says) => {
+  const ended = await runCommand(['permissions', ...args], { cwd: folder.path });
+  expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(says) });
+});

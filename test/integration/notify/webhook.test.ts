@@ -1,0 +1,116 @@
+/** The webhook on the wire: signed, repeated where that may help, and never for ever. */
+import { createHmac } from 'node:crypto';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Notice } from '../../../src/host/notices.ts';
+import { createLogger } from '../../../src/log.ts';
+import { createWebhook, type WebhookOptions } from '../../../src/notify/webhook.ts';
+import { openReceiver, type Receiver } from '../../support/receiver.ts';
+
+/** A busy machine may need a while. */
+const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 10_000 });
+
+let receiver: Receiver;
+let outcomes: string[];
+beforeEach(async () => {
+  receiver = await openReceiver();
+  outcomes = [];
+});
+afterEach(() => receiver.close());
+
+const notice: Notice = {
+  ...{ v: 1, kind: 'escalation', fleet: 'main', entity: 'worker', id: 'w1', since: '2026-03-02T12:00:00.000Z' },
+  ...{
+    reason: 'It needs a key – now',
+    cause: 'escalated',
+    attempt: 'a1',
+    reminder: 0,
+    delivery: 'main/worker/w1/4/x/1',
+  },
+};
+const never = new AbortController().signal;
+const create = (options: Partial<WebhookOptions> = {}) =>
+  createWebhook({
+    url: receiver.url,
+    secret: 'of the test',
+    clock: () => 1_772_452_800_500,
+    logger: createLogger('silent'),
+    count: (outcome) => void outcomes.push(outcome),
+    ...options,
+  });
+
+test('posts the notice as JSON, with its delivery, a time stamp and a signature of both', async () => {
+  await create()(notice, never);
+  expect(outcomes).toEqual(['delivered']);
+  const [{ headers, text, body } = { headers: {}, text: '', body: {} }] = receiver.received;
+  expect(body).toEqual(notice);
+  expect(headers).toMatchObject({
+    'content-type': 'application/json',
+    'stopgate-delivery': notice.delivery,
+    'stopgate-timestamp': '1772452800',
+    'stopgate-signature': `sha256=${createHmac('sha256', 'of the test').update(`1772452800.${text}`).digest('hex')}`,
+  });
+});
+
+test('without a secret it is unsigned', async () => {
+  await create({ secret: null })(notice, never);
+  expect(receiver.received[0]?.headers).not.toHaveProperty('stopgate-signature');
+});
+
+test('a user and password in the URL go into a header', async () => {
+  await create({ url: receiver.url.replace('//', '//ann:s%3A1@') })(notice, never);
+  expect(receiver.received[0]?.headers.authorization).toBe(`Basic ${Buffer.from('ann:s:1').toString('base64')}`);
+});
+
+test.each([500, 503, 429])('status %d: the same delivery comes again, until it is taken', async (status) => {
+  receiver.answer((response, count) => void response.writeHead(count < 3 ? status : 204).end());
+  await create()(notice, never);
+  expect(outcomes).toEqual(['retried', 'retried', 'delivered']);
+  expect(receiver.received.map(({ headers }) => headers['stopgate-delivery'])).toEqual(Array(3).fill(notice.delivery));
+});
+
+test.each([400, 401, 404, 410])('status %d is a no: it is not sent again', async (status) => {
+  receiver.answer(status);
+  await expect(create()(notice, never)).rejects.toThrow(`the receiver answered ${status}`);
+  expect(receiver.received).toHaveLength(1);
+  expect(outcomes).toEqual(['failed']);
+});
+
+test('a redirect is not followed', async () => {
+  const elsewhere = await openReceiver();
+  receiver.answer((response) => void response.writeHead(307, { location: elsewhere.url }).end());
+  await expect(create()(notice, never)).rejects.toThrow('redirects are not followed');
+  expect([receiver.received.length, elsewhere.received.length]).toEqual([1, 0]);
+  await elsewhere.close();
+});
+
+test('a receiver that hangs is left after the time-out, and asked again', async () => {
+  receiver.answer((response, count) => void (count > 1 && response.end()));
+  await create({ timeoutMs: 1_000 })(notice, never);
+  expect(outcomes).toEqual(['retried', 'delivered']);
+});
+
+test('an answer without an end is taken by its status', async () => {
+  receiver.answer((response) => void response.writeHead(200).write('…'));
+  await create()(notice, never);
+  expect(outcomes).toEqual(['delivered']);
+});
+
+test('it ends at once when nobody wants it any more', async () => {
+  receiver.answer(() => {});
+  const abort = new AbortController();
+  const sent = create()(notice, abort.signal);
+  await eventually(() => receiver.received.length).toBe(1);
+  abort.abort();
+  await expect(sent).rejects.toThrow('abort');
+  expect(outcomes).toEqual([]);
+});
+
+test('a receiver that is not there is a fault that may pass', async () => {
+  const { url } = receiver;
+  await receiver.close();
+  const abort = new AbortController();
+  const sent = create({ url, count: (outcome) => outcomes.push(outcome) === 2 && abort.abort() })(notice, abort.signal);
+  await expect(sent).rejects.toThrow();
+  expect(outcomes).toEqual(['retried', 'retried']);
+  receiver = await openReceiver();
+});

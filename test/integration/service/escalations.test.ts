@@ -1,0 +1,236 @@
+/** People are told of escalations: once, again until somebody looks, by one replica, and at nobody's cost. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { createLogger, type Logger } from '../../../src/log.ts';
+import { createWebhook } from '../../../src/notify/webhook.ts';
+import { type Client, openClient } from '../../support/client.ts';
+import { type NatsServer, startNatsServer } from '../../support/nats-server.ts';
+import { openReceiver, type Receiver } from '../../support/receiver.ts';
+import { startReplica } from '../../support/replica.ts';
+
+/** A busy machine may need a while. */
+const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 10_000 });
+
+let server: NatsServer;
+let receiver: Receiver;
+let fleets = 0;
+let fleet: string;
+let client: Client;
+const open: { close(): Promise<void> }[] = [];
+
+beforeAll(async () => {
+  server = await startNatsServer();
+});
+beforeEach(async () => {
+  receiver = await openReceiver();
+  fleet = `f${++fleets}`;
+  client = await openClient(server.url, fleet);
+});
+afterEach(async () => {
+  for (const replica of open.splice(0)) await replica.close();
+  await client.close();
+  await receiver.close();
+});
+afterAll(() => server.stop());
+
+const policies = {
+  policies: {
+    default: { promises: true },
+    strict: { checks: [{ rules: ['ok'] }], stuckAfter: 2, retries: null },
+    capped: { checks: [{ rules: ['ok'] }], retries: 1 },
+  },
+};
+const silent = createLogger('silent');
+const webhook = (url = receiver.url) =>
+  createWebhook({ url, secret: null, clock: Date.now, logger: silent, count: () => {} });
+const start = async (name = 'r1', remindMs: number | null = null, options: object = {}) => {
+  const escalation = { remindMs, notify: webhook() };
+  const replica = await startReplica({ nats: server.url, fleet, name, policies, escalation, ...options });
+  open.push(replica);
+  return replica;
+};
+const giveUp = (worker: string) =>
+  client.publish(`worker.${worker}.stop.attempted`, { attempt: 'a1', output: '<promise>ESCALATE</promise>' });
+const posts = (id: string) => receiver.received.map(({ body }) => body).filter((body) => body.id === id);
+const notices = (entity: string, id: string) =>
+  client.stored(`STOPGATE_${fleet}`, `stopgate.${fleet}.own.${entity}.${id}.escalation.notified`);
+/** A moment by which everything that was under way has happened: another one's whole notice. */
+const settle = async (worker = 'last') => {
+  await giveUp(worker);
+  await eventually(() => notices('worker', worker)).toHaveLength(1);
+};
+
+test('an escalation is told with its decision, and that it was told is an entry', async () => {
+  await start();
+  await giveUp('w1');
+  await eventually(() => notices('worker', 'w1')).toHaveLength(1);
+  const [{ decision, ...body } = {}, ...more] = posts('w1');
+  expect(more).toEqual([]);
+  const { escalation } = (await client.ask('get.worker.w1')).body as unknown as { escalation: { since: string } };
+  expect(body).toEqual({
+    ...{ v: 1, kind: 'escalation', fleet, entity: 'worker', id: 'w1', since: escalation.since },
+    ...{ reason: expect.stringContaining('<promise>ESCALATE</promise>'), cause: 'escalated', attempt: 'a1' },
+    ...{ reminder: 0, delivery: expect.stringMatching(new RegExp(`^${fleet}/worker/w1/\\d+/.+/1$`)) },
+  });
+  expect(decision).toMatchObject({ worker: 'w1', attempt: 'a1', cause: 'escalated', state: 'escalated' });
+  expect(await notices('worker', 'w1')).toEqual([{ count: 1, delivery: body.delivery }]);
+  expect(escalation).toMatchObject({ notified: 1, acknowledgedBy: null });
+});
+
+test('one that is stuck is told too', async () => {
+  await start();
+  await client.publish('worker.w1.worker.registered', { policy: 'strict' });
+  for (const attempt of ['a1', 'a2']) await client.ask('decide.w1', { attempt });
+  await eventually(() => posts('w1')).toMatchObject([{ cause: 'stuck', attempt: 'a2', reason: expect.any(String) }]);
+});
+
+test('it is told again and again, until somebody acknowledges it', async () => {
+  await start('r1', 200);
+  await giveUp('w1');
+  await giveUp('w2');
+  await eventually(() => posts('w1').length).toBeGreaterThanOrEqual(3);
+  expect(posts('w1').slice(0, 3)).toMatchObject([
+    { kind: 'escalation', reminder: 0 },
+    { kind: 'reminder', reminder: 1 },
+    { kind: 'reminder', reminder: 2 },
+  ]);
+  expect(new Set(posts('w1').map(({ delivery }) => delivery)).size).toBe(posts('w1').length);
+  await client.publish('own.worker.w1.escalation.acknowledged', { by: 'ann' });
+  await client.ask('get.worker.w1');
+  // One may have been on its way.
+  const others = posts('w2').length;
+  await eventually(() => posts('w2').length).toBeGreaterThan(others + 1);
+  const told = posts('w1').length;
+  await eventually(() => posts('w2').length).toBeGreaterThan(others + 4);
+  expect(posts('w1')).toHaveLength(told);
+  expect((await client.ask('get.worker.w1')).body).toMatchObject({ escalation: { acknowledgedBy: 'ann' } });
+});
+
+test('the next escalation of the same worker is another one', async () => {
+  await start();
+  await giveUp('w1');
+  await eventually(() => posts('w1')).toHaveLength(1);
+  await client.publish('own.worker.w1.escalation.resolved', { by: 'ann', verdict: 'resume' });
+  await client.publish('worker.w1.stop.attempted', { attempt: 'a2', output: '<promise>BLOCKED</promise>' });
+  await eventually(() => posts('w1')).toMatchObject([{ attempt: 'a1' }, { attempt: 'a2', kind: 'escalation' }]);
+});
+
+test('a task that failed and one at the cap are told as tasks; one that was escalated with its worker is not', async () => {
+  await start();
+  await client.publish('worker.w1.task.claimed', { task: 'T-1' });
+  await client.publish('worker.w1.task.failed', { task: 'T-1', reason: 'no access' });
+  await client.publish('worker.w2.worker.registered', { policy: 'capped' });
+  await client.publish('worker.w2.task.claimed', { task: 'T-2' });
+  for (const attempt of ['a1', 'a2']) await client.ask('decide.w2', { attempt });
+  await client.publish('worker.w3.task.claimed', { task: 'T-3' });
+  await giveUp('w3');
+  await settle();
+  await eventually(() => receiver.received.length).toBe(4);
+  const told = receiver.received.map(({ body }) => body).sort((a, b) => (String(a.id) < String(b.id) ? -1 : 1));
+  expect(told).toMatchObject([
+    { entity: 'task', id: 'T-1', cause: 'failed', reason: 'no access', attempt: null },
+    { entity: 'task', id: 'T-2', cause: 'capped', attempt: 'a2', decision: { worker: 'w2', decision: 'allow' } },
+    { entity: 'worker', id: 'last' },
+    { entity: 'worker', id: 'w3', decision: { task: 'T-3' } },
+  ]);
+  expect((await client.ask('get.task.T-3')).body).toMatchObject({
+    state: 'escalated',
+    escalation: { withWorker: true },
+  });
+});
+
+test('of two replicas one tells it', async () => {
+  await start('ra', 200);
+  await start('rb', 200);
+  const workers = Array.from({ length: 12 }, (_, index) => `w${index}`);
+  for (const worker of workers) await giveUp(worker);
+  await eventually(() => receiver.received.length).toBeGreaterThanOrEqual(48);
+  const deliveries = receiver.received.map(({ body }) => body.delivery);
+  expect(new Set(deliveries).size).toBe(deliveries.length);
+});
+
+test('one that joins tells nothing that was told; one that is alone tells what was not', async () => {
+  const first = await start('ra');
+  await giveUp('w1');
+  await eventually(() => notices('worker', 'w1')).toHaveLength(1);
+  open.splice(0);
+  await first.close();
+  await giveUp('w2');
+  await giveUp('w3');
+  await client.publish('own.worker.w3.escalation.acknowledged', { by: 'ann' });
+  await start('rb');
+  await eventually(() => notices('worker', 'w2')).toHaveLength(1);
+  await settle();
+  expect(receiver.received.map(({ body }) => body.id)).toEqual(['w1', 'w2', 'last']);
+});
+
+test('what its replica could not tell before it left, another one tells', async () => {
+  receiver.answer(() => {});
+  const first = await start('ra');
+  await giveUp('w1');
+  await eventually(() => posts('w1')).toHaveLength(1);
+  await start('rb');
+  receiver.answer(200);
+  open.splice(0, 1);
+  await first.close();
+  await eventually(() => notices('worker', 'w1')).toHaveLength(1);
+  const [lost, told] = posts('w1');
+  expect(told?.delivery).toBe(lost?.delivery);
+});
+
+test('a receiver that hangs slows no decision', async () => {
+  receiver.answer(() => {});
+  await start('r1', 200);
+  const workers = Array.from({ length: 20 }, (_, index) => `h${index}`);
+  for (const worker of workers) await giveUp(worker);
+  // As many as there may be at once, and none of them gets an answer.
+  await eventually(() => receiver.received.length).toBe(8);
+  for (let index = 0; index < 20; index += 1) {
+    const started = performance.now();
+    const { body } = await client.ask(`decide.w${index}`, { attempt: 'a1' });
+    expect(body.decision).toBe('allow');
+    expect(performance.now() - started).toBeLessThan(2_000);
+  }
+  expect(await notices('worker', 'h0')).toEqual([]);
+});
+
+test('a receiver that says no is told again at the next reminder only, under the same delivery id', async () => {
+  receiver.answer((response, count) => void response.writeHead(count < 3 ? 401 : 200).end());
+  await start('r1', 200);
+  await giveUp('w1');
+  await eventually(() => notices('worker', 'w1')).not.toEqual([]);
+  const [first, second, third] = posts('w1');
+  expect([first, second, third].map((body) => body?.delivery)).toEqual(Array(3).fill(first?.delivery));
+  expect(third).toMatchObject({ kind: 'escalation', reminder: 0 });
+});
+
+test('other rules hold at once, also for what is escalated already', async () => {
+  const replica = await start();
+  const other = await openReceiver();
+  onTestFinished(() => other.close());
+  await giveUp('w1');
+  await eventually(() => notices('worker', 'w1')).toHaveLength(1);
+  replica.setEscalation({ remindMs: 200, notify: webhook(other.url) });
+  await eventually(() => other.received.length).toBeGreaterThanOrEqual(2);
+  expect(other.received[0]?.body).toMatchObject({ kind: 'reminder', reminder: 1, id: 'w1' });
+  expect(receiver.received).toHaveLength(1);
+});
+
+test('without a webhook the log is told, and no entry is made', async () => {
+  const warned: { words: string; reminder: unknown; workerId: unknown }[] = [];
+  const logger: Logger = {
+    ...silent,
+    warn: ((line: { reminder?: number; workerId?: string }, words: string) => {
+      if (line.reminder !== undefined) warned.push({ words, reminder: line.reminder, workerId: line.workerId });
+    }) as Logger['warn'],
+    ...{ debug: () => {}, info: () => {}, error: () => {}, child: () => logger },
+  };
+  await start('r1', null, { escalation: { remindMs: 150, notify: null }, logger });
+  await giveUp('w1');
+  await eventually(() => warned.length).toBeGreaterThanOrEqual(3);
+  expect(warned.slice(0, 3)).toEqual([
+    { words: 'escalated: a person must look', reminder: 0, workerId: 'w1' },
+    { words: 'still escalated: nobody has looked', reminder: 1, workerId: 'w1' },
+    { words: 'still escalated: nobody has looked', reminder: 2, workerId: 'w1' },
+  ]);
+  expect(await notices('worker', 'w1')).toEqual([]);
+});

@@ -1,0 +1,163 @@
+/** Two replicas on one log, and restarts: one answer to one attempt, whoever is asked (protocol 5). */
+import { headers } from '@nats-io/nats-core';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { Decision } from '../../../machines/index.ts';
+import { AppError } from '../../../src/errors.ts';
+import { type Client, openClient } from '../../support/client.ts';
+import { type NatsServer, startNatsServer } from '../../support/nats-server.ts';
+import { startReplica } from '../../support/replica.ts';
+
+let server: NatsServer;
+let client: Client;
+const open: { close(): Promise<void> }[] = [];
+
+beforeAll(async () => {
+  server = await startNatsServer();
+  client = await openClient(server.url);
+});
+afterEach(async () => {
+  for (const replica of open.splice(0)) await replica.close();
+});
+afterAll(async () => {
+  await client.close();
+  await server.stop();
+});
+
+const start = async (name: string, options: Parameters<typeof startReplica>[0] | object = {}) => {
+  const replica = await startReplica({ nats: server.url, name, ...options });
+  open.push(replica);
+  return replica;
+};
+/** All but who answered and how long it took. */
+const essence = ({ replica: _, tookMs: __, verdicts, ...decision }: Decision) => ({
+  ...decision,
+  verdicts: verdicts.map(({ tookMs: ___, ...verdict }) => verdict),
+});
+const slow = async () => {
+  await new Promise((done) => setTimeout(done, 150));
+  return { outcome: 'fail', reason: 'red', tookMs: 150 } as const;
+};
+const checked = { policies: { default: { checks: [{ command: 'tests' }] } } };
+
+test('both are asked the same at once: one decision, counted once', async () => {
+  const a = await start('ra', { policies: checked, runCheck: slow });
+  const b = await start('rb', { policies: checked, runCheck: slow });
+  const asked = await Promise.all([a, b, a, b].map(({ service }) => service.decide('w1', { attempt: 'a1' })));
+  for (const decision of asked) expect(essence(decision)).toEqual(essence(asked[0] as Decision));
+  expect(asked[0]).toMatchObject({ decision: 'block', reason: 'red', retry: { count: 1, max: 3 } });
+  await expect.poll(() => client.stored('STOPGATE_main', 'stopgate.main.decision.w1')).toHaveLength(1);
+  expect(await client.stored('STOPGATE_main', 'stopgate.main.own.worker.w1.check.finished')).toHaveLength(1);
+});
+
+test('an attempt published by a client itself is decided by one of them, once', async () => {
+  await start('ra', { policies: checked, runCheck: slow });
+  await start('rb', { policies: checked, runCheck: slow });
+  const decisions = client.nc.subscribe('stopgate.main.decision.w2', { max: 1 });
+  await client.publish('worker.w2.stop.attempted', { attempt: 'a1' });
+  for await (const message of decisions) expect(message.json()).toMatchObject({ attempt: 'a1', reason: 'red' });
+  await client.ask('get.worker.w2');
+  expect(await client.stored('STOPGATE_main', 'stopgate.main.own.worker.w2.check.finished')).toHaveLength(1);
+});
+
+test('after a restart the same attempt gives the same answer, and nothing goes out again', async () => {
+  const first = await start('ra');
+  const answered = await first.service.decide('w3', { attempt: 'a1' });
+  await first.service.decide('w3', { attempt: 'a2' });
+  await expect.poll(() => client.stored('STOPGATE_main', 'stopgate.main.decision.w3')).toHaveLength(2);
+  await first.close();
+  open.length = 0;
+  const decisions: string[] = [];
+  const listening = client.nc.subscribe('stopgate.main.decision.>', {
+    callback: (_error, message) => void decisions.push(message.subject),
+  });
+  const again = await start('rb');
+  expect(essence(await again.service.decide('w3', { attempt: 'a1' }))).toEqual(essence(answered));
+  listening.unsubscribe();
+  expect(decisions).toEqual([]);
+});
+
+test('an attempt that was stored while nobody served is decided at the start, and its inbox is answered', async () => {
+  const inbox = '_INBOX.while.away';
+  const answers = client.nc.subscribe(inbox, { max: 1 });
+  const h = headers();
+  h.set('Stopgate-Reply', inbox);
+  client.nc.publish('stopgate.main.worker.w4.stop.attempted', '{"attempt":"a1"}', { headers: h });
+  await client.nc.flush();
+  await start('ra');
+  for await (const message of answers) expect(message.json()).toMatchObject({ worker: 'w4', decision: 'allow' });
+});
+
+test('an answer to what is no inbox is withheld; the attempt is decided all the same', async () => {
+  await start('ra');
+  const stolen: string[] = [];
+  client.nc.subscribe('elsewhere', { callback: () => void stolen.push('heard') });
+  const decisions = client.nc.subscribe('stopgate.main.decision.w5', { max: 1 });
+  const h = headers();
+  h.set('Stopgate-Reply', 'elsewhere');
+  client.nc.publish('stopgate.main.worker.w5.stop.attempted', '{"attempt":"a1"}', { headers: h });
+  for await (const message of decisions) expect(message.json()).toMatchObject({ attempt: 'a1' });
+  await client.nc.flush();
+  expect(stolen).toEqual([]);
+});
+
+test('a newer attempt ends an open one as superseded', async () => {
+  const held = { policies: { default: { persistence: { idle: '10m', hold: '30s' } } } };
+  const { service } = await start('ra', { policies: held });
+  const first = service.decide('w6', { attempt: 'a1' });
+  await expect.poll(async () => (await client.ask('get.worker.w6')).body.state).toBe('validating');
+  const second = service.decide('w6', { attempt: 'a2', holdMs: 0 });
+  expect(await first).toMatchObject({ cause: 'superseded', state: 'validating' });
+  expect(await second).toMatchObject({ cause: 'idle', decision: 'block' });
+});
+
+test('a task that arrives ends a hold', async () => {
+  const held = { policies: { default: { persistence: { idle: '10m', hold: '30s' } } } };
+  const { service } = await start('ra', { policies: held });
+  const waiting = service.decide('w7', { attempt: 'a1' });
+  await expect.poll(async () => (await client.ask('get.worker.w7')).body.state).toBe('validating');
+  await client.publish('task.T-7.task.created');
+  expect(await waiting).toMatchObject({ cause: 'pending-tasks', pendingTasks: 1 });
+});
+
+test('two services with different policies: both say so, and the last in the log holds', async () => {
+  const a = await start('ra', { policies: { policies: { default: { retries: 1 } } } });
+  const b = await start('rb', { policies: { policies: { default: { retries: 2 } } } });
+  await expect.poll(() => [a.counts.conflicts > 0, b.counts.conflicts > 0]).toEqual([true, true]);
+  expect((await a.service.probe('w8', {})).retry.max).toBe(2);
+  b.setPolicies({ policies: { default: { retries: 5 } } });
+  await expect.poll(async () => (await a.service.probe('w8', {})).retry.max).toBe(5);
+});
+
+test('a check that takes too long is in error, and its onError decides', async () => {
+  const never = () => new Promise<never>(() => {});
+  const policies = { policies: { default: { checks: [{ command: 'tests', timeout: '200ms', onError: 'block' }] } } };
+  const { service } = await start('ra', { policies, runCheck: never });
+  const decision = await service.decide('w9', { attempt: 'a1' });
+  expect(decision).toMatchObject({ decision: 'block', reason: 'Check tests gave no answer within 200ms' });
+  expect(decision.feedback).toMatchObject([{ check: 'tests', outcome: 'timeout' }]);
+});
+
+test('what is waited for is told when the replica stops', async () => {
+  const held = { policies: { default: { persistence: { idle: '10m', hold: '30s' } } } };
+  const { service, close } = await start('ra', { policies: held });
+  await client.publish('worker.w10.worker.registered', { queue: 'empty' });
+  const waiting = service.decide('w10', { attempt: 'a1' });
+  await expect.poll(async () => (await client.ask('get.worker.w10')).body.state).toBe('validating');
+  const refused = expect(waiting).rejects.toBeInstanceOf(AppError);
+  await close();
+  open.length = 0;
+  await refused;
+});
+
+test('more open requests than it takes get 503, and those that wait go on', async () => {
+  const held = { policies: { default: { persistence: { idle: '10m', hold: '30s', queue: 'busy' } } } };
+  const { service } = await start('ra', { policies: held, openRequestsMax: 2 });
+  const waiting = [service.decide('w11', { attempt: 'a1' }), service.decide('w12', { attempt: 'a1' })];
+  for (const worker of ['w11', 'w12']) {
+    await expect.poll(async () => (await client.ask(`get.worker.${worker}`)).body.state).toBe('validating');
+  }
+  expect(await client.ask('decide.w13')).toMatchObject({ code: '503', body: { error: { code: 'UNAVAILABLE' } } });
+  await client.publish('task.T-11.task.created', { queue: 'busy' });
+  for (const decision of await Promise.all(waiting)) expect(decision).toMatchObject({ cause: 'pending-tasks' });
+  expect((await client.ask('decide.w13')).code).toBe('');
+});

@@ -1,0 +1,104 @@
+/** A terminal for `runCli` in a test: streams that are kept, a folder of its own, and Ctrl-C at hand. */
+import { EventEmitter, once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable, Writable } from 'node:stream';
+import { onTestFinished } from 'vitest';
+import { runCli } from '../../src/cli/cli.ts';
+import type { Services } from '../../src/cli/services.ts';
+import type { Io } from '../../src/process-io.ts';
+
+export type TerminalOptions = {
+  readonly env?: Io['env'];
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  readonly rows?: number;
+  readonly stdin?: string | Readable;
+  readonly services?: Partial<Services>;
+  readonly cwd?: string;
+  /** Stdout fails with EPIPE after this many writes, as behind `| head`. */
+  readonly writesMax?: number;
+};
+
+export type Terminal = {
+  readonly io: Io;
+  readonly cwd: string;
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** Starts a command line; gives its exit code. */
+  readonly run: (...argv: string[]) => Promise<number>;
+  /** Resolves as soon as stdout holds `text`. */
+  readonly printed: (text: string) => Promise<void>;
+  readonly pressCtrlC: () => void;
+};
+
+/** Its folder lies in the system's temporary one and goes with the test. */
+export async function openTerminal(options: TerminalOptions = {}): Promise<Terminal> {
+  const {
+    env = {},
+    isTTY = false,
+    columns = 80,
+    rows = 24,
+    stdin = '',
+    writesMax = Number.POSITIVE_INFINITY,
+  } = options;
+  const cwd = options.cwd ?? (await mkdtemp(join(tmpdir(), 'stopgate-cli-')));
+  if (options.cwd === undefined) onTestFinished(() => rm(cwd, { recursive: true, force: true }));
+  const texts = { stdout: '', stderr: '' };
+  const changes = new EventEmitter().setMaxListeners(0);
+  let writes = 0;
+  const capture = (name: keyof typeof texts) =>
+    new Writable({
+      decodeStrings: false,
+      write(chunk: string, _encoding, done) {
+        writes += name === 'stdout' ? 1 : 0;
+        if (name === 'stdout' && writes > writesMax) {
+          done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+          return;
+        }
+        texts[name] += chunk;
+        changes.emit('change');
+        done();
+      },
+    });
+  const interrupt = new AbortController();
+  const io: Io = {
+    stdout: capture('stdout'),
+    stderr: capture('stderr'),
+    stdin: typeof stdin === 'string' ? Readable.from(stdin === '' ? [] : [Buffer.from(stdin)]) : stdin,
+    env,
+    cwd,
+    isTTY,
+    size: () => ({ columns, rows }),
+    interrupt: () => interrupt.signal,
+  };
+  const nobody = async () => Promise.reject(new Error('no service was expected to be started'));
+  return {
+    io,
+    cwd,
+    stdout: () => texts.stdout,
+    stderr: () => texts.stderr,
+    run: (...argv) => runCli(argv, io, { serve: nobody, dev: nobody, runner: nobody, ...options.services }),
+    async printed(text) {
+      while (!texts.stdout.includes(text)) await once(changes, 'change');
+    },
+    pressCtrlC: () => interrupt.abort(),
+  };
+}
+
+/** One command line from start to end. */
+export async function runOnce(argv: readonly string[], options: TerminalOptions = {}) {
+  const terminal = await openTerminal(options);
+  const code = await terminal.run(...argv);
+  return { code, stdout: terminal.stdout(), stderr: terminal.stderr() };
+}
+
+export const jsonLines = (text: string): Record<string, unknown>[] =>
+  text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+/** What a terminal would act on: none of it may come from an agent. Line ends are ours. */
+export const controlsIn = (text: string): string[] => text.replaceAll('\n', '').match(/[\p{Cc}\u202a-\u202e]/gu) ?? [];

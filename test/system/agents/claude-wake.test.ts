@@ -1,0 +1,90 @@
+/** The real Claude Code, kept open for more input, with a scripted model: a person's word wakes an escalated session. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { runCommand } from '../../support/command.ts';
+import { type Deployment, deploy } from '../../support/deployment.ts';
+import { claudeCode, installAgent } from './support/install.ts';
+import { type AgentHome, claudeEnv, cleanEnv } from './support/run.ts';
+import { claudeScene, planTools } from './support/scene.ts';
+import type { Turn } from './support/scripted-model.ts';
+import { expectCauses, viewOf } from './support/workers.ts';
+
+const stuck = { text: 'I need another key. <promise>BLOCKED</promise>' };
+
+let claude: string;
+let at: Deployment;
+beforeAll(async () => {
+  claude = await installAgent(claudeCode);
+  at = await deploy({ config: 'policies: { default: { promises: true, checks: [{ plan: {} }] } }\n' });
+}, 300_000);
+afterAll(() => at.close());
+
+type Open = { readonly session: string; end(): Promise<void> };
+
+async function open(home: AgentHome, modelUrl: string): Promise<Open> {
+  const form = ['--input-format', 'stream-json', '--output-format', 'stream-json', '--verbose'];
+  const child = spawn(claude, ['-p', ...form, '--permission-mode', 'bypassPermissions'], {
+    ...{ cwd: home.project, env: { ...cleanEnv(home), ...claudeEnv(home, modelUrl), ...planTools }, detached: true },
+  });
+  const gone = once(child, 'exit');
+  child.stderr.resume();
+  onTestFinished(() => {
+    try {
+      process.kill(-(child.pid as number), 'SIGKILL');
+    } catch {
+      // It has ended.
+    }
+  });
+  child.stdin.write(`${JSON.stringify({ type: 'user', message: { role: 'user', content: 'do the task' } })}\n`);
+  const session = await new Promise<string>((done) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const { session_id: id } = JSON.parse(line) as { session_id?: string };
+      if (id !== undefined) done(id);
+    });
+  });
+  return {
+    session,
+    async end() {
+      child.stdin.end();
+      await gone;
+    },
+  };
+}
+
+async function begin(turns: readonly Turn[], init: readonly string[] = []) {
+  const scene = await claudeScene({ program: claude, http: at.http, turns, init: ['--wake', ...init] });
+  return { ...scene, agent: await open(scene.home, scene.model.url) };
+}
+const resolve = (session: string, { path }: AgentHome, ...word: string[]) =>
+  runCommand(['resolve', session, ...word, '--yes', '--nats', at.server.url], { cwd: path });
+
+test.each([
+  ['HTTP', []],
+  ['command', ['--form', 'command']],
+])('it goes on with what a person says when resolving it, once, by %s hooks', async (_form, init) => {
+  const { home, model, agent } = await begin([stuck, stuck, { text: 'done' }, { text: 'never said' }], init);
+  await expectCauses(at, agent.session, ['escalated']);
+  await resolve(agent.session, home, '--resume', '--prompt', 'Use the other key');
+  await expectCauses(at, agent.session, ['escalated', 'escalated']);
+  expect(model.requests[1]?.said).toContain('says: Use the other key');
+  await resolve(agent.session, home, '--resume', '--prompt', 'Use the third key');
+  await expectCauses(at, agent.session, ['escalated', 'escalated', 'complete']);
+  expect(model.requests[2]?.said).toContain('says: Use the third key');
+  expect((await viewOf(at, agent.session)).resolution).toBeNull();
+  expect(model.requests).toHaveLength(3);
+  await agent.end();
+});
+
+test('one that a person stops is not woken, and neither is one that was blocked', async () => {
+  const plan = { tool: 'TaskCreate', input: { subject: 'Write the tests', description: 'of the parser' } };
+  const done = { tool: 'TaskUpdate', input: { taskId: '1', status: 'completed' } };
+  const { home, model, agent } = await begin([plan, { text: 'one' }, done, stuck, { text: 'never said' }]);
+  await expectCauses(at, agent.session, ['incomplete', 'escalated']);
+  await resolve(agent.session, home, '--stop');
+  expect((await viewOf(at, agent.session)).state).toBe('stopped');
+  // Nobody is waited for any more: what it still had in the background would hold its end up.
+  await agent.end();
+  expect(model.requests).toHaveLength(4);
+});

@@ -1,0 +1,189 @@
+/** The real Claude Code with a scripted model: sub-agents, work in the background, steps, structured output, escalations. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { runCommand } from '../../support/command.ts';
+import { type Deployment, deploy } from '../../support/deployment.ts';
+import { claudeCode, installAgent } from './support/install.ts';
+import { claudeScene, type SceneOptions } from './support/scene.ts';
+import { childrenOf, expectCauses, saidOf, viewOf } from './support/workers.ts';
+
+/** JSON is YAML too. The check passes where its file says so. */
+const config = JSON.stringify({
+  policies: {
+    default: { checks: [{ plan: {} }] },
+    tests: { checks: [{ command: 'tests' }] },
+    strict: { checks: [{ plan: {} }, { command: 'tests' }], stopWhenComplete: true, steps: 'gate' },
+    patient: { checks: [{ plan: {} }], retries: 12 },
+    person: { checks: [{ plan: {} }], retries: 1, onCap: 'escalate' },
+  },
+  commands: { tests: { run: ['sh', '-c', 'grep -q pass state || { echo 2 red; exit 1; }'], cwd: '.' } },
+});
+const plan = { tool: 'TaskCreate', input: { subject: 'Write the tests', description: 'of the parser' } };
+const finish = (taskId: string) => ({ tool: 'TaskUpdate', input: { taskId, status: 'completed' } });
+const done = finish('1');
+const childLane = '"text":"CHILD-TASK';
+const delegate = (more: object) => ({
+  tool: 'Agent',
+  input: { description: 'help', prompt: 'CHILD-TASK', subagent_type: 'general-purpose', ...more },
+});
+
+let claude: string;
+let at: Deployment;
+beforeAll(async () => {
+  claude = await installAgent(claudeCode);
+  at = await deploy({ config });
+}, 300_000);
+afterAll(() => at.close());
+beforeEach(() => at.folder.write('state', 'fail'));
+const mend = () => at.folder.write('state', 'pass');
+
+const scene = (options: Omit<SceneOptions, 'program' | 'http'>) =>
+  claudeScene({ ...options, program: claude, http: at.http });
+
+describe('a sub-agent', () => {
+  test('is a worker of its own: blocked for its own plan, and its stop is not its parent’s', async () => {
+    // They number their tasks in one list.
+    const turns = [delegate({ run_in_background: false }), plan, finish('2'), { text: 'one' }];
+    const stays = [
+      { tool: 'TaskCreate', input: { subject: 'Look around', description: 'in src' } },
+      ...['one', 'two', 'three', 'four'].map((text) => ({ text })),
+    ];
+    const { model, run } = await scene({ turns, lanes: [{ match: childLane, turns: stays }] });
+    const ended = await run('Write the tests.');
+    expect(ended.code).toBe(0);
+    expect([model.requests.length, model.lane(childLane).length]).toEqual([4, 5]);
+    expect(model.lane(childLane)[2]?.said).toContain('1 of 1 plan steps remain: Look around');
+    const [child, ...others] = await childrenOf(at, ended.worker);
+    expect(others).toEqual([]);
+    expect(child).toMatchObject({ labels: { subagent: 'general-purpose' }, plan: [{ title: 'Look around' }] });
+    await expectCauses(at, child?.worker ?? '', ['incomplete', 'incomplete', 'incomplete', 'capped']);
+    await expectCauses(at, ended.worker, ['complete']);
+  });
+
+  test('that finishes a step of its parent finishes it', async () => {
+    const turns = [plan, delegate({ run_in_background: false }), { text: 'one' }, { text: 'two' }];
+    const { model, run } = await scene({ turns, lanes: [{ match: childLane, turns: [done, { text: 'done' }] }] });
+    const ended = await run('Write the tests.');
+    expect(ended.code).toBe(0);
+    await expectCauses(at, ended.worker, ['complete']);
+    expect([model.requests.length, model.lane(childLane).length]).toEqual([3, 2]);
+  });
+
+  test('in the background is waited for: no block is wasted on it, and its end is no prompt of a person', async () => {
+    const turns = [plan, delegate({}), { text: 'one' }, done, { text: 'two' }];
+    const slow = [{ tool: 'Bash', input: { command: 'sleep 1', description: 'wait' } }, { text: 'found' }];
+    const { model, run } = await scene({ turns, lanes: [{ match: childLane, turns: slow }] });
+    const ended = await run('Write the tests.');
+    expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('"result":"two"') });
+    expect(model.requests).toHaveLength(5);
+    expect(model.requests[3]?.said).toContain('<task-notification>');
+    await expectCauses(at, ended.worker, ['waiting', 'complete']);
+    expect(await viewOf(at, ended.worker)).toMatchObject({ background: [] });
+    expect(await saidOf(at, ended.worker, 'prompt.submitted')).toEqual([{ text: 'Write the tests.' }]);
+  });
+});
+
+test('a shell in the background is waited for, and its end does not begin the retries anew', async () => {
+  const shell = { tool: 'Bash', input: { command: 'sleep 1', description: 'wait', run_in_background: true } };
+  const turns = [plan, { text: 'one' }, shell, ...['two', 'three', 'four', 'five'].map((text) => ({ text }))];
+  const { model, run } = await scene({ turns });
+  const ended = await run('Write the tests.');
+  expect(ended.code).toBe(0);
+  await expectCauses(at, ended.worker, ['incomplete', 'waiting', 'incomplete', 'incomplete', 'capped']);
+  expect(model.requests).toHaveLength(7);
+  expect(await saidOf(at, ended.worker, 'prompt.submitted')).toHaveLength(1);
+});
+
+test('a permission that nobody gives is waited for until the turn is over', async () => {
+  const touch = { tool: 'Bash', input: { command: 'touch here', description: 'try' } };
+  const { run } = await scene({ turns: [touch, { text: 'one' }] });
+  const ended = await run('Write the tests.', ['--permission-mode', 'default']);
+  expect(await saidOf(at, ended.worker, 'input.requested')).toEqual([{ kind: 'permission', message: 'Bash' }]);
+  expect(await saidOf(at, ended.worker, 'input.received')).toHaveLength(1);
+  await expectCauses(at, ended.worker, ['complete']);
+});
+
+test.each([
+  [429, 'rate_limit_error', 1],
+  [529, 'overloaded_error', 0],
+])('an error %i of the model (%s) is no stop; usage limits reached: %i', async (status, type, limits) => {
+  const failed = { status, error: { type: 'error', error: { type, message: 'no more' } } };
+  const { model, run } = await scene({ turns: [failed, failed], env: { CLAUDE_CODE_MAX_RETRIES: '1' } });
+  const ended = await run('Write the tests.');
+  expect(ended.code).toBe(1);
+  expect(model.requests).toHaveLength(2);
+  expect(await saidOf(at, ended.worker, 'limit.reached')).toHaveLength(limits);
+  await expectCauses(at, ended.worker, []);
+});
+
+test('a step is not marked as done while the tests are red; when all holds the run ends without another turn', async () => {
+  const turns = [plan, done, { ...done, before: mend }, { text: 'never said' }];
+  const { model, run } = await scene({ turns, init: ['--policy', 'strict'] });
+  const ended = await run('Write the tests.');
+  expect(ended.code).toBe(0);
+  expect(model.requests).toHaveLength(3);
+  expect(model.requests[2]?.said).toMatch(/TaskCompleted hook feedback:\nThe step is not marked as done\..*2 red/s);
+  await expectCauses(at, ended.worker, ['complete']);
+  // Its PostToolUse came all the same, and changed nothing.
+  expect(await saidOf(at, ended.worker, 'tool.used')).toHaveLength(3);
+  expect(await saidOf(at, ended.worker, 'step.updated')).toEqual([
+    { step: '1', title: 'Write the tests', status: 'pending' },
+    { step: '1', status: 'completed' },
+  ]);
+  expect(await viewOf(at, ended.worker)).toMatchObject({ state: 'stopped', plan: [{ status: 'completed' }] });
+});
+
+describe('structured output', () => {
+  const schema = { type: 'object', properties: { answer: { type: 'string' } }, required: ['answer'] };
+  const asked = ['--json-schema', JSON.stringify(schema)];
+  const output = (answer: string) => ({ tool: 'StructuredOutput', input: { answer } });
+
+  test('is not taken while a check fails, and the model reads what is missing', async () => {
+    const turns = [output('too early'), { ...output('in time'), before: mend }];
+    const { model, run } = await scene({ turns, init: ['--policy', 'tests'] });
+    const ended = await run('Answer.', asked);
+    expect(ended).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('"structured_output":{"answer":"in time"}'),
+    });
+    expect(model.requests).toHaveLength(2);
+    expect(model.requests[1]?.said).toMatch(/PreToolUse:StructuredOutput.*Command tests failed.*2 red/s);
+    // The stop that follows is asked for, too.
+    await expectCauses(at, ended.worker, ['incomplete', 'complete', 'complete']);
+    expect((await saidOf(at, ended.worker, 'stop.attempted'))[0]).toMatchObject({
+      ...{ stopReason: 'structured_output', output: '{"answer":"too early"}' },
+    });
+  });
+
+  test('is taken after three refusals', async () => {
+    const { model, run } = await scene({ turns: Array.from('abcdef', output), init: ['--policy', 'tests'] });
+    const ended = await run('Answer.', asked);
+    expect(ended.stdout).toContain('"structured_output":{"answer":"d"}');
+    expect(model.requests).toHaveLength(4);
+  });
+});
+
+test('Claude Code itself goes along with eight blocks in a row, and no more', async () => {
+  const turns = [plan, ...Array.from('abcdefghijkl', (text) => ({ text }))];
+  const { model, run } = await scene({ turns, init: ['--policy', 'patient'] });
+  const ended = await run('Write the tests.');
+  expect(ended.code).toBe(0);
+  expect(model.requests).toHaveLength(10);
+  await expectCauses(at, ended.worker, Array(9).fill('incomplete'));
+});
+
+test.each([
+  ['HTTP', []],
+  ['command', ['--form', 'command']],
+])('what a person says to its escalation reaches the model with the next prompt, by %s hooks', async (_form, form) => {
+  const turns = [plan, { text: 'one' }, { text: 'two' }, done, { text: 'three' }];
+  const { home, model, run } = await scene({ turns, init: ['--policy', 'person', ...form] });
+  const { worker } = await run('Write the tests.');
+  await expectCauses(at, worker, ['incomplete', 'capped']);
+  expect((await viewOf(at, worker)).escalation).not.toBeNull();
+  const words = ['resolve', worker, '--resume', '--prompt', 'Use the other parser.', '--yes', '--nats', at.server.url];
+  expect(await runCommand(words, { cwd: home.project })).toMatchObject({ code: 0 });
+  expect(await run('Go on.', ['--resume', worker])).toMatchObject({ code: 0 });
+  expect(model.requests).toHaveLength(5);
+  expect(model.requests[3]?.said).toContain('says: Use the other parser.');
+  await expectCauses(at, worker, ['incomplete', 'capped', 'complete']);
+});

@@ -1,0 +1,146 @@
+/** The real Codex, headless, with a scripted model, connected to a service and trusted by `stopgate init`. */
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { runCommand } from '../../support/command.ts';
+import { type Deployment, deploy } from '../../support/deployment.ts';
+import { runCodexTurn } from './support/codex-server.ts';
+import { codexCli, installAgent } from './support/install.ts';
+import { writeCodexConfig } from './support/run.ts';
+import { codexScene, type SceneOptions } from './support/scene.ts';
+import { childrenOf, expectCauses, saidOf, viewOf } from './support/workers.ts';
+
+const checks = [{ plan: {} }];
+/** JSON is YAML too. */
+const config = JSON.stringify({
+  policies: {
+    default: { checks },
+    patient: { checks, retries: 12 },
+    person: { checks, retries: 1, onCap: 'escalate' },
+  },
+});
+const remains = 'Not done yet: 1 of 1 plan steps remain: Write the tests.';
+const plan = { tool: 'create_goal', input: { objective: 'Write the tests' } };
+const done = { tool: 'update_goal', input: { status: 'complete' } };
+const childLane = '"text":"CHILD-TASK';
+const delegate = { tool: 'spawn_agent', namespace: 'multi_agent_v1', input: { message: 'CHILD-TASK' } };
+
+let codex: string;
+let at: Deployment;
+beforeAll(async () => {
+  codex = await installAgent(codexCli);
+  at = await deploy({ config });
+}, 300_000);
+afterAll(() => at.close());
+
+const scene = (options: Omit<SceneOptions, 'program' | 'http'>, http = at.http) =>
+  codexScene({ ...options, program: codex, http });
+
+test('it is blocked until its goal is reached, reads why, and is then let go', async () => {
+  const { home, model, run } = await scene({ turns: [plan, { text: 'one' }, done, { text: 'two' }] });
+  const ended = await run('Write the tests.');
+  expect(ended.code).toBe(0);
+  expect(model.requests).toHaveLength(4);
+  expect(model.requests[2]?.said).toMatch(/^<hook_prompt [^>]*>/);
+  expect(model.requests[2]?.said).toContain(remains);
+  await expectCauses(at, ended.worker, ['incomplete', 'complete']);
+  expect(await viewOf(at, ended.worker)).toMatchObject({
+    ...{ agent: 'codex', state: 'stopped', cwd: home.project },
+    plan: [{ step: 'goal', title: 'Write the tests', status: 'completed' }],
+  });
+  // Nothing about our hooks, such as a time-out that it does not take.
+  expect(ended.stderr).not.toContain('hooks.json');
+});
+
+test('one that never gets anywhere is let go after three blocks', async () => {
+  const turns = [plan, ...['one', 'two', 'three', 'four', 'five'].map((text) => ({ text }))];
+  const { model, run } = await scene({ turns });
+  const ended = await run('Write the tests.');
+  expect(ended.code).toBe(0);
+  expect(model.requests).toHaveLength(5);
+  await expectCauses(at, ended.worker, ['incomplete', 'incomplete', 'incomplete', 'capped']);
+});
+
+test('Codex itself has no limit: it goes along with twelve blocks in a row', async () => {
+  const turns = [plan, ...Array.from('abcdefghijklmn', (text) => ({ text }))];
+  const { model, run } = await scene({ turns, init: ['--policy', 'patient'] });
+  const ended = await run('Write the tests.');
+  expect(ended.code).toBe(0);
+  expect(model.requests).toHaveLength(14);
+  await expectCauses(at, ended.worker, [...Array(12).fill('incomplete'), 'capped']);
+});
+
+test('two sessions at once in one folder stay apart', async () => {
+  const lanes = [
+    { match: 'SESSION-ONE', turns: [plan, ...['one', 'two', 'three', 'four'].map((text) => ({ text }))] },
+    { match: 'SESSION-TWO', turns: [plan, done, { text: 'one' }] },
+  ];
+  const { model, run } = await scene({ turns: [], lanes });
+  const [one, two] = await Promise.all([run('SESSION-ONE'), run('SESSION-TWO')]);
+  expect([model.lane('SESSION-ONE').length, model.lane('SESSION-TWO').length]).toEqual([5, 3]);
+  await expectCauses(at, one.worker, ['incomplete', 'incomplete', 'incomplete', 'capped']);
+  await expectCauses(at, two.worker, ['complete']);
+});
+
+test('a service that is killed between two stops lets it go', async () => {
+  const own = await deploy({ config });
+  onTestFinished(() => own.close());
+  const turns = [plan, { text: 'one' }, { text: 'two', before: () => own.service.kill('SIGKILL') }];
+  const { model, run } = await scene({ turns }, own.http);
+  const ended = await run('Write the tests.');
+  expect(ended.code).toBe(0);
+  expect(model.requests).toHaveLength(3);
+  expect(model.requests[2]?.said).toContain(remains);
+  // Its `exec` does not print what a hook has to say to its person.
+  expect(ended.stderr).toMatch(/hook: Stop Blocked[\s\S]*hook: Stop Completed/);
+});
+
+test('its apps show that a stop was not judged', async () => {
+  const { home } = await scene({ turns: [{ text: 'one' }] }, 'http://127.0.0.1:9');
+  const said = await runCodexTurn(codex, home, 'Write the tests.');
+  const stop = said.find(({ method, params }) => method === 'hook/completed' && isOfStop(params));
+  expect(stop?.params).toMatchObject({
+    run: { entries: [{ kind: 'warning', text: expect.stringContaining('this stop was not judged (cause unknown)') }] },
+  });
+});
+const isOfStop = (params: object | undefined) =>
+  (params as { run?: { eventName?: string } } | undefined)?.run?.eventName === 'stop';
+
+test('a sub-agent is a worker of its own: its prompt and its stop are not its parent’s', async () => {
+  const child = [{ tool: 'exec_command', input: { cmd: 'true' } }, { text: 'found' }];
+  // Long enough for the sub-agent to end by itself, and not with its parent.
+  const wait = { tool: 'exec_command', input: { cmd: 'sleep 4' } };
+  const turns = [plan, delegate, wait, { text: 'one' }, done, { text: 'two' }];
+  const { model, run } = await scene({ turns, lanes: [{ match: childLane, turns: child }] });
+  const ended = await run('Write the tests.');
+  expect([model.requests.length, model.lane(childLane).length]).toEqual([6, 2]);
+  const [own, ...others] = await childrenOf(at, ended.worker);
+  expect(others).toEqual([]);
+  expect(own).toMatchObject({ agent: 'codex', labels: { subagent: 'default' }, plan: [] });
+  await expectCauses(at, own?.worker ?? '', ['complete']);
+  await expectCauses(at, ended.worker, ['incomplete', 'complete']);
+  expect(await saidOf(at, own?.worker ?? '', 'prompt.submitted')).toEqual([{ text: 'CHILD-TASK' }]);
+  expect(await saidOf(at, ended.worker, 'prompt.submitted')).toEqual([{ text: 'Write the tests.' }]);
+});
+
+test('an escalated session waits for a person, and goes on by the line that resumes it', async () => {
+  const turns = [plan, { text: 'one' }, { text: 'two' }, done, { text: 'three' }];
+  const { home, model, run } = await scene({ turns, init: ['--policy', 'person'] });
+  const { worker } = await run('Write the tests.');
+  await expectCauses(at, worker, ['incomplete', 'capped']);
+  expect(await viewOf(at, worker)).toMatchObject({ state: 'escalated' });
+  const words = ['resolve', worker, '--resume', '--prompt', 'Use the other parser.', '--yes', '--nats', at.server.url];
+  const resolved = await runCommand(words, { cwd: home.project });
+  expect(resolved).toMatchObject({ code: 0, stdout: expect.stringContaining(`codex exec resume ${worker}`) });
+  expect(await run('Use the other parser.', ['resume', worker])).toMatchObject({ code: 0, worker });
+  expect(model.requests).toHaveLength(5);
+  expect(model.requests[3]?.said).toContain('Use the other parser.');
+  await expectCauses(at, worker, ['incomplete', 'capped', 'complete']);
+});
+
+test('without the trust that init gives its hooks it runs none, and says nothing', async () => {
+  const { home, model, run } = await scene({ turns: [plan, { text: 'one' }] });
+  await writeCodexConfig(home, model.url);
+  const ended = await run('Write the tests.');
+  expect(ended).toMatchObject({ code: 0, stderr: expect.not.stringContaining('hook') });
+  expect(model.requests).toHaveLength(2);
+  expect(await viewOf(at, ended.worker)).toMatchObject({ error: { code: 'NOT_FOUND' } });
+});

@@ -1,0 +1,124 @@
+/** The real OpenCode as a server, with a scripted model, behind a real stopgate: an idle session is prompted on. */
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { runCommand } from '../../support/command.ts';
+import { type Deployment, deploy } from '../../support/deployment.ts';
+import { chatCompletions } from './support/chat-completions.ts';
+import { connectAgent, resumeAgent } from './support/connect.ts';
+import { installAgent } from './support/install.ts';
+import { opencode, opencodeEnv, serveOpencode } from './support/opencode.ts';
+import { makeAgentHome } from './support/run.ts';
+import { type Lane, scriptModel, type Turn } from './support/scripted-model.ts';
+import { blockWords, causesOf, done, planPolicy, workersIn } from './support/workers.ts';
+
+let program: string;
+let at: Deployment;
+beforeAll(async () => {
+  program = await installAgent(opencode);
+  at = await deploy({ config: planPolicy });
+}, 300_000);
+afterAll(() => at.close());
+
+async function serve(turns: readonly Turn[], lanes: readonly Lane[] = [], http = at.http) {
+  const model = await scriptModel(chatCompletions, turns, lanes);
+  const home = await makeAgentHome();
+  await connectAgent('opencode', home, { program, http });
+  const server = await serveOpencode(program, home, model.url);
+  onTestFinished(() => server.close());
+  return { model, home, server };
+}
+const todo = (status: string): Turn => ({
+  tool: 'todowrite',
+  input: { todos: [{ content: 'Write the tests', status, priority: 'high' }] },
+});
+const patience = { timeout: 30_000 };
+const settled = (worker: string, causes: string[]) => expect.poll(() => causesOf(at, worker), patience).toEqual(causes);
+
+test('a step that remains is prompted for under `opencode serve`; when all are done it is let go', async () => {
+  const { model, server, home } = await serve([todo('pending'), done, todo('completed'), done]);
+  const session = await server.begin('do the task');
+  await settled(session, ['incomplete', 'complete']);
+  expect(model.requests).toHaveLength(4);
+  expect(model.requests[2]?.said).toContain(blockWords);
+  expect(await workersIn(at, home)).toMatchObject([{ worker: session, agent: 'opencode', state: 'stopped' }]);
+});
+
+test('one that never gets anywhere is let go after three prompts', async () => {
+  const { model, server } = await serve([todo('pending'), done, done, done, done]);
+  const session = await server.begin('do the task');
+  await settled(session, ['incomplete', 'incomplete', 'incomplete', 'capped']);
+  expect(model.requests).toHaveLength(5);
+});
+
+test('a service that is killed in the middle leaves it idle, and its log says that nothing is judged', async () => {
+  const own = await deploy({ config: planPolicy });
+  onTestFinished(() => own.close());
+  const turns = [todo('pending'), done, { ...done, before: () => own.service.kill('SIGKILL') }];
+  const { model, server } = await serve(turns, [], own.http);
+  await server.begin('do the task');
+  await expect.poll(() => server.output(), patience).toContain('stopgate gave no answer, so nothing is judged');
+  expect(model.requests).toHaveLength(3);
+});
+
+test('the line that resumes its session is taken, and the session is the same worker', async () => {
+  const { model, server, home } = await serve([done, done]);
+  const session = await server.begin('do the task');
+  await settled(session, ['complete']);
+  const [worker] = await workersIn(at, home);
+  const ended = await resumeAgent(program, worker, 'Use the other key', { at: home, env: opencodeEnv(home) });
+  expect(ended).toMatchObject({ code: 0 });
+  // It puts words of a command line into quotes of its own.
+  expect(model.requests.map(({ said }) => said)).toEqual(['do the task', '"Use the other key"']);
+  expect((await workersIn(at, home)).map((it) => it.worker)).toEqual([session]);
+});
+
+test('two sessions at once are two workers, each judged by its own plan', async () => {
+  const second = { match: 'THE-SECOND-TASK', turns: [todo('completed'), done] };
+  const { model, server } = await serve([todo('pending'), done, todo('completed'), done], [second]);
+  const [open = '', closed = ''] = await Promise.all(['the first task', 'THE-SECOND-TASK'].map(server.begin));
+  await settled(open, ['incomplete', 'complete']);
+  await settled(closed, ['complete']);
+  expect([model.requests.length, model.lane(second.match).length]).toEqual([4, 2]);
+});
+
+test('a sub-agent’s session asks for nothing; the stop that is judged is its parent’s', async () => {
+  const task = 'COUNT-THE-FILES';
+  const delegate: Turn = {
+    tool: 'task',
+    input: { description: 'count', prompt: task, subagent_type: 'general' },
+  };
+  const child = { match: `"role":"user","content":"${task}`, turns: [done] };
+  const { model, server, home } = await serve([todo('pending'), delegate, done, todo('completed'), done], [child]);
+  const session = await server.begin('do the task');
+  await settled(session, ['incomplete', 'complete']);
+  expect([model.requests.length, model.lane(child.match).length]).toEqual([5, 1]);
+  const workers = await workersIn(at, home);
+  const found = workers.find(({ parent }) => parent !== null);
+  expect(workers).toHaveLength(2);
+  expect(found).toMatchObject({ parent: session, state: 'stopped', lastDecision: null });
+});
+
+test('after an error it is idle twice, and nobody is asked until somebody speaks', async () => {
+  const { model, server } = await serve([todo('pending'), { status: 400 }, done, todo('completed'), done]);
+  const session = await server.begin('do the task');
+  const ends = () => server.eventsOf(session).filter((type) => type === 'session.error' || type === 'session.idle');
+  await expect.poll(ends, patience).toEqual(['session.error', 'session.idle', 'session.idle']);
+  expect(await causesOf(at, session)).toEqual([]);
+  await server.prompt(session, 'try again');
+  await settled(session, ['incomplete', 'complete']);
+  expect(model.requests).toHaveLength(5);
+});
+
+test('one that is escalated waits, and goes on with what a person says when resolving it, once', async () => {
+  const own = await deploy({ config: 'policies: { default: { promises: true, checks: [{ plan: {} }] } }\n' });
+  onTestFinished(() => own.close());
+  const stuck: Turn = { text: 'I need another key. <promise>BLOCKED</promise>' };
+  const { model, server } = await serve([stuck, done, { text: 'never said' }], [], own.http);
+  const session = await server.begin('do the task');
+  await expect.poll(() => causesOf(own, session), patience).toEqual(['escalated']);
+
+  const word = ['--resume', '--prompt', 'Use the other key', '--yes', '--nats', own.server.url];
+  const { stdout } = await runCommand(['resolve', session, ...word], { cwd: own.folder.path });
+  expect(stdout).toContain(`opencode run --session ${session} 'Use the other key'`);
+  await expect.poll(() => causesOf(own, session), patience).toEqual(['escalated', 'complete']);
+  expect(model.requests.map(({ said }) => said)).toEqual([expect.any(String), 'Use the other key']);
+});

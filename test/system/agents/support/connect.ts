@@ -1,0 +1,40 @@
+/** Connects an agent to a service as its user would: by `stopgate init`. */
+import { dirname } from 'node:path';
+import type { WorkerView } from '../../../../machines/index.ts';
+import { resumeCommand } from '../../../../src/agents/index.ts';
+import { runCommand } from '../../../support/command.ts';
+import { type AgentHome, type AgentRun, cleanEnv, runAgent } from './run.ts';
+
+type Connection = {
+  /** The agent's, which is on PATH: Codex is asked for the hashes that it is to trust. */
+  readonly program: string;
+  /** Of the service. */
+  readonly http: string;
+  /** More for `stopgate init`. */
+  readonly init?: readonly string[];
+};
+
+export async function connectAgent(
+  agent: string,
+  at: AgentHome,
+  { program, http, init = [] }: Connection,
+): Promise<void> {
+  const args = ['init', agent, '--yes', '--http', http.replace('http://', ''), ...init];
+  const env = { ...cleanEnv(at), PATH: pathWith(program) };
+  const { code, stderr } = await runCommand(args, { cwd: at.project, env });
+  if (code !== 0) throw new Error(`stopgate init ${agent} ended with ${code}: ${stderr}`);
+}
+
+/** Starts a session again by the line that `stopgate resolve` prints for a person. */
+export function resumeAgent(
+  program: string,
+  session: WorkerView | undefined,
+  prompt: string,
+  { at, env }: { readonly at: AgentHome; readonly env: Record<string, string> },
+): Promise<AgentRun> {
+  const line = session === undefined ? null : resumeCommand(session, prompt);
+  return runAgent('/bin/sh', ['-c', line ?? 'exit 99'], { at, env: { ...env, PATH: pathWith(program) } });
+}
+
+const pathWith = (program: string): string =>
+  [dirname(program), dirname(process.execPath), '/usr/local/bin', '/usr/bin', '/bin'].join(':');

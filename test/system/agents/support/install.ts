@@ -1,0 +1,66 @@
+/** Real agents, each at one version, installed by npm once and kept under node_modules/.cache. */
+import { execFile } from 'node:child_process';
+import { access, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+export type Package = {
+  readonly name: string;
+  readonly version: string;
+  /** What npm would run after the installation: a script of the package; npm itself runs none here. */
+  readonly install?: string;
+};
+export type AgentPackage = Package & {
+  /** The program's name in node_modules/.bin. */
+  readonly bin: string;
+};
+
+export const claudeCode: AgentPackage = {
+  name: '@anthropic-ai/claude-code',
+  version: '2.1.329',
+  bin: 'claude',
+  install: 'install.cjs',
+};
+export const codexCli: AgentPackage = { name: '@openai/codex', version: '0.169.0', bin: 'codex' };
+/** It brings a Claude Code of its own. */
+export const agentSdk: Package = { name: '@anthropic-ai/claude-agent-sdk', version: '0.3.329' };
+
+const run = promisify(execFile);
+const cache = new URL('../../../../node_modules/.cache/stopgate-agents/', import.meta.url).pathname;
+
+/** The path of the program. The first call downloads it, so it takes a while. @throws Error with npm's words */
+export async function installAgent(agent: AgentPackage): Promise<string> {
+  await installPackage(agent);
+  return join(folderOf(agent), 'node_modules/.bin', agent.bin);
+}
+
+/** The folder of the package. @throws Error with npm's words */
+export async function installPackage(wanted: Package): Promise<string> {
+  const { name, version, install } = wanted;
+  const folder = folderOf(wanted);
+  const installed = join(folder, 'node_modules', name);
+  if (await isThere(installed)) return installed;
+  await mkdir(cache, { recursive: true });
+  // Moved into place when it is whole: a broken download is no installation, and of two at once one is kept.
+  const fresh = await mkdtemp(join(cache, '.fresh-'));
+  try {
+    await writeFile(join(fresh, 'package.json'), '{"private":true}');
+    const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock', '--engine-strict=false'];
+    await run('npm', ['install', ...flags, `${name}@${version}`], { cwd: fresh });
+    if (install !== undefined) await run(process.execPath, [join('node_modules', name, install)], { cwd: fresh });
+    await rename(fresh, folder).catch(async (cause: unknown) => {
+      if (!(await isThere(installed))) throw cause;
+    });
+  } finally {
+    await rm(fresh, { recursive: true, force: true });
+  }
+  return installed;
+}
+
+const folderOf = ({ name, version }: Package): string => join(cache, `${name.split('/').at(-1)}-${version}`);
+
+const isThere = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );

@@ -1,0 +1,109 @@
+/** The demo as it is shipped, from dist: it is a check of the whole, and leaves nothing behind. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createOutput } from '../../../src/cli/output.ts';
+import { createNarrator } from '../../../src/demo/narrator.ts';
+import { playAll } from '../../../src/demo/scenes.ts';
+import type { Requester } from '../../../src/nats/requester.ts';
+
+const demo = new URL('../../../dist/src/demo/main.js', import.meta.url).pathname;
+const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** The demo's temporary folder lies in here. */
+let folder: string;
+const running = new Set<ChildProcess>();
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'stopgate-demo-test-'));
+});
+afterEach(async () => {
+  for (const child of running) child.kill('SIGKILL');
+  await rm(folder, { recursive: true, force: true });
+});
+
+function start(...args: string[]) {
+  const env = { PATH: path, HOME: folder, TMPDIR: folder };
+  const child = spawn(process.execPath, [demo, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  running.add(child);
+  const ended = once(child, 'close').then(([code]) => {
+    running.delete(child);
+    return code as number | null;
+  });
+  return { child, ended };
+}
+
+test('every answer is as it must be, and nothing is left', async () => {
+  const { child, ended } = start('--fast');
+  const [printed, errors, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  expect(errors).toBe('');
+  expect(code).toBe(0);
+  // No colours where no terminal is.
+  const lines = printed.split('\n').map((line) => line.replace(/^ +\d+\.\ds {2}/, ''));
+  expect(lines.filter((line) => line.startsWith('stopgate  '))).toEqual([
+    'stopgate  block · continue · incomplete  by guard checks, block 1 of 3',
+    'stopgate  allow · complete · complete  by guard done',
+    'stopgate  holds the stop open: no answer yet, and no model turn is spent',
+    'stopgate  block · continue · pending-tasks  by guard pending',
+    'stopgate  block · continue · incomplete  by guard checks, block 1 of 3',
+    'stopgate  block · continue · incomplete  by guard checks, block 2 of 3',
+    'stopgate  block · continue · incomplete  by guard checks, block 3 of 3',
+    'stopgate  allow · complete · capped  by guard retries',
+    'stopgate  allow · escalate · escalated  by guard promise',
+    'stopgate  allow · escalate · escalated  by guard escalated',
+  ]);
+  expect(printed).toContain('2 of 3 plan steps remain: Write tests, Fix lint');
+  expect(printed).toContain('npm start');
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test('Ctrl-C, which comes twice under npm, leaves no process and no folder', async () => {
+  const { child, ended } = start();
+  child.stderr.resume();
+  const lines = createInterface({ input: child.stdout });
+  for await (const line of lines) if (line.includes('wants to stop')) break;
+  const [own = ''] = await readdir(folder);
+  const pid = Number(await readFile(join(folder, own, '.stopgate', 'nats-server.pid'), 'utf8'));
+  expect(process.kill(pid, 0)).toBe(true);
+  child.stdout.resume();
+  child.kill('SIGINT');
+  child.kill('SIGINT');
+  expect(await ended).toBe(130);
+  expect(() => process.kill(pid, 0)).toThrow(/ESRCH/);
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test('an option that it does not have', async () => {
+  const { child, ended } = start('--quick');
+  expect(await text(child.stderr)).toContain('usage: npm run demo');
+  expect(await ended).toBe(2);
+});
+
+test('an answer that is not as it must be fails it', async () => {
+  const verdicts = [{ guard: 'done', verdict: 'allow', detail: '' }];
+  const wrong = { decision: 'allow', action: 'complete', cause: 'no-policy', reason: 'no rules', verdicts };
+  const agents: Requester = {
+    request: async () => wrong,
+    publish: async () => ({ seq: 1, duplicate: false }),
+    follow: async () => undefined,
+    closed: new Promise(() => {}),
+    read: () => expect.unreachable(),
+    readNewest: () => expect.unreachable(),
+    close: async () => undefined,
+  };
+  const stdout = new PassThrough();
+  const size = () => ({ columns: 80, rows: 24 });
+  const io = { stdout, stderr: stdout, stdin: stdout, env: {}, cwd: folder, isTTY: false, size };
+  const out = createOutput({ ...io, interrupt: () => AbortSignal.abort() });
+  const narrator = createNarrator(out, { fast: true, signal: new AbortController().signal });
+  const played = playAll({ agents, operator: agents, page: '', close: async () => undefined }, narrator);
+  await expect(played).rejects.toThrow(
+    'the stop of ana got "allow · complete · no-policy, guard done" (no rules); it must get "block · continue · incomplete, guard checks"',
+  );
+});

@@ -1,0 +1,111 @@
+/** The page for everybody: by keyboard alone, in both colour schemes, on a phone, with a screen reader's rules. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Browser, describeInBrowser, openBrowser } from '../../support/browser.ts';
+import { openStage, type Stage } from '../../support/stage.ts';
+
+let stage: Stage;
+let browser: Browser;
+
+const open = async (path: string, until: string) => {
+  await browser.page.goto(`${stage.http.url}${path}`);
+  await browser.page.locator(until).first().waitFor();
+};
+const focused = () =>
+  browser.page.evaluate<string>(
+    `(({ dataset, ariaLabel, textContent }) => dataset.id ?? ariaLabel ?? textContent)(document.activeElement)`,
+  );
+const press = (...keys: string[]) =>
+  keys.reduce((done, key) => done.then(() => browser.page.keyboard.press(key)), Promise.resolve());
+
+const places = [
+  ['an empty fleet', '/?at=0', '.empty'],
+  ['the fleet', '/', '.grid tr[data-id]'],
+  ['a worker', '/?worker=w2', 'article.decision'],
+  ['an escalated worker', '/?worker=w3', '.escalation'],
+  ['tasks, and one of them', '/?view=tasks&task=T-1', '.hooks li'],
+  ['queues', '/?view=queues', '.grid tr[data-id]'],
+  ['the past', '/?at=5&worker=w1', '.travel'],
+  ['what if', '/?view=what-if', 'textarea'],
+] as const;
+
+describeInBrowser('the page', () => {
+  beforeAll(async () => {
+    stage = await openStage({
+      policies: {
+        policies: { default: { checks: [{ plan: {} }] }, careful: { promises: true, persistence: 'default' } },
+      },
+    });
+    const { client } = stage;
+    for (let index = 1; index <= 30; index += 1)
+      await client.publish(`worker.w${index}.plan.updated`, { steps: [{ title: 'Write tests', status: 'pending' }] });
+    await client.publish('task.T-1.task.created', { title: 'First' });
+    await client.publish('task.T-1.hook.registered', { hook: 'rules', type: 'validation' });
+    await client.publish('worker.w1.task.claimed', { task: 'T-1' });
+    for (const worker of ['w1', 'w2']) await client.ask(`decide.${worker}`);
+    await client.publish('worker.w3.worker.registered', { policy: 'careful' });
+    await client.ask('decide.w3', { output: 'Which one? <promise>ESCALATE</promise>' });
+    browser = await openBrowser(() => [stage.http.url]);
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await stage?.close();
+  });
+
+  test.each(places)(
+    'breaks no rule of WCAG 2.2 AA: %s',
+    async (_, path, until) => {
+      await open(path, until);
+      expect(await browser.axe()).toEqual([]);
+    },
+    60_000,
+  );
+
+  test.each(places)('fits a phone of 360 pixels: %s', async (_, path, until) => {
+    await browser.page.setViewportSize({ width: 360, height: 740 });
+    await open(path, until);
+    const tooWide = await browser.page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+    await browser.page.setViewportSize({ width: 1280, height: 900 });
+    expect(tooWide).toBeLessThanOrEqual(0);
+  });
+
+  test('is walked through by keyboard alone', async () => {
+    await open('/', '.grid tr[data-id]');
+    await press('Tab');
+    expect(await focused()).toBe('Skip to the list');
+    await press('Enter');
+    expect(await browser.page.evaluate('document.activeElement.id')).toBe('main');
+    await press('/');
+    expect(await focused()).toBe('Search workers');
+    await browser.page.keyboard.type('w1');
+    await expect.poll(() => browser.page.locator('.grid tr[data-id]').count()).toBe(11);
+    await press('Escape');
+    await expect.poll(() => browser.page.locator('.grid tr[data-id="w2"]').count()).toBe(1);
+    await browser.page.locator('.grid tr[data-id="w1"]').focus();
+    await press('ArrowDown', 'ArrowDown');
+    await expect.poll(focused).toBe('w3');
+    await press('End');
+    await expect.poll(focused).toBe('w30');
+    await press('Home', 'ArrowDown', 'Enter');
+    await browser.page.locator('aside article.decision').waitFor();
+    expect(new URL(browser.page.url()).searchParams.get('worker')).toBe('w2');
+    expect(await focused()).toContain('w2');
+    await press('Escape');
+    await browser.page.locator('aside').waitFor({ state: 'detached' });
+    await expect.poll(focused).toBe('w2');
+    expect(browser.page.url()).toBe(`${stage.http.url}/`);
+  });
+
+  test('goes back and forward as a browser does', async () => {
+    await open('/', '.grid tr[data-id]');
+    await browser.page.locator('.chip').first().click();
+    await browser.page.locator('aside').waitFor();
+    await browser.page.goBack();
+    await browser.page.locator('aside').waitFor({ state: 'detached' });
+    await browser.page.goForward();
+    await browser.page.locator('aside').waitFor();
+  });
+
+  test('was seen without an error and without a request to anybody else', () => {
+    expect(browser.problems()).toEqual([]);
+  });
+});

@@ -1,0 +1,209 @@
+/** The chart in a real browser: what is marked, what a click and the keys do, what can be taken along. */
+import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { taskMachine, workerMachine } from '../../../machines/index.ts';
+import { drawingOf } from '../../../src/inspector/chart/layout.ts';
+import {
+  type Browser,
+  findViolations,
+  noChromium,
+  openBrowser,
+  type Site,
+  serveModule,
+} from '../../support/chromium.ts';
+
+const css = `:root { color-scheme: light dark; --bg: light-dark(#fff, #0f1317); --fg: light-dark(#1b1f24, #e6e9ec);
+  --line: light-dark(#cfd5db, #3a424a); --muted: light-dark(#57606a, #9aa4ae); --accent: light-dark(#0a58ca, #6cb0ff);
+  --state-idle: light-dark(#57606a, #9aa4ae); --state-working: light-dark(#116329, #4ac26b);
+  --state-validating: light-dark(#7d4e00, #d4a72c); --state-blocked: light-dark(#953800, #f0883e);
+  --state-escalated: light-dark(#a40e26, #ff7b72); --state-stopped: light-dark(#512a97, #b392f0); }
+  body { background: var(--bg); color: var(--fg); }`;
+
+describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` (${noChromium})`}`, () => {
+  let browser: Browser;
+  let site: Site;
+  let page: Page;
+  const drawings = { worker: {}, task: {} };
+  const show = (props: object) => page.evaluate((given) => Object(globalThis).show(given), props);
+  const picks = (): Promise<string[]> => page.evaluate(() => Object(globalThis).picks);
+  const state = (name: string) => page.locator(`[data-state="${name}"]`);
+  const taken = () => page.locator('[data-taken]').evaluateAll((all) => all.map((it) => it.getAttribute('data-edge')));
+  const focused = () => page.evaluate(() => Object(globalThis).document.activeElement.dataset.id);
+
+  beforeAll(async () => {
+    drawings.worker = await drawingOf(workerMachine);
+    drawings.task = await drawingOf(taskMachine);
+    site = await serveModule(
+      `import { h, render } from 'preact';
+       import { Chart } from '/src/inspector/client/chart.tsx';
+       const drawings = ${JSON.stringify(drawings)};
+       globalThis.picks = [];
+       globalThis.show = ({ machine = 'worker', ...props }) => render(
+         h(Chart, { machine, layout: drawings[machine], onPick: (state) => globalThis.picks.push(state), ...props }),
+         document.querySelector('main'));
+       globalThis.show({});`,
+      { css, body: '<main></main>' },
+    );
+    browser = await openBrowser(({ origin }) => origin === new URL(site.url).origin);
+  });
+  afterAll(async () => {
+    await browser.close();
+    await site.close();
+  });
+  beforeEach(async () => {
+    page = await browser.context.newPage();
+    await page.goto(site.url);
+  });
+  afterEach(async () => {
+    await page.close();
+    expect(browser.complaints.splice(0)).toEqual([]);
+  });
+
+  test('marks where an actor stands, and nothing else', async () => {
+    await show({ active: ['blocked', 'stale'] });
+    expect(await page.locator('[aria-selected="true"]').evaluateAll((all) => all.map((it) => it.ariaLabel))).toEqual([
+      ...['blocked, active', 'stale, active'],
+    ]);
+    await show({ active: ['working', 'active'] });
+    await expect.poll(() => state('working').getAttribute('aria-selected')).toBe('true');
+    expect(await state('blocked').getAttribute('aria-selected')).toBe('false');
+  });
+
+  test('marks the last edge that was taken, one alone, until the next is', async () => {
+    await show({ moved: { from: 'idle', to: 'working', event: 'prompt.submitted' } });
+    await expect.poll(taken).toEqual(['state.idle state.working']);
+    await show({ moved: { from: 'working', to: 'working', event: 'tool.used' } });
+    await expect.poll(() => page.locator('[data-heard]').textContent()).toBe('tool.used');
+    expect(await taken()).toEqual(['state.idle state.working']);
+    await show({ moved: { from: 'working', to: 'blocked', event: 'stop.attempted' } });
+    await expect.poll(taken).toEqual(['state.validating state.blocked']);
+  });
+
+  test('tells how many stand in each state, to the eye and to a screen reader', async () => {
+    await show({ heat: true, counts: [524, 3021, 48, 230, 17, 1160, 4700, 210, 90] });
+    await expect.poll(() => state('working').getAttribute('aria-label')).toBe('working, 3021 here');
+    expect(await state('limited').locator('.chart-count').textContent()).toBe('90');
+    const width = (name: string) =>
+      state(name)
+        .locator('.chart-share')
+        .evaluate((bar) => Number(bar.getAttribute('width')));
+    expect(await width('working')).toBeGreaterThan(await width('stopped'));
+    const fill = (name: string) =>
+      state(name)
+        .locator('.chart-box')
+        .evaluate((box) => Object(globalThis).getComputedStyle(box).fill);
+    expect(await fill('working')).not.toBe(await fill('validating'));
+  });
+
+  test('a click on a state picks it', async () => {
+    await state('escalated').click();
+    await state('stale').click();
+    expect(await picks()).toEqual(['escalated', 'stale']);
+    await show({ picked: 'escalated' });
+    await expect.poll(() => state('escalated').getAttribute('aria-label')).toBe('escalated, shown only');
+    await show({ picked: ['idle', 'stale'] });
+    await expect.poll(() => page.locator('[data-picked]').count()).toBe(2);
+  });
+
+  test('is walked through by keys, as a tree', async () => {
+    await page.getByRole('button', { name: 'Mermaid' }).focus();
+    await page.keyboard.press('Tab');
+    expect(await focused()).toBe('state.idle');
+    const walk: [key: string, to: string][] = [
+      ['ArrowDown', 'state.working'],
+      ['ArrowUp', 'state.idle'],
+      ['ArrowUp', 'state.idle'],
+      ['ArrowRight', 'presence.active'],
+      ['End', 'presence.limited'],
+      ['ArrowDown', 'presence.limited'],
+      ['ArrowLeft', 'state.idle'],
+      ['End', 'presence.limited'],
+      ['Home', 'state.idle'],
+    ];
+    for (const [key, to] of walk) {
+      await page.keyboard.press(key);
+      expect(await focused(), key).toBe(to);
+    }
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press(' ');
+    expect(await picks()).toEqual(['idle', 'working']);
+    expect(await page.locator('[role="treeitem"][tabindex="0"]').count()).toBe(1);
+  });
+
+  test.each(['light', 'dark'] as const)('is free of what axe finds, in the %s', async (colorScheme) => {
+    await page.emulateMedia({ colorScheme });
+    for (const machine of ['worker', 'task']) {
+      await show({ machine, heat: true, counts: [5, 400, 3, 2, 1, 0, 1, 2, 3], picked: 'blocked', active: 'working' });
+      await state('idle').focus();
+      expect(await findViolations(page)).toEqual([]);
+    }
+  });
+
+  test('on a phone, can be read, and shows the state that is active', async () => {
+    await page.setViewportSize({ width: 390, height: 800 });
+    await show({ active: ['stopped', 'limited'] });
+    const inView = () =>
+      state('stopped').evaluate((it) => {
+        const room = it.closest('.chart-room')?.getBoundingClientRect();
+        const box = it.getBoundingClientRect();
+        return room !== undefined && box.left >= room.left && box.right <= room.right;
+      });
+    await expect.poll(inView).toBe(true);
+    expect(await page.evaluate(() => Object(globalThis).document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+    const height = await state('stopped')
+      .locator('.chart-name')
+      .evaluate((it) => it.getBoundingClientRect().height);
+    expect(height).toBeGreaterThan(10);
+  });
+
+  const saved = async (button: string) => {
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: button }).click(),
+    ]);
+    return { name: download.suggestedFilename(), bytes: await readFile(await download.path()) };
+  };
+
+  test('goes along as an SVG that stands by itself', async () => {
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await show({ active: ['working', 'active'], heat: true, counts: [1, 2, 3, 4, 5, 6] });
+    const { name, bytes } = await saved('SVG');
+    expect(name).toBe('stopgate-worker.svg');
+    const svg = bytes.toString('utf8');
+    expect(svg).toMatch(/^<svg [^>]*xmlns="http:\/\/www\.w3\.org\/2000\/svg"/);
+    const needless = / (class|style|role|tabindex|href)=|var\(|color\(|color-mix/i.exec(svg)?.[0] ?? null;
+    expect(needless).toBeNull();
+    expect(svg).toContain('<rect width="1');
+    expect(svg).toContain('rgb(15, 19, 23)');
+    const words = ['validating', '[retired], [bypass]', 'presence.changed', 'heartbeat.sent'];
+    expect(words.filter((word) => !svg.includes(word))).toEqual([]);
+  });
+
+  test('goes along as a PNG, with everything on it', async () => {
+    await show({ active: ['working', 'active'] });
+    const { name, bytes } = await saved('PNG');
+    expect(name).toBe('stopgate-worker.png');
+    expect(bytes.subarray(1, 4).toString()).toBe('PNG');
+    const width = bytes.readUInt32BE(16);
+    expect(width).toBe(Math.ceil((drawings.worker as { width: number }).width) * 2);
+    // An empty sheet of this size is a few kilobytes.
+    expect(bytes.length).toBeGreaterThan(100_000);
+  });
+
+  test('goes along as Mermaid text', async () => {
+    const { name, bytes } = await saved('Mermaid');
+    expect(name).toBe('stopgate-worker.mmd');
+    const lines = bytes
+      .toString('utf8')
+      .split('\n')
+      .map((line) => line.trim());
+    expect(lines[0]).toBe('stateDiagram-v2');
+    expect(lines).toContain('[*] --> state_idle');
+    expect(lines).toContain('--');
+    expect(lines).toContain('state_working --> state_validating : stop.attempted');
+    expect(lines).toContain('state_validating --> state_idle : [limited], [waiting]');
+    expect(lines.filter((line) => line.includes('-->'))).toHaveLength(2 + 22 + 9 + 2);
+  });
+});

@@ -1,0 +1,164 @@
+/** The page /inspect as the inspector of a real XState app that lives on another port. */
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import {
+  type Browser,
+  findViolations,
+  noChromium,
+  openBrowser,
+  type Site,
+  serveModule,
+} from '../../support/chromium.ts';
+import { openStage, type Stage } from '../../support/stage.ts';
+
+/** A traffic light with a child for each walk; what it was told is in its context, markup included. */
+const app = (inspector: string) => `
+  import { createBrowserInspector } from '@statelyai/inspect';
+  import { assign, createActor, createMachine } from 'xstate';
+  const child = createMachine({ id: 'walker', initial: 'walking', states: { walking: { on: { arrive: 'there' } }, there: { type: 'final' } } });
+  const light = createMachine({
+    id: 'light', initial: 'green', context: { said: '' }, invoke: { src: child, id: 'walk' },
+    states: {
+      green: { on: { timer: 'yellow' } },
+      yellow: { on: { timer: { target: 'red', guard: () => true } } },
+      red: { initial: 'walk', after: { 100000: 'green' }, states: { walk: { on: { hurry: 'wait' } }, wait: {} } },
+    },
+    on: { say: { actions: assign({ said: ({ event }) => event.words }) } },
+  });
+  globalThis.begin = (options = {}) => {
+    const inspector = createBrowserInspector({ url: '${inspector}', ...options });
+    globalThis.actor = createActor(light, { inspect: inspector.inspect }).start();
+  };
+  globalThis.beginFramed = () => globalThis.begin({ iframe: document.querySelector('iframe') });`;
+
+describe.skipIf(noChromium !== null)(
+  `the inspector of XState apps${noChromium === null ? '' : ` (${noChromium})`}`,
+  () => {
+    let stage: Stage;
+    let site: Site;
+    let browser: Browser;
+    const address = () => `${stage.http.url}/inspect`;
+    const open = async () => {
+      const page = await browser.context.newPage();
+      await page.goto(site.url);
+      return page;
+    };
+    const openBoth = async () => {
+      const page = await open();
+      const [inspector] = await Promise.all([
+        browser.context.waitForEvent('page'),
+        page.evaluate(() => Object(globalThis).begin()),
+      ]);
+      return { page, inspector };
+    };
+    const send = (page: Page, event: object) => page.evaluate((it) => Object(globalThis).actor.send(it), event);
+    const active = (inspector: Pick<Page, 'locator'>) =>
+      inspector.locator('.state[data-active]').evaluateAll((all) => all.map((it) => it.getAttribute('data-state')));
+
+    beforeAll(async () => {
+      stage = await openStage();
+      site = await serveModule(app(address()), { body: '<iframe title="inspector"></iframe>' });
+      const ours = [site.url, stage.http.url].map((url) => new URL(url).origin);
+      browser = await openBrowser(({ origin }) => ours.includes(origin));
+    });
+    afterAll(async () => {
+      await browser.close();
+      await site.close();
+      await stage.close();
+    });
+    afterEach(async () => {
+      for (const page of browser.context.pages()) await page.close();
+      expect(browser.complaints.splice(0)).toEqual([]);
+    });
+
+    test('shows the actors, the states, and where each stands as it moves', async () => {
+      const { page, inspector } = await openBoth();
+      await expect.poll(() => active(inspector)).toEqual(['green']);
+      await expect.poll(() => inspector.getByRole('status').textContent()).toBe(`From ${new URL(site.url).origin}`);
+      expect(await inspector.locator('.actors .name').allTextContents()).toEqual(['light', 'walk']);
+      expect(await inspector.locator('[data-state="yellow"]').textContent()).toContain('timer [guard] → red');
+      await send(page, { type: 'timer' });
+      await send(page, { type: 'timer' });
+      await expect.poll(() => active(inspector)).toEqual(['red', 'red.walk']);
+      await expect
+        .poll(() => inspector.locator('.events summary bdi').allTextContents())
+        .toEqual(['timer', 'timer', 'xstate.init']);
+      await inspector.getByRole('button', { name: 'walk walking' }).click();
+      await expect.poll(() => active(inspector)).toEqual(['walking']);
+    });
+
+    test('shows what an actor was told as text, whatever it is, and long ones cut', async () => {
+      const { page, inspector } = await openBoth();
+      const words = `<img src=x onerror="document.title='run'"> \u202egpj.exe ${'long '.repeat(2_000)}`;
+      await send(page, { type: 'say', words });
+      const context = inspector.locator('section[aria-label="Snapshot"] pre').first();
+      await expect.poll(() => context.textContent()).toContain('<img src=x');
+      expect((await context.textContent())?.length).toBeLessThan(5_000);
+      expect(await inspector.locator('img').count()).toBe(0);
+      await inspector.getByRole('button', { name: /^Show all \d+ characters$/ }).click();
+      expect((await context.textContent())?.length).toBeGreaterThan(10_000);
+    });
+
+    test('hears the app that opened it, and nobody else', async () => {
+      const { page, inspector } = await openBoth();
+      await expect.poll(() => active(inspector)).toEqual(['green']);
+      const frame = { type: '@xstate.actor', _version: '0.7.2', sessionId: 'evil', name: 'evil', createdAt: '0' };
+      await inspector.evaluate((it) => Object(globalThis).postMessage(it, '*'), frame);
+      await send(page, { type: 'timer' });
+      await expect.poll(() => active(inspector)).toEqual(['yellow']);
+      expect(await inspector.locator('.actors .name').allTextContents()).toEqual(['light', 'walk']);
+    });
+
+    test('stands what is no proper frame, actors without end, and those that are their own parents', async () => {
+      const { page, inspector } = await openBoth();
+      await expect.poll(() => active(inspector)).toEqual(['green']);
+      await page.evaluate(() => {
+        const opened = Object(globalThis).open('', 'xstateinspector');
+        const post = (frame: unknown) => opened.postMessage(frame, '*');
+        for (const frame of [null, 'text', 7, {}, { type: '@xstate.actor', _version: '1' }]) post(frame);
+        const actor = { type: '@xstate.actor', _version: '0.7.2' };
+        post({ ...actor, sessionId: 'a', parentId: 'b', name: 'first', definition: '{"states":' });
+        post({
+          ...actor,
+          sessionId: 'b',
+          parentId: 'a',
+          name: 7,
+          definition: '{"states":{"one":7,"two":null}}',
+          snapshot: 3,
+        });
+        for (let at = 0; at < 1_000; at += 1) post({ ...actor, sessionId: `many ${at}` });
+        for (let at = 0; at < 1_000; at += 1)
+          post({ ...actor, type: '@xstate.event', sessionId: 'last', event: { type: `e${at}` } });
+      });
+      await inspector.getByRole('button', { name: 'last' }).click();
+      await expect.poll(() => inspector.locator('.events summary bdi').first().textContent()).toBe('e999');
+      expect(await inspector.locator('.events li').count()).toBe(100);
+      expect(await inspector.locator('.actors li').count()).toBe(500);
+    });
+
+    test('stands in a frame of the app as well', async () => {
+      const page = await open();
+      await page.evaluate(() => Object(globalThis).beginFramed());
+      const inspector = page.frameLocator('iframe');
+      await expect.poll(() => active(inspector)).toEqual(['green']);
+    });
+
+    test('opened by hand, says how an app is told of it', async () => {
+      const page = await browser.context.newPage();
+      await page.goto(address());
+      expect(await page.getByRole('status').textContent()).toBe('Not connected');
+      expect(await page.locator('pre').textContent()).toContain(`createBrowserInspector({ url: '${address()}' })`);
+    });
+
+    test.each(['light', 'dark'] as const)('is free of what axe finds, in the %s', async (colorScheme) => {
+      const { inspector } = await openBoth();
+      await inspector.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      await expect.poll(() => active(inspector)).toEqual(['green']);
+      expect(await findViolations(inspector)).toEqual([]);
+      const empty = await browser.context.newPage();
+      await empty.emulateMedia({ colorScheme });
+      await empty.goto(address());
+      expect(await findViolations(empty)).toEqual([]);
+    });
+  },
+);

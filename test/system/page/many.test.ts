@@ -1,0 +1,92 @@
+/** Five thousand workers at once: all are shown, none is a sample, and a frame's work stays small. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { jetstream } from '@nats-io/jetstream';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Browser, describeInBrowser, openBrowser } from '../../support/browser.ts';
+import { openStage, type Stage } from '../../support/stage.ts';
+
+let stage: Stage;
+let browser: Browser;
+const workers = 5_000;
+const nameOf = (index: number) => `w${String(index).padStart(4, '0')}`;
+
+/** Publishes at this rate until `until` says so. */
+async function keepTalking(perSecond: number, until: () => boolean): Promise<void> {
+  const startedMs = performance.now();
+  for (let sent = 0; !until(); ) {
+    const due = ((performance.now() - startedMs) / 1_000) * perSecond;
+    for (; sent < due; sent += 1)
+      stage.client.nc.publish(`stopgate.main.worker.${nameOf(sent % workers)}.tool.used`, '{"tool":"Bash","ok":true}');
+    await new Promise((done) => setTimeout(done, 10));
+  }
+  await stage.client.nc.flush();
+}
+
+describeInBrowser('five thousand workers', () => {
+  beforeAll(async () => {
+    stage = await openStage();
+    const js = jetstream(stage.client.nc);
+    for (let index = 0; index < workers; index += 500)
+      await Promise.all(
+        Array.from({ length: 500 }, (_, at) =>
+          js.publish(`stopgate.main.worker.${nameOf(index + at)}.worker.registered`, '{"agent":"claude"}'),
+        ),
+      );
+    browser = await openBrowser(() => [stage.http.url]);
+  }, 120_000);
+  afterAll(async () => {
+    await browser?.close();
+    await stage?.close();
+  });
+
+  test('are all there: counted, drawn, and found by name', async () => {
+    await browser.page.goto(stage.http.url);
+    await browser.page.locator('.shown', { hasText: '5,000 workers' }).waitFor();
+    expect(await browser.page.getByRole('grid').getAttribute('aria-rowcount')).toBe('5001');
+    expect(await browser.page.locator('.grid tr[data-id]').count()).toBeLessThan(60);
+    await browser.page.getByRole('img', { name: '5,000 workers, a cell each' }).waitFor();
+    await browser.page.locator('.grid tr[data-id]').first().focus();
+    await browser.page.keyboard.press('End');
+    await browser.page.locator(`tr[data-id="${nameOf(workers - 1)}"]`).waitFor();
+    await browser.page.getByLabel('Search workers').fill('w4242');
+    await browser.page.locator('.chip', { hasText: 'w4242' }).waitFor();
+  });
+
+  test('cost a frame little work while they all talk', async () => {
+    await browser.page.goto(stage.http.url);
+    await browser.page.locator('.shown', { hasText: '5,000 workers' }).waitFor();
+    await browser.page.evaluate(() => performance.clearMeasures());
+    let enough = false;
+    const talking = keepTalking(5_000, () => enough);
+    const taken = () => browser.page.evaluate(() => performance.getEntriesByName('take').length);
+    await expect.poll(taken, { timeout: 20_000, interval: 250 }).toBeGreaterThan(40);
+    enough = true;
+    await talking;
+    const took = await browser.page.evaluate(() =>
+      ['take', 'render', 'draw'].map((name) =>
+        performance
+          .getEntriesByName(name)
+          .map((it) => it.duration)
+          .sort((a, b) => a - b),
+      ),
+    );
+    const p95 = took.map((all) => all[Math.floor(all.length * 0.95)] ?? 0);
+    // The goal is 8 ms on a machine with nothing else to do (see the bench); here others run beside it.
+    expect(p95.reduce((sum, it) => sum + it, 0)).toBeLessThan(40);
+  }, 60_000);
+
+  test('are asked for without an error', () => {
+    expect(browser.problems()).toEqual([]);
+  });
+});
+
+test('the page is at most 60 KiB, as it is sent', () => {
+  const folder = new URL('../../../dist/inspector/', import.meta.url);
+  const files = ['index.html', ...readdirSync(new URL('assets/', folder)).map((name) => `assets/${name}`)];
+  const bytes = files.reduce(
+    (sum, name) => sum + gzipSync(readFileSync(new URL(name, folder)), { level: 9 }).length,
+    0,
+  );
+  expect(bytes).toBeLessThanOrEqual(60 * 1024);
+});

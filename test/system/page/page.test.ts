@@ -1,0 +1,288 @@
+/** The inspector's page in a real browser, against a real service: the fleet, one worker, the past, and what if. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Decision } from '../../../machines/index.ts';
+import { type Browser, describeInBrowser, openBrowser } from '../../support/browser.ts';
+import { openStage, type Stage } from '../../support/stage.ts';
+
+let stage: Stage;
+let browser: Browser;
+
+const policies = {
+  policies: {
+    default: { checks: [{ plan: {} }], retries: 3 },
+    helper: { persistence: { idle: '10m', hold: '20s' } },
+    careful: { checks: [{ plan: {} }], promises: true },
+  },
+};
+const plan = (...statuses: string[]) => ({
+  steps: ['Read the code', 'Write tests', 'Fix lint'].map((title, index) => ({ title, status: statuses[index] })),
+});
+const text = async (selector: string) =>
+  (await browser.page.locator(selector).first().innerText()).replace(/\s+/g, ' ');
+const open = (path: string) => browser.page.goto(`${stage.http.url}${path}`);
+const rowOf = (worker: string) => browser.page.locator(`tr[data-id="${worker}"]`);
+const names = async () =>
+  browser.page.locator('.grid tbody tr[data-id]').evaluateAll((rows) => rows.map((row) => row.getAttribute('data-id')));
+
+describeInBrowser('the page', () => {
+  beforeAll(async () => {
+    stage = await openStage({ policies });
+    browser = await openBrowser(() => [stage.http.url]);
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await stage?.close();
+  });
+
+  test('of an empty fleet shows the three lines that create a worker, and goes on by itself', async () => {
+    await open('/');
+    const lines = (await browser.page.locator('.empty pre').innerText()).split('\n');
+    expect(lines).toHaveLength(3);
+    expect(lines[1]).toBe('npx stopgate decide w1');
+    const entry = /publish worker (\S+) (\S+) '(.*)'$/.exec(lines[0] ?? '');
+    await stage.client.publish(`worker.${entry?.[1]}.${entry?.[2]}`, entry?.[3]);
+    await rowOf('w1').waitFor();
+    expect(await text('tr[data-id="w1"] .state')).toBe('working');
+  });
+
+  test('shows live what becomes of a worker: its row, the counts, the chart', async () => {
+    await open('/');
+    await rowOf('w1').waitFor();
+    const chart = '.chart-state[data-state="blocked"] .chart-count';
+    expect(await browser.page.locator(chart).textContent()).toBe('0');
+    await stage.client.ask('decide.w1');
+    await browser.page.locator('tr[data-id="w1"] [data-state="blocked"]').waitFor();
+    await expect.poll(() => browser.page.locator(chart).textContent()).toBe('1');
+    expect(await text('button.count[data-state="blocked"]')).toBe('blocked 1');
+    expect(await text('tr[data-id="w1"] .c-retries')).toBe('1 of 3');
+    expect(await text('tr[data-id="w1"] .c-decision')).toMatch(/^block · incomplete/);
+    await expect.poll(() => browser.page.locator('.chart-edge[data-taken]').count()).toBe(1);
+  });
+
+  test('keeps what is searched, picked and sorted in the address', async () => {
+    for (const worker of ['ana', 'bob', 'cleo'])
+      await stage.client.publish(`worker.${worker}.worker.registered`, {
+        agent: worker === 'bob' ? 'codex' : 'claude',
+      });
+    await open('/');
+    await rowOf('cleo').waitFor();
+    await browser.page.getByLabel('Search workers').fill('o');
+    await browser.page.getByLabel('agent').selectOption('claude');
+    await browser.page.getByRole('columnheader', { name: 'Worker' }).getByRole('link').click();
+    await browser.page.getByRole('columnheader', { name: 'Worker' }).getByRole('link').click();
+    const address = new URL(browser.page.url());
+    expect(Object.fromEntries(address.searchParams)).toEqual({ q: 'o', agent: 'claude', sort: '-worker' });
+    expect(await names()).toEqual(['cleo']);
+    await browser.page.reload();
+    await rowOf('cleo').waitFor();
+    expect(await names()).toEqual(['cleo']);
+    await open('/?state=blocked');
+    await rowOf('w1').waitFor();
+    expect(await names()).toEqual(['w1']);
+    // Counts are those of all workers, whatever is shown.
+    expect(await text('button.count[data-state="idle"]')).toBe('idle 3');
+    await browser.page.locator('.chart-state[data-state="blocked"]').click();
+    await expect.poll(names).toEqual(['ana', 'bob', 'cleo', 'w1']);
+  });
+
+  test('sorts by the keys, and opens the row that has the focus, wherever it has moved', async () => {
+    const { page } = browser;
+    await open('/?sort=seen');
+    await rowOf('cleo').waitFor();
+    await page.getByRole('columnheader', { name: 'Worker' }).getByRole('link').focus();
+    await page.keyboard.press('Enter');
+    expect(new URL(page.url()).searchParams.get('sort')).toBe('worker');
+    await open('/?sort=seen');
+    await rowOf('ana').focus();
+    const before = (await names()).indexOf('ana');
+    for (const worker of ['bob', 'cleo', 'w1'])
+      await stage.client.publish(`worker.${worker}.tool.used`, { tool: 'Read' });
+    await stage.client.publish('worker.ana.tool.used', { tool: 'Read' });
+    await expect.poll(async () => (await names()).indexOf('ana') !== before || before === 0).toBe(true);
+    await page.keyboard.press('Enter');
+    expect(new URL(page.url()).searchParams.get('worker')).toBe('ana');
+  });
+
+  test('says so where nobody can have that name, or nobody has it yet, and goes on', async () => {
+    await open(`/?worker=${encodeURIComponent('\u202Eevil<b>')}`);
+    await browser.page.locator('aside', { hasText: 'No worker ⟨U+202E⟩evil<b> is known.' }).waitFor();
+    await browser.page.locator('aside', { hasText: 'names have letters, digits' }).waitFor();
+    await rowOf('ana').waitFor();
+    await open('/?worker=nobody');
+    await browser.page.locator('aside', { hasText: 'this page then shows it by itself' }).waitFor();
+    expect(await browser.axe()).toEqual([]);
+  });
+
+  test('opens a worker by its name, with its last decision guard by guard', async () => {
+    await stage.client.publish('worker.dan.plan.updated', plan('completed', 'in_progress', 'pending'));
+    await stage.client.ask('decide.dan');
+    await open('/');
+    await browser.page.locator('.chip', { hasText: 'dan' }).click();
+    expect(new URL(browser.page.url()).search).toBe('?worker=dan');
+    await browser.page.locator('article[aria-label="Last decision"]').waitFor();
+    const decision = (await stage.get('get/worker/dan')).body.lastDecision as Decision;
+    const shown = await browser.page
+      .locator('article[aria-label="Last decision"] .guards tbody tr')
+      .evaluateAll((rows) =>
+        rows.map((row) => [row.querySelector('th')?.textContent, row.getAttribute('data-verdict')]),
+      );
+    expect(shown).toEqual(decision.verdicts.map(({ guard, verdict }) => [guard, verdict]));
+    expect(await text('.told blockquote')).toBe(decision.nextPrompt);
+    expect(await text('.feedback')).toContain('2 of 3 plan steps remain: Write tests, Fix lint');
+    expect(
+      await browser.page
+        .locator('aside .chart-state[data-active]')
+        .evaluateAll((all) => all.map((it) => it.getAttribute('data-state'))),
+    ).toEqual(['blocked', 'active']);
+    await browser.page.locator('details.input summary').first().click();
+    expect(JSON.parse(await browser.page.locator('.guards details.input[open] .said').innerText())).toEqual(
+      decision.verdicts[0]?.input,
+    );
+  });
+
+  test('adds to the timeline what is said meanwhile', async () => {
+    await open('/?worker=dan');
+    await browser.page.locator('.timeline .line[data-type="decision"]').first().waitFor();
+    const { seq } = await stage.client.publish('worker.dan.tool.used', { tool: 'Bash', ok: true });
+    await browser.page.locator(`.timeline .line[data-seq="${seq}"]`).waitFor();
+    expect(await text(`.timeline .line[data-seq="${seq}"]`)).toContain('tool.used Bash (ok)');
+    expect(await browser.page.locator('.timeline .line').first().getAttribute('data-seq')).toBe(String(seq));
+    // What was opened stays so when something comes before it.
+    await browser.page.locator(`.timeline .line[data-seq="${seq}"] summary`).click();
+    const next = await stage.client.publish('worker.dan.tool.used', { tool: 'Read', ok: true });
+    await browser.page.locator(`.timeline .line[data-seq="${next.seq}"]`).waitFor();
+    const opened = browser.page.locator('.timeline .line:has(details[open])');
+    expect(await opened.evaluateAll((all) => all.map((it) => it.getAttribute('data-seq')))).toEqual([String(seq)]);
+  });
+
+  test('counts down what a worker waits for', async () => {
+    await stage.client.publish('worker.eve.worker.registered', { policy: 'helper' });
+    const held = stage.client.ask('decide.eve', {}, 30_000);
+    await open('/?worker=eve');
+    const left = async () => Number(/(\d+)s left/.exec(await text('[data-clock="held stop"] .clock-left'))?.[1]);
+    await browser.page.locator('[data-clock="held stop"]').waitFor();
+    const before = await left();
+    expect(before).toBeGreaterThan(10);
+    await expect.poll(left, { timeout: 5_000 }).toBeLessThan(before);
+    expect(await rowOf('eve').locator('.state').textContent()).toMatch(/^validating · hold/);
+    expect(await browser.page.locator('[data-clock="idle"]').innerText()).toMatch(/left/);
+    await stage.client.publish('task.E-1.task.created', { title: 'Something to do' });
+    expect((await held).body.cause).toBe('pending-tasks');
+    await browser.page.locator('[data-clock="held stop"]').waitFor({ state: 'detached' });
+  });
+
+  test('shows a task with its hooks, and why each said what it said', async () => {
+    const { client } = stage;
+    await client.publish('task.H-1.task.created', { title: 'Ship it' });
+    await client.publish('task.H-1.hook.registered', { hook: 'rules', type: 'validation' });
+    await client.publish('task.H-1.iteration.started', { iteration: 1, maxIterations: 5 });
+    await client.publish('worker.fay.task.claimed', { task: 'H-1' });
+    await client.ask('decide.fay');
+    await open('/?view=tasks&task=H-1');
+    await browser.page.locator('.hooks li').waitFor();
+    const { hookStats } = (await stage.get('get/task/H-1')).body;
+    expect(await text('.hooks li')).toContain(`continue ${hookStats[0].last.reason}`);
+    expect(await text('.hooks li')).toContain('asked 1 time: 0 complete, 1 continue');
+    expect(await text('aside .facts')).toContain('Iteration 1 of 5');
+  });
+
+  test('shows the fleet and a worker as they were at any entry, as the service folds them', async () => {
+    const { lastSeq } = (await stage.get('range')).body;
+    await open('/?worker=dan');
+    await browser.page.getByRole('button', { name: 'Time travel' }).click();
+    await browser.page.locator('.travel').waitFor();
+    expect(new URL(browser.page.url()).searchParams.get('at')).toBe(String(lastSeq));
+    const slider = browser.page.getByLabel('Entry of the log');
+    for (const at of [lastSeq - 3, 12, 6, lastSeq]) {
+      await slider.fill(String(at));
+      await browser.page.locator('.travel-now', { hasText: `Entry ${at} of` }).waitFor();
+      const { body } = await stage.get(`at/${at}`);
+      await expect.poll(names).toEqual(body.workers.map(([name]: string[]) => name).sort());
+      const states = await browser.page.locator('button.count b').allInnerTexts();
+      const counted = [0, 1, 2, 3, 4, 5].map(
+        (state) => body.workers.filter((row: number[]) => row[1] === state).length,
+      );
+      expect(states.map(Number)).toEqual(counted);
+      const one = await stage.get(`at/${at}?worker=dan`);
+      if (one.status === 404) await browser.page.locator('aside', { hasText: 'is known at this entry' }).waitFor();
+      else expect(await text('aside .lead')).toMatch(new RegExp(`^${one.body.view.state}`));
+    }
+    await browser.page.getByRole('button', { name: 'One entry back' }).click();
+    await browser.page.locator('.travel-now', { hasText: `Entry ${lastSeq - 1} of` }).waitFor();
+    await browser.page.reload();
+    await browser.page.locator('.travel-now', { hasText: `Entry ${lastSeq - 1} of` }).waitFor();
+    await browser.page.getByRole('button', { name: 'Live', exact: true }).click();
+    await browser.page.locator('.travel').waitFor({ state: 'detached' });
+  });
+
+  test('says of an entry past the end that it is not there, and leads back', async () => {
+    const { lastSeq } = (await stage.get('range')).body;
+    await open(`/?worker=dan&at=${lastSeq + 1_000}`);
+    await browser.page.locator('main', { hasText: `is not there yet: the log ends at` }).waitFor();
+    expect(await browser.axe()).toEqual([]);
+    await browser.page.getByRole('button', { name: 'Go to the newest entry' }).click();
+    await browser.page.locator('aside .lead').waitFor();
+    expect(browser.problems().filter((it) => !it.includes('400 (Bad Request)'))).toEqual([]);
+  });
+
+  test('tells what other policies would have decided, and where they are wrong', async () => {
+    await open('/?view=what-if');
+    const area = browser.page.getByLabel('Policies, as in stopgate.yaml');
+    await expect.poll(() => area.inputValue()).toContain('retries: 3');
+    await area.fill('policies:\n  default: { retrys: 2 }\n');
+    await browser.page.getByRole('button', { name: 'Compare' }).click();
+    await browser.page.locator('#policy-problems button').waitFor();
+    expect(await text('#policy-problems')).toMatch(/^line 2, column 14 .*retrys/);
+    await browser.page.locator('#policy-problems button').first().click();
+    expect(await area.evaluate((it) => (it as unknown as { selectionStart: number }).selectionStart)).toBe(
+      'policies:\n  default: { '.length,
+    );
+    const policy = 'policies:\n  default: { checks: [] }\n  careful: {}\n';
+    await area.fill(policy);
+    await browser.page.getByRole('button', { name: 'Compare' }).click();
+    await browser.page.locator('.difference').first().waitFor();
+    const { body } = await stage.post('what-if', { policy, last: 200 });
+    expect(body.differ.length).toBeGreaterThan(1);
+    expect(await browser.page.locator('.difference').count()).toBe(body.differ.length);
+    const dan = body.differ.find(({ worker }: { worker: string }) => worker === 'dan');
+    expect(dan.guards).toEqual(['checks', 'done']);
+    const line = browser.page.locator('.difference[data-worker="dan"]');
+    expect((await line.innerText()).replace(/\s+/g, ' ')).toContain(
+      'block · continue · incomplete → becomes allow · complete · no-policy guard checks → done',
+    );
+    await line.locator('summary').first().click();
+    expect(await line.getByLabel('After').locator('.reason').innerText()).toBe(dan.after.reason);
+  });
+
+  test('shows what agents call themselves and say as text, and never more than was asked for', async () => {
+    const agent = '<img src=x onerror=alert(1)>\u202egnp.exe\u0000';
+    const output = `\u001b[31mred\u001b[0m <script>alert(1)</script>${'y'.repeat(60_000)}`;
+    await stage.client.publish('worker.evil.worker.registered', { agent });
+    await stage.client.publish('worker.evil.plan.updated', { steps: [{ title: output, status: 'pending' }] });
+    await stage.client.ask('decide.evil', { output });
+    await open('/?worker=evil');
+    await browser.page.locator('aside .plan').waitFor();
+    expect(await text('aside .facts')).toContain('<img src=x onerror=alert(1)>⟨U+202E⟩gnp.exe⟨NUL⟩');
+    expect(await text('aside .plan')).toMatch(/⟨ESC⟩\[31mred⟨ESC⟩\[0m <script>alert\(1\)<\/script>y+… more/);
+    expect(await browser.page.locator('aside img, aside script').count()).toBe(0);
+    expect((await text('aside')).length).toBeLessThan(10_000);
+    const before = (await text('aside .plan')).length;
+    await browser.page.locator('aside .plan .more').click();
+    await expect.poll(async () => (await text('aside .plan')).length).toBeGreaterThan(before);
+    const large = await stage.client.publish('worker.evil.tool.used', { tool: 'z'.repeat(1_000_000) });
+    await browser.page.locator(`.line[data-seq="${large.seq}"]`).waitFor();
+    expect(await text(`.line[data-seq="${large.seq}"]`)).toContain(
+      'refused, so nothing changed: the payload has 1000011 bytes',
+    );
+    const attempt = browser.page.locator('.line[data-type="stop.attempted"]').first();
+    await attempt.locator('summary').click();
+    await attempt.getByRole('button', { name: 'Get the whole entry' }).click();
+    await expect.poll(async () => attempt.locator('.whole .more').innerText()).toMatch(/more \(5\d,\d{3} characters\)/);
+  });
+
+  test('was seen without an error and without a request to anybody else', () => {
+    expect(browser.problems()).toEqual([
+      'Failed to load resource: the server responded with a status of 400 (Bad Request)',
+    ]);
+  });
+});

@@ -1,0 +1,153 @@
+/** Codex's adapter, by what 0.169.0 really sent. */
+import { describe, expect, test } from 'vitest';
+import { allowed, blocked, heartbeat, sayerOf } from './entry-drafts.ts';
+import { recordingsOf } from './recordings/recordings.ts';
+
+const { names, recorded } = recordingsOf('codex');
+const { read, translate, said } = sayerOf('codex');
+const used = (tool: string, call: string) => ['tool.used', { tool, ok: true, call }];
+const parent = '01a1fca5-afea-7822-9004-ecb40a63760e';
+const childAgent = '01a1fca5-b29d-7310-828f-fd43f08f4038';
+const child = `${parent}-${childAgent}`;
+
+const expectations: Record<string, { says: unknown[]; worker?: string; stop?: string }> = {
+  PostCompact: { says: [heartbeat] },
+  'PostToolUse.create_goal': {
+    says: [
+      used('create_goal', 'call_fake_1_0'),
+      ['step.updated', { step: 'goal', title: 'Write the tests', status: 'in_progress' }],
+    ],
+  },
+  PostToolUse: { says: [used('Bash', 'call_fake_1_0')] },
+  'PostToolUse.update_goal': {
+    says: [
+      used('update_goal', 'call_fake_2_0'),
+      ['step.updated', { step: 'goal', title: 'Write the tests', status: 'completed' }],
+    ],
+  },
+  PreCompact: { says: [heartbeat] },
+  PreToolUse: { says: [heartbeat] },
+  SessionEnd: { says: [['session.ended', { reason: 'other' }]] },
+  SessionStart: { says: [['worker.registered', { agent: 'codex', cwd: '/workspace/project' }]] },
+  Stop: { says: [], stop: 'First attempt to stop.' },
+  'Stop.second': { says: [], stop: 'Second attempt to stop.' },
+  SubagentStart: {
+    says: [
+      ['worker.registered', { agent: 'codex', cwd: '/workspace/project', parent, labels: { subagent: 'default' } }],
+    ],
+    worker: child,
+  },
+  SubagentStop: { says: [], worker: child, stop: 'child 1' },
+  'SubagentStop.second': { says: [], worker: child, stop: 'child 2' },
+  UserPromptSubmit: { says: [['prompt.submitted', { text: 'say hello' }]] },
+};
+
+describe('each recorded call', () => {
+  test.each(Object.entries(expectations))('%s', (name, { says, worker, stop }) => {
+    const translation = translate(recorded(name));
+    expect(translation.entries.map(({ type, data }) => [type, data])).toEqual(says);
+    expect(translation.stop).toEqual(stop === undefined ? null : { stopReason: 'end_turn', output: stop });
+    expect(translation.worker).toBe(worker ?? recorded(name).session_id);
+  });
+
+  test('none is left out', () => {
+    expect(Object.keys(expectations).sort()).toEqual([...names].sort());
+  });
+});
+
+test('a block has exactly the two keys: with one more Codex drops it', () => {
+  const proven = recorded('stop-block') as { stdout: { reason: string } };
+  expect(read(recorded('Stop')).answer(blocked(proven.stdout.reason))).toEqual(proven.stdout);
+  expect(read(recorded('SubagentStop')).answer(blocked('x'))).toEqual({ decision: 'block', reason: 'x' });
+  expect(read(recorded('Stop')).answer(allowed)).toBeNull();
+  expect(read(recorded('PostToolUse')).answer(blocked('x'))).toBeNull();
+});
+
+test('a compaction starts no session anew', () => {
+  expect(said({ ...recorded('SessionStart'), source: 'compact' })).toEqual([]);
+  expect(said({ ...recorded('SessionStart'), source: 'compact' }, { registered: false })).toHaveLength(1);
+});
+
+test('a prompt in a sub-agent’s file is the sub-agent’s, though it names only the session', () => {
+  const path = `/home/user/.codex/sessions/2026/11/21/rollout-2026-11-21T05-48-00-${childAgent}.jsonl`;
+  const body = { ...recorded('UserPromptSubmit'), session_id: parent, transcript_path: path };
+  expect(translate(body)).toMatchObject({ worker: child, entries: [{ id: child, type: 'prompt.submitted' }] });
+  const own = path.replace(childAgent, parent);
+  expect(translate({ ...body, transcript_path: own }).worker).toBe(parent);
+  expect(translate({ ...body, transcript_path: '/elsewhere/log.jsonl' }).worker).toBe(parent);
+});
+
+test('our block comes back in a tag of Codex’s own, and is nobody’s prompt', () => {
+  const lastDecision = blocked('1 of 1 plan steps remain: goal');
+  const prompt = `<hook_prompt hook_run_id="stop:0:/a/very/long/path/of/hooks.json">${lastDecision.reason}</hook_prompt>`;
+  expect(said({ ...recorded('UserPromptSubmit'), prompt }, { lastDecision })).toEqual([heartbeat]);
+  expect(said({ ...recorded('UserPromptSubmit'), prompt })).toEqual([['prompt.submitted', { text: prompt }]]);
+});
+
+describe('the plan', () => {
+  const goal = (status: string, more: object = {}) =>
+    said({ ...recorded('PostToolUse.update_goal'), tool_response: { goal: { objective: 'x', status } }, ...more })[1];
+
+  test.each([
+    ['active', 'in_progress'],
+    ['complete', 'completed'],
+    ['blocked', 'blocked'],
+    ['paused', 'paused'],
+  ])('a goal that is %s is a step %s', (status, step) => {
+    expect(goal(status)).toEqual(['step.updated', { step: 'goal', title: 'x', status: step }]);
+  });
+
+  test('an answer as text is read too; one without a goal changes nothing', () => {
+    const response = JSON.stringify({ goal: { objective: 'x', status: 'complete' } });
+    expect(goal('', { tool_response: response })).toEqual([
+      'step.updated',
+      { step: 'goal', title: 'x', status: 'completed' },
+    ]);
+    expect(goal('', { tool_response: 'no goal' })).toBeUndefined();
+    expect(goal('', { tool_response: { goal: null } })).toBeUndefined();
+  });
+
+  test('update_plan of other versions gives the whole list', () => {
+    const plan = [
+      { step: 'a', status: 'completed' },
+      { step: 'b', status: 'in_progress' },
+    ];
+    expect(said({ ...recorded('PostToolUse'), tool_name: 'update_plan', tool_input: { plan } })[1]).toEqual([
+      'plan.updated',
+      {
+        steps: [
+          { title: 'a', status: 'completed' },
+          { title: 'b', status: 'in_progress' },
+        ],
+      },
+    ]);
+  });
+});
+
+test('a patch names its files', () => {
+  const command = [
+    '*** Begin Patch',
+    '*** Update File: src/a.ts',
+    '@@',
+    '-*** Add File: no.ts',
+    '+x',
+    '*** Add File: /workspace/project/b.ts',
+    '+y',
+    '*** End Patch',
+  ].join('\n');
+  expect(said({ ...recorded('PostToolUse'), tool_name: 'apply_patch', tool_input: { command } })).toEqual([
+    ['tool.used', { tool: 'apply_patch', ok: true, call: 'call_fake_1_0', files: ['src/a.ts', 'b.ts'] }],
+  ]);
+});
+
+test('a stop that waits for a person says so to whoever sits there, and is allowed', () => {
+  const escalated = { decision: 'allow', action: 'escalate', reason: 'It needs a key', nextPrompt: null } as const;
+  const body = recorded('Stop');
+  expect(read(body).answer(escalated)).toEqual({
+    systemMessage: `stopgate: this session waits for a person: It needs a key. When that is settled: stopgate resolve ${body.session_id} --resume --prompt "…"`,
+  });
+});
+
+test('the end of a session that waits for a person takes nothing back', () => {
+  expect(said(recorded('SessionEnd'), { escalated: true })).toEqual([]);
+});

@@ -1,0 +1,29 @@
+/** How a person starts a session again. Each line but Cursor's is one that the agent's real command line took. */
+import { expect, test } from 'vitest';
+import { resumeCommand } from '../../../src/agents/index.ts';
+
+const session = { worker: 's-1', parent: null, cwd: null };
+
+test.each([
+  ['claude', "claude --resume s-1 'Go on'"],
+  ['codex', "codex exec resume s-1 'Go on'"],
+  ['gemini', "gemini --resume s-1 'Go on'"],
+  ['copilot', "copilot --resume=s-1 --prompt 'Go on'"],
+  ['cursor', "cursor-agent --resume s-1 'Go on'"],
+  ['opencode', "opencode run --session s-1 'Go on'"],
+  ['shell', null],
+  [null, null],
+])('%s', (agent, command) => {
+  expect(resumeCommand({ ...session, agent }, 'Go on')).toBe(command);
+});
+
+test('in the folder where it began, and safe for a shell', () => {
+  const at = { ...session, agent: 'claude', cwd: "/home/o'neil/a b" };
+  expect(resumeCommand(at, '$(rm -rf /) `x` \u001b[31m"it\'s"')).toBe(
+    `cd '/home/o'\\''neil/a b' && claude --resume s-1 '$(rm -rf /) \`x\` "it'\\''s"'`,
+  );
+});
+
+test('a sub-agent has no command of its own', () => {
+  expect(resumeCommand({ ...session, agent: 'claude', parent: 's-0' }, 'Go on')).toBeNull();
+});

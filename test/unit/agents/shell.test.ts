@@ -1,0 +1,68 @@
+/** The generic adapter: our own words, for any tool that can run a command. */
+import { describe, expect, test } from 'vitest';
+import { allowed, blocked, sayerOf } from './entry-drafts.ts';
+
+const { read, translate, said } = sayerOf('shell');
+const call = (event: string | undefined, more: object = {}) => ({
+  worker: 'w1',
+  ...(event === undefined ? {} : { event }),
+  ...more,
+});
+
+test('a body with a worker alone is its stop', () => {
+  expect(translate(call(undefined))).toEqual({ worker: 'w1', entries: [], stop: {}, look: null, tell: null });
+  expect(read(call(undefined)).event).toBe('stop');
+  expect(read(call(undefined), 'tool').event).toBe('tool');
+});
+
+test('a stop takes all that an attempt may have; a long output is cut', () => {
+  const attempt = {
+    attempt: 'a1',
+    output: 'done',
+    validation: [{ rule: 'tests_pass', passed: true }],
+    files: ['a.md'],
+  };
+  expect(translate(call('stop', attempt)).stop).toEqual(attempt);
+  const { output = '' } = translate(call('stop', { output: 'x'.repeat(100_000) })).stop ?? {};
+  expect(Buffer.byteLength(output)).toBeLessThanOrEqual(32_768);
+  expect(output).toMatch(/^\[stopgate: only the end/);
+});
+
+test.each([
+  ['start', { cwd: '/w' }, [['worker.registered', { agent: 'shell', cwd: '/w' }]]],
+  ['prompt', { text: 'go' }, [['prompt.submitted', { text: 'go' }]]],
+  [
+    'tool',
+    { tool: 'make', ok: false, files: ['/workspace/project/a.md'] },
+    [['tool.used', { tool: 'make', ok: false, files: ['a.md'] }]],
+  ],
+  ['tool', {}, [['tool.used', { tool: 'command', ok: true }]]],
+  [
+    'plan',
+    { steps: [{ title: 'a', status: 'done' }] },
+    [['plan.updated', { steps: [{ title: 'a', status: 'done' }] }]],
+  ],
+  ['end', { reason: 'closed' }, [['session.ended', { reason: 'closed' }]]],
+])('%s %j', (event, more, says) => {
+  expect(said(call(event, more))).toEqual(says);
+});
+
+test('a block is a decision and its reason; anything else is silence', () => {
+  expect(read(call('stop')).answer(blocked('the reason'))).toEqual({ decision: 'block', reason: 'the reason' });
+  expect(read(call('stop')).answer(allowed)).toBeNull();
+  expect(read(call('tool')).answer(blocked('x'))).toBeNull();
+});
+
+describe('what is wrong is said', () => {
+  test.each([
+    ['no worker', {}, 'worker'],
+    ['an event of another name', { worker: 'w1', event: 'plann' }, 'these are: start, prompt, tool, plan, stop, end'],
+    ['a worker that is no id', { worker: 'a.b' }, 'worker'],
+    ['an output that is no text', { worker: 'w1', output: 5 }, 'output'],
+    ['rules in another shape', { worker: 'w1', validation: { tests: true } }, 'validation'],
+  ])('%s', (_name, body, path) => {
+    expect(() => read(body)).toThrow(
+      expect.objectContaining({ code: 'input.bad', message: expect.stringContaining(path) }),
+    );
+  });
+});

@@ -1,0 +1,190 @@
+/** What agents are told without asking to stop: only where the policy wants it, and only what a probe found. */
+import { describe, expect, test } from 'vitest';
+import type { Decision } from '../../../machines/index.ts';
+import { agents, isNews, isWanted } from '../../../src/agents/index.ts';
+import { createAgentFleet } from './agent-fleet.ts';
+import { recorded } from './recordings/claude.ts';
+import { recordingsOf } from './recordings/recordings.ts';
+
+const session = 'session-1';
+const call = (name: string, more: object = {}) => ({ ...recorded(name), session_id: session, ...more });
+const step = (status: string) =>
+  call('PostToolUse.TaskUpdate.completed', { tool_input: { taskId: '1', status }, tool_response: { success: true } });
+const plan = { checks: [{ plan: {} }] };
+const rules = { checks: [{ plan: {} }, { rules: ['tests_pass'] }] };
+
+describe('stopWhenComplete', () => {
+  const batch = call('PostToolBatch');
+
+  test('an agent whose work is complete is told to stop at the end of its batch, and its task is completed', async () => {
+    const fleet = createAgentFleet({ ...plan, stopWhenComplete: true });
+    await fleet.call('claude', step('in_progress'));
+    expect(await fleet.call('claude', batch)).toBeNull();
+    expect(fleet.view(session)).toMatchObject({ state: 'working', retry: { count: 0 } });
+    await fleet.call('claude', step('completed'));
+    expect(await fleet.call('claude', batch)).toEqual({
+      continue: false,
+      stopReason: expect.stringContaining('complete'),
+    });
+    expect(fleet.view(session)).toMatchObject({ state: 'stopped', lastDecision: { cause: 'complete' } });
+    expect(fleet.causes(session)).toEqual(['complete']);
+  });
+
+  test('nothing is probed where the policy does not ask for it, nor after a single tool', async () => {
+    const fleet = createAgentFleet(plan);
+    await fleet.call('claude', step('completed'));
+    expect(await fleet.call('claude', batch)).toBeNull();
+    const asked = createAgentFleet({ ...plan, stopWhenComplete: true });
+    await asked.call('claude', step('completed'));
+    const unchecked = createAgentFleet({ stopWhenComplete: true });
+    expect(await unchecked.call('claude', batch)).toBeNull();
+    expect([fleet, asked, unchecked].map((it) => it.probes())).toEqual([0, 0, 0]);
+  });
+
+  test('a cap is no completion', async () => {
+    const fleet = createAgentFleet({ ...plan, stopWhenComplete: true, retries: 1 });
+    await fleet.call('claude', step('in_progress'));
+    await fleet.call('claude', call('Stop'));
+    expect(await fleet.call('claude', batch)).toBeNull();
+    expect(fleet.causes(session)).toEqual(['incomplete']);
+  });
+
+  test('a policy that is assigned to the agent holds from its very first call', async () => {
+    const assign = [{ agent: 'claude', policy: 'strict' }];
+    const policies = { default: {}, strict: { ...plan, stopWhenComplete: true } };
+    const fleet = createAgentFleet({}, { policies, assign });
+    expect(await fleet.call('claude', batch)).toMatchObject({ continue: false });
+  });
+
+  test('Gemini does not tell of batches: it is asked after a tool, at most every 2 s', async () => {
+    const gemini = recordingsOf('gemini').recorded;
+    const fleet = createAgentFleet({ ...plan, stopWhenComplete: true });
+    const tool = (status: string) =>
+      fleet.call('gemini', {
+        ...gemini('AfterTool.write_todos'),
+        tool_input: { todos: [{ description: 'a', status }] },
+      });
+    expect(await tool('pending')).toBeNull();
+    expect(await tool('completed')).toBeNull();
+    expect(fleet.probes()).toBe(1);
+    fleet.wait(2_000);
+    expect(await tool('completed')).toEqual({ continue: false, stopReason: expect.stringContaining('complete') });
+    expect(fleet.probes()).toBe(2);
+  });
+});
+
+describe('steps: gate', () => {
+  const completed = call('TaskCompleted');
+
+  test('a step is not marked as done while a check other than plan fails', async () => {
+    const fleet = createAgentFleet({ ...rules, steps: 'gate' });
+    await fleet.call('claude', step('in_progress'));
+    expect(await fleet.call('claude', completed)).toEqual({
+      decision: 'block',
+      reason: expect.stringMatching(/^The step is not marked as done\. Not done yet: Failed rules: tests_pass\./),
+    });
+    expect(fleet.view(session)).toMatchObject({ retry: { count: 0 }, plan: [{ status: 'in_progress' }] });
+  });
+
+  test('what remains of the plan does not count, nor does a cap, background work or a task’s hook', async () => {
+    const open = createAgentFleet({ ...plan, steps: 'gate' });
+    await open.call('claude', step('in_progress'));
+    expect(await open.call('claude', completed)).toBeNull();
+    const capped = createAgentFleet({ ...rules, steps: 'gate', retries: 0 });
+    await capped.call('claude', step('in_progress'));
+    await capped.call('claude', call('Stop.background-running'));
+    expect(await capped.call('claude', completed)).toMatchObject({ decision: 'block' });
+  });
+
+  test('without it steps are free, and nothing is probed', async () => {
+    const fleet = createAgentFleet(rules);
+    expect(await fleet.call('claude', completed)).toBeNull();
+    expect(fleet.probes()).toBe(0);
+  });
+});
+
+describe('structured output', () => {
+  const before = call('PreToolUse', { tool_name: 'StructuredOutput', tool_input: { answer: 1 } });
+  const output = call('PostToolUse', { tool_name: 'StructuredOutput', tool_input: { answer: 1 } });
+
+  test('is given what is still missing, where the policy has checks', async () => {
+    const fleet = createAgentFleet(plan);
+    await fleet.call('claude', step('in_progress'));
+    expect(await fleet.call('claude', output)).toEqual({
+      hookSpecificOutput: {
+        hookEventName: 'PostToolUse',
+        additionalContext: expect.stringContaining('1 of 1 plan steps remain'),
+      },
+    });
+    await fleet.call('claude', step('completed'));
+    expect(await fleet.call('claude', output)).toBeNull();
+    expect(fleet.causes(session)).toEqual([]);
+    const unchecked = createAgentFleet({});
+    expect(await unchecked.call('claude', output)).toBeNull();
+    expect(unchecked.probes()).toBe(0);
+  });
+
+  test('is the wish to stop before it is taken: refused while something remains, three times', async () => {
+    const fleet = createAgentFleet(plan);
+    await fleet.call('claude', step('in_progress'));
+    const refused = {
+      hookSpecificOutput: {
+        hookEventName: 'PreToolUse',
+        permissionDecision: 'deny',
+        permissionDecisionReason: expect.stringContaining('1 of 1 plan steps remain'),
+      },
+    };
+    for (const answer of [refused, refused, refused, null]) expect(await fleet.call('claude', before)).toEqual(answer);
+    expect(fleet.causes(session)).toEqual(['incomplete', 'incomplete', 'incomplete', 'capped']);
+    expect(await fleet.call('claude', output), 'it has just been let through').toBeNull();
+  });
+});
+
+test.each([
+  ['complete', { stopWhenComplete: true }, true],
+  ['complete', {}, false],
+  ['complete-seldom', { stopWhenComplete: true }, true],
+  ['step', { steps: 'gate' }, true],
+  ['step', { stopWhenComplete: true }, false],
+  ['output', {}, true],
+  ['output', { checks: 0 }, false],
+  ['complete', { stopWhenComplete: true, checks: 0 }, false],
+] as const)('the look %s is wanted by %j: %s', (look, more, wanted) => {
+  expect(isWanted(look, { stopWhenComplete: false, steps: 'free', checks: 1, ...more })).toBe(wanted);
+});
+
+test.each([
+  ['complete', { decision: 'allow', cause: 'complete' }, true],
+  ['complete', { decision: 'allow', cause: 'no-policy' }, false],
+  ['complete', { decision: 'allow', cause: 'waiting' }, false],
+  ['step', { decision: 'block', cause: 'incomplete' }, true],
+  ['output', { decision: 'block', cause: 'pending-tasks' }, false],
+] as const)('for the look %s %j is news: %s', (look, decision, news) => {
+  expect(isNews(look, decision as Pick<Decision, 'decision' | 'cause'>)).toBe(news);
+});
+
+test('a look is asked of a sub-agent’s own calls for the sub-agent', () => {
+  const read = agents.get('claude');
+  expect(read?.({ ...recorded('PostToolBatch'), agent_id: 'a1', agent_type: 'Explore' }).worker).toMatch(/-a1$/);
+});
+
+test('an escalation that a person resolved is told with the next prompt, once', async () => {
+  const fleet = createAgentFleet({ ...rules, retries: 0, onCap: 'escalate' });
+  const prompt = call('UserPromptSubmit', { prompt: 'go on' });
+  await fleet.call('claude', call('Stop'));
+  fleet.resolve(session, 'Use the other key');
+  expect(await fleet.call('claude', prompt)).toEqual({
+    hookSpecificOutput: { hookEventName: 'UserPromptSubmit', additionalContext: expect.stringContaining('other key') },
+  });
+  expect(await fleet.call('claude', prompt)).toBeNull();
+});
+
+test('an escalated session stays so when its agent ends, as a headless one does at once', async () => {
+  const fleet = createAgentFleet({ ...rules, retries: 0, onCap: 'escalate' });
+  await fleet.call('claude', call('Stop'));
+  await fleet.call('claude', call('SessionEnd'));
+  expect(fleet.view(session)).toMatchObject({ state: 'escalated', escalation: { cause: 'capped' } });
+  fleet.resolve(session, 'Use the other key');
+  await fleet.call('claude', call('SessionEnd'));
+  expect(fleet.view(session)).toMatchObject({ state: 'stopped' });
+});

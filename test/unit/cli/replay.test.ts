@@ -1,0 +1,379 @@
+/** stopgate replay (protocol 10): files in, JSON lines and an exit code out. No server anywhere. */
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { controlsIn, jsonLines, openTerminal, type TerminalOptions } from '../../support/terminal.ts';
+
+const day = (clock: string) => `2026-03-02T${clock}:00.000Z`;
+const line = (clock: string, tail: string, data: object = {}, fleet = 'main') =>
+  JSON.stringify({ at: day(clock), subject: `stopgate.${fleet}.${tail}`, data });
+const policy = (policies: object, clock = '12:00', fleet = 'main') =>
+  line(clock, `own.fleet.${fleet}.policy.set`, { policies }, fleet);
+const planned = policy({ default: { checks: [{ plan: {} }] } });
+const plan = (clock: string, status: string, fleet = 'main') =>
+  line(clock, 'worker.w1.plan.updated', { steps: [{ title: 'Write tests', status }] }, fleet);
+const stop = (clock: string, attempt: string, fleet = 'main') =>
+  line(clock, 'worker.w1.stop.attempted', { attempt }, fleet);
+
+/** Writes `lines` to a file and replays it. */
+async function replay(lines: readonly string[], argv: readonly string[] = [], options: TerminalOptions = {}) {
+  const terminal = await openTerminal(options);
+  await writeFile(join(terminal.cwd, 'log.jsonl'), lines.map((each) => `${each}\n`).join(''));
+  const code = await terminal.run('replay', 'log.jsonl', ...argv);
+  return { code, results: jsonLines(terminal.stdout()), stdout: terminal.stdout(), stderr: terminal.stderr() };
+}
+
+describe('decisions', () => {
+  test('come one a line, in the order in which attempts end', async () => {
+    const { code, results, stderr } = await replay([
+      planned,
+      plan('12:01', 'pending'),
+      stop('12:02', 'a1'),
+      plan('12:03', 'done'),
+      stop('12:04', 'a2'),
+    ]);
+    expect(results).toMatchObject([
+      {
+        attempt: 'a1',
+        seq: 3,
+        decision: 'block',
+        cause: 'incomplete',
+        reason: '1 of 1 plan steps remain: Write tests',
+      },
+      { attempt: 'a2', seq: 5, at: day('12:04'), decision: 'allow', cause: 'complete', state: 'stopped' },
+    ]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  });
+
+  test('a repeated attempt prints nothing', async () => {
+    expect((await replay([stop('12:00', 'a1'), stop('12:01', 'a1')])).results).toHaveLength(1);
+  });
+
+  test('an attempt that the file leaves open comes last, with decision null', async () => {
+    const held = policy({ default: { persistence: { idle: '12m', hold: '50s' } } });
+    const { code, results } = await replay([held, stop('12:01', 'a1')]);
+    expect(results).toMatchObject([
+      { fleet: 'main', worker: 'w1', attempt: 'a1', decision: null, state: 'validating' },
+    ]);
+    expect(code).toBe(0);
+  });
+
+  test('a later line of any kind moves the clock past its deadline', async () => {
+    const held = policy({ default: { persistence: { idle: '12m', hold: '50s' } } });
+    const { results } = await replay([held, stop('12:01', 'a1'), line('12:03', 'worker.w2.heartbeat.sent')]);
+    expect(results).toMatchObject([{ attempt: 'a1', decision: 'block', cause: 'idle', idle: { ms: 50_000 } }]);
+  });
+
+  test('a hook result a line for each iteration.validated', async () => {
+    const { results } = await replay([
+      line('12:00', 'task.T-1.hook.registered', { hook: 'h1', type: 'tdd' }),
+      line('12:01', 'task.T-1.iteration.started', { iteration: 1, maxIterations: 3 }),
+      line('12:02', 'task.T-1.iteration.validated', {
+        iteration: 1,
+        validation: [{ rule: 'tests_pass', passed: false }],
+      }),
+    ]);
+    expect(results).toMatchObject([{ taskId: 'T-1', hookId: 'h1', action: 'continue', reason: 'Tests still failing' }]);
+  });
+
+  test('checks are answered by check.finished, without it they stay open', async () => {
+    const tests = policy({ default: { checks: [{ remote: 'tests' }] } });
+    const open = await replay([tests, stop('12:01', 'a1')]);
+    expect(open.results).toMatchObject([{ attempt: 'a1', decision: null, waitsFor: 'tests' }]);
+    const answer = line('12:01', 'own.worker.w1.check.finished', {
+      attempt: 'a1',
+      check: 'tests',
+      outcome: 'fail',
+      reason: 'red',
+    });
+    const ended = await replay([tests, stop('12:01', 'a1'), answer]);
+    expect(ended.results).toMatchObject([{ attempt: 'a1', decision: 'block', feedback: [{ check: 'tests' }] }]);
+  });
+
+  test('several fleets are logs of their own, each with its clock', async () => {
+    const { results } = await replay([
+      policy({ default: { checks: [{ plan: {} }] } }, '12:00', 'red'),
+      plan('12:05', 'pending', 'red'),
+      stop('12:00', 'a1', 'blue'),
+      stop('12:06', 'a1', 'red'),
+      stop('12:01', 'a2', 'red'), // earlier than its fleet's last: counts as that
+    ]);
+    expect(results).toMatchObject([
+      { fleet: 'blue', decision: 'allow', cause: 'no-policy', at: day('12:00') },
+      { fleet: 'red', attempt: 'a1', decision: 'block', at: day('12:06') },
+      { fleet: 'red', attempt: 'a2', decision: 'block', at: day('12:06') },
+    ]);
+  });
+
+  test('decision and dead lines are skipped, empty ones passed over', async () => {
+    const { code, results, stderr } = await replay([
+      stop('12:00', 'a1'),
+      line('12:00', 'decision.w1', { decision: 'block' }),
+      '',
+      line('12:00', 'dead.worker.w1', { code: 'NOT_JSON' }),
+    ]);
+    expect({ code, stderr, count: results.length }).toEqual({ code: 0, stderr: '', count: 1 });
+  });
+});
+
+test('bad lines are named on stderr, good ones are folded, the exit code is 2', async () => {
+  const { code, results, stderr } = await replay([
+    'not json',
+    '[1]',
+    JSON.stringify({ subject: 'stopgate.main.worker.w1.heartbeat.sent' }),
+    JSON.stringify({ at: 'yesterday', subject: 'stopgate.main.worker.w1.heartbeat.sent' }),
+    JSON.stringify({ at: '2026-03-02T12:00:00+02:00', subject: 'stopgate.main.worker.w1.heartbeat.sent' }),
+    line('12:00', 'worker.w1.tool.usd'),
+    JSON.stringify({ at: day('12:00'), subject: 'other.main.worker.w1.tool.used', data: {} }),
+    line('12:00', 'worker.w1.tool.used', { tool: 5 }),
+    line('12:00', 'worker.w 1.tool.used', { tool: 'Bash' }),
+    line('12:00', 'worker.w1.prompt.submitted', { text: 'x'.repeat(70_000) }),
+    policy({ default: { retries: 'many' } }),
+    stop('12:01', 'a1'),
+  ]);
+  expect(results).toMatchObject([{ attempt: 'a1', decision: 'allow' }]);
+  expect(stderr.match(/^line \d+: ./gm)?.map((each) => Number.parseInt(each.slice(5), 10))).toEqual([
+    1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
+  ]);
+  expect(stderr).toMatch(/^line 8: .*tool.used: tool: /m);
+  expect(stderr).toMatch(/^line 10: .*limit is 65536/m);
+  expect(code).toBe(2);
+});
+
+test('what a bad line holds cannot move the cursor', async () => {
+  const { stderr } = await replay([line('12:00', 'worker.\u001b[2J\u0007w1.tool.used')]);
+  expect(stderr).toContain('line 1: ');
+  expect(controlsIn(stderr)).toEqual([]);
+});
+
+describe('the policy', () => {
+  const entries = [policy({ default: {} }), plan('12:01', 'pending'), stop('12:02', 'a1')];
+  async function withPolicy(yaml: string, lines: readonly string[] = entries) {
+    const terminal = await openTerminal();
+    await writeFile(join(terminal.cwd, 'log.jsonl'), lines.join('\n'));
+    await writeFile(join(terminal.cwd, 'stopgate.yaml'), yaml);
+    const code = await terminal.run('replay', 'log.jsonl', '--policy', 'stopgate.yaml');
+    return { code, results: jsonLines(terminal.stdout()), stderr: terminal.stderr() };
+  }
+
+  test('of the file of entries holds by itself', async () => {
+    expect((await replay(entries)).results).toMatchObject([{ decision: 'allow', cause: 'no-policy' }]);
+  });
+
+  test('of --policy holds instead', async () => {
+    const { code, results } = await withPolicy('policies:\n  default:\n    checks:\n      - plan: {}\n');
+    expect(results).toMatchObject([{ decision: 'block', cause: 'incomplete' }]);
+    expect(code).toBe(0);
+  });
+
+  test('of a file with faults: each with line and column, and nothing is folded', async () => {
+    const { code, results, stderr } = await withPolicy('policies:\n  default:\n    retrys: 3\n');
+    expect(stderr).toContain('stopgate.yaml:3:5: unknown key "retrys"; did you mean "retries"?');
+    expect({ code, results }).toEqual({ code: 2, results: [] });
+  });
+
+  test('of a file without policies is none: those of the entries hold, and a note says so', async () => {
+    const { code, results, stderr } = await withPolicy('fleet: main\n');
+    expect(stderr).toContain('has no policies');
+    expect(results).toMatchObject([{ decision: 'allow' }]);
+    expect(code).toBe(0);
+  });
+
+  test('of a file that is not there', async () => {
+    const { code, stderr, results } = await replay(entries, ['--policy', 'none.yaml']);
+    expect(stderr).toBe(`stopgate: cannot read 'none.yaml': there is no such file\n`);
+    expect({ code, results }).toEqual({ code: 2, results: [] });
+  });
+});
+
+describe('--at', () => {
+  const entries = [
+    planned,
+    line('12:00', 'worker.w1.worker.registered', { agent: 'claude' }),
+    line('12:00', 'task.T-1.task.created', { title: 'Fix', queue: 'main' }),
+    stop('12:01', 'a1'),
+    line('12:02', 'worker.w1.prompt.submitted', { text: 'go on' }),
+    line('12:00', 'worker.w9.worker.registered', {}, 'other'),
+  ];
+
+  test('prints one object: what was so then, with clocks moved there', async () => {
+    const { code, results } = await replay(entries, ['--at', day('12:01')]);
+    expect(results).toHaveLength(1);
+    expect(results[0]).toMatchObject({
+      at: day('12:01'),
+      fleets: {
+        main: {
+          workers: { w1: { state: 'stopped', agent: 'claude', idle: { ms: 60_000 }, lastDecision: { attempt: 'a1' } } },
+          tasks: { 'T-1': { task: 'T-1', state: 'idle' } },
+          queues: { main: { queue: 'main', pending: 1, reported: 0 } },
+        },
+        other: { workers: { w9: { state: 'idle' } } },
+      },
+    });
+    expect(code).toBe(0);
+  });
+
+  test('a worker is stale two minutes after it was heard of', async () => {
+    const presence = async (at: string) => {
+      const { results } = await replay(entries.slice(0, 2), ['--at', at]);
+      return (results[0] as { fleets: { main: { workers: { w1: { presence: string } } } } }).fleets.main.workers.w1
+        .presence;
+    };
+    expect(await presence(day('12:01'))).toBe('active');
+    expect(await presence(day('12:03'))).toBe('stale');
+  });
+
+  test('of a file without entries shows no fleet', async () => {
+    expect((await replay([], ['--at', day('12:00')])).results).toEqual([{ at: day('12:00'), fleets: {} }]);
+  });
+
+  test.each(['noon', '2026-03-02', '2026-02-30T12:00:00Z', ''])('%j is no time', async (at) => {
+    const { code, stdout, stderr } = await replay(entries, ['--at', at]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(/^stopgate: '?--at'? .*\n$/);
+  });
+});
+
+describe('--diff', () => {
+  const entries = [policy({ default: {} }), plan('12:01', 'pending'), stop('12:02', 'a1'), stop('12:03', 'a2')];
+  async function diff(yaml: string, lines: readonly string[], argv: readonly string[], options: TerminalOptions = {}) {
+    const terminal = await openTerminal(options);
+    await writeFile(join(terminal.cwd, 'log.jsonl'), lines.join('\n'));
+    await writeFile(join(terminal.cwd, 'new.yaml'), yaml);
+    const code = await terminal.run('replay', 'log.jsonl', '--policy', 'new.yaml', '--diff', ...argv);
+    return { code, stdout: terminal.stdout(), stderr: terminal.stderr() };
+  }
+  const planChecked = 'policies: { default: { retries: 1, checks: [{ plan: {} }] } }';
+
+  test('prints what would be decided differently: who, when, both answers, the guards', async () => {
+    const { code, stdout, stderr } = await diff(planChecked, entries, []);
+    expect(stdout.split('\n')).toEqual([
+      `w1 · a1 · ${day('12:02')}`,
+      '  before  allow · complete · no-policy  No check or hook was set for this stop',
+      '  after   block · continue · incomplete  1 of 1 plan steps remain: Write tests',
+      '  guard   done -> checks',
+      `w1 · a2 · ${day('12:03')}`,
+      '  before  allow · complete · no-policy  No check or hook was set for this stop',
+      expect.stringContaining('  after   allow · complete · capped  '),
+      '  guard   done -> retries',
+      '',
+    ]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '2 attempts looked at: 2 would differ\n' });
+  });
+
+  test('--json: an object a line, with both decisions', async () => {
+    const { stdout } = await diff(planChecked, entries, ['--json', '--since', day('12:03')]);
+    const differences = jsonLines(stdout);
+    expect(differences).toMatchObject([
+      { worker: 'w1', attempt: 'a2', at: day('12:03'), before: { cause: 'no-policy' }, after: { cause: 'capped' } },
+    ]);
+    expect(Object.keys(differences[0] ?? {})).toEqual(['worker', 'attempt', 'at', 'before', 'after']);
+  });
+
+  test('what hangs on a check without an answer cannot be told', async () => {
+    const remote = 'policies: { default: { checks: [{ remote: scan }] } }';
+    const { code, stdout, stderr } = await diff(remote, entries.slice(0, 3), []);
+    expect(stdout).toContain('  after   cannot be told  the log has no answer of check scan\n');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '1 attempt looked at: 0 would differ, 1 cannot be told\n' });
+    const { stdout: json } = await diff(remote, entries.slice(0, 3), ['--json']);
+    expect(jsonLines(json)).toMatchObject([{ attempt: 'a1', after: null, check: 'scan' }]);
+  });
+
+  test('fits a terminal and shows no control characters of an agent', async () => {
+    const rude = line('12:01', 'worker.w1.plan.updated', {
+      steps: [{ title: '\u001b[2J\u0007 x', status: 'pending' }],
+    });
+    const { stdout } = await diff(planChecked, [rude, stop('12:02', 'a1')], [], { isTTY: true, columns: 60 });
+    const plain = stripVTControlCharacters(stdout);
+    expect(controlsIn(plain)).toEqual([]);
+    for (const each of plain.split('\n')) expect(each.length).toBeLessThanOrEqual(60);
+  });
+
+  test.each([
+    { yaml: 'policies:\n  default:\n    retrys: 3\n', says: 'new.yaml:3:5: unknown key "retrys"' },
+    { yaml: 'fleet: main\n', says: `there is nothing to compare with: 'new.yaml' has no policies` },
+  ])('with a policy file that is none: $says', async ({ yaml, says }) => {
+    const { code, stdout, stderr } = await diff(yaml, entries, []);
+    expect(stderr).toContain(says);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  });
+
+  test('bad lines are named here too', async () => {
+    const { code, stderr } = await diff(planChecked, ['not json', ...entries], []);
+    expect(stderr).toContain('line 1: is no JSON');
+    expect(code).toBe(2);
+  });
+});
+
+test('--worker picks the decisions about one worker', async () => {
+  const other = line('12:03', 'worker.w2.stop.attempted', { attempt: 'b1' });
+  const { results } = await replay([stop('12:02', 'a1'), other], ['--worker', 'w2']);
+  expect(results).toMatchObject([{ worker: 'w2', attempt: 'b1' }]);
+});
+
+describe('files', () => {
+  test('one that is not there', async () => {
+    const terminal = await openTerminal();
+    expect(await terminal.run('replay', 'none.jsonl')).toBe(2);
+    expect(terminal.stderr()).toBe(`stopgate: cannot read 'none.jsonl': there is no such file\n`);
+  });
+
+  test('a folder', async () => {
+    const terminal = await openTerminal();
+    expect(await terminal.run('replay', '.')).toBe(2);
+    expect(terminal.stderr()).toBe(`stopgate: cannot read '.': it is a folder\n`);
+  });
+
+  test('without an end of line at its end, with CRLF, with a byte order mark', async () => {
+    const stdin = `\ufeff${planned}\r\n${plan('12:01', 'pending')}\r\n${stop('12:02', 'a1')}`;
+    const terminal = await openTerminal({ stdin });
+    expect(await terminal.run('replay', '-')).toBe(0);
+    expect(jsonLines(terminal.stdout())).toMatchObject([{ decision: 'block' }]);
+  });
+
+  test('a line separator inside a string is no end of line', async () => {
+    const { code, results } = await replay([
+      line('12:00', 'worker.w1.prompt.submitted', { text: 'a\u2028b\u0085c' }),
+      stop('12:01', 'a1'),
+    ]);
+    expect({ code, count: results.length }).toEqual({ code: 0, count: 1 });
+  });
+
+  test('characters that are split between chunks, decided as they come', async () => {
+    const stdin = new PassThrough();
+    const terminal = await openTerminal({ stdin });
+    const ended = terminal.run('replay', '-');
+    const bytes = Buffer.from(
+      `${line('12:00', 'worker.w1.prompt.submitted', { text: 'größer 🚪' })}\n${stop('12:01', 'a1')}\n`,
+    );
+    for (const byte of bytes) stdin.write(Buffer.of(byte));
+    await terminal.printed('"attempt":"a1"'); // before the end of stdin
+    stdin.end();
+    expect(await ended).toBe(0);
+    expect(terminal.stderr()).toBe('');
+  });
+
+  test('a line of many megabytes is one bad line, not all of the memory', async () => {
+    const stdin = new PassThrough();
+    const terminal = await openTerminal({ stdin });
+    const ended = terminal.run('replay', '-');
+    const megabyte = Buffer.alloc(1_048_576, 'x');
+    for (let count = 0; count < 12; count += 1) {
+      if (!stdin.write(megabyte)) await once(stdin, 'drain');
+    }
+    stdin.end(`\n${stop('12:00', 'a1')}\n`);
+    expect(await ended).toBe(2);
+    expect(terminal.stderr()).toBe('line 1: is too long\n');
+    expect(jsonLines(terminal.stdout())).toHaveLength(1);
+  });
+
+  test('nobody reads on (| head): it ends quietly', async () => {
+    const lines = Array.from({ length: 5_000 }, (_, index) => stop('12:00', `a${index}`));
+    const { code, stderr, results } = await replay([...lines, 'bad'], [], { writesMax: 1 });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(results.length).toBeLessThan(5_000);
+  });
+});

@@ -1,0 +1,70 @@
+/** Text for a terminal: what agents may have sent is made harmless, and fits. */
+import { describe, expect, test } from 'vitest';
+import { suggest } from '../../../src/cli/suggestion.ts';
+import { formatTable } from '../../../src/cli/table.ts';
+import { clean, cleanLines, cut, widthOf, wrap } from '../../../src/cli/text.ts';
+
+describe('clean', () => {
+  test.each([
+    ['plain text, größer, 日本 🚪', 'plain text, größer, 日本 🚪'],
+    ['\u001b[31mred\u001b[0m', 'red'],
+    ['\u001b]0;title\u0007after', 'after'],
+    ['\u001b]8;;http://evil\u001b\\link\u001b]8;;\u001b\\', 'link'],
+    ['\u009b2Jcleared', 'cleared'],
+    ['\u001b', ''],
+    ['a\u0000b\u0008c\u007fd\u0085e', 'abcde'],
+    ['one\r\ntwo\tthree\u2028four', 'one two three four'],
+    ['\u202egnirts\u202c \u2066x\u2069 \u200bz\ufeff', 'gnirts x z'],
+  ])('%j is %j', (text, cleaned) => {
+    expect(clean(text)).toBe(cleaned);
+  });
+
+  test('line by line keeps the lines', () => {
+    expect(cleanLines('a\u001b[2J  \r\n\tb\n\nc\r')).toEqual(['a', ' b', '', 'c']);
+  });
+});
+
+test.each([
+  ['short', 10, 'short'],
+  ['exactly 10', 10, 'exactly 10'],
+  ['longer than ten', 10, 'longer th…'],
+  ['日本語日本語', 7, '日本語…'],
+  ['🚪🚪🚪', 4, '🚪…'],
+  ['e\u0301e\u0301e\u0301', 3, 'e\u0301e\u0301e\u0301'],
+  ['anything', 0, ''],
+  ['anything', Number.POSITIVE_INFINITY, 'anything'],
+])('%j cut to %d columns is %j', (text, width, expected) => {
+  expect(cut(text, width)).toBe(expected);
+  expect(widthOf(cut(text, width))).toBeLessThanOrEqual(width);
+});
+
+test('lines are broken at spaces, and a long word is cut', () => {
+  expect(wrap('one two three', 8)).toEqual(['one two', 'three']);
+  expect(wrap('a verylongword b', 6)).toEqual(['a', 'veryl…', 'b']);
+  expect(wrap('one two three', Number.POSITIVE_INFINITY)).toEqual(['one two three']);
+});
+
+test('a table shortens its widest columns first, and wide letters keep their column', () => {
+  const rows = [
+    [{ text: 'id' }, { text: 'a very long text indeed' }, { text: 'x' }],
+    [{ text: '日' }, { text: 'short' }, { text: 'y' }],
+  ];
+  expect(formatTable(['A', 'B', 'C'], rows, 20)).toEqual([
+    'A   B              C',
+    'id  a very long…   x',
+    '日  short          y',
+  ]);
+  for (const line of formatTable(['A', 'B', 'C'], rows, 20)) expect(widthOf(line)).toBeLessThanOrEqual(20);
+  expect(formatTable(['A'], [], 20)).toEqual([]);
+});
+
+test.each([
+  ['decid', 'decide'],
+  ['dceide', 'decide'],
+  ['wrokers', 'workers'],
+  ['comp', 'completion'],
+  ['xyz', null],
+  ['', null],
+])('%j: did you mean %j', (word, meant) => {
+  expect(suggest(word, ['decide', 'workers', 'completion', 'tail'])).toBe(meant);
+});

@@ -1,0 +1,307 @@
+/** Where each option comes from, in which order, and what a bad one is told. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { defaultCredentials, loadConfig, readSecret, type Surroundings } from '../../../src/config/config.ts';
+import { AppError } from '../../../src/errors.ts';
+
+let home: string;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'stopgate-config-'));
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+const load = (surroundings: Surroundings = {}) =>
+  loadConfig({ cwd: home, home, env: {}, random: () => Uint8Array.of(0, 1, 0xab, 0xff), ...surroundings });
+
+function put(path: string, text: string): string {
+  const file = join(home, path);
+  mkdirSync(join(file, '..'), { recursive: true });
+  writeFileSync(file, text);
+  return file;
+}
+
+const service = { nats: 'nats://127.0.0.1:5001', http: 'http://127.0.0.1:5002', fleet: 'dev', pid: 1 };
+const putService = (change: object = {}) => put('.stopgate/service.json', JSON.stringify({ ...service, ...change }));
+
+/** The lines of the error. */
+function problemsOf(surroundings: Surroundings): string[] {
+  try {
+    load(surroundings);
+  } catch (error) {
+    expect(error).toBeInstanceOf(AppError);
+    expect((error as AppError).code).toBe('config.bad');
+    return (error as AppError).message.split('\n');
+  }
+  return [];
+}
+
+describe('without anything', () => {
+  test('the defaults hold', () => {
+    expect(load()).toMatchObject({
+      nats: 'nats://127.0.0.1:4222',
+      creds: null,
+      fleet: 'main',
+      http: { host: '127.0.0.1', port: 4280, url: 'http://127.0.0.1:4280' },
+      token: null,
+      replica: 'r-0001abff',
+      logLevel: 'info',
+      filePath: join(home, 'stopgate.yaml'),
+      fileText: null,
+      warnings: [],
+      store: null,
+      natsUnsaid: true,
+    });
+  });
+
+  test('each start has a replica name of its own', () => {
+    const names = [1, 2].map(() => loadConfig({ cwd: home, home, env: {} }).replica);
+    expect(names[0]).toMatch(/^r-[a-z0-9]{8}$/);
+    expect(names[0]).not.toBe(names[1]);
+  });
+
+  test('the object is frozen', () => {
+    const config = load();
+    expect([config, config.http, config.file, config.warnings].every(Object.isFrozen)).toBe(true);
+  });
+});
+
+describe('an option', () => {
+  test('comes from the flag, then the variable, then the file, then the running service, then the default', () => {
+    const flags = { fleet: 'a' };
+    const env = { STOPGATE_FLEET: 'b' };
+    const fleets = [load().fleet];
+    putService();
+    fleets.unshift(load().fleet);
+    put('stopgate.yaml', 'fleet: c');
+    fleets.unshift(load().fleet);
+    fleets.unshift(load({ env }).fleet);
+    fleets.unshift(load({ env, flags }).fleet);
+    expect(fleets).toEqual(['a', 'b', 'c', 'dev', 'main']);
+  });
+
+  test('of every name has its flag and its variable', () => {
+    const values = {
+      nats: 'nats://h:1',
+      creds: '/c',
+      fleet: 'f',
+      http: 'localhost:1',
+      token: 't',
+      replica: 'r',
+      logLevel: 'debug',
+    };
+    const expected = { ...values, http: { host: 'localhost', port: 1, url: 'http://localhost:1' } };
+    const env = Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [
+        `STOPGATE_${name === 'logLevel' ? 'LOG_LEVEL' : name.toUpperCase()}`,
+        value,
+      ]),
+    );
+    expect(load({ flags: values })).toMatchObject(expected);
+    expect(load({ env })).toMatchObject(expected);
+  });
+
+  test('in an empty variable is not given, with an empty flag is wrong', () => {
+    expect(load({ env: { STOPGATE_FLEET: '', STOPGATE_TOKEN: '', STOPGATE_CONFIG: '' } }).fleet).toBe('main');
+    expect(problemsOf({ flags: { http: '' } })).toEqual([
+      '--http: "" is no HOST:PORT, such as 127.0.0.1:4280 (or "off")',
+    ]);
+  });
+
+  test('that is a path starts from where it was given', () => {
+    const file = put('conf/stopgate.yaml', 'creds: a.creds');
+    expect(load({ flags: { config: file } }).creds).toBe(join(home, 'conf/a.creds'));
+    expect(load({ flags: { config: file }, env: { STOPGATE_CREDS: 'b.creds' } }).creds).toBe(join(home, 'b.creds'));
+  });
+});
+
+describe('stopgate.yaml', () => {
+  test('is that of --config, else of STOPGATE_CONFIG, else of the folder', () => {
+    put('stopgate.yaml', 'fleet: here');
+    put('a.yaml', 'fleet: a');
+    put('b.yaml', 'fleet: b');
+    expect(load()).toMatchObject({ fleet: 'here', filePath: join(home, 'stopgate.yaml'), fileText: 'fleet: here' });
+    expect(load({ env: { STOPGATE_CONFIG: 'a.yaml' } }).fleet).toBe('a');
+    expect(load({ env: { STOPGATE_CONFIG: 'a.yaml' }, flags: { config: 'b.yaml' } }).fleet).toBe('b');
+  });
+
+  test('must be there if it was named', () => {
+    expect(problemsOf({ flags: { config: 'no.yaml' } })).toEqual([
+      expect.stringMatching(/^--config: cannot read '.*no\.yaml': ENOENT/),
+    ]);
+    expect(problemsOf({ env: { STOPGATE_CONFIG: 'no.yaml' } })).toEqual([
+      expect.stringMatching(/^STOPGATE_CONFIG: cannot read/),
+    ]);
+  });
+
+  test('must be readable if it is there', () => {
+    mkdirSync(join(home, 'stopgate.yaml'));
+    const problem = expect.stringMatching(/^stopgate\.yaml: cannot read '.*': EISDIR/);
+    expect(problemsOf({ serving: true })).toEqual([problem]);
+    expect(load().warnings).toEqual([problem]);
+  });
+
+  test('that is broken stops a service, and only warns a client that did not name it', () => {
+    put('stopgate.yaml', 'htpp: x\n');
+    const problem = 'stopgate.yaml:1:1: unknown key "htpp"; did you mean "http"?';
+    expect(problemsOf({ serving: true })).toEqual([problem]);
+    expect(problemsOf({ flags: { config: join(home, 'stopgate.yaml') } })).toHaveLength(1);
+    expect(load().warnings).toEqual([problem]);
+  });
+
+  test('gives its folder as the root, even if there is none', () => {
+    expect(load().file.roots).toEqual([home]);
+  });
+
+  test('warns of what it names and does not have, the secret of the webhook too', () => {
+    put(
+      'stopgate.yaml',
+      'policies: { default: { checks: [{ command: t }] } }\nescalation: { webhook: { url: "http://h/", secretEnv: KEY } }',
+    );
+    expect(load().warnings).toEqual([
+      'stopgate.yaml:1:44: the command "t" is not among commands',
+      'stopgate.yaml:2:55: the variable "KEY" is not set: webhooks go out unsigned',
+    ]);
+    expect(load({ env: { KEY: 's' } }).warnings).toHaveLength(1);
+    expect([readSecret('KEY', { KEY: 's' }), readSecret('KEY', { KEY: '' }), readSecret('KEY', {})]).toEqual([
+      's',
+      undefined,
+      undefined,
+    ]);
+  });
+});
+
+describe('a bad value', () => {
+  test('is told with where it came from, and all are told at once', () => {
+    put('stopgate.yaml', 'fleet: a\nhtpp: x\n');
+    expect(
+      problemsOf({
+        serving: true,
+        flags: { http: 'x', logLevel: 'loud' },
+        env: { STOPGATE_FLEET: 'a b', STOPGATE_NATS: 'http://h' },
+      }),
+    ).toEqual([
+      'stopgate.yaml:2:1: unknown key "htpp"; did you mean "http"?',
+      'STOPGATE_NATS: "http://h" is no NATS url, such as nats://127.0.0.1:4222',
+      expect.stringMatching(/^STOPGATE_FLEET: "a b" is no id/),
+      '--http: "x" is no HOST:PORT, such as 127.0.0.1:4280 (or "off")',
+      '--log-level: "loud" is not "debug" or "info" or "warn" or "error" or "silent"',
+    ]);
+  });
+
+  test('is hidden where it may be a secret', () => {
+    expect(problemsOf({ flags: { token: 'my secret', nats: 'nats://me:my secret@h' } }).join('\n')).not.toContain(
+      'secret',
+    );
+  });
+});
+
+describe('http', () => {
+  test.each([
+    ['4280', '127.0.0.1', 4280, 'http://127.0.0.1:4280'],
+    ['0', '127.0.0.1', 0, 'http://127.0.0.1:0'],
+    ['localhost:65535', 'localhost', 65_535, 'http://localhost:65535'],
+    ['127.9.9.9:1', '127.9.9.9', 1, 'http://127.9.9.9:1'],
+    ['[::1]:4280', '::1', 4280, 'http://[::1]:4280'],
+    ['http://127.0.0.1:4281', '127.0.0.1', 4281, 'http://127.0.0.1:4281'],
+    ['http://127.0.0.1:4281/', '127.0.0.1', 4281, 'http://127.0.0.1:4281'],
+    ['http://localhost', 'localhost', 80, 'http://localhost:80'],
+    ['HTTPS://localhost', 'localhost', 443, 'https://localhost:443'],
+  ])('%s is understood', (http, host, port, url) => {
+    expect(load({ flags: { http } }).http).toEqual({ host, port, url });
+  });
+
+  test.each(['off', 'none'])('%s is none', (http) => {
+    expect(load({ flags: { http } }).http).toBeNull();
+  });
+
+  test.each([
+    'localhost',
+    ':4280',
+    '127.0.0.1:65536',
+    '::1:4280',
+    '[::1]',
+    '[:::1]:1',
+    '*:4280',
+    'a b:1',
+    'http://h:1/path',
+    'ftp://h:1',
+    'u@h:1',
+    '65536',
+    '-1',
+  ])('%s is refused', (http) => {
+    expect(problemsOf({ flags: { http, token: 't' } })).toHaveLength(1);
+  });
+
+  test.each(['0.0.0.0:4280', '[::]:4280', '10.0.0.1:1', 'example.com:1', 'https://example.com', '127.evil.com:1'])(
+    '%s is reachable from outside, so it needs a token',
+    (http) => {
+      expect(problemsOf({ flags: { http } })).toEqual([
+        `--http: "${http}" can be reached from other machines, so it needs a token: set STOPGATE_TOKEN (or --token) to a long random word, or take 127.0.0.1`,
+      ]);
+      expect(load({ flags: { http }, env: { STOPGATE_TOKEN: 't' } }).http).not.toBeNull();
+    },
+  );
+
+  test('of the file that needs a token is told at its place', () => {
+    put('stopgate.yaml', '# open\nhttp: 0.0.0.0:4280\n');
+    expect(problemsOf({})).toEqual([expect.stringMatching(/^stopgate\.yaml:2:7: "0\.0\.0\.0:4280" can be reached/)]);
+  });
+});
+
+describe('a running service of the folder', () => {
+  test('gives where it listens, also to the folders within', () => {
+    putService();
+    const cwd = join(home, 'a/b');
+    mkdirSync(cwd, { recursive: true });
+    expect(load({ cwd })).toMatchObject({ nats: service.nats, http: { port: 5002 }, fleet: 'dev', store: { service } });
+  });
+
+  test('gives nothing to another service that is about to start', () => {
+    putService();
+    expect(load({ serving: true })).toMatchObject({
+      nats: 'nats://127.0.0.1:4222',
+      http: { port: 4280 },
+      fleet: 'main',
+    });
+  });
+
+  test('without HTTP has none', () => {
+    putService({ http: null });
+    expect(load().http).toBeNull();
+  });
+});
+
+describe('credentials', () => {
+  test('are those of the store for the very server of the store', () => {
+    putService();
+    const operator = put('.stopgate/credentials/operator.json', '{}');
+    expect(defaultCredentials(load(), 'operator')).toBe(operator);
+    expect(defaultCredentials(load({ flags: { nats: '127.0.0.1:5001' } }), 'operator')).toBe(operator);
+    expect(defaultCredentials(load(), 'runner')).toBeUndefined();
+  });
+
+  test.each([
+    'nats://127.0.0.1:5003',
+    'nats://example.com:5001',
+    'tls://127.0.0.1:5001',
+    'nats://u:p@127.0.0.1:5001',
+    'nats://127.0.0.1:5001,nats://h',
+  ])('of the store are not shown to %s', (nats) => {
+    putService();
+    put('.stopgate/credentials/operator.json', '{}');
+    expect(defaultCredentials(load({ flags: { nats } }), 'operator')).toBeUndefined();
+  });
+
+  test('that were named go before those of the store', () => {
+    putService();
+    put('.stopgate/credentials/operator.json', '{}');
+    expect(defaultCredentials(load({ flags: { creds: 'mine' } }), 'operator')).toBe(join(home, 'mine'));
+  });
+
+  test('are none where no service runs', () => {
+    put('.stopgate/credentials/operator.json', '{}');
+    expect(defaultCredentials(load(), 'operator')).toBeUndefined();
+  });
+});

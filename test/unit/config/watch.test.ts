@@ -1,0 +1,160 @@
+/** The watcher, look by look: its timer is ours, the file system is real. */
+import { mkdirSync, mkdtempSync, renameSync, rmdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type ConfigWatch, watchConfigFile } from '../../../src/config/watch.ts';
+
+let folder: string;
+let path: string;
+let told: (string | null)[];
+let watch: ConfigWatch | undefined;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'stopgate-watch-'));
+  path = join(folder, 'stopgate.yaml');
+  told = [];
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+});
+afterEach(() => {
+  watch?.close();
+  vi.useRealTimers();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const start = (...more: [known?: string | null]) => {
+  watch = watchConfigFile(path, (text) => told.push(text), 500, ...more);
+};
+
+/** Lets one interval pass and waits until the look is over, which is when the next one is due. */
+async function look(times = 1): Promise<void> {
+  for (let count = 0; count < times; count += 1) {
+    vi.advanceTimersByTime(500);
+    await expect.poll(() => vi.getTimerCount()).toBe(1);
+  }
+}
+
+describe('a watched file', () => {
+  test('that nobody touches is never told', async () => {
+    writeFileSync(path, 'a');
+    start();
+    await look(4);
+    expect(told).toEqual([]);
+  });
+
+  test('that is edited in place is told once, at the second look', async () => {
+    writeFileSync(path, 'a');
+    start();
+    await look(2);
+    writeFileSync(path, 'edited');
+    await look();
+    expect(told).toEqual([]);
+    await look(3);
+    expect(told).toEqual(['edited']);
+  });
+
+  test('that an editor replaces by rename is told, every time', async () => {
+    writeFileSync(path, 'a');
+    start();
+    for (const text of ['b', 'c']) {
+      writeFileSync(join(folder, 'new'), text);
+      renameSync(join(folder, 'new'), path);
+      await look(3);
+    }
+    expect(told).toEqual(['b', 'c']);
+  });
+
+  test('that is still being written is told when it is whole', async () => {
+    writeFileSync(path, 'a');
+    start();
+    for (const text of ['fle', 'fleet', 'fleet: a']) {
+      writeFileSync(path, text);
+      await look();
+    }
+    expect(told).toEqual([]);
+    await look();
+    expect(told).toEqual(['fleet: a']);
+  });
+
+  test('that is deleted and made anew is told as gone and as new', async () => {
+    writeFileSync(path, 'a');
+    start();
+    rmSync(path);
+    await look(3);
+    expect(told).toEqual([null]);
+    writeFileSync(path, 'a');
+    await look(3);
+    expect(told).toEqual([null, 'a']);
+  });
+
+  test('that is away for one look only was never gone', async () => {
+    writeFileSync(path, 'a');
+    start();
+    rmSync(path);
+    await look();
+    writeFileSync(path, 'b');
+    await look(3);
+    expect(told).toEqual(['b']);
+  });
+
+  test('that appears later is told, though its folder did not exist', async () => {
+    rmSync(folder, { recursive: true });
+    start();
+    await look(2);
+    mkdirSync(folder);
+    writeFileSync(path, 'a');
+    await look(3);
+    expect(told).toEqual(['a']);
+  });
+
+  test('that is only touched, or edited back, is not told', async () => {
+    writeFileSync(path, 'a');
+    start();
+    await look(2);
+    utimesSync(path, 1, 1);
+    await look(2);
+    writeFileSync(path, 'b');
+    writeFileSync(path, 'a');
+    await look(2);
+    expect(told).toEqual([]);
+  });
+
+  test('that cannot be read is told when it can', async () => {
+    writeFileSync(path, 'a');
+    start();
+    rmSync(path);
+    mkdirSync(path);
+    await look(3);
+    rmdirSync(path);
+    writeFileSync(path, 'b');
+    await look(3);
+    expect(told).toEqual(['b']);
+  });
+});
+
+test('an edit between the first reading and the watch is not missed', async () => {
+  writeFileSync(path, 'edited meanwhile');
+  start('read before');
+  await look(2);
+  expect(told).toEqual(['edited meanwhile']);
+});
+
+test('a file that appears before the watch is not missed', async () => {
+  writeFileSync(path, 'new');
+  start(null);
+  await look(2);
+  expect(told).toEqual(['new']);
+});
+
+test('a closed watch tells nothing more, even of a look that is under way', async () => {
+  writeFileSync(path, 'a');
+  start();
+  writeFileSync(path, 'b');
+  await look();
+  vi.advanceTimersByTime(500);
+  watch?.close();
+  vi.useRealTimers();
+  const more: (string | null)[] = [];
+  watch = watchConfigFile(path, (text) => more.push(text), 1, null);
+  await expect.poll(() => more).toEqual(['b']); // a second watch has looked twice since
+  expect(told).toEqual([]);
+});

@@ -1,0 +1,186 @@
+/** The drawn charts: everything that the machines can do is there, and nothing lies on anything else. */
+import { beforeAll, describe, expect, test } from 'vitest';
+import { createMachine } from 'xstate';
+import { presences, taskMachine, workerMachine, workerStates } from '../../../machines/index.ts';
+import type { Area, ChartDrawing } from '../../../src/inspector/chart/charts.ts';
+import { chartOf } from '../../../src/inspector/chart/definition.ts';
+import { drawingOf } from '../../../src/inspector/chart/layout.ts';
+import { edgeTaken } from '../../../src/inspector/chart/taken.ts';
+
+const machines = { worker: workerMachine, task: taskMachine } as const;
+const drawings = {} as Record<keyof typeof machines, ChartDrawing>;
+beforeAll(async () => {
+  drawings.worker = await drawingOf(workerMachine);
+  drawings.task = await drawingOf(taskMachine);
+});
+
+type Config = { on?: object; always?: object[]; states?: Record<string, Config> };
+/** Counted on what was written down, not on what XState made of it. */
+const countOf = ({ on = {}, always = [], states = {} }: Config): number =>
+  Object.values(on).reduce((sum, it) => sum + (Array.isArray(it) ? it.length : 1), 0) +
+  always.length +
+  Object.values(states).reduce((sum, state) => sum + countOf(state), 0);
+
+describe.each(['worker', 'task'] as const)('the chart of a %s', (name) => {
+  test('has every transition of its machine', () => {
+    const { edges, everywhere } = drawings[name];
+    const drawn = edges.reduce((sum, { transitions }) => sum + transitions.length, everywhere.lines.length);
+    expect(drawn).toBe(countOf(machines[name].config as object));
+    for (const { transitions, label } of edges) {
+      const text = label.lines.map((line) => line.trim()).join(' ');
+      for (const { event, guard } of transitions) {
+        expect(text).toContain(event);
+        expect(text).toContain(guard ?? '');
+      }
+    }
+  });
+
+  test('is drawn without boxes that overlap, but for those that hold others', () => {
+    const { boxes } = drawings[name];
+    const holds = (outer: string, inner: string) => inner.startsWith(`${outer}.`);
+    for (const [one, other] of pairs(boxes)) {
+      if (holds(one.id, other.id) || holds(other.id, one.id)) continue;
+      expect(overlap(one, other), `${one.id} on ${other.id}`).toBe(false);
+    }
+    for (const box of boxes)
+      if (box.parent !== null)
+        expect(
+          contains(
+            boxes.find(({ id }) => id === box.parent),
+            box,
+          ),
+          box.id,
+        ).toBe(true);
+  });
+
+  test('has labels that lie on no state, no other label and no foreign line', () => {
+    const { boxes, edges, everywhere, width, height } = drawings[name];
+    const states = boxes.filter(({ id }) => !boxes.some(({ parent }) => parent === id));
+    for (const { id, from, points, label } of edges) {
+      expect(contains({ x: 0, y: 0, width, height }, label), id).toBe(true);
+      if (points.length === 0)
+        expect(
+          contains(
+            states.find((state) => state.id === from),
+            label,
+          ),
+          id,
+        ).toBe(true);
+      else for (const state of states) expect(overlap(label, state), `${id} on ${state.id}`).toBe(false);
+      for (const other of edges)
+        for (const line of segments(other.points))
+          if (other.id !== id) expect(overlap(label, line), `${other.id} through ${id}`).toBe(false);
+    }
+    for (const [one, other] of pairs(edges))
+      expect(overlap(one.label, other.label), `${one.id} on ${other.id}`).toBe(false);
+    for (const part of [...states, ...edges.map(({ label }) => label)]) expect(overlap(part, everywhere)).toBe(false);
+  });
+
+  test('has lines that go round the states, from the one to the other', () => {
+    const { boxes, edges } = drawings[name];
+    const states = boxes.filter(({ id }) => !boxes.some(({ parent }) => parent === id));
+    for (const { id, points } of edges)
+      for (const line of segments(points))
+        for (const state of states) expect(overlap(line, shrunk(state)), `${id} through ${state.id}`).toBe(false);
+    for (const { id, from, to, points } of edges) {
+      if (points.length === 0) continue;
+      const at = (state: string | null) => grown(states.find((it) => it.id === state));
+      expect(contains(at(from), dot(points[0])), id).toBe(true);
+      expect(contains(at(to), dot(points.at(-1))), id).toBe(true);
+    }
+  });
+
+  test('is the same each time it is made', async () => {
+    expect(await drawingOf(machines[name])).toEqual(drawings[name]);
+  });
+});
+
+test('names states in the order in which counts are given', () => {
+  const atomic = (drawing: ChartDrawing) => drawing.boxes.filter(({ kind }) => kind === 'atomic').map((it) => it.name);
+  const final = (drawing: ChartDrawing) => drawing.boxes.filter(({ kind }) => kind !== 'region').map((it) => it.name);
+  expect(atomic(drawings.worker)).toEqual([...workerStates, ...presences]);
+  expect(final(drawings.task)).toEqual([...workerStates]);
+});
+
+test('leaves room for a count beside each name', () => {
+  for (const { boxes } of Object.values(drawings))
+    for (const { name, kind, width } of boxes)
+      if (kind !== 'region') expect(width, name).toBeGreaterThan((name.length + ' 520000'.length) * 9);
+});
+
+test('puts each initial state above the states beside it', () => {
+  for (const { boxes } of Object.values(drawings))
+    for (const first of boxes.filter(({ initial }) => initial))
+      for (const other of boxes.filter(({ parent, id }) => parent === first.parent && id !== first.id))
+        expect(first.y, other.id).toBeLessThan(other.y);
+});
+
+test('of any machine: nested states, final ones, delays and anonymous guards', () => {
+  const chart = chartOf(
+    createMachine({
+      id: 'light',
+      initial: 'on',
+      states: {
+        on: {
+          initial: 'red',
+          after: { 500: 'off' },
+          states: { red: { always: { guard: () => false, target: 'amber' } }, amber: {} },
+        },
+        off: { type: 'final' },
+      },
+    }),
+  );
+  expect(chart.states.map(({ id, kind, initial }) => [id, kind, initial])).toEqual([
+    ['on', 'compound', true],
+    ['on.red', 'atomic', true],
+    ['on.amber', 'atomic', false],
+    ['off', 'final', false],
+  ]);
+  expect(chart.transitions).toEqual([
+    { kind: 'timer', event: 'after 500', guard: null, from: 'on', to: 'off' },
+    { kind: 'always', event: '', guard: 'guard', from: 'on.red', to: 'on.amber' },
+  ]);
+});
+
+describe('the edge that a move took', () => {
+  test.each([
+    ['worker', 'idle', 'working', 'prompt.submitted', 'state.idle state.working'],
+    ['worker', 'working', 'validating', 'stop.attempted', 'state.working state.validating'],
+    // Judged at once: the machine went on through `validating`.
+    ['worker', 'working', 'blocked', 'stop.attempted', 'state.validating state.blocked'],
+    ['worker', 'blocked', 'blocked', 'stop.attempted', 'state.validating state.blocked'],
+    ['worker', 'validating', 'stopped', 'check.finished', 'state.validating state.stopped'],
+    ['worker', 'validating', 'stopped', 'session.closed', 'state.validating state.stopped'],
+    ['worker', 'stopped', 'stopped', 'session.closed', 'state.stopped state.stopped'],
+    ['worker', 'stopped', 'stopped', 'tool.used', 'state.stopped'],
+    ['worker', 'active', 'stale', 'presence.changed', 'presence.active presence.stale'],
+    ['task', 'validating', 'working', 'attempt.closed', 'validating working'],
+    ['worker', 'working', 'working', 'tool.used', undefined],
+    ['worker', 'nowhere', 'idle', 'prompt.submitted', undefined],
+  ] as const)('%s: %s to %s by %s is %s', (name, from, to, event, id) => {
+    expect(edgeTaken(drawings[name], { from, to, event })?.id).toBe(id);
+  });
+});
+
+const pairs = <Item>(items: readonly Item[]): [Item, Item][] =>
+  items.flatMap((one, at) => items.slice(at + 1).map((other): [Item, Item] => [one, other]));
+const overlap = (one: Area, other: Area): boolean =>
+  one.x < other.x + other.width &&
+  other.x < one.x + one.width &&
+  one.y < other.y + other.height &&
+  other.y < one.y + one.height;
+const contains = (outer: Area | undefined, inner: Area): boolean =>
+  outer !== undefined &&
+  inner.x >= outer.x &&
+  inner.y >= outer.y &&
+  inner.x + inner.width <= outer.x + outer.width &&
+  inner.y + inner.height <= outer.y + outer.height;
+const grown = (area: Area | undefined): Area | undefined =>
+  area && { x: area.x - 1, y: area.y - 1, width: area.width + 2, height: area.height + 2 };
+const shrunk = ({ x, y, width, height }: Area): Area => ({ x: x + 1, y: y + 1, width: width - 2, height: height - 2 });
+const dot = ([x, y]: readonly [number, number] = [Number.NaN, Number.NaN]): Area => ({ x, y, width: 0, height: 0 });
+const segments = (points: readonly (readonly [number, number])[]): Area[] =>
+  points.slice(1).map(([x, y], at) => {
+    const [fromX, fromY] = points[at] as readonly [number, number];
+    return { x: Math.min(x, fromX), y: Math.min(y, fromY), width: Math.abs(x - fromX), height: Math.abs(y - fromY) };
+  });

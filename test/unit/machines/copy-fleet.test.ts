@@ -1,0 +1,53 @@
+/** A copy of a fleet goes its own way: what is folded into one of the two is not seen in the other. */
+import { expect, test } from 'vitest';
+import { copyFleet, createFleet, type Fleet, foldEntry, readEntry, viewFleet } from '../../../machines/index.ts';
+
+function fold(fleet: Fleet, lines: readonly (readonly [tail: string, data: object])[]): Fleet {
+  for (const [tail, data] of lines) {
+    const text = JSON.stringify(data);
+    const entry = readEntry(`stopgate.main.${tail}`, text, text.length);
+    if (entry === null || !('data' in entry)) throw new Error(`no entry: ${tail}`);
+    const seq = fleet.seq + 1;
+    foldEntry(fleet, { seq, atMs: Date.parse('2026-03-02T12:00:00.000Z') + seq, entry });
+  }
+  return fleet;
+}
+
+const before = [
+  ['own.fleet.main.replica.joined', { replica: 'r1' }],
+  ['worker.w1.task.claimed', { task: 'T-1' }],
+  ['task.T-2.hook.registered', { hook: 'H', type: 'remote', name: 'slow' }],
+  ['task.T-2.iteration.started', { iteration: 1, maxIterations: 3 }],
+] as const;
+const after = [
+  ['worker.w1.task.failed', { task: 'T-1' }],
+  ['worker.w1.stop.attempted', { attempt: 'a' }],
+  ['task.T-2.iteration.validated', { iteration: 1 }],
+  ['task.T-3.task.created', { after: ['T-1'] }],
+  ['worker.w2.limit.reached', { scope: 's' }],
+  ['queue.q.depth.reported', { pending: 3 }],
+  ['own.fleet.main.replica.joined', { replica: 'r2' }],
+] as const;
+/** All that a fleet holds; of its actors what is shown, and the attempts that are known. */
+function contentOf(fleet: Fleet) {
+  const { workers, tasks, deadlines, outcomes, worker: _, task: __, stopwatch: ___, ...indexes } = fleet;
+  const known = [...workers].map(([name, it]) => [name, it.known, it.wakeMs, it.owner]);
+  const evaluations = [...tasks].map(([name, it]) => [name, it.snapshot.context.evaluations]);
+  return structuredClone({ ...indexes, known, evaluations, deadlines: deadlines.size, view: viewFleet(fleet) });
+}
+
+test.each([
+  { changed: 'copy', kept: 'original' },
+  { changed: 'original', kept: 'copy' },
+] as const)('what the $changed folds leaves the $kept as it was', ({ changed }) => {
+  const original = fold(createFleet('main'), before);
+  const copy = copyFleet(original);
+  original.outcomes.length = 0;
+  const [one, other] = changed === 'copy' ? [copy, original] : [original, copy];
+  const was = contentOf(other);
+  fold(one, after);
+  expect(contentOf(other)).toEqual(was);
+  expect(contentOf(one).escalated.size).toBe(1);
+  fold(other, after);
+  expect(contentOf(other)).toEqual(contentOf(one));
+});

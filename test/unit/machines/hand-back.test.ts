@@ -1,0 +1,88 @@
+/** releaseAfter: what becomes of the tasks of a worker that was heard of no more (seed 004, Rate Limit Considerations). */
+import { describe, expect, test } from 'vitest';
+import { createReplay } from '../../../machines/index.ts';
+import { timeOf } from '../../support/case-times.ts';
+
+const minutes = (count: number) => timeOf(`12:${String(count).padStart(2, '0')}`);
+
+/** Folds `[minute, subject's tail, data]`, and gives the fleet as it is then. */
+function fleetAfter(
+  lines: readonly (readonly [number, string, object?])[],
+  until: number,
+  releaseAfter: string | null = '5m',
+) {
+  const replay = createReplay({ untilMs: Date.parse(minutes(until)) });
+  const all = [[0, 'own.fleet.main.policy.set', { policies: {}, releaseAfter }] as const, ...lines];
+  for (const [at, tail, data = {}] of all) {
+    expect(replay.fold(JSON.stringify({ at: minutes(at), subject: `stopgate.main.${tail}`, data }))).toBeNull();
+  }
+  const fleet = replay.view().fleets.main;
+  return { task: fleet?.tasks['T-1'], worker: fleet?.workers.w1, queue: fleet?.queues.main };
+}
+const claimed = [
+  [0, 'task.T-1.task.created'],
+  [1, 'worker.w1.task.claimed', { task: 'T-1' }],
+] as const;
+
+describe('with releaseAfter: 5m', () => {
+  test('a task goes back to its queue when its worker has been stale for five minutes', () => {
+    expect(fleetAfter(claimed, 8)).toMatchObject({ task: { state: 'working', worker: 'w1' }, queue: { pending: 0 } });
+    expect(fleetAfter(claimed, 9)).toMatchObject({
+      task: { state: 'idle', worker: null },
+      worker: { state: 'idle', tasks: [], presence: 'stale' },
+      queue: { pending: 1 },
+    });
+  });
+
+  test('a heartbeat keeps it', () => {
+    expect(fleetAfter([...claimed, [5, 'worker.w1.heartbeat.sent']], 11).task).toMatchObject({ worker: 'w1' });
+    expect(fleetAfter([...claimed, [5, 'worker.w1.heartbeat.sent']], 13).task).toMatchObject({ worker: null });
+  });
+
+  test('a usage limit is waited out, and the time begins when it is over', () => {
+    const limited = [...claimed, [2, 'worker.w1.limit.reached', { until: minutes(30) }]] as const;
+    expect(fleetAfter(limited, 29)).toMatchObject({ task: { worker: 'w1' }, worker: { presence: 'limited' } });
+    expect(fleetAfter(limited, 31).task).toMatchObject({ worker: null });
+  });
+
+  test('another worker may then claim it, and the first one is told when it comes back', () => {
+    const lines = [
+      ...claimed,
+      [10, 'worker.w2.task.claimed', { task: 'T-1' }],
+      [11, 'worker.w1.task.completed', { task: 'T-1' }],
+    ] as const;
+    expect(fleetAfter(lines, 12)).toMatchObject({
+      task: { state: 'working', worker: 'w2' },
+      worker: { refused: [{ type: 'task.completed', reason: 'worker w1 does not hold task T-1' }] },
+    });
+  });
+
+  test('a worker that was stale before the setting came is looked at as well', () => {
+    const late = [...claimed, [20, 'own.fleet.main.policy.set', { policies: {}, releaseAfter: '1m' }]] as const;
+    expect(fleetAfter(late, 21, null).task).toMatchObject({ worker: null });
+  });
+});
+
+describe('what a stale worker holds beside', () => {
+  const both = [[0, 'task.T-2.task.created'], ...claimed, [1, 'worker.w1.task.claimed', { task: 'T-2' }]] as const;
+
+  test('goes back with it, each task once', () => {
+    expect(fleetAfter(both, 9)).toMatchObject({ task: { worker: null }, worker: { tasks: [] }, queue: { pending: 2 } });
+  });
+
+  test('stays with it while its stop is open, and for the whole time after the answer', () => {
+    const policies = { default: { checks: [{ remote: 'slow', timeout: '20m' }] } };
+    const asked = [
+      [0, 'own.fleet.main.policy.set', { policies, releaseAfter: '5m' }],
+      ...both,
+      [1, 'worker.w1.stop.attempted', { attempt: 'a' }],
+      [15, 'own.worker.w1.check.finished', { attempt: 'a', check: 'slow', outcome: 'fail', reason: 'no' }],
+    ] as const;
+    expect(fleetAfter(asked, 19)).toMatchObject({ worker: { tasks: ['T-1', 'T-2'] }, queue: { pending: 0 } });
+    expect(fleetAfter(asked, 20)).toMatchObject({ worker: { tasks: [] }, queue: { pending: 2 } });
+  });
+});
+
+test('without releaseAfter a stale worker keeps its task', () => {
+  expect(fleetAfter(claimed, 59, null).task).toMatchObject({ state: 'working', worker: 'w1' });
+});

@@ -1,0 +1,58 @@
+/** A probe of a single step: the policy's checks alone, as if nothing remained of the plan. */
+import { expect, test } from 'vitest';
+import { createFleet, type Fleet, foldEntry, probe, readEntry } from '../../../machines/index.ts';
+
+function fold(policy: object, ...lines: [subject: string, data: object][]): Fleet {
+  const fleet = createFleet('main');
+  const all = [['own.fleet.main.policy.set', { policies: { default: policy } }] as const, ...lines];
+  for (const [index, [subject, data]] of all.entries()) {
+    const text = JSON.stringify(data);
+    const entry = readEntry(`stopgate.main.${subject}`, text, text.length);
+    if (entry === null || 'code' in entry) throw new Error(`bad entry ${subject}`);
+    foldEntry(fleet, { seq: index + 1, atMs: (index + 1) * 1_000, entry });
+  }
+  return fleet;
+}
+const planned = ['worker.w1.plan.updated', { steps: [{ title: 'a', status: 'pending' }] }] as [string, object];
+const probed = (fleet: Fleet, scope: 'stop' | 'step') => {
+  const found = probe(fleet, 'w1', {}, fleet.nowMs, scope);
+  if ('ask' in found) throw new Error('asked');
+  const { decision, cause, reason, verdicts } = found.decision;
+  return { decision, cause, reason, guards: verdicts.map(({ guard }) => guard) };
+};
+
+test('plan is taken as fulfilled, at any depth, and other checks are not', () => {
+  const deep = { all: [{ plan: {} }, { any: [{ plan: {} }, { rules: ['never'] }] }, { rules: ['tests_pass'] }] };
+  const fleet = fold({ checks: [{ plan: {} }, deep] }, planned);
+  expect(probed(fleet, 'stop')).toMatchObject({ reason: '1 of 1 plan steps remain: a' });
+  expect(probed(fleet, 'step')).toMatchObject({
+    decision: 'block',
+    cause: 'incomplete',
+    reason: 'Failed rules: tests_pass',
+    guards: ['checks'],
+  });
+});
+
+test('neither a cap nor waiting, neither hooks of the task nor persistence have a say', () => {
+  const policy = { checks: [{ plan: {} }], retries: 0, persistence: 'default', stuckAfter: 1 };
+  const fleet = fold(
+    policy,
+    planned,
+    ['worker.w1.background.started', { id: 'b' }],
+    ['worker.w1.task.claimed', { task: 'T-1' }],
+    ['task.T-1.hook.registered', { type: 'validation' }],
+    ['worker.w1.input.requested', {}],
+  );
+  expect(probed(fleet, 'stop')).toMatchObject({ cause: 'waiting' });
+  expect(probed(fleet, 'step')).toMatchObject({ decision: 'allow', cause: 'complete' });
+});
+
+test('what the world is asked still sees the real plan', () => {
+  const fleet = fold({ checks: [{ plan: {} }, { command: 'tests' }] }, planned);
+  const found = probe(fleet, 'w1', {}, fleet.nowMs, 'step');
+  expect(found).toMatchObject({ ask: { name: 'tests' }, worker: { plan: [{ title: 'a' }] } });
+  if (!('ask' in found)) throw new Error('not asked');
+  const failed = found.next({ attempt: 'probe', check: 'tests', outcome: 'fail', reason: 'red' });
+  expect(failed).toMatchObject({ decision: { decision: 'block', reason: 'red', dryRun: true } });
+  expect(fleet.workers.get('w1')?.snapshot.context.worker.plan).toHaveLength(1);
+});

@@ -1,0 +1,47 @@
+/** The server alone, over a service in memory: ids that are handed in, and what becomes of a bug. */
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createMcpServer } from '../../../src/mcp/server.ts';
+import { createFakeService } from '../../integration/http/fake-service.ts';
+
+async function connect(fault: Error | null = null) {
+  const port = createFakeService();
+  port.views.set('T-1', { task: 'T-1', iteration: null, hooks: [], checkpoints: [], refused: [] });
+  port.fault = fault;
+  const onBug = vi.fn();
+  const server = createMcpServer({ port, newId: () => 'id1', onBug });
+  const client = new Client({ name: 'test', version: '1' });
+  const [ours, theirs] = InMemoryTransport.createLinkedPair();
+  await Promise.all([server.connect(ours), client.connect(theirs)]);
+  onTestFinished(() => client.close());
+  return { port, client, onBug };
+}
+
+test('hooks and checkpoints get the ids that are made for them', async () => {
+  const { port, client } = await connect();
+  const hook = await client.callTool({ name: 'hook_register', arguments: { taskId: 'T-1', hookType: 'tdd' } });
+  const saved = await client.callTool({ name: 'checkpoint_create', arguments: { taskId: 'T-1' } });
+  expect(hook.structuredContent).toMatchObject({ hookId: 'HOOK-id1' });
+  expect(saved.structuredContent).toMatchObject({ checkpointId: 'CP-id1' });
+  expect(port.published).toMatchObject([
+    { entity: 'task', id: 'T-1', type: 'hook.registered', data: { hook: 'HOOK-id1', type: 'tdd' } },
+    { entity: 'task', id: 'T-1', type: 'checkpoint.saved', data: { checkpoint: 'CP-id1' } },
+  ]);
+});
+
+test('the text of an answer is its structured content', async () => {
+  const { client } = await connect();
+  const answer = await client.callTool({ name: 'task_get', arguments: { taskId: 'T-1' } });
+  const [{ text }] = answer.content as [{ text: string }];
+  expect(JSON.parse(text)).toEqual(answer.structuredContent);
+});
+
+test('a bug is told to us, and not to the client', async () => {
+  const bug = new TypeError('cannot read properties of the secret');
+  const { client, onBug } = await connect(bug);
+  const answer = await client.callTool({ name: 'decide', arguments: { worker: 'w1' } });
+  expect(answer).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/^internal error/) }] });
+  expect(JSON.stringify(answer)).not.toContain('secret');
+  expect(onBug).toHaveBeenCalledWith(bug, 'decide');
+});
