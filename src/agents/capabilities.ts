@@ -1,6 +1,6 @@
 /**
- * What each agent can and cannot do, as data: the README's table is made of it (a test holds the two together), and
- * whoever sets an agent up says it.
+ * What each agent can and cannot do, as data. The table in docs/agents.md is generated from it (a test holds the two
+ * together), and `init` quotes it.
  */
 
 /**

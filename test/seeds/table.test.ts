@@ -1,6 +1,6 @@
 /**
- * The table of README: each rule of each seed document with the tests that show it. The rules are data
- * (`rules/`); here it is held to the tests that there are. `npm run seeds:table` writes it anew.
+ * The tables of docs/seeds.md: each rule of each seed document with the tests that show it. The rules are data
+ * (`rules/`); here it is held to the tests that there are. `npm run seeds:table` writes them.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -19,7 +19,7 @@ const seeds: readonly (readonly [title: string, rules: readonly Rule[]])[] = [
   ['seed 004, Worker Persistence Concepts', seed004],
 ];
 const tests = new URL('..', import.meta.url);
-const readme = new URL('../../README.md', import.meta.url);
+const page = new URL('../../docs/seeds.md', import.meta.url);
 const [begin, end] = ['<!-- seeds -->', '<!-- /seeds -->'];
 
 describe.each(seeds)('%s', (_title, rules) => {
@@ -41,14 +41,12 @@ test('a reference to no test is noticed', () => {
   expect(exists('conformance/idle › there is no such case')).toBe(false);
 });
 
-test('README has the table as the rules give it: if not, run "npm run seeds:table"', async () => {
-  const text = readFileSync(readme, 'utf8');
+test('docs/seeds.md has the table as the rules give it: if not, run "npm run seeds:table"', async () => {
+  const text = readFileSync(page, 'utf8');
   const [before = '', rest = ''] = text.split(`${begin}\n`);
   const [, after] = rest.split(end);
-  if (after === undefined) throw new Error(`README.md has no block from ${begin} to ${end}`);
-  await expect(`${before}${begin}\n${seeds.map(tableOf).join('\n')}${end}${after}`).toMatchFileSnapshot(
-    readme.pathname,
-  );
+  if (after === undefined) throw new Error(`docs/seeds.md has no block from ${begin} to ${end}`);
+  await expect(`${before}${begin}\n${seeds.map(tableOf).join('\n')}${end}${after}`).toMatchFileSnapshot(page.pathname);
 });
 
 function tableOf([title, rules]: (typeof seeds)[number]): string {

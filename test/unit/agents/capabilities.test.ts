@@ -1,4 +1,4 @@
-/** The table of what agents can do: the README shows it as it is, and each claim names who shows it. */
+/** The table of what agents can do: docs/agents.md shows it, and each claim names the test that proves it. */
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { capabilities, renderCapabilities } from '../../../src/agents/capabilities.ts';
@@ -6,9 +6,9 @@ import { agents } from '../../../src/agents/index.ts';
 
 const root = new URL('../../../', import.meta.url);
 
-test('the README has the table as it is', () => {
-  const readme = readFileSync(new URL('README.md', root), 'utf8');
-  const [, shown] = /<!-- agents -->\n([\s\S]*?)\n<!-- \/agents -->/.exec(readme) ?? [];
+test('docs/agents.md has the table', () => {
+  const page = readFileSync(new URL('docs/agents.md', root), 'utf8');
+  const [, shown] = /<!-- agents -->\n([\s\S]*?)\n<!-- \/agents -->/.exec(page) ?? [];
   expect(shown).toBe(renderCapabilities());
 });
 
