@@ -92,8 +92,8 @@ export type Fleet = {
   policySeq: number;
   /** A policy given from outside: `policy.set` entries are then passed over. */
   readonly policyPinned: boolean;
-  /** What happened; whoever folds empties it. */
-  readonly outcomes: Outcome[];
+  /** What has happened in the step that is being taken: `fold.ts` returns it, so between two steps it is empty. */
+  outcomes: Outcome[];
   /** Null: nobody looks. */
   watcher: FleetWatcher | null;
   readonly stopwatch: () => number;

@@ -7,15 +7,18 @@ import type { OwnFleetEntry } from '../entries/entry.ts';
 import type { Deadline } from './deadlines.ts';
 import { resumeEvaluation, reviewEvaluations } from './evaluation.ts';
 import { refreshPresence, staleAfterMs } from './facts.ts';
-import { type Fleet, pendingIn, queueOf, type Stored } from './fleet.ts';
+import { type Fleet, type Outcome, pendingIn, queueOf, type Stored } from './fleet.ts';
 import { foldOwnWorker } from './fold-own-worker.ts';
 import { foldOwnTask, foldTask } from './fold-task.ts';
 import { foldWorker, resumeAttempt, resumeHeldOn } from './fold-worker.ts';
 import { armHandBack, handBack, handBackDueMs } from './hand-back.ts';
 
-/** Folds one entry: first what is due up to its time, then the entry itself. A time before the last counts as that one. */
-export function foldEntry(fleet: Fleet, { seq, atMs, entry, owner }: Stored): void {
-  advanceClock(fleet, atMs);
+/**
+ * Folds one entry: first what is due up to its time, then the entry itself. A time before the last counts as that one.
+ * @returns what happened, in order
+ */
+export function foldEntry(fleet: Fleet, { seq, atMs, entry, owner }: Stored): readonly Outcome[] {
+  advance(fleet, atMs);
   fleet.seq = seq;
   switch (entry.area) {
     case 'worker':
@@ -41,10 +44,29 @@ export function foldEntry(fleet: Fleet, { seq, atMs, entry, owner }: Stored): vo
   }
   serveArrivals(fleet);
   reviewEvaluations(fleet);
+  return takeOutcomes(fleet);
 }
 
-/** Handles every deadline up to `toMs`, each with itself as now, and moves the clock there. */
-export function advanceClock(fleet: Fleet, toMs: number): void {
+/**
+ * Handles every deadline up to `toMs`, each with itself as now, and moves the clock there.
+ * @returns what happened, in order
+ */
+export function advanceClock(fleet: Fleet, toMs: number): readonly Outcome[] {
+  advance(fleet, toMs);
+  return takeOutcomes(fleet);
+}
+
+const nothing: readonly Outcome[] = Object.freeze([]);
+
+/** Most entries only change the state: for them nothing is allocated. */
+function takeOutcomes(fleet: Fleet): readonly Outcome[] {
+  const { outcomes } = fleet;
+  if (outcomes.length === 0) return nothing;
+  fleet.outcomes = [];
+  return outcomes;
+}
+
+function advance(fleet: Fleet, toMs: number): void {
   // Deadlines only ever move to later, so what stands first by its own time is looked at only when that has come.
   while ((fleet.deadlines.peek()?.atMs ?? Number.POSITIVE_INFINITY) <= toMs) {
     const next = nextDeadline(fleet);

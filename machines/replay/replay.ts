@@ -4,7 +4,7 @@
  */
 
 import { createLogLines, type LogEntry, type StoredText } from '../entries/log-line.ts';
-import { createFleet, type Fleet } from '../fleet/fleet.ts';
+import { createFleet, type Fleet, type Outcome } from '../fleet/fleet.ts';
 import { advanceClock, foldEntry } from '../fleet/fold.ts';
 import type { Decision, HookResult } from '../guards/decision.ts';
 import type { PolicySet } from '../policy/policy.ts';
@@ -54,6 +54,13 @@ export type ReplayOptions = {
 export function createReplay({ policies, untilMs = Number.POSITIVE_INFINITY }: ReplayOptions = {}): Replay {
   const fleets = new Map<string, Fleet>();
   const lines = createLogLines();
+  let results: ReplayLine[] = [];
+  const keep = (outcomes: readonly Outcome[]) => {
+    for (const outcome of outcomes) {
+      if (outcome.kind === 'decided') results.push(outcome.decision);
+      if (outcome.kind === 'validated') results.push(outcome.result);
+    }
+  };
   const fleetOf = (name: string): Fleet => {
     const known = fleets.get(name);
     if (known !== undefined) return known;
@@ -65,7 +72,7 @@ export function createReplay({ policies, untilMs = Number.POSITIVE_INFINITY }: R
   const fold = (read: LogEntry | string | null): string | null => {
     if (read === null || typeof read === 'string') return read;
     // What is later than `untilMs` is read all the same: an earlier time after it counts as that one.
-    if (read.stored.atMs <= untilMs) foldEntry(fleetOf(read.fleet), read.stored);
+    if (read.stored.atMs <= untilMs) keep(foldEntry(fleetOf(read.fleet), read.stored));
     else fleetOf(read.fleet);
     return null;
   };
@@ -73,26 +80,23 @@ export function createReplay({ policies, untilMs = Number.POSITIVE_INFINITY }: R
   return {
     fold: (line) => fold(lines.readLine(line)),
     foldMessage: (message) => fold(lines.readMessage(message)),
-    take: () => [...fleets.values()].flatMap(takeResults),
+    take() {
+      const taken = results;
+      results = [];
+      return taken;
+    },
     open: () => [...fleets.values()].flatMap(openResults),
     view() {
       // Without an end the clock would tick for ever: then it stands at the last line.
       const latestMs = Math.max(0, ...[...fleets.values()].map((fleet) => fleet.nowMs));
       const atMs = Number.isFinite(untilMs) ? untilMs : latestMs;
-      for (const fleet of fleets.values()) advanceClock(fleet, atMs);
+      for (const fleet of fleets.values()) keep(advanceClock(fleet, atMs));
       return {
         at: formatIsoTime(atMs),
         fleets: Object.fromEntries([...fleets].map(([name, fleet]) => [name, viewFleet(fleet)])),
       };
     },
   };
-}
-
-function takeResults(fleet: Fleet): ReplayLine[] {
-  return fleet.outcomes.splice(0).flatMap((outcome): ReplayLine[] => {
-    if (outcome.kind === 'decided') return [outcome.decision];
-    return outcome.kind === 'validated' ? [outcome.result] : [];
-  });
 }
 
 function openResults(fleet: Fleet): ReplayLine[] {

@@ -128,8 +128,7 @@ const keyOf = (worker: string, attempt: string): string => `${worker}:${attempt}
 function foldTwice(twin: Twin, stored: Stored): void {
   const { before, after, pairs } = twin;
   const { entry, seq, atMs } = stored;
-  advanceClock(before, atMs);
-  const ended = heedBefore(twin);
+  const ended = heedBefore(twin, advanceClock(before, atMs));
   advanceAfter(twin, atMs);
   if (entry.area === 'worker' && entry.type === 'stop.attempted') {
     const attempt = entry.data.attempt ?? `seq-${seq}`;
@@ -138,12 +137,8 @@ function foldTwice(twin: Twin, stored: Stored): void {
   }
   const isAnswer = entry.area === 'ownWorker' && entry.type === 'check.finished';
   if (isAnswer) keepAnswer(twin, entry);
-  foldEntry(before, stored);
-  ended.push(...heedBefore(twin));
-  if (!isAnswer) {
-    foldEntry(after, stored);
-    heedAfter(twin, false);
-  }
+  ended.push(...heedBefore(twin, foldEntry(before, stored)));
+  if (!isAnswer) heedAfter(twin, foldEntry(after, stored), false);
   if (isAnswer) settle(twin, entry.id, entry.data.attempt);
   for (const pair of ended) settle(twin, pair.worker, pair.attempt);
 }
@@ -154,9 +149,9 @@ function createPair(worker: string, attempt: string, atMs: number): Pair {
 }
 
 /** Takes in what the log's own policies decided and asked; gives the attempts that they decided. */
-function heedBefore({ before, pairs, onPaired }: Twin): Pair[] {
+function heedBefore({ pairs, onPaired }: Twin, outcomes: readonly Outcome[]): Pair[] {
   const decided: Pair[] = [];
-  for (const outcome of before.outcomes.splice(0)) {
+  for (const outcome of outcomes) {
     const pair = pairOf(pairs, outcome);
     if (pair === undefined) continue;
     if (outcome.kind === 'asked') {
@@ -173,9 +168,9 @@ function heedBefore({ before, pairs, onPaired }: Twin): Pair[] {
 }
 
 /** The same for the other policies. `byClock`: what ended a wait was its deadline. */
-function heedAfter(twin: Twin, byClock: boolean): void {
-  const { after, pairs, onPaired } = twin;
-  for (const outcome of after.outcomes.splice(0)) {
+function heedAfter(twin: Twin, outcomes: readonly Outcome[], byClock: boolean): void {
+  const { pairs, onPaired } = twin;
+  for (const outcome of outcomes) {
     const pair = pairOf(pairs, outcome);
     if (pair === undefined) continue;
     if (byClock && pair.asks !== null && !isWorthTheWait(pair, pair.asks)) pair.untold ??= pair.asks.name;
@@ -208,8 +203,7 @@ function advanceAfter(twin: Twin, toMs: number): void {
   for (;;) {
     const next = nextDeadline(after);
     if (next === null || next.atMs > toMs) break;
-    advanceClock(after, next.atMs);
-    heedAfter(twin, true);
+    heedAfter(twin, advanceClock(after, next.atMs), true);
   }
   advanceClock(after, toMs);
 }
@@ -229,8 +223,7 @@ function settle(twin: Twin, worker: string, attempt: string): void {
   const data: CheckResult = { ...(answer ?? { outcome }), attempt, check: asks.name };
   pair.asks = null;
   const entry: OwnWorkerEntry = { area: 'ownWorker', fleet: after.name, id: worker, type: 'check.finished', data };
-  foldEntry(after, { seq: after.seq, atMs: after.nowMs, entry });
-  heedAfter(twin, false);
+  heedAfter(twin, foldEntry(after, { seq: after.seq, atMs: after.nowMs, entry }), false);
 }
 
 function keepAnswer({ pairs }: Twin, { id, data }: Extract<OwnWorkerEntry, { type: 'check.finished' }>): void {

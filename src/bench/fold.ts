@@ -57,7 +57,6 @@ function createFold(): (message: LogMessage) => void {
     const entry = readEntry(subject, decoder.decode(data), data.length);
     if (entry === null || !('data' in entry)) throw new Error(`no entry: ${subject}`);
     foldEntry(fleet, { seq, atMs, entry });
-    fleet.outcomes.length = 0;
   };
 }
 

@@ -140,7 +140,7 @@ export function createHost(options: HostOptions): Host {
   };
 
   const fold = (message: LogMessage, startedMs: number) => {
-    const entry = foldMessage(fleet, message);
+    const { read: entry, outcomes } = foldMessage(fleet, message);
     metrics.folded(message.subject);
     if (entry === null) return;
     if (!('data' in entry)) {
@@ -149,17 +149,10 @@ export function createHost(options: HostOptions): Host {
     }
     if (entry.type === 'stop.attempted') meet(message, entry.id, entry.data.attempt ?? `seq-${message.seq}`);
     if (entry.type === 'iteration.validated')
-      evaluations.met(message, entry.id, entry.data.attempt ?? `seq-${message.seq}`, refusalOf(entry.type));
+      evaluations.met(message, entry.id, entry.data.attempt ?? `seq-${message.seq}`, refusalOf(outcomes, entry.type));
     if (entry.type === 'policy.set')
       policies.folded(JSON.parse(decoder.decode(message.data)), message.header('Stopgate-Replica'));
-    if (fleet.outcomes.length > 0) for (const outcome of fleet.outcomes.splice(0)) follow(outcome, message, startedMs);
-  };
-
-  /** Why the entry that was folded just now makes no sense, or null. */
-  const refusalOf = (type: string): string | null => {
-    for (const outcome of fleet.outcomes)
-      if (outcome.kind === 'refused' && outcome.type === type) return outcome.reason;
-    return null;
+    for (const outcome of outcomes) follow(outcome, message, startedMs);
   };
 
   const isOpen = (worker: string, attempt: string) =>
@@ -388,4 +381,10 @@ export function createHost(options: HostOptions): Host {
       evaluations.failAll(leaving);
     },
   };
+}
+
+/** Why an entry of this type that was just folded makes no sense, or null. */
+function refusalOf(outcomes: readonly Outcome[], type: string): string | null {
+  for (const outcome of outcomes) if (outcome.kind === 'refused' && outcome.type === type) return outcome.reason;
+  return null;
 }

@@ -45,7 +45,6 @@ export function createPast(fleet: string, log: Pick<EventLog, 'range' | 'history
     const every = Math.max(copyEveryMin, Math.ceil(lastSeq / copiesMax));
     await log.history({ fromSeq: cursor.seq + 1, toSeq: seq }, (message) => {
       foldMessage(cursor.fleet, message);
-      cursor.fleet.outcomes.length = 0;
       cursor = { ...cursor, seq: message.seq, entry: message.seq === seq ? timelineEntry(message) : null };
       copyAt(message.seq, every);
     });

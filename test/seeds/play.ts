@@ -7,6 +7,7 @@ import {
   type FleetView,
   foldEntry,
   type HookResult,
+  type Outcome,
   parseIsoTime,
   readEntry,
   viewFleet,
@@ -31,15 +32,16 @@ export type Play = {
 /** `policies`: as in the configuration. */
 export function play(policies: object = { default: {} }): Play {
   const fleet = createFleet('main');
+  const happened: Outcome[] = [];
   const refusals: string[] = [];
   const say = (at: string, tail: string, data: object = {}) => {
     const text = JSON.stringify(data);
     const entry = readEntry(`stopgate.main.${tail}`, text, Buffer.byteLength(text));
     if (entry === null || 'code' in entry) throw new Error(`${tail}: ${entry?.message ?? 'is no entry'}`);
-    foldEntry(fleet, { seq: fleet.seq + 1, atMs: msOf(at), entry });
+    happened.push(...foldEntry(fleet, { seq: fleet.seq + 1, atMs: msOf(at), entry }));
   };
   const outcomes = () => {
-    const taken = fleet.outcomes.splice(0);
+    const taken = happened.splice(0);
     refusals.push(...taken.flatMap((it) => (it.kind === 'refused' ? [it.reason] : [])));
     return taken;
   };
@@ -64,7 +66,7 @@ export function play(policies: object = { default: {} }): Play {
       return refusals;
     },
     look(at) {
-      advanceClock(fleet, msOf(at));
+      happened.push(...advanceClock(fleet, msOf(at)));
       return viewFleet(fleet);
     },
   };

@@ -52,8 +52,8 @@ export function createAgentFleet(policy: object, more: Record<string, unknown> =
     const entry = readFields(address, JSON.parse(text));
     if ('code' in entry) throw new AppError('input.bad', `${subject}: ${entry.message}`);
     seq += 1;
-    foldEntry(fleet, { seq, atMs: 1_000 * seq, entry });
-    for (const outcome of fleet.outcomes.splice(0)) if (outcome.kind === 'decided') decisions.push(outcome.decision);
+    for (const outcome of foldEntry(fleet, { seq, atMs: 1_000 * seq, entry }))
+      if (outcome.kind === 'decided') decisions.push(outcome.decision);
     return seq;
   };
   fold('stopgate.main.own.fleet.main.policy.set', { policies: { default: policy }, ...more });
