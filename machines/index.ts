@@ -2,6 +2,7 @@
 
 export * from './entries/entry.ts';
 export type { StoredText } from './entries/log-line.ts';
+export * from './entries/message-ids.ts';
 export type { Deadline } from './fleet/deadlines.ts';
 export { isLimited, policyInForce, queueOfWorker, staleAfterMs } from './fleet/facts.ts';
 export * from './fleet/fleet.ts';

@@ -1,0 +1,67 @@
+/**
+ * The message ids (`Nats-Msg-Id`) of the entries that clients and replicas store: each is made of what its entry is
+ * about, so that a repeat is one entry. An id that is read again is parsed by the function beside the one that made it.
+ *
+ * What an agent names never holds a colon or `~` (`idPattern`), so ids of different kinds differ.
+ */
+
+/** The attempt of that name. Also the key under which a replica waits for its decision. */
+export const attemptMessageId = (worker: string, attempt: string): string => `${worker}:${attempt}`;
+
+/** An attempt that its caller did not name: `unique` tells it from all others. */
+export const unnamedAttemptMessageId = (worker: string, unique: string): string => `${worker}:~${unique}`;
+
+/** Whether the id is one of this worker's attempts, and not another's. */
+export const isAttemptMessageIdOf = (worker: string, messageId: string): boolean => messageId.startsWith(`${worker}:`);
+
+/** An `iteration.validated` that a caller waits for: asked again it is judged again. */
+export const evaluationMessageId = (task: string, unique: string): string => `${task}:~${unique}`;
+
+export const isEvaluationMessageIdOf = (task: string, messageId: string): boolean => messageId.startsWith(`${task}:~`);
+
+/** The entry was there before under this id, and was none: the same attempt once more. */
+export const retriedMessageId = (messageId: string, unique: string): string => `${messageId}:${unique}`;
+
+const decisionSuffix = ':decision';
+
+export const decisionMessageId = (worker: string, attempt: string | null): string =>
+  `${worker}:${attempt}${decisionSuffix}`;
+
+/** @returns the attempt; null: the id is none of a decision of this worker */
+export function parseDecisionMessageId(worker: string, messageId: string): string | null {
+  const start = worker.length + 1;
+  const end = messageId.length - decisionSuffix.length;
+  if (end < start || !messageId.startsWith(`${worker}:`) || !messageId.endsWith(decisionSuffix)) return null;
+  return messageId.slice(start, end);
+}
+
+/** `number`: which question of the attempt it answers, 1-based. */
+export const checkMessageId = (worker: string, attempt: string, number: number, check: string): string =>
+  `${worker}:${attempt}:check:${number}:${check}`;
+
+/** The answer of a remote hook to an `iteration.validated`; `seq`: that entry's place in the log. */
+export const hookMessageId = (task: string, seq: number, number: number, hook: string): string =>
+  `${task}:${seq}:hook:${number}:${hook}`;
+
+/** The same for every replica that takes over from the silent owner, so that only the first is stored. */
+export const acceptedMessageId = (worker: string, attempt: string, from: string | null): string =>
+  `${worker}:${attempt}:accepted:${from ?? ''}`;
+
+/** `deadline`: what makes it this one (`deadlineKey`); `tries`: 1-based. */
+export const timerMessageId = (
+  {
+    id,
+    kind,
+    attempt,
+    atMs,
+  }: { readonly id: string; readonly kind: string; readonly attempt: string; readonly atMs: number },
+  tries: number,
+): string => `${id}:${kind}:${attempt}:${atMs}:${tries}`;
+
+export const policyMessageId = (replica: string, atMs: number): string => `policy:${replica}:${atMs}`;
+
+/** `delivery`: the notice's own name. */
+export const notifiedMessageId = (delivery: string): string => `${delivery}/notified`;
+
+/** The dead letter of the entry at `seq`. */
+export const deadLetterMessageId = (seq: number): string => `dead:${seq}`;
