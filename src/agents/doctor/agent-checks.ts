@@ -177,7 +177,7 @@ function checkEvents(name: SetupName, { file, hooks }: Hooked): Finding[] {
 function checkLines(name: SetupName, { file, hooks }: Hooked): Finding[] {
   const lines = hooks.map(lineOf);
   const program = lines
-    .map((line) => /(\/\S*hook\/main\.js)/.exec(line)?.[1])
+    .map((line) => /(\/\S*hook(?:-command)?\/main\.js)/.exec(line)?.[1])
     .find((path) => path !== undefined && !existsSync(path));
   const unguarded = name === 'gemini' && lines.some((line) => !/\|\| *(?:exit [01]|true) *$/.test(line));
   return [

@@ -51,7 +51,7 @@ describe('claude', () => {
     expect(hooks.Stop?.[0]?.hooks[0]).toMatchObject({
       type: 'command',
       command: expect.stringMatching(
-        /hook\/main\.js claude --http 127\.0\.0\.1:4280 --on-unreachable block --autostart \//,
+        /hook-command\/main\.js claude --http 127\.0\.0\.1:4280 --on-unreachable block --autostart \//,
       ),
       timeout: 600,
     });
@@ -145,6 +145,8 @@ describe('--remove gives back the very bytes', () => {
       { type: 'http', url: 'http://127.0.0.1:4280/hooks/claude' },
       { type: 'command', command: 'npx stopgate hook claude' },
       { type: 'command', command: "'/opt/stopgate/dist/src/main.js' hook claude" },
+      // As an earlier version wrote it.
+      { type: 'command', command: 'node /opt/stopgate/dist/src/hook/main.js claude --http 127.0.0.1:4280' },
       {
         type: 'command',
         command: "curl -sf --data-binary @- 'http://127.0.0.1:4280/hooks/claude?event=Stop' || exit 0",
@@ -230,7 +232,7 @@ test('--wake adds a second hook to the stop, in the background, while it is aske
   const stops = async () => (JSON.parse(await read(file)) as Settings).hooks.Stop?.flatMap(({ hooks }) => hooks);
   const waker = {
     ...{ type: 'command', timeout: 86_400, async: true, asyncRewake: true },
-    command: expect.stringMatching(/^exec .*hook\/main\.js claude --wake --http 127\.0\.0\.1:4280$/),
+    command: expect.stringMatching(/^exec .*hook-command\/main\.js claude --wake --http 127\.0\.0\.1:4280$/),
   };
   await init('claude', '--yes', '--wake', '--policy', 'strict');
   expect(await stops()).toEqual([expect.objectContaining({ type: 'http' }), waker]);

@@ -165,7 +165,7 @@ describe('a hook program that fails with words on stderr', () => {
     expect(await runGemini(gemini, home, model.url)).toMatchObject({ code: 0 });
     return model.requests.length;
   };
-  const program = /[^ "']+hook\/main\.js/g;
+  const program = /[^ "']+hook-command\/main\.js/g;
   const crashing = (text: string, home: AgentHome) => text.replaceAll(program, `${home.home}/crash.mjs`);
 
   test('is no block by the line that `init` writes', async () => {
