@@ -1,11 +1,14 @@
 /**
- * One step of a machine on a snapshot that is only data, as XState's own `transition` would take it. A fleet holds its
- * actors as such snapshots: a quarter of a live actor's memory.
+ * One step of a machine on a snapshot that is only data, exactly as XState's own `transition` takes it, and several
+ * times faster. A fleet holds its actors as such snapshots: a quarter of a live actor's memory.
  *
- * XState makes the chart and is the measure of it; the step itself is taken here, by tables that are read off the chart
- * once for each state: what an event may lead to, by which guards and with which actions. That is possible because our
- * charts are flat (regions of plain states; guards and `assign` actions by name; no entry, exit, delay or spawn), and
- * it is several times faster. What a chart has beyond that is left to XState; a test takes both ways and compares.
+ * XState makes the chart and defines its meaning. The step is taken by tables that are read off the chart when the
+ * stepper is made: what an event or an `always` may lead to in each state, by which guards and with which assignments.
+ * A chart that has anything else is refused then and there: `createStepper` throws, and no step can ever differ.
+ *
+ * What a chart may have: plain states, at the root or in parallel regions; transitions by exact event type and `always`,
+ * with guards by name and `assign` actions by name, to a state of the same region; an event or `always` in one region
+ * only. See docs/decisions/ for why, and test/unit/machines/step-property.test.ts for the proof.
  */
 import {
   type AnyActorScope,
@@ -22,148 +25,260 @@ import {
 export type Stepper<M extends AnyStateMachine> = {
   readonly start: (input: InputFrom<M>) => SnapshotFrom<M>;
   readonly next: (snapshot: SnapshotFrom<M>, event: EventFrom<M>) => SnapshotFrom<M>;
-  /** The same step, taken by XState. */
-  readonly walk: (snapshot: SnapshotFrom<M>, event: EventFrom<M>) => SnapshotFrom<M>;
 };
 
 type Snapshot = Pick<AnyMachineSnapshot, 'value' | 'context' | '_nodes'>;
 type Value = AnyMachineSnapshot['value'];
-type At = { readonly context: object; readonly event: { readonly type: string } };
+type Event = { readonly type: string };
+type Assigner = (at: At) => object;
 type Move = {
   readonly passes: ((at: At) => boolean) | null;
-  readonly changes: readonly ((at: At) => object)[];
-  /** The value after it; null: no state changes. */
-  readonly to: ((value: Value) => Value) | null;
+  readonly changes: readonly Assigner[];
+  /** The region (null: the root) and the state it leads to; null: no state changes. */
+  readonly to: { readonly region: string | null; readonly state: string } | null;
 };
-/** Candidates in order; the first whose guard passes is taken. Null: this chart is not flat here. */
-type Moves = readonly Move[] | null;
-/** What one state value can do: `on` by event type, `always` in its turn, and a snapshot to copy. */
-type Table = { readonly on: Map<string, Moves>; readonly always: Moves; readonly sample: Snapshot };
+/** Candidates in order: the first whose guard passes is taken. */
+type Moves = readonly Move[];
+/** What one state value can do, and a snapshot of it to copy. */
+type Table = {
+  readonly on: ReadonlyMap<string, Moves>;
+  readonly always: Moves;
+  readonly sample: Snapshot;
+  /** The tables that moves lead to, filled as they are taken. */
+  readonly after: Map<Move, Table>;
+};
 
-const chainMax = 16;
+const none: Moves = Object.freeze([]);
 
+/** What guards and assignments are given; one a step, whose context moves on with each assignment. */
+class At {
+  context: object;
+  readonly event: Event;
+  constructor(context: object, event: Event) {
+    this.context = context;
+    this.event = event;
+  }
+  /** @throws Error always: an actor that a step starts would be no data */
+  get spawn(): never {
+    throw new Error('this machine is stepped as data: an assignment cannot spawn');
+  }
+  /** @throws Error always: there is no live actor */
+  get self(): never {
+    throw new Error('this machine is stepped as data: there is no self');
+  }
+  /** @throws Error always, as for `self` */
+  get system(): never {
+    throw new Error('this machine is stepped as data: there is no system');
+  }
+}
+
+/**
+ * `input` makes the one actor that XState needs to resolve snapshots; it is never started.
+ * @throws Error naming the state and what it has that a step could not take as XState does
+ */
 export function createStepper<M extends AnyStateMachine>(machine: M, input: InputFrom<M>): Stepper<M> {
+  const chart = readChart(machine);
   const self = createActor(machine, { input } as never);
-  // The machines have no effects, so nothing of this is ever called; `assign` needs none of it.
   const nothing = () => {};
   const scope: AnyActorScope = {
     ...{ self, id: self.id, sessionId: self.sessionId, system: self.system },
     ...{ logger: nothing, defer: nothing, emit: nothing, stopChild: nothing, actionExecutor: nothing },
   };
-  const walk = (snapshot: SnapshotFrom<M>, event: EventFrom<M>) =>
-    machine.transition(snapshot as never, event, scope) as SnapshotFrom<M>;
   const tables = new Map<string, Table>();
   // A snapshot that a step made has the very value of its table's sample.
   const tablesByValue = new Map<Value, Table>();
   const tableOf = (value: Value, context: object): Table => {
     const made = tablesByValue.get(value);
     if (made !== undefined) return made;
-    const key = keyOf(value);
-    const known = tables.get(key);
-    if (known !== undefined) return known;
-    const sample = machine.resolveState({ value, context } as never) as Snapshot;
-    const table: Table = { on: new Map(), always: alwaysMoves(machine, sample), sample };
-    tables.set(key, table);
-    tablesByValue.set(sample.value, table);
-    return table;
+    const key = JSON.stringify(value);
+    const known = tables.get(key) ?? makeTable(machine, chart, value, context);
+    tables.set(key, known);
+    tablesByValue.set(known.sample.value, known);
+    return known;
+  };
+  const tableAfter = (table: Table, move: Move, context: object): Table => {
+    const known = table.after.get(move);
+    if (known !== undefined || move.to === null) return known ?? table;
+    const { region, state } = move.to;
+    const { value } = table.sample;
+    const next = tableOf(region === null ? state : { ...(value as object), [region]: state }, context);
+    table.after.set(move, next);
+    return next;
   };
 
   const next = (snapshot: SnapshotFrom<M>, event: EventFrom<M>): SnapshotFrom<M> => {
     const from = snapshot as Snapshot;
-    const { type } = event as { type: string };
-    let table = tableOf(from.value, from.context);
-    let moves = table.on.get(type);
-    if (moves === undefined) {
-      moves = eventMoves(machine, table.sample, type);
-      table.on.set(type, moves);
-    }
-    let { context, value } = from;
-    for (let turn = 0; turn < chainMax; turn += 1) {
-      if (moves === null) return walk(snapshot, event);
-      const move = firstOf(moves, { context, event: event as { type: string } });
-      if (move === null && turn === 0) return snapshot;
-      if (move === null) break;
-      for (const change of move.changes)
-        context = { ...context, ...change({ context, event: event as { type: string } }) };
-      if (move.to !== null) {
-        value = move.to(value);
-        table = tableOf(value, context);
+    const before = tableOf(from.value, from.context);
+    const at = new At(from.context, event as Event);
+    let table = before;
+    let move = firstOf(eventMoves(table, (event as Event).type), at);
+    let isEventless = false;
+    // `always` is looked at after every event, whether it was handled or not. The chain ends, since `readChart` refuses
+    // circles; as in XState an `always` that changes nothing ends it too.
+    while (move !== null || !isEventless) {
+      const [was, held] = [table, at.context];
+      if (move !== null) {
+        for (const change of move.changes) at.context = { ...at.context, ...change(at) };
+        table = tableAfter(table, move, at.context);
       }
-      moves = table.always;
+      if (isEventless && table === was && at.context === held) break;
+      isEventless = true;
+      move = firstOf(table.always, at);
     }
-    return { ...table.sample, context } as SnapshotFrom<M>;
+    if (table === before && at.context === from.context) return snapshot;
+    return { ...table.sample, context: at.context } as SnapshotFrom<M>;
   };
-  return { start: (given) => machine.getInitialSnapshot(scope, given) as SnapshotFrom<M>, next, walk };
+  return { start: (given) => machine.getInitialSnapshot(scope, given) as SnapshotFrom<M>, next };
 }
 
-function firstOf(moves: readonly Move[], at: At): Move | null {
+/** @throws Error for events that XState keeps for itself */
+function eventMoves(table: Table, type: string): Moves {
+  const moves = table.on.get(type);
+  if (moves === undefined && (type === '*' || type.startsWith('xstate.')))
+    throw new Error(`'${type}' is an event of XState's own`);
+  return moves ?? none;
+}
+
+function firstOf(moves: Moves, at: At): Move | null {
   for (const move of moves) if (move.passes === null || move.passes(at)) return move;
   return null;
 }
 
-/** A text for a state value of one machine: `working`, or the states of its regions. */
-function keyOf(value: Value): string {
-  if (typeof value === 'string') return value;
-  let key = '';
-  for (const region in value) key += `${String(value[region])} `;
-  return key;
+type Chart = ReadonlyMap<AnyStateNode, { readonly on: ReadonlyMap<string, Moves>; readonly always: Moves }>;
+
+function makeTable(machine: AnyStateMachine, chart: Chart, value: Value, context: object): Table {
+  const sample = machine.resolveState({ value, context } as never) as Snapshot;
+  const on = new Map<string, Moves>();
+  let always = none;
+  // States come before the root; of several regions only one has an event or `always` (see `readChart`).
+  for (const node of [...sample._nodes.filter((it) => it !== machine.root), machine.root]) {
+    const moves = chart.get(node);
+    for (const [type, more] of moves?.on ?? []) on.set(type, [...(on.get(type) ?? none), ...more]);
+    always = [...always, ...(moves?.always ?? none)];
+  }
+  return { on, always, sample, after: new Map() };
 }
 
-/** States come before the root; of two regions that handle the same event neither would be first, so that is not flat. */
-function eventMoves(machine: AnyStateMachine, { _nodes: active }: Snapshot, type: string): Moves {
-  const handling = active.filter((node) => node !== machine.root && handles(node, type));
-  if (handling.length > 1) return null;
-  const [node] = handling;
-  const own = node === undefined ? [] : readMoves(machine, node.transitions.get(type) ?? []);
-  const root = readMoves(machine, machine.root.transitions.get(type) ?? []);
-  return own === null || root === null ? null : [...own, ...root];
+/** @throws Error for what is not listed at the top of this file */
+function readChart(machine: AnyStateMachine): Chart {
+  const { root } = machine;
+  if (Number.isFinite(machine.options?.maxIterations)) throw refusal(root, "the option 'maxIterations'");
+  const regions = root.type === 'parallel' ? Object.values(root.states) : [root];
+  if (root.type !== 'parallel' && root.type !== 'compound') throw refusal(root, `a root of type ${root.type}`);
+  for (const region of regions) {
+    if (region.type !== 'compound') throw refusal(region, `a region of type ${region.type}`);
+    if (region !== root && hasMoves(region)) throw refusal(region, 'transitions of a whole region');
+    for (const state of Object.values(region.states))
+      if (state.type !== 'atomic') throw refusal(state, `a state of type ${state.type}`);
+  }
+  const states = regions.flatMap((region) => Object.values(region.states));
+  const nodes = [...new Set([root, ...regions, ...states])];
+  for (const node of nodes) refuseEffects(node);
+  refuseSharing(root, regions);
+  const chart: Chart = new Map(
+    nodes.map((node) => [
+      node,
+      {
+        on: new Map([...node.transitions].map(([type, given]) => [type, given.map((it) => readMove(machine, it))])),
+        always: (node.always ?? []).map((it) => readMove(machine, it)),
+      },
+    ]),
+  );
+  for (const state of states) refuseCircle(state, chart);
+  return chart;
 }
 
-function alwaysMoves(machine: AnyStateMachine, { _nodes: active }: Snapshot): Moves {
-  const handling = active.filter((node) => (node.always?.length ?? 0) > 0);
-  return handling.length > 1 ? null : readMoves(machine, handling[0]?.always ?? []);
+const hasMoves = (node: AnyStateNode) => node.transitions.size > 0 || (node.always?.length ?? 0) > 0;
+
+function refuseEffects(node: AnyStateNode): void {
+  if (node.entry.length + node.exit.length > 0) throw refusal(node, 'entry or exit actions');
+  if (node.invoke.length > 0) throw refusal(node, 'an invoked actor');
+  if (node.after.length > 0) throw refusal(node, 'a delayed transition');
 }
 
-const handles = (node: AnyStateNode, type: string) =>
-  node.transitions.has('*') || (node.transitions.get(type)?.length ?? 0) > 0;
-
-function readMoves(machine: AnyStateMachine, transitions: readonly AnyTransitionDefinition[]): Moves {
-  const moves = transitions.map((transition) => readMove(machine, transition));
-  return moves.includes(null) ? null : (moves as Move[]);
+/** XState would let every region take an event of its own; here one does, so no order between them is needed. */
+function refuseSharing(root: AnyStateNode, regions: readonly AnyStateNode[]): void {
+  const owners = new Map<string, AnyStateNode>();
+  for (const region of regions) {
+    for (const state of Object.values(region.states)) {
+      const types = [...state.transitions.keys(), ...((state.always?.length ?? 0) > 0 ? ['always'] : [])];
+      for (const type of types) {
+        const owner = owners.get(type) ?? region;
+        if (owner !== region) throw refusal(state, `'${type}', which region '${owner.key}' has too`);
+        owners.set(type, region);
+      }
+    }
+  }
+  if ((root.always?.length ?? 0) > 0) throw refusal(root, "'always' at the root");
 }
 
-function readMove(
-  machine: AnyStateMachine,
-  { guard, actions, target, eventType }: AnyTransitionDefinition,
-): Move | null {
-  const changes = actions.map((action) => assignmentOf(machine, action));
-  const passes = guard === undefined ? null : readGuard(machine, guard);
-  const to = target === undefined ? null : readTarget(machine, target);
-  if (eventType === '*' || changes.includes(null) || passes === undefined || to === undefined) return null;
-  return { passes, changes: changes as Move['changes'], to };
+/** `always` must come to an end by the chart alone. */
+function refuseCircle(state: AnyStateNode, chart: Chart, way: readonly string[] = []): void {
+  if (way.includes(state.key)) throw refusal(state, `an 'always' circle: ${[...way, state.key].join(' -> ')}`);
+  for (const { to, changes } of chart.get(state)?.always ?? none) {
+    const target = to === null ? state : state.parent?.states[to.state];
+    // One that changes nothing ends the chain.
+    if (target !== undefined && (target !== state || changes.length > 0))
+      refuseCircle(target, chart, [...way, state.key]);
+  }
 }
 
-/** Undefined: no guard by name. */
-function readGuard(machine: AnyStateMachine, guard: unknown): ((at: At) => boolean) | undefined {
-  const name = typeof guard === 'string' ? guard : (guard as { type?: unknown }).type;
-  const given = typeof guard === 'string' ? undefined : (guard as { params?: unknown }).params;
-  const test = typeof name === 'string' ? (machine.implementations.guards[name] as unknown) : undefined;
-  if (typeof test !== 'function') return undefined;
-  return (at) => test(at, typeof given === 'function' ? given(at) : given) as boolean;
+function readMove(machine: AnyStateMachine, transition: AnyTransitionDefinition): Move {
+  const { source, guard, actions, target, eventType } = transition;
+  if (eventType.includes('*')) throw refusal(source, `the wildcard '${eventType}'`);
+  if (eventType.startsWith('xstate.')) throw refusal(source, `a transition on '${eventType}'`);
+  return {
+    passes: guard === undefined ? null : readGuard(machine, source, guard),
+    changes: actions.map((action) => readAssignment(machine, source, action)),
+    to: target === undefined ? null : readTarget(machine, source, target),
+  };
 }
 
-function assignmentOf(machine: AnyStateMachine, action: unknown): ((at: At) => object) | null {
-  const implementation: unknown = typeof action === 'string' ? machine.implementations.actions[action] : null;
-  const assignment = (implementation as { assignment?: unknown } | null)?.assignment;
-  return typeof assignment === 'function' ? (assignment as (at: At) => object) : null;
+function readGuard(machine: AnyStateMachine, source: AnyStateNode, guard: unknown): (at: At) => boolean {
+  const { type: name, params } = named(guard);
+  const test = name === null ? undefined : (machine.implementations.guards[name] as unknown);
+  // `and`, `not`, `stateIn` and the like carry a `check` and are no plain functions of context and event.
+  if (typeof test !== 'function' || 'check' in test) throw refusal(source, `the guard '${name ?? 'inline'}'`);
+  if (params === undefined) return (at) => Boolean(test(at, undefined));
+  return typeof params === 'function' ? (at) => Boolean(test(at, params(at))) : (at) => Boolean(test(at, params));
 }
 
-/** Undefined: no single plain state, or states that do something at their entry or exit. */
-function readTarget(machine: AnyStateMachine, target: readonly AnyStateNode[]): Move['to'] | undefined {
+function readAssignment(machine: AnyStateMachine, source: AnyStateNode, action: unknown): Assigner {
+  const { type: name, params } = named(action);
+  const implementation = name === null ? undefined : (machine.implementations.actions[name] as unknown);
+  const assignment = (implementation as { readonly assignment?: unknown } | undefined)?.assignment;
+  if (assignment === undefined) throw refusal(source, `the action '${name ?? 'inline'}', which is no named assign`);
+  const assign = typeof assignment === 'function' ? (assignment as Assign) : byKeys(assignment as object);
+  return typeof params === 'function' ? (at) => assign(at, params(at)) : (at) => assign(at, params);
+}
+
+type Assign = (at: At, params: unknown) => object;
+
+/** `assign({ key: value or function })`. */
+const byKeys =
+  (given: object): Assign =>
+  (at, params) =>
+    Object.fromEntries(
+      Object.entries(given).map(([key, value]) => [key, typeof value === 'function' ? value(at, params) : value]),
+    );
+
+/** Null: a function or an object without a name. */
+function named(given: unknown): { readonly type: string | null; readonly params?: unknown } {
+  if (typeof given === 'string') return { type: given };
+  const { type, params } = given as { readonly type?: unknown; readonly params?: unknown };
+  return { type: typeof given === 'object' && typeof type === 'string' ? type : null, params };
+}
+
+function readTarget(machine: AnyStateMachine, source: AnyStateNode, target: readonly AnyStateNode[]): Move['to'] {
   const [node, ...more] = target;
-  if (node === undefined || more.length > 0 || node.type !== 'atomic' || node.parent === undefined) return undefined;
-  if (Object.values(node.parent.states).some(({ entry, exit }) => entry.length + exit.length > 0)) return undefined;
-  const { key, parent } = node;
-  if (parent === machine.root) return () => key;
-  return parent.parent === machine.root ? (value) => ({ ...(value as object), [parent.key]: key }) : undefined;
+  if (node === undefined || more.length > 0) throw refusal(source, 'several targets');
+  if (node.type !== 'atomic' || node.parent === undefined) throw refusal(source, `the target '${node.key}'`);
+  // From outside its region XState would enter the other regions again.
+  const { parent } = node;
+  if (parent !== machine.root && parent !== source.parent)
+    throw refusal(source, `the target '${node.key}' of another region`);
+  return { region: parent === machine.root ? null : parent.key, state: node.key };
 }
+
+const refusal = (node: AnyStateNode, what: string): Error =>
+  new Error(`machine '${node.machine.id}' cannot be stepped by tables: '${node.id}' has ${what}`);
