@@ -39,13 +39,13 @@ export type Asks = {
 
 /** Checks may be slow and a decision may be held, so it is waited for. */
 const patienceMs = 600_000;
-/** After this a decision is asked for by a request too, beside the wait for the short way's answer. */
-const shortWayMs = 2_000;
+/** After this a decision is asked for by a request too, beside the wait for the fast path's answer. */
+const fastPathMs = 2_000;
 /** The last words count, and an entry has a limit (protocol 2). */
 const outputBytesMax = 32_768;
 
-/** `shortWay` false: answers on an inbox of this connection would be withheld. */
-export function createAsks(link: ClientLink, { shortWay }: { readonly shortWay: boolean }): Asks {
+/** `fastPath` false: answers on an inbox of this connection would be withheld. */
+export function createAsks(link: ClientLink, { fastPath }: { readonly fastPath: boolean }): Asks {
   const decide: Asks['decide'] = async (worker, attempt = {}, { timeoutMs } = {}) => {
     checkId('worker', worker);
     const id = attempt.attempt ?? newId();
@@ -54,8 +54,8 @@ export function createAsks(link: ClientLink, { shortWay }: { readonly shortWay: 
     const startedMs = performance.now();
     const request = () =>
       link.request('decide', worker, body, Math.max(1, Math.round(waitMs - (performance.now() - startedMs))));
-    if (!shortWay) return readDecision(await request());
-    const short = await link.attempt(worker, id, body, Math.min(shortWayMs, waitMs / 2));
+    if (!fastPath) return readDecision(await request());
+    const short = await link.attempt(worker, id, body, Math.min(fastPathMs, waitMs / 2));
     try {
       const answer = short.answer.then((text): unknown => JSON.parse(text));
       return readDecision(await Promise.race([answer, short.unheard.then(request)]));

@@ -74,7 +74,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Client> {
   refuseOtherService(config);
   const place = { url: config.nats, fleet: config.fleet, name };
   const credsFile = role === 'agent' ? (config.creds ?? undefined) : defaultCredentials(config, role);
-  // As on the command line: what an operator is answered nobody else shall hear. The short way answers where all hear.
+  // As on the command line: what an operator is answered nobody else shall hear. The fast path answers where all hear.
   const isOperator = role === 'operator' && config.creds === null && credsFile !== undefined;
   const link = await openClientLink({ ...place, credsFile, ...(isOperator ? { inboxPrefix: privateInbox } : {}) });
   const forChecks = checkCreds ?? (config.creds === null ? defaultCredentials(config, 'check') : undefined);
@@ -83,7 +83,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Client> {
       ? { link, isOwn: false }
       : { link: await openClientLink({ ...place, credsFile: forChecks }), isOwn: true },
   );
-  return createClient(config.fleet, link, serving, createAsks(link, { shortWay: !isOperator }));
+  return createClient(config.fleet, link, serving, createAsks(link, { fastPath: !isOperator }));
 }
 
 function createClient(fleet: string, link: ClientLink, serving: Serving, asks: Asks): Client {

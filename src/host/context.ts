@@ -14,7 +14,7 @@ export type HostMetrics = {
   hookSaid(opinion: HookOpinion): void;
 };
 
-export type Desk = {
+export type HostContext = {
   readonly fleet: Fleet;
   readonly replica: string;
   readonly log: EventLog;
@@ -30,7 +30,7 @@ export type Desk = {
 };
 
 /** `stopgate.<fleet>.<tail>` */
-export const subject = (desk: Desk, tail: string): string => `stopgate.${desk.fleet.name}.${tail}`;
+export const subject = (context: HostContext, tail: string): string => `stopgate.${context.fleet.name}.${tail}`;
 
 const encoded = new WeakMap<Decision, string>();
 
@@ -50,7 +50,7 @@ const retryMs = 300;
  * a repeat one entry; `duplicate`: the log has had one of that id before.
  */
 export async function appendUntilStored(
-  desk: Desk,
+  context: HostContext,
   tail: string,
   data: object,
   messageId: string,
@@ -60,10 +60,10 @@ export async function appendUntilStored(
   const payload = JSON.stringify(data);
   while (isNeeded()) {
     try {
-      return await desk.log.append(subject(desk, tail), payload, { messageId, replica: desk.replica });
+      return await context.log.append(subject(context, tail), payload, { messageId, replica: context.replica });
     } catch (error) {
       if (error instanceof AppError) onRefused(error);
-      desk.logger.warn({ err: error, tail }, 'entry not stored, trying again');
+      context.logger.warn({ err: error, tail }, 'entry not stored, trying again');
       await new Promise((done) => setTimeout(done, retryMs));
     }
   }

@@ -1,7 +1,7 @@
 /** Entries that were refused: one copy of each goes to the dead stream, in the log's order (protocol 9). */
 import { formatIsoTime, type Refusal } from '../../machines/index.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
-import { appendUntilStored, type Desk } from './context.ts';
+import { appendUntilStored, type HostContext } from './context.ts';
 
 const dataBytesMax = 8_192;
 
@@ -11,16 +11,16 @@ export type DeadLetters = {
   open(): void;
 };
 
-export function createDeadLetters(desk: Desk, isRunning: () => boolean): DeadLetters {
+export function createDeadLetters(context: HostContext, isRunning: () => boolean): DeadLetters {
   const history: (() => void)[] = [];
   // One after the other: that the newest stands in the stream proves that all before it do.
   let last: Promise<unknown> = Promise.resolve();
   return {
     put(message, refusal) {
       const { seq } = message;
-      if (seq <= desk.log.deadSeq) return;
+      if (seq <= context.log.deadSeq) return;
       const { code, message: words, entity, id } = refusal;
-      const letter = {
+      const deadLetter = {
         code,
         message: words,
         seq,
@@ -29,11 +29,13 @@ export function createDeadLetters(desk: Desk, isRunning: () => boolean): DeadLet
         data: head(message.data),
       };
       const send = () => {
-        desk.metrics.dead(code);
-        desk.logger.warn({ seq, subject: message.subject, code }, 'entry refused');
-        last = last.then(() => appendUntilStored(desk, `dead.${entity}.${id}`, letter, `dead:${seq}`, isRunning));
+        context.metrics.dead(code);
+        context.logger.warn({ seq, subject: message.subject, code }, 'entry refused');
+        last = last.then(() =>
+          appendUntilStored(context, `dead.${entity}.${id}`, deadLetter, `dead:${seq}`, isRunning),
+        );
       };
-      if (desk.atHead()) send();
+      if (context.atHead()) send();
       else history.push(send);
     },
     open() {

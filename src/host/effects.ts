@@ -2,7 +2,7 @@
 
 import type { Ask, CheckResult, Fleet, WorkerContext } from '../../machines/index.ts';
 import type { AppError } from '../errors.ts';
-import { appendUntilStored, type Desk } from './context.ts';
+import { appendUntilStored, type HostContext } from './context.ts';
 import { askRemote, checkResultOf, questionOf, type RunResult } from './remote.ts';
 import { type RunCheck, runWhereNamed } from './run-check.ts';
 
@@ -23,7 +23,7 @@ type Running = { readonly number: number; readonly attempt: string; readonly abo
 
 /** `onUnstored`: an answer is there and the log does not take it, so whoever waits should not wait for it. */
 export function createEffects(
-  desk: Desk,
+  context: HostContext,
   runCheck: RunCheck,
   onUnstored: (worker: string, attempt: string, error: AppError) => void,
 ): Effects {
@@ -31,36 +31,36 @@ export function createEffects(
   let closed = false;
 
   const answer: Effects['answer'] = (ask, worker, attempt, signal) =>
-    checkResultOf(attempt, ask.name, runAsk(desk, runCheck, ask, worker, attempt, signal));
+    checkResultOf(attempt, ask.name, runAsk(context, runCheck, ask, worker, attempt, signal));
   const drop = (worker: string) => {
     const found = running.get(worker);
-    const open = openAsk(desk.fleet, worker);
+    const open = openAsk(context.fleet, worker);
     if (
       found === undefined ||
-      (open?.attempt === found.attempt && open.ask.number === found.number && open.isOurs(desk.replica))
+      (open?.attempt === found.attempt && open.ask.number === found.number && open.isOurs(context.replica))
     )
       return;
     running.delete(worker);
     found.abort.abort();
   };
   const run = async (worker: string, { attempt, ask }: OpenAsk, { signal }: AbortController) => {
-    const context = desk.fleet.workers.get(worker)?.snapshot.context.worker as WorkerContext;
-    const result = await answer(ask, context, attempt, signal);
+    const asking = context.fleet.workers.get(worker)?.snapshot.context.worker as WorkerContext;
+    const result = await answer(ask, asking, attempt, signal);
     const isNeeded = () => {
-      const open = openAsk(desk.fleet, worker);
+      const open = openAsk(context.fleet, worker);
       return !signal.aborted && open?.attempt === attempt && open.ask.number === ask.number;
     };
     const tail = `own.worker.${worker}.check.finished`;
     const unstored = (error: AppError) => onUnstored(worker, attempt, error);
     const id = `${worker}:${attempt}:check:${ask.number}:${ask.name}`;
-    await appendAnswer(desk, tail, result, id, isNeeded, unstored);
+    await appendAnswer(context, tail, result, id, isNeeded, unstored);
   };
   return {
     serve(worker) {
       drop(worker);
-      const open = openAsk(desk.fleet, worker);
+      const open = openAsk(context.fleet, worker);
       // What is folded while this replica leaves is the others' to do.
-      if (closed || open === null || !open.isOurs(desk.replica) || running.has(worker)) return;
+      if (closed || open === null || !open.isOurs(context.replica) || running.has(worker)) return;
       const abort = new AbortController();
       running.set(worker, { number: open.ask.number, attempt: open.attempt, abort });
       void run(worker, open, abort);
@@ -85,7 +85,7 @@ function openAsk(fleet: Fleet, worker: string): OpenAsk | null {
 }
 
 async function runAsk(
-  desk: Desk,
+  context: HostContext,
   runCheck: RunCheck,
   ask: Ask,
   worker: WorkerContext,
@@ -93,21 +93,22 @@ async function runAsk(
   signal: AbortSignal,
 ): Promise<RunResult> {
   const timeoutMs = ask.deadlineMs - ask.askedMs;
-  if (ask.by === 'hooks') return askRemote(desk, ask.remote, questionOf(desk.fleet, worker, attempt), timeoutMs);
+  if (ask.by === 'hooks') return askRemote(context, ask.remote, questionOf(context.fleet, worker, attempt), timeoutMs);
   const { check } = ask;
-  if (check.kind === 'remote') return askRemote(desk, check.remote, questionOf(desk.fleet, worker, attempt), timeoutMs);
+  if (check.kind === 'remote')
+    return askRemote(context, check.remote, questionOf(context.fleet, worker, attempt), timeoutMs);
   const place = { cwd: worker.cwd, timeoutMs: check.timeoutMs };
   const env = { fleet: worker.fleet, worker: worker.worker, task: worker.tasks.at(-1) ?? null, attempt };
   const request =
     check.kind === 'files'
       ? ({ ...place, kind: 'files', files: check.files } as const)
       : ({ ...place, kind: 'command', name: check.command, env } as const);
-  return runWhereNamed(desk, runCheck, request, worker, timeoutMs, signal);
+  return runWhereNamed(context, runCheck, request, worker, timeoutMs, signal);
 }
 
 /** Stores the answer to what is open, as long as it is. */
 export async function appendAnswer(
-  desk: Desk,
+  context: HostContext,
   tail: string,
   result: CheckResult,
   messageId: string,
@@ -116,7 +117,7 @@ export async function appendAnswer(
 ): Promise<void> {
   // Message ids are anybody's words: where one of ours was used for something else, the answer goes in under another.
   for (let id = messageId; isNeeded(); id += ':again') {
-    const { duplicate } = await appendUntilStored(desk, tail, fitting(result), id, isNeeded, onRefused);
+    const { duplicate } = await appendUntilStored(context, tail, fitting(result), id, isNeeded, onRefused);
     if (!duplicate) return;
     await new Promise((done) => setTimeout(done, takenMs));
   }

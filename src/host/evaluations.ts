@@ -5,7 +5,7 @@
 import type { CheckResult, Evaluation, HookResult, Outcome } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
-import { type Desk, subject } from './context.ts';
+import { type HostContext, subject } from './context.ts';
 import { appendAnswer } from './effects.ts';
 import { askRemote, checkResultOf, questionOfIteration } from './remote.ts';
 import { createWaiters } from './waiters.ts';
@@ -27,26 +27,31 @@ export type Evaluations = {
 
 type Open = { readonly task: string; readonly evaluation: Evaluation };
 
-export function createEvaluations(desk: Desk, options: { newId: () => string; entryTimeoutMs: number }): Evaluations {
+export function createEvaluations(
+  context: HostContext,
+  options: { newId: () => string; entryTimeoutMs: number },
+): Evaluations {
   const waiters = createWaiters<HookResult>();
   const asking = new WeakSet<Evaluation['asked']>();
   let closed = false;
 
   const stillOpen = ({ task, evaluation }: Open) =>
-    !closed && openIn(desk, task).some((it) => it.evaluation.asked === evaluation.asked);
+    !closed && openIn(context, task).some((it) => it.evaluation.asked === evaluation.asked);
 
   const ask = async (open: Open) => {
     const { task, evaluation } = open;
     const { asked, seq } = evaluation;
     if (asking.has(asked)) return;
     asking.add(asked);
-    const timeoutMs = Math.max(1, asked.deadlineMs - desk.logNow());
-    const result = await answerOf(desk, open, timeoutMs);
+    const timeoutMs = Math.max(1, asked.deadlineMs - context.logNow());
+    const result = await answerOf(context, open, timeoutMs);
     const tail = `own.task.${task}.check.finished`;
-    await appendAnswer(desk, tail, result, `${task}:${seq}:hook:${asked.number}:${asked.name}`, () => stillOpen(open));
+    await appendAnswer(context, tail, result, `${task}:${seq}:hook:${asked.number}:${asked.name}`, () =>
+      stillOpen(open),
+    );
   };
-  const all = (): Open[] => [...desk.fleet.evaluating].flatMap((task) => openIn(desk, task));
-  const isOurs = ({ evaluation: { owner } }: Open) => owner === null || owner === desk.replica;
+  const all = (): Open[] => [...context.fleet.evaluating].flatMap((task) => openIn(context, task));
+  const isOurs = ({ evaluation: { owner } }: Open) => owner === null || owner === context.replica;
 
   return {
     get size() {
@@ -57,8 +62,8 @@ export function createEvaluations(desk: Desk, options: { newId: () => string; en
       const messageId = `${task}:~${options.newId()}`;
       const answer = waiters.wait(messageId, options.entryTimeoutMs);
       const tail = `task.${task}.iteration.validated`;
-      const headers = { messageId, replica: desk.replica };
-      desk.log.submit(subject(desk, tail), JSON.stringify(fields), headers, (stored) => {
+      const headers = { messageId, replica: context.replica };
+      context.log.submit(subject(context, tail), JSON.stringify(fields), headers, (stored) => {
         if (stored instanceof AppError) waiters.fail(messageId, stored);
       });
       return answer;
@@ -71,7 +76,7 @@ export function createEvaluations(desk: Desk, options: { newId: () => string; en
     },
     follow(outcome) {
       if (outcome.kind === 'validated') waiters.settle(`${outcome.task}:${outcome.attempt}`, outcome.result);
-      else if (desk.atHead()) for (const open of openIn(desk, outcome.task)) if (isOurs(open)) void ask(open);
+      else if (context.atHead()) for (const open of openIn(context, outcome.task)) if (isOurs(open)) void ask(open);
     },
     serve(gone) {
       for (const open of all())
@@ -85,11 +90,11 @@ export function createEvaluations(desk: Desk, options: { newId: () => string; en
   };
 }
 
-const openIn = ({ fleet }: Desk, task: string): readonly Open[] =>
+const openIn = ({ fleet }: HostContext, task: string): readonly Open[] =>
   (fleet.tasks.get(task)?.snapshot.context.evaluations ?? []).map((evaluation) => ({ task, evaluation }));
 
-function answerOf(desk: Desk, { task, evaluation }: Open, timeoutMs: number): Promise<CheckResult> {
+function answerOf(context: HostContext, { task, evaluation }: Open, timeoutMs: number): Promise<CheckResult> {
   const { attempt, asked } = evaluation;
-  const question = questionOfIteration(desk.fleet, task, evaluation);
-  return checkResultOf(attempt, asked.name, askRemote(desk, asked.name, question, timeoutMs));
+  const question = questionOfIteration(context.fleet, task, evaluation);
+  return checkResultOf(attempt, asked.name, askRemote(context, asked.name, question, timeoutMs));
 }

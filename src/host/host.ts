@@ -16,7 +16,7 @@ import type { Bus } from '../nats/bus.ts';
 import type { EventLog } from '../nats/event-log.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import { createBarriers, within } from './barriers.ts';
-import { type Desk, type HostMetrics, subject } from './context.ts';
+import { type HostContext, type HostMetrics, subject } from './context.ts';
 import { createDeadLetters } from './dead-letters.ts';
 import { createEffects, type Effects } from './effects.ts';
 import { createEvaluations } from './evaluations.ts';
@@ -24,7 +24,7 @@ import { foldMessage } from './fold-message.ts';
 import { createMembers } from './members.ts';
 import { createNotices, type EscalationRules } from './notices.ts';
 import { createOutbox } from './outbox.ts';
-import { createPolicyKeeper, type PolicyForm } from './policy-publisher.ts';
+import { createPolicyPublisher, type PolicyForm } from './policy-publisher.ts';
 import type { RunCheck } from './run-check.ts';
 import { createTimers } from './timers.ts';
 import { createWaiters } from './waiters.ts';
@@ -90,19 +90,19 @@ export function createHost(options: HostOptions): Host {
   const barriers = createBarriers(() => foldedSeq);
 
   const logNow = () => Math.max(fleet.nowMs, Math.round(clock() - (skewMs ?? 0)));
-  const desk: Desk = { fleet, replica, log, bus, logger, metrics, clock, logNow, atHead: () => atHead };
-  const outbox = createOutbox(desk);
+  const context: HostContext = { fleet, replica, log, bus, logger, metrics, clock, logNow, atHead: () => atHead };
+  const outbox = createOutbox(context);
   const isRunning = () => running;
-  const deadLetters = createDeadLetters(desk, isRunning);
-  const effects = createEffects(desk, options.runCheck, (worker, attempt, error) =>
+  const deadLetters = createDeadLetters(context, isRunning);
+  const effects = createEffects(context, options.runCheck, (worker, attempt, error) =>
     waiters.fail(`${worker}:${attempt}`, error),
   );
-  const timers = createTimers(desk);
-  const evaluations = createEvaluations(desk, options);
-  const members = createMembers(desk, outbox, evaluations, isRunning);
-  const policies = createPolicyKeeper(desk, isRunning);
-  const notices = createNotices(desk);
-  const decisionSubjects = subject(desk, 'decision.');
+  const timers = createTimers(context);
+  const evaluations = createEvaluations(context, options);
+  const members = createMembers(context, outbox, evaluations, isRunning);
+  const policies = createPolicyPublisher(context, isRunning);
+  const notices = createNotices(context);
+  const decisionSubjects = subject(context, 'decision.');
 
   /** A fold that throws is our own fault, and its state is not to be trusted any more: the process ends and says where. */
   const receive = (message: LogMessage) => {
@@ -299,7 +299,7 @@ export function createHost(options: HostOptions): Host {
 
   const submitAttempt = (worker: string, fields: { readonly attempt?: string | undefined }, messageId: string) => {
     log.submit(
-      subject(desk, `worker.${worker}.stop.attempted`),
+      subject(context, `worker.${worker}.stop.attempted`),
       JSON.stringify(fields),
       { messageId, replica },
       (answer) => {

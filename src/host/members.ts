@@ -2,7 +2,7 @@
  * Members: says that this replica lives, and takes over what a silent one left open. Whether an owner lives is asked
  * of it over the bus, which knows at once when a connection is gone; the log only says who has ever been here.
  */
-import { appendUntilStored, type Desk, subject } from './context.ts';
+import { appendUntilStored, type HostContext, subject } from './context.ts';
 import type { Evaluations } from './evaluations.ts';
 import type { Outbox } from './outbox.ts';
 
@@ -19,7 +19,7 @@ export type Members = {
 };
 
 export function createMembers(
-  desk: Desk,
+  context: HostContext,
   outbox: Outbox,
   evaluations: Pick<Evaluations, 'owners' | 'serve'>,
   isRunning: () => boolean,
@@ -29,36 +29,40 @@ export function createMembers(
   let looking = false;
 
   const join = () =>
-    desk.log
-      .append(subject(desk, `own.fleet.${desk.fleet.name}.replica.joined`), JSON.stringify({ replica: desk.replica }), {
-        replica: desk.replica,
-      })
+    context.log
+      .append(
+        subject(context, `own.fleet.${context.fleet.name}.replica.joined`),
+        JSON.stringify({ replica: context.replica }),
+        {
+          replica: context.replica,
+        },
+      )
       .then(
         () => {},
-        (error) => desk.logger.warn({ err: error }, 'could not say that this replica lives'),
+        (error) => context.logger.warn({ err: error }, 'could not say that this replica lives'),
       );
 
   const look = async () => {
-    if (looking || !desk.atHead()) return;
+    if (looking || !context.atHead()) return;
     looking = true;
     try {
       outbox.resend();
-      for (const owner of new Set([...ownersToAsk(desk, outbox), ...evaluations.owners()])) {
+      for (const owner of new Set([...ownersToAsk(context, outbox), ...evaluations.owners()])) {
         if (owner !== null && !(await isGone(owner))) continue;
         if (!isRunning()) return;
-        takeOver(desk, outbox, owner, isRunning);
+        takeOver(context, outbox, owner, isRunning);
         // Whoever sees it asks: a question has no effect, and the first answer counts.
         evaluations.serve(owner);
       }
     } catch (error) {
       // The connection is closing; what stays here is the others' to send.
-      desk.logger.warn({ err: error }, 'could not look after the others');
+      context.logger.warn({ err: error }, 'could not look after the others');
     } finally {
       looking = false;
     }
   };
   const isGone = async (owner: string) => {
-    const found = await desk.bus.ping(owner);
+    const found = await context.bus.ping(owner);
     const count = found === 'silent' ? (silent.get(owner) ?? 0) + 1 : 0;
     silent.set(owner, count);
     return found === 'gone' || count >= silentMax;
@@ -76,16 +80,16 @@ export function createMembers(
     stop,
     async leave() {
       stop();
-      const data = JSON.stringify({ replica: desk.replica });
-      const left = desk.log.append(subject(desk, `own.fleet.${desk.fleet.name}.replica.left`), data, {
-        replica: desk.replica,
+      const data = JSON.stringify({ replica: context.replica });
+      const left = context.log.append(subject(context, `own.fleet.${context.fleet.name}.replica.left`), data, {
+        replica: context.replica,
       });
       await Promise.race([left.catch(() => {}), new Promise((done) => setTimeout(done, 1_000).unref())]);
     },
   };
 }
 
-function ownersToAsk({ fleet, replica, logNow }: Desk, outbox: Outbox): Set<string | null> {
+function ownersToAsk({ fleet, replica, logNow }: HostContext, outbox: Outbox): Set<string | null> {
   const owners = outbox.overdueOwners(lookEveryMs);
   for (const worker of fleet.open) {
     const record = fleet.workers.get(worker);
@@ -97,8 +101,8 @@ function ownersToAsk({ fleet, replica, logNow }: Desk, outbox: Outbox): Set<stri
 }
 
 /** Of several that see the silence the first in the log has it: the message id is the same for all. */
-function takeOver(desk: Desk, outbox: Outbox, owner: string | null, isRunning: () => boolean): void {
-  const { fleet, replica, logger } = desk;
+function takeOver(context: HostContext, outbox: Outbox, owner: string | null, isRunning: () => boolean): void {
+  const { fleet, replica, logger } = context;
   outbox.sendFor(owner);
   for (const worker of fleet.open) {
     const record = fleet.workers.get(worker);
@@ -109,6 +113,6 @@ function takeOver(desk: Desk, outbox: Outbox, owner: string | null, isRunning: (
     const messageId = `${worker}:${attempt.attempt}:accepted:${owner ?? ''}`;
     const isNeeded = () =>
       isRunning() && record.owner === owner && record.snapshot.context.worker.attempt?.attempt === attempt.attempt;
-    void appendUntilStored(desk, `own.worker.${worker}.attempt.accepted`, data, messageId, isNeeded);
+    void appendUntilStored(context, `own.worker.${worker}.attempt.accepted`, data, messageId, isNeeded);
   }
 }

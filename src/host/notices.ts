@@ -13,7 +13,7 @@ import {
   ownerFor,
   parseIsoTime,
 } from '../../machines/index.ts';
-import { appendUntilStored, type Desk } from './context.ts';
+import { appendUntilStored, type HostContext } from './context.ts';
 
 /** What people are told; the body of a webhook. `reminder`: 0 when it is new. */
 export type Notice = {
@@ -61,8 +61,8 @@ const standbyMs = 1_000;
 const takenMs = 1_000;
 const timeoutMsMax = 2 ** 31 - 1;
 
-export function createNotices(desk: Desk): Notices {
-  const { fleet, replica, logger } = desk;
+export function createNotices(context: HostContext): Notices {
+  const { fleet, replica, logger } = context;
   const watches = new Map<string, Watch>();
   let rules: EscalationRules = { remindMs: null, notify: null };
   let closed = false;
@@ -85,13 +85,13 @@ export function createNotices(desk: Desk): Notices {
   };
   /** `isNew`: this replica saw it begin. */
   const look = (key: string, isNew: boolean) => {
-    if (closed || !desk.atHead()) return;
+    if (closed || !context.atHead()) return;
     const escalation = untoldOf(fleet, key);
     if (escalation === null) {
       drop(key);
       return;
     }
-    const watch = watches.get(key) ?? newWatch(isNew ? 0 : 1, desk.logNow());
+    const watch = watches.get(key) ?? newWatch(isNew ? 0 : 1, context.logNow());
     watches.set(key, watch);
     if (watch.sending !== null) {
       if (watch.sending.delivery === deliveryOf(fleet, key)) return;
@@ -101,19 +101,19 @@ export function createNotices(desk: Desk): Notices {
     const dueMs = dueOf(escalation, watch, rules);
     if (dueMs === null) return;
     const standby = ownerFor(fleet, key, ownerAsked(fleet, key)) === replica ? 0 : standbyMs;
-    wait(key, watch, dueMs + standby - desk.logNow(), () => void tell(key, watch));
+    wait(key, watch, dueMs + standby - context.logNow(), () => void tell(key, watch));
   };
   const tell = async (key: string, watch: Watch) => {
     // Cut off from the others nobody knows whose turn it is.
-    const isOurs = desk.bus.isConnected() && (await findOwner(desk, key)) === replica;
+    const isOurs = context.bus.isConnected() && (await findOwner(context, key)) === replica;
     if (closed || watches.get(key) !== watch || watch.sending !== null) return;
     const escalation = untoldOf(fleet, key);
     const dueMs = escalation === null ? null : dueOf(escalation, watch, rules);
-    if (escalation === null || dueMs === null || dueMs > desk.logNow()) look(key, false);
+    if (escalation === null || dueMs === null || dueMs > context.logNow()) look(key, false);
     else if (!isOurs) wait(key, watch, standbyMs, () => void tell(key, watch));
     else if (rules.notify === null) {
       warn(key, escalation, watch.warned.count);
-      watch.warned = { count: watch.warned.count + 1, atMs: desk.logNow() };
+      watch.warned = { count: watch.warned.count + 1, atMs: context.logNow() };
       look(key, false);
     } else await send(key, watch, noticeOf(fleet, key, escalation), rules.notify);
   };
@@ -134,13 +134,13 @@ export function createNotices(desk: Desk): Notices {
       const again = rules.remindMs === null ? 'not before the next start' : 'at the next reminder';
       logger.error({ delivery, why: (error as Error).message, again }, 'nobody could be told of an escalation');
       watch.sending = null;
-      watch.failedMs = desk.logNow();
+      watch.failedMs = context.logNow();
       look(key, false);
       return;
     }
     sending.isTaken = true;
     logger.info({ delivery, reminder: notice.reminder }, 'told of an escalation');
-    await store(desk, notice, () => !closed && deliveryOf(fleet, key) === delivery);
+    await store(context, notice, () => !closed && deliveryOf(fleet, key) === delivery);
   };
 
   return {
@@ -203,12 +203,12 @@ function dueOf(escalation: Escalation, watch: Watch, { remindMs, notify }: Escal
 }
 
 /** The first in line that lives, asked over the bus: by the log alone a killed replica is a member for 30 s. */
-async function findOwner(desk: Desk, key: string): Promise<string> {
+async function findOwner(context: HostContext, key: string): Promise<string> {
   const gone = new Set<string>();
   for (;;) {
-    const owner = ownerFor(desk.fleet, key, ownerAsked(desk.fleet, key), gone);
-    if (owner === null || owner === desk.replica) return desk.replica;
-    if ((await desk.bus.ping(owner)) !== 'gone') return owner;
+    const owner = ownerFor(context.fleet, key, ownerAsked(context.fleet, key), gone);
+    if (owner === null || owner === context.replica) return context.replica;
+    if ((await context.bus.ping(owner)) !== 'gone') return owner;
     gone.add(owner);
   }
 }
@@ -225,11 +225,21 @@ function noticeOf(fleet: Fleet, key: string, escalation: Escalation): Notice {
   };
 }
 
-async function store(desk: Desk, { entity, id, reminder, delivery }: Notice, isNeeded: () => boolean): Promise<void> {
+async function store(
+  context: HostContext,
+  { entity, id, reminder, delivery }: Notice,
+  isNeeded: () => boolean,
+): Promise<void> {
   const tail = `own.${entity}.${id}.escalation.notified`;
   // Message ids are anybody's words: where one of ours was used for something else, it goes in under another.
   for (let messageId = `${delivery}/notified`; isNeeded(); messageId += '/again') {
-    const { duplicate } = await appendUntilStored(desk, tail, { count: reminder + 1, delivery }, messageId, isNeeded);
+    const { duplicate } = await appendUntilStored(
+      context,
+      tail,
+      { count: reminder + 1, delivery },
+      messageId,
+      isNeeded,
+    );
     if (!duplicate) return;
     await new Promise((done) => setTimeout(done, takenMs));
   }

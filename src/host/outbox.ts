@@ -4,9 +4,9 @@
  * its place, and the message id makes a repeat one entry.
  */
 import type { Decision } from '../../machines/index.ts';
-import { type Desk, encodeDecision, subject } from './context.ts';
+import { encodeDecision, type HostContext, subject } from './context.ts';
 
-type Letter = {
+type OutboxMessage = {
   readonly decision: Decision;
   readonly owner: string | null;
   readonly inbox: string | null;
@@ -23,7 +23,7 @@ export type Outbox = {
   find(worker: string, attempt: string): Decision | null;
   /** The log's head is reached: what has no entry yet goes out. */
   open(): void;
-  /** Owners of letters that lie here for longer than `ageMs`. */
+  /** Owners of messages that lie here for longer than `ageMs`. */
   overdueOwners(ageMs: number): Set<string | null>;
   sendFor(owner: string | null): void;
   /** Sends again what the log has not delivered. */
@@ -33,67 +33,67 @@ export type Outbox = {
 const resendMs = 2_000;
 const keyOf = (worker: string, attempt: string | null) => `${worker}:${attempt}`;
 
-export function createOutbox(desk: Desk): Outbox {
-  const letters = new Map<string, Letter>();
+export function createOutbox(context: HostContext): Outbox {
+  const messages = new Map<string, OutboxMessage>();
 
-  const answerInbox = ({ decision, inbox }: Letter) => {
-    if (inbox === null || desk.bus.answer(inbox, encodeDecision(decision))) return;
-    desk.logger.warn({ workerId: decision.worker, inbox }, 'answer withheld: the reply subject is no inbox');
+  const answerInbox = ({ decision, inbox }: OutboxMessage) => {
+    if (inbox === null || context.bus.answer(inbox, encodeDecision(decision))) return;
+    context.logger.warn({ workerId: decision.worker, inbox }, 'answer withheld: the reply subject is no inbox');
   };
   // After the answers: whoever waits for one waits no longer than for the fold.
-  const queue: Letter[] = [];
-  const send = (letter: Letter) => {
-    letter.sentMs = desk.clock();
-    if (queue.push(letter) === 1) setImmediate(sendQueued);
+  const queue: OutboxMessage[] = [];
+  const send = (message: OutboxMessage) => {
+    message.sentMs = context.clock();
+    if (queue.push(message) === 1) setImmediate(sendQueued);
   };
   const sendQueued = () => {
-    for (const letter of queue.splice(0)) {
-      const { worker, attempt } = letter.decision;
+    for (const message of queue.splice(0)) {
+      const { worker, attempt } = message.decision;
       // Whoever comes back after a silence folds the attempt and the decision that another has stored in one go.
-      if (letters.get(keyOf(worker, attempt)) === letter) store(letter.decision);
+      if (messages.get(keyOf(worker, attempt)) === message) store(message.decision);
     }
   };
   const store = (decision: Decision) => {
     const messageId = `${keyOf(decision.worker, decision.attempt)}:decision`;
-    desk.log.send(subject(desk, `decision.${decision.worker}`), encodeDecision(decision), { messageId });
+    context.log.send(subject(context, `decision.${decision.worker}`), encodeDecision(decision), { messageId });
   };
-  const isOurs = ({ owner }: Letter) => owner === null || owner === desk.replica;
+  const isOurs = ({ owner }: OutboxMessage) => owner === null || owner === context.replica;
 
   return {
     get size() {
-      return letters.size;
+      return messages.size;
     },
     put(decision, owner, inbox, everyone) {
-      const letter: Letter = { decision, owner, inbox, sinceMs: desk.clock(), sentMs: 0 };
-      letters.set(keyOf(decision.worker, decision.attempt), letter);
-      if (!desk.atHead()) return;
-      if (everyone || isOurs(letter)) answerInbox(letter);
-      if (isOurs(letter)) send(letter);
+      const message: OutboxMessage = { decision, owner, inbox, sinceMs: context.clock(), sentMs: 0 };
+      messages.set(keyOf(decision.worker, decision.attempt), message);
+      if (!context.atHead()) return;
+      if (everyone || isOurs(message)) answerInbox(message);
+      if (isOurs(message)) send(message);
     },
-    published: (worker, attempt) => void letters.delete(keyOf(worker, attempt)),
-    find: (worker, attempt) => letters.get(keyOf(worker, attempt))?.decision ?? null,
+    published: (worker, attempt) => void messages.delete(keyOf(worker, attempt)),
+    find: (worker, attempt) => messages.get(keyOf(worker, attempt))?.decision ?? null,
     open() {
-      for (const letter of [...letters.values()].filter(isOurs)) {
-        answerInbox(letter);
-        send(letter);
+      for (const message of [...messages.values()].filter(isOurs)) {
+        answerInbox(message);
+        send(message);
       }
     },
     overdueOwners(ageMs) {
-      const before = desk.clock() - ageMs;
+      const before = context.clock() - ageMs;
       return new Set(
-        [...letters.values()].filter((it) => it.sinceMs <= before && !isOurs(it)).map(({ owner }) => owner),
+        [...messages.values()].filter((it) => it.sinceMs <= before && !isOurs(it)).map(({ owner }) => owner),
       );
     },
     sendFor(owner) {
-      for (const letter of [...letters.values()].filter((it) => it.owner === owner)) {
-        answerInbox(letter);
-        send(letter);
+      for (const message of [...messages.values()].filter((it) => it.owner === owner)) {
+        answerInbox(message);
+        send(message);
       }
     },
     resend() {
-      if (!desk.bus.isConnected()) return;
-      const before = desk.clock() - resendMs;
-      for (const letter of letters.values()) if (letter.sentMs > 0 && letter.sentMs < before) send(letter);
+      if (!context.bus.isConnected()) return;
+      const before = context.clock() - resendMs;
+      for (const message of messages.values()) if (message.sentMs > 0 && message.sentMs < before) send(message);
     },
   };
 }

@@ -2,7 +2,7 @@
  * Keeps the log's policies as the configuration has them: a `policy.set` entry goes in only when the file differs from
  * what this replica appended last; the last in the log holds (protocol 9).
  */
-import { appendUntilStored, type Desk } from './context.ts';
+import { appendUntilStored, type HostContext } from './context.ts';
 
 /** Policies in the configuration's own form. */
 export type PolicyForm = {
@@ -11,7 +11,7 @@ export type PolicyForm = {
   readonly releaseAfter?: unknown;
 };
 
-export type PolicyKeeper = {
+export type PolicyPublisher = {
   /** A `policy.set` was folded, by whom it was appended. */
   folded(form: unknown, replica: string | undefined): void;
   /** The configuration as it is now. Before the log's head is reached it is only noted. */
@@ -19,7 +19,7 @@ export type PolicyKeeper = {
   open(): Promise<void>;
 };
 
-export function createPolicyKeeper(desk: Desk, isRunning: () => boolean): PolicyKeeper {
+export function createPolicyPublisher(context: HostContext, isRunning: () => boolean): PolicyPublisher {
   let wanted: PolicyForm | null = null;
   let inLog = canonical({ policies: {} });
   /** By this replica, under this name. */
@@ -33,18 +33,18 @@ export function createPolicyKeeper(desk: Desk, isRunning: () => boolean): Policy
       if (form !== inLog) warn();
       return;
     }
-    if (lastBy !== undefined && lastBy !== desk.replica && desk.fleet.replicas.has(lastBy)) warn();
+    if (lastBy !== undefined && lastBy !== context.replica && context.fleet.replicas.has(lastBy)) warn();
     ownLast = form;
     const appended = wanted;
-    const messageId = `policy:${desk.replica}:${desk.clock()}`;
+    const messageId = `policy:${context.replica}:${context.clock()}`;
     // A configuration that has changed meanwhile is appended by its own call.
     const isNeeded = () => isRunning() && wanted === appended;
-    await appendUntilStored(desk, `own.fleet.${desk.fleet.name}.policy.set`, appended, messageId, isNeeded);
-    desk.logger.info({ policies: Object.keys(appended.policies) }, 'policies set');
+    await appendUntilStored(context, `own.fleet.${context.fleet.name}.policy.set`, appended, messageId, isNeeded);
+    context.logger.info({ policies: Object.keys(appended.policies) }, 'policies set');
   };
   const warn = () => {
-    desk.metrics.policyConflict();
-    desk.logger.warn(
+    context.metrics.policyConflict();
+    context.logger.warn(
       { setBy: lastBy ?? 'unknown' },
       "the log's policies are not those of this configuration: two services have different files",
     );
@@ -53,12 +53,12 @@ export function createPolicyKeeper(desk: Desk, isRunning: () => boolean): Policy
     folded(form, replica) {
       inLog = canonical(form as PolicyForm);
       lastBy = replica;
-      if (replica === desk.replica) ownLast = inLog;
-      else if (desk.atHead() && wanted !== null && canonical(wanted) !== inLog) warn();
+      if (replica === context.replica) ownLast = inLog;
+      else if (context.atHead() && wanted !== null && canonical(wanted) !== inLog) warn();
     },
     set(form) {
       wanted = form;
-      if (desk.atHead()) void append();
+      if (context.atHead()) void append();
     },
     open: append,
   };

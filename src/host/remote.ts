@@ -10,7 +10,7 @@ import {
   tooDeepWords,
   type WorkerContext,
 } from '../../machines/index.ts';
-import { type Desk, subject } from './context.ts';
+import { type HostContext, subject } from './context.ts';
 
 export type RunResult = Omit<CheckResult, 'attempt' | 'check'>;
 
@@ -27,9 +27,14 @@ const replySchema = z.union([
 ]);
 
 /** @throws AppError service.unreachable: nobody serves it, or no reply in time */
-export async function askRemote(desk: Desk, name: string, question: object, timeoutMs: number): Promise<RunResult> {
+export async function askRemote(
+  context: HostContext,
+  name: string,
+  question: object,
+  timeoutMs: number,
+): Promise<RunResult> {
   const started = performance.now();
-  const text = await desk.bus.request(subject(desk, `check.${name}`), JSON.stringify(question), timeoutMs);
+  const text = await context.bus.request(subject(context, `check.${name}`), JSON.stringify(question), timeoutMs);
   const tookMs = Math.round(performance.now() - started);
   let reply: unknown;
   try {

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { WorkerContext } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import { type Desk, subject } from './context.ts';
+import { type HostContext, subject } from './context.ts';
 import type { RunResult } from './remote.ts';
 
 type RunIds = {
@@ -21,7 +21,7 @@ export type RunCheck = (request: RunRequest, signal: AbortSignal) => Promise<Run
 
 /** @param timeoutMs how long the attempt waits for the answer */
 export async function runWhereNamed(
-  desk: Desk,
+  context: HostContext,
   runCheck: RunCheck,
   request: RunRequest,
   worker: WorkerContext,
@@ -32,7 +32,7 @@ export async function runWhereNamed(
   if (named === null) return runCheck(request, signal);
   if ('reason' in named) return { outcome: 'error', reason: named.reason };
   // A remote runner never waits longer than we do, so it is always told how long that is.
-  return askRunner(desk, named.runner, { ...request, timeoutMs }, timeoutMs);
+  return askRunner(context, named.runner, { ...request, timeoutMs }, timeoutMs);
 }
 
 /** Null: the policy names none. `reason`: it names some, and the worker's label none of them. */
@@ -60,9 +60,14 @@ const refusalSchema = z.object({ error: z.object({ message: z.string() }) });
 /** An answer that comes with the deadline comes too late: the log's clock would have passed it. */
 const earlierMsMax = 500;
 
-async function askRunner(desk: Desk, runner: string, request: RunRequest, timeoutMs: number): Promise<RunResult> {
+async function askRunner(
+  context: HostContext,
+  runner: string,
+  request: RunRequest,
+  timeoutMs: number,
+): Promise<RunResult> {
   const waitMs = Math.ceil(timeoutMs - Math.min(earlierMsMax, timeoutMs / 10));
-  const waiting = desk.bus.request(subject(desk, `run.${runner}`), JSON.stringify(request), waitMs);
+  const waiting = context.bus.request(subject(context, `run.${runner}`), JSON.stringify(request), waitMs);
   const text = await waiting.catch((error: Error) => error);
   if (text instanceof Error) {
     const refused = text instanceof AppError && text.code === 'check.failed';

@@ -3,7 +3,7 @@
  * clock. Every replica keeps them from the folded state; the attempt's owner is first, the others a little later.
  */
 import { type Deadline, nextDeadline, ownerFor } from '../../machines/index.ts';
-import { type Desk, subject } from './context.ts';
+import { type HostContext, subject } from './context.ts';
 
 /** Deadlines that only change what is shown share one entry a second. */
 const coarseMs = 1_000;
@@ -16,7 +16,7 @@ export type Timers = {
   close(): void;
 };
 
-export function createTimers(desk: Desk): Timers {
+export function createTimers(context: HostContext): Timers {
   let timer: NodeJS.Timeout | null = null;
   let armedFor: string | null = null;
   let tries = 0;
@@ -33,8 +33,8 @@ export function createTimers(desk: Desk): Timers {
   const look = () => {
     armed = false;
     // What is still folded while this replica leaves must not keep its process alive.
-    if (closed || !desk.atHead()) return;
-    const next = nextDeadline(desk.fleet);
+    if (closed || !context.atHead()) return;
+    const next = nextDeadline(context.fleet);
     const key = next === null ? null : keyOf(next);
     if (key === armedFor && timer !== null) return;
     if (key !== armedFor) tries = 0;
@@ -44,24 +44,24 @@ export function createTimers(desk: Desk): Timers {
     if (next !== null) schedule(next);
   };
   const schedule = (next: Deadline) => {
-    const delayMs = Math.max(0, dueMs(next) - desk.logNow()) + (isFirst(desk, next) ? 0 : standbyMs);
+    const delayMs = Math.max(0, dueMs(next) - context.logNow()) + (isFirst(context, next) ? 0 : standbyMs);
     timer = setTimeout(() => fire(next), Math.min(delayMs, timeoutMsMax));
   };
   const fire = (next: Deadline) => {
     timer = null;
     if (closed) return;
-    const still = nextDeadline(desk.fleet);
+    const still = nextDeadline(context.fleet);
     if (still === null || keyOf(still) !== keyOf(next)) {
       look();
       return;
     }
     // Too early by the log's clock, or not stored at all: once more, under a new id.
     // While the connection is broken an append would only wait in line with all the later tries.
-    if (dueMs(next) <= desk.logNow() && desk.bus.isConnected()) {
+    if (dueMs(next) <= context.logNow() && context.bus.isConnected()) {
       tries += 1;
-      append(desk, next, tries);
+      append(context, next, tries);
     }
-    const againMs = Math.max(50, dueMs(next) - desk.logNow(), Math.min(1_000, 50 * tries));
+    const againMs = Math.max(50, dueMs(next) - context.logNow(), Math.min(1_000, 50 * tries));
     timer = setTimeout(() => fire(next), Math.min(againMs, timeoutMsMax));
   };
   return {
@@ -74,11 +74,11 @@ export function createTimers(desk: Desk): Timers {
   };
 }
 
-function append(desk: Desk, { kind, id, attempt, atMs }: Deadline, tries: number): void {
+function append(context: HostContext, { kind, id, attempt, atMs }: Deadline, tries: number): void {
   const tail = kind === 'evaluation' ? `own.task.${id}.timer.fired` : `own.worker.${id}.timer.fired`;
   const data = kind === 'attempt' || kind === 'evaluation' ? { timer: kind, attempt } : { timer: kind };
   const messageId = `${id}:${kind}:${attempt}:${atMs}:${tries}`;
-  desk.log.submit(subject(desk, tail), JSON.stringify(data), { messageId, replica: desk.replica }, () => {});
+  context.log.submit(subject(context, tail), JSON.stringify(data), { messageId, replica: context.replica }, () => {});
 }
 
 const isCoarse = ({ kind }: Deadline) => kind === 'stale' || kind === 'limit';
@@ -86,7 +86,7 @@ const dueMs = (deadline: Deadline) =>
   isCoarse(deadline) ? Math.ceil(deadline.atMs / coarseMs) * coarseMs : deadline.atMs;
 const keyOf = ({ kind, id, attempt, atMs }: Deadline) => `${kind}:${id}:${attempt}:${atMs}`;
 
-function isFirst({ fleet, replica }: Desk, deadline: Deadline): boolean {
+function isFirst({ fleet, replica }: HostContext, deadline: Deadline): boolean {
   const owner =
     deadline.kind === 'attempt' ? fleet.workers.get(deadline.id)?.owner : ownerFor(fleet, keyOf(deadline), null);
   return owner === null || owner === undefined || owner === replica;

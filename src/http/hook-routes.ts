@@ -2,8 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import { isId } from '../../machines/index.ts';
 import { agents, type HookCall, type ReadHook, toId } from '../agents/index.ts';
+import { createHookCallHandler } from '../agents/shared/hook-call-handler.ts';
 import { AppError } from '../errors.ts';
-import { createHookDesk } from '../service/hook-call.ts';
 import { isOpen } from '../service/resolution.ts';
 import type { Service } from '../service/service.ts';
 
@@ -14,7 +14,7 @@ type WakeRoute = { Params: { agent: string }; Querystring: { worker?: unknown } 
 type Route = { Params: { agent: string }; Querystring: { event?: unknown; policy?: unknown } };
 
 export function addHookRoutes(app: FastifyInstance, service: Service): void {
-  const answer = createHookDesk(service);
+  const answer = createHookCallHandler(service);
   app.post<Route>('/hooks/:agent', async ({ params, query, body }, reply) => {
     const event = typeof query.event === 'string' ? query.event : undefined;
     const told = await answer(underPolicy(readerOf(params.agent)(body ?? {}, event), query.policy));

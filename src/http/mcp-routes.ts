@@ -2,14 +2,14 @@
 import type { FastifyInstance } from 'fastify';
 import { isId } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import { createLanes } from '../keyed-mutex.ts';
+import { createKeyedMutex } from '../keyed-mutex.ts';
 import type { Logger } from '../log.ts';
 import type { Service } from '../service/service.ts';
 
 const passedOn = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-session-id'] as const;
 
 export function addMcpRoutes(app: FastifyInstance, service: Service, log: Logger): void {
-  const lanes = createLanes();
+  const mutex = createKeyedMutex();
   app.post<{ Querystring: { worker?: unknown } }>('/mcp', async ({ headers, query, body }, reply) => {
     const worker = readWorker(query.worker);
     // The MCP library takes its time to load, and most services never need it.
@@ -19,7 +19,7 @@ export function addMcpRoutes(app: FastifyInstance, service: Service, log: Logger
       return typeof value === 'string' ? [[name, value] as const] : [];
     });
     const onBug = (err: unknown, tool: string) => log.error({ err, tool }, 'an MCP tool failed by a bug');
-    const answer = await answerPost({ port: service, worker, lanes, onBug }, Object.fromEntries(given), body);
+    const answer = await answerPost({ port: service, worker, mutex, onBug }, Object.fromEntries(given), body);
     return reply.code(answer.status).headers(answer.headers).send(answer.body);
   });
   app.route({

@@ -1,6 +1,6 @@
 /** What the inspector may see of a replica: the fleet live, its past, and what was said of each actor. */
 import type { Host } from '../host/host.ts';
-import type { EventLog, LogRange } from '../nats/event-log.ts';
+import type { EventLog, LogBounds } from '../nats/event-log.ts';
 import { readLines, readTimeline } from './history.ts';
 import { createLive, type Live } from './live.ts';
 import { createPast, type Past } from './past.ts';
@@ -15,7 +15,7 @@ export type Inspection = {
   readonly past: Past;
   /** For inspectors of XState. */
   readonly feed: Feed;
-  range(): Promise<LogRange>;
+  range(): Promise<LogBounds>;
   timeline(
     entity: 'worker' | 'task',
     id: string,

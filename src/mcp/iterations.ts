@@ -79,7 +79,7 @@ const next = defineTool({
   effect: 'adds',
   // The entry does not say from which iteration: of two calls at once, the second must see what the first did.
   run: (context, { iterationId: id }) =>
-    context.lanes(id, async () => {
+    context.mutex.runExclusive(id, async () => {
       const { task, iteration, view } = await currentIteration(context.port, id);
       const most = view.maxIterations;
       if (most !== null && iteration >= most) {

@@ -13,7 +13,7 @@ import {
 import { z } from 'zod';
 import { describeIssues, isTooDeep, toIssues, tooDeepWords } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import { createLanes, type Lanes } from '../keyed-mutex.ts';
+import { createKeyedMutex, type KeyedMutex } from '../keyed-mutex.ts';
 import { version } from '../version.ts';
 import { checkpointTools } from './checkpoints.ts';
 import { hookTools } from './hooks.ts';
@@ -27,7 +27,7 @@ export type McpOptions = {
   /** Who asks, where a call does not say. */
   readonly worker?: string | null;
   /** Those of all servers on the same port. */
-  readonly lanes?: Lanes;
+  readonly mutex?: KeyedMutex;
   readonly newId?: () => string;
   /** Told of each call as it begins; its promise never fails. */
   readonly onCall?: (call: Promise<unknown>) => void;
@@ -49,7 +49,7 @@ checkpoint_create keeps where you are, checkpoint_resume gives it back in anothe
 decide asks whether you may stop at all; a block says in nextPrompt what is missing.`;
 
 export function createMcpServer(options: McpOptions): McpServer {
-  const { port, worker = null, lanes = createLanes(), newId = shortId, onCall = () => {}, onBug } = options;
+  const { port, worker = null, mutex = createKeyedMutex(), newId = shortId, onCall = () => {}, onBug } = options;
   const mcp = new McpServer({ name: 'stopgate', title: 'stopgate', version: version() }, { instructions });
   // Not by registerTool: its errors for bad input are written for programs, and it would make all schemas anew for
   // each request.
@@ -57,7 +57,7 @@ export function createMcpServer(options: McpOptions): McpServer {
   server.registerCapabilities({ tools: {} });
   server.setRequestHandler(ListToolsRequestSchema, () => listing());
   server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
-    const answer = call({ port, worker, lanes, newId }, params.name, params.arguments ?? {}, onBug);
+    const answer = call({ port, worker, mutex, newId }, params.name, params.arguments ?? {}, onBug);
     onCall(answer);
     return answer;
   });

@@ -39,13 +39,13 @@ type Viewed = { readonly task: TaskDetail; readonly worker: WorkerView };
  * @throws AppError entry.refused with the fold's reason
  */
 export function change<Kind extends keyof Viewed>(
-  { port, lanes }: Pick<ToolContext, 'port' | 'lanes'>,
+  { port, mutex }: Pick<ToolContext, 'port' | 'mutex'>,
   entity: Kind,
   id: string,
   type: string,
   data: object,
 ): Promise<Viewed[Kind]> {
-  return lanes(`${entity}.${id}`, async () => {
+  return mutex.runExclusive(`${entity}.${id}`, async () => {
     const before = (await findActor<Viewed[Kind]>(port, entity, id))?.refused ?? [];
     await port.publish({ entity, id, type, data });
     const view = (await port.get(entity, id)) as Viewed[Kind];

@@ -1,13 +1,13 @@
 /** What a tool is: its shapes, what clients are told of its effects, and the function that does it. */
 import type { ToolAnnotations } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import type { Lanes } from '../keyed-mutex.ts';
+import type { KeyedMutex } from '../keyed-mutex.ts';
 import type { McpPort } from './port.ts';
 
 export type ToolContext = {
   readonly port: McpPort;
   /** What looks, changes and looks again goes one after the other. */
-  readonly lanes: Lanes;
+  readonly mutex: KeyedMutex;
   /** Who asks, where a call does not say. */
   readonly worker: string | null;
   /** A short id that was not there before. */

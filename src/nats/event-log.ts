@@ -13,7 +13,7 @@ import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { newInbox } from './connection.ts';
-import { openStretch, readNewest } from './log-range.ts';
+import { openLogRange, readNewest } from './log-range.ts';
 import { type LogMessage, openLogReader } from './log-reader.ts';
 
 export type EntryHeaders = { readonly messageId?: string | undefined; readonly replica?: string | undefined };
@@ -32,7 +32,7 @@ export type EventLog = {
   send(subject: string, payload: string, headers: EntryHeaders): void;
   read(onMessage: (message: LogMessage) => void, onLost: (error: AppError) => void): { close(): void };
   /** What the log holds now: `firstSeq` 1, unless a retention has cut it. @throws AppError log.lost, log.unavailable */
-  range(): Promise<LogRange>;
+  range(): Promise<LogBounds>;
   /** Reads what stands from `fromSeq` to `toSeq`, of one subject (wildcards allowed) or of all; goes on after a promise. */
   history(of: HistoryRange, onMessage: (message: LogMessage) => void | Promise<void>): Promise<void>;
   /** The newest `count` messages of a subject below `before` (null: below the end), oldest first. */
@@ -43,7 +43,7 @@ export type EventLog = {
   lastSeq(): Promise<number>;
 };
 
-export type LogRange = {
+export type LogBounds = {
   readonly firstSeq: number;
   readonly lastSeq: number;
   readonly firstMs: number;
@@ -113,7 +113,7 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
     },
     async history({ fromSeq, toSeq, subject }, onMessage) {
       for await (const batch of (
-        await openStretch(nc, stream, { fromSeq, ...(subject === undefined ? {} : { subject }) })
+        await openLogRange(nc, stream, { fromSeq, ...(subject === undefined ? {} : { subject }) })
       ).batches) {
         for (const message of batch) {
           if (message.seq > toSeq) return;

@@ -1,24 +1,24 @@
 /**
- * The short way of protocol 2: an attempt goes straight into the log, with an inbox in its header `Stopgate-Reply`, and
+ * The fast path of protocol 2: an attempt goes straight into the log, with an inbox in its header `Stopgate-Reply`, and
  * whichever replica folds it first answers there. No request, and one hop less than one.
  */
 import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { newInbox } from './connection.ts';
 
-export type ShortAttempt = {
+export type FastAttempt = {
   /** The decision's text, should it come. */
   readonly answer: Promise<string>;
   /** It is time to ask by a request: the log did not take it (no log, or this id is there already), or nothing came. */
   readonly unheard: Promise<void>;
   close(): void;
 };
-export type ShortWay = {
+export type FastPath = {
   /** It throws where the connection is closed. */
-  attempt(worker: string, attempt: string, body: object, patienceMs: number): ShortAttempt;
+  attempt(worker: string, attempt: string, body: object, patienceMs: number): FastAttempt;
 };
 
 /** @param root `stopgate.<fleet>` */
-export function createShortWay(nc: NatsConnection, root: string): ShortWay {
+export function createFastPath(nc: NatsConnection, root: string): FastPath {
   const waiting = new Map<string, (message: Msg) => void>();
   let count = 0;
   let inbox: string | null = null;

@@ -1,5 +1,5 @@
 /**
- * Reads a stretch of a stream once, up to its end as it was when asked, at the pace of whoever reads: a consumer that
+ * Reads a range of a stream once, up to its end as it was when asked, at the pace of whoever reads: a consumer that
  * is asked for one batch after the other. Where a message is missing the reading ends with an error; to ask again is
  * the reader's choice.
  */
@@ -9,7 +9,7 @@ import { AppError } from '../errors.ts';
 import { newInbox } from './connection.ts';
 import { type LogMessage, readPlace, toLogMessage } from './log-reader.ts';
 
-export type Stretch = {
+export type LogRange = {
   /** How many messages it has. */
   readonly count: number;
   /** To be read once; ending it early is fine. @throws AppError log.unavailable */
@@ -17,18 +17,18 @@ export type Stretch = {
 };
 
 /** `subject`: only what matches this one filter; servers before 2.10 take no second. */
-export type StretchOptions = { readonly fromSeq?: number; readonly subject?: string };
+export type LogRangeOptions = { readonly fromSeq?: number; readonly subject?: string };
 
 const batchMax = 1_000;
 const silenceMs = 10_000;
 const streamNotFound = 10_059;
 
 /** @throws AppError actor.unknown: there is no such stream; log.unavailable */
-export async function openStretch(
+export async function openLogRange(
   nc: NatsConnection,
   stream: string,
-  { fromSeq = 1, subject }: StretchOptions = {},
-): Promise<Stretch> {
+  { fromSeq = 1, subject }: LogRangeOptions = {},
+): Promise<LogRange> {
   const manager = await jetstreamManager(nc, { checkAPI: false });
   const { name, num_pending: count } = await addConsumer(manager, stream, fromSeq, subject);
   return { count, batches: readBatches(nc, manager, { stream, name, count }) };
@@ -58,7 +58,7 @@ export async function readNewest(
   const later = lastSeq < state.last_seq ? await countFrom(lastSeq + 1) : 0;
   const from = await startOfNewest(lastSeq, count, async (seq) => (await countFrom(seq)) - later);
   const newest: LogMessage[] = [];
-  for await (const batch of (await openStretch(nc, stream, { fromSeq: from, subject })).batches) {
+  for await (const batch of (await openLogRange(nc, stream, { fromSeq: from, subject })).batches) {
     const wanted = batch.filter(({ seq }) => seq <= lastSeq);
     newest.push(...wanted);
     if (newest.length > count) newest.splice(0, newest.length - count);

@@ -4,9 +4,9 @@ import { headers, type NatsConnection, PermissionViolationError, RequestError, T
 import { AppError, fromErrorBody } from '../errors.ts';
 import { type CheckServer, openCheckServer } from './check-server.ts';
 import { type ConnectionOptions, openConnection } from './connection.ts';
-import { createShortWay, type ShortAttempt, type ShortWay } from './fast-path.ts';
+import { createFastPath, type FastAttempt, type FastPath } from './fast-path.ts';
 import { flushInTime } from './in-time.ts';
-import { openStretch, readNewest, type Stretch } from './log-range.ts';
+import { type LogRange, openLogRange, readNewest } from './log-range.ts';
 import { type LogMessage, readLog } from './log-reader.ts';
 
 export type RequestVerb = 'decide' | 'probe' | 'verify' | 'evaluate' | 'get' | 'list';
@@ -27,7 +27,7 @@ export type Requester = {
   /** Resolves when the connection is closed, by us or for good. */
   readonly closed: Promise<unknown>;
   /** The fleet's log from its start to its head as it is now. @throws AppError actor.unknown: it has none; log.unavailable */
-  read(): Promise<Stretch>;
+  read(): Promise<LogRange>;
   /** Its newest `count` messages on `stopgate.<fleet>.<tail>`, oldest first. @throws AppError as `read` does */
   readNewest(tail: string, count: number): Promise<LogMessage[]>;
   close(): Promise<void>;
@@ -42,7 +42,7 @@ export async function openRequester(options: RequesterOptions): Promise<Requeste
 /** What a program that stays connected does beside requests. */
 export type ClientLink = Requester & {
   /** @throws AppError service.unreachable: the connection is closed */
-  attempt(...attempt: Parameters<ShortWay['attempt']>): Promise<ShortAttempt>;
+  attempt(...attempt: Parameters<FastPath['attempt']>): Promise<FastAttempt>;
   /** Hears every decision, or one worker's, from the moment it resolves. */
   hear(worker: string | null, onDecision: (text: string) => void): Promise<{ close(): void }>;
   /** @throws AppError input.unauthorized */
@@ -53,7 +53,7 @@ export type ClientLink = Requester & {
 export async function openClientLink(options: RequesterOptions): Promise<ClientLink> {
   const nc = await openConnection({ ...options, patient: true });
   const root = `stopgate.${options.fleet}`;
-  const shortWay = createShortWay(nc, root);
+  const fastPath = createFastPath(nc, root);
   const hear = async (subject: string, onText: (text: string) => void) => {
     const subscription = nc.subscribe(subject, {
       callback: (error, message) => {
@@ -65,7 +65,7 @@ export async function openClientLink(options: RequesterOptions): Promise<ClientL
   };
   return {
     ...createRequester(nc, options.fleet),
-    attempt: (...attempt) => reach(async () => shortWay.attempt(...attempt)),
+    attempt: (...attempt) => reach(async () => fastPath.attempt(...attempt)),
     hear: (worker, onDecision) => reach(() => hear(`${root}.decision.${worker ?? '*'}`, onDecision)),
     serveCheck: (name, answer) => reach(() => openCheckServer(nc, `${root}.check.${name}`, answer)),
   };
@@ -90,7 +90,7 @@ function createRequester(nc: NatsConnection, fleet: string): Requester {
     publish: (tail, data, id) => append(js, `${root}.${tail}`, data, id),
     closed: nc.closed(),
     follow: (how, onMessage) => readLog(nc, stream, how, onMessage),
-    read: () => openStretch(nc, stream),
+    read: () => openLogRange(nc, stream),
     readNewest: (tail, count) => readNewest(nc, stream, `${root}.${tail}`, count),
     close: () => nc.close(),
   };

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { idSchema, viewTask, viewWorker } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
-import { createLanes } from '../keyed-mutex.ts';
+import { createKeyedMutex } from '../keyed-mutex.ts';
 import { refusalSince } from '../log-text/refusal.ts';
 import type { EventLog } from '../nats/event-log.ts';
 import { parseInput } from '../parse-input.ts';
@@ -40,13 +40,13 @@ export function createOperator(host: Host, log: EventLog): Operator {
     if (view === null) throw new AppError('actor.unknown', `${entity} ${id} is unknown in fleet ${host.fleet.name}`);
     return view;
   };
-  const lanes = createLanes();
+  const mutex = createKeyedMutex();
   return {
     async operate(word, body) {
       const given = parseInput(operatorWords[word], body ?? {});
       const { id, entity = 'worker', ...said } = given as z.infer<(typeof operatorWords)['acknowledge']>;
       // What is refused does not say whose word it was, so that they come one after the other.
-      return lanes(`${entity}.${id}`, async () => {
+      return mutex.runExclusive(`${entity}.${id}`, async () => {
         const before = await look(entity, id);
         if (word !== 'retire' && before.state !== 'escalated')
           throw new AppError('entry.refused', `${entity} ${id} is not escalated, it is ${before.state}`);

@@ -30,7 +30,7 @@ export const permissions = defineCommand({
     'Prints accounts with users and permissions for the configuration of a nats-server of your own; the server of',
     '"stopgate dev" has them already. Replace every change-me-… by a password, then try it: nats-server -c FILE -t.',
     'An agent with --worker gets an account of its own: it can neither speak for another worker nor hear its answers.',
-    'The short way (header Stopgate-Reply) then needs an inbox under _INBOX.<worker>.',
+    'The fast path (header Stopgate-Reply) then needs an inbox under _INBOX.<worker>.',
   ],
   examples: [
     'stopgate permissions > stopgate-accounts.conf',

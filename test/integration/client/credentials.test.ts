@@ -43,7 +43,7 @@ test('in the folder of the service a client needs no options to decide, serve an
   const served = await client.serveCheck('scan', failing);
   const startedMs = performance.now();
   expect(await client.decide('w1')).toMatchObject({ decision: 'block', reason: 'not scanned' });
-  expect(performance.now() - startedMs).toBeLessThan(1_500); // by the short way, not after its patience of 2 s
+  expect(performance.now() - startedMs).toBeLessThan(1_500); // by the fast path, not after its patience of 2 s
   await served.close();
   await client.publish('worker', 'w2', 'task.claimed', { task: 'T-1' });
   await client.registerStopHook({ taskId: 'T-1' }, () => ({ action: 'continue', reason: 'not yet' }));

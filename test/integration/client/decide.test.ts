@@ -21,7 +21,7 @@ afterAll(async () => {
   await scene.close();
 });
 
-/** What `act` asks for by `decide` requests; the short way makes none. */
+/** What `act` asks for by `decide` requests; the fast path makes none. */
 async function requestsDuring<Result>(act: () => Promise<Result>): Promise<{ result: Result; requests: string[] }> {
   const requests: string[] = [];
   const subscription = plain.nc.subscribe('stopgate.main.decide.>', {
@@ -41,7 +41,7 @@ const blockedWorker = async (worker: string) => {
 };
 
 describe('decide', () => {
-  test('an answer comes by the short way, without a request', async () => {
+  test('an answer comes by the fast path, without a request', async () => {
     const { result, requests } = await requestsDuring(() => scene.client.decide('w1', { output: 'done' }));
     expect(result).toMatchObject({ v: 1, worker: 'w1', decision: 'allow', cause: 'no-policy', dryRun: false });
     expect(result.attempt).toMatch(/^[A-Za-z0-9]+$/);
@@ -54,7 +54,7 @@ describe('decide', () => {
     expect(first).toMatchObject({ decision: 'block', cause: 'incomplete', retry: { count: 1, max: 3 } });
     const startedMs = performance.now();
     const { result, requests } = await requestsDuring(() => scene.client.decide('w2', { attempt: 'a1' }));
-    expect(performance.now() - startedMs).toBeLessThan(1_500); // the patience of the short way is 2 s
+    expect(performance.now() - startedMs).toBeLessThan(1_500); // the patience of the fast path is 2 s
     expect(result).toEqual(first);
     expect(requests).toEqual(['stopgate.main.decide.w2']);
     expect((await scene.client.decide('w2')).retry.count).toBe(2);
@@ -66,7 +66,7 @@ describe('decide', () => {
     expect(decisions.map((decision) => decision.worker)).toEqual(workers);
   });
 
-  test('a decision that is held longer than the short way is waited for comes all the same, once', async () => {
+  test('a decision that is held longer than the fast path is waited for comes all the same, once', async () => {
     await scene.client.publish('worker', 'w3', 'worker.registered', { policy: 'held' });
     const { result, requests } = await requestsDuring(() => scene.client.decide('w3'));
     expect(result).toMatchObject({ decision: 'block', cause: 'idle' });

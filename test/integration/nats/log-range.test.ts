@@ -1,9 +1,9 @@
-/** Reading a stretch of a log once: whole, in order, at the reader's pace; and the newest of what matches, wherever it lies. */
+/** Reading a range of a log once: whole, in order, at the reader's pace; and the newest of what matches, wherever it lies. */
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { openStretch, readNewest } from '../../../src/nats/log-range.ts';
+import { openLogRange, readNewest } from '../../../src/nats/log-range.ts';
 import { type NatsServer, startNatsServer } from '../../support/nats-server.ts';
 
 let server: NatsServer;
@@ -28,10 +28,10 @@ async function fill(at: NatsConnection, stream: string, subjects: readonly strin
 }
 const many = (count: number, subject: string) => Array.from({ length: count }, () => subject);
 
-describe('a stretch', () => {
+describe('a range', () => {
   test('is the log to its head as it was, in order; what comes later is not in it', async () => {
     await fill(nc, 'whole', many(2_500, 'a'));
-    const { count, batches } = await openStretch(nc, 'whole', { fromSeq: 11 });
+    const { count, batches } = await openLogRange(nc, 'whole', { fromSeq: 11 });
     await nc.request('whole.a', '{}');
     const seqs: number[] = [];
     for await (const batch of batches) seqs.push(...batch.map(({ seq }) => seq));
@@ -42,7 +42,7 @@ describe('a stretch', () => {
   test('has the times of the server, to the millisecond', async () => {
     await fill(nc, 'times', many(50, 'a'));
     const manager = await jetstreamManager(nc);
-    for await (const batch of (await openStretch(nc, 'times')).batches) {
+    for await (const batch of (await openLogRange(nc, 'times')).batches) {
       for (const { seq, atMs } of batch) {
         const stored = await manager.streams.getMessage('times', { seq });
         expect(new Date(atMs).toISOString().slice(0, 23)).toBe(stored?.timestamp.slice(0, 23));
@@ -52,14 +52,14 @@ describe('a stretch', () => {
 
   test('that is empty has no batches', async () => {
     await fill(nc, 'empty', []);
-    const { count, batches } = await openStretch(nc, 'empty');
+    const { count, batches } = await openLogRange(nc, 'empty');
     for await (const batch of batches) expect.unreachable(String(batch.length));
     expect(count).toBe(0);
   });
 
   test('that the reader leaves early leaves no consumer behind', async () => {
     await fill(nc, 'left', many(3_000, 'a'));
-    for await (const _ of (await openStretch(nc, 'left')).batches) break;
+    for await (const _ of (await openLogRange(nc, 'left')).batches) break;
     const manager = await jetstreamManager(nc);
     await expect.poll(async () => (await manager.streams.info('left')).state.consumer_count).toBe(0);
   });
@@ -70,7 +70,7 @@ describe('a stretch', () => {
     const at = await connect({ servers: own.url, maxReconnectAttempts: 0 });
     await fill(at, 'cut', many(3_000, 'a'));
     const read = async () => {
-      for await (const _ of (await openStretch(at, 'cut')).batches) {
+      for await (const _ of (await openLogRange(at, 'cut')).batches) {
         await own.kill();
         await at.closed();
       }
@@ -79,7 +79,7 @@ describe('a stretch', () => {
   });
 
   test('of a stream that is not there', async () => {
-    await expect(openStretch(nc, 'nothing')).rejects.toMatchObject({ code: 'actor.unknown' });
+    await expect(openLogRange(nc, 'nothing')).rejects.toMatchObject({ code: 'actor.unknown' });
     await expect(readNewest(nc, 'nothing', 'a', 1)).rejects.toMatchObject({ code: 'actor.unknown' });
   });
 });

@@ -1,5 +1,5 @@
 /**
- * A fleet in memory behind the real hook desk: agents' calls go through their adapters into the real fold, and what
+ * A fleet in memory behind the real hook call handler: agents' calls go through their adapters into the real fold, and what
  * the guards decide comes back as the agent reads it. Checks that need the world are left to e2e tests.
  */
 import {
@@ -14,8 +14,8 @@ import {
   type WorkerView,
 } from '../../../machines/index.ts';
 import { agents } from '../../../src/agents/index.ts';
+import { createHookCallHandler } from '../../../src/agents/shared/hook-call-handler.ts';
 import { AppError } from '../../../src/errors.ts';
-import { createHookDesk } from '../../../src/service/hook-call.ts';
 import type { NewEntry, Service } from '../../../src/service/service.ts';
 
 export type AgentFleet = {
@@ -80,12 +80,12 @@ export function createAgentFleet(policy: object, more: Record<string, unknown> =
     },
     peek: async (worker: string) => viewWorker(fleet, worker, fleet.nowMs),
   } as unknown as Service;
-  const desk = createHookDesk(service, () => edgeMs);
+  const handle = createHookCallHandler(service, () => edgeMs);
   return {
     async call(agent, body, event) {
       const read = agents.get(agent);
       if (read === undefined) throw new Error(`no adapter ${agent}`);
-      return desk(read(body, event));
+      return handle(read(body, event));
     },
     view(worker) {
       const view = viewWorker(fleet, worker, fleet.nowMs);

@@ -1,4 +1,4 @@
-/** What holds for every agent alike: its calls through its adapter, the hook desk and the real fold. */
+/** What holds for every agent alike: its calls through its adapter, the hook call handler and the real fold. */
 import { describe, expect, test } from 'vitest';
 import { agents } from '../../../src/agents/index.ts';
 import { AppError } from '../../../src/errors.ts';

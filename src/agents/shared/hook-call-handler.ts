@@ -1,0 +1,118 @@
+/** Serves one hook call: looks its worker up, stores its entries and, where the agent waits for an answer, gets one. */
+import { randomUUID } from 'node:crypto';
+import type { Decision, WorkerView } from '../../../machines/index.ts';
+import { createKeyedMutex } from '../../keyed-mutex.ts';
+import type { NewEntry, Service } from '../../service/service.ts';
+import { type HookCall, knownFrom, unknownWorker } from './adapter.ts';
+import { isForComplete, isNews, isWanted, type Look } from './unsolicited-checks.ts';
+
+/** Some agents do not mark the end of a batch of tools. Not every call of such a batch is checked. */
+const lookEveryMs = 2_000;
+
+/** Null: an empty answer. */
+export type HookCallHandler = (call: HookCall) => Promise<object | null>;
+
+/** `stopwatch` in milliseconds. */
+export function createHookCallHandler(
+  service: Service,
+  stopwatch: () => number = () => performance.now(),
+): HookCallHandler {
+  const mutex = createKeyedMutex();
+  const workers = createWorkerStore(service);
+  const isDue = createPacer(stopwatch);
+  const answer = async (call: HookCall, next: NextStep | null): Promise<object | null> => {
+    if (next === null) return null;
+    if (next.kind === 'tell') return next.answer;
+    if (next.kind === 'stop') return call.answer(await unwrap(next.decision));
+    const { look } = next;
+    if (!isDue(call.worker, look)) return null;
+    const decision = await check(service, call.worker, look);
+    return decision === null ? null : call.answer(decision, look);
+  };
+  /**
+   * The calls of a worker run one after the other: agents send some at the same time, and changes of a plan have an
+   * order. A stop is only submitted there and not awaited: it may be held for minutes, and a prompt must be able to
+   * end the hold.
+   * @throws AppError what the service throws; agents take any error for "go on"
+   */
+  return async (call) => answer(call, await mutex.runExclusive(call.worker, () => store(service, workers, call)));
+}
+
+/** What is left to do once the call's entries are stored. */
+type NextStep =
+  | { readonly kind: 'tell'; readonly answer: object }
+  /** The promise stands in an object, else the mutex would wait for it. */
+  | { readonly kind: 'stop'; readonly decision: Promise<Decision | Error> }
+  | { readonly kind: 'look'; readonly look: Look };
+
+async function store(service: Service, { find, publish }: WorkerStore, call: HookCall): Promise<NextStep | null> {
+  const view = await find(call.worker);
+  const known = view === null ? unknownWorker : knownFrom(view);
+  const { worker, entries, stop, look, tell } = call.translate(known);
+  for (const entry of entries) await publish(entry);
+  if (stop !== null) return { kind: 'stop', decision: decide(service, worker, { attempt: randomUUID(), ...stop }) };
+  if (tell !== null) return { kind: 'tell', answer: tell };
+  if (look === null) return null;
+  // A registration may have changed which policy is in force.
+  const { rules } = (known.registered ? view : await find(worker)) ?? {};
+  return rules !== undefined && isWanted(look, rules) ? { kind: 'look', look } : null;
+}
+
+/**
+ * An agent that is told to stop gets a decision and not only a probe: it may end without another call, and its task
+ * must count as completed. The checks run twice for that. Null: nothing to tell.
+ */
+async function check(service: Service, worker: string, look: Look): Promise<Decision | null> {
+  const probed = await service.probe(worker, {}, look === 'step' ? 'step' : 'stop');
+  if (!isNews(look, probed)) return null;
+  if (!isForComplete(look)) return probed;
+  const decided = await service.decide(worker, { attempt: randomUUID(), stopReason: 'complete' });
+  return isNews(look, decided) ? decided : null;
+}
+
+function createPacer(stopwatch: () => number): (worker: string, look: Look) => boolean {
+  const checkedMs = new Map<string, number>();
+  return (worker, look) => {
+    if (look !== 'complete-seldom') return true;
+    const now = stopwatch();
+    // A Map keeps the order, so the oldest come first.
+    for (const [other, at] of checkedMs) {
+      if (now - at < lookEveryMs) break;
+      checkedMs.delete(other);
+    }
+    if (checkedMs.has(worker)) return false;
+    checkedMs.set(worker, now);
+    return true;
+  };
+}
+
+/** Gives an error as a value, since it may come before anybody awaits it. */
+async function decide(service: Service, worker: string, body: object): Promise<Decision | Error> {
+  try {
+    return await service.decide(worker, body);
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+async function unwrap(decision: Promise<Decision | Error>): Promise<Decision> {
+  const answer = await decision;
+  if (answer instanceof Error) throw answer;
+  return answer;
+}
+
+type WorkerStore = {
+  readonly find: (worker: string) => Promise<WorkerView | null>;
+  readonly publish: (entry: NewEntry) => Promise<void>;
+};
+
+/** A call sees what earlier calls have stored here. It need not ask the log for what others have stored meanwhile. */
+function createWorkerStore(service: Service): WorkerStore {
+  let storedSeq = 0;
+  return {
+    find: (worker) => service.peek(worker, storedSeq),
+    async publish(entry) {
+      storedSeq = Math.max(storedSeq, (await service.publish(entry)).seq);
+    },
+  };
+}
