@@ -8,9 +8,8 @@ import { conditionSchema } from '../policy/condition.ts';
 import { stepsSchema } from '../policy/plan.ts';
 import { nestingMax, policySetSchema } from '../policy/policy.ts';
 import { promiseNames, promiseSchema } from '../policy/promise.ts';
-import { idSchema } from '../values/id.ts';
-import { isId } from '../values/id-pattern.ts';
-import { isoTimeSchema } from '../values/iso-time.ts';
+import { isId } from '../values/id.ts';
+import { idSchema, isoTimeSchema } from '../values/schemas.ts';
 
 /** A constant, since all replicas must agree on what is refused. */
 export const payloadBytesMax = 65_536;

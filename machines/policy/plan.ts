@@ -1,6 +1,6 @@
 /** A worker's plan: its steps in order, how entries change it, and what remains of it (protocol 3; seed 002). */
 import { z } from 'zod';
-import { idSchema } from '../values/id.ts';
+import { idSchema } from '../values/schemas.ts';
 
 export const planStepsMax = 500;
 const shownTitlesMax = 3;

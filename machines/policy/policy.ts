@@ -4,8 +4,8 @@
  * them. Both give the same normal form: defaults filled in, durations in milliseconds, every check with its name.
  */
 import { z } from 'zod';
-import { durationSchema } from '../values/duration.ts';
-import { idLengthMax, idSchema } from '../values/id.ts';
+import { idLengthMax } from '../values/id.ts';
+import { durationSchema, idSchema } from '../values/schemas.ts';
 import { type Condition, conditionSchema } from './condition.ts';
 
 export const nestingMax = 4;

@@ -1,18 +1,12 @@
-/** Durations of configuration: `250ms`, `50s`, `10m`, `2h`, or a number of milliseconds (protocol 1). */
-import { z } from 'zod';
+/** Durations of configuration: `250ms`, `50s`, `10m`, `2h`, or a number of milliseconds (docs/protocol.md §1). */
 
 const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
 
-/** Accepts the written form and gives whole milliseconds. */
-export const durationSchema = z.union([
-  z.int().nonnegative(),
-  z
-    .string()
-    .regex(/^\d{1,12}(\.\d{1,3})?(ms|s|m|h)$/, 'is no duration: write 250ms, 50s, 10m, 2h or a number of milliseconds')
-    .transform(toMs),
-]);
+export const durationPattern = /^\d{1,12}(\.\d{1,3})?(ms|s|m|h)$/;
 
-function toMs(text: string): number {
+/** The written form in whole milliseconds; null: it is no duration. */
+export function parseDuration(text: string): number | null {
+  if (!durationPattern.test(text)) return null;
   const unit = /[a-z]+$/.exec(text)?.[0] as keyof typeof unitMs;
   return Math.round(Number.parseFloat(text) * unitMs[unit]);
 }

@@ -1,12 +1,8 @@
-/** Ids: what names a fleet, worker, task, queue, policy, check, hook, runner, attempt or step (protocol 1). */
-import { z } from 'zod';
-import { idPattern } from './id-pattern.ts';
+/** Ids: what names a fleet, worker, task, queue, policy, check, hook, runner, attempt or step (docs/protocol.md §1). */
 
 export const idLengthMax = 128;
 
-export const idSchema = z
-  .string()
-  .regex(
-    idPattern,
-    'is no id: it must start with a letter or digit and hold only letters, digits, _ and - (128 at most)',
-  );
+/** One subject token: a letter or digit, then up to 127 letters, digits, `_` or `-`. */
+export const idPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
+
+export const isId = (text: string): boolean => idPattern.test(text);

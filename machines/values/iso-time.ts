@@ -1,8 +1,7 @@
 /**
- * Times on the wire: ISO 8601 in UTC (protocol 1), to and from milliseconds since 1970. Written out here because
+ * Times on the wire: ISO 8601 in UTC (docs/protocol.md §1), to and from milliseconds since 1970. Written out here because
  * `machines/` may not use `Date`: a clock must not be in reach of a fold.
  */
-import { z } from 'zod';
 
 const shape = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(?:Z|\+00:00)$/;
 const dayMs = 86_400_000;
@@ -27,14 +26,6 @@ export function formatIsoTime(atMs: number): string {
   const date = `${pad(year, 4)}-${pad(month, 2)}-${pad(day, 2)}`;
   return `${date}T${clock.map((part) => pad(part, 2)).join(':')}.${pad(inDay % 1_000, 3)}Z`;
 }
-
-/** A time field of an entry, as milliseconds. */
-export const isoTimeSchema = z.string().transform((text, context) => {
-  const atMs = parseIsoTime(text);
-  if (atMs !== null) return atMs;
-  context.addIssue({ code: 'custom', message: 'is no time: write ISO 8601 in UTC, e.g. 2026-03-02T12:00:00.000Z' });
-  return z.NEVER;
-});
 
 type Six = [number, number, number, number, number, number];
 const pad = (value: number, width: number) => String(value).padStart(width, '0');

@@ -1,6 +1,6 @@
 /** The one stream of the page: opened, watched, opened again; and closed while nobody looks. */
 import { effect, signal } from '@preact/signals';
-import { isId } from '../../../machines/values/id-pattern.ts';
+import { isId } from '../../../machines/values/id.ts';
 import type { Delta, Focus, Full, Hello } from '../messages.ts';
 import { ApiError, apiPath, fleet, locked, meet } from './api.ts';
 import { createFleetStore } from './fleet-store.ts';

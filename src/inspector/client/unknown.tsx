@@ -1,4 +1,4 @@
-import { isId } from '../../../machines/values/id-pattern.ts';
+import { isId } from '../../../machines/values/id.ts';
 import { isPast } from './past.ts';
 import { Name } from './text.tsx';
 

@@ -1,0 +1,29 @@
+/** Ids, durations and times as schemas. Their plain forms are in files of their own: not everyone needs zod. */
+import { z } from 'zod';
+import { durationPattern, parseDuration } from './duration.ts';
+import { idPattern } from './id.ts';
+import { parseIsoTime } from './iso-time.ts';
+
+export const idSchema = z
+  .string()
+  .regex(
+    idPattern,
+    'is no id: it must start with a letter or digit and hold only letters, digits, _ and - (128 at most)',
+  );
+
+/** Accepts the written form or a number, and gives whole milliseconds. */
+export const durationSchema = z.union([
+  z.int().nonnegative(),
+  z
+    .string()
+    .regex(durationPattern, 'is no duration: write 250ms, 50s, 10m, 2h or a number of milliseconds')
+    .transform((text) => parseDuration(text) as number),
+]);
+
+/** A time field of an entry, as milliseconds. */
+export const isoTimeSchema = z.string().transform((text, context) => {
+  const atMs = parseIsoTime(text);
+  if (atMs !== null) return atMs;
+  context.addIssue({ code: 'custom', message: 'is no time: write ISO 8601 in UTC, e.g. 2026-03-02T12:00:00.000Z' });
+  return z.NEVER;
+});
