@@ -9,8 +9,8 @@ import {
 } from '../../machines/index.ts';
 import { lastBytes } from '../agents/shared/text.ts';
 import { AppError } from '../errors.ts';
+import type { ClientLink } from '../nats/client-link.ts';
 import { newId } from '../nats/id.ts';
-import type { ClientLink } from '../nats/requester.ts';
 import { checkBytes, checkId } from '../service/decide.ts';
 import { IncompleteError } from './incomplete-error.ts';
 import { readDecision, readHookResult } from './replies.ts';

@@ -4,8 +4,8 @@
  */
 import type { AttemptFields, Decision, WorkerView } from '../../machines/index.ts';
 import { defaultCredentials, loadConfig, refuseOtherService } from '../config/config.ts';
+import { type ClientLink, openClientLink } from '../nats/client-link.ts';
 import { privateInbox } from '../nats/permissions.ts';
-import { type ClientLink, openClientLink } from '../nats/requester.ts';
 import { checkId } from '../service/decide.ts';
 import { type Asks, type CallOptions, createAsks } from './asks.ts';
 import { createPublish, type EntryFields, type EntryType, type Publish, type Stored } from './entries.ts';

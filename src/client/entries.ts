@@ -1,7 +1,7 @@
 /** Publishes entries into the log, typed by the schemas that the machines read them by, and checked before they go. */
 import { type entrySchemas, readEntry, readSubject } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import type { ClientLink } from '../nats/requester.ts';
+import type { ClientLink } from '../nats/client-link.ts';
 import { checkBytes } from '../service/decide.ts';
 
 type Areas = {

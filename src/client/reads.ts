@@ -1,6 +1,6 @@
 /** get and list: what is known of workers, tasks and queues. */
 import type { Presence, QueueView, State, TaskDetail, TaskView, WorkerView } from '../../machines/index.ts';
-import type { ClientLink } from '../nats/requester.ts';
+import type { ClientLink } from '../nats/client-link.ts';
 import { checkId } from '../service/decide.ts';
 import { type Page, readDetail, readPage, readView, type Views } from './replies.ts';
 

@@ -1,7 +1,7 @@
 /** Serves a check or a remote hook: arbitrary logic of the user's, asked by the service (protocol 8). */
 import { resolve } from 'node:path';
 import { AppError } from '../errors.ts';
-import type { ClientLink } from '../nats/requester.ts';
+import type { ClientLink } from '../nats/client-link.ts';
 import { lookAtFiles } from '../runner/files.ts';
 import { createSlots } from '../runner/slots.ts';
 import { checkId } from '../service/decide.ts';

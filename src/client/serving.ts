@@ -1,5 +1,5 @@
 /** All checks and hooks that one client serves: over one connection, opened at the first, and closed with the client. */
-import type { ClientLink } from '../nats/requester.ts';
+import type { ClientLink } from '../nats/client-link.ts';
 import type { TaskCompletionChecker } from './checkers.ts';
 import { type CheckFunction, type ServedCheck, type ServeOptions, serveCheck } from './serve-check.ts';
 

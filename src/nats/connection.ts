@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { createInbox, type NatsConnection } from '@nats-io/nats-core';
 import { connect, credsAuthenticator } from '@nats-io/transport-node';
-import { z } from 'zod';
 import { AppError } from '../errors.ts';
 
 export type ConnectionOptions = {
@@ -21,8 +20,6 @@ const inboxPrefixes = new WeakMap<NatsConnection, string>();
 
 /** An inbox under the connection's own prefix, which the server may keep others from. */
 export const newInbox = (nc: NatsConnection): string => createInbox(inboxPrefixes.get(nc));
-
-const userSchema = z.object({ user: z.string(), pass: z.string() });
 
 /** @throws AppError service.unreachable: no server, or it refused the credentials */
 export async function openConnection({
@@ -84,9 +81,9 @@ function readCreds(file: string) {
     throw new AppError('input.bad', `cannot read the credentials '${file}': ${(cause as Error).message}`, { cause });
   }
   if (bytes.toString('utf8').trimStart().startsWith('{')) {
-    const parsed = userSchema.safeParse(JSON.parse(bytes.toString('utf8')));
-    if (!parsed.success) throw new AppError('input.bad', `'${file}' holds no "user" and "pass"`);
-    return parsed.data;
+    const { user, pass } = JSON.parse(bytes.toString('utf8')) as { user?: unknown; pass?: unknown };
+    if (typeof user === 'string' && typeof pass === 'string') return { user, pass };
+    throw new AppError('input.bad', `'${file}' holds no "user" and "pass"`);
   }
   return { authenticator: credsAuthenticator(bytes) };
 }

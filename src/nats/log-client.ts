@@ -1,0 +1,52 @@
+/** The log of a fleet as a client has it: publishes entries, and reads what is stored. */
+import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
+import { headers, type NatsConnection, PermissionViolationError } from '@nats-io/nats-core';
+import { AppError } from '../errors.ts';
+import { type LogRange, openLogRange, readNewest } from './log-range.ts';
+import { type LogMessage, readLog } from './log-reader.ts';
+
+export type LogClient = {
+  /**
+   * Publishes into the log and gives its sequence number.
+   * @throws AppError input.unauthorized: the server does not let us; service.unreachable, log.unavailable
+   */
+  publish(tail: string, data: object, id?: string): Promise<{ seq: number; duplicate: boolean }>;
+  /** Follows the fleet's log from its newest `last` messages on, until `signal` fires. */
+  follow(options: { last: number; signal: AbortSignal }, onMessage: (message: LogMessage) => void): Promise<void>;
+  /** The fleet's log from its start to its head as it is now. @throws AppError actor.unknown: it has none; log.unavailable */
+  read(): Promise<LogRange>;
+  /** Its newest `count` messages on `stopgate.<fleet>.<tail>`, oldest first. @throws AppError as `read` does */
+  readNewest(tail: string, count: number): Promise<LogMessage[]>;
+};
+
+export function createLogClient(nc: NatsConnection, fleet: string): LogClient {
+  const js = jetstream(nc);
+  const root = `stopgate.${fleet}`;
+  const stream = `STOPGATE_${fleet}`;
+  return {
+    publish: (tail, data, id) => append(js, `${root}.${tail}`, data, id),
+    follow: (how, onMessage) => readLog(nc, stream, how, onMessage),
+    read: () => openLogRange(nc, stream),
+    readNewest: (tail, count) => readNewest(nc, stream, `${root}.${tail}`, count),
+  };
+}
+
+async function append(js: JetStreamClient, subject: string, data: object, id: string | undefined) {
+  const h = headers();
+  if (id !== undefined) h.set('Nats-Msg-Id', id);
+  try {
+    const { seq, duplicate } = await js.publish(subject, JSON.stringify(data), { headers: h, timeout: 5_000 });
+    return { seq, duplicate };
+  } catch (cause) {
+    if (isForbidden(cause)) throw new AppError('input.unauthorized', describeForbidden(subject), { cause });
+    throw new AppError('log.unavailable', `'${subject}' was not stored: ${(cause as Error).message}`, { cause });
+  }
+}
+
+const isForbidden = (error: unknown): boolean =>
+  error instanceof PermissionViolationError || (error as Error).cause instanceof PermissionViolationError;
+
+function describeForbidden(subject: string): string {
+  const hint = 'name an operator\'s credentials with --creds (those of "stopgate dev" are found in its folder)';
+  return `the NATS server does not let us publish '${subject}'${subject.split('.')[2] === 'own' ? `: ${hint}` : ''}`;
+}
