@@ -1,26 +1,20 @@
 /** The agents that have an adapter, by the name that `/hooks/<agent>` and `stopgate hook <agent>` use. */
-import type { ReadHook } from './shared/adapter.ts';
+import type { ReadHook } from './shared/hook-call.ts';
 
 export { resumeCommand } from './shared/resume.ts';
 export { toId } from './shared/safe-id.ts';
-export { isForComplete, isNews, isWanted, type Look } from './shared/unsolicited-checks.ts';
+export { isForComplete, isNews, isWanted, type UnsolicitedCheck } from './shared/unsolicited-checks.ts';
 
-import { readClaudeHook } from './claude/claude.ts';
-import { readCodexHook } from './codex/codex.ts';
-import { readCopilotHook } from './copilot/copilot.ts';
-import { readCursorHook } from './cursor/cursor.ts';
-import { readGeminiHook } from './gemini/gemini.ts';
-import { readOpencodeHook } from './opencode/opencode.ts';
-import { readShellHook } from './shell/shell.ts';
+import { readClaudeHook } from './claude/adapter.ts';
+import { readCodexHook } from './codex/adapter.ts';
+import { readCopilotHook } from './copilot/adapter.ts';
+import { readCursorHook } from './cursor/adapter.ts';
+import { readGeminiHook } from './gemini/adapter.ts';
+import { readOpencodeHook } from './opencode/adapter.ts';
+import { readShellHook } from './shell/adapter.ts';
 
-export {
-  type HookCall,
-  type KnownWorker,
-  knownFrom,
-  type ReadHook,
-  type Translation,
-  unknownWorker,
-} from './shared/adapter.ts';
+export type { HookCall, ReadHook, Translation, WorkerEntry } from './shared/hook-call.ts';
+export { type PriorWorker, toPriorWorker, unknownWorker } from './shared/prior-worker.ts';
 
 export const agents: ReadonlyMap<string, ReadHook> = new Map([
   ['claude', readClaudeHook],

@@ -21,7 +21,7 @@ export type HookAgent = {
 };
 
 /** Begins the reason of such a block, by which it is known again when it comes back as a prompt. */
-export const unjudgedWords = 'Nobody could judge this stop (';
+export const unjudgedText = 'Nobody could judge this stop (';
 
 const nothing: Answer = { body: null, exitCode: 0 };
 const named =

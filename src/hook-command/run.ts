@@ -4,7 +4,7 @@
  * Only Node's own modules, and few of them: agents run this for every tool call.
  */
 import type { Readable, Writable } from 'node:stream';
-import { type Answer, notJudged, patienceMs, tellTimeoutMs, unjudgedWords } from './agents.ts';
+import { type Answer, notJudged, patienceMs, tellTimeoutMs, unjudgedText } from './agents.ts';
 import { type HookOptions, readOptions } from './options.ts';
 import { type Posted, post } from './post.ts';
 
@@ -122,7 +122,7 @@ async function answer(options: HookOptions, { stdin }: HookIo, note: (text: stri
     note(said);
     const ask =
       'Do not work around this: tell the user that stopgate has to be started ("stopgate dev") or its hook removed.';
-    return facts.block(`${unjudgedWords}${posted.why}), and it is set to block then. ${ask}`, `stopgate: ${said}`);
+    return facts.block(`${unjudgedText}${posted.why}), and it is set to block then. ${ask}`, `stopgate: ${said}`);
   }
   const said = notJudged(what, posted.why, isStop ? 'It is allowed.' : 'The agent goes on.');
   note(said);

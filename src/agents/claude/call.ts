@@ -1,16 +1,16 @@
 /**
- * Claude Code's hook JSON, read: whose call it is and what of it we use. Seen with 2.1.329. All but the session and
- * the event's name may be missing or of another shape without harm: a newer version that changes a field we can do
- * without must not cost the call, since Claude Code takes an error for "go on".
+ * Reads Claude Code's hook JSON: whose call it is, and the fields that we use. Seen with 2.1.329. Everything but the
+ * session and the name of the event may be missing or of another type. A newer version that changes an optional field
+ * must not cost the whole call, since Claude Code takes an error for "continue".
  */
 import { z } from 'zod';
 import { idSchema } from '../../../machines/index.ts';
+import { fields, flag, readBody, readEvent, text } from '../shared/adapter.ts';
 import { nameCharsMax } from '../shared/entry-drafts.ts';
-import { eventOf, fields, flag, readBody, text } from '../shared/reader.ts';
 import { toId } from '../shared/safe-id.ts';
 import { firstChars } from '../shared/text.ts';
 
-/** Many of them make many entries: each is kept short. */
+/** Each becomes an entry, and there may be many: kept short. */
 const shortName = z.string().transform((name) => firstChars(name, nameCharsMax));
 const backgroundTask = z.object({
   id: z.string().min(1).pipe(shortName),
@@ -34,7 +34,7 @@ const bodySchema = z.object({
   agent_id: text,
   agent_type: text,
   reason: text,
-  /** StopFailure: 2.1.329 says `error`; other descriptions `error_type`. */
+  /** StopFailure: 2.1.329 sends `error`, other descriptions name `error_type`. */
   error: text,
   error_type: text,
   /** MessageDisplay: false while the message still grows. */
@@ -45,22 +45,22 @@ export type ClaudeCall = Omit<z.infer<typeof bodySchema>, 'session_id' | 'hook_e
   readonly event: string;
   /** The session, or the sub-agent within it. */
   readonly worker: string;
-  /** The session of a sub-agent; null: the call is the session's own. */
+  /** The session of a sub-agent. Null: the call is the session's own. */
   readonly parent: string | null;
   readonly kind: string | undefined;
-  /** Compaction runs as a sub-agent without a type and reports its own stop: nobody's work. */
-  readonly ofCompaction: boolean;
+  /** Compaction runs as a sub-agent without a type and reports its own stop. It is no worker. */
+  readonly isCompaction: boolean;
 };
 
 const title = 'Claude Code';
 
 /** @throws AppError input.bad */
-export function readClaude(body: unknown, given: string | undefined): ClaudeCall {
+export function readClaude(body: unknown, eventInUrl: string | undefined): ClaudeCall {
   const { session_id: session, hook_event_name, ...rest } = readBody(bodySchema, body, title);
-  const event = eventOf(hook_event_name, given, title);
+  const event = readEvent(hook_event_name, eventInUrl, title);
   const agent = rest.agent_id ?? '';
   const kind = rest.agent_type;
-  if (agent === '') return { ...rest, event, kind, worker: session, parent: null, ofCompaction: false };
+  if (agent === '') return { ...rest, event, kind, worker: session, parent: null, isCompaction: false };
   const worker = toId(`${session}-${agent}`);
-  return { ...rest, event, kind, worker, parent: session, ofCompaction: kind === '' };
+  return { ...rest, event, kind, worker, parent: session, isCompaction: kind === '' };
 }

@@ -1,6 +1,6 @@
 /**
- * Claude Code's plan, as its plan tools tell it. Newer versions keep tasks one by one (`TaskCreate`, `TaskUpdate`,
- * `TaskList`), older ones the whole list at once (`TodoWrite`).
+ * Reads Claude Code's plan from its plan tools. Newer versions change tasks one by one (`TaskCreate`, `TaskUpdate`,
+ * `TaskList`), older ones write the whole list (`TodoWrite`).
  */
 import { z } from 'zod';
 import { oneStep, type PlanChange, wholePlan } from '../shared/plan-entry.ts';
@@ -17,7 +17,7 @@ const updated = z.object({
 const list = z.object({ tasks: z.array(z.object({ id, subject: z.string(), status: z.string() })) });
 const todos = z.object({ todos: z.array(z.object({ content: z.string(), status: z.string() })) });
 
-/** What a successful tool call did to the plan; null: nothing, or in words that we do not know. */
+/** What a successful tool call did to the plan. Null: nothing, or in a form that we do not know. */
 export function planChange(call: ClaudeCall): PlanChange | null {
   switch (call.tool_name) {
     case 'TaskCreate':
@@ -25,17 +25,17 @@ export function planChange(call: ClaudeCall): PlanChange | null {
     case 'TaskUpdate':
       return updatedStep(call);
     case 'TaskList': {
-      // The session's whole list: its steps are not the sub-agent's to do.
+      // The whole list belongs to the session: its steps are not the sub-agent's.
       if (call.parent !== null) return null;
-      const answer = list.safeParse(call.tool_response);
-      if (!answer.success) return null;
-      const alive = answer.data.tasks.filter(({ status }) => status !== 'deleted');
+      const result = list.safeParse(call.tool_response);
+      if (!result.success) return null;
+      const alive = result.data.tasks.filter(({ status }) => status !== 'deleted');
       return wholePlan(alive.map((task) => ({ title: task.subject, status: task.status, step: toId(task.id) })));
     }
     case 'TodoWrite': {
-      const asked = todos.safeParse(call.tool_input);
-      if (!asked.success) return null;
-      return wholePlan(asked.data.todos.map(({ content, status }) => ({ title: content, status })));
+      const input = todos.safeParse(call.tool_input);
+      if (!input.success) return null;
+      return wholePlan(input.data.todos.map(({ content, status }) => ({ title: content, status })));
     }
     default:
       return null;
@@ -43,9 +43,9 @@ export function planChange(call: ClaudeCall): PlanChange | null {
 }
 
 function createdStep(call: ClaudeCall): PlanChange | null {
-  const answer = created.safeParse(call.tool_response);
-  if (!answer.success) return null;
-  const { task } = answer.data;
+  const result = created.safeParse(call.tool_response);
+  if (!result.success) return null;
+  const { task } = result.data;
   const subject = call.tool_input?.subject;
   return oneStep(task.id, {
     title: typeof subject === 'string' ? subject : (task.subject ?? task.id),
@@ -54,15 +54,15 @@ function createdStep(call: ClaudeCall): PlanChange | null {
 }
 
 /**
- * The answer of a refused update says `success: false`, or does not list the status among what it changed; one of an
- * owner or a description changes no step.
+ * The result of a refused update has `success: false`, or does not list the status as changed. An update of the owner or
+ * the description changes no step.
  */
 function updatedStep(call: ClaudeCall): PlanChange | null {
-  const asked = updated.safeParse(call.tool_input);
-  if (!asked.success || call.tool_response?.success === false) return null;
-  const { taskId, subject, ...wanted } = asked.data;
+  const input = updated.safeParse(call.tool_input);
+  if (!input.success || call.tool_response?.success === false) return null;
+  const { taskId, subject, ...wanted } = input.data;
   const changed = call.tool_response?.updatedFields;
-  // A deletion is listed under its own name.
+  // A deletion is listed as `deleted`.
   const stays = Array.isArray(changed) && !changed.includes('status') && !changed.includes(wanted.status);
   const status = stays ? undefined : wanted.status;
   if (subject === undefined && status === undefined) return null;

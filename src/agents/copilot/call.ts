@@ -1,13 +1,13 @@
 /**
- * Copilot CLI's hook JSON, read. Seen with 1.0.102. A hook that is registered as `agentStop` gets camelCase keys and no
- * event name; as `Stop`, snake_case and the name. Both come out of here the same.
+ * Reads Copilot CLI's hook JSON. Seen with 1.0.102. A hook that is registered as `agentStop` gets camelCase keys and no
+ * event name; as `Stop`, snake_case keys and the name. Both are read into the same form.
  */
 import { z } from 'zod';
-import type { Caller } from '../shared/entry-drafts.ts';
-import { eventOf, fields, readBody, sessionName, text } from '../shared/reader.ts';
+import { fields, readBody, readEvent, sessionName, text } from '../shared/adapter.ts';
+import type { BaseCall } from '../shared/entry-drafts.ts';
 import { toId } from '../shared/safe-id.ts';
 
-/** By the camelCase names. */
+/** With the camelCase keys. */
 const bodySchema = z.object({
   sessionId: sessionName,
   hookEventName: text,
@@ -29,7 +29,7 @@ const bodySchema = z.object({
   reason: text,
 });
 type Body = z.infer<typeof bodySchema>;
-export type CopilotCall = Caller & Omit<Body, 'sessionId' | 'hookEventName' | 'hookName'>;
+export type CopilotCall = BaseCall & Omit<Body, 'sessionId' | 'hookEventName' | 'hookName'>;
 
 const title = 'Copilot CLI';
 
@@ -39,9 +39,9 @@ const names: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** @throws AppError input.bad */
-export function readCopilot(body: unknown, given: string | undefined): CopilotCall {
+export function readCopilot(body: unknown, eventInUrl: string | undefined): CopilotCall {
   const { sessionId, hookEventName, hookName, ...rest } = readBody(bodySchema, inCamelCase(body), title);
-  const event = canonical(eventOf(hookEventName || hookName, given, title));
+  const event = canonical(readEvent(hookEventName || hookName, eventInUrl, title));
   const { agentId } = rest;
   if (!agentId) return { ...rest, event, worker: sessionId, parent: null };
   const parent = rest.parentAgentId ? toId(rest.parentAgentId) : sessionId;
@@ -54,14 +54,14 @@ function canonical(event: string): string {
 }
 
 /**
- * A sub-agent's own calls name it as their session, its start and end name the parent's: an id that is unique by itself
- * is the worker's either way. One that is not (a name, say) would meet another session's.
+ * A sub-agent's own calls name the sub-agent as their session, its start and end name the parent's session. A UUID is
+ * therefore the worker's id in both. Any other id (a name, for example) could occur in two sessions.
  */
 function childId(parent: string, agent: string): string {
   return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(agent) ? agent : toId(`${parent}-${agent}`);
 }
 
-/** The keys of the other form, and arguments that older versions give as a text of JSON. */
+/** Converts the keys of the other form, and the arguments that older versions send as a JSON string. */
 function inCamelCase(body: unknown): unknown {
   if (typeof body !== 'object' || body === null) return body;
   const entries = Object.entries(body).map(([key, value]) => [
@@ -70,10 +70,10 @@ function inCamelCase(body: unknown): unknown {
   ]);
   const { toolInput, ...rest } = Object.fromEntries(entries) as Record<string, unknown>;
   const toolArgs = rest.toolArgs ?? toolInput;
-  return { ...rest, toolArgs: typeof toolArgs === 'string' ? parsed(toolArgs) : toolArgs };
+  return { ...rest, toolArgs: typeof toolArgs === 'string' ? parseJson(toolArgs) : toolArgs };
 }
 
-function parsed(json: string): unknown {
+function parseJson(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {

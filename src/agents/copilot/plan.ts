@@ -1,13 +1,13 @@
 /**
- * Copilot CLI's plan: it keeps its steps in a table `todos (id, title, status)` of its session and tells us the text of
- * each statement, not what it changed. The plain statements are read here; of any other that writes to the table the
- * plan is unknown from then on, and the adapter says so.
+ * Reads Copilot CLI's plan. It keeps its steps in a table `todos (id, title, status)` of its session, and its hook calls
+ * hold the text of each SQL statement, not its result. Simple statements are read here. After any other statement that
+ * writes to the table the plan is unknown, and the adapter adds a note.
  */
 import type { Plan } from '../../../machines/index.ts';
 import { oneStep, type PlanChange } from '../shared/plan-entry.ts';
 import { toId } from '../shared/safe-id.ts';
 
-/** `unread`: a statement changed the plan in a way that could not be told from its text. */
+/** `unread`: a statement changed the plan in a way that its text does not show. */
 export type PlanReading = { readonly changes: readonly PlanChange[]; readonly unread: boolean };
 
 type StepChange = Extract<PlanChange, { type: 'step.updated' }>;
@@ -16,7 +16,7 @@ const queryCharsMax = 100_000;
 const changesMax = 200;
 type Token = { readonly kind: 'word' | 'text' | 'sign'; readonly value: string };
 
-/** `plan` null: it is not known here, so what is said of steps without naming them cannot be read. */
+/** `plan` null: not known, so a statement that does not name its steps cannot be read. */
 export function readTodos(query: string, plan: Plan | null): PlanReading {
   const changes: PlanChange[] = [];
   if (query.length > queryCharsMax) return { changes, unread: /\btodos\b/i.test(query) };
@@ -28,7 +28,7 @@ export function readTodos(query: string, plan: Plan | null): PlanReading {
   return { changes: changes.slice(0, changesMax), unread: changes.length > changesMax };
 }
 
-/** Null: it writes to `todos` in words that are not read here. */
+/** Null: it writes to `todos` in a form that is not read here. */
 function readStatement(tokens: readonly Token[], plan: Plan | null): readonly PlanChange[] | null {
   const at = cursor(tokens);
   if (at.takes('insert')) {
@@ -37,8 +37,8 @@ function readStatement(tokens: readonly Token[], plan: Plan | null): readonly Pl
     if (!at.takes('into') || !at.takes('todos')) return elsewhere(tokens);
     const ids = keeps ? idsOf(plan) : [];
     if (ids === null) return null;
-    const known = new Set(ids.map(toId));
-    return inserted(at)?.filter(({ data }) => !known.has(data.step)) ?? null;
+    const existing = new Set(ids.map(toId));
+    return inserted(at)?.filter(({ data }) => !existing.has(data.step)) ?? null;
   }
   if (at.takes('update')) return at.takes('todos') && at.takes('set') ? updated(at, plan) : elsewhere(tokens);
   if (at.takes('delete')) return at.takes('from') && at.takes('todos') ? deleted(at, plan) : elsewhere(tokens);
@@ -103,7 +103,7 @@ function where(at: Cursor, plan: Plan | null): readonly string[] | null {
 
 const idsOf = (plan: Plan | null) => plan?.map(({ step, title }) => step ?? toId(title)) ?? null;
 
-// --- the words of a statement ---------------------------------------------------------------------------------
+// --- tokens ---------------------------------------------------------------------------------------------------
 
 type Cursor = ReturnType<typeof cursor>;
 
@@ -124,7 +124,7 @@ function cursor(tokens: readonly Token[]) {
       const next = take();
       return next === undefined || next.kind === 'sign' ? null : next.value;
     },
-    /** `(a, b)`; null: none, or with something that `read` does not take. */
+    /** `(a, b)`. Null: no list, or one with a token that `read` rejects. */
     list<Item>(read: (token: Token) => Item | null): Item[] | null {
       if (!takes('(')) return null;
       const items: Item[] = [];
@@ -136,7 +136,7 @@ function cursor(tokens: readonly Token[]) {
       } while (takes(','));
       return takes(')') ? items : null;
     },
-    /** Over `('now')` of `datetime('now')`; null: it does not end. */
+    /** Skips `('now')` of `datetime('now')`. Null: it does not end. */
     skipsCall(): true | null {
       if (!takes('(')) return true;
       while (index < tokens.length)
@@ -147,7 +147,7 @@ function cursor(tokens: readonly Token[]) {
   };
 }
 
-/** Quoted texts with their quotes doubled inside, words, and single signs; comments are left out. */
+/** Quoted text (in which quotes are doubled), words and single signs, without comments. */
 function statements(query: string): Token[][] {
   const found: Token[][] = [[]];
   for (const [whole, text, quoted, word] of query.matchAll(

@@ -1,92 +1,108 @@
 /**
- * What every agent's adapter gives the edges (the HTTP hook endpoint, the command line's `hook`): one hook call read,
- * translated and answered. Pure: no clock, no I/O, nothing remembered between calls; what was before is looked up by
- * the edge and handed in as `KnownWorker`.
+ * Makes a hook reader of an agent's own parts: how a call is read, which entries each event leads to, which event asks
+ * to stop, and how the answer is written. An event that the adapter does not know only shows that the agent is alive,
+ * since newer versions add events.
  */
-import type { AttemptFields, Decision, Plan, WorkerView } from '../../../machines/index.ts';
-import type { NewEntry } from '../../service/service.ts';
-import type { Look } from './unsolicited-checks.ts';
+import { z } from 'zod';
+import { type AttemptFields, describeIssues, toIssues } from '../../../machines/index.ts';
+import { AppError } from '../../errors.ts';
+import type { AnswerableDecision } from './block-text.ts';
+import { type BaseCall, draftRegistration, type EntryDraft, heartbeat } from './entry-drafts.ts';
+import type { ReadHook, Translation, WorkerEntry } from './hook-call.ts';
+import type { PriorWorker } from './prior-worker.ts';
+import { toId } from './safe-id.ts';
+import type { UnsolicitedCheck } from './unsolicited-checks.ts';
 
-/** What the fleet knows of the call's worker before the call. */
-export type KnownWorker = {
-  /** It was let go, or its session has ended. */
-  readonly stopped: boolean;
-  /** False: no adapter has registered it yet, so the first call must. */
-  readonly registered: boolean;
-  /** The worker that it is a sub-agent of. */
-  readonly parent: string | null;
-  /** Where it was registered; an agent may walk to other folders later. */
-  readonly cwd: string | null;
-  readonly plan: Plan;
-  readonly lastDecision: Told | null;
-  readonly background: readonly string[];
-  readonly awaitsInput: boolean;
-  /** A usage limit holds. */
-  readonly limited: boolean;
-  /** A person must look first, and has not. */
-  readonly escalated: boolean;
-  /** What a person said when resolving its escalation, until it is prompted or registered again. */
-  readonly resolution: string | null;
+export type DraftEntries<Call> = (call: Call, prior: PriorWorker) => readonly EntryDraft[];
+/** By the agent's name of the event. */
+export type EventTable<Call> = ReadonlyMap<string, DraftEntries<Call>>;
+
+export type Adapter<Call extends BaseCall> = {
+  /** As in `worker.registered`. */
+  readonly name: string;
+  /** @throws AppError input.bad */
+  readonly read: (body: unknown, event: string | undefined) => Call;
+  readonly events: EventTable<Call>;
+  /** The attempt, if the agent asks to stop with this call. */
+  readonly stop: (call: Call, prior: PriorWorker) => AttemptFields | null;
+  readonly check?: (call: Call, prior: PriorWorker) => UnsolicitedCheck | null;
+  /** An answer that needs no decision. */
+  readonly immediateAnswer?: (call: Call, prior: PriorWorker) => object | null;
+  /** The call is no worker's activity: no entry, no answer. */
+  readonly isIgnored?: (call: Call) => boolean;
+  /** The session's end, which must not register it. */
+  readonly isEnd: (call: Call) => boolean;
+  /** Gets only decisions about a stop or a check of this call. */
+  readonly answer: (call: Call, decision: AnswerableDecision, check: UnsolicitedCheck | null) => object | null;
 };
 
-export const unknownWorker: KnownWorker = Object.freeze({
-  stopped: false,
-  registered: false,
-  parent: null,
-  cwd: null,
-  plan: [],
-  lastDecision: null,
-  background: [],
-  awaitsInput: false,
-  limited: false,
-  escalated: false,
-  resolution: null,
-});
-
-/** A worker without an agent was made by somebody else's entry (a claim, say) and still lacks its folder. */
-export function knownFrom(view: WorkerView): KnownWorker {
-  const { agent, parent, cwd, plan, lastDecision, background, awaitsInput } = view;
-  return {
-    stopped: view.state === 'stopped',
-    registered: agent !== null,
-    ...{ parent, cwd, plan, lastDecision, background, awaitsInput },
-    limited: view.presence === 'limited',
-    escalated: view.escalation !== null,
-    resolution: view.resolution?.prompt ?? null,
+export function createHookReader<Call extends BaseCall>(adapter: Adapter<Call>): ReadHook {
+  return (body, event) => {
+    const call = adapter.read(body, event);
+    return {
+      worker: call.worker,
+      event: call.event,
+      translate: (prior) => translate(adapter, call, prior),
+      answer: (decision, check = null) => adapter.answer(call, decision, check),
+    };
   };
 }
 
-export type Translation = {
-  readonly worker: string;
-  /** To be stored in this order, before the stop is judged. */
-  readonly entries: readonly NewEntry[];
-  /** Not null: the agent wants to stop, and waits for the decision. `attempt` is given only where the agent has one. */
-  readonly stop: AttemptFields | null;
-  /** Not null: it asks for nothing, and may be told something all the same. */
-  readonly look: Look | null;
-  /** Not null: it is told this, whatever else; then nothing is asked. */
-  readonly tell: object | null;
-};
+function translate<Call extends BaseCall>(adapter: Adapter<Call>, call: Call, prior: PriorWorker): Translation {
+  const { worker } = call;
+  if (adapter.isIgnored?.(call)) return { worker, entries: [], stop: null, check: null, immediateAnswer: null };
+  const drafts = adapter.events.get(call.event)?.(call, prior) ?? [heartbeat];
+  const entries = withRegistration(adapter, call, prior, drafts).map(
+    ({ worker: other, ...draft }): WorkerEntry => ({ entity: 'worker', id: other ?? worker, ...draft }),
+  );
+  return {
+    worker,
+    entries,
+    stop: adapter.stop(call, prior),
+    check: adapter.check?.(call, prior) ?? null,
+    immediateAnswer: adapter.immediateAnswer?.(call, prior) ?? null,
+  };
+}
 
-/** What of a decision an agent may repeat. */
-export type Told = Pick<Decision, 'decision' | 'reason' | 'nextPrompt'>;
-/** What of a decision an answer is made of. */
-export type Answerable = Told & Pick<Decision, 'action'>;
+/** Not every form of hook reports a session's start, so the session's first call registers it, which is a heartbeat too. */
+function withRegistration<Call extends BaseCall>(
+  adapter: Adapter<Call>,
+  call: Call,
+  prior: PriorWorker,
+  drafts: readonly EntryDraft[],
+): readonly EntryDraft[] {
+  const registers = drafts.some(({ type }) => type === 'worker.registered');
+  if (prior.registered || registers || adapter.isEnd(call)) return drafts;
+  return [draftRegistration(adapter.name, call, prior), ...drafts.filter((draft) => draft !== heartbeat)];
+}
 
-export type HookCall = {
-  readonly worker: string;
-  /** The agent's own name of the event. */
-  readonly event: string;
-  translate(known: KnownWorker): Translation;
-  /**
-   * What to tell the agent; null: an empty answer, which lets it go on (or stop). `look`: what the decision was asked
-   * for, if not for a stop; then only one that `isNews` (see looks.ts).
-   */
-  answer(decision: Answerable, look?: Look | null): object | null;
-};
+/** Optional fields of an unexpected type count as missing: see `readBody`. */
+export const text = z.string().optional().catch(undefined);
+export const flag = z.boolean().optional().catch(undefined);
+export const fields = z.record(z.string(), z.unknown()).optional().catch(undefined);
+/** Any name that an agent gives its session. The same name always becomes the same worker id. */
+export const sessionName = z.string().min(1).max(1_000).transform(toId);
 
 /**
- * `event`: its name, for an agent that leaves it out of its JSON.
- * @throws AppError input.bad: not a hook call of this agent
+ * Strict only about whose call it is. A newer version that changes an optional field must not cost the whole call,
+ * since agents take an error for "continue".
+ * @throws AppError input.bad
  */
-export type ReadHook = (body: unknown, event?: string) => HookCall;
+export function readBody<Schema extends z.ZodType>(schema: Schema, body: unknown, title: string): z.output<Schema> {
+  const read = schema.safeParse(body);
+  if (read.success) return read.data;
+  const issues = toIssues(read.error);
+  throw new AppError('input.bad', `this is no hook call of ${title}: ${describeIssues(issues)}`, { issues });
+}
+
+/** @throws AppError input.bad: neither the JSON nor the URL names the event */
+export function readEvent(inBody: string | undefined, inUrl: string | undefined, title: string): string {
+  const event = inBody || inUrl;
+  if (event) return event;
+  const issues = [{ path: 'hook_event_name', message: 'is missing' }];
+  throw new AppError(
+    'input.bad',
+    `this is no hook call of ${title}: neither its body nor its URL (?event=…) names the event`,
+    { issues },
+  );
+}

@@ -1,81 +1,85 @@
-/** What agents' calls say, as entries: the words that all adapters share. */
+/** Drafts of the entries that agents' calls lead to: the parts that all adapters share. */
 import type { AttemptFields } from '../../../machines/index.ts';
-import type { KnownWorker } from './adapter.ts';
 import { isOwnBlock } from './block-text.ts';
 import { toolFiles } from './files.ts';
+import type { PriorWorker } from './prior-worker.ts';
 import { firstChars, lastBytes } from './text.ts';
 
 const promptCharsMax = 2_000;
 export const nameCharsMax = 200;
 const cwdCharsMax = 4_096;
-/** An agent's output in an attempt (protocol 2). */
+/** An agent's output in an attempt (protocol.md §2). */
 const outputBytesMax = 32 * 1024;
-/** With its escapes the output must leave room in an entry of 64 KiB. */
+/** As JSON with its escapes. The output must leave room in an entry of 64 KiB. */
 const outputJsonBytesMax = 56 * 1024;
 const cutNote = '[stopgate: only the end of the output follows]\n';
 
-/** An entry of the call's worker, or of the one that is named. */
-export type Said = {
+export type EntryDraft = {
   readonly type: string;
   readonly data: object;
   readonly messageId?: string;
+  /** Default: the worker of the call. */
   readonly worker?: string;
 };
 
-/** Whose call it is: what every agent's call is read to. */
-export type Caller = {
+/** What every agent's call is read into: whose call it is. */
+export type BaseCall = {
   readonly event: string;
   /** The session, or the sub-agent within it. */
   readonly worker: string;
-  /** The session of a sub-agent; null: the call is the session's own. */
+  /** The session of a sub-agent. Null: the call is the session's own. */
   readonly parent: string | null;
   readonly cwd?: string | undefined;
   /** A sub-agent's type. */
   readonly kind?: string | undefined;
 };
 
-export const heartbeat: Said = { type: 'heartbeat.sent', data: {} };
+export const heartbeat: EntryDraft = { type: 'heartbeat.sent', data: {} };
 
 /**
- * The label lets a policy be assigned to sub-agents alone. The message id: a session's first calls may come at once,
- * and be translated by two replicas of which neither knows it yet; a second registration would clear what the calls
- * between them said.
+ * The label lets a policy be assigned to sub-agents only. The message id: the first calls of a session may come at the
+ * same time and be translated by two replicas that do not know the session yet. A second registration would clear what
+ * the calls in between have stored.
  */
-export function registration(agent: string, { worker, parent, cwd, kind }: Caller, known: KnownWorker): Said {
+export function draftRegistration(
+  agent: string,
+  { worker, parent, cwd, kind }: BaseCall,
+  prior: PriorWorker,
+): EntryDraft {
   const inCwd = cwd === undefined || cwd === '' || cwd.length > cwdCharsMax ? {} : { cwd };
   const labels = kind === undefined ? {} : { labels: { subagent: firstChars(kind, nameCharsMax) } };
   const data = { agent, ...inCwd, ...(parent === null ? {} : { parent, ...labels }) };
-  const first = known.registered ? {} : { messageId: `${worker}:registered` };
+  const first = prior.registered ? {} : { messageId: `${worker}:registered` };
   return { type: 'worker.registered', data, ...first };
 }
 
-const begins: ReadonlySet<string | undefined> = new Set(['startup', 'resume', 'clear', 'new']);
+const startSources: ReadonlySet<string | undefined> = new Set(['startup', 'resume', 'clear', 'new']);
 
-/** A session that a compaction "starts" has only got a shorter memory: its counts and its background work stay. */
-export function sessionStarted(
+/** A compaction also reports a session start. It only shortens the memory: counts and background work stay. */
+export function draftSessionStart(
   agent: string,
-  call: Caller & { source?: string | undefined },
-  known: KnownWorker,
-): readonly Said[] {
-  return known.registered && !begins.has(call.source) ? [] : [registration(agent, call, known)];
+  call: BaseCall & { source?: string | undefined },
+  prior: PriorWorker,
+): readonly EntryDraft[] {
+  return prior.registered && !startSources.has(call.source) ? [] : [draftRegistration(agent, call, prior)];
 }
 
-/** A block that comes back as a prompt is nobody's: it must not begin the retries anew. */
-export function promptSubmitted(prompt: string, known: KnownWorker): Said {
-  if (isOwnBlock(prompt, known.lastDecision)) return heartbeat;
+/** Our own block that comes back as a prompt must not reset the retries. */
+export function draftPrompt(prompt: string, prior: PriorWorker): EntryDraft {
+  if (isOwnBlock(prompt, prior.lastDecision)) return heartbeat;
   return { type: 'prompt.submitted', data: { text: firstChars(prompt, promptCharsMax) } };
 }
 
-export function inputRequested(message: string | undefined, kind: 'permission' | 'question'): Said {
-  const said = message === undefined ? {} : { message: firstChars(message, nameCharsMax) };
-  return { type: 'input.requested', data: { kind, ...said } };
+export function draftInputRequest(message: string | undefined, kind: 'permission' | 'question'): EntryDraft {
+  const withMessage = message === undefined ? {} : { message: firstChars(message, nameCharsMax) };
+  return { type: 'input.requested', data: { kind, ...withMessage } };
 }
 
-/** A tool's result, or a turn's end, shows that the person has answered and that the model answers. */
-export function resumed(known: KnownWorker): readonly Said[] {
+/** A tool's result, or the end of a turn, shows that the person has answered and that the model can be reached. */
+export function draftResumption(prior: PriorWorker): readonly EntryDraft[] {
   return [
-    ...(known.awaitsInput ? [{ type: 'input.received', data: {} }] : []),
-    ...(known.limited ? [{ type: 'limit.cleared', data: {} }] : []),
+    ...(prior.awaitsInput ? [{ type: 'input.received', data: {} }] : []),
+    ...(prior.limited ? [{ type: 'limit.cleared', data: {} }] : []),
   ];
 }
 
@@ -84,36 +88,36 @@ export type ToolUse = {
   readonly ok: boolean;
   /** The agent's own id of the call. */
   readonly id?: string | undefined;
-  /** As the agent named them. */
+  /** Changed files, as the agent names them. */
   readonly files?: readonly unknown[];
 };
 
-export function toolUsed(use: ToolUse, { cwd }: Caller, known: KnownWorker): Said {
+export function draftToolUse(use: ToolUse, { cwd }: BaseCall, prior: PriorWorker): EntryDraft {
   const { tool, ok, id } = use;
   if (tool === undefined || tool === '') return heartbeat;
   const call = id === undefined ? {} : { call: firstChars(id, nameCharsMax) };
-  const files = toolFiles(use.files ?? [], known.cwd ?? cwd ?? null);
+  const files = toolFiles(use.files ?? [], prior.cwd ?? cwd ?? null);
   const changed = files.length === 0 ? {} : { files };
   return { type: 'tool.used', data: { tool: firstChars(tool, nameCharsMax), ok, ...call, ...changed } };
 }
 
 /**
- * An end says nothing of a session that nobody has heard of: it would leave a worker without a past. Nor of one that is
- * escalated: a headless agent ends at once, and what it left to a person would be closed before anybody saw it.
+ * The end of an unknown session is not stored: it would create a worker without a past. Nor is that of an escalated
+ * one: a headless agent ends at once, and the escalation would be closed before anybody saw it.
  */
-export function sessionEnded(reason: string | undefined, known: KnownWorker): readonly Said[] {
-  if (!known.registered || known.escalated) return [];
-  const said = reason === undefined ? {} : { reason: firstChars(reason, nameCharsMax) };
-  return [{ type: 'session.ended', data: said }];
+export function draftSessionEnd(reason: string | undefined, prior: PriorWorker): readonly EntryDraft[] {
+  if (!prior.registered || prior.escalated) return [];
+  const withReason = reason === undefined ? {} : { reason: firstChars(reason, nameCharsMax) };
+  return [{ type: 'session.ended', data: withReason }];
 }
 
-/** No agent names an attempt, or sends the same stop twice: whoever asks makes an id. */
-export function attemptOf(output: string | undefined, stopReason = 'end_turn'): AttemptFields {
-  const said = output === undefined ? {} : { output: cutOutput(output) };
-  return { stopReason: firstChars(stopReason, nameCharsMax), ...said };
+/** No agent names an attempt or sends the same stop twice, so the caller makes the attempt's id. */
+export function toAttempt(output: string | undefined, stopReason = 'end_turn'): AttemptFields {
+  const withOutput = output === undefined ? {} : { output: cutOutput(output) };
+  return { stopReason: firstChars(stopReason, nameCharsMax), ...withOutput };
 }
 
-/** Cut once to its size, and again by halves while its escapes (control characters, quotes) make it too large. */
+/** Cut once to its size, then halved as long as its escapes (control characters, quotes) make it too large. */
 export function cutOutput(output: string): string {
   let cut = output;
   for (let max = outputBytesMax; !fitsEntry(cut); max /= 2) cut = cutNote + lastBytes(output, max - cutNote.length);

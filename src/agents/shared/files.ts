@@ -3,13 +3,13 @@ import { posix, win32 } from 'node:path';
 
 const pathCharsMax = 4_096;
 const filesMax = 100;
-/** All of a call's files; the rest of an entry of 64 KiB is left to its envelope. */
+/** For all files of a call. The rest of an entry of 64 KiB is left to its envelope. */
 const filesBytesMax = 48 * 1024;
 
 /**
- * Relative to `root` with forward slashes where a file lies inside it, so that a policy's `src/**` means the worker's
- * own folder wherever that is; else as the agent named it. Empty: no file that we know of (a shell may change any
- * number unseen).
+ * A file inside `root` becomes relative to it, with forward slashes, so that a policy's `src/**` means the worker's own
+ * folder wherever that is. Any other file stays as the agent named it. Empty: no file that we know of (a shell command
+ * may have changed some unseen).
  */
 export function toolFiles(named: readonly unknown[], root: string | null): string[] {
   const files = named.filter(
@@ -23,7 +23,7 @@ export function toolFiles(named: readonly unknown[], root: string | null): strin
   });
 }
 
-/** The agent's machine need not be ours, so the shape of the paths says which rules hold. */
+/** The agent may run on another machine, so the form of the root decides which path rules apply. */
 function withinRoot(file: string, root: string): string {
   const path = /^[A-Za-z]:[\\/]|^\\\\/.test(root) ? win32 : posix;
   if (!path.isAbsolute(root) || !path.isAbsolute(file)) return file;

@@ -2,12 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Decision, WorkerView } from '../../../machines/index.ts';
 import { createKeyedMutex } from '../../keyed-mutex.ts';
-import type { NewEntry, Service } from '../../service/service.ts';
-import { type HookCall, knownFrom, unknownWorker } from './adapter.ts';
-import { isForComplete, isNews, isWanted, type Look } from './unsolicited-checks.ts';
+import type { Service } from '../../service/service.ts';
+import type { HookCall, WorkerEntry } from './hook-call.ts';
+import { toPriorWorker, unknownWorker } from './prior-worker.ts';
+import { isForComplete, isNews, isWanted, type UnsolicitedCheck } from './unsolicited-checks.ts';
 
 /** Some agents do not mark the end of a batch of tools. Not every call of such a batch is checked. */
-const lookEveryMs = 2_000;
+const checkEveryMs = 2_000;
 
 /** Null: an empty answer. */
 export type HookCallHandler = (call: HookCall) => Promise<object | null>;
@@ -22,12 +23,12 @@ export function createHookCallHandler(
   const isDue = createPacer(stopwatch);
   const answer = async (call: HookCall, next: NextStep | null): Promise<object | null> => {
     if (next === null) return null;
-    if (next.kind === 'tell') return next.answer;
+    if (next.kind === 'immediate') return next.answer;
     if (next.kind === 'stop') return call.answer(await unwrap(next.decision));
-    const { look } = next;
-    if (!isDue(call.worker, look)) return null;
-    const decision = await check(service, call.worker, look);
-    return decision === null ? null : call.answer(decision, look);
+    const { check } = next;
+    if (!isDue(call.worker, check)) return null;
+    const decision = await runCheck(service, call.worker, check);
+    return decision === null ? null : call.answer(decision, check);
   };
   /**
    * The calls of a worker run one after the other: agents send some at the same time, and changes of a plan have an
@@ -40,44 +41,44 @@ export function createHookCallHandler(
 
 /** What is left to do once the call's entries are stored. */
 type NextStep =
-  | { readonly kind: 'tell'; readonly answer: object }
+  | { readonly kind: 'immediate'; readonly answer: object }
   /** The promise stands in an object, else the mutex would wait for it. */
   | { readonly kind: 'stop'; readonly decision: Promise<Decision | Error> }
-  | { readonly kind: 'look'; readonly look: Look };
+  | { readonly kind: 'check'; readonly check: UnsolicitedCheck };
 
 async function store(service: Service, { find, publish }: WorkerStore, call: HookCall): Promise<NextStep | null> {
   const view = await find(call.worker);
-  const known = view === null ? unknownWorker : knownFrom(view);
-  const { worker, entries, stop, look, tell } = call.translate(known);
+  const prior = view === null ? unknownWorker : toPriorWorker(view);
+  const { worker, entries, stop, check, immediateAnswer } = call.translate(prior);
   for (const entry of entries) await publish(entry);
   if (stop !== null) return { kind: 'stop', decision: decide(service, worker, { attempt: randomUUID(), ...stop }) };
-  if (tell !== null) return { kind: 'tell', answer: tell };
-  if (look === null) return null;
+  if (immediateAnswer !== null) return { kind: 'immediate', answer: immediateAnswer };
+  if (check === null) return null;
   // A registration may have changed which policy is in force.
-  const { rules } = (known.registered ? view : await find(worker)) ?? {};
-  return rules !== undefined && isWanted(look, rules) ? { kind: 'look', look } : null;
+  const { rules } = (prior.registered ? view : await find(worker)) ?? {};
+  return rules !== undefined && isWanted(check, rules) ? { kind: 'check', check } : null;
 }
 
 /**
  * An agent that is told to stop gets a decision and not only a probe: it may end without another call, and its task
  * must count as completed. The checks run twice for that. Null: nothing to tell.
  */
-async function check(service: Service, worker: string, look: Look): Promise<Decision | null> {
-  const probed = await service.probe(worker, {}, look === 'step' ? 'step' : 'stop');
-  if (!isNews(look, probed)) return null;
-  if (!isForComplete(look)) return probed;
+async function runCheck(service: Service, worker: string, check: UnsolicitedCheck): Promise<Decision | null> {
+  const probed = await service.probe(worker, {}, check === 'step' ? 'step' : 'stop');
+  if (!isNews(check, probed)) return null;
+  if (!isForComplete(check)) return probed;
   const decided = await service.decide(worker, { attempt: randomUUID(), stopReason: 'complete' });
-  return isNews(look, decided) ? decided : null;
+  return isNews(check, decided) ? decided : null;
 }
 
-function createPacer(stopwatch: () => number): (worker: string, look: Look) => boolean {
+function createPacer(stopwatch: () => number): (worker: string, check: UnsolicitedCheck) => boolean {
   const checkedMs = new Map<string, number>();
-  return (worker, look) => {
-    if (look !== 'complete-seldom') return true;
+  return (worker, check) => {
+    if (check !== 'complete-throttled') return true;
     const now = stopwatch();
     // A Map keeps the order, so the oldest come first.
     for (const [other, at] of checkedMs) {
-      if (now - at < lookEveryMs) break;
+      if (now - at < checkEveryMs) break;
       checkedMs.delete(other);
     }
     if (checkedMs.has(worker)) return false;
@@ -103,7 +104,7 @@ async function unwrap(decision: Promise<Decision | Error>): Promise<Decision> {
 
 type WorkerStore = {
   readonly find: (worker: string) => Promise<WorkerView | null>;
-  readonly publish: (entry: NewEntry) => Promise<void>;
+  readonly publish: (entry: WorkerEntry) => Promise<void>;
 };
 
 /** A call sees what earlier calls have stored here. It need not ask the log for what others have stored meanwhile. */

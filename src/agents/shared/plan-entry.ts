@@ -1,11 +1,11 @@
-/** An agent's plan as entries that fit: the whole list at once, or one step. */
+/** An agent's plan as entries that fit the size limit: the whole list, or one step. */
 import { isDone, planStepsMax, type Step } from '../../../machines/policy/plan.ts';
 import { toId } from './safe-id.ts';
 import { firstChars } from './text.ts';
 
-/** An entry has 64 KiB at most; the rest is left to its envelope. */
+/** The rest of an entry of 64 KiB is left to its envelope. */
 const planBytesMax = 60 * 1024;
-/** Nobody is shown more than 30 characters of a title; longer ones are kept while the entry holds them. */
+/** Decisions quote 30 characters of a title at most. Longer titles are kept as long as they fit the entry. */
 const titleLengths = [200, 60, 30, 10, 5] as const;
 const titleMax = 200;
 const statusMax = 40;
@@ -14,7 +14,7 @@ export type PlanChange =
   | { readonly type: 'plan.updated'; readonly data: { readonly steps: readonly Step[] } }
   | { readonly type: 'step.updated'; readonly data: { step: string; title?: string; status?: string } };
 
-/** Of too many steps the done ones go first: a step that was left out must never make a plan look done. */
+/** Of too many steps the completed ones are dropped first: a dropped step must never make a plan look complete. */
 export function wholePlan(given: readonly Step[]): PlanChange {
   const steps = given.map((step) => ({ ...step, status: firstChars(step.status, statusMax) }));
   const room = planStepsMax - steps.filter((step) => !isDone(step)).length;
@@ -29,7 +29,7 @@ export function wholePlan(given: readonly Step[]): PlanChange {
 const withTitles = (steps: readonly Step[], max: number): readonly Step[] =>
   steps.map((step) => ({ ...step, title: firstChars(step.title, max) }));
 
-/** `id`: the agent's own name of the step. */
+/** `id`: the agent's own id of the step. */
 export function oneStep(id: string, { title, status }: { title?: string | undefined; status?: string | undefined }) {
   const change = {
     ...(title === undefined ? {} : { title: firstChars(title, titleMax) }),

@@ -1,12 +1,12 @@
-/** Ids out of an agent's own names. */
+/** Ids made of an agent's own names. */
 import { createHash } from 'node:crypto';
 import { isId } from '../../../machines/index.ts';
 
 const keptMax = 100;
 
 /**
- * `text` itself where it is an id; else what of it an id may hold, and a hash of the whole, so that two names stay
- * two ids however much was cut or replaced.
+ * `text` itself if it is an id. Otherwise its valid characters and a hash of the whole text, so that two names stay two
+ * ids no matter what was cut or replaced.
  */
 export function toId(text: string): string {
   if (isId(text)) return text;

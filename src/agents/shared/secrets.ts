@@ -1,4 +1,4 @@
-/** Secrets in a check's output, by the shapes in which tools print them: an agent's model and its logs are outside. */
+/** Hides secrets in a check's output, recognised by how tools print them: the text goes to an agent's model and logs. */
 
 const hidden = '[hidden]';
 const shapes: readonly (readonly [RegExp, string])[] = [
@@ -13,7 +13,7 @@ const shapes: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, hidden],
 ];
 
-/** The same text gives the same words, so that a block can be known again. */
+/** The same text always gives the same result, so that a block can be recognised later. */
 export function hideSecrets(text: string): string {
   return shapes.reduce((shown, [shape, instead]) => shown.replace(shape, instead), text);
 }

@@ -1,4 +1,4 @@
-/** Text between agents and the log: cut at whole code points, and freed of what a terminal would act on. */
+/** Text between agents and the log: cut at whole code points, without what a terminal would interpret. */
 import { stripVTControlCharacters } from 'node:util';
 
 /** The first `max` UTF-16 units at most. */
@@ -9,14 +9,14 @@ export function firstChars(text: string, max: number): string {
 
 /** The last `max` bytes of UTF-8 at most. */
 export function lastBytes(text: string, max: number): string {
-  // A UTF-16 unit makes one byte at least, so what lies further back than `max` units cannot count.
+  // A UTF-16 unit takes at least one byte, so only the last `max` units matter.
   const bytes = Buffer.from(text.slice(-max));
   let from = Math.max(0, bytes.length - max);
   while (((bytes[from] ?? 0) & 0b1100_0000) === 0b1000_0000) from += 1;
   return bytes.toString('utf8', from);
 }
 
-/** At most `max` UTF-16 units: beginning and end are kept, since either may name what is to be done. */
+/** At most `max` UTF-16 units. Start and end are kept, since either may say what is to be done. */
 export function cutMiddle(text: string, max: number): string {
   if (text.length <= max) return text;
   const gap = '\n… (cut) …\n';
@@ -29,7 +29,7 @@ export function cutMiddle(text: string, max: number): string {
 
 const isHighSurrogate = (text: string, index: number): boolean => (text.charCodeAt(index) & 0xfc00) === 0xd800;
 
-/** Without escape sequences and control characters; line ends are `\n`, tabs stay. */
+/** Without escape sequences and control characters. Line ends become `\n`, tabs stay. */
 export function plainText(text: string): string {
   return stripVTControlCharacters(text)
     .replaceAll(/\r\n?/g, '\n')

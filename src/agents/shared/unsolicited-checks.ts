@@ -1,25 +1,27 @@
 /**
- * What an agent is told without asking to stop, where its worker's policy wants that. The edge finds it out by a probe,
- * which runs checks: it must not where the policy does not ask for it.
+ * Checks that answer an agent although it did not ask to stop. A check is a probe and runs the policy's checks, so it
+ * runs only where the policy wants it.
  */
 import type { Decision, WorkerView } from '../../../machines/index.ts';
 
 /**
- * `complete`: that it may stop now, as every check holds (`stopWhenComplete`), after a batch of tools.
- * `complete-seldom`: the same after any tool, of an agent that does not tell where a batch ends: for that the edge asks
- * at most every 2 s. `step`: that a step may not be marked as done (`steps: gate`). `output`: what its structured output
- * still lacks.
+ * - `complete`: after a batch of tools, tells the agent that it may stop, because every check passes
+ *   (`stopWhenComplete`).
+ * - `complete-throttled`: the same after any tool, for an agent that does not mark the end of a batch; at most every 2 s.
+ * - `step`: tells the agent that it may not mark a step as done (`steps: gate`).
+ * - `output`: tells the agent what its structured output still lacks.
  */
-export type Look = 'complete' | 'complete-seldom' | 'step' | 'output';
+export type UnsolicitedCheck = 'complete' | 'complete-throttled' | 'step' | 'output';
 
-export const isForComplete = (look: Look): boolean => look === 'complete' || look === 'complete-seldom';
+export const isForComplete = (check: UnsolicitedCheck): boolean =>
+  check === 'complete' || check === 'complete-throttled';
 
-export function isWanted(look: Look, { stopWhenComplete, steps, checks }: WorkerView['rules']): boolean {
-  if (checks === 0) return false;
-  return look === 'output' || (look === 'step' ? steps === 'gate' : stopWhenComplete);
+export function isWanted(check: UnsolicitedCheck, rules: WorkerView['rules']): boolean {
+  if (rules.checks === 0) return false;
+  return check === 'output' || (check === 'step' ? rules.steps === 'gate' : rules.stopWhenComplete);
 }
 
-/** Is there something to tell? A cap or a person's word lets an agent stop, and does not say that its work is done. */
-export function isNews(look: Look, { decision, cause }: Pick<Decision, 'decision' | 'cause'>): boolean {
-  return isForComplete(look) ? decision === 'allow' && cause === 'complete' : cause === 'incomplete';
+/** Is there something to tell? A cap or a resolution lets an agent stop, but does not mean that its work is complete. */
+export function isNews(check: UnsolicitedCheck, { decision, cause }: Pick<Decision, 'decision' | 'cause'>): boolean {
+  return isForComplete(check) ? decision === 'allow' && cause === 'complete' : cause === 'incomplete';
 }

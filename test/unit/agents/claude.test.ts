@@ -1,16 +1,16 @@
 /** Claude Code's adapter, by what it really sent: every recording, then what recordings cannot show. */
 import { describe, expect, test } from 'vitest';
 import { readFields } from '../../../machines/index.ts';
-import { agents, type KnownWorker, knownFrom, type Translation, unknownWorker } from '../../../src/agents/index.ts';
+import { agents, type PriorWorker, type Translation, toPriorWorker, unknownWorker } from '../../../src/agents/index.ts';
 import type { AppError } from '../../../src/errors.ts';
 import { type Recording, recorded, recordingNames } from './recordings/claude.ts';
 import { recordingsOf } from './recordings/recordings.ts';
 import { claudeSession, claudeSessionId } from './session.ts';
 
-const registered: KnownWorker = { ...unknownWorker, registered: true, cwd: '/workspace/project' };
+const registered: PriorWorker = { ...unknownWorker, registered: true, cwd: '/workspace/project' };
 
-function translate(body: object, known: Partial<KnownWorker> = {}): Translation {
-  const translation = read(body).translate({ ...registered, ...known });
+function translate(body: object, prior: Partial<PriorWorker> = {}): Translation {
+  const translation = read(body).translate({ ...registered, ...prior });
   for (const { entity, id, type, data } of translation.entries) {
     const entry = readFields({ area: entity, fleet: 'main', id, type }, data);
     expect(entry, `${type} is an entry that the machines take`).not.toHaveProperty('code');
@@ -23,8 +23,8 @@ const read = (body: object) => {
   if (reader === undefined) throw new Error('no adapter');
   return reader(body);
 };
-const said = (body: object, known: Partial<KnownWorker> = {}) =>
-  translate(body, known).entries.map(({ type, data }) => [type, data]);
+const drafts = (body: object, prior: Partial<PriorWorker> = {}) =>
+  translate(body, prior).entries.map(({ type, data }) => [type, data]);
 const heartbeat = ['heartbeat.sent', {}];
 const bash = ['tool.used', { tool: 'Bash', ok: true, call: 'toolu_fake_1_0' }];
 
@@ -139,15 +139,17 @@ describe('the first call of a session', () => {
 
   test.each(['UserPromptSubmit', 'PostToolUse', 'Stop.background-shell', 'StopFailure'])('%s', (name) => {
     const body = recorded(name);
-    expect(said(body, unknownWorker)[0]?.[0]).toBe('worker.registered');
+    expect(drafts(body, unknownWorker)[0]?.[0]).toBe('worker.registered');
   });
 
   test('a compaction of a session that nobody knew registers it', () => {
-    expect(said(recorded('SessionStart.compact'), unknownWorker).map(([type]) => type)).toEqual(['worker.registered']);
+    expect(drafts(recorded('SessionStart.compact'), unknownWorker).map(([type]) => type)).toEqual([
+      'worker.registered',
+    ]);
   });
 
   test('is not its end', () => {
-    expect(said(recorded('SessionEnd'), unknownWorker)).toEqual([]);
+    expect(drafts(recorded('SessionEnd'), unknownWorker)).toEqual([]);
   });
 
   test('a stop of an unknown child registers the child with its parent', () => {
@@ -159,8 +161,8 @@ describe('the first call of a session', () => {
 
   test('a worker that somebody else made is registered by us; one of an agent is not', () => {
     const view = { cwd: null, lastDecision: null, background: [], awaitsInput: false, presence: 'limited' } as const;
-    expect(knownFrom({ ...view, agent: null } as never)).toMatchObject({ registered: false, limited: true });
-    expect(knownFrom({ ...view, agent: 'claude' } as never)).toMatchObject({ registered: true });
+    expect(toPriorWorker({ ...view, agent: null } as never)).toMatchObject({ registered: false, limited: true });
+    expect(toPriorWorker({ ...view, agent: 'claude' } as never)).toMatchObject({ registered: true });
   });
 });
 
@@ -168,8 +170,8 @@ describe('a prompt that nobody typed', () => {
   const reason = '1 of 2 plan steps remain: Fix the lint';
   const nextPrompt = 'Go on with the plan: Fix the lint. Then stop again.';
   const blocked = { lastDecision: { decision: 'block', reason, nextPrompt } } as const;
-  const prompted = (prompt: string, known: Partial<KnownWorker>) =>
-    said({ ...recorded('UserPromptSubmit'), prompt }, known);
+  const prompted = (prompt: string, prior: Partial<PriorWorker>) =>
+    drafts({ ...recorded('UserPromptSubmit'), prompt }, prior);
 
   test.each([
     ['the reason', reason],
@@ -224,7 +226,7 @@ describe('a prompt that nobody typed', () => {
 });
 
 describe('a person’s answer to an escalation', () => {
-  const told = (name: string, resolution: string | null) => translate(recorded(name), { resolution }).tell;
+  const told = (name: string, resolution: string | null) => translate(recorded(name), { resolution }).immediateAnswer;
 
   test('goes along with the next prompt, or start, and with nothing else', () => {
     for (const [name, hookEventName] of [
@@ -248,8 +250,8 @@ describe('tools', () => {
     ...recorded('PostToolUse'),
     ...{ tool_name, tool_input, ...more },
   });
-  const filesOf = (body: object, known: Partial<KnownWorker> = {}) =>
-    said(body, known)
+  const filesOf = (body: object, prior: Partial<PriorWorker> = {}) =>
+    drafts(body, prior)
       .filter(([type]) => type === 'tool.used')
       .map(([, data]) => (data as { files?: string[] }).files)[0];
 
@@ -291,16 +293,16 @@ describe('tools', () => {
       ['input.received', {}],
       ['limit.cleared', {}],
     ];
-    expect(said(recorded('PostToolUse'), known)).toEqual([...first, bash]);
-    expect(said(recorded('PostToolUseFailure'), known).slice(0, 2)).toEqual(first);
+    expect(drafts(recorded('PostToolUse'), known)).toEqual([...first, bash]);
+    expect(drafts(recorded('PostToolUseFailure'), known).slice(0, 2)).toEqual(first);
     // A permission that was refused leaves no result: only the stop shows that nobody is waited for.
-    expect(said(recorded('Stop'), known)).toEqual(first);
-    expect(said(recorded('PreToolUse'), known)).toEqual([heartbeat]);
+    expect(drafts(recorded('Stop'), known)).toEqual(first);
+    expect(drafts(recorded('PreToolUse'), known)).toEqual([heartbeat]);
   });
 
   test('a question waits for a person', () => {
     const body = { ...recorded('PreToolUse'), tool_name: 'AskUserQuestion' };
-    expect(said(body)).toEqual([['input.requested', { kind: 'question', message: 'AskUserQuestion' }]]);
+    expect(drafts(body)).toEqual([['input.requested', { kind: 'question', message: 'AskUserQuestion' }]]);
   });
 
   test('those of a sub-agent are the child’s', () => {
@@ -311,7 +313,7 @@ describe('tools', () => {
 });
 
 describe('the plan', () => {
-  const planOf = (body: object) => said(body)[1];
+  const planOf = (body: object) => drafts(body)[1];
   const dataOf = <Data>(body: object) => (planOf(body) ?? [])[1] as Data;
   const todo = (todos: unknown) => ({ ...recorded('PostToolUse'), tool_name: 'TodoWrite', tool_input: { todos } });
   const listed = (tasks: unknown) => ({ ...recorded('PostToolUse.TaskList'), tool_response: { tasks } });
@@ -371,7 +373,7 @@ describe('the plan', () => {
     const plan = [{ step: '1', title: 'its own', status: 'pending' }];
     expect(ofStep(translate(updated, { plan }).entries)).toBe(worker);
     expect(ofStep(translate({ ...recorded('PostToolUse.TaskCreate'), ...asChild }).entries)).toMatch(/-a1$/);
-    expect(said({ ...recorded('PostToolUse.TaskList'), ...asChild }).map(([type]) => type)).toEqual(['tool.used']);
+    expect(drafts({ ...recorded('PostToolUse.TaskList'), ...asChild }).map(([type]) => type)).toEqual(['tool.used']);
   });
 
   test('of too many steps the done ones are left out, and long titles are cut until they fit', () => {
@@ -394,7 +396,7 @@ describe('stops', () => {
       { id: 'old', type: 'shell', status: 'running' },
       { id: 'over', type: 'shell', status: 'completed' },
     ];
-    expect(said({ ...recorded('Stop'), background_tasks: tasks }, { background: ['old', 'over', 'gone'] })).toEqual([
+    expect(drafts({ ...recorded('Stop'), background_tasks: tasks }, { background: ['old', 'over', 'gone'] })).toEqual([
       ['background.started', { id: 'new', kind: 'shell' }],
       ['background.finished', { id: 'over' }],
       ['background.finished', { id: 'gone' }],
@@ -403,7 +405,7 @@ describe('stops', () => {
 
   test('a call without the list says nothing of background work', () => {
     const { background_tasks: _, ...body } = recorded('Stop');
-    expect(said(body, { background: ['a'] })).toEqual([]);
+    expect(drafts(body, { background: ['a'] })).toEqual([]);
   });
 
   test('a child is not its own background work, and is nobody else’s attempt', () => {
@@ -436,7 +438,7 @@ describe('stops', () => {
   });
 
   test('a failure by a usage limit is one; others say nothing', () => {
-    const failed = (more: object) => said({ ...recorded('StopFailure'), error: undefined, ...more });
+    const failed = (more: object) => drafts({ ...recorded('StopFailure'), error: undefined, ...more });
     expect(failed({ error: 'rate_limit' })).toEqual([['limit.reached', {}]]);
     expect(failed({ error: '429', error_type: 'rate_limit' })).toEqual([['limit.reached', {}]]);
     expect(failed({ error: 'server_error' })).toEqual([]);
@@ -446,7 +448,7 @@ describe('stops', () => {
 describe('calls of other versions', () => {
   test('an unknown event is a heartbeat', () => {
     for (const event of ['Elicitation', 'constructor', '__proto__']) {
-      expect(said({ ...recorded('Stop'), hook_event_name: event })).toEqual([heartbeat]);
+      expect(drafts({ ...recorded('Stop'), hook_event_name: event })).toEqual([heartbeat]);
     }
   });
 
@@ -456,13 +458,13 @@ describe('calls of other versions', () => {
       worker: session,
       entries: [],
       stop: { stopReason: 'end_turn' },
-      look: null,
-      tell: null,
+      check: null,
+      immediateAnswer: null,
     });
   });
 
   test('a growing message is counted once', () => {
-    expect(said({ ...recorded('MessageDisplay'), final: false })).toEqual([]);
+    expect(drafts({ ...recorded('MessageDisplay'), final: false })).toEqual([]);
   });
 
   test.each([
@@ -542,5 +544,5 @@ test('a stop that waits for a person says so to whoever sits there, and is allow
 });
 
 test('the end of a session that waits for a person takes nothing back', () => {
-  expect(said(recorded('SessionEnd'), { escalated: true })).toEqual([]);
+  expect(drafts(recorded('SessionEnd'), { escalated: true })).toEqual([]);
 });

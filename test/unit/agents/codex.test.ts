@@ -1,10 +1,10 @@
 /** Codex's adapter, by what 0.169.0 really sent. */
 import { describe, expect, test } from 'vitest';
-import { allowed, blocked, heartbeat, sayerOf } from './entry-drafts.ts';
+import { allowed, blocked, draftsOf, heartbeat } from './entry-drafts.ts';
 import { recordingsOf } from './recordings/recordings.ts';
 
 const { names, recorded } = recordingsOf('codex');
-const { read, translate, said } = sayerOf('codex');
+const { read, translate, drafts } = draftsOf('codex');
 const used = (tool: string, call: string) => ['tool.used', { tool, ok: true, call }];
 const parent = '01a1fca5-afea-7822-9004-ecb40a63760e';
 const childAgent = '01a1fca5-b29d-7310-828f-fd43f08f4038';
@@ -64,8 +64,8 @@ test('a block has exactly the two keys: with one more Codex drops it', () => {
 });
 
 test('a compaction starts no session anew', () => {
-  expect(said({ ...recorded('SessionStart'), source: 'compact' })).toEqual([]);
-  expect(said({ ...recorded('SessionStart'), source: 'compact' }, { registered: false })).toHaveLength(1);
+  expect(drafts({ ...recorded('SessionStart'), source: 'compact' })).toEqual([]);
+  expect(drafts({ ...recorded('SessionStart'), source: 'compact' }, { registered: false })).toHaveLength(1);
 });
 
 test('a prompt in a sub-agent’s file is the sub-agent’s, though it names only the session', () => {
@@ -80,13 +80,13 @@ test('a prompt in a sub-agent’s file is the sub-agent’s, though it names onl
 test('our block comes back in a tag of Codex’s own, and is nobody’s prompt', () => {
   const lastDecision = blocked('1 of 1 plan steps remain: goal');
   const prompt = `<hook_prompt hook_run_id="stop:0:/a/very/long/path/of/hooks.json">${lastDecision.reason}</hook_prompt>`;
-  expect(said({ ...recorded('UserPromptSubmit'), prompt }, { lastDecision })).toEqual([heartbeat]);
-  expect(said({ ...recorded('UserPromptSubmit'), prompt })).toEqual([['prompt.submitted', { text: prompt }]]);
+  expect(drafts({ ...recorded('UserPromptSubmit'), prompt }, { lastDecision })).toEqual([heartbeat]);
+  expect(drafts({ ...recorded('UserPromptSubmit'), prompt })).toEqual([['prompt.submitted', { text: prompt }]]);
 });
 
 describe('the plan', () => {
   const goal = (status: string, more: object = {}) =>
-    said({ ...recorded('PostToolUse.update_goal'), tool_response: { goal: { objective: 'x', status } }, ...more })[1];
+    drafts({ ...recorded('PostToolUse.update_goal'), tool_response: { goal: { objective: 'x', status } }, ...more })[1];
 
   test.each([
     ['active', 'in_progress'],
@@ -112,7 +112,7 @@ describe('the plan', () => {
       { step: 'a', status: 'completed' },
       { step: 'b', status: 'in_progress' },
     ];
-    expect(said({ ...recorded('PostToolUse'), tool_name: 'update_plan', tool_input: { plan } })[1]).toEqual([
+    expect(drafts({ ...recorded('PostToolUse'), tool_name: 'update_plan', tool_input: { plan } })[1]).toEqual([
       'plan.updated',
       {
         steps: [
@@ -135,7 +135,7 @@ test('a patch names its files', () => {
     '+y',
     '*** End Patch',
   ].join('\n');
-  expect(said({ ...recorded('PostToolUse'), tool_name: 'apply_patch', tool_input: { command } })).toEqual([
+  expect(drafts({ ...recorded('PostToolUse'), tool_name: 'apply_patch', tool_input: { command } })).toEqual([
     ['tool.used', { tool: 'apply_patch', ok: true, call: 'call_fake_1_0', files: ['src/a.ts', 'b.ts'] }],
   ]);
 });
@@ -149,5 +149,5 @@ test('a stop that waits for a person says so to whoever sits there, and is allow
 });
 
 test('the end of a session that waits for a person takes nothing back', () => {
-  expect(said(recorded('SessionEnd'), { escalated: true })).toEqual([]);
+  expect(drafts(recorded('SessionEnd'), { escalated: true })).toEqual([]);
 });

@@ -2,11 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Plan } from '../../../machines/index.ts';
 import { createAgentFleet } from './agent-fleet.ts';
-import { allowed, blocked, heartbeat, registered, sayerOf } from './entry-drafts.ts';
+import { allowed, blocked, draftsOf, heartbeat, registered } from './entry-drafts.ts';
 import { recordingsOf } from './recordings/recordings.ts';
 
 const { names, recorded } = recordingsOf('copilot');
-const { read, translate, said } = sayerOf('copilot');
+const { read, translate, drafts } = draftsOf('copilot');
 /** As the settings name the hook: most payloads do not. */
 const eventOf = (name: string) => name.split('.')[0] ?? '';
 
@@ -82,7 +82,7 @@ test('both forms of a stop say the same', () => {
   expect(
     translate({ session_id: 's', tool_name: 'bash', tool_result: { result_type: 'failure' } }, {}, 'PostToolUse'),
   ).toMatchObject({ entries: [{ type: 'tool.used', data: { tool: 'bash', ok: false } }] });
-  expect(said({ session_id: 's', prompt: 'hi' }, {}, 'UserPromptSubmit')).toEqual([
+  expect(drafts({ session_id: 's', prompt: 'hi' }, {}, 'UserPromptSubmit')).toEqual([
     ['prompt.submitted', { text: 'hi' }],
   ]);
 });
@@ -142,19 +142,19 @@ test('a sub-agent’s end wakes it: the session had not ended, and the retries a
 
 test('a first prompt before its session’s start registers it once', () => {
   expect(
-    said(recorded('userPromptSubmitted'), { registered: false }, 'userPromptSubmitted').map(
+    drafts(recorded('userPromptSubmitted'), { registered: false }, 'userPromptSubmitted').map(
       (it) => (it as [string])[0],
     ),
   ).toEqual(['worker.registered', 'prompt.submitted']);
-  expect(said({ ...recorded('sessionStart'), source: 'resume' }, {}, 'sessionStart')).toEqual([
+  expect(drafts({ ...recorded('sessionStart'), source: 'resume' }, {}, 'sessionStart')).toEqual([
     ['worker.registered', { agent: 'copilot', cwd: '/workspace/project' }],
   ]);
 });
 
 test('arguments as a text of JSON, as older versions give them', () => {
   const body = { ...recorded('postToolUse'), toolName: 'create', toolArgs: '{"path":"/workspace/project/a.md"}' };
-  expect(said(body, {}, 'postToolUse')).toEqual([['tool.used', { tool: 'create', ok: true, files: ['a.md'] }]]);
-  expect(said({ ...body, toolArgs: '{' }, {}, 'postToolUse')).toEqual([['tool.used', { tool: 'create', ok: true }]]);
+  expect(drafts(body, {}, 'postToolUse')).toEqual([['tool.used', { tool: 'create', ok: true, files: ['a.md'] }]]);
+  expect(drafts({ ...body, toolArgs: '{' }, {}, 'postToolUse')).toEqual([['tool.used', { tool: 'create', ok: true }]]);
 });
 
 describe('statements on todos', () => {
@@ -164,7 +164,10 @@ describe('statements on todos', () => {
   ];
   const run = (query: string) => {
     const body = { ...recorded('postToolUse.sql'), toolArgs: { query } };
-    const [use, ...changes] = said(body, { ...registered, plan }, 'postToolUse') as [string, Record<string, unknown>][];
+    const [use, ...changes] = drafts(body, { ...registered, plan }, 'postToolUse') as [
+      string,
+      Record<string, unknown>,
+    ][];
     return { unknown: use?.[1].note !== undefined, changes: changes.map(([, data]) => data) };
   };
 
@@ -235,7 +238,7 @@ describe('statements on todos', () => {
     'DROP TABLE todos',
     "DELETE FROM todos WHERE status != 'done'",
     `UPDATE todos SET status = 'done' WHERE id = 't1' /* ${'x'.repeat(100_000)} */`,
-  ])('not read, and said: %.60s', (query) => {
+  ])('not read, and noted: %.60s', (query) => {
     expect(run(query)).toEqual({ unknown: true, changes: [] });
   });
 
@@ -255,7 +258,7 @@ describe('statements on todos', () => {
 
   test('a failed statement changes nothing', () => {
     const body = { ...recorded('postToolUse.sql'), toolResult: { resultType: 'failure' } };
-    expect(said(body, {}, 'postToolUse')).toEqual([['tool.used', { tool: 'sql', ok: false }]]);
+    expect(drafts(body, {}, 'postToolUse')).toEqual([['tool.used', { tool: 'sql', ok: false }]]);
   });
 
   test('a statement made to take long does not', () => {
@@ -267,5 +270,5 @@ describe('statements on todos', () => {
 });
 
 test('the end of a session that waits for a person takes nothing back', () => {
-  expect(said(recorded('sessionEnd'), { escalated: true }, 'sessionEnd')).toEqual([]);
+  expect(drafts(recorded('sessionEnd'), { escalated: true }, 'sessionEnd')).toEqual([]);
 });

@@ -1,8 +1,8 @@
 /** Cursor's adapter, by its documentation: these calls were written from it, and not recorded. */
 import { describe, expect, test } from 'vitest';
-import { allowed, blocked, heartbeat, sayerOf } from './entry-drafts.ts';
+import { allowed, blocked, draftsOf, heartbeat } from './entry-drafts.ts';
 
-const { read, translate, said } = sayerOf('cursor');
+const { read, translate, drafts } = draftsOf('cursor');
 const conversation = '668320d2-2fd8-4888-b33c-2a466fec86e7';
 const call = (hook_event_name: string, more: object = {}) => ({
   conversation_id: conversation,
@@ -41,12 +41,12 @@ describe('each documented call', () => {
     ['sessionEnd', call('sessionEnd', { reason: 'user_close' }), [['session.ended', { reason: 'user_close' }]]],
     ['another', call('afterAgentThought', { text: 'hm' }), [heartbeat]],
   ])('%s', (_name, body, says) => {
-    expect(said(body)).toEqual(says);
+    expect(drafts(body)).toEqual(says);
     expect(translate(body).worker).toBe(conversation);
   });
 
   test('the first one registers the conversation in its folder', () => {
-    expect(said(call('sessionStart'), { registered: false })).toEqual([
+    expect(drafts(call('sessionStart'), { registered: false })).toEqual([
       ['worker.registered', { agent: 'cursor', cwd: '/workspace/project' }],
     ]);
   });
@@ -60,7 +60,7 @@ test('a block is the next prompt', () => {
 
 test('a follow-up that is told as a prompt is nobody’s', () => {
   const lastDecision = blocked('the reason', 'go on with the tests');
-  expect(said(call('beforeSubmitPrompt', { prompt: 'go on with the tests' }), { lastDecision })).toEqual([heartbeat]);
+  expect(drafts(call('beforeSubmitPrompt', { prompt: 'go on with the tests' }), { lastDecision })).toEqual([heartbeat]);
 });
 
 test('a turn that a person ended is not judged; one that an error ended is no stop', () => {
@@ -78,7 +78,7 @@ test('a sub-agent that says which it is stops for itself; one that does not, for
     summary: 'seen',
   });
   expect(translate(known)).toMatchObject({ worker: `${conversation}-s1`, stop: { output: 'seen' } });
-  expect(said(known, { registered: false })).toEqual([
+  expect(drafts(known, { registered: false })).toEqual([
     [
       'worker.registered',
       { agent: 'cursor', cwd: '/workspace/project', parent: conversation, labels: { subagent: 'explore' } },

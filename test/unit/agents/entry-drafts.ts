@@ -1,22 +1,22 @@
 /** What an adapter makes of a call, checked: each entry is one that the machines take, and fits. */
 import { expect } from 'vitest';
 import { readFields } from '../../../machines/index.ts';
-import { agents, type HookCall, type KnownWorker, type Translation, unknownWorker } from '../../../src/agents/index.ts';
+import { agents, type HookCall, type PriorWorker, type Translation, unknownWorker } from '../../../src/agents/index.ts';
 
-export const registered: KnownWorker = { ...unknownWorker, registered: true, cwd: '/workspace/project' };
+export const registered: PriorWorker = { ...unknownWorker, registered: true, cwd: '/workspace/project' };
 
-export type Sayer = {
+export type AgentDrafts = {
   read(body: object, event?: string): HookCall;
-  translate(body: object, known?: Partial<KnownWorker>, event?: string): Translation;
+  translate(body: object, prior?: Partial<PriorWorker>, event?: string): Translation;
   /** Types and data of the entries. */
-  said(body: object, known?: Partial<KnownWorker>, event?: string): unknown[];
+  drafts(body: object, prior?: Partial<PriorWorker>, event?: string): unknown[];
 };
 
-export function sayerOf(agent: string): Sayer {
+export function draftsOf(agent: string): AgentDrafts {
   const reader = agents.get(agent);
   if (reader === undefined) throw new Error(`no adapter ${agent}`);
-  const translate: Sayer['translate'] = (body, known = {}, event) => {
-    const translation = reader(body, event).translate({ ...registered, ...known });
+  const translate: AgentDrafts['translate'] = (body, prior = {}, event) => {
+    const translation = reader(body, event).translate({ ...registered, ...prior });
     for (const { entity, id, type, data } of translation.entries) {
       const entry = readFields({ area: entity, fleet: 'main', id, type }, data);
       expect(entry, `${type} is an entry that the machines take`).not.toHaveProperty('code');
@@ -27,7 +27,7 @@ export function sayerOf(agent: string): Sayer {
   return {
     read: (body, event) => reader(body, event),
     translate,
-    said: (body, known, event) => translate(body, known, event).entries.map(({ type, data }) => [type, data]),
+    drafts: (body, prior, event) => translate(body, prior, event).entries.map(({ type, data }) => [type, data]),
   };
 }
 

@@ -1,10 +1,10 @@
 /** Gemini CLI's adapter, by what 0.61.0 really sent. */
 import { describe, expect, test } from 'vitest';
-import { allowed, blocked, heartbeat, sayerOf } from './entry-drafts.ts';
+import { allowed, blocked, draftsOf, heartbeat } from './entry-drafts.ts';
 import { recordingsOf } from './recordings/recordings.ts';
 
 const { names, recorded } = recordingsOf('gemini');
-const { read, translate, said } = sayerOf('gemini');
+const { read, translate, drafts } = draftsOf('gemini');
 const todos = [
   { title: 'Write the tests', status: 'in_progress' },
   { title: 'Fix the lint', status: 'pending' },
@@ -58,12 +58,12 @@ test('whether a stop hook is active says nothing: it is lost after any tool', ()
 });
 
 test('the same words are a person’s where nothing was blocked', () => {
-  expect(said(recorded('BeforeAgent.after-block'))).toEqual([['prompt.submitted', { text: proven.stdout.reason }]]);
+  expect(drafts(recorded('BeforeAgent.after-block'))).toEqual([['prompt.submitted', { text: proven.stdout.reason }]]);
 });
 
 test('files, failed tools, and a list that is none', () => {
   const tool = (tool_name: string, tool_input: object, tool_response: object = {}) =>
-    said({ ...recorded('AfterTool'), tool_name, tool_input, tool_response });
+    drafts({ ...recorded('AfterTool'), tool_name, tool_input, tool_response });
   const file_path = '/workspace/project/src/a.ts';
   expect(tool('write_file', { file_path })).toEqual([
     ['tool.used', { tool: 'write_file', ok: true, files: ['src/a.ts'] }],
@@ -80,11 +80,11 @@ test('files, failed tools, and a list that is none', () => {
 
 test('a permission waits for a person until a tool’s result, or the turn’s end', () => {
   const body = { ...recorded('AfterTool'), hook_event_name: 'Notification', notification_type: 'ToolPermission' };
-  expect(said({ ...body, message: 'Run ls?' })).toEqual([
+  expect(drafts({ ...body, message: 'Run ls?' })).toEqual([
     ['input.requested', { kind: 'permission', message: 'Run ls?' }],
   ]);
   for (const name of ['AfterTool', 'AfterAgent'])
-    expect(said(recorded(name), { awaitsInput: true })[0]).toEqual(['input.received', {}]);
+    expect(drafts(recorded(name), { awaitsInput: true })[0]).toEqual(['input.received', {}]);
 });
 
 test('a stop that waits for a person says so to whoever sits there, and is allowed', () => {
@@ -96,5 +96,5 @@ test('a stop that waits for a person says so to whoever sits there, and is allow
 });
 
 test('the end of a session that waits for a person takes nothing back', () => {
-  expect(said(recorded('SessionEnd'), { escalated: true })).toEqual([]);
+  expect(drafts(recorded('SessionEnd'), { escalated: true })).toEqual([]);
 });

@@ -1,10 +1,10 @@
 /** OpenCode's adapter, by what 1.18.33 really sent its plugins. */
 import { describe, expect, test } from 'vitest';
-import { allowed, blocked, heartbeat, sayerOf } from './entry-drafts.ts';
+import { allowed, blocked, draftsOf, heartbeat } from './entry-drafts.ts';
 import { recordingsOf } from './recordings/recordings.ts';
 
 const { names, recorded } = recordingsOf('opencode');
-const { read, translate, said } = sayerOf('opencode');
+const { read, translate, drafts } = draftsOf('opencode');
 /** Events name themselves, calls of hooks do not. */
 const eventOf = (name: string) => name.replace(/\.child$/, '');
 const session = 'ses_e03580e05ffex7kqJSOjm6k7LO';
@@ -42,9 +42,9 @@ describe('each recorded call', () => {
 test('a session is registered in its folder, by whatever comes first', () => {
   const unknown = { registered: false };
   const registration = ['worker.registered', { agent: 'opencode', cwd: '/workspace/project' }];
-  expect(said(recorded('session.created'), unknown)).toEqual([registration]);
-  expect(said({ ...recorded('session.idle'), directory: '/workspace/project' }, unknown)).toEqual([registration]);
-  expect(said(recorded('session.created.child'), unknown)).toHaveLength(1);
+  expect(drafts(recorded('session.created'), unknown)).toEqual([registration]);
+  expect(drafts({ ...recorded('session.idle'), directory: '/workspace/project' }, unknown)).toEqual([registration]);
+  expect(drafts(recorded('session.created.child'), unknown)).toHaveLength(1);
 });
 
 test('a sub-agent’s session is never asked for its stop: its idle is its end', () => {
@@ -52,7 +52,7 @@ test('a sub-agent’s session is never asked for its stop: its idle is its end',
     entries: [{ type: 'session.ended' }],
     stop: null,
   });
-  expect(said(recorded('chat.message'), { parent }, 'chat.message')).toEqual([heartbeat]);
+  expect(drafts(recorded('chat.message'), { parent }, 'chat.message')).toEqual([heartbeat]);
 });
 
 test('the stop brings what the plugin read as the last message; a block is for the plugin to prompt', () => {
@@ -67,25 +67,29 @@ test('the stop brings what the plugin read as the last message; a block is for t
 
 test('our prompt comes back as a message, and is nobody’s', () => {
   const lastDecision = blocked('say hello');
-  expect(said(recorded('chat.message'), { lastDecision }, 'chat.message')).toEqual([heartbeat]);
+  expect(drafts(recorded('chat.message'), { lastDecision }, 'chat.message')).toEqual([heartbeat]);
 });
 
 test('files, failed commands, limits, permissions', () => {
   const tool = (name: string, args: object, exit?: number) =>
-    said({ input: { sessionID: session, tool: name, args }, output: { metadata: { exit } } }, {}, 'tool.execute.after');
+    drafts(
+      { input: { sessionID: session, tool: name, args }, output: { metadata: { exit } } },
+      {},
+      'tool.execute.after',
+    );
   expect(tool('write', { filePath: '/workspace/project/a.md' })).toEqual([
     ['tool.used', { tool: 'write', ok: true, files: ['a.md'] }],
   ]);
   expect(tool('bash', {}, 1)).toEqual([['tool.used', { tool: 'bash', ok: false }]]);
   const failed = (statusCode: number) =>
-    said({
+    drafts({
       type: 'session.error',
       properties: { sessionID: session, error: { name: 'APIError', data: { statusCode } } },
     });
   expect(failed(429)).toEqual([['limit.reached', {}]]);
   expect(failed(500)).toEqual([heartbeat]);
   const permission = (type: string, awaitsInput = false) =>
-    said({ type, properties: { sessionID: session } }, { awaitsInput });
+    drafts({ type, properties: { sessionID: session } }, { awaitsInput });
   expect(permission('permission.asked')).toEqual([['input.requested', { kind: 'permission' }]]);
   expect(permission('permission.replied', true)).toEqual([['input.received', {}]]);
 });

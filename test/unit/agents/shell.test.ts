@@ -1,8 +1,8 @@
 /** The generic adapter: our own words, for any tool that can run a command. */
 import { describe, expect, test } from 'vitest';
-import { allowed, blocked, sayerOf } from './entry-drafts.ts';
+import { allowed, blocked, draftsOf } from './entry-drafts.ts';
 
-const { read, translate, said } = sayerOf('shell');
+const { read, translate, drafts } = draftsOf('shell');
 const call = (event: string | undefined, more: object = {}) => ({
   worker: 'w1',
   ...(event === undefined ? {} : { event }),
@@ -10,7 +10,13 @@ const call = (event: string | undefined, more: object = {}) => ({
 });
 
 test('a body with a worker alone is its stop', () => {
-  expect(translate(call(undefined))).toEqual({ worker: 'w1', entries: [], stop: {}, look: null, tell: null });
+  expect(translate(call(undefined))).toEqual({
+    worker: 'w1',
+    entries: [],
+    stop: {},
+    check: null,
+    immediateAnswer: null,
+  });
   expect(read(call(undefined)).event).toBe('stop');
   expect(read(call(undefined), 'tool').event).toBe('tool');
 });
@@ -44,7 +50,7 @@ test.each([
   ],
   ['end', { reason: 'closed' }, [['session.ended', { reason: 'closed' }]]],
 ])('%s %j', (event, more, says) => {
-  expect(said(call(event, more))).toEqual(says);
+  expect(drafts(call(event, more))).toEqual(says);
 });
 
 test('a block is a decision and its reason; anything else is silence', () => {
@@ -53,7 +59,7 @@ test('a block is a decision and its reason; anything else is silence', () => {
   expect(read(call('tool')).answer(blocked('x'))).toBeNull();
 });
 
-describe('what is wrong is said', () => {
+describe('what is wrong is an error', () => {
   test.each([
     ['no worker', {}, 'worker'],
     ['an event of another name', { worker: 'w1', event: 'plann' }, 'these are: start, prompt, tool, plan, stop, end'],

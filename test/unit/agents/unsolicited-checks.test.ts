@@ -143,14 +143,14 @@ describe('structured output', () => {
 test.each([
   ['complete', { stopWhenComplete: true }, true],
   ['complete', {}, false],
-  ['complete-seldom', { stopWhenComplete: true }, true],
+  ['complete-throttled', { stopWhenComplete: true }, true],
   ['step', { steps: 'gate' }, true],
   ['step', { stopWhenComplete: true }, false],
   ['output', {}, true],
   ['output', { checks: 0 }, false],
   ['complete', { stopWhenComplete: true, checks: 0 }, false],
-] as const)('the look %s is wanted by %j: %s', (look, more, wanted) => {
-  expect(isWanted(look, { stopWhenComplete: false, steps: 'free', checks: 1, ...more })).toBe(wanted);
+] as const)('the check %s is wanted by %j: %s', (check, more, wanted) => {
+  expect(isWanted(check, { stopWhenComplete: false, steps: 'free', checks: 1, ...more })).toBe(wanted);
 });
 
 test.each([
@@ -159,11 +159,11 @@ test.each([
   ['complete', { decision: 'allow', cause: 'waiting' }, false],
   ['step', { decision: 'block', cause: 'incomplete' }, true],
   ['output', { decision: 'block', cause: 'pending-tasks' }, false],
-] as const)('for the look %s %j is news: %s', (look, decision, news) => {
-  expect(isNews(look, decision as Pick<Decision, 'decision' | 'cause'>)).toBe(news);
+] as const)('for the check %s %j is news: %s', (check, decision, news) => {
+  expect(isNews(check, decision as Pick<Decision, 'decision' | 'cause'>)).toBe(news);
 });
 
-test('a look is asked of a sub-agent’s own calls for the sub-agent', () => {
+test('a sub-agent’s own call is checked for the sub-agent', () => {
   const read = agents.get('claude');
   expect(read?.({ ...recorded('PostToolBatch'), agent_id: 'a1', agent_type: 'Explore' }).worker).toMatch(/-a1$/);
 });

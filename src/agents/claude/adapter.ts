@@ -1,0 +1,177 @@
+/**
+ * Claude Code, and the Agent SDK's callbacks, which use the same JSON: translates hook calls into our entries and stop
+ * attempts, and our decision into Claude Code's JSON. Seen with 2.1.329. Pure.
+ */
+import type { AttemptFields } from '../../../machines/index.ts';
+import { type Adapter, createHookReader, type DraftEntries, type EventTable } from '../shared/adapter.ts';
+import {
+  type AnswerableDecision,
+  blockText,
+  completeText,
+  escalationNotice,
+  resolutionText,
+} from '../shared/block-text.ts';
+import {
+  draftInputRequest,
+  draftPrompt,
+  draftRegistration,
+  draftResumption,
+  draftSessionEnd,
+  draftSessionStart,
+  draftToolUse,
+  type EntryDraft,
+  heartbeat,
+  toAttempt,
+} from '../shared/entry-drafts.ts';
+import type { PlanChange } from '../shared/plan-entry.ts';
+import type { PriorWorker } from '../shared/prior-worker.ts';
+import type { UnsolicitedCheck } from '../shared/unsolicited-checks.ts';
+import { type ClaudeCall, readClaude } from './call.ts';
+import { planChange } from './plan.ts';
+
+/** Each becomes an entry. More background work than this is not tracked. */
+const backgroundMax = 200;
+const name = 'claude';
+
+const events: EventTable<ClaudeCall> = new Map<string, DraftEntries<ClaudeCall>>([
+  ['SessionStart', (call, prior) => draftSessionStart(name, call, prior)],
+  ['UserPromptSubmit', draftPrompted],
+  ['PreToolUse', draftToolStart],
+  ['PermissionRequest', (call) => [draftInputRequest(call.tool_name, 'permission')]],
+  ['PostToolUse', (call, prior) => [...draftResumption(prior), ...draftToolEnd(call, prior)]],
+  ['PostToolUseFailure', (call, prior) => [...draftResumption(prior), draftTool(call, false, prior)]],
+  // The turn is over, so whatever the agent waited for has been answered, or refused without a call to us.
+  ['Stop', (call, prior) => [...draftResumption(prior), ...draftBackground(call, prior)]],
+  ['SubagentStart', (call, prior) => [draftRegistration(name, call, prior)]],
+  ['SubagentStop', (call, prior) => [...draftResumption(prior), ...draftBackground(call, prior)]],
+  ['SessionEnd', (call, prior) => draftSessionEnd(call.reason, prior)],
+  ['StopFailure', (call) => (isUsageLimit(call) ? [{ type: 'limit.reached', data: {} }] : [])],
+  // Comes many times for one message, while it grows.
+  ['MessageDisplay', (call) => (call.final === false ? [] : [heartbeat])],
+]);
+
+const adapter: Adapter<ClaudeCall> = {
+  name,
+  read: readClaude,
+  events,
+  stop: readAttempt,
+  check: chooseCheck,
+  immediateAnswer: answerWithResolution,
+  isIgnored: (call) => call.isCompaction,
+  isEnd: (call) => call.event === 'SessionEnd',
+  answer,
+};
+export const readClaudeHook = createHookReader(adapter);
+
+/** The stop of a sub-agent without an id is nobody's: it could not be told from its parent's. */
+const isStop = ({ event, parent }: ClaudeCall): boolean =>
+  event === 'Stop' || (event === 'SubagentStop' && parent !== null);
+
+/** Once accepted, structured output ends the session: a block at the `Stop` that follows comes too late. */
+const isOutput = ({ event, tool_name: tool }: ClaudeCall): boolean =>
+  event === 'PreToolUse' && tool === 'StructuredOutput';
+
+function readAttempt(call: ClaudeCall): AttemptFields | null {
+  if (isOutput(call)) return toAttempt(JSON.stringify(call.tool_input ?? {}), 'structured_output');
+  return isStop(call) ? toAttempt(call.last_assistant_message) : null;
+}
+
+// --- answers --------------------------------------------------------------------------------------------------
+
+function chooseCheck({ event, tool_name: tool }: ClaudeCall, { lastDecision }: PriorWorker): UnsolicitedCheck | null {
+  if (event === 'PostToolBatch') return 'complete';
+  if (event === 'TaskCompleted') return 'step';
+  // If it was allowed a moment ago, there is nothing to check.
+  const isUnchecked = event === 'PostToolUse' && tool === 'StructuredOutput' && lastDecision?.decision !== 'allow';
+  return isUnchecked ? 'output' : null;
+}
+
+const denied = { hookEventName: 'PreToolUse', permissionDecision: 'deny' } as const;
+
+/** A block has exactly two keys. Anything else is null: every version takes an empty answer for "continue". */
+function answer(call: ClaudeCall, decision: AnswerableDecision, check: UnsolicitedCheck | null): object | null {
+  if (check === 'complete') return { continue: false, stopReason: completeText };
+  if (decision.decision !== 'block') return isStop(call) ? escalationNotice(call, decision) : null;
+  const reason = blockText(decision);
+  if (check === 'output') return { hookSpecificOutput: { hookEventName: 'PostToolUse', additionalContext: reason } };
+  if (check === 'step') return { decision: 'block', reason: `The step is not marked as done. ${reason}` };
+  if (isOutput(call)) return { hookSpecificOutput: { ...denied, permissionDecisionReason: reason } };
+  return isStop(call) ? { decision: 'block', reason } : null;
+}
+
+/** A person has resolved the session's escalation with a prompt: the agent gets it along with the next prompt. */
+function answerWithResolution({ event }: ClaudeCall, { resolution }: PriorWorker): object | null {
+  if (resolution === null || (event !== 'UserPromptSubmit' && event !== 'SessionStart')) return null;
+  return { hookSpecificOutput: { hookEventName: event, additionalContext: resolutionText(resolution) } };
+}
+
+// --- prompts and tools ----------------------------------------------------------------------------------------
+
+function draftPrompted(call: ClaudeCall, prior: PriorWorker): readonly EntryDraft[] {
+  const prompt = call.prompt ?? '';
+  return prompt.trimStart().startsWith('<task-notification>')
+    ? draftBackgroundEnds(prompt)
+    : [draftPrompt(prompt, prior)];
+}
+
+/** The end of background work wakes the agent with a prompt that no person typed. */
+function draftBackgroundEnds(prompt: string): readonly EntryDraft[] {
+  const ids = [...prompt.matchAll(/<task-notification>\s*<task-id>([^<]{1,200})<\/task-id>/g)].map(
+    ([, id]) => id?.trim() ?? '',
+  );
+  const ended = [...new Set(ids)].filter((id) => id !== '').slice(0, backgroundMax);
+  return ended.length === 0 ? [heartbeat] : ended.map((id) => ({ type: 'background.finished', data: { id } }));
+}
+
+function draftToolStart(call: ClaudeCall, prior: PriorWorker): readonly EntryDraft[] {
+  if (isOutput(call)) return draftResumption(prior);
+  return call.tool_name === 'AskUserQuestion' ? [draftInputRequest(call.tool_name, 'question')] : [heartbeat];
+}
+
+function draftToolEnd(call: ClaudeCall, prior: PriorWorker): readonly EntryDraft[] {
+  const change = planChange(call);
+  const tool = draftTool(call, true, prior);
+  return change === null ? [tool] : [tool, { ...change, worker: ownerOf(change, call, prior) }];
+}
+
+/** A session and its sub-agents share one task list: a step that the sub-agent did not create is its session's. */
+function ownerOf({ data }: PlanChange, { tool_name: tool, worker, parent }: ClaudeCall, { plan }: PriorWorker): string {
+  const isForeign = tool === 'TaskUpdate' && 'step' in data && !plan.some(({ step }) => step === data.step);
+  return isForeign && parent !== null ? parent : worker;
+}
+
+const pathKeys: ReadonlyMap<string, string> = new Map([
+  ['Write', 'file_path'],
+  ['Edit', 'file_path'],
+  ['MultiEdit', 'file_path'],
+  ['NotebookEdit', 'notebook_path'],
+]);
+
+function draftTool(call: ClaudeCall, ok: boolean, prior: PriorWorker): EntryDraft {
+  const key = pathKeys.get(call.tool_name ?? '');
+  const file = key === undefined ? undefined : (call.tool_input?.[key] ?? call.tool_input?.file_path);
+  // A failed write is assumed to have changed nothing.
+  return draftToolUse({ tool: call.tool_name, ok, id: call.tool_use_id, files: ok ? [file] : [] }, call, prior);
+}
+
+// --- stops ----------------------------------------------------------------------------------------------------
+
+/** A sub-agent lists itself too. A call without the list (an older version) tells nothing about background work. */
+function draftBackground(call: ClaudeCall, prior: PriorWorker): readonly EntryDraft[] {
+  if (call.background_tasks === undefined) return [];
+  const running = call.background_tasks
+    .filter(({ id, status }) => status === 'running' && id !== call.agent_id)
+    .slice(0, backgroundMax);
+  const started = running.filter(({ id }) => !prior.background.includes(id));
+  const finished = prior.background.filter((id) => !running.some((task) => task.id === id));
+  return [
+    ...started.map(({ id, type: kind }) => ({
+      type: 'background.started',
+      data: { id, ...(kind === undefined ? {} : { kind }) },
+    })),
+    ...finished.map((id) => ({ type: 'background.finished', data: { id } })),
+  ];
+}
+
+/** Other failures of the model's API pass by themselves or need a person. Only a limit means "come back later". */
+const isUsageLimit = (call: ClaudeCall): boolean => call.error === 'rate_limit' || call.error_type === 'rate_limit';

@@ -1,0 +1,102 @@
+/**
+ * Gemini CLI: translates hook calls into our entries and stop attempts, and our decision into Gemini's JSON. Seen with
+ * 0.61.0. Pure. A block comes back as `BeforeAgent` with our text as the prompt, and `stop_hook_active` is false again
+ * after any tool, so only our own retry count prevents a loop.
+ */
+import { z } from 'zod';
+import {
+  type Adapter,
+  createHookReader,
+  type DraftEntries,
+  type EventTable,
+  fields,
+  readBody,
+  readEvent,
+  sessionName,
+  text,
+} from '../shared/adapter.ts';
+import { blockText, completeText, escalationNotice } from '../shared/block-text.ts';
+import {
+  type BaseCall,
+  draftInputRequest,
+  draftPrompt,
+  draftResumption,
+  draftSessionEnd,
+  draftSessionStart,
+  draftToolUse,
+  type EntryDraft,
+  toAttempt,
+} from '../shared/entry-drafts.ts';
+import { wholePlan } from '../shared/plan-entry.ts';
+import type { PriorWorker } from '../shared/prior-worker.ts';
+
+const name = 'gemini';
+const title = 'Gemini CLI';
+
+const bodySchema = z.object({
+  session_id: sessionName,
+  hook_event_name: text,
+  cwd: text,
+  source: text,
+  prompt: text,
+  prompt_response: text,
+  tool_name: text,
+  tool_input: fields,
+  tool_response: fields,
+  notification_type: text,
+  message: text,
+  reason: text,
+});
+type GeminiCall = BaseCall & Omit<z.infer<typeof bodySchema>, 'session_id' | 'hook_event_name'>;
+
+const nothing: DraftEntries<GeminiCall> = () => [];
+
+const events: EventTable<GeminiCall> = new Map<string, DraftEntries<GeminiCall>>([
+  ['SessionStart', (call, prior) => draftSessionStart(name, call, prior)],
+  ['BeforeAgent', (call, prior) => [draftPrompt(call.prompt ?? '', prior)]],
+  ['AfterTool', (call, prior) => [...draftResumption(prior), ...draftToolEnd(call, prior)]],
+  ['AfterAgent', (_call, prior) => draftResumption(prior)],
+  ['Notification', (call) => (isPermission(call) ? [draftInputRequest(call.message, 'permission')] : [])],
+  // These come with each call of the model, and `AfterModel` with each chunk of its answer: tools show as much.
+  ['PreCompress', nothing],
+  ['BeforeModel', nothing],
+  ['BeforeToolSelection', nothing],
+  ['AfterModel', nothing],
+  ['SessionEnd', (call, prior) => draftSessionEnd(call.reason, prior)],
+]);
+
+const adapter: Adapter<GeminiCall> = {
+  name,
+  read,
+  events,
+  stop: (call) => (call.event === 'AfterAgent' ? toAttempt(call.prompt_response) : null),
+  check: (call) => (call.event === 'AfterTool' ? 'complete-throttled' : null),
+  isEnd: ({ event }) => event === 'SessionEnd',
+  answer: (call, decision, check) => {
+    if (check === 'complete-throttled') return { continue: false, stopReason: completeText };
+    if (call.event !== 'AfterAgent') return null;
+    if (decision.decision === 'block') return { decision: 'block', reason: blockText(decision) };
+    return escalationNotice(call, decision);
+  },
+};
+export const readGeminiHook = createHookReader(adapter);
+
+function read(body: unknown, eventInUrl: string | undefined): GeminiCall {
+  const { session_id: worker, hook_event_name, ...rest } = readBody(bodySchema, body, title);
+  return { ...rest, event: readEvent(hook_event_name, eventInUrl, title), worker, parent: null };
+}
+
+const isPermission = (call: GeminiCall): boolean => call.notification_type === 'ToolPermission';
+
+const todos = z.object({ todos: z.array(z.object({ description: z.string(), status: z.string() })) });
+const writers: ReadonlySet<string | undefined> = new Set(['write_file', 'replace']);
+
+function draftToolEnd(call: GeminiCall, prior: PriorWorker): readonly EntryDraft[] {
+  const { tool_name: tool, tool_input: input, tool_response: response } = call;
+  const ok = response?.error === undefined || response.error === null;
+  const files = ok && writers.has(tool) ? [input?.file_path] : [];
+  const use = draftToolUse({ tool, ok, files }, call, prior);
+  const plan = ok && tool === 'write_todos' ? todos.safeParse(input) : null;
+  if (!plan?.success) return [use];
+  return [use, wholePlan(plan.data.todos.map(({ description, status }) => ({ title: description, status })))];
+}

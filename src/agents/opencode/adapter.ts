@@ -1,0 +1,144 @@
+/**
+ * OpenCode: translates what its plugin (plugin.ts) posts into our entries and stop attempts. Seen with 1.18.33. Pure.
+ * OpenCode has no hook that could refuse a stop: the plugin asks when the root session is idle, and a block becomes a new
+ * prompt, which comes back as a `chat.message`. The answer for an escalated session makes the plugin wait for the
+ * person. Sub-agents are sessions of their own, with a parent; they stop without asking.
+ */
+import { z } from 'zod';
+import {
+  type Adapter,
+  createHookReader,
+  type DraftEntries,
+  type EventTable,
+  fields,
+  readBody,
+  readEvent,
+  sessionName,
+  text,
+} from '../shared/adapter.ts';
+import { blockText } from '../shared/block-text.ts';
+import {
+  type BaseCall,
+  draftInputRequest,
+  draftPrompt,
+  draftRegistration,
+  draftResumption,
+  draftSessionEnd,
+  draftToolUse,
+  type EntryDraft,
+  heartbeat,
+  toAttempt,
+} from '../shared/entry-drafts.ts';
+import { wholePlan } from '../shared/plan-entry.ts';
+import type { PriorWorker } from '../shared/prior-worker.ts';
+
+const name = 'opencode';
+const title = 'OpenCode';
+
+const todo = z.object({ content: z.string(), status: z.string() });
+const info = z.object({ id: text, parentID: text, directory: text }).optional().catch(undefined);
+
+/** An event of OpenCode's bus has a type and properties, a call of one of its hooks an input and an output. */
+const bodySchema = z.object({
+  type: text,
+  properties: z
+    .object({
+      sessionID: text,
+      info,
+      todos: z.array(todo).optional().catch(undefined),
+      error: z.object({ name: text, data: fields }).optional().catch(undefined),
+    })
+    .optional()
+    .catch(undefined),
+  input: z.object({ sessionID: text, tool: text, callID: text, args: fields }).optional().catch(undefined),
+  output: z
+    .object({
+      metadata: fields,
+      parts: z
+        .array(z.object({ type: text, text }))
+        .optional()
+        .catch(undefined),
+    })
+    .optional()
+    .catch(undefined),
+  /** The plugin's own: where it runs, and the answer that the turn ended with. */
+  directory: text,
+  lastMessage: text,
+});
+type Body = z.infer<typeof bodySchema>;
+type OpencodeCall = BaseCall & Pick<Body, 'properties' | 'input' | 'output' | 'lastMessage'>;
+
+const nothing: DraftEntries<OpencodeCall> = () => [];
+
+const events: EventTable<OpencodeCall> = new Map<string, DraftEntries<OpencodeCall>>([
+  ['session.created', (call, prior) => (isNew(call, prior) ? [draftRegistration(name, call, prior)] : [heartbeat])],
+  ['chat.message', draftPrompted],
+  ['tool.execute.after', (call, prior) => [...draftResumption(prior), draftToolEnd(call, prior)]],
+  ['todo.updated', draftPlan],
+  ['permission.asked', () => [draftInputRequest(undefined, 'permission')]],
+  ['permission.updated', () => [draftInputRequest(undefined, 'permission')]],
+  ['permission.replied', (_call, prior) => (prior.awaitsInput ? [{ type: 'input.received', data: {} }] : [heartbeat])],
+  ['session.error', (call) => (isUsageLimit(call) ? [{ type: 'limit.reached', data: {} }] : [heartbeat])],
+  ['session.idle', (_call, prior) => (prior.parent === null ? draftResumption(prior) : draftSessionEnd('idle', prior))],
+  ['session.deleted', (_call, prior) => draftSessionEnd('deleted', prior)],
+  // One answer of the model leads to many of these.
+  ['message.part.delta', nothing],
+  ['message.part.updated', nothing],
+  ['message.updated', nothing],
+  ['session.updated', nothing],
+  ['session.status', nothing],
+]);
+
+const adapter: Adapter<OpencodeCall> = {
+  name,
+  read,
+  events,
+  stop: (call, prior) => (isStop(call) && prior.parent === null ? toAttempt(call.lastMessage) : null),
+  isEnd: ({ event }) => event === 'session.deleted',
+  answer: (call, decision) => {
+    if (!isStop(call)) return null;
+    if (decision.decision === 'block') return { decision: 'block', reason: blockText(decision) };
+    return decision.action === 'escalate' ? { decision: 'allow', waits: true } : null;
+  },
+};
+export const readOpencodeHook = createHookReader(adapter);
+
+const isNew = (call: OpencodeCall, prior: PriorWorker): boolean =>
+  !prior.registered || (call.parent !== null && prior.parent === null);
+const isStop = ({ event }: OpencodeCall): boolean => event === 'session.idle';
+
+function read(body: unknown, eventInUrl: string | undefined): OpencodeCall {
+  const { type, directory, ...rest } = readBody(bodySchema, body, title);
+  const { properties, input } = rest;
+  const event = readEvent(type, eventInUrl, title);
+  const session = { sessionID: properties?.sessionID || properties?.info?.id || input?.sessionID };
+  const { sessionID: worker } = readBody(z.object({ sessionID: sessionName }), session, title);
+  // A message has an `info` too, of another kind.
+  const about = event.startsWith('session.') ? properties?.info : undefined;
+  const parent = about?.parentID ? readBody(sessionName, about.parentID, title) : null;
+  return { ...rest, event, worker, parent, cwd: about?.directory ?? directory };
+}
+
+/** A sub-agent's prompt is its parent's. */
+function draftPrompted({ output }: OpencodeCall, prior: PriorWorker): readonly EntryDraft[] {
+  if (prior.parent !== null) return [heartbeat];
+  const texts = (output?.parts ?? []).filter((part) => part.type === 'text').map((part) => part.text ?? '');
+  return [draftPrompt(texts.join('\n'), prior)];
+}
+
+function draftPlan({ properties }: OpencodeCall): readonly EntryDraft[] {
+  const todos = properties?.todos;
+  if (todos === undefined) return [heartbeat];
+  return [wholePlan(todos.map(({ content, status }) => ({ title: content, status })))];
+}
+
+const writers: ReadonlySet<string | undefined> = new Set(['write', 'edit', 'multiedit']);
+
+function draftToolEnd(call: OpencodeCall, prior: PriorWorker): EntryDraft {
+  const { tool, callID: id, args } = call.input ?? {};
+  const exit = call.output?.metadata?.exit;
+  const ok = typeof exit !== 'number' || exit === 0;
+  return draftToolUse({ tool, ok, id, files: ok && writers.has(tool) ? [args?.filePath] : [] }, call, prior);
+}
+
+const isUsageLimit = ({ properties }: OpencodeCall): boolean => properties?.error?.data?.statusCode === 429;
