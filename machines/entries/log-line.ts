@@ -3,18 +3,13 @@
  * fleet of it has its own count and its own clock, which never goes back.
  */
 
-import type { Stored } from '../fleet/fleet.ts';
 import { parseIsoTime } from '../values/iso-time.ts';
-import {
-  type Entry,
-  isTooDeep,
-  payloadBytesMax,
-  type Refusal,
-  readEntry,
-  readFields,
-  readSubject,
-  tooDeepWords,
-} from './entry.ts';
+import type { Entry, StoredEntry } from './index.ts';
+import { isTooDeep, tooDeepMessage } from './json.ts';
+import { payloadBytesMax } from './limits.ts';
+import { readEntry, readFields, tooLargeMessage } from './read-entry.ts';
+import type { Refusal } from './refusal.ts';
+import { readSubject } from './subject.ts';
 
 /** One message of a live log. `bytes`: the size of `text` as it was stored. */
 export type StoredText = {
@@ -25,7 +20,7 @@ export type StoredText = {
   readonly bytes: number;
 };
 
-export type LogEntry = { readonly fleet: string; readonly stored: Stored };
+export type LogEntry = { readonly fleet: string; readonly stored: StoredEntry };
 
 export type LogLines = {
   /** A string says why the line is bad. Null: it is no entry, but nothing is wrong with it. */
@@ -81,11 +76,11 @@ function parseLine(text: string): Line | string {
     return `"at" is no time in ISO 8601 (UTC): ${given}`;
   }
   if (typeof subject !== 'string') return '"subject" is missing';
-  if (isTooDeep(data)) return `${subject}: ${tooDeepWords}`;
+  if (isTooDeep(data)) return `${subject}: ${tooDeepMessage}`;
   // A character is at most three bytes, so that most lines need no counting.
   if (text.length * 3 > payloadBytesMax) {
     const bytes = utf8Length(JSON.stringify(data));
-    if (bytes > payloadBytesMax) return `${subject}: the payload has ${bytes} bytes; the limit is ${payloadBytesMax}`;
+    if (bytes > payloadBytesMax) return `${subject}: ${tooLargeMessage(bytes)}`;
   }
   return {
     subject,

@@ -1,9 +1,10 @@
 /** `iteration.validated`: what the hooks of a task say of an iteration (protocol 7; seed 001, hook_evaluate). */
 
-import type { CheckResult, TaskEntry } from '../entries/entry.ts';
+import type { TaskEntry } from '../entries/index.ts';
 import type { HookResult } from '../guards/decision.ts';
 import { askHooks, checkpointOfHooks, type HooksAnswer } from '../guards/task-hook.ts';
 import { checkTimeoutMs } from '../policy/check.ts';
+import type { CheckResult } from '../policy/checks/check-result.ts';
 import { promisesOf } from '../policy/promise.ts';
 import { type Evaluation, hasFailedRule, phaseOf, type TaskContext } from '../task/task.ts';
 import { formatIsoTime } from '../values/iso-time.ts';

@@ -1,28 +1,19 @@
 /** Fleet: what has been folded of one log, and what can be asked of it. `fold.ts` changes it, and nothing else does. */
 
-import type { Entry } from '../entries/entry.ts';
 import type { Ask, PolicyInForce } from '../guards/attempt.ts';
 import type { Decision, HookResult } from '../guards/decision.ts';
 import type { HookOpinion } from '../guards/task-hook.ts';
 import { builtInPolicy, type PolicySet } from '../policy/policy.ts';
 import { createStepper, type Stepper } from '../step.ts';
 import { type TaskSnapshot, taskMachine } from '../task/task.ts';
+import type { EscalatedEntity } from '../values/escalation.ts';
 import type { State } from '../values/states.ts';
-import type { EscalatedEntity } from '../worker/escalation.ts';
 import { type WorkerSnapshot, workerMachine } from '../worker/worker.ts';
 import { createDeadlines, type Deadlines } from './deadlines.ts';
 
 export const memberForMs = 30_000;
 /** Attempt ids of a worker that are known beyond the log's own window for repeats. */
 export const attemptsKnownMax = 256;
-
-/** An entry as the log holds it. `owner`: the replica that took the request for it, if one did. */
-export type Stored = {
-  readonly seq: number;
-  readonly atMs: number;
-  readonly entry: Entry;
-  readonly owner?: string | null;
-};
 
 /** `decidedSeq`: where its `decision` entry stands; null: not there yet. */
 export type KnownAttempt = { readonly seq: number; readonly atMs: number; decidedSeq: number | null };

@@ -1,8 +1,8 @@
 /** Folds what replicas and operators say about a worker: answers, take-overs and an operator's words (protocol 3). */
 
-import type { OwnWorkerEntry } from '../entries/entry.ts';
+import type { OwnWorkerEntry } from '../entries/index.ts';
 import { holdsAnswer } from '../guards/attempt.ts';
-import { nextDelivery } from '../worker/escalation.ts';
+import { nextDelivery } from '../values/escalation.ts';
 import type { WorkerEvent } from '../worker/worker-data.ts';
 import { factsFor } from './facts.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';

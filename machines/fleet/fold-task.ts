@@ -1,9 +1,9 @@
 /** Folds entries about tasks: what makes no sense now is refused (protocol 3, 4 and 7). */
-import type { OwnTaskEntry, TaskEntry } from '../entries/entry.ts';
-import { hooksMax } from '../entries/entry.ts';
+import type { OwnTaskEntry, TaskEntry } from '../entries/index.ts';
+import { hooksMax } from '../entries/limits.ts';
 import type { TaskEvent } from '../task/task.ts';
+import { nextDelivery } from '../values/escalation.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
-import { nextDelivery } from '../worker/escalation.ts';
 import { beginEvaluation, resumeEvaluation } from './evaluation.ts';
 import type { Fleet, TaskRecord } from './fleet.ts';
 import { clearFilesOf, loseTask } from './fold-worker.ts';

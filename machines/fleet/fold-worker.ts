@@ -1,11 +1,12 @@
 /** Folds entries about workers: what makes no sense now is refused, all else goes to the worker's machine (protocol 3, 4). */
 
-import type { WorkerEntry } from '../entries/entry.ts';
+import type { WorkerEntry } from '../entries/index.ts';
 import type { Ask } from '../guards/attempt.ts';
 import { checkpointOfHooks } from '../guards/task-hook.ts';
 import { planStepsMax } from '../policy/plan.ts';
+import { escalate } from '../values/escalation.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
-import { escalate, escalateBy } from '../worker/escalation.ts';
+import { escalateBy } from '../worker/escalation.ts';
 import type { WorkerContext, WorkerEvent } from '../worker/worker-data.ts';
 import { factsFor, policyInForce, queueOfWorker, refreshPresence, staleAfterMs } from './facts.ts';
 import { attemptsKnownMax, type Fleet, ownerFor, trackEscalation, type WorkerRecord } from './fleet.ts';
@@ -263,11 +264,13 @@ function decided(fleet: Fleet, before: WorkerContext, after: WorkerContext): voi
     moveTask(fleet, decision.task, { type: 'checkpoint.saved', data, at: decision.at });
   }
   const escalation =
-    after.lastFate === 'escalated' ? { ...escalateBy(decision), withWorker: decision.action === 'escalate' } : null;
+    after.lastDisposition === 'escalated'
+      ? { ...escalateBy(decision), withWorker: decision.action === 'escalate' }
+      : null;
   for (const task of before.tasks) {
     // An attempt that was decided at once never opened for its task.
     if (before.attempt === null) moveTask(fleet, task, { type: 'attempt.opened' });
-    moveTask(fleet, task, { type: 'attempt.closed', fate: after.lastFate, escalation });
+    moveTask(fleet, task, { type: 'attempt.closed', disposition: after.lastDisposition, escalation });
   }
 }
 

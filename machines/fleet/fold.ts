@@ -3,11 +3,11 @@
  * give equal fleets, on every replica, in a replay and in a browser.
  */
 
-import type { OwnFleetEntry } from '../entries/entry.ts';
+import type { OwnFleetEntry, StoredEntry } from '../entries/index.ts';
 import type { Deadline } from './deadlines.ts';
 import { resumeEvaluation, reviewEvaluations } from './evaluation.ts';
 import { refreshPresence, staleAfterMs } from './facts.ts';
-import { type Fleet, type Outcome, pendingIn, queueOf, type Stored } from './fleet.ts';
+import { type Fleet, type Outcome, pendingIn, queueOf } from './fleet.ts';
 import { foldOwnWorker } from './fold-own-worker.ts';
 import { foldOwnTask, foldTask } from './fold-task.ts';
 import { foldWorker, resumeAttempt, resumeHeldOn } from './fold-worker.ts';
@@ -17,7 +17,7 @@ import { armHandBack, handBack, handBackDueMs } from './hand-back.ts';
  * Folds one entry: first what is due up to its time, then the entry itself. A time before the last counts as that one.
  * @returns what happened, in order
  */
-export function foldEntry(fleet: Fleet, { seq, atMs, entry, owner }: Stored): readonly Outcome[] {
+export function foldEntry(fleet: Fleet, { seq, atMs, entry, owner }: StoredEntry): readonly Outcome[] {
   advance(fleet, atMs);
   fleet.seq = seq;
   switch (entry.area) {

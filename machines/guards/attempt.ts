@@ -1,11 +1,12 @@
 /** An attempt: one try of a worker to stop, from `stop.attempted` to its decision, with how far it has been judged. */
 
-import type { AttemptFields, CheckResult } from '../entries/entry.ts';
+import type { AttemptFields } from '../entries/attempt.ts';
 import type { Findings } from '../policy/check.ts';
+import type { CheckResult, Feedback } from '../policy/checks/check-result.ts';
 import type { Plan } from '../policy/plan.ts';
 import type { EffectfulCheck, Policy } from '../policy/policy.ts';
-import type { Escalation } from '../worker/escalation.ts';
-import type { Decision, Feedback, GuardName, Verdict } from './decision.ts';
+import type { Escalation } from '../values/escalation.ts';
+import type { Decision, GuardName, Verdict } from './decision.ts';
 import type { Hook, HookOpinion, HookResults, Iteration } from './task-hook.ts';
 
 /** The policy that an attempt began with. `notes`: what was unknown, so that `default` holds instead. */

@@ -1,5 +1,7 @@
 /** The answer to an attempt (protocol 5): allow or block, and why, guard by guard. */
 import { z } from 'zod';
+import { feedbackSchema } from '../policy/checks/check-result.ts';
+import { causes } from '../values/causes.ts';
 import { workerStates } from '../values/states.ts';
 
 export const guardNames = [
@@ -19,25 +21,6 @@ export const guardNames = [
 ] as const;
 export type GuardName = (typeof guardNames)[number];
 
-export const causes = [
-  'retired',
-  'escalated',
-  'bypassed',
-  'limited',
-  'waiting',
-  'capped',
-  'incomplete',
-  'stuck',
-  'pending-tasks',
-  'idle',
-  'idle-timeout',
-  'complete',
-  'no-policy',
-  'superseded',
-  'unknown',
-] as const;
-export type Cause = (typeof causes)[number];
-
 /** `input` is what the guard looked at; `tookMs` how long it took, answers from outside included. */
 export const verdictSchema = z.object({
   guard: z.enum([...guardNames, 'policy']),
@@ -47,14 +30,6 @@ export const verdictSchema = z.object({
   tookMs: z.number().optional(),
 });
 export type Verdict = z.infer<typeof verdictSchema>;
-
-export const feedbackSchema = z.object({
-  check: z.string(),
-  outcome: z.enum(['fail', 'error', 'timeout']),
-  message: z.string(),
-  details: z.unknown(),
-});
-export type Feedback = z.infer<typeof feedbackSchema>;
 
 const idleSchema = z.object({
   ms: z.number(),

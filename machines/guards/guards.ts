@@ -4,10 +4,11 @@
  */
 
 import { askChecks, checkTimeoutMs, type Findings } from '../policy/check.ts';
+import type { Feedback } from '../policy/checks/check-result.ts';
 import { type PromiseName, promisesOf } from '../policy/promise.ts';
 import { formatDuration } from '../values/duration.ts';
 import type { Ask, Attempt, Facts, Judged, Ruling } from './attempt.ts';
-import type { Feedback, GuardName, Idle, Verdict } from './decision.ts';
+import type { GuardName, Idle, Verdict } from './decision.ts';
 import { askHooks, type HookOpinion, type HookResults } from './task-hook.ts';
 
 type Question = { readonly worker: Judged; readonly attempt: Attempt; readonly facts: Facts };

@@ -3,7 +3,9 @@
  * continue or escalate. Remote ones are asked for and answered by entries; everything else is answered here.
  */
 
-import type { CheckResult, HookForm, Validation } from '../entries/entry.ts';
+import type { HookForm } from '../entries/hook.ts';
+import type { CheckResult } from '../policy/checks/check-result.ts';
+import type { Validation } from '../policy/checks/rules.ts';
 import { type Circumstances, holds } from '../policy/condition.ts';
 import type { PromiseName } from '../policy/promise.ts';
 import { idLengthMax } from '../values/id.ts';

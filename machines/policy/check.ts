@@ -4,9 +4,9 @@
  * other, and answered by entries. What was answered once is kept in `findings` and not asked again.
  */
 
-import type { CheckResult, Validation } from '../entries/entry.ts';
-import type { Feedback } from '../guards/decision.ts';
 import { formatDuration } from '../values/duration.ts';
+import type { CheckResult, Feedback } from './checks/check-result.ts';
+import type { Validation } from './checks/rules.ts';
 import { type Circumstances, holds } from './condition.ts';
 import { type Plan, remainingWords } from './plan.ts';
 import type { Check, EffectfulCheck } from './policy.ts';

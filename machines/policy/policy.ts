@@ -7,8 +7,8 @@ import { z } from 'zod';
 import { idLengthMax } from '../values/id.ts';
 import { durationSchema, idSchema } from '../values/schemas.ts';
 import { type Condition, conditionSchema } from './condition.ts';
+import { nestingDepth, nestingMax } from './nesting.ts';
 
-export const nestingMax = 4;
 const defaultIdleMs = 600_000;
 
 /** Seed 004, Configurable Timeout Strategies: idle time until a worker may stop; null is never by itself. */
@@ -194,17 +194,12 @@ function createCheckForm(object: ObjectMaker): z.ZodType<CheckForm> {
       if (given.length !== 1) {
         const got = given.length === 0 ? 'none' : given.join(' and ');
         context.addIssue({ code: 'custom', message: `a check is one of ${kinds.join(', ')}; this has ${got}` });
-      } else if (depth(check as CheckForm) > nestingMax) {
+      } else if (nestingDepth(check as CheckForm, (it) => it.all ?? it.any) > nestingMax) {
         context.addIssue({ code: 'custom', message: `all and any may nest ${nestingMax} deep` });
       }
     }),
   ) as never;
   return form;
-}
-
-function depth(check: CheckForm): number {
-  const members = check.all ?? check.any;
-  return members === undefined ? 0 : 1 + Math.max(...members.map(depth));
 }
 
 type PolicyForm = z.infer<ReturnType<typeof createPolicyForm>>;

@@ -3,11 +3,12 @@
  * away: nothing is folded, an open attempt is left alone, and nothing is held (protocol 5).
  */
 
-import type { AttemptFields, CheckResult } from '../entries/entry.ts';
+import type { AttemptFields } from '../entries/attempt.ts';
 import { factsFor, policyInForce } from '../fleet/facts.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { Ask, Facts, PolicyInForce } from '../guards/attempt.ts';
 import type { Decision } from '../guards/decision.ts';
+import type { CheckResult } from '../policy/checks/check-result.ts';
 import { noPlan } from '../policy/plan.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import type { WorkerContext } from '../worker/worker-data.ts';

@@ -1,5 +1,6 @@
 /** What `get`, `list`, `replay --at` and the inspector show of an actor (protocol 10), at a moment of the log's time. */
 
+import type { RefusedEntry } from '../entries/refusal.ts';
 import { policyInForce, presenceAt, queueOfWorker } from '../fleet/facts.ts';
 import { type Fleet, pendingIn, type WorkerRecord } from '../fleet/fleet.ts';
 import type { Decision, Idle } from '../guards/decision.ts';
@@ -7,10 +8,9 @@ import { idleOf } from '../guards/guards.ts';
 import type { Plan } from '../policy/plan.ts';
 import { idleLimitOf } from '../policy/policy.ts';
 import { type Checkpoint, type HookStats, phaseOf } from '../task/task.ts';
+import type { Escalation, Resolution, TaskEscalation } from '../values/escalation.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import type { Presence, State } from '../values/states.ts';
-import type { Escalation, Resolution, TaskEscalation } from '../worker/escalation.ts';
-import type { RefusedEntry } from '../worker/worker-data.ts';
 
 export type WorkerView = {
   worker: string;

@@ -6,12 +6,13 @@
  * Entries stay as they were: what an agent would have done after another answer, nobody knows.
  */
 
-import type { CheckResult, OwnWorkerEntry } from '../entries/entry.ts';
+import type { OwnWorkerEntry, StoredEntry } from '../entries/index.ts';
 import { createLogLines, type LogEntry, type StoredText } from '../entries/log-line.ts';
-import { createFleet, type Fleet, type Outcome, type Stored } from '../fleet/fleet.ts';
+import { createFleet, type Fleet, type Outcome } from '../fleet/fleet.ts';
 import { advanceClock, foldEntry, nextDeadline } from '../fleet/fold.ts';
 import type { Ask } from '../guards/attempt.ts';
 import type { Decision } from '../guards/decision.ts';
+import type { CheckResult } from '../policy/checks/check-result.ts';
 import type { PolicySet } from '../policy/policy.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 
@@ -125,7 +126,7 @@ function createTwin(name: string, policies: PolicySet, onPaired: (pair: Pair) =>
 
 const keyOf = (worker: string, attempt: string): string => `${worker}:${attempt}`;
 
-function foldTwice(twin: Twin, stored: Stored): void {
+function foldTwice(twin: Twin, stored: StoredEntry): void {
   const { before, after, pairs } = twin;
   const { entry, seq, atMs } = stored;
   const ended = heedBefore(twin, advanceClock(before, atMs));

@@ -3,11 +3,13 @@
  * set on it (protocol 7). Whether an entry makes sense now is asked by the fleet before it is sent here.
  */
 import { assign, type SnapshotFrom, setup } from 'xstate';
-import type { HookForm, TaskEntry } from '../entries/entry.ts';
+import type { HookForm } from '../entries/hook.ts';
+import type { TaskEntry } from '../entries/index.ts';
+import type { RefusedEntry } from '../entries/refusal.ts';
 import type { Hook, HookOpinion, HookResults, Iteration } from '../guards/task-hook.ts';
 import type { Plan } from '../policy/plan.ts';
-import { acknowledge, noteNotice, type TaskEscalation } from '../worker/escalation.ts';
-import type { Fate, RefusedEntry } from '../worker/worker-data.ts';
+import { acknowledge, noteNotice, type TaskEscalation } from '../values/escalation.ts';
+import type { TaskDisposition } from '../values/task-disposition.ts';
 
 type EntryEvent = TaskEntry extends infer E
   ? E extends { type: infer T; data: infer D }
@@ -22,8 +24,12 @@ export type TaskEvent =
   | { readonly type: 'task.claimed'; readonly worker: string }
   | { readonly type: 'task.completed' | 'task.released' | 'attempt.opened' | 'work.resumed' }
   | { readonly type: 'task.failed'; readonly escalation: TaskEscalation }
-  /** `escalation`: what it is, where the fate is that. */
-  | { readonly type: 'attempt.closed'; readonly fate: Fate; readonly escalation: TaskEscalation | null }
+  /** `escalation`: what it is, where the disposition is that. */
+  | {
+      readonly type: 'attempt.closed';
+      readonly disposition: TaskDisposition;
+      readonly escalation: TaskEscalation | null;
+    }
   | { readonly type: 'escalation.acknowledged'; readonly by: string; readonly at: string }
   | { readonly type: 'escalation.notified'; readonly at: string }
   | { readonly type: 'escalation.resolved'; readonly verdict: 'resume' | 'stop' }
@@ -210,15 +216,17 @@ const ends = {
   'task.released': { target: 'idle', actions: 'free' },
   'task.cancelled': { target: 'stopped', actions: 'cancel' },
 } as const;
-const fate = ({ event }: { event: TaskEvent }) => ({ fate: (event as On<'attempt.closed'>).fate });
+const disposition = ({ event }: { event: TaskEvent }) => ({
+  disposition: (event as On<'attempt.closed'>).disposition,
+});
 
 export const taskMachine = setup({
   types: {} as { context: TaskContext; events: TaskEvent; input: TaskInput },
   guards: {
-    isCompleted: (_, { fate: it }: { fate: Fate }) => it === 'completed',
-    isBlocked: (_, { fate: it }: { fate: Fate }) => it === 'blocked',
-    isEscalated: (_, { fate: it }: { fate: Fate }) => it === 'escalated',
-    isReleased: (_, { fate: it }: { fate: Fate }) => it === 'released',
+    isCompleted: (_, { disposition }: { disposition: TaskDisposition }) => disposition === 'completed',
+    isBlocked: (_, { disposition }: { disposition: TaskDisposition }) => disposition === 'blocked',
+    isEscalated: (_, { disposition }: { disposition: TaskDisposition }) => disposition === 'escalated',
+    isReleased: (_, { disposition }: { disposition: TaskDisposition }) => disposition === 'released',
     resumes: ({ event }) => (event as On<'escalation.resolved'>).verdict === 'resume',
   },
   actions: {
@@ -300,10 +308,10 @@ export const taskMachine = setup({
       on: {
         ...ends,
         'attempt.closed': [
-          { guard: { type: 'isCompleted', params: fate }, target: 'stopped', actions: 'complete' },
-          { guard: { type: 'isBlocked', params: fate }, target: 'blocked' },
-          { guard: { type: 'isEscalated', params: fate }, target: 'escalated', actions: 'escalate' },
-          { guard: { type: 'isReleased', params: fate }, target: 'idle', actions: 'free' },
+          { guard: { type: 'isCompleted', params: disposition }, target: 'stopped', actions: 'complete' },
+          { guard: { type: 'isBlocked', params: disposition }, target: 'blocked' },
+          { guard: { type: 'isEscalated', params: disposition }, target: 'escalated', actions: 'escalate' },
+          { guard: { type: 'isReleased', params: disposition }, target: 'idle', actions: 'free' },
           { target: 'working' },
         ],
       },

@@ -1,12 +1,17 @@
 /** What a worker is: its data, the events that change it, and what each entry does to it (protocol 3 and 4). */
 
-import { type AttemptFields, type CheckResult, filesMax, type WorkerEntry } from '../entries/entry.ts';
+import type { AttemptFields } from '../entries/attempt.ts';
+import type { WorkerEntry } from '../entries/index.ts';
+import { filesMax } from '../entries/limits.ts';
+import type { RefusedEntry } from '../entries/refusal.ts';
 import type { Attempt, Facts, Judged, PolicyInForce } from '../guards/attempt.ts';
 import type { Decision } from '../guards/decision.ts';
+import type { CheckResult } from '../policy/checks/check-result.ts';
 import type { Plan } from '../policy/plan.ts';
+import type { Resolution } from '../values/escalation.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import type { Presence } from '../values/states.ts';
-import type { Resolution } from './escalation.ts';
+import type { TaskDisposition } from '../values/task-disposition.ts';
 
 type At = { readonly atMs: number };
 type EntryEvent = WorkerEntry extends infer E
@@ -49,11 +54,6 @@ export type WorkerEvent =
   | { readonly type: 'files.cleared' }
   | { readonly type: 'entry.refused'; readonly refused: RefusedEntry };
 
-export type RefusedEntry = { readonly at: string; readonly type: string; readonly reason: string };
-
-/** What becomes of the held tasks when an attempt ends (protocol 4). */
-export type Fate = 'completed' | 'blocked' | 'escalated' | 'released' | 'held';
-
 export type WorkerContext = Judged & {
   readonly agent: string | null;
   readonly profile: string | null;
@@ -68,7 +68,7 @@ export type WorkerContext = Judged & {
   readonly scopes: readonly string[];
   readonly attempt: Attempt | null;
   readonly lastDecision: Decision | null;
-  readonly lastFate: Fate;
+  readonly lastDisposition: TaskDisposition;
   /** What the hooks of the last decision wanted saved with the task. */
   readonly lastCheckpoint: Attempt['checkpoint'];
   /** What each of them said. */

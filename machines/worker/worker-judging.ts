@@ -1,18 +1,19 @@
 /**
  * Judging a worker's attempt, from its opening to its decision: what the guards say becomes the decision, the counts
- * after it and the fate of the held tasks (protocol 4 and 5).
+ * after it and the disposition of the held tasks (protocol 4 and 5).
  */
 
-import type { CheckResult } from '../entries/entry.ts';
 import type { Ask, Attempt, Facts, Ruling } from '../guards/attempt.ts';
-import type { Decision, Feedback, GuardName } from '../guards/decision.ts';
+import type { Decision, GuardName } from '../guards/decision.ts';
 import { idleOf, judge } from '../guards/guards.ts';
 import { findingOf } from '../policy/check.ts';
+import type { CheckResult, Feedback } from '../policy/checks/check-result.ts';
 import { idleLimitOf } from '../policy/policy.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import type { State } from '../values/states.ts';
+import type { TaskDisposition } from '../values/task-disposition.ts';
 import { escalateBy } from './escalation.ts';
-import { type Change, countsAnew, empty, type Fate, type On, type WorkerContext } from './worker-data.ts';
+import { type Change, countsAnew, empty, type On, type WorkerContext } from './worker-data.ts';
 
 const noFindings = Object.freeze({});
 
@@ -73,12 +74,12 @@ type Decided = Ruling & { readonly guard: GuardName | null };
 /** Ends the attempt: the decision, the counts after it, and what becomes of the held tasks. */
 function decide(context: WorkerContext, attempt: Attempt, ruling: Decided, facts: Facts): Change {
   const lastDecision = decisionOf(context, attempt, ruling, facts);
-  const lastFate = fateOf(ruling);
-  const freed = lastFate === 'completed' || lastFate === 'escalated' || lastFate === 'released';
+  const lastDisposition = dispositionOf(ruling);
+  const freed = lastDisposition === 'completed' || lastDisposition === 'escalated' || lastDisposition === 'released';
   return {
     attempt: null,
     lastDecision,
-    lastFate,
+    lastDisposition,
     lastCheckpoint: attempt.checkpoint,
     lastOpinions: attempt.opinions,
     ...countsAfter(context, ruling),
@@ -144,7 +145,7 @@ function countsAfter(context: WorkerContext, ruling: Decided): Change {
   return ruling.guard === null ? {} : { keepAlives: context.keepAlives + 1 };
 }
 
-function fateOf({ decision, action, cause }: Ruling): Fate {
+function dispositionOf({ decision, action, cause }: Ruling): TaskDisposition {
   if (decision === 'block') return cause === 'incomplete' ? 'blocked' : 'held';
   if (action === 'escalate' || cause === 'capped') return 'escalated';
   if (cause === 'complete' || cause === 'no-policy') return 'completed';
@@ -185,5 +186,5 @@ export function close(context: WorkerContext, { as, facts, atMs }: On<'session.c
     nextPrompt: null,
     guard: 'retired',
   } as const;
-  return { ...decide(context, attempt, ruling, facts), ...closed, ...freed, lastFate: 'held' };
+  return { ...decide(context, attempt, ruling, facts), ...closed, ...freed, lastDisposition: 'held' };
 }

@@ -6,9 +6,9 @@
 import { assign, type SnapshotFrom, setup } from 'xstate';
 import type { GuardName } from '../guards/decision.ts';
 import { noPlan, updateStep } from '../policy/plan.ts';
+import { acknowledge, noteNotice } from '../values/escalation.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import type { Presence, State } from '../values/states.ts';
-import { acknowledge, noteNotice } from './escalation.ts';
 import {
   type Change,
   empty,
@@ -177,7 +177,7 @@ export const workerMachine = machine.createMachine({
       scopes: empty,
       attempt: null,
       lastDecision: null,
-      lastFate: 'held',
+      lastDisposition: 'held',
       lastCheckpoint: null,
       lastOpinions: empty,
       refused: empty,

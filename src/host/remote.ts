@@ -7,7 +7,7 @@ import {
   type Fleet,
   isTooDeep,
   promisesOf,
-  tooDeepWords,
+  tooDeepMessage,
   type WorkerContext,
 } from '../../machines/index.ts';
 import { type HostContext, subject } from './context.ts';
@@ -54,7 +54,7 @@ export async function askRemote(
 /** A failure to ask is an answer too; and one that the log would refuse would be waited for in vain. */
 export async function checkResultOf(attempt: string, check: string, asked: Promise<RunResult>): Promise<CheckResult> {
   const result = await asked.catch((error: Error): RunResult => ({ outcome: 'error', reason: error.message }));
-  if (isTooDeep(result)) return { attempt, check, outcome: 'error', reason: `Its answer: ${tooDeepWords}` };
+  if (isTooDeep(result)) return { attempt, check, outcome: 'error', reason: `Its answer: ${tooDeepMessage}` };
   return { attempt, check, ...result };
 }
 

@@ -11,7 +11,7 @@ import {
   type ListToolsResult,
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import { describeIssues, isTooDeep, toIssues, tooDeepWords } from '../../machines/index.ts';
+import { describeIssues, isTooDeep, toIssues, tooDeepMessage } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import { createKeyedMutex, type KeyedMutex } from '../keyed-mutex.ts';
 import { version } from '../version.ts';
@@ -90,7 +90,7 @@ async function call(
 
 /** @throws AppError input.bad */
 function readInput(tool: Tool, given: unknown): never {
-  if (isTooDeep(given)) throw new AppError('input.bad', tooDeepWords);
+  if (isTooDeep(given)) throw new AppError('input.bad', tooDeepMessage);
   const parsed = tool.input.safeParse(given);
   if (parsed.success) return parsed.data as never;
   const takes = Object.entries(tool.input.shape).map(([name, schema]) =>

@@ -8,7 +8,7 @@ import {
   type ProbeScope,
   payloadBytesMax,
   probe,
-  tooDeepWords,
+  tooDeepMessage,
 } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
@@ -51,7 +51,7 @@ export function createDecider(host: Host, replica: string): Decider {
 /** @throws AppError input.bad, entry.large */
 function readAttempt(worker: string, body: unknown): AttemptFields {
   checkId('worker', worker);
-  if (isTooDeep(body)) throw new AppError('input.bad', tooDeepWords);
+  if (isTooDeep(body)) throw new AppError('input.bad', tooDeepMessage);
   const bytes = Buffer.byteLength(JSON.stringify(body ?? {}));
   checkBytes('request', bytes);
   const fields = parseInput(attemptSchema, body ?? {});

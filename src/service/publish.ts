@@ -1,5 +1,5 @@
 /** publish: an entry from an edge of this process (HTTP, hooks) into the log, checked before it is stored. */
-import { isTooDeep, readFields, readSubject, tooDeepWords } from '../../machines/index.ts';
+import { isTooDeep, readFields, readSubject, tooDeepMessage } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { EventLog } from '../nats/event-log.ts';
 import { checkBytes } from './decide.ts';
@@ -26,7 +26,7 @@ export function checkEntry(
   const address = readSubject(subject);
   if (address === null) throw new AppError('input.bad', `'${subject}' is no subject of an entry`);
   if ('code' in address) throw new AppError('input.bad', address.message);
-  if (isTooDeep(data)) throw new AppError('input.bad', tooDeepWords);
+  if (isTooDeep(data)) throw new AppError('input.bad', tooDeepMessage);
   const payload = JSON.stringify(data);
   checkBytes('entry', Buffer.byteLength(payload));
   const entry = readFields(address, data);

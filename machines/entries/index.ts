@@ -1,0 +1,117 @@
+/**
+ * Entries: everything that may stand in a fleet's log (protocol.md §3), a row each. The schemas are the single source
+ * of the types, of validation at every edge and of the exported JSON Schema. Unknown fields are ignored here and kept
+ * in the log.
+ */
+import type { z } from 'zod';
+import { attemptAccepted, attemptSchema } from './attempt.ts';
+import { backgroundFinished, backgroundStarted } from './background.ts';
+import { budgetExhausted } from './budget.ts';
+import { checkFinished } from './check.ts';
+import { checkpointSaved } from './checkpoint.ts';
+import { depthReported } from './depth.ts';
+import { escalationAcknowledged, escalationNotified, escalationResolved } from './escalation.ts';
+import { heartbeatSent } from './heartbeat.ts';
+import { hookDisabled, hookEnabled, hookRegistered, hooksCleared } from './hook.ts';
+import { inputReceived, inputRequested } from './input.ts';
+import { iterationAdvanced, iterationCompleted, iterationStarted, iterationValidated } from './iteration.ts';
+import { limitCleared, limitReached } from './limit.ts';
+import { planUpdated, stepUpdated } from './plan.ts';
+import { policySet } from './policy.ts';
+import { promptSubmitted } from './prompt.ts';
+import { replicaJoined, replicaLeft } from './replica.ts';
+import { sessionEnded } from './session.ts';
+import { taskCancelled, taskClaimed, taskCompleted, taskCreated, taskFailed, taskReleased } from './task.ts';
+import { timerFired } from './timer.ts';
+import { toolUsed } from './tool.ts';
+import { workerRegistered, workerRetired } from './worker.ts';
+
+/** By area, the part of a subject that says who may publish it; `own…`: replicas and operators only. */
+export const entrySchemas = {
+  worker: {
+    'worker.registered': workerRegistered,
+    'heartbeat.sent': heartbeatSent,
+    'prompt.submitted': promptSubmitted,
+    'tool.used': toolUsed,
+    'plan.updated': planUpdated,
+    'step.updated': stepUpdated,
+    'task.claimed': taskClaimed,
+    'task.completed': taskCompleted,
+    'task.failed': taskFailed,
+    'task.released': taskReleased,
+    'background.started': backgroundStarted,
+    'background.finished': backgroundFinished,
+    'input.requested': inputRequested,
+    'input.received': inputReceived,
+    'limit.reached': limitReached,
+    'limit.cleared': limitCleared,
+    'budget.exhausted': budgetExhausted,
+    'stop.attempted': attemptSchema,
+    'session.ended': sessionEnded,
+  },
+  task: {
+    'task.created': taskCreated,
+    'task.cancelled': taskCancelled,
+    'hook.registered': hookRegistered,
+    'hook.enabled': hookEnabled,
+    'hook.disabled': hookDisabled,
+    'hooks.cleared': hooksCleared,
+    'iteration.started': iterationStarted,
+    'iteration.validated': iterationValidated,
+    'iteration.advanced': iterationAdvanced,
+    'iteration.completed': iterationCompleted,
+    'checkpoint.saved': checkpointSaved,
+  },
+  queue: {
+    'depth.reported': depthReported,
+  },
+  ownWorker: {
+    'attempt.accepted': attemptAccepted,
+    'check.finished': checkFinished,
+    'timer.fired': timerFired,
+    'escalation.acknowledged': escalationAcknowledged,
+    'escalation.resolved': escalationResolved,
+    'escalation.notified': escalationNotified,
+    'worker.retired': workerRetired,
+  },
+  ownTask: {
+    'attempt.accepted': attemptAccepted,
+    'check.finished': checkFinished,
+    'timer.fired': timerFired,
+    'escalation.acknowledged': escalationAcknowledged,
+    'escalation.resolved': escalationResolved,
+    'escalation.notified': escalationNotified,
+  },
+  ownFleet: {
+    'replica.joined': replicaJoined,
+    'replica.left': replicaLeft,
+    'policy.set': policySet,
+  },
+} as const;
+
+export type Area = keyof typeof entrySchemas;
+type EntryOf<A extends Area> = {
+  [T in keyof (typeof entrySchemas)[A]]: {
+    readonly area: A;
+    readonly fleet: string;
+    readonly id: string;
+    readonly type: T;
+    readonly data: (typeof entrySchemas)[A][T] extends z.ZodType<infer Data> ? Data : never;
+  };
+}[keyof (typeof entrySchemas)[A]];
+
+export type WorkerEntry = EntryOf<'worker'>;
+export type TaskEntry = EntryOf<'task'>;
+export type QueueEntry = EntryOf<'queue'>;
+export type OwnWorkerEntry = EntryOf<'ownWorker'>;
+export type OwnTaskEntry = EntryOf<'ownTask'>;
+export type OwnFleetEntry = EntryOf<'ownFleet'>;
+export type Entry = WorkerEntry | TaskEntry | QueueEntry | OwnWorkerEntry | OwnTaskEntry | OwnFleetEntry;
+
+/** An entry as the log holds it. `owner`: the replica that took the request for it, if one did. */
+export type StoredEntry = {
+  readonly seq: number;
+  readonly atMs: number;
+  readonly entry: Entry;
+  readonly owner?: string | null;
+};

@@ -1,0 +1,28 @@
+/** Why something is no entry, or makes no sense as one. */
+import type { z } from 'zod';
+
+/** Why a payload is no entry; the body of a dead letter without its place in the log (protocol.md §9). */
+export type Refusal = {
+  readonly code: 'NOT_JSON' | 'TOO_LARGE' | 'BAD_ID' | 'UNKNOWN_TYPE' | 'BAD_SHAPE';
+  readonly message: string;
+  readonly issues: readonly Issue[];
+  /** Where its dead letter goes: entity and id, `_` for what is missing or no id. */
+  readonly entity: string;
+  readonly id: string;
+};
+export type Issue = { readonly path: string; readonly message: string };
+
+/** A well-formed entry that made no sense when it was folded: kept with its worker or task. */
+export type RefusedEntry = { readonly at: string; readonly type: string; readonly reason: string };
+
+const issuesMax = 20;
+
+export function toIssues(error: z.ZodError): Issue[] {
+  return error.issues
+    .slice(0, issuesMax)
+    .map((issue) => ({ path: issue.path.map(String).join('.'), message: issue.message }));
+}
+
+export function describeIssues(issues: readonly Issue[]): string {
+  return issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
+}

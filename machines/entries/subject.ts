@@ -1,0 +1,72 @@
+/** Subjects of entries: `stopgate.<fleet>.<entity>.<id>.<noun>.<verb>`, with `own.` before the entity for own entries. */
+import { isId } from '../values/id.ts';
+import { type Area, entrySchemas } from './index.ts';
+import type { Refusal } from './refusal.ts';
+
+export type Address = { readonly area: Area; readonly fleet: string; readonly id: string; readonly type: string };
+
+const entities: Readonly<Record<Area, string>> = {
+  worker: 'worker',
+  task: 'task',
+  queue: 'queue',
+  ownWorker: 'worker',
+  ownTask: 'task',
+  ownFleet: 'fleet',
+};
+
+export const entityOf = ({ area }: Pick<Address, 'area'>): string => entities[area];
+
+const isOwn = (area: Area): boolean => area.startsWith('own');
+
+export function subjectOf(address: Address): string {
+  const { area, fleet, id, type } = address;
+  return `stopgate.${fleet}.${isOwn(area) ? 'own.' : ''}${entityOf(address)}.${id}.${type}`;
+}
+
+// Maps, since the token is the sender's: `constructor` is no area.
+const areas = areasByEntity((area) => !isOwn(area));
+const ownAreas = areasByEntity(isOwn);
+
+function areasByEntity(includes: (area: Area) => boolean): ReadonlyMap<string, Area> {
+  const included = (Object.keys(entities) as Area[]).filter(includes);
+  return new Map(included.map((area) => [entities[area], area]));
+}
+
+/** Null: a subject of the service's own output (`decision`, `dead`), which is no entry. */
+export function readSubject(subject: string): Address | Refusal | null {
+  const [root, fleet = '', head = '', ...tail] = subject.split('.');
+  if (head === 'decision' || head === 'dead') return null;
+  const own = head === 'own';
+  const [entity = '', id = '', noun = '', verb = '', ...more] = own ? tail : [head, ...tail];
+  const refuse = (code: Refusal['code'], message: string): Refusal => ({
+    ...{ code, message, issues: [] },
+    ...{ entity: isId(entity) ? entity : '_', id: isId(id) ? id : '_' },
+  });
+  const area = (own ? ownAreas : areas).get(entity);
+  if (root !== 'stopgate' || area === undefined)
+    return refuse('UNKNOWN_TYPE', `'${subject}' is no subject of an entry`);
+  if (!isId(fleet)) return refuse('BAD_ID', `'${fleet}' is no id of a fleet`);
+  if (!isId(id)) return refuse('BAD_ID', `'${id}' is no id of a ${entity}`);
+  const type = `${noun}.${verb}`;
+  if (more.length > 0 || !Object.hasOwn(entrySchemas[area], type)) {
+    const known = Object.keys(entrySchemas[area]).join(', ');
+    const got = [noun, verb, ...more].filter((token) => token !== '').join('.');
+    return refuse('UNKNOWN_TYPE', `'${got}' is no entry about a ${entity}; these are: ${known}`);
+  }
+  if (area === 'ownFleet' && id !== fleet) return refuse('BAD_ID', `'${id}' is not this fleet, '${fleet}'`);
+  return { area, fleet, id, type };
+}
+
+const addresses = new Map<string, Address>();
+const addressesMax = 20_000;
+
+/** The same; subjects come again and again, so what they are read as is kept. */
+export function readSubjectOnce(subject: string): Address | Refusal | null {
+  const known = addresses.get(subject);
+  if (known !== undefined) return known;
+  const read = readSubject(subject);
+  if (read === null || 'code' in read) return read;
+  if (addresses.size >= addressesMax) addresses.clear();
+  addresses.set(subject, read);
+  return read;
+}

@@ -1,0 +1,15 @@
+/** `worker.registered`: what an agent says of itself; `worker.retired`: an operator takes it out of service. */
+import { z } from 'zod';
+import { idSchema } from '../values/schemas.ts';
+import { name } from './fields.ts';
+
+export const workerRegistered = z.object({
+  agent: name.optional(),
+  profile: name.optional(),
+  policy: idSchema.optional(),
+  queue: idSchema.optional(),
+  parent: idSchema.optional(),
+  cwd: name.optional(),
+  labels: z.record(z.string(), z.string()).optional(),
+});
+export const workerRetired = z.object({ by: name });
