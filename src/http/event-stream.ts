@@ -1,4 +1,4 @@
-/** Server-Sent Events over one response: written as long as the socket takes it, and never kept waiting by it. */
+/** Server-Sent Events over one response. The writer never waits: it checks `isReady` and skips a slow client. */
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import type { LiveClient } from '../inspector/live.ts';
@@ -6,7 +6,7 @@ import { commonHeaders } from './replies.ts';
 
 export type EventStream = LiveClient & { onClose(close: () => void): void; end(): void };
 
-/** Proxies end what says nothing for long; the page's own beat is a message each second. */
+/** No keep-alive comments are needed against proxies: the stream has a message every second. */
 export function openEventStream(reply: FastifyReply): EventStream {
   reply.hijack();
   const { raw } = reply;

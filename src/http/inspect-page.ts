@@ -1,12 +1,12 @@
 /**
- * `GET /inspect`: a page for any XState app, as the target of `createBrowserInspector({ url })`; and the drawn machines,
- * `GET /machines.json`. Files of the build, read once.
+ * `GET /inspect`: the inspector for any XState app, as the target of `createBrowserInspector({ url })`; and
+ * `GET /machines.json`: the laid-out charts of our own machines. Both are build output, read once.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 import { AppError } from '../errors.ts';
 
-/** It may stand in a frame of the app that it inspects, on this machine: it shows what that app sends, and does nothing. */
+/** Apps on this machine may frame it to inspect themselves: it only shows what the app sends and can do nothing else. */
 const contentSecurityPolicy = [
   "default-src 'self'",
   "base-uri 'none'",
@@ -26,13 +26,14 @@ export function addInspectPage(app: FastifyInstance): void {
   for (const [path, { file, type }] of Object.entries(files)) {
     const built = readBuilt(file);
     app.get(path, async (_request, reply) => {
-      if (built === null) throw new AppError('actor.unknown', 'this was not built: run "npm run build"');
+      if (built === null)
+        throw new AppError('actor.unknown', 'this file is missing from the build: run "npm run build"');
       return reply.header('content-security-policy', contentSecurityPolicy).type(type).send(built);
     });
   }
 }
 
-/** Beside us where we are built, and in dist where we run from the sources, as tests do. */
+/** Next to this file in a build, in dist when running from the sources, as tests do. */
 function readBuilt(file: string): Buffer | null {
   const found = [`../../${file}`, `../../dist/${file}`].map((path) => new URL(path, import.meta.url)).find(existsSync);
   return found === undefined ? null : readFileSync(found);

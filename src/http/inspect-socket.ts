@@ -1,4 +1,4 @@
-/** `GET /inspect/ws`: the fleet for inspectors of XState, over a WebSocket. Admitted as every request is. */
+/** `GET /inspect/ws`: the fleet for XState inspectors, over a WebSocket. The same admission rules as for requests apply. */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
@@ -21,13 +21,13 @@ type Sockets = {
 };
 
 const socketsMax = 32;
-/** What may wait in a socket before we keep steps back for it. */
-const waitingBytesMax = 256 * 1024;
-/** A peer that is gone without a word answers no ping. */
+/** Above this much unsent data, a socket gets no more steps until it has drained. */
+const bufferedBytesMax = 256 * 1024;
+/** Pings find peers that vanished without closing. */
 const pingMs = 30_000;
 
 export function addInspectSocket(app: FastifyInstance, sockets: Sockets): void {
-  // Nothing is expected from the other side.
+  // Clients have nothing to send.
   const server = new WebSocketServer({ noServer: true, maxPayload: 1_024, perMessageDeflate: false });
   app.server.on('upgrade', async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => socket.destroy());
@@ -47,36 +47,36 @@ export function addInspectSocket(app: FastifyInstance, sockets: Sockets): void {
   });
 }
 
-/** @throws AppError as every request does */
+/** @throws AppError as any request would */
 async function admit(request: IncomingMessage, { clients }: WebSocketServer, sockets: Sockets): Promise<string | null> {
   const { service, admission } = sockets;
   checkSource(request.headers, admission);
   checkToken(request.headers, admission);
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
   if (pathname !== inspectSocketPath)
-    throw new AppError('actor.unknown', `no WebSocket at ${pathname}; there is one at ${inspectSocketPath}`);
+    throw new AppError('actor.unknown', `no WebSocket at ${pathname}; use ${inspectSocketPath}`);
   const worker = searchParams.get('worker');
   if (worker !== null && !isId(worker))
-    throw new AppError('input.bad', `'${worker.slice(0, 100)}' is no worker's name`);
+    throw new AppError('input.bad', `'${worker.slice(0, 100)}' is not a valid worker id`);
   if (worker !== null) await service.get('worker', worker);
   if (clients.size >= socketsMax)
-    throw new AppError('service.busy', `${socketsMax} inspectors are connected, the most that are served; close one`);
+    throw new AppError('service.busy', `${socketsMax} inspectors are connected, which is the limit; close one first`);
   return worker;
 }
 
 function serve(socket: WebSocket, worker: string | null, { inspection, log }: Sockets): void {
   const { hidden, leave } = inspection.feed.join(
-    { send: (frame) => socket.send(frame), isReady: () => socket.bufferedAmount < waitingBytesMax },
+    { send: (frame) => socket.send(frame), isReady: () => socket.bufferedAmount < bufferedBytesMax },
     worker,
   );
-  if (hidden > 0) log.info({ hidden }, 'an inspector sees only the actors that moved last; ?worker= names one');
+  if (hidden > 0) log.info({ hidden }, 'an inspector sees only the most recent actors; select one with ?worker=');
   socket.on('error', () => socket.terminate());
   socket.on('close', leave);
 }
 
 function refuse(socket: Duplex, error: unknown, log: Logger): void {
   const ours = toAppError(error as AppError);
-  if (ours === null) log.error({ err: error }, 'request failed by a bug');
+  if (ours === null) log.error({ err: error }, 'request failed: a bug');
   const body = ours === null ? '' : JSON.stringify(errorBody(ours));
   const status = ours === null ? 500 : errorCodes[ours.code].status;
   const headers = [

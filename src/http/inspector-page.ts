@@ -1,4 +1,4 @@
-/** The inspector's page and its files, as the build left them: read once at the start, and held in memory. */
+/** The inspector's page and its assets: build output, read once at startup and served from memory. */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
 
-/** Everything is ours, and nothing is in line: whatever an agent calls itself can load and run nothing. */
+/** Own files only and nothing inline, so that text from an agent can never load or run anything. */
 const contentSecurityPolicy =
   "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'";
 
@@ -21,16 +21,16 @@ const types: Readonly<Record<string, string>> = {
 
 type PageFile = { readonly type: string; readonly raw: Buffer; readonly zipped: Buffer; readonly etag: string };
 
-/** Files of this page hold no data, so they are given without a token: the page itself asks for it. */
+/** The page's files hold no data, so they need no token; the page asks for the token itself. */
 export const isPageRequest = ({ method, headers, routeOptions: { url = '' } }: FastifyRequest): boolean =>
   (method === 'GET' || method === 'HEAD') &&
   (url === '/assets/:file' || url === '/favicon.ico' || (url === '/' && isBrowser(headers.accept)));
 
-/** Who asks for plain text alone gets the list of endpoints, which is also at `/api`. */
+/** Clients that accept only plain text get the list of endpoints, which is also at `/api`. */
 const wantsPage = (accept = '*/*'): boolean => isBrowser(accept) || accept.includes('*/*');
 const isBrowser = (accept: string | undefined): boolean => accept?.includes('text/html') === true;
 
-/** @param plain what `GET /` answers to who asks for no page */
+/** @param plain what `GET /` returns to clients that do not accept HTML */
 export function addInspectorPage(app: FastifyInstance, plain: string): void {
   const files = readFiles();
   app.get('/', async (request, reply) => {
@@ -38,7 +38,7 @@ export function addInspectorPage(app: FastifyInstance, plain: string): void {
     if (!wantsPage(request.headers.accept)) return reply.type('text/plain; charset=utf-8').send(plain);
     return send(request, reply, files, 'index.html', 'no-cache');
   });
-  // Their names have the hash of what they hold.
+  // Asset names contain a hash of their content.
   app.get<{ Params: { file: string } }>('/assets/:file', async (request, reply) =>
     send(request, reply, files, `assets/${request.params.file}`, 'public, max-age=31536000, immutable'),
   );
@@ -54,20 +54,20 @@ function send(
 ): FastifyReply {
   const file = files.get(name);
   if (file === undefined) {
-    const words = files.size === 0 ? 'the inspector was not built: run "npm run build"' : `there is no file ${name}`;
-    throw new AppError('actor.unknown', words);
+    const message = files.size === 0 ? 'the inspector is not built: run "npm run build"' : `there is no file ${name}`;
+    throw new AppError('actor.unknown', message);
   }
   const { type, etag, raw, zipped } = file;
   reply.headers({ 'content-security-policy': contentSecurityPolicy, 'cache-control': cacheControl, etag });
   reply.header('vary', 'accept, accept-encoding').header('referrer-policy', 'no-referrer');
   if (headers['if-none-match'] === etag) return reply.code(304).send();
-  const takesZipped = headers['accept-encoding']?.includes('gzip') === true;
-  if (takesZipped) reply.header('content-encoding', 'gzip');
-  return reply.type(type).send(takesZipped ? zipped : raw);
+  const acceptsGzip = headers['accept-encoding']?.includes('gzip') === true;
+  if (acceptsGzip) reply.header('content-encoding', 'gzip');
+  return reply.type(type).send(acceptsGzip ? zipped : raw);
 }
 
 function readFiles(): ReadonlyMap<string, PageFile> {
-  // Beside us where we are built, and in dist where we run from the sources, as tests do.
+  // Next to this file in a build, in dist when running from the sources, as tests do.
   const folder = ['../../inspector', '../../dist/inspector']
     .map((path) => fileURLToPath(new URL(path, import.meta.url)))
     .find((path) => existsSync(join(path, 'index.html')));

@@ -9,7 +9,7 @@ import { rowsOf } from '../inspector/rows.ts';
 import { parseInput } from '../parse-input.ts';
 import { type OperatorWord, operatorWords } from '../service/operate.ts';
 import type { Service } from '../service/service.ts';
-import { type Admission, checkBearer, checkOperator, isOperator, sessionCookie } from './admission.ts';
+import { type Admission, checkAnyToken, checkOperator, isOperator, sessionCookie } from './admission.ts';
 import { type EventStream, openEventStream } from './event-stream.ts';
 
 export const inspectorEndpoints = [
@@ -157,7 +157,7 @@ function addSession(api: FastifyInstance, { admission }: InspectorRoutes): void 
   const tokenSchema = z.object({ token: z.string().trim().min(1).max(1_000) });
   api.post('/session', async ({ body, headers }, reply) => {
     const { token } = parseInput(tokenSchema, body);
-    checkBearer({ authorization: `Bearer ${token}` }, admission);
+    checkAnyToken({ authorization: `Bearer ${token}` }, admission);
     return reply.code(204).header('set-cookie', sessionCookie(headers, token)).send();
   });
   api.delete('/session', async ({ headers }, reply) =>

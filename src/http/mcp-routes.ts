@@ -1,4 +1,4 @@
-/** `/mcp`: MCP's streamable HTTP. Without sessions there is no stream to open and none to end: POST is all there is. */
+/** `/mcp`: MCP over streamable HTTP, without sessions. There is no stream to open or end, so only POST is served. */
 import type { FastifyInstance } from 'fastify';
 import { isId } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
@@ -6,20 +6,20 @@ import { createKeyedMutex } from '../keyed-mutex.ts';
 import type { Logger } from '../log.ts';
 import type { Service } from '../service/service.ts';
 
-const passedOn = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-session-id'] as const;
+const forwardedHeaders = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-session-id'] as const;
 
 export function addMcpRoutes(app: FastifyInstance, service: Service, log: Logger): void {
   const mutex = createKeyedMutex();
   app.post<{ Querystring: { worker?: unknown } }>('/mcp', async ({ headers, query, body }, reply) => {
     const worker = readWorker(query.worker);
-    // The MCP library takes its time to load, and most services never need it.
+    // Loaded on first use: the MCP library is slow to load and most services never need it.
     const { answerPost } = await import('../mcp/streamable-http.ts');
-    const given = passedOn.flatMap((name) => {
+    const forwarded = forwardedHeaders.flatMap((name) => {
       const value = headers[name];
       return typeof value === 'string' ? [[name, value] as const] : [];
     });
-    const onBug = (err: unknown, tool: string) => log.error({ err, tool }, 'an MCP tool failed by a bug');
-    const answer = await answerPost({ port: service, worker, mutex, onBug }, Object.fromEntries(given), body);
+    const onBug = (err: unknown, tool: string) => log.error({ err, tool }, 'MCP tool failed: a bug');
+    const answer = await answerPost({ port: service, worker, mutex, onBug }, Object.fromEntries(forwarded), body);
     return reply.code(answer.status).headers(answer.headers).send(answer.body);
   });
   app.route({
@@ -32,9 +32,9 @@ export function addMcpRoutes(app: FastifyInstance, service: Service, log: Logger
   });
 }
 
-/** `?worker=W`: who asks, where a call does not say. @throws AppError input.bad */
+/** `?worker=W`: the worker for calls that name none. @throws AppError input.bad */
 function readWorker(given: unknown): string | null {
   if (given === undefined) return null;
   if (typeof given === 'string' && isId(given)) return given;
-  throw new AppError('input.bad', `'${String(given)}' is no id of a worker`);
+  throw new AppError('input.bad', `'${String(given)}' is not a valid worker id`);
 }

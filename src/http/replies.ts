@@ -1,10 +1,10 @@
-/** What every reply of the HTTP server has in common: its headers, and errors as `{ error: { code, message, issues } }`. */
+/** What every HTTP reply has in common: its headers, and errors as `{ error: { code, message, issues } }`. */
 import type { FastifyError, FastifyReply } from 'fastify';
 import { AppError, type ErrorBody, errorBody, errorCodes } from '../errors.ts';
 
 export const bodyBytesMax = 16 * 1024 * 1024;
 
-/** Nothing that we say is to be kept, guessed at, framed or run. The inspector's pages set a policy of their own. */
+/** Replies must not be cached, sniffed, framed or executed. The inspector's pages set a policy of their own. */
 export const commonHeaders = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
@@ -17,13 +17,13 @@ export function sendError(reply: FastifyReply, error: AppError): FastifyReply {
   return reply.headers(commonHeaders).code(status).send(errorBody(error));
 }
 
-/** A bug of ours: what went wrong is for the log, not for the wire. */
+/** For a bug of ours: the details go to the log, never to the client. */
 export function sendInternal(reply: FastifyReply): FastifyReply {
   const body: ErrorBody = { error: { code: 'INTERNAL', message: 'internal error; see the log', issues: [] } };
   return reply.headers(commonHeaders).code(500).send(body);
 }
 
-/** Fastify's own errors, by code, in our words. Null: neither ours nor Fastify's, so a bug. */
+/** Translates Fastify's own errors by their code. Null: neither ours nor Fastify's, so a bug. */
 export function toAppError(error: FastifyError | AppError): AppError | null {
   if (error instanceof AppError) return error;
   switch (error.code) {

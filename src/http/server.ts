@@ -1,6 +1,6 @@
 /**
- * The one HTTP server: agents' hooks, the API, the inspector, health and metrics. It only parses, asks the service and renders; every
- * request is admitted first (see admission.ts), errors have one shape.
+ * The HTTP server: agents' hooks, the API, MCP, the inspector, health and metrics. It parses, calls the service and
+ * renders, nothing more. Every request passes admission.ts first, and all errors have one shape.
  */
 import { type FastifyError, type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
 import { AppError, errorCodes } from '../errors.ts';
@@ -9,58 +9,58 @@ import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Service } from '../service/service.ts';
 import { type Admission, checkBinding, checkSource, checkToken } from './admission.ts';
-import { addApiRoutes } from './api-routes.ts';
-import { prepareClose } from './closing.ts';
+import { prepareGracefulClose } from './graceful-close.ts';
 import { addHookRoutes } from './hook-routes.ts';
 import { addInspectPage } from './inspect-page.ts';
 import { addInspectSocket } from './inspect-socket.ts';
 import { isPageRequest } from './inspector-page.ts';
 import { addMcpRoutes } from './mcp-routes.ts';
 import { bodyBytesMax, commonHeaders, sendError, sendInternal, toAppError } from './replies.ts';
+import { addApiRoutes } from './request-routes.ts';
 import { addStatusRoutes, healthPath } from './status-routes.ts';
 
 export type HttpOptions = {
   readonly service: Service;
-  /** An address or name of this machine; other than loopback needs a token. */
+  /** An address or name of this machine; anything but loopback needs a token. */
   readonly host: string;
-  /** 0: one that is free. */
+  /** 0: any free port. */
   readonly port: number;
-  /** Not null: every request but `/healthz` must bring it. */
+  /** Not null: required for every request except `/healthz` and the inspector's static files. */
   readonly token: string | null;
-  /** Lets an operator speak; null: `token` does, or nobody. */
+  /** Required for operator actions; null: `token` is, and without either nobody may. */
   readonly operatorToken: string | null;
   readonly inspection: Inspection;
   readonly version: string;
   readonly metrics: Metrics;
   readonly log: Logger;
-  /** How long `close` lets running requests finish. Shorter than a hold: such a client asks another replica again. */
+  /** How long `close` lets running requests finish. Shorter than a hold: those clients retry at another replica. */
   readonly closeTimeoutMs?: number;
 };
 export type HttpServer = {
-  /** As it was bound, with its real port. */
+  /** As bound, with the actual port. */
   readonly url: string;
-  /** Stops listening, waits for running requests, then cuts what is left. The decisions asked for are still made. */
+  /** Stops listening, waits for running requests, then cuts the rest. Decisions under way are still made. */
   close(): Promise<void>;
 };
 
-/** A client has this long to send its request; how long the answer takes is the decision's matter. */
+/** How long a client may take to send its request. There is no limit on how long a decision may take. */
 const requestTimeoutMs = 60_000;
-/** Longer than any id, so that a bad id is told so instead of "no such endpoint". */
+/** Longer than any id, so that a bad id gets its own error instead of "no endpoint". */
 const pathPartCharsMax = 1_024;
 
-/** @throws AppError config.bad: no token for a binding that needs one, or the address cannot be listened on */
+/** @throws AppError config.bad: the binding needs a token, or listening on the address failed */
 export async function openHttpServer(options: HttpOptions): Promise<HttpServer> {
   const { service, metrics, port, closeTimeoutMs = 2_000 } = options;
-  // Fastify would open a second server for localhost's other address, whose requests a close does not wait for.
+  // For `localhost` Fastify would open a second server on its other address, and `close` does not wait for that one.
   const host = options.host === 'localhost' ? '127.0.0.1' : options.host;
   const { token, inspection, version } = options;
   const admission: Admission = { host: options.host, token, operatorToken: options.operatorToken ?? token };
   checkBinding(admission);
   const app = createApp(options.log);
-  const close = prepareClose(app, closeTimeoutMs);
+  const close = prepareGracefulClose(app, closeTimeoutMs);
   addAdmission(app, admission);
-  addBodies(app);
-  addAccounts(app, options);
+  addBodyParser(app);
+  addRequestMetrics(app, options);
   addStatusRoutes(app, service, metrics);
   addHookRoutes(app, service);
   addMcpRoutes(app, service, options.log);
@@ -74,10 +74,10 @@ function createApp(log: Logger): FastifyInstance {
   const app = fastify({
     bodyLimit: bodyBytesMax,
     requestTimeout: requestTimeoutMs,
-    // An agent's tool answer may well have such a key; it is dropped, for the rest is as good as before.
+    // A tool's output may well contain such a key. It is dropped; the rest of the body is fine.
     onProtoPoisoning: 'remove',
     onConstructorPoisoning: 'remove',
-    // While closing, what still comes over an open connection is answered like the rest.
+    // Requests that arrive on an open connection during the close are served like any other.
     return503OnClosing: false,
     routerOptions: { maxParamLength: pathPartCharsMax },
     frameworkErrors: (error, request, reply) => answerError(log, error, request, reply),
@@ -93,14 +93,14 @@ type Reply = Parameters<typeof sendError>[0];
 
 function answerError(log: Logger, error: FastifyError | AppError, request: FastifyRequest, reply: Reply): Reply {
   const ours = toAppError(error);
-  const about = { method: request.method, route: request.routeOptions.url };
+  const context = { method: request.method, route: request.routeOptions.url };
   if (ours === null) {
-    log.error({ ...about, err: error }, 'request failed by a bug');
+    log.error({ ...context, err: error }, 'request failed: a bug');
     return sendInternal(reply);
   }
   const { status } = errorCodes[ours.code];
-  if (status === 503) log.warn({ ...about, code: ours.code, reason: ours.message }, 'request not served');
-  else log.debug({ ...about, code: ours.code, reason: ours.message }, 'request refused');
+  if (status === 503) log.warn({ ...context, code: ours.code, reason: ours.message }, 'request not served');
+  else log.debug({ ...context, code: ours.code, reason: ours.message }, 'request refused');
   return sendError(reply, ours);
 }
 
@@ -113,8 +113,8 @@ function addAdmission(app: FastifyInstance, admission: Admission): void {
   });
 }
 
-/** JSON objects only; an empty body stands for `{}`, as it does on NATS. */
-function addBodies(app: FastifyInstance): void {
+/** Bodies are JSON objects; an empty body means `{}`, as it does on NATS. */
+function addBodyParser(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('remove', 'remove');
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
@@ -122,12 +122,12 @@ function addBodies(app: FastifyInstance): void {
     return parseJson(request, body as string, (error, value) => {
       if (error !== null) return done(error);
       const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-      return isObject ? done(null, value) : done(new AppError('input.bad', 'the body is JSON but no object'));
+      return isObject ? done(null, value) : done(new AppError('input.bad', 'the body must be a JSON object'));
     });
   });
 }
 
-function addAccounts(app: FastifyInstance, { metrics, log }: HttpOptions): void {
+function addRequestMetrics(app: FastifyInstance, { metrics, log }: HttpOptions): void {
   app.addHook('onResponse', async ({ method, routeOptions }, reply) => {
     const route = routeOptions.url ?? 'none';
     const status = String(reply.statusCode);
@@ -143,7 +143,7 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
     await app.close();
     throw new AppError(
       'config.bad',
-      `cannot listen on ${host}:${port} for HTTP (${cause.code ?? cause.message}); choose another by --http, e.g. --http 127.0.0.1:0, or --http off`,
+      `cannot listen on ${host}:${port} for HTTP (${cause.code ?? cause.message}); choose another address with --http, e.g. --http 127.0.0.1:0, or --http off`,
       { cause },
     );
   });

@@ -1,21 +1,21 @@
-/** What operators' tools look at: health, readiness, metrics, and the list of endpoints. */
+/** For monitoring: health, readiness, metrics; and the list of endpoints. */
 import type { FastifyInstance } from 'fastify';
 import { agents } from '../agents/index.ts';
 import { AppError } from '../errors.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Service } from '../service/service.ts';
-import { apiEndpoints } from './api-routes.ts';
 import { addInspectorPage } from './inspector-page.ts';
 import { sendError } from './replies.ts';
+import { apiEndpoints } from './request-routes.ts';
 
-/** Says nothing of the fleet, so that a load balancer may ask without a token. */
+/** Reveals nothing about the fleet, so that load balancers need no token. */
 export const healthPath = '/healthz';
 
 export function addStatusRoutes(app: FastifyInstance, service: Service, metrics: Metrics): void {
   app.get(healthPath, async () => ({ ok: true }));
   app.get('/readyz', async (_request, reply) => {
     const { ready, reason, code } = service.status();
-    // Answered, not thrown: a tool that asks every second would fill the log.
+    // Sent, not thrown: a probe every second would fill the log with warnings.
     if (!ready) return sendError(reply, new AppError(code ?? 'log.unavailable', reason ?? 'the service is not ready'));
     return { ok: true };
   });

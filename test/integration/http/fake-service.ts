@@ -1,30 +1,30 @@
-/** A Service in memory, for the edge alone: it remembers what it was asked, and answers as it is told. */
+/** A Service in memory, to test an edge alone: it records requests and answers as the test sets it up. */
 import type { WorkerView } from '../../../machines/index.ts';
 import { AppError } from '../../../src/errors.ts';
 import type { NewEntry, Service, ServiceStatus } from '../../../src/service/service.ts';
 
-type Asked = { readonly verb: string; readonly id: string; readonly body: unknown };
+type Request = { readonly verb: string; readonly id: string; readonly body: unknown };
 
 export type FakeService = Service & {
   readonly published: NewEntry[];
-  readonly asked: Asked[];
-  /** Workers that `get` finds, by id: the fields of a view that an edge may read. */
+  readonly requests: Request[];
+  /** What `get` finds, by id: the fields of a view that an edge reads. */
   readonly views: Map<string, object>;
-  /** How often `get` was asked. */
-  lookedUp: number;
+  /** Calls of `get` and `peek`. */
+  readCount: number;
   answer: { decision: 'allow' | 'block'; action: string; reason: string; nextPrompt: string | null };
-  /** Thrown by whatever is asked next, until it is null again. */
+  /** Thrown by every request until it is null again. */
   fault: Error | null;
-  /** What a decision, or the storing of an entry, waits for. */
+  /** Decisions and publishes wait for it. */
   pause: Promise<unknown>;
   state: ServiceStatus;
 };
 
 export function createFakeService(): FakeService {
   const published: NewEntry[] = [];
-  const asked: Asked[] = [];
+  const requests: Request[] = [];
   const note = async (verb: string, id: string, body: unknown) => {
-    asked.push({ verb, id, body });
+    requests.push({ verb, id, body });
     await fake.pause;
     if (fake.fault !== null) throw fake.fault;
     return { ...fake.answer, worker: id, cause: 'incomplete' } as never;
@@ -33,9 +33,9 @@ export function createFakeService(): FakeService {
     fleet: 'main',
     replica: 'r1',
     published,
-    asked,
+    requests,
     views: new Map(),
-    lookedUp: 0,
+    readCount: 0,
     answer: { decision: 'allow', action: 'complete', reason: 'fine', nextPrompt: null },
     fault: null,
     pause: Promise.resolve(),
@@ -50,13 +50,13 @@ export function createFakeService(): FakeService {
     verify: (worker, body) => note('verify', worker, body),
     evaluate: (task, body) => note('evaluate', task, body),
     async get(entity, id) {
-      fake.lookedUp += 1;
+      fake.readCount += 1;
       const view = fake.views.get(id);
       if (view === undefined) throw new AppError('actor.unknown', `no ${entity} '${id}'`);
       return view as never;
     },
     async peek(worker) {
-      fake.lookedUp += 1;
+      fake.readCount += 1;
       return (fake.views.get(worker) ?? null) as never;
     },
     async untilResolved(worker, signal) {
@@ -67,7 +67,7 @@ export function createFakeService(): FakeService {
     },
     operate: (word, body) => note('operate', word, body),
     async list(entity, body) {
-      asked.push({ verb: 'list', id: entity, body });
+      requests.push({ verb: 'list', id: entity, body });
       return { items: [], next: null };
     },
     status: () => fake.state,

@@ -1,4 +1,4 @@
-/** Raw HTTP requests: `fetch` sets Host and Origin itself, and here they are what is tested. */
+/** Raw HTTP requests: `fetch` would set Host and Origin itself, which these tests must control. */
 import { type IncomingHttpHeaders, request } from 'node:http';
 
 export type Answer = {
@@ -10,7 +10,7 @@ export type Answer = {
 type Ask = {
   readonly method?: string;
   readonly headers?: Record<string, string | number>;
-  /** An object goes as JSON with its content type, a text as it is. */
+  /** An object is sent as JSON with its content type, a string as it is. */
   readonly body?: object | string;
 };
 

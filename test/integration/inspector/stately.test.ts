@@ -134,7 +134,7 @@ test('one worker is shown alone, with its tasks and its subagents', async () => 
   ]);
 });
 
-test('of a large fleet, those that moved last are shown, fifty at most', async () => {
+test('of a large fleet, shows the most recent actors, at most fifty', async () => {
   const many = await openStage();
   try {
     for (let at = 0; at < 70; at += 1) await many.client.publish(`worker.m${at}.tool.used`, { tool: 'Bash' });

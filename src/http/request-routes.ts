@@ -1,4 +1,4 @@
-/** The requests of protocol 2 over HTTP, under `/api/<fleet>`. Shapes are the service's to judge; paths are judged here. */
+/** The requests of protocol.md §2 over HTTP, under `/api/<fleet>`. Paths are validated here, bodies by the service. */
 import type { FastifyInstance } from 'fastify';
 import { isId } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
@@ -6,8 +6,8 @@ import type { Entity, Service } from '../service/service.ts';
 import { addInspectorRoutes, type InspectorRoutes, inspectorEndpoints } from './inspector-routes.ts';
 
 const entities: readonly Entity[] = ['worker', 'task', 'queue'];
-type Entry = { entity: string; id: string; noun: string; verb: string };
-type Actor = { entity: string; id: string };
+type EntryParams = { entity: string; id: string; noun: string; verb: string };
+type ActorParams = { entity: string; id: string };
 
 export const apiEndpoints = [
   'POST /api/<fleet>/decide/<worker>',
@@ -25,9 +25,9 @@ export async function addApiRoutes(app: FastifyInstance, routes: InspectorRoutes
   await app.register(
     (api, _options, done) => {
       api.addHook('onRequest', async ({ params }) => checkFleet(service, params as { fleet: string }));
-      addJudgements(api, service);
-      addLooks(api, service);
-      addPublish(api, service);
+      addDecisionRoutes(api, service);
+      addQueryRoutes(api, service);
+      addPublishRoute(api, service);
       addInspectorRoutes(api, routes);
       done();
     },
@@ -35,13 +35,13 @@ export async function addApiRoutes(app: FastifyInstance, routes: InspectorRoutes
   );
 }
 
-function checkFleet({ fleet: ours }: Service, { fleet }: { fleet: string }): void {
-  if (fleet === ours) return;
-  throw new AppError('actor.unknown', `no fleet '${fleet}' here; this service serves '${ours}'`);
+function checkFleet({ fleet: served }: Service, { fleet }: { fleet: string }): void {
+  if (fleet === served) return;
+  throw new AppError('actor.unknown', `no fleet '${fleet}' here; this service serves '${served}'`);
 }
 
-/** A client that leaves does not end its request: the decision is made, and given to whoever asks again. */
-function addJudgements(api: FastifyInstance, service: Service): void {
+/** A client that disconnects does not cancel its request: the decision is made and returned to the next retry. */
+function addDecisionRoutes(api: FastifyInstance, service: Service): void {
   for (const verb of ['decide', 'probe', 'verify'] as const) {
     api.post<{ Params: { worker: string } }>(`/${verb}/:worker`, async ({ params, body }) =>
       service[verb](idOf('worker', params.worker), body ?? {}),
@@ -52,8 +52,8 @@ function addJudgements(api: FastifyInstance, service: Service): void {
   );
 }
 
-function addLooks(api: FastifyInstance, service: Service): void {
-  api.route<{ Params: Actor }>({
+function addQueryRoutes(api: FastifyInstance, service: Service): void {
+  api.route<{ Params: ActorParams }>({
     method: ['GET', 'POST'],
     url: '/get/:entity/:id',
     handler: async ({ method, params, query, body }) => {
@@ -65,14 +65,14 @@ function addLooks(api: FastifyInstance, service: Service): void {
     method: ['GET', 'POST'],
     url: '/list/:entities',
     handler: async ({ method, params, query, body }) => {
-      const filter = method === 'POST' ? (body ?? {}) : filterIn(query);
+      const filter = method === 'POST' ? (body ?? {}) : readFilter(query);
       return service.list(entityOf(params.entities, 's'), filter);
     },
   });
 }
 
-function addPublish(api: FastifyInstance, service: Service): void {
-  api.post<{ Params: Entry }>('/publish/:entity/:id/:noun/:verb', async ({ params, body, headers }) => {
+function addPublishRoute(api: FastifyInstance, service: Service): void {
+  api.post<{ Params: EntryParams }>('/publish/:entity/:id/:noun/:verb', async ({ params, body, headers }) => {
     const entity = entityOf(params.entity);
     const messageId = headers['nats-msg-id'];
     return service.publish({
@@ -89,18 +89,18 @@ function entityOf(name: string, plural: '' | 's' = ''): Entity {
   const found = entities.find((entity) => `${entity}${plural}` === name);
   if (found !== undefined) return found;
   const known = entities.map((entity) => `${entity}${plural}`).join(', ');
-  throw new AppError('actor.unknown', `nothing is called '${name}' here; these are: ${known}`);
+  throw new AppError('actor.unknown', `there is no entity '${name}'; known: ${known}`);
 }
 
 function idOf(entity: Entity, id: string): string {
   if (isId(id)) return id;
-  throw new AppError('input.bad', `'${id}' is no id of a ${entity}`, {
-    issues: [{ path: entity, message: 'is no id' }],
+  throw new AppError('input.bad', `'${id}' is not a valid ${entity} id`, {
+    issues: [{ path: entity, message: 'is not a valid id' }],
   });
 }
 
-/** A query has only texts; the one number of a filter is made one again. */
-function filterIn(query: Record<string, unknown>): object {
+/** Query parameters are strings; `limit`, the only number of a filter, is converted. */
+function readFilter(query: Record<string, unknown>): object {
   const { limit, ...rest } = query;
   if (limit === undefined) return rest;
   return { ...rest, limit: typeof limit === 'string' && /^\d{1,9}$/.test(limit) ? Number(limit) : limit };
