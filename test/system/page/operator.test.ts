@@ -39,7 +39,7 @@ describeInBrowser('an operator', () => {
     await page.getByText('.stopgate/credentials/operator.json').waitFor();
     await page.getByLabel('Operator’s token').fill('a guess');
     await button('Go on').click();
-    await page.getByText("this requires the operator token, and the request has none or a wrong one").waitFor();
+    await page.getByText('this requires the operator token, and the request has none or a wrong one').waitFor();
     expect(await browser.axe()).toEqual([]);
     await page.getByLabel('Operator’s token').fill(operatorToken);
     await button('Go on').click();
