@@ -2,9 +2,9 @@
 
 import type { HostMetrics } from '../host/context.ts';
 import { createHost } from '../host/host.ts';
-import type { EscalationRules } from '../host/notices.ts';
+import type { EscalationRules } from '../host/notice.ts';
 import type { PolicyForm } from '../host/policy-publisher.ts';
-import type { RunCheck } from '../host/run-check.ts';
+import type { RunCheck } from '../host/run-request.ts';
 import { createInspection, type Inspection } from '../inspector/index.ts';
 import type { Logger } from '../log.ts';
 import { createBus } from '../nats/bus.ts';

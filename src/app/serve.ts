@@ -3,7 +3,7 @@ import type { HookOpinion } from '../../machines/index.ts';
 import { type Config, doubtSecret } from '../config/config.ts';
 import type { ConfigFile } from '../config/file.ts';
 import { followConfigFile } from '../config/follow.ts';
-import type { EscalationRules } from '../host/notices.ts';
+import type { EscalationRules } from '../host/notice.ts';
 import { openHttpServer } from '../http/server.ts';
 import { createLogger, type Logger } from '../log.ts';
 import { createMetrics, type Metrics } from '../metrics.ts';

@@ -1,9 +1,13 @@
-/** What the parts of a host share: the fold and the ways to the world, handed in. */
-import type { Decision, Fleet, HookOpinion } from '../../machines/index.ts';
-import { AppError } from '../errors.ts';
+/** What the rooms of a host share: the fold, the ways to the world, and who waits for what. */
+import { createFleet, type Decision, type Fleet, type HookOpinion, type HookResult } from '../../machines/index.ts';
+import type { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Bus } from '../nats/bus.ts';
 import type { EventLog } from '../nats/event-log.ts';
+import { createFoldProgress, type FoldProgress } from './fold-progress.ts';
+import { createLogClock, type LogClock } from './log-clock.ts';
+import type { RunCheck } from './run-request.ts';
+import { createWaiters, type Waiters } from './waiters.ts';
 
 export type HostMetrics = {
   folded(subject: string): void;
@@ -14,58 +18,70 @@ export type HostMetrics = {
   hookSaid(opinion: HookOpinion): void;
 };
 
-export type HostContext = {
-  readonly fleet: Fleet;
+export type HostOptions = {
+  readonly fleet: string;
   readonly replica: string;
   readonly log: EventLog;
   readonly bus: Bus;
+  readonly runCheck: RunCheck;
   readonly logger: Logger;
   readonly metrics: HostMetrics;
   /** This machine's clock, milliseconds since 1970. */
   readonly clock: () => number;
-  /** The log's time by this machine's clock: what a deadline is compared with. */
-  readonly logNow: () => number;
-  /** False while what is folded is history: then nothing goes out. */
-  readonly atHead: () => boolean;
+  readonly newId: () => string;
+  /** How long the log may take to deliver an entry that was sent to it; then the caller gets 503. */
+  readonly entryTimeoutMs: number;
+  readonly openRequestsMax: number;
+  /** Nothing more can be folded: this replica must end. */
+  readonly onBroken: () => void;
 };
 
-/** `stopgate.<fleet>.<tail>` */
-export const subject = (context: HostContext, tail: string): string => `stopgate.${context.fleet.name}.${tail}`;
-
-const encoded = new WeakMap<Decision, string>();
-
-/** A decision as JSON. It goes out up to three times, and is written once. */
-export function encodeDecision(decision: Decision): string {
-  const known = encoded.get(decision);
-  if (known !== undefined) return known;
-  const text = JSON.stringify(decision);
-  encoded.set(decision, text);
-  return text;
-}
-
-const retryMs = 300;
-
 /**
- * Stores an entry of our own, again and again until the log has it or nobody needs it any more. The message id makes
- * a repeat one entry; `duplicate`: the log has had one of that id before.
+ * `history`: the log is read up to its head, and nothing goes out. `head`: decisions, answers, checks and timers go
+ * out. `closing`: what was begun goes out, nothing else is begun. `lost`: nothing that was folded may be used.
  */
-export async function appendUntilStored(
-  context: HostContext,
-  tail: string,
-  data: object,
-  messageId: string,
-  isNeeded: () => boolean,
-  onRefused: (error: AppError) => void = () => {},
-): Promise<{ duplicate: boolean }> {
-  const payload = JSON.stringify(data);
-  while (isNeeded()) {
-    try {
-      return await context.log.append(subject(context, tail), payload, { messageId, replica: context.replica });
-    } catch (error) {
-      if (error instanceof AppError) onRefused(error);
-      context.logger.warn({ err: error, tail }, 'entry not stored, trying again');
-      await new Promise((done) => setTimeout(done, retryMs));
-    }
-  }
-  return { duplicate: false };
+export type Phase = 'history' | 'head' | 'closing' | 'lost';
+
+export type HostContext = Omit<HostOptions, 'fleet'> & {
+  readonly fleet: Fleet;
+  /** Only `lifecycle.ts` changes it. */
+  phase: Phase;
+  /** Aborted with an AppError, once, when the log is lost or the fold has failed. */
+  readonly lost: AbortController;
+  readonly progress: FoldProgress;
+  readonly logClock: LogClock;
+  /** Callers of `attempt`: by message id until the entry is folded, then by `attemptMessageId`. */
+  readonly decisionWaiters: Waiters<Decision>;
+  /** Callers of `evaluate`: by message id until the entry is folded, then by task and attempt. */
+  readonly evaluationWaiters: Waiters<HookResult>;
+  /** The inbox that an undecided attempt named (header `Stopgate-Reply`), by `attemptMessageId`. */
+  readonly replyInboxes: Map<string, string>;
+};
+
+export function createHostContext(options: HostOptions): HostContext {
+  const fleet = createFleet(options.fleet, { stopwatch: () => performance.now() });
+  return {
+    ...options,
+    fleet,
+    phase: 'history',
+    lost: new AbortController(),
+    progress: createFoldProgress(),
+    logClock: createLogClock(fleet, options.clock),
+    decisionWaiters: createWaiters(),
+    evaluationWaiters: createWaiters(),
+    replyInboxes: new Map(),
+  };
 }
+
+/** What the fold asks for may go out. */
+export const isAtHead = ({ phase }: HostContext): boolean => phase === 'head' || phase === 'closing';
+
+/** What stores an entry again and again may go on. */
+export const isRunning = ({ phase }: HostContext): boolean => phase === 'history' || phase === 'head';
+
+/** Why nothing is decided any more, or null. */
+export const lossOf = ({ lost: { signal } }: HostContext): AppError | null =>
+  signal.aborted ? (signal.reason as AppError) : null;
+
+/** `stopgate.<fleet>.<tail>` */
+export const subject = ({ fleet }: HostContext, tail: string): string => `stopgate.${fleet.name}.${tail}`;

@@ -1,7 +1,8 @@
-/** Entries that were refused: one copy of each goes to the dead stream, in the log's order (protocol 9). */
-import { formatIsoTime, type Refusal } from '../../machines/index.ts';
+/** Dead letters: a copy of each refused entry goes to the dead stream, in the log's order (protocol.md §9). */
+import { deadLetterMessageId, formatIsoTime, type Refusal } from '../../machines/index.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
-import { appendUntilStored, type HostContext } from './context.ts';
+import { type HostContext, isAtHead, isRunning } from './context.ts';
+import { appendUntilStored } from './own-entries.ts';
 
 const dataBytesMax = 8_192;
 
@@ -11,41 +12,42 @@ export type DeadLetters = {
   open(): void;
 };
 
-export function createDeadLetters(context: HostContext, isRunning: () => boolean): DeadLetters {
-  const history: (() => void)[] = [];
-  // One after the other: that the newest stands in the stream proves that all before it do.
+export function createDeadLetters(context: HostContext): DeadLetters {
+  const history: DeadLetter[] = [];
+  // One after the other: if the newest is in the stream, all before it are.
   let last: Promise<unknown> = Promise.resolve();
+  const send = ({ tail, data }: DeadLetter) => {
+    const { seq, subject, code } = data;
+    context.metrics.dead(code);
+    context.logger.warn({ seq, subject, code }, 'entry refused');
+    const entry = { tail, data, messageId: deadLetterMessageId(seq), isNeeded: () => isRunning(context) };
+    last = last.then(() => appendUntilStored(context, entry));
+  };
   return {
     put(message, refusal) {
-      const { seq } = message;
-      if (seq <= context.log.deadSeq) return;
-      const { code, message: words, entity, id } = refusal;
-      const deadLetter = {
-        code,
-        message: words,
-        seq,
-        at: formatIsoTime(message.atMs),
-        subject: message.subject,
-        data: head(message.data),
-      };
-      const send = () => {
-        context.metrics.dead(code);
-        context.logger.warn({ seq, subject: message.subject, code }, 'entry refused');
-        last = last.then(() =>
-          appendUntilStored(context, `dead.${entity}.${id}`, deadLetter, `dead:${seq}`, isRunning),
-        );
-      };
-      if (context.atHead()) send();
-      else history.push(send);
+      if (message.seq <= context.log.deadSeq) return;
+      const deadLetter = deadLetterOf(message, refusal);
+      if (isAtHead(context)) send(deadLetter);
+      else history.push(deadLetter);
     },
     open() {
-      for (const send of history.splice(0)) send();
+      for (const deadLetter of history.splice(0)) send(deadLetter);
     },
   };
 }
 
-/** The text's first 8 KiB, cut between code points. */
-function head(data: Uint8Array): string {
+type DeadLetter = ReturnType<typeof deadLetterOf>;
+
+const deadLetterOf = (message: LogMessage, { code, message: text, entity, id }: Refusal) => ({
+  tail: `dead.${entity}.${id}`,
+  data: {
+    ...{ code, message: text, seq: message.seq, at: formatIsoTime(message.atMs) },
+    ...{ subject: message.subject, data: textOf(message.data) },
+  },
+});
+
+/** The first 8 KiB, cut between code points. */
+function textOf(data: Uint8Array): string {
   if (data.length <= dataBytesMax) return new TextDecoder().decode(data);
   return new TextDecoder().decode(data.subarray(0, dataBytesMax), { stream: true });
 }

@@ -1,100 +1,95 @@
 /**
- * Evaluations: `iteration.validated`, asked for by a request or published by anyone. Who asked waits here for the
- * HookResult; what a remote hook is asked is an effect, and its answer an entry, as with a stop.
+ * Evaluations: an `iteration.validated`, stored by a request or published by anyone, and the hook result that comes of
+ * it. Callers wait here. A remote hook is called as a check is, and its answer is an entry.
  */
-import type { CheckResult, Evaluation, HookResult, Outcome } from '../../machines/index.ts';
+import {
+  type Evaluation,
+  evaluationMessageId,
+  type HookResult,
+  hookMessageId,
+  isEvaluationMessageIdOf,
+} from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
-import { type HostContext, subject } from './context.ts';
-import { appendAnswer } from './effects.ts';
-import { askRemote, checkResultOf, questionOfIteration } from './remote.ts';
-import { createWaiters } from './waiters.ts';
+import { callHook } from './check-call.ts';
+import { storeCheckResult } from './check-results.ts';
+import { type HostContext, isAtHead, subject } from './context.ts';
 
 export type Evaluations = {
-  readonly size: number;
-  /** Appends an `iteration.validated` and gives what the hooks say. @throws AppError entry.refused, log.unavailable */
+  /** Appends an `iteration.validated` and gives what the hooks decide. @throws AppError entry.refused, log.unavailable */
   evaluate(task: string, fields: object): Promise<HookResult>;
-  /** An `iteration.validated` was folded; called before its outcomes. `refused`: why it makes no sense now, or null. */
-  met(message: LogMessage, task: string, attempt: string, refused: string | null): void;
-  follow(outcome: Extract<Outcome, { kind: 'validated' | 'hookAsked' }>): void;
-  /** Asks what is open and ours; `gone`: what was another's, too. */
-  serve(gone?: string | null): void;
-  /** Owners of what is open, but not ours. */
+  /** An `iteration.validated` was folded; its outcomes come after. `refusal`: why it makes no sense now, or null. */
+  onStored(message: LogMessage, task: string, attempt: string, refusal: string | null): void;
+  onValidated(task: string, attempt: string, result: HookResult): void;
+  /** Calls the hooks that the task's evaluations wait for, where they are ours. */
+  callHooks(task: string): void;
+  /** Calls all that are ours. */
+  open(): void;
+  /** Calls those of an owner that is gone. */
+  takeOver(owner: string | null): void;
+  /** Other replicas that have to call a hook. */
   owners(): Set<string | null>;
-  failAll(error: AppError): void;
   close(): void;
 };
 
 type Open = { readonly task: string; readonly evaluation: Evaluation };
 
-export function createEvaluations(
-  context: HostContext,
-  options: { newId: () => string; entryTimeoutMs: number },
-): Evaluations {
-  const waiters = createWaiters<HookResult>();
-  const asking = new WeakSet<Evaluation['asked']>();
+const evaluationKey = (task: string, attempt: string) => `${task}:${attempt}`;
+
+export function createEvaluations(context: HostContext): Evaluations {
+  const { fleet, evaluationWaiters: waiters } = context;
+  const called = new WeakSet<Evaluation['asked']>();
   let closed = false;
 
-  const stillOpen = ({ task, evaluation }: Open) =>
-    !closed && openIn(context, task).some((it) => it.evaluation.asked === evaluation.asked);
-
-  const ask = async (open: Open) => {
-    const { task, evaluation } = open;
-    const { asked, seq } = evaluation;
-    if (asking.has(asked)) return;
-    asking.add(asked);
-    const timeoutMs = Math.max(1, asked.deadlineMs - context.logNow());
-    const result = await answerOf(context, open, timeoutMs);
-    const tail = `own.task.${task}.check.finished`;
-    await appendAnswer(context, tail, result, `${task}:${seq}:hook:${asked.number}:${asked.name}`, () =>
-      stillOpen(open),
-    );
-  };
-  const all = (): Open[] => [...context.fleet.evaluating].flatMap((task) => openIn(context, task));
+  const openIn = (task: string): readonly Open[] =>
+    (fleet.tasks.get(task)?.snapshot.context.evaluations ?? []).map((evaluation) => ({ task, evaluation }));
+  const openInAll = (): Open[] => [...fleet.evaluating].flatMap(openIn);
   const isOurs = ({ evaluation: { owner } }: Open) => owner === null || owner === context.replica;
 
+  const call = async ({ task, evaluation }: Open) => {
+    const { asked, seq } = evaluation;
+    if (called.has(asked)) return;
+    called.add(asked);
+    const timeoutMs = Math.max(1, asked.deadlineMs - context.logClock.now());
+    const result = await callHook(context, task, evaluation, timeoutMs);
+    await storeCheckResult(context, result, {
+      ...{ entity: 'task', id: task, messageId: hookMessageId(task, seq, asked.number, asked.name) },
+      isNeeded: () => !closed && openIn(task).some((it) => it.evaluation.asked === asked),
+    });
+  };
+  const callEach = (open: readonly Open[]) => {
+    for (const it of open) void call(it);
+  };
+
   return {
-    get size() {
-      return waiters.size;
-    },
-    evaluate(task, fields) {
-      // Asked again it is judged again: the same words about the same iteration count once.
-      const messageId = `${task}:~${options.newId()}`;
-      const answer = waiters.wait(messageId, options.entryTimeoutMs);
-      const tail = `task.${task}.iteration.validated`;
-      const headers = { messageId, replica: context.replica };
-      context.log.submit(subject(context, tail), JSON.stringify(fields), headers, (stored) => {
-        if (stored instanceof AppError) waiters.fail(messageId, stored);
-      });
-      return answer;
-    },
-    met(message, task, attempt, refused) {
+    evaluate: (task, fields) => submit(context, task, fields),
+    onStored(message, task, attempt, refusal) {
       const messageId = message.header('Nats-Msg-Id');
-      if (!messageId?.startsWith(`${task}:~`)) return;
-      if (refused === null) waiters.met(messageId, `${task}:${attempt}`);
-      else waiters.fail(messageId, new AppError('entry.refused', refused));
+      if (messageId === undefined || !isEvaluationMessageIdOf(task, messageId)) return;
+      if (refusal === null) waiters.onStored(messageId, evaluationKey(task, attempt));
+      else waiters.fail(messageId, new AppError('entry.refused', refusal));
     },
-    follow(outcome) {
-      if (outcome.kind === 'validated') waiters.settle(`${outcome.task}:${outcome.attempt}`, outcome.result);
-      else if (context.atHead()) for (const open of openIn(context, outcome.task)) if (isOurs(open)) void ask(open);
+    onValidated: (task, attempt, result) => waiters.settle(evaluationKey(task, attempt), result),
+    callHooks(task) {
+      if (isAtHead(context)) callEach(openIn(task).filter(isOurs));
     },
-    serve(gone) {
-      for (const open of all())
-        if (isOurs(open) || (gone !== undefined && open.evaluation.owner === gone)) void ask(open);
-    },
-    owners: () => new Set(all().flatMap((open) => (isOurs(open) ? [] : [open.evaluation.owner]))),
-    failAll: waiters.failAll,
+    open: () => callEach(openInAll().filter(isOurs)),
+    takeOver: (owner) => callEach(openInAll().filter((it) => isOurs(it) || it.evaluation.owner === owner)),
+    owners: () => new Set(openInAll().flatMap((it) => (isOurs(it) ? [] : [it.evaluation.owner]))),
     close() {
       closed = true;
     },
   };
 }
 
-const openIn = ({ fleet }: HostContext, task: string): readonly Open[] =>
-  (fleet.tasks.get(task)?.snapshot.context.evaluations ?? []).map((evaluation) => ({ task, evaluation }));
-
-function answerOf(context: HostContext, { task, evaluation }: Open, timeoutMs: number): Promise<CheckResult> {
-  const { attempt, asked } = evaluation;
-  const question = questionOfIteration(context.fleet, task, evaluation);
-  return checkResultOf(attempt, asked.name, askRemote(context, asked.name, question, timeoutMs));
+/** Each call is judged again, so each has an id of its own: equal fields about the same iteration are not a repeat. */
+function submit(context: HostContext, task: string, fields: object): Promise<HookResult> {
+  const { replica, evaluationWaiters, entryTimeoutMs } = context;
+  const messageId = evaluationMessageId(task, context.newId());
+  const answer = evaluationWaiters.wait(messageId, entryTimeoutMs);
+  const target = subject(context, `task.${task}.iteration.validated`);
+  context.log.submit(target, JSON.stringify(fields), { messageId, replica }, (stored) => {
+    if (stored instanceof AppError) evaluationWaiters.fail(messageId, stored);
+  });
+  return answer;
 }

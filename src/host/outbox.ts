@@ -1,29 +1,30 @@
 /**
- * What must go out once: the `decision` entry of each attempt, and the answer to an inbox that an attempt named. It
- * waits here until the fold meets the decision entry. The attempt's owner sends it; who finds an owner gone sends in
- * its place, and the message id makes a repeat one entry.
+ * Outbox: decisions on their way out, to the log as a `decision` entry and to the inbox that the attempt named. A
+ * message stays here until the fold meets its decision entry. The attempt's owner sends it. Whoever finds the owner
+ * gone sends in its place, and the message id makes a repeat one entry.
  */
-import type { Decision } from '../../machines/index.ts';
-import { encodeDecision, type HostContext, subject } from './context.ts';
+import { attemptMessageId, type Decision, decisionMessageId } from '../../machines/index.ts';
+import { type HostContext, isAtHead, subject } from './context.ts';
+import { encodeDecision } from './decision-json.ts';
 
 type OutboxMessage = {
   readonly decision: Decision;
   readonly owner: string | null;
   readonly inbox: string | null;
   readonly sinceMs: number;
+  /** 0: not sent by us. */
   sentMs: number;
 };
 
 export type Outbox = {
-  readonly size: number;
-  /** `everyone`: no effect was needed, so every replica may answer the inbox; the answers are equal. */
+  /** `everyone`: no check was needed, so every replica may answer the inbox; the answers are equal. */
   put(decision: Decision, owner: string | null, inbox: string | null, everyone: boolean): void;
   /** The fold met the decision entry. */
-  published(worker: string, attempt: string): void;
+  onPublished(worker: string, attempt: string): void;
   find(worker: string, attempt: string): Decision | null;
   /** The log's head is reached: what has no entry yet goes out. */
   open(): void;
-  /** Owners of messages that lie here for longer than `ageMs`. */
+  /** Other replicas whose messages are here for longer than `ageMs`. */
   overdueOwners(ageMs: number): Set<string | null>;
   sendFor(owner: string | null): void;
   /** Sends again what the log has not delivered. */
@@ -31,16 +32,12 @@ export type Outbox = {
 };
 
 const resendMs = 2_000;
-const keyOf = (worker: string, attempt: string | null) => `${worker}:${attempt}`;
 
 export function createOutbox(context: HostContext): Outbox {
   const messages = new Map<string, OutboxMessage>();
+  const isOurs = ({ owner }: OutboxMessage) => owner === null || owner === context.replica;
 
-  const answerInbox = ({ decision, inbox }: OutboxMessage) => {
-    if (inbox === null || context.bus.answer(inbox, encodeDecision(decision))) return;
-    context.logger.warn({ workerId: decision.worker, inbox }, 'answer withheld: the reply subject is no inbox');
-  };
-  // After the answers: whoever waits for one waits no longer than for the fold.
+  // Sent after the answers, at the end of the turn: callers then wait for nothing but the fold.
   const queue: OutboxMessage[] = [];
   const send = (message: OutboxMessage) => {
     message.sentMs = context.clock();
@@ -48,52 +45,50 @@ export function createOutbox(context: HostContext): Outbox {
   };
   const sendQueued = () => {
     for (const message of queue.splice(0)) {
-      const { worker, attempt } = message.decision;
-      // Whoever comes back after a silence folds the attempt and the decision that another has stored in one go.
-      if (messages.get(keyOf(worker, attempt)) === message) store(message.decision);
+      // A replica that comes back after a silence may fold an attempt and another's decision of it in one turn.
+      if (messages.get(keyOf(message.decision)) === message) publish(context, message.decision);
     }
   };
-  const store = (decision: Decision) => {
-    const messageId = `${keyOf(decision.worker, decision.attempt)}:decision`;
-    context.log.send(subject(context, `decision.${decision.worker}`), encodeDecision(decision), { messageId });
+  const sendAll = (isMeant: (message: OutboxMessage) => boolean) => {
+    for (const message of [...messages.values()].filter(isMeant)) {
+      answerInbox(context, message);
+      send(message);
+    }
   };
-  const isOurs = ({ owner }: OutboxMessage) => owner === null || owner === context.replica;
 
   return {
-    get size() {
-      return messages.size;
-    },
     put(decision, owner, inbox, everyone) {
       const message: OutboxMessage = { decision, owner, inbox, sinceMs: context.clock(), sentMs: 0 };
-      messages.set(keyOf(decision.worker, decision.attempt), message);
-      if (!context.atHead()) return;
-      if (everyone || isOurs(message)) answerInbox(message);
+      messages.set(keyOf(decision), message);
+      if (!isAtHead(context)) return;
+      if (everyone || isOurs(message)) answerInbox(context, message);
       if (isOurs(message)) send(message);
     },
-    published: (worker, attempt) => void messages.delete(keyOf(worker, attempt)),
-    find: (worker, attempt) => messages.get(keyOf(worker, attempt))?.decision ?? null,
-    open() {
-      for (const message of [...messages.values()].filter(isOurs)) {
-        answerInbox(message);
-        send(message);
-      }
-    },
+    onPublished: (worker, attempt) => void messages.delete(attemptMessageId(worker, attempt)),
+    find: (worker, attempt) => messages.get(attemptMessageId(worker, attempt))?.decision ?? null,
+    open: () => sendAll(isOurs),
     overdueOwners(ageMs) {
       const before = context.clock() - ageMs;
-      return new Set(
-        [...messages.values()].filter((it) => it.sinceMs <= before && !isOurs(it)).map(({ owner }) => owner),
-      );
+      const overdue = [...messages.values()].filter((it) => it.sinceMs <= before && !isOurs(it));
+      return new Set(overdue.map(({ owner }) => owner));
     },
-    sendFor(owner) {
-      for (const message of [...messages.values()].filter((it) => it.owner === owner)) {
-        answerInbox(message);
-        send(message);
-      }
-    },
+    sendFor: (owner) => sendAll((it) => it.owner === owner),
     resend() {
       if (!context.bus.isConnected()) return;
       const before = context.clock() - resendMs;
       for (const message of messages.values()) if (message.sentMs > 0 && message.sentMs < before) send(message);
     },
   };
+}
+
+const keyOf = ({ worker, attempt }: Decision) => attemptMessageId(worker, attempt as string);
+
+function answerInbox({ bus, logger }: HostContext, { decision, inbox }: OutboxMessage): void {
+  if (inbox === null || bus.answer(inbox, encodeDecision(decision))) return;
+  logger.warn({ workerId: decision.worker, inbox }, 'answer withheld: the reply subject is no inbox');
+}
+
+function publish(context: HostContext, decision: Decision): void {
+  const messageId = decisionMessageId(decision.worker, decision.attempt);
+  context.log.send(subject(context, `decision.${decision.worker}`), encodeDecision(decision), { messageId });
 }

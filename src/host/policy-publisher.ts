@@ -1,8 +1,10 @@
 /**
- * Keeps the log's policies as the configuration has them: a `policy.set` entry goes in only when the file differs from
- * what this replica appended last; the last in the log holds (protocol 9).
+ * Publishes the configuration's policies into the log. A `policy.set` entry goes in only when they differ from what
+ * this replica appended last. The last one in the log is in force (protocol.md §9).
  */
-import { appendUntilStored, type HostContext } from './context.ts';
+import { policyMessageId } from '../../machines/index.ts';
+import { type HostContext, isAtHead, isRunning } from './context.ts';
+import { appendUntilStored } from './own-entries.ts';
 
 /** Policies in the configuration's own form. */
 export type PolicyForm = {
@@ -12,14 +14,15 @@ export type PolicyForm = {
 };
 
 export type PolicyPublisher = {
-  /** A `policy.set` was folded, by whom it was appended. */
-  folded(form: unknown, replica: string | undefined): void;
-  /** The configuration as it is now. Before the log's head is reached it is only noted. */
+  /** A `policy.set` was folded; `replica`: who appended it. */
+  onStored(form: unknown, replica: string | undefined): void;
+  /** The configuration has changed. Before the log's head is reached it is only noted. */
   set(form: PolicyForm): void;
+  /** The log's head is reached. */
   open(): Promise<void>;
 };
 
-export function createPolicyPublisher(context: HostContext, isRunning: () => boolean): PolicyPublisher {
+export function createPolicyPublisher(context: HostContext): PolicyPublisher {
   let wanted: PolicyForm | null = null;
   let inLog = canonical({ policies: {} });
   /** By this replica, under this name. */
@@ -36,10 +39,13 @@ export function createPolicyPublisher(context: HostContext, isRunning: () => boo
     if (lastBy !== undefined && lastBy !== context.replica && context.fleet.replicas.has(lastBy)) warn();
     ownLast = form;
     const appended = wanted;
-    const messageId = `policy:${context.replica}:${context.clock()}`;
-    // A configuration that has changed meanwhile is appended by its own call.
-    const isNeeded = () => isRunning() && wanted === appended;
-    await appendUntilStored(context, `own.fleet.${context.fleet.name}.policy.set`, appended, messageId, isNeeded);
+    await appendUntilStored(context, {
+      tail: `own.fleet.${context.fleet.name}.policy.set`,
+      data: appended,
+      messageId: policyMessageId(context.replica, context.clock()),
+      // A configuration that has changed meanwhile is appended by its own call.
+      isNeeded: () => isRunning(context) && wanted === appended,
+    });
     context.logger.info({ policies: Object.keys(appended.policies) }, 'policies set');
   };
   const warn = () => {
@@ -50,15 +56,15 @@ export function createPolicyPublisher(context: HostContext, isRunning: () => boo
     );
   };
   return {
-    folded(form, replica) {
+    onStored(form, replica) {
       inLog = canonical(form as PolicyForm);
       lastBy = replica;
       if (replica === context.replica) ownLast = inLog;
-      else if (context.atHead() && wanted !== null && canonical(wanted) !== inLog) warn();
+      else if (isAtHead(context) && wanted !== null && canonical(wanted) !== inLog) warn();
     },
     set(form) {
       wanted = form;
-      if (context.atHead()) void append();
+      if (isAtHead(context)) void append();
     },
     open: append,
   };

@@ -1,71 +1,70 @@
 /**
- * Timers: when something is due and no entry comes, somebody must append one, since only entries move the log's
- * clock. Every replica keeps them from the folded state; the attempt's owner is first, the others a little later.
+ * Timers: where something is due and no entry comes, somebody must append one, since only entries move the log's
+ * clock. Every replica keeps them from the folded state. The attempt's owner is first, the others a little later.
  */
-import { type Deadline, nextDeadline, ownerFor } from '../../machines/index.ts';
-import { type HostContext, subject } from './context.ts';
+import { type Deadline, nextDeadline, ownerFor, timerMessageId } from '../../machines/index.ts';
+import { type HostContext, isAtHead, subject } from './context.ts';
 
 /** Deadlines that only change what is shown share one entry a second. */
 const coarseMs = 1_000;
 const standbyMs = 200;
+const retryMsMin = 50;
+const retryMsMax = 1_000;
 const timeoutMsMax = 2 ** 31 - 1;
 
 export type Timers = {
-  /** The fold has moved: looks at what is due next. */
+  /** The fold has moved on: looks at what is due next, once for all that is folded in one turn. */
   arm(): void;
   close(): void;
 };
 
 export function createTimers(context: HostContext): Timers {
+  const { fleet, logClock } = context;
   let timer: NodeJS.Timeout | null = null;
-  let armedFor: string | null = null;
+  let scheduledKey: string | null = null;
   let tries = 0;
+  let armed = false;
   let closed = false;
 
-  let armed = false;
-
-  /** Once for all that is folded in one turn. */
-  const arm = () => {
-    if (armed) return;
-    armed = true;
-    setImmediate(look);
+  const wait = (next: Deadline, delayMs: number) => {
+    timer = setTimeout(() => fire(next), Math.min(delayMs, timeoutMsMax));
   };
-  const look = () => {
+  const schedule = () => {
     armed = false;
     // What is still folded while this replica leaves must not keep its process alive.
-    if (closed || !context.atHead()) return;
-    const next = nextDeadline(context.fleet);
+    if (closed || !isAtHead(context)) return;
+    const next = nextDeadline(fleet);
     const key = next === null ? null : keyOf(next);
-    if (key === armedFor && timer !== null) return;
-    if (key !== armedFor) tries = 0;
+    if (key === scheduledKey && timer !== null) return;
+    if (key !== scheduledKey) tries = 0;
     if (timer !== null) clearTimeout(timer);
     timer = null;
-    armedFor = key;
-    if (next !== null) schedule(next);
-  };
-  const schedule = (next: Deadline) => {
-    const delayMs = Math.max(0, dueMs(next) - context.logNow()) + (isFirst(context, next) ? 0 : standbyMs);
-    timer = setTimeout(() => fire(next), Math.min(delayMs, timeoutMsMax));
+    scheduledKey = key;
+    if (next === null) return;
+    wait(next, Math.max(0, dueMs(next) - logClock.now()) + (isFirst(context, next) ? 0 : standbyMs));
   };
   const fire = (next: Deadline) => {
     timer = null;
     if (closed) return;
-    const still = nextDeadline(context.fleet);
-    if (still === null || keyOf(still) !== keyOf(next)) {
-      look();
+    const current = nextDeadline(fleet);
+    if (current === null || keyOf(current) !== keyOf(next)) {
+      schedule();
       return;
     }
-    // Too early by the log's clock, or not stored at all: once more, under a new id.
-    // While the connection is broken an append would only wait in line with all the later tries.
-    if (dueMs(next) <= context.logNow() && context.bus.isConnected()) {
+    // While the connection is broken an append would only queue up with all the later tries.
+    if (dueMs(next) <= logClock.now() && context.bus.isConnected()) {
       tries += 1;
       append(context, next, tries);
     }
-    const againMs = Math.max(50, dueMs(next) - context.logNow(), Math.min(1_000, 50 * tries));
-    timer = setTimeout(() => fire(next), Math.min(againMs, timeoutMsMax));
+    // It may be too early by the log's clock, or not be stored at all: then another one, under a new id.
+    wait(next, Math.max(retryMsMin, dueMs(next) - logClock.now(), Math.min(retryMsMax, retryMsMin * tries)));
   };
   return {
-    arm,
+    arm() {
+      if (armed) return;
+      armed = true;
+      setImmediate(schedule);
+    },
     close() {
       closed = true;
       if (timer !== null) clearTimeout(timer);
@@ -74,11 +73,12 @@ export function createTimers(context: HostContext): Timers {
   };
 }
 
-function append(context: HostContext, { kind, id, attempt, atMs }: Deadline, tries: number): void {
-  const tail = kind === 'evaluation' ? `own.task.${id}.timer.fired` : `own.worker.${id}.timer.fired`;
+function append(context: HostContext, deadline: Deadline, tries: number): void {
+  const { kind, id, attempt } = deadline;
+  const entity = kind === 'evaluation' ? 'task' : 'worker';
   const data = kind === 'attempt' || kind === 'evaluation' ? { timer: kind, attempt } : { timer: kind };
-  const messageId = `${id}:${kind}:${attempt}:${atMs}:${tries}`;
-  context.log.submit(subject(context, tail), JSON.stringify(data), { messageId, replica: context.replica }, () => {});
+  const headers = { messageId: timerMessageId(deadline, tries), replica: context.replica };
+  context.log.submit(subject(context, `own.${entity}.${id}.timer.fired`), JSON.stringify(data), headers, () => {});
 }
 
 const isCoarse = ({ kind }: Deadline) => kind === 'stale' || kind === 'limit';

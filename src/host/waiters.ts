@@ -1,4 +1,4 @@
-/** Callers that wait for what an entry of theirs brings (a decision, a hook result), from their request to the answer. */
+/** Callers that wait for what their entry brings (a decision, a hook result), from the request to the answer. */
 import { AppError } from '../errors.ts';
 
 type Waiter<Answer> = { readonly resolve: (answer: Answer) => void; readonly reject: (error: AppError) => void };
@@ -6,14 +6,14 @@ type Waiter<Answer> = { readonly resolve: (answer: Answer) => void; readonly rej
 export type Waiters<Answer> = {
   readonly size: number;
   /**
-   * Waits for the answer to `key`. Until `met` is called the entry itself is still to come: that has
-   * `entryTimeoutMs`, or else the caller gets log.unavailable. With 0 the entry has been met.
+   * Waits for the answer to `key`. Until `onStored` is called the entry itself is still to come. It has
+   * `entryTimeoutMs` for that, then the caller gets log.unavailable. 0: the entry is folded already.
    */
   wait(key: string, entryTimeoutMs: number): Promise<Answer>;
-  /** The entry was folded: from now on it takes as long as its checks and hold take. `as`: its key from now on. */
-  met(key: string, as: string): void;
+  /** The entry was folded: from now on it takes as long as its checks and its hold take. `as`: its key from now on. */
+  onStored(key: string, as: string): void;
   /** Somebody waits, and the entry is still to come. */
-  isUnmet(key: string): boolean;
+  awaitsEntry(key: string): boolean;
   has(key: string): boolean;
   settle(key: string, answer: Answer): void;
   fail(key: string, error: AppError): void;
@@ -23,7 +23,7 @@ export type Waiters<Answer> = {
 export function createWaiters<Answer>(): Waiters<Answer> {
   const waiting = new Map<string, { waiters: Waiter<Answer>[]; timer: NodeJS.Timeout | null }>();
   let size = 0;
-  const take = (key: string): Waiter<Answer>[] => {
+  const remove = (key: string): Waiter<Answer>[] => {
     const found = waiting.get(key);
     if (found === undefined) return [];
     waiting.delete(key);
@@ -32,7 +32,7 @@ export function createWaiters<Answer>(): Waiters<Answer> {
     return found.waiters;
   };
   const fail = (key: string, error: AppError) => {
-    for (const { reject } of take(key)) reject(error);
+    for (const { reject } of remove(key)) reject(error);
   };
   return {
     get size() {
@@ -46,26 +46,25 @@ export function createWaiters<Answer>(): Waiters<Answer> {
           known.waiters.push({ resolve, reject });
           return;
         }
-        const late = () =>
-          fail(key, new AppError('log.unavailable', `the log did not deliver the entry within ${entryTimeoutMs} ms`));
-        const timer = entryTimeoutMs > 0 ? setTimeout(late, entryTimeoutMs) : null;
+        const timer =
+          entryTimeoutMs > 0 ? setTimeout(() => fail(key, notDelivered(entryTimeoutMs)), entryTimeoutMs) : null;
         waiting.set(key, { waiters: [{ resolve, reject }], timer });
       }),
-    met(key, as) {
+    onStored(key, as) {
       const found = waiting.get(key);
       if (found === undefined) return;
       if (found.timer !== null) clearTimeout(found.timer);
       found.timer = null;
       if (key === as) return;
       waiting.delete(key);
-      const there = waiting.get(as);
-      if (there === undefined) waiting.set(as, found);
-      else there.waiters.push(...found.waiters);
+      const known = waiting.get(as);
+      if (known === undefined) waiting.set(as, found);
+      else known.waiters.push(...found.waiters);
     },
     has: (key) => waiting.has(key),
-    isUnmet: (key) => waiting.get(key)?.timer != null,
+    awaitsEntry: (key) => waiting.get(key)?.timer != null,
     settle(key, answer) {
-      for (const { resolve } of take(key)) resolve(answer);
+      for (const { resolve } of remove(key)) resolve(answer);
     },
     fail,
     failAll(error) {
@@ -73,3 +72,6 @@ export function createWaiters<Answer>(): Waiters<Answer> {
     },
   };
 }
+
+const notDelivered = (timeoutMs: number) =>
+  new AppError('log.unavailable', `the log did not deliver the entry within ${timeoutMs} ms`);

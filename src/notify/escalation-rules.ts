@@ -2,7 +2,7 @@
 
 import { readSecret } from '../config/config.ts';
 import type { ConfigFile } from '../config/file.ts';
-import type { EscalationRules } from '../host/notices.ts';
+import type { EscalationRules } from '../host/notice.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Io } from '../process-io.ts';

@@ -5,7 +5,7 @@
  */
 import { createHmac } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Notice, Notify } from '../host/notices.ts';
+import type { Notice, Notify } from '../host/notice.ts';
 import type { Logger } from '../log.ts';
 import { createSlots } from '../runner/index.ts';
 

@@ -31,7 +31,7 @@ export function createDecider(host: Host, replica: string): Decider {
       const timeoutMs = ask.deadlineMs - ask.askedMs;
       const abort = new AbortController();
       const timer = setTimeout(() => abort.abort(), timeoutMs);
-      const result = await host.answer(ask, context, 'probe', abort.signal).finally(() => clearTimeout(timer));
+      const result = await host.callCheck(ask, context, 'probe', abort.signal).finally(() => clearTimeout(timer));
       found = next(abort.signal.aborted ? { attempt: 'probe', check: ask.name, outcome: 'timeout' } : result);
     }
     return { ...found.decision, replica, tookMs: Math.round((performance.now() - startedMs) * 1_000) / 1_000 };

@@ -1,37 +1,22 @@
-/** Who looks into a `command` or `files` check: the runner inside this service, or the one that the policy names. */
+/** `command` and `files` checks: run by the runner inside this service, or by the one that the policy names. */
 import { z } from 'zod';
 import type { WorkerContext } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import { type HostContext, subject } from './context.ts';
-import type { RunResult } from './remote.ts';
-
-type RunIds = {
-  readonly fleet: string;
-  readonly worker: string;
-  readonly task: string | null;
-  readonly attempt: string;
-};
-/** `cwd`: the worker's own. `timeoutMs`: the check's own; null: the command's, or 120 s for files. */
-export type RunRequest = { readonly cwd: string | null; readonly timeoutMs: number | null } & (
-  | { readonly kind: 'command'; readonly name: string; readonly env: RunIds }
-  | { readonly kind: 'files'; readonly files: readonly string[] }
-);
-/** The runner inside the service; the room that starts processes implements it. */
-export type RunCheck = (request: RunRequest, signal: AbortSignal) => Promise<RunResult>;
+import type { RunRequest, RunResult } from './run-request.ts';
 
 /** @param timeoutMs how long the attempt waits for the answer */
-export async function runWhereNamed(
+export async function runWorkspaceCheck(
   context: HostContext,
-  runCheck: RunCheck,
   request: RunRequest,
   worker: WorkerContext,
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<RunResult> {
   const named = runnerOf(worker);
-  if (named === null) return runCheck(request, signal);
+  if (named === null) return context.runCheck(request, signal);
   if ('reason' in named) return { outcome: 'error', reason: named.reason };
-  // A remote runner never waits longer than we do, so it is always told how long that is.
+  // A remote runner must not wait longer than we do, so it is always told how long that is.
   return askRunner(context, named.runner, { ...request, timeoutMs }, timeoutMs);
 }
 
@@ -42,8 +27,8 @@ function runnerOf({ attempt, labels }: WorkerContext): { runner: string } | { re
   if (runners.length === 0) return null;
   const label = Object.hasOwn(labels, 'runner') ? labels.runner : undefined;
   if (label !== undefined && runners.includes(label)) return { runner: label };
-  const said = label === undefined ? 'has no label "runner"' : `has the label "runner" ${quote(label)}`;
-  return { reason: `the worker ${said}, so none of the policy's runners is meant: ${runners.join(', ')}` };
+  const found = label === undefined ? 'has no label "runner"' : `has the label "runner" ${quote(label)}`;
+  return { reason: `the worker ${found}, so none of the policy's runners is meant: ${runners.join(', ')}` };
 }
 
 const quote = (text: string) => JSON.stringify(text.length > 128 ? `${text.slice(0, 128)}…` : text);
@@ -54,10 +39,10 @@ const resultSchema = z.object({
   feedback: z.unknown().optional(),
   tookMs: z.number().nonnegative().optional(),
 });
-/** What a runner says to a request that it does not understand, as every endpoint does (protocol 9). */
+/** The reply of a runner to a request that it does not understand, as of every endpoint (protocol.md §9). */
 const refusalSchema = z.object({ error: z.object({ message: z.string() }) });
 
-/** An answer that comes with the deadline comes too late: the log's clock would have passed it. */
+/** An answer at the deadline is too late: by then the log's clock has passed it. */
 const earlierMsMax = 500;
 
 async function askRunner(

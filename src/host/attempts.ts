@@ -1,0 +1,71 @@
+/** Intake of attempts: a request becomes an entry of the log, and waits until that entry has come and is decided. */
+import {
+  attemptMessageId,
+  type Decision,
+  type Fleet,
+  isAttemptMessageIdOf,
+  retriedMessageId,
+  unnamedAttemptMessageId,
+} from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
+import type { Stored } from '../nats/event-log.ts';
+import type { LogMessage } from '../nats/log-reader.ts';
+import { type HostContext, subject } from './context.ts';
+
+export type AttemptRequest = { readonly attempt?: string | undefined };
+
+/** The fold has met an attempt of that id, open or decided. */
+export const isKnownAttempt = (fleet: Fleet, worker: string, attempt: string): boolean =>
+  fleet.workers.get(worker)?.known?.has(attempt) === true;
+
+/** It is not decided yet. */
+export const isOpenAttempt = (fleet: Fleet, worker: string, attempt: string): boolean =>
+  fleet.workers.get(worker)?.snapshot.context.worker.attempt?.attempt === attempt;
+
+/** Appends an attempt that the fold does not know and gives its decision. @throws AppError log.unavailable, log.lost */
+export function submitAttempt(context: HostContext, worker: string, fields: AttemptRequest): Promise<Decision> {
+  const { attempt } = fields;
+  const messageId =
+    attempt === undefined ? unnamedAttemptMessageId(worker, context.newId()) : attemptMessageId(worker, attempt);
+  const decision = context.decisionWaiters.wait(messageId, context.entryTimeoutMs);
+  submit(context, worker, fields, messageId);
+  return decision;
+}
+
+/** The entry of an attempt was folded: whoever waited for it waits for its decision now. */
+export function onAttemptStored(context: HostContext, message: LogMessage, worker: string, attempt: string): void {
+  const { decisionWaiters, replyInboxes } = context;
+  const key = attemptMessageId(worker, attempt);
+  const messageId = message.header('Nats-Msg-Id');
+  // Only an id of this worker: else a worker could make another's caller wait for its own decision.
+  if (messageId !== undefined && isAttemptMessageIdOf(worker, messageId)) decisionWaiters.onStored(messageId, key);
+  decisionWaiters.onStored(key, key);
+  const inbox = message.header('Stopgate-Reply');
+  if (inbox !== undefined) replyInboxes.set(key, inbox);
+}
+
+/** Sends it and does not wait for the acknowledgement, which only matters where the log does not take it. */
+function submit(context: HostContext, worker: string, fields: AttemptRequest, messageId: string): void {
+  const { replica, decisionWaiters, lost } = context;
+  const onAnswer = (answer: AppError | Stored) => {
+    if (answer instanceof AppError) {
+      if (answer.code === 'log.lost') lost.abort(answer);
+      decisionWaiters.fail(messageId, answer);
+    } else if (answer.seq <= context.progress.seq && decisionWaiters.awaitsEntry(messageId)) {
+      // Its place was folded already, and it was not there: either its id was that of an entry that was refused, or
+      // this is another log.
+      if (answer.duplicate) submit(context, worker, fields, retriedMessageId(messageId, context.newId()));
+      else void checkLog(context);
+    }
+  };
+  const target = subject(context, `worker.${worker}.stop.attempted`);
+  context.log.submit(target, JSON.stringify(fields), { messageId, replica }, onAnswer);
+}
+
+async function checkLog({ log, lost }: HostContext): Promise<void> {
+  try {
+    await log.lastSeq();
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'log.lost') lost.abort(error);
+  }
+}

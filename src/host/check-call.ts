@@ -1,0 +1,68 @@
+/** Calls one check and gives what it found: over the bus, by a runner elsewhere, or in this process. Stores nothing. */
+import {
+  type Ask,
+  type CheckResult,
+  type EffectfulCheck,
+  type Evaluation,
+  isTooDeep,
+  tooDeepMessage,
+  type WorkerContext,
+} from '../../machines/index.ts';
+import { questionOf, questionOfIteration } from './check-question.ts';
+import type { HostContext } from './context.ts';
+import { askRemote } from './remote-check.ts';
+import type { RunRequest, RunResult } from './run-request.ts';
+import { runWorkspaceCheck } from './workspace-check.ts';
+
+/** The check that an attempt waits for. Never rejects: a check that cannot be called has the outcome `error`. */
+export function callCheck(
+  context: HostContext,
+  ask: Ask,
+  worker: WorkerContext,
+  attempt: string,
+  signal: AbortSignal,
+): Promise<CheckResult> {
+  return toCheckResult(attempt, ask.name, runOf(context, ask, worker, attempt, signal));
+}
+
+async function runOf(
+  context: HostContext,
+  ask: Ask,
+  worker: WorkerContext,
+  attempt: string,
+  signal: AbortSignal,
+): Promise<RunResult> {
+  const timeoutMs = ask.deadlineMs - ask.askedMs;
+  const remote = (name: string) => askRemote(context, name, questionOf(context.fleet, worker, attempt), timeoutMs);
+  if (ask.by === 'hooks') return remote(ask.remote);
+  if (ask.check.kind === 'remote') return remote(ask.check.remote);
+  return runWorkspaceCheck(context, runRequestOf(ask.check, worker, attempt), worker, timeoutMs, signal);
+}
+
+type WorkspaceCheck = Exclude<EffectfulCheck, { kind: 'remote' }>;
+
+function runRequestOf(check: WorkspaceCheck, worker: WorkerContext, attempt: string): RunRequest {
+  const place = { cwd: worker.cwd, timeoutMs: check.timeoutMs };
+  if (check.kind === 'files') return { ...place, kind: 'files', files: check.files };
+  const env = { fleet: worker.fleet, worker: worker.worker, task: worker.tasks.at(-1) ?? null, attempt };
+  return { ...place, kind: 'command', name: check.command, env };
+}
+
+/** The remote hook that an `iteration.validated` waits for. Never rejects, as `callCheck`. */
+export function callHook(
+  context: HostContext,
+  task: string,
+  evaluation: Evaluation,
+  timeoutMs: number,
+): Promise<CheckResult> {
+  const { attempt, asked } = evaluation;
+  const question = questionOfIteration(context.fleet, task, evaluation);
+  return toCheckResult(attempt, asked.name, askRemote(context, asked.name, question, timeoutMs));
+}
+
+/** The log refuses a result that nests too deep, and whoever waits for it would wait in vain. */
+async function toCheckResult(attempt: string, check: string, run: Promise<RunResult>): Promise<CheckResult> {
+  const result = await run.catch((error: Error): RunResult => ({ outcome: 'error', reason: error.message }));
+  if (isTooDeep(result)) return { attempt, check, outcome: 'error', reason: `Its answer: ${tooDeepMessage}` };
+  return { attempt, check, ...result };
+}

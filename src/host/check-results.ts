@@ -1,0 +1,34 @@
+/** Where the answer of a check becomes an entry: `check.finished`, of a worker's attempt or of a task's evaluation. */
+import type { CheckResult } from '../../machines/index.ts';
+import type { HostContext } from './context.ts';
+import { appendUntilFolded, type OwnEntry } from './own-entries.ts';
+
+type Destination = Pick<OwnEntry, 'messageId' | 'isNeeded' | 'onRefused'> & {
+  readonly entity: 'worker' | 'task';
+  readonly id: string;
+};
+
+/** Stores the result, as long as the fold waits for it. */
+export function storeCheckResult(
+  context: HostContext,
+  result: CheckResult,
+  { entity, id, ...how }: Destination,
+): Promise<void> {
+  return appendUntilFolded(context, { ...how, tail: `own.${entity}.${id}.check.finished`, data: shorten(result) });
+}
+
+const resultBytesMax = 60_000;
+const textLengthMax = 4_000;
+
+/** The log refuses an entry over its limit, and the attempt would wait for nothing. */
+function shorten(result: CheckResult): CheckResult {
+  if (Buffer.byteLength(JSON.stringify(result)) <= resultBytesMax) return result;
+  const { feedback: _, metadata: __, checkpointData: ___, reason, nextPrompt, ...rest } = result;
+  const note = `the answer was larger than ${resultBytesMax} bytes; feedback and data are left out, words are cut`;
+  return {
+    ...rest,
+    ...(reason === undefined ? {} : { reason: reason.slice(0, textLengthMax) }),
+    ...(nextPrompt === undefined ? {} : { nextPrompt: nextPrompt.slice(0, textLengthMax) }),
+    feedback: { note },
+  };
+}

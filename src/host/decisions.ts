@@ -1,0 +1,52 @@
+/** From a decision that the fold made to everyone who waits for it: callers here, an inbox, the log, the metrics. */
+import { attemptMessageId, type Decision, parseDecisionMessageId } from '../../machines/index.ts';
+import type { LogMessage } from '../nats/log-reader.ts';
+import { type HostContext, isAtHead } from './context.ts';
+import type { Outbox } from './outbox.ts';
+
+/** @param startedMs when the fold of `message` began, on the stopwatch */
+export function onDecided(
+  context: HostContext,
+  outbox: Outbox,
+  bare: Decision,
+  message: LogMessage,
+  startedMs: number,
+): void {
+  const { fleet, replica, replyInboxes } = context;
+  const { worker, attempt } = bare;
+  const key = attemptMessageId(worker, attempt as string);
+  const record = fleet.workers.get(worker);
+  const openedMs = record?.known?.get(attempt ?? '')?.atMs ?? message.atMs;
+  const tookMs = Math.round((fleet.nowMs - openedMs + performance.now() - startedMs) * 1_000) / 1_000;
+  const decision: Decision = { ...bare, replica, tookMs };
+  const inbox = replyInboxes.get(key) ?? null;
+  replyInboxes.delete(key);
+  context.decisionWaiters.settle(key, decision);
+  // Decided by the attempt's own entry: no check came between.
+  outbox.put(decision, record?.owner ?? null, inbox, decision.seq === message.seq);
+  if (isAtHead(context)) report(context, decision);
+}
+
+/** A decision entry came back from the log. */
+export function onDecisionPublished(
+  { fleet }: HostContext,
+  outbox: Outbox,
+  worker: string,
+  { seq, header }: LogMessage,
+): void {
+  const attempt = parseDecisionMessageId(worker, header('Nats-Msg-Id') ?? '');
+  if (attempt === null) return;
+  const known = fleet.workers.get(worker)?.known?.get(attempt);
+  if (known !== undefined) known.decidedSeq = seq;
+  outbox.onPublished(worker, attempt);
+}
+
+function report({ logger, metrics }: HostContext, decision: Decision): void {
+  metrics.decided(decision);
+  const { worker: workerId, attempt, seq, cause, reason } = decision;
+  const line = { workerId, attempt, seq, cause, reason };
+  const inError = decision.verdicts.find(({ verdict }) => verdict === 'error');
+  if (cause === 'capped') logger.warn(line, 'stop allowed at the cap');
+  else if (inError !== undefined) logger.warn({ ...line, detail: inError.detail }, 'a check could not be judged');
+  else logger.info(line, decision.decision === 'allow' ? 'stop allowed' : 'stop blocked');
+}

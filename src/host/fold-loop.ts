@@ -1,0 +1,98 @@
+/** The fold loop: one message of the log comes in, is folded, and what the fold asks for is passed on. */
+import type { Entry, Outcome } from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
+import type { LogMessage } from '../nats/log-reader.ts';
+import { onAttemptStored } from './attempts.ts';
+import { type HostContext, isAtHead, subject } from './context.ts';
+import type { DeadLetters } from './dead-letters.ts';
+import { onDecisionPublished } from './decisions.ts';
+import { foldMessage } from './fold-message.ts';
+import { type ActingRooms, applyOutcome } from './outcomes.ts';
+import type { PolicyPublisher } from './policy-publisher.ts';
+import type { Timers } from './timers.ts';
+
+export type FoldRooms = ActingRooms & {
+  readonly deadLetters: DeadLetters;
+  readonly policies: PolicyPublisher;
+  readonly timers: Timers;
+};
+
+export type FoldLoop = {
+  receive(message: LogMessage): void;
+  /** Called with each message after it was folded; null: nobody is. */
+  observe(onFolded: ((message: LogMessage) => void) | null): void;
+};
+
+export function createFoldLoop(context: HostContext, rooms: FoldRooms): FoldLoop {
+  const decisionPrefix = subject(context, 'decision.');
+  let observer: ((message: LogMessage) => void) | null = null;
+  const processMessage = (message: LogMessage) => {
+    if (message.subject.startsWith(decisionPrefix))
+      onDecisionPublished(context, rooms.outbox, message.subject.slice(decisionPrefix.length), message);
+    else fold(context, rooms, message);
+    if (isAtHead(context)) {
+      context.logClock.observe(message.atMs);
+      rooms.timers.arm();
+    }
+    context.progress.advance(message.seq);
+    observer?.(message);
+  };
+  return {
+    receive(message) {
+      try {
+        processMessage(message);
+      } catch (error) {
+        end(context, message, error);
+      }
+    },
+    observe(onFolded) {
+      observer = onFolded;
+    },
+  };
+}
+
+/** A fold that throws is our own bug, and its state cannot be trusted any more: the process ends and says where. */
+function end(context: HostContext, { seq, subject: at }: LogMessage, error: unknown): void {
+  context.logger.error({ err: error, seq, subject: at }, 'the fold failed');
+  context.lost.abort(new AppError('log.unavailable', `the fold failed at entry ${seq}`));
+  context.onBroken();
+}
+
+function fold(context: HostContext, rooms: FoldRooms, message: LogMessage): void {
+  const startedMs = performance.now();
+  const { read, outcomes } = foldMessage(context.fleet, message);
+  context.metrics.folded(message.subject);
+  if (read === null) return;
+  if (!('data' in read)) {
+    rooms.deadLetters.put(message, read);
+    return;
+  }
+  onStored(context, rooms, message, read, outcomes);
+  for (const outcome of outcomes) applyOutcome(context, rooms, outcome, message, startedMs);
+}
+
+const decoder = new TextDecoder();
+
+/** Entries that somebody here waits for; their outcomes come after. */
+function onStored(
+  context: HostContext,
+  { evaluations, policies }: FoldRooms,
+  message: LogMessage,
+  entry: Entry,
+  outcomes: readonly Outcome[],
+): void {
+  switch (entry.type) {
+    case 'stop.attempted':
+      onAttemptStored(context, message, entry.id, entry.data.attempt ?? `seq-${message.seq}`);
+      return;
+    case 'iteration.validated': {
+      const refused = outcomes.find((it) => it.kind === 'refused' && it.type === entry.type);
+      const refusal = refused?.kind === 'refused' ? refused.reason : null;
+      evaluations.onStored(message, entry.id, entry.data.attempt ?? `seq-${message.seq}`, refusal);
+      return;
+    }
+    case 'policy.set':
+      policies.onStored(JSON.parse(decoder.decode(message.data)), message.header('Stopgate-Replica'));
+      return;
+  }
+}

@@ -1,0 +1,75 @@
+/** The life of a host: it folds the history, reaches the log's head, and leaves; or it loses its log. */
+import { AppError } from '../errors.ts';
+import { type HostContext, lossOf } from './context.ts';
+import type { FoldLoop, FoldRooms } from './fold-loop.ts';
+import type { Membership } from './membership.ts';
+import { catchUp } from './read-barrier.ts';
+import type { Takeover } from './takeover.ts';
+
+export type Rooms = FoldRooms & { readonly membership: Membership; readonly takeover: Takeover };
+
+export type Lifecycle = {
+  /** Folds the history and takes up what it left open. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+};
+
+export function createLifecycle(context: HostContext, rooms: Rooms, loop: FoldLoop): Lifecycle {
+  const { log, lost } = context;
+  let reader: { close(): void } | null = null;
+  lost.signal.addEventListener('abort', () => {
+    reader?.close();
+    onLost(context, rooms);
+  });
+  return {
+    async start() {
+      reader = log.read(loop.receive, (error) => lost.abort(error));
+      await catchUp(context);
+      await rooms.membership.join();
+      // What came while joining is folded too: the join itself has come back.
+      await catchUp(context);
+      await reachHead(context, rooms);
+    },
+    async close() {
+      if (context.phase !== 'lost') context.phase = 'closing';
+      stopEffects(rooms);
+      if (context.phase !== 'lost') await rooms.membership.leave();
+      reader?.close();
+      failCallers(context, new AppError('log.unavailable', 'this replica is stopping; ask again'));
+    },
+  };
+}
+
+async function reachHead(context: HostContext, rooms: Rooms): Promise<void> {
+  context.phase = 'head';
+  rooms.outbox.open();
+  rooms.deadLetters.open();
+  for (const worker of context.fleet.open) rooms.checks.start(worker);
+  rooms.evaluations.open();
+  await rooms.policies.open();
+  await catchUp(context);
+  rooms.timers.arm();
+  rooms.membership.open();
+  rooms.takeover.open();
+  rooms.notices.open();
+}
+
+/** Nothing that this fold holds may get into another log. */
+function onLost(context: HostContext, rooms: Rooms): void {
+  const error = lossOf(context) as AppError;
+  if (error.code === 'log.lost') context.logger.error({ err: error }, 'the log is lost');
+  context.phase = 'lost';
+  stopEffects(rooms);
+  rooms.membership.close();
+  failCallers(context, error);
+  context.progress.release();
+}
+
+function stopEffects({ timers, checks, evaluations, notices, takeover }: Rooms): void {
+  for (const room of [timers, checks, evaluations, notices, takeover]) room.close();
+}
+
+function failCallers({ decisionWaiters, evaluationWaiters }: HostContext, error: AppError): void {
+  decisionWaiters.failAll(error);
+  evaluationWaiters.failAll(error);
+}

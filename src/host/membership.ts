@@ -1,0 +1,43 @@
+/** Membership: `replica.joined` every 10 s tells all who fold the log that this replica lives; `replica.left` ends it. */
+import { type HostContext, subject } from './context.ts';
+
+const joinEveryMs = 10_000;
+const leaveTimeoutMs = 1_000;
+
+export type Membership = {
+  join(): Promise<void>;
+  /** Joins again and again. */
+  open(): void;
+  close(): void;
+  /** Says goodbye, as well as it can. */
+  leave(): Promise<void>;
+};
+
+export function createMembership(context: HostContext): Membership {
+  const { log, replica, logger } = context;
+  let timer: NodeJS.Timeout | null = null;
+  const append = (type: 'replica.joined' | 'replica.left') =>
+    log.append(subject(context, `own.fleet.${context.fleet.name}.${type}`), JSON.stringify({ replica }), { replica });
+  const join = async () => {
+    try {
+      await append('replica.joined');
+    } catch (error) {
+      logger.warn({ err: error }, 'could not say that this replica lives');
+    }
+  };
+  const close = () => {
+    if (timer !== null) clearInterval(timer);
+  };
+  return {
+    join,
+    open() {
+      timer = setInterval(() => void join(), joinEveryMs);
+    },
+    close,
+    async leave() {
+      close();
+      const left = append('replica.left').catch(() => {});
+      await Promise.race([left, new Promise((done) => setTimeout(done, leaveTimeoutMs).unref())]);
+    },
+  };
+}

@@ -1,0 +1,76 @@
+/** What the fold returns for an entry, passed on to the room that acts on it. */
+import type { EscalatedEntity, Outcome } from '../../machines/index.ts';
+import type { LogMessage } from '../nats/log-reader.ts';
+import { type HostContext, isAtHead } from './context.ts';
+import { onDecided } from './decisions.ts';
+import type { Evaluations } from './evaluations.ts';
+import type { Notices } from './notices.ts';
+import type { Outbox } from './outbox.ts';
+import type { PendingChecks } from './pending-checks.ts';
+import { onAttemptRepeated } from './repeated-attempts.ts';
+
+export type EscalationListener = (entity: EscalatedEntity, id: string) => void;
+
+export type ActingRooms = {
+  readonly outbox: Outbox;
+  readonly checks: PendingChecks;
+  readonly evaluations: Evaluations;
+  readonly notices: Notices;
+  readonly escalationListeners: ReadonlySet<EscalationListener>;
+};
+
+/** @param startedMs when the fold of `message` began, on the stopwatch */
+export function applyOutcome(
+  context: HostContext,
+  rooms: ActingRooms,
+  outcome: Outcome,
+  message: LogMessage,
+  startedMs: number,
+): void {
+  const { outbox, checks, evaluations } = rooms;
+  switch (outcome.kind) {
+    case 'decided':
+      onDecided(context, outbox, outcome.decision, message, startedMs);
+      checks.cancelStale(outcome.decision.worker);
+      return;
+    case 'asked':
+    case 'accepted':
+      if (isAtHead(context)) checks.start(outcome.worker);
+      return;
+    case 'repeated':
+      void onAttemptRepeated(context, outbox, outcome.worker, outcome.attempt);
+      return;
+    case 'validated':
+      evaluations.onValidated(outcome.task, outcome.attempt, outcome.result);
+      return;
+    case 'hookAsked':
+      evaluations.callHooks(outcome.task);
+      return;
+    default:
+      // What happened in history was reported when it was new.
+      if (isAtHead(context)) report(context, rooms, outcome);
+  }
+}
+
+type Reported = Extract<Outcome, { kind: 'hooksSaid' | 'handedBack' | 'escalation' | 'refused' }>;
+
+function report({ logger, metrics }: HostContext, rooms: ActingRooms, outcome: Reported): void {
+  switch (outcome.kind) {
+    case 'hooksSaid':
+      for (const opinion of outcome.opinions) metrics.hookSaid(opinion);
+      return;
+    case 'handedBack':
+      logger.warn({ workerId: outcome.worker, taskId: outcome.task }, 'task of a stale worker handed back');
+      return;
+    case 'escalation':
+      rooms.notices.onChanged(outcome.entity, outcome.id);
+      for (const listener of rooms.escalationListeners) listener(outcome.entity, outcome.id);
+      return;
+    case 'refused': {
+      const { entity, id, type, reason } = outcome;
+      metrics.refused(type);
+      logger.info({ [entity]: id, type, reason }, 'entry makes no sense now');
+      return;
+    }
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * Pending checks: what open attempts wait for. The replica that owns an attempt calls its check here, and the result
+ * goes into the log. A check that no attempt waits for any more is cancelled.
+ */
+import { type Ask, attemptMessageId, checkMessageId, type Fleet, type WorkerContext } from '../../machines/index.ts';
+import { callCheck } from './check-call.ts';
+import { storeCheckResult } from './check-results.ts';
+import type { HostContext } from './context.ts';
+
+export type PendingChecks = {
+  /** Calls the check that the worker's open attempt waits for, if it is ours and not running yet. */
+  start(worker: string): void;
+  /** Cancels the worker's check if its attempt does not wait for it any more. */
+  cancelStale(worker: string): void;
+  /** Cancels all, and starts none. */
+  close(): void;
+};
+
+type Running = { readonly number: number; readonly attempt: string; readonly abort: AbortController };
+
+export function createPendingChecks(context: HostContext): PendingChecks {
+  const running = new Map<string, Running>();
+  let closed = false;
+  const cancelStale = (worker: string) => {
+    const found = running.get(worker);
+    if (found === undefined) return;
+    const pending = pendingOf(context.fleet, worker);
+    const isSame = pending?.attempt === found.attempt && pending.ask.number === found.number;
+    if (isSame && pending.owner === context.replica) return;
+    running.delete(worker);
+    found.abort.abort();
+  };
+  return {
+    start(worker) {
+      cancelStale(worker);
+      const pending = pendingOf(context.fleet, worker);
+      // What is folded while this replica leaves is for the others.
+      if (closed || pending === null || pending.owner !== context.replica || running.has(worker)) return;
+      const abort = new AbortController();
+      running.set(worker, { number: pending.ask.number, attempt: pending.attempt, abort });
+      void run(context, pending, abort.signal);
+    },
+    cancelStale,
+    close() {
+      closed = true;
+      for (const { abort } of running.values()) abort.abort();
+      running.clear();
+    },
+  };
+}
+
+type Pending = {
+  readonly worker: WorkerContext;
+  readonly attempt: string;
+  readonly ask: Ask;
+  readonly owner: string | null;
+};
+
+function pendingOf(fleet: Fleet, id: string): Pending | null {
+  const record = fleet.workers.get(id);
+  const worker = record?.snapshot.context.worker;
+  if (record === undefined || worker?.attempt?.asked == null) return null;
+  return { worker, attempt: worker.attempt.attempt, ask: worker.attempt.asked, owner: record.owner };
+}
+
+async function run(context: HostContext, { worker, attempt, ask }: Pending, signal: AbortSignal): Promise<void> {
+  const id = worker.worker;
+  const result = await callCheck(context, ask, worker, attempt, signal);
+  await storeCheckResult(context, result, {
+    ...{ entity: 'worker', id, messageId: checkMessageId(id, attempt, ask.number, ask.name) },
+    isNeeded() {
+      const now = pendingOf(context.fleet, id);
+      return !signal.aborted && now?.attempt === attempt && now.ask.number === ask.number;
+    },
+    // The result is there and the log does not take it, so the caller need not wait for the decision.
+    onRefused: (error) => context.decisionWaiters.fail(attemptMessageId(id, attempt), error),
+  });
+}

@@ -1,0 +1,21 @@
+/** What a host asks of whoever runs a check, and what it gets. The room that starts processes implements `RunCheck`. */
+import type { CheckResult } from '../../machines/index.ts';
+
+type RunIds = {
+  readonly fleet: string;
+  readonly worker: string;
+  readonly task: string | null;
+  readonly attempt: string;
+};
+
+/** `cwd`: the worker's own. `timeoutMs`: the check's own; null: the command's, or 120 s for files. */
+export type RunRequest = { readonly cwd: string | null; readonly timeoutMs: number | null } & (
+  | { readonly kind: 'command'; readonly name: string; readonly env: RunIds }
+  | { readonly kind: 'files'; readonly files: readonly string[] }
+);
+
+/** What a check found, whoever ran it. */
+export type RunResult = Omit<CheckResult, 'attempt' | 'check'>;
+
+/** The runner inside the service. */
+export type RunCheck = (request: RunRequest, signal: AbortSignal) => Promise<RunResult>;
