@@ -1,4 +1,4 @@
-/** The client as it is shipped: the example of README.md, imported by the package's name, prints what it says. */
+/** The client as it is shipped: the example of docs/client.md, imported by the package's name, prints what it says. */
 import { execFile } from 'node:child_process';
 import { mkdir, readFile, symlink } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -8,10 +8,10 @@ import { deploy } from '../support/deployment.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
-test('the example of README.md runs, and each line prints what its comment says', async () => {
-  const readme = await readFile(join(root, 'README.md'), 'utf8');
-  const example = /```ts\n(import \{ connect.*?)```/s.exec(readme)?.[1] ?? '';
-  const policy = /`(reviewed: \{.*?\})`/.exec(readme)?.[1];
+test('the example of docs/client.md runs, and each line prints what its comment says', async () => {
+  const page = await readFile(join(root, 'docs/client.md'), 'utf8');
+  const example = /```ts\n(import \{ connect.*?)```/s.exec(page)?.[1] ?? '';
+  const policy = /policies: \{ (reviewed: \{.*\}) \}/.exec(page)?.[1];
   const deployment = await deploy({ config: `policies: { ${policy} }\n` });
   try {
     const { folder, server } = deployment;
