@@ -1,0 +1,105 @@
+/**
+ * Every command of README and docs is typed as a reader would type it, in the order of the page, and prints what the
+ * page shows. yaml is read by the service's own schema, json is parsed, TypeScript is type-checked (types.test.ts).
+ */
+import { parse } from 'jsonc-parser';
+import { describe, expect, test } from 'vitest';
+import { readConfigFile } from '../../../src/config/file.ts';
+import { type Directive, type Fence, type Page, pagePaths, readPage } from '../../support/markdown.ts';
+import { openReader, type Reader } from './reader.ts';
+import { firstDifference, readConsole } from './shown-output.ts';
+
+const pages = pagePaths().map(readPage);
+const shells = new Set(['sh', 'console']);
+const hasCommands = ({ fences }: Page) => fences.some(({ lang, notRun }) => shells.has(lang) && notRun === null);
+const named = (those: readonly Page[]) => those.map((page) => [page.path, page] as const);
+
+test.concurrent.each(named(pages.filter(hasCommands)))(
+  '%s: each command does what the page shows',
+  async (_path, page) => {
+    const reader = await openReader();
+    try {
+      for (const step of page.steps) await follow(reader, page, step);
+    } finally {
+      await reader.close();
+    }
+  },
+);
+
+/** @throws AssertionError naming the line of the page */
+async function follow(reader: Reader, page: Page, step: Fence | Directive): Promise<void> {
+  if ('kind' in step) {
+    if (step.kind === 'service') await typeLine(reader, page, step.line, 'npx stopgate dev');
+    else for (const line of linesOf(step.text)) await typeLine(reader, page, step.line, line, [0, 1]);
+    return;
+  }
+  const file = /^(?:#|\/\/) ([\w.-]+\.\w+)$/.exec(step.text.split('\n', 1)[0] ?? '')?.[1];
+  if (step.notRun !== null) return;
+  if (file !== undefined) await reader.save(file, `${step.text}\n`);
+  else if (step.lang === 'sh') {
+    for (const line of linesOf(step.text)) await typeLine(reader, page, step.line, line, expectedCodes(line));
+  } else if (step.lang === 'console') {
+    for (const { line, command, output } of readConsole(step.text, step.line)) {
+      const { printed } = await typeLine(reader, page, line, command, [0, 1]);
+      const difference = firstDifference(output, printed);
+      expect(difference, `${page.path}:${line}: $ ${command}\nprinted:\n${printed}\nthe page shows`).toBeNull();
+    }
+  }
+}
+
+async function typeLine(reader: Reader, { path }: Page, at: number, line: string, codes: readonly number[] = [0]) {
+  const ended = await reader.type(line);
+  expect(codes, `${path}:${at}: ${line}\nends with ${ended.code}, having printed:\n${ended.printed}`).toContain(
+    ended.code,
+  );
+  return ended;
+}
+
+/** Commands; `\` at the end of a line joins it with the next. */
+const linesOf = (text: string): string[] =>
+  text
+    .replaceAll(/\\\n/g, ' ')
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !line.startsWith('#'));
+
+/** 0, unless the line's comment names another. */
+const expectedCodes = (line: string): number[] => [Number(/#.*exit code (\d)/.exec(line)?.[1] ?? 0)];
+
+describe.each(named(pages))('%s', (_path, { path, fences }) => {
+  const of = (...langs: string[]) => fences.filter(({ lang, notRun }) => langs.includes(lang) && notRun === null);
+
+  test.each(of('yaml').map((it) => [it.line, it.text] as const))('line %i is a good stopgate.yaml', (_line, text) => {
+    expect(readConfigFile(text, 'stopgate.yaml')).toMatchObject({ ok: true });
+  });
+
+  test.each(of('json', 'jsonc').map((it) => [it.line, it] as const))('line %i is JSON', (_line, { lang, text }) => {
+    const errors: object[] = [];
+    if (lang === 'json') expect(() => JSON.parse(text)).not.toThrow();
+    else parse(text, errors as never);
+    expect(errors).toEqual([]);
+  });
+
+  test('says of each fence what it is', () => {
+    const known = ['sh', 'console', 'yaml', 'json', 'jsonc', 'ts', 'js', 'text', 'mermaid', ''];
+    expect(
+      fences.filter(({ lang }) => !known.includes(lang)).map(({ line, lang }) => `${path}:${line} ${lang}`),
+    ).toEqual([]);
+  });
+});
+
+test('what no test runs is this, and no more', () => {
+  const left = pages.flatMap(({ path, fences }) =>
+    fences.filter(({ notRun }) => notRun !== null).map(({ notRun }) => `${path}: ${notRun}`),
+  );
+  expect(left).toEqual([
+    'README.md: npm test runs this test',
+    'README.md: needs Claude Code',
+    'docs/agents.md: needs Claude Code',
+    'docs/benchmarks.md: takes a minute and a half of an otherwise idle machine; test/system/bench.test.ts runs a part',
+    'docs/command-line.md: needs a folder of your own',
+    'docs/operations.md: needs Docker',
+    'docs/operations.md: the log must be lost first; test/integration/faults/lost-log.test.ts',
+    'docs/protocol.md: ask, onStale, forget, retain, archive, git and the long form of stuckAfter are not in force yet',
+    'plugins/claude/README.md: needs Claude Code',
+  ]);
+});
