@@ -1,4 +1,4 @@
-/** Starts the service that a hook did not find: detached, in the project's folder, to end by itself when idle. */
+/** Starts a service where a hook found none: detached, in the project's folder; it exits when it is idle. */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
@@ -7,11 +7,11 @@ import { fileURLToPath } from 'node:url';
 
 const idleExit = '30m';
 const startMsMax = 15_000;
-const lookEveryMs = 50;
+const pollEveryMs = 50;
 
 /**
- * True as soon as it is ready. Hooks that come at once may all start one; the store's lock leaves one of them, and the
- * others end by themselves.
+ * Resolves to true as soon as the service is ready. Several hooks may start one at the same time: the lock of the store
+ * leaves one of them running, and the others exit.
  */
 export async function startService(folder: string, http: string, timeoutMs: number): Promise<boolean> {
   const main = fileURLToPath(new URL('../main.js', import.meta.url));
@@ -24,16 +24,16 @@ export async function startService(folder: string, http: string, timeoutMs: numb
   child.unref();
   const untilMs = performance.now() + Math.min(timeoutMs, startMsMax);
   while (performance.now() < untilMs) {
-    const isHopeless = isGone && !isStarting(folder);
+    const hasFailed = isGone && !isStarting(folder);
     if (await isReady(http)) return true;
-    // Agents call for every tool: they must not wait each time for what cannot start.
-    if (isHopeless) return false;
-    await new Promise((done) => setTimeout(done, lookEveryMs));
+    // Agents call at every tool: they must not wait each time for a service that cannot start.
+    if (hasFailed) return false;
+    await new Promise((done) => setTimeout(done, pollEveryMs));
   }
   return false;
 }
 
-/** Somebody has the store, and is not ready yet. One that is, and is not here, listens elsewhere. */
+/** Another process holds the store and is not ready yet. If it is ready and did not answer, it listens elsewhere. */
 function isStarting(folder: string): boolean {
   const holder = pidIn(join(folder, '.stopgate', 'lock'));
   return holder !== undefined && holder !== pidIn(join(folder, '.stopgate', 'service.json'));
@@ -43,17 +43,17 @@ function pidIn(file: string): unknown {
   try {
     return (JSON.parse(readFileSync(file, 'utf8')) as { pid?: unknown }).pid;
   } catch {
-    return undefined; // not there
+    return undefined; // there is none
   }
 }
 
 const isReady = (http: string): Promise<boolean> =>
   new Promise((resolve) => {
-    const asked = get(`${http}/readyz`, { agent: false, timeout: 1_000 }, (response) => {
+    const request = get(`${http}/readyz`, { agent: false, timeout: 1_000 }, (response) => {
       response.resume();
-      // With a token it answers 401: it is there all the same.
+      // A service with a token answers 401, and is ready too.
       resolve(response.statusCode === 200 || response.statusCode === 401);
     });
-    asked.on('error', () => resolve(false));
-    asked.on('timeout', () => asked.destroy());
+    request.on('error', () => resolve(false));
+    request.on('timeout', () => request.destroy());
   });

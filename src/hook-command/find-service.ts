@@ -1,19 +1,19 @@
-/** Where the service of a folder listens, for a hook whose line does not say it: a few files are read for that. */
+/** Finds the address of a folder's service in a few files, for a hook whose command line does not name it. */
 import { readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 
-/** Undefined: nobody says it. */
+/** Undefined: no file names it. */
 export const findService = (cwd: string): string | undefined => configured(cwd) ?? running(cwd);
 
-/** One line of stopgate.yaml; to read the whole of it would take longer than the call. */
+/** One line of stopgate.yaml. To parse the whole file would take longer than the call. */
 function configured(cwd: string): string | undefined {
   const text = read(join(cwd, 'stopgate.yaml'));
   const http = /^http:[ \t]*["']?([^\s"'#]+)/m.exec(text ?? '')?.[1];
   return http === 'off' || http === 'none' ? undefined : http;
 }
 
-/** Where the `stopgate dev` of this folder, or of one above it, listens; never that of a stranger (config-store.ts). */
+/** The address of the `stopgate dev` of this folder or of one above it; never that of another user. */
 function running(cwd: string): string | undefined {
   const home = homedir();
   for (let folder = resolve(cwd); ; folder = dirname(folder)) {
@@ -32,7 +32,7 @@ function ownService(file: string, cwd: string): string | undefined {
     const { http } = JSON.parse(text) as { http?: unknown };
     return typeof http === 'string' ? http : undefined;
   } catch {
-    return undefined; // being written
+    return undefined; // it is being written
   }
 }
 

@@ -1,22 +1,22 @@
-/** The words after `stopgate hook`. Read by hand: an agent waits for each call, and `parseArgs` takes a millisecond. */
-import { type HookAgent, hookAgents } from './agents.ts';
+/** The arguments after `stopgate hook`. Read by hand: an agent waits for each call, and `parseArgs` takes a millisecond. */
+import type { HookAgent } from './agent.ts';
 
 export type HookOptions = {
-  readonly agent: string;
-  readonly facts: HookAgent;
+  readonly name: string;
+  readonly agent: HookAgent;
   /** `http://host:port`, without a slash at its end. */
   readonly http: string;
   readonly token: string | undefined;
-  /** Undefined: the body says it. */
+  /** Undefined: the body names it. */
   readonly event: string | undefined;
   readonly worker: string | undefined;
   readonly policy: string | undefined;
-  /** Undefined: by the agent and event. */
+  /** Undefined: depends on agent and event. */
   readonly timeoutMs: number | undefined;
   readonly onUnreachable: 'allow' | 'block';
-  /** Nothing is judged: it waits for a person's word, and wakes the agent with it. */
+  /** Nothing is judged: it waits until a person resolves the session's escalation, and wakes the agent. */
   readonly wake: boolean;
-  /** The folder to start a service in, where there is none. */
+  /** The folder in which to start a service if none answers. */
   readonly autostart: string | undefined;
 };
 
@@ -24,27 +24,48 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 const names = ['http', 'event', 'worker', 'policy', 'timeout', 'autostart', 'token-env', 'on-unreachable'] as const;
 
-/** @throws Error in words for a person */
+/** @throws Error for a person */
 export async function readOptions(argv: readonly string[], env: Env, cwd: string): Promise<HookOptions> {
   const wake = argv.includes('--wake');
-  const { values, words } = readWords(argv.filter((word) => word !== '--wake'));
-  const [agent = '', more] = words;
-  const facts = hookAgents.get(agent);
-  const known = [...hookAgents.keys()].join(', ');
-  if (facts === undefined)
-    throw new Error(agent === '' ? `name an agent: ${known}` : `no agent '${agent}'; these are: ${known}`);
-  if (more !== undefined) throw new Error(`'${more}' is one word too many`);
+  const { values, positionals } = parse(argv.filter((argument) => argument !== '--wake'));
+  const [name = '', extra] = positionals;
+  const agent = await loadAgent(name);
+  if (extra !== undefined) throw new Error(`there is one argument too many: '${extra}'`);
   const { event, worker, policy, timeout, autostart, 'on-unreachable': onUnreachable = 'allow' } = values;
   if (onUnreachable !== 'allow' && onUnreachable !== 'block')
     throw new Error(`--on-unreachable '${onUnreachable}' is neither allow nor block`);
-  if (wake && agent !== 'claude') throw new Error(`--wake is for claude: ${agent} has no hooks that wake it`);
-  if (agent === 'shell' && (worker ?? '') === '') throw new Error('a shell says who it is: --worker W');
+  if (wake && agent.wake === undefined) throw new Error(`--wake is for claude: ${name} has no hooks that wake it`);
+  if (agent.isScript && (worker ?? '') === '') throw new Error(`${name} needs the name of its worker: --worker W`);
   return {
-    ...{ agent, facts, event, worker, policy, autostart, onUnreachable, wake },
-    http: readHttp(values.http ?? given(env.STOPGATE_HTTP) ?? (await find(cwd)) ?? '127.0.0.1:4280'),
-    token: readToken(given(env[values['token-env'] ?? 'STOPGATE_TOKEN'])),
+    ...{ name, agent, event, worker, policy, autostart, onUnreachable, wake },
+    http: readHttp(values.http ?? nonEmpty(env.STOPGATE_HTTP) ?? (await find(cwd)) ?? '127.0.0.1:4280'),
+    token: readToken(nonEmpty(env[values['token-env'] ?? 'STOPGATE_TOKEN'])),
     timeoutMs: timeout === undefined ? undefined : readDuration(timeout),
   };
+}
+
+/**
+ * Loads what the agent's own folder has for this program.
+ * @throws Error for a person: there is no such agent
+ */
+async function loadAgent(name: string): Promise<HookAgent> {
+  try {
+    if (!/^[a-z]+$/.test(name)) throw new Error(`'${name}' is no name`);
+    return ((await import(`../agents/${name}/hook-command.ts`)) as { hookCommand: HookAgent }).hookCommand;
+  } catch (cause) {
+    const names = await listAgents();
+    if (names.includes(name)) throw cause;
+    const problem = name === '' ? 'name an agent: ' : `no agent '${name}'; these are: `;
+    throw new Error(problem + names.join(', '), { cause });
+  }
+}
+
+/** By their folders: the list in src/agents would load all that is known of each. */
+async function listAgents(): Promise<string[]> {
+  const { existsSync, readdirSync } = await import('node:fs');
+  const folder = new URL('../agents/', import.meta.url);
+  const extension = import.meta.url.slice(-3);
+  return readdirSync(folder).filter((name) => existsSync(new URL(`${name}/hook-command${extension}`, folder)));
 }
 
 const find = async (cwd: string): Promise<string | undefined> => (await import('./find-service.ts')).findService(cwd);
@@ -52,14 +73,14 @@ const find = async (cwd: string): Promise<string | undefined> => (await import('
 type Values = { [Name in (typeof names)[number]]?: string };
 
 /** `--name value` or `--name=value`. */
-function readWords(argv: readonly string[]): { values: Values; words: string[] } {
+function parse(argv: readonly string[]): { values: Values; positionals: string[] } {
   const values: Values = {};
-  const words: string[] = [];
+  const positionals: string[] = [];
   for (let at = 0; at < argv.length; at += 1) {
-    const word = argv[at] as string;
-    const [, option, inline] = /^--([^=]+)(?:=(.*))?$/s.exec(word) ?? [];
+    const argument = argv[at] as string;
+    const [, option, inline] = /^--([^=]+)(?:=(.*))?$/s.exec(argument) ?? [];
     if (option === undefined) {
-      words.push(word);
+      positionals.push(argument);
       continue;
     }
     const name = names.find((each) => each === option);
@@ -69,15 +90,15 @@ function readWords(argv: readonly string[]): { values: Values; words: string[] }
     if (value === '') throw new Error(`'--${name}' needs a value`);
     values[name] = value;
   }
-  return { values, words };
+  return { values, positionals };
 }
 
-const given = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
+const nonEmpty = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
 
-/** It goes into a header: what would end the line there is no token. */
+/** It goes into an HTTP header, so it must not contain what would end the line. */
 export function readToken(token: string | undefined): string | undefined {
   if (token === undefined || /^[\x21-\x7e]+$/.test(token)) return token;
-  throw new Error('the token holds more than printable ASCII without spaces');
+  throw new Error('the token may hold only printable ASCII characters, and no spaces');
 }
 
 /** As everywhere else: `HOST:PORT`, a port or a URL. */

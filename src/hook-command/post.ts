@@ -1,11 +1,11 @@
-/** One hook call posted to the service, or one question. */
+/** Posts one hook call, or one question, to the service. */
 import { connect, type Socket } from 'node:net';
 
 export type Posted =
   | { readonly kind: 'answer'; readonly body: object | null }
-  /** Nothing was judged: there is no service, or it could not. */
+  /** Nothing was judged: there is no service, or it could not judge. */
   | { readonly kind: 'unreachable'; readonly why: string; readonly refused: boolean }
-  /** The service was there, and took this for no call: asking again would not help. */
+  /** The service has refused the call: a retry would not help. */
   | { readonly kind: 'rejected'; readonly why: string };
 
 type Call = {
@@ -14,7 +14,7 @@ type Call = {
   /** Null: a GET. */
   readonly body: Buffer | null;
   readonly timeoutMs: number;
-  /** Nobody waits for the answer any more. */
+  /** Aborted: nobody waits for the answer any more. */
   readonly signal?: AbortSignal;
 };
 
@@ -28,7 +28,7 @@ const refusedCodes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Never rejects. HTTP/1.0 by hand: one request, one answer that ends with the connection. Node's own client would take
+ * Never rejects. HTTP/1.0 by hand: one request, and an answer that ends with the connection. Node's own client would take
  * three milliseconds of each tool call to load.
  */
 export async function post(call: Call): Promise<Posted> {
@@ -60,7 +60,7 @@ export async function post(call: Call): Promise<Posted> {
     });
     socket.on('end', () => end(readResponse(Buffer.concat(chunks), origin)));
     socket.on('error', (error: NodeJS.ErrnoException) => {
-      // It may have answered before it closed on a body that it did not want.
+      // The service may have answered before it closed the connection on a body that it does not accept.
       const answered = chunks.length > 0 ? readResponse(Buffer.concat(chunks), origin) : null;
       const refused = refusedCodes.has(error.code ?? '');
       const why = refused ? `no service at ${origin}` : `${origin}: ${error.code ?? error.message}`;
@@ -101,9 +101,9 @@ function readAnswer(status: number, text: string, where: string): Posted {
   const { error } = (body ?? {}) as { error?: { message?: unknown } };
   const said = typeof error?.message === 'string' ? `: ${error.message.slice(0, 300)}` : '';
   const why = `${where} answered ${status}${said}`;
-  // A wrong token, Host or port keeps every call away; anything else below 500 is about this one.
-  const isPlace = status === 401 || status === 403 || status === 421;
-  return status >= 400 && status < 500 && !isPlace
+  // A wrong token, Host or port concerns every call. Any other status below 500 concerns this one.
+  const isAddress = status === 401 || status === 403 || status === 421;
+  return status >= 400 && status < 500 && !isAddress
     ? { kind: 'rejected', why }
     : { kind: 'unreachable', why, refused: false };
 }

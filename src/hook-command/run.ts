@@ -1,10 +1,10 @@
 /**
- * The command hook: one call of an agent on stdin, posted to the service, its answer on stdout. Whatever goes wrong, the
- * agent gets an answer that it takes for "go on", unless it was asked for a block: a hook must not break what it watches.
- * Only Node's own modules, and few of them: agents run this for every tool call.
+ * The hook command: reads one call of an agent on stdin, posts it to the service and prints the answer on stdout. If
+ * anything fails, the agent gets an answer that it takes for "continue", unless the user asked for a block: a hook must
+ * not break the agent. It uses only Node's own modules, and few of them: agents run it for every tool call.
  */
 import type { Readable, Writable } from 'node:stream';
-import { type Answer, notJudged, patienceMs, tellTimeoutMs, unjudgedText } from './agents.ts';
+import { type Answer, answerTimeoutMs, eventTimeoutMs, notJudged, unjudgedText } from './agent.ts';
 import { type HookOptions, readOptions } from './options.ts';
 import { type Posted, post } from './post.ts';
 
@@ -16,29 +16,29 @@ export type HookIo = {
   readonly cwd: string;
 };
 
-/** What the service takes at most. */
+/** The service accepts no more. */
 const bodyBytesMax = 16 * 1024 * 1024;
-/** Before it blocks for want of a service, it waits for one: longer where it has just blocked, so that no loop burns money. */
+/** How long it waits for a service before it blocks. Longer after a block: a loop of blocks would cost money. */
 const waitMs = { first: 2_000, again: 15_000 } as const;
-const tryEveryMs = 250;
+const retryEveryMs = 250;
 
-/** As a process: exits as soon as its answer is written, whatever still hangs on it. */
+/** As a process: exits as soon as its answer is written, even if handles are still open. */
 export async function runHookProcess(argv: readonly string[], env: HookIo['env']): Promise<never> {
   const { stdin, stdout } = process;
-  // Nobody reads any more: then there is nothing to tell.
-  const mute = () => undefined;
-  stdout.on('error', mute);
+  // The reader may be gone. Then there is nobody to tell.
+  const ignore = () => undefined;
+  stdout.on('error', ignore);
   const code = await runHook(argv, {
     ...{ stdin, stdout, env, cwd: process.cwd() },
     get stderr() {
-      return process.stderr.once('error', mute); // Touching it opens it, and most calls have nothing to say there.
+      return process.stderr.once('error', ignore); // Access opens the stream, and most calls do not need it.
     },
   });
   await new Promise<void>((done) => void stdout.write('', () => done()));
   process.exit(code);
 }
 
-/** Gives the exit code; 1, which blocks nowhere, is for a line that cannot be read. Never rejects. */
+/** Resolves to the exit code. 1 means that the command line is wrong, and blocks no agent. Never rejects. */
 export async function runHook(argv: readonly string[], io: HookIo): Promise<number> {
   let options: HookOptions;
   try {
@@ -50,32 +50,31 @@ export async function runHook(argv: readonly string[], io: HookIo): Promise<numb
   const note = (text: string) => void io.stderr.write(`stopgate: ${text.replace(/\p{Cc}+/gu, ' ')}\n`);
   try {
     if (options.wake) return await wake(options, io, note);
-    return print(await answer(options, io, note), options, io);
+    return print(await judge(options, io, note), options, io);
   } catch (error) {
-    note(`this call was not judged (cause unknown), by a fault of stopgate: ${(error as Error).message}`);
+    note(`this call was not judged (cause unknown), because of a bug in stopgate: ${(error as Error).message}`);
     return 0;
   }
 }
 
-/** It has the agent's time while a person thinks, and takes more to load: only who waits loads it. */
+/** Takes more to load, so it is loaded only where the agent does not wait for it. */
 async function wake(options: HookOptions, { stdin, stderr }: HookIo, note: (text: string) => void): Promise<number> {
-  const raw = await readBody(stdin, tellTimeoutMs);
-  const call = typeof raw === 'string' ? raw : readCall(raw, options);
+  const call = await readCall(stdin, options, eventTimeoutMs);
   if (typeof call === 'string') {
-    note(`nobody is waited for: ${call}`);
+    note(`not waiting for a resolution: ${call}`);
     return 0;
   }
-  const { waitForWord } = await import('./wake.ts');
-  const word = await waitForWord(options, call.body);
-  if (word === null) return 0;
-  stderr.write(`${word}\n`);
+  const { waitForResolution } = await import('./wake.ts');
+  const text = await waitForResolution(options, call.body);
+  if (text === null) return 0;
+  stderr.write(`${text}\n`);
   return 2;
 }
 
-/** To the shell the reason goes on stderr, and the exit code is the answer. */
+/** For a script, the reason goes to stderr and the exit code is the answer. */
 function print({ body, exitCode }: Answer, { agent }: HookOptions, io: HookIo): number {
   if (body === null) return exitCode;
-  if (agent !== 'shell') {
+  if (!agent.isScript) {
     io.stdout.write(`${JSON.stringify(body)}\n`);
     return exitCode;
   }
@@ -84,58 +83,65 @@ function print({ body, exitCode }: Answer, { agent }: HookOptions, io: HookIo): 
   return decision === 'block' ? 2 : 0;
 }
 
-async function answer(options: HookOptions, { stdin }: HookIo, note: (text: string) => void): Promise<Answer> {
+async function judge(options: HookOptions, { stdin }: HookIo, note: (text: string) => void): Promise<Answer> {
   const startedMs = nowMs();
-  const { facts, agent } = options;
-  const raw = await readBody(stdin, options.timeoutMs ?? tellTimeoutMs);
-  const call = typeof raw === 'string' ? raw : readCall(raw, options);
+  const { agent } = options;
+  const call = await readCall(stdin, options, options.timeoutMs ?? eventTimeoutMs);
   if (typeof call === 'string') {
     note(`this call was not judged (cause unknown): ${call}`);
     return { body: null, exitCode: 0 };
   }
-  const isStop = facts.isStop(call.event, call.tool);
-  const timeoutMs = options.timeoutMs ?? patienceMs(facts, call);
-  const leftMs = () => Math.max(1, timeoutMs - (nowMs() - startedMs));
-  const query = new URLSearchParams({
-    ...(call.event === '' ? {} : { event: call.event }),
-    ...(options.policy === undefined ? {} : { policy: options.policy }),
-  }).toString();
-  const url = `${options.http}/hooks/${agent}${query === '' ? '' : `?${query}`}`;
-  const ask = () => post({ url, token: options.token, body: call.body, timeoutMs: leftMs() });
-
-  let posted = await ask();
-  if (
-    posted.kind === 'unreachable' &&
-    posted.refused &&
-    options.autostart !== undefined &&
-    !/^(?:session)?end$/i.test(call.event)
-  ) {
-    const { startService } = await import('./autostart.ts');
-    if (await startService(options.autostart, options.http, leftMs() - 500)) posted = await ask();
-  }
+  const isStop = agent.isStop(call.event, call.tool);
   const blocks = isStop && options.onUnreachable === 'block';
-  if (blocks) posted = await retry(posted, ask, Math.min(call.again ? waitMs.again : waitMs.first, leftMs() / 2));
+  const timeoutMs = options.timeoutMs ?? answerTimeoutMs(agent, call);
+  const leftMs = () => Math.max(1, timeoutMs - (nowMs() - startedMs));
+  const posted = await postCall(options, call, leftMs, blocks);
   if (posted.kind === 'answer') return { body: posted.body, exitCode: 0 };
   const what = isStop ? 'this stop' : `the event ${call.event || 'of this call'}`;
   if (blocks && posted.kind === 'unreachable') {
-    const said = notJudged(what, posted.why, 'It is blocked, as --on-unreachable says.');
-    note(said);
-    const ask =
+    const message = notJudged(what, posted.why, 'It is blocked, as --on-unreachable says.');
+    note(message);
+    const request =
       'Do not work around this: tell the user that stopgate has to be started ("stopgate dev") or its hook removed.';
-    return facts.block(`${unjudgedText}${posted.why}), and it is set to block then. ${ask}`, `stopgate: ${said}`);
+    const reason = `${unjudgedText}${posted.why}), and it is set to block then. ${request}`;
+    return agent.block(reason, `stopgate: ${message}`);
   }
-  const said = notJudged(what, posted.why, isStop ? 'It is allowed.' : 'The agent goes on.');
-  note(said);
-  return isStop ? facts.allow(`stopgate: ${said}`) : { body: null, exitCode: 0 };
+  const message = notJudged(what, posted.why, isStop ? 'It is allowed.' : 'The agent goes on.');
+  note(message);
+  return isStop ? agent.allow(`stopgate: ${message}`) : { body: null, exitCode: 0 };
 }
 
-/** A service that is being restarted is back in a second. */
-async function retry(first: Posted, ask: () => Promise<Posted>, forMs: number): Promise<Posted> {
+/** Where no service answers, starts one if the options say so, and waits for one before a stop is blocked. */
+async function postCall(
+  { name, http, token, policy, autostart }: HookOptions,
+  { event, body, isRepeated }: Call,
+  leftMs: () => number,
+  blocks: boolean,
+): Promise<Posted> {
+  const query = new URLSearchParams({
+    ...(event === '' ? {} : { event }),
+    ...(policy === undefined ? {} : { policy }),
+  }).toString();
+  const url = `${http}/hooks/${name}${query === '' ? '' : `?${query}`}`;
+  const send = () => post({ url, token, body, timeoutMs: leftMs() });
+  let posted = await send();
+  const isRefused = posted.kind === 'unreachable' && posted.refused;
+  // A session that ends needs no service any more.
+  if (isRefused && autostart !== undefined && !/^(?:session)?end$/i.test(event)) {
+    const { startService } = await import('./autostart.ts');
+    if (await startService(autostart, http, leftMs() - 500)) posted = await send();
+  }
+  if (!blocks) return posted;
+  return retry(posted, send, Math.min(isRepeated ? waitMs.again : waitMs.first, leftMs() / 2));
+}
+
+/** A service that is being restarted is back within a second. */
+async function retry(first: Posted, send: () => Promise<Posted>, forMs: number): Promise<Posted> {
   const untilMs = nowMs() + forMs;
   let posted = first;
-  while (posted.kind === 'unreachable' && nowMs() + tryEveryMs < untilMs) {
-    await new Promise((done) => setTimeout(done, tryEveryMs));
-    posted = await ask();
+  while (posted.kind === 'unreachable' && nowMs() + retryEveryMs < untilMs) {
+    await new Promise((done) => setTimeout(done, retryEveryMs));
+    posted = await send();
   }
   return posted;
 }
@@ -147,14 +153,17 @@ type Call = {
   readonly event: string;
   readonly tool: string;
   readonly body: Buffer;
-  /** The agent says that it has been blocked just now. */
-  readonly again: boolean;
+  /** The agent reports that its last stop was blocked. */
+  readonly isRepeated: boolean;
 };
 
 /** A string: why this is no call. */
-function readCall(raw: Buffer, { agent, event, worker }: HookOptions): Call | string {
+async function readCall(stdin: HookIo['stdin'], options: HookOptions, timeoutMs: number): Promise<Call | string> {
+  const { agent, event, worker } = options;
+  const raw = await readStdin(stdin, timeoutMs);
+  if (typeof raw === 'string') return raw;
   const text = raw.toString('utf8').trim();
-  if (text === '' && agent !== 'shell') return 'nothing came on stdin, where an agent puts its call as JSON';
+  if (text === '' && !agent.isScript) return 'nothing came on stdin, where an agent puts its call as JSON';
   let body: Record<string, unknown>;
   try {
     body = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
@@ -162,17 +171,17 @@ function readCall(raw: Buffer, { agent, event, worker }: HookOptions): Call | st
     return 'what came on stdin is no JSON';
   }
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return 'what came on stdin is no JSON object';
-  const said = body.hook_event_name ?? body.hookEventName;
+  const eventInBody = body.hook_event_name ?? body.hookEventName;
   return {
-    event: event ?? (typeof said === 'string' ? said : agent === 'shell' ? 'stop' : ''),
+    event: event ?? (typeof eventInBody === 'string' ? eventInBody : agent.isScript ? 'stop' : ''),
     tool: typeof body.tool_name === 'string' ? body.tool_name : '',
     body: worker === undefined ? raw : Buffer.from(JSON.stringify({ ...body, worker })),
-    again: body.stop_hook_active === true,
+    isRepeated: body.stop_hook_active === true,
   };
 }
 
-/** Reads to the end even what is too much: an agent that writes into a closed pipe may fail. */
-function readBody(stdin: HookIo['stdin'], timeoutMs: number): Promise<Buffer | string> {
+/** Reads to the end even if there is too much: an agent that writes into a closed pipe may fail. */
+function readStdin(stdin: HookIo['stdin'], timeoutMs: number): Promise<Buffer | string> {
   if (stdin.isTTY === true) return Promise.resolve(Buffer.alloc(0));
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];

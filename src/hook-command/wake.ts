@@ -1,99 +1,97 @@
 /**
- * A person's word to a session that is escalated, as its side waits for it: asked of the service, which holds the
- * question for less than a minute and is then asked again.
+ * Waits for the resolution of a session's escalation, on the session's side: asks the service, which answers as soon as
+ * a person has resolved it, or after less than a minute that nobody has. Then it is asked again.
  */
+import type { Fields } from './agent.ts';
 import type { HookOptions } from './options.ts';
 import { post } from './post.ts';
 
-export type Asked =
-  /** Null: there is nothing to be said (any more). */
-  | { readonly kind: 'word'; readonly prompt: string | null }
-  | { readonly kind: 'not-yet' }
-  | { readonly kind: 'away' }
-  /** As of a session that nobody knows. */
+export type ResolutionAnswer =
+  /** Null: there is no prompt, or the session is not escalated (any more). */
+  | { readonly kind: 'resolved'; readonly prompt: string | null }
+  | { readonly kind: 'pending' }
+  | { readonly kind: 'unreachable' }
+  /** For example, no such session. */
   | { readonly kind: 'rejected'; readonly why: string };
 
 type Question = {
   readonly http: string;
   readonly token: string | undefined;
+  /** The agent's name. */
   readonly agent: string;
   readonly worker: string;
   readonly signal?: AbortSignal | undefined;
 };
 
-/** Where the service is away. */
+/** Between two tries while the service cannot be reached. */
 export const retryMs = 5_000;
-/** Longer than the service holds it. */
+/** Longer than the service keeps the request open. */
 const answerTimeoutMs = 90_000;
-/** The stop itself is asked for by another hook, at the same time: so late it may come to the service. */
+/** Another hook posts the stop itself, at the same time. The service may learn of the session this much later. */
 const stopWithinMs = 2_000;
-const lookEveryMs = 250;
-const orphanedEveryMs = 1_000;
-/** The line that `init` writes lives for a day. */
-const patienceMs = 24 * 60 * 60 * 1_000 - 5_000;
+const retryUnknownMs = 250;
+const orphanCheckMs = 1_000;
+/** The hook that `init` writes may run for a day. */
+const waitMs = 24 * 60 * 60 * 1_000 - 5_000;
 
-export async function askForWord({ http, token, agent, worker, signal }: Question): Promise<Asked> {
+export async function fetchResolution({ http, token, agent, worker, signal }: Question): Promise<ResolutionAnswer> {
   const url = `${http}/hooks/${agent}/wake?worker=${encodeURIComponent(worker)}`;
   const posted = await post({ url, token, body: null, timeoutMs: answerTimeoutMs, ...(signal && { signal }) });
-  if (posted.kind === 'unreachable') return { kind: 'away' };
+  if (posted.kind === 'unreachable') return { kind: 'unreachable' };
   if (posted.kind === 'rejected') return posted;
-  if (posted.body === null) return { kind: 'not-yet' };
+  if (posted.body === null) return { kind: 'pending' };
   const { prompt } = posted.body as { prompt?: unknown };
-  return { kind: 'word', prompt: typeof prompt === 'string' ? prompt : null };
+  return { kind: 'resolved', prompt: typeof prompt === 'string' ? prompt : null };
 }
 
-/** Null: there is nobody to be waited for, or it has taken too long. `stop`: the agent's call, as it came. */
-export async function waitForWord(
-  { http, token, agent, timeoutMs }: HookOptions,
-  stop: Buffer,
+/** The text for the agent. Null: nothing to wake it for, or it took too long. `stopBody`: the agent's call as it came. */
+export async function waitForResolution(
+  { http, token, name, agent, timeoutMs }: HookOptions,
+  stopBody: Buffer,
 ): Promise<string | null> {
-  const { session_id: worker, cwd } = JSON.parse(stop.toString('utf8')) as Record<string, unknown>;
-  if (typeof worker !== 'string' || worker === '') return null;
-  const gone = whenOrphaned();
-  const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(timeoutMs ?? patienceMs)]);
-  const prompt = await resolved({ http, token, agent, worker, signal });
-  gone.forget();
+  const { wake } = agent;
+  const stop = JSON.parse(stopBody.toString('utf8')) as Fields;
+  const worker = wake?.sessionOf(stop);
+  if (wake === undefined || typeof worker !== 'string' || worker === '') return null;
+  const orphaned = watchParent();
+  const signal = AbortSignal.any([orphaned.signal, AbortSignal.timeout(timeoutMs ?? waitMs)]);
+  const prompt = await pollResolution({ http, token, agent: name, worker, signal });
+  orphaned.stop();
   if (prompt === null) return null;
-  const call = { hook_event_name: 'UserPromptSubmit', session_id: worker, cwd, prompt };
-  return claim(`${http}/hooks/${agent}`, token, call);
+  /*
+   * The session gets a prompt, so the service learns of it like of any other prompt. It answers with the text for the
+   * agent, once: if another process has got it, or a person has prompted the session meanwhile, there is none.
+   */
+  const call = Buffer.from(JSON.stringify(wake.promptCall(stop, prompt)));
+  const posted = await post({ url: `${http}/hooks/${name}`, token, body: call, timeoutMs: retryMs });
+  return posted.kind === 'answer' ? wake.textOf((posted.body ?? {}) as Fields) : null;
 }
 
-async function resolved(question: Question & { readonly signal: AbortSignal }): Promise<string | null> {
-  const begunMs = Date.now();
+async function pollResolution(question: Question & { readonly signal: AbortSignal }): Promise<string | null> {
+  const startedMs = Date.now();
   let isKnown = false;
   while (!question.signal.aborted) {
-    const asked = await askForWord(question);
-    if (asked.kind === 'word' && asked.prompt !== null) return asked.prompt;
-    if (asked.kind === 'not-yet') isKnown = true;
-    else if (asked.kind === 'away' && isKnown) await pause(retryMs, question.signal);
-    else if (isKnown || Date.now() - begunMs >= stopWithinMs) return null;
-    else await pause(lookEveryMs, question.signal);
+    const answer = await fetchResolution(question);
+    if (answer.kind === 'resolved' && answer.prompt !== null) return answer.prompt;
+    if (answer.kind === 'pending') isKnown = true;
+    else if (answer.kind === 'unreachable' && isKnown) await pause(retryMs, question.signal);
+    else if (isKnown || Date.now() - startedMs >= stopWithinMs) return null;
+    else await pause(retryUnknownMs, question.signal);
   }
   return null;
 }
 
-/** An agent that is killed leaves this behind: then there is nobody to be woken. */
-function whenOrphaned(): { readonly signal: AbortSignal; forget(): void } {
+/** An agent that is killed leaves this process behind. Then there is nobody to wake. */
+function watchParent(): { readonly signal: AbortSignal; stop(): void } {
   const gone = new AbortController();
   const parent = process.ppid;
   const timer = setInterval(() => {
     if (process.ppid !== parent) gone.abort();
-  }, orphanedEveryMs);
-  return { signal: gone.signal, forget: () => clearInterval(timer) };
+  }, orphanCheckMs);
+  return { signal: gone.signal, stop: () => clearInterval(timer) };
 }
 
-/**
- * The session is prompted, so the service is told, as by any prompt: it gives the words for the agent, and gives them
- * once. Null: another who waited had them, or the person himself has prompted it.
- */
-async function claim(url: string, token: string | undefined, prompt: object): Promise<string | null> {
-  const posted = await post({ url, token, body: Buffer.from(JSON.stringify(prompt)), timeoutMs: retryMs });
-  if (posted.kind !== 'answer') return null;
-  const { hookSpecificOutput: told } = (posted.body ?? {}) as { hookSpecificOutput?: { additionalContext?: string } };
-  return told?.additionalContext ?? null;
-}
-
-/** Ended early by the signal. */
+/** The signal ends it early. */
 export const pause = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
   new Promise((done) => {
     const end = () => {

@@ -1,6 +1,6 @@
 /** The text of a block: what an agent is told, and how that text is recognised when it comes back as a prompt. */
 import type { Decision } from '../../../machines/index.ts';
-import { unjudgedText } from '../../hook-command/agents.ts';
+import { unjudgedText } from '../../hook-command/agent.ts';
 import { hideSecrets } from './secrets.ts';
 import { cutMiddle, plainText } from './text.ts';
 

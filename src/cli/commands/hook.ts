@@ -1,11 +1,11 @@
-/** hook: one call of an agent. `main.ts` takes a shorter way to the same code; this is its help, and what tests run. */
-import { hookAgents } from '../../hook-command/agents.ts';
+/** hook: one call of an agent. `main.ts` runs the same code without the command line; this is its help. */
+import { agents } from '../../agents/index.ts';
 import { runHook } from '../../hook-command/run.ts';
 import { defineCommand } from '../command.ts';
 
 export const hook = defineCommand({
   args: {
-    agent: { type: 'positional', valueHint: 'AGENT', description: [...hookAgents.keys()].join(', ') },
+    agent: { type: 'positional', valueHint: 'AGENT', description: [...agents.keys()].join(', ') },
     http: {
       type: 'string',
       valueHint: 'HOST:PORT',

@@ -1,0 +1,17 @@
+/** What the hook command knows of Claude Code. It is loaded at each call, so it imports nothing more. */
+import { type HookAgent, oneOf, withSystemMessage } from '../../hook-command/agent.ts';
+
+const isStopEvent = oneOf('Stop', 'SubagentStop', 'TaskCompleted');
+
+export const hookCommand: HookAgent = {
+  stopTimeoutMs: 595_000,
+  isStop: (event, tool) => isStopEvent(event) || (event === 'PreToolUse' && tool === 'StructuredOutput'),
+  isChecked: oneOf('PostToolBatch'),
+  ...withSystemMessage,
+  wake: {
+    sessionOf: ({ session_id }) => session_id,
+    promptCall: ({ session_id, cwd }, prompt) => ({ hook_event_name: 'UserPromptSubmit', session_id, cwd, prompt }),
+    textOf: ({ hookSpecificOutput: output }) =>
+      (output as { additionalContext?: string } | undefined)?.additionalContext ?? null,
+  },
+};
