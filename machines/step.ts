@@ -48,6 +48,8 @@ type Table = {
   readonly after: Map<Move, Table>;
 };
 
+/** A chain of `always` that is longer has no end: XState would go on for ever. */
+const chainMax = 1_000;
 const none: Moves = Object.freeze([]);
 
 /** What guards and assignments are given; one a step, whose context moves on with each assignment. */
@@ -113,9 +115,10 @@ export function createStepper<M extends AnyStateMachine>(machine: M, input: Inpu
     let table = before;
     let move = firstOf(eventMoves(table, (event as Event).type), at);
     let isEventless = false;
-    // `always` is looked at after every event, whether it was handled or not. The chain ends, since `readChart` refuses
-    // circles; as in XState an `always` that changes nothing ends it too.
-    while (move !== null || !isEventless) {
+    // `always` is looked at after every event, whether it was handled or not; one that changes nothing ends the chain.
+    for (let turn = 0; move !== null || !isEventless; turn += 1) {
+      if (turn > chainMax)
+        throw new Error(`machine '${machine.id}' takes 'always' for ever after '${(event as Event).type}'`);
       const [was, held] = [table, at.context];
       if (move !== null) {
         for (const change of move.changes) at.context = { ...at.context, ...change(at) };
@@ -184,7 +187,6 @@ function readChart(machine: AnyStateMachine): Chart {
       },
     ]),
   );
-  for (const state of states) refuseCircle(state, chart);
   return chart;
 }
 
@@ -210,17 +212,6 @@ function refuseSharing(root: AnyStateNode, regions: readonly AnyStateNode[]): vo
     }
   }
   if ((root.always?.length ?? 0) > 0) throw refusal(root, "'always' at the root");
-}
-
-/** `always` must come to an end by the chart alone. */
-function refuseCircle(state: AnyStateNode, chart: Chart, way: readonly string[] = []): void {
-  if (way.includes(state.key)) throw refusal(state, `an 'always' circle: ${[...way, state.key].join(' -> ')}`);
-  for (const { to, changes } of chart.get(state)?.always ?? none) {
-    const target = to === null ? state : state.parent?.states[to.state];
-    // One that changes nothing ends the chain.
-    if (target !== undefined && (target !== state || changes.length > 0))
-      refuseCircle(target, chart, [...way, state.key]);
-  }
 }
 
 function readMove(machine: AnyStateMachine, transition: AnyTransitionDefinition): Move {

@@ -5,6 +5,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  type AnyMachineSnapshot,
   type AnyStateMachine,
   and,
   assign,
@@ -68,14 +69,15 @@ const move = fc
 const moves = (types: readonly string[]) =>
   fc.dictionary(fc.constantFrom(...types), fc.array(move, { minLength: 1, maxLength: 3 }), { maxKeys: 3 });
 
-/** `always` mostly to later states; a circle, which must be refused, is rare. */
+/** `always` mostly to later states: a chain that never ends is rare. */
 const always = (from: number) =>
   fc.array(
     fc.tuple(move, fc.integer({ min: 0, max: 40 })).map(([it, chance]) => ({
       ...it,
       target: stateNames[chance === 0 ? 0 : Math.min(3, from + 1 + (chance % 3))],
     })),
-    { maxLength: from === 3 ? 0 : 2 },
+    // None in the first state: XState has no bound for a chain without an end before the first event.
+    { maxLength: from === 0 || from === 3 ? 0 : 2 },
   );
 const region = (types: readonly string[], withAlways: boolean) =>
   fc
@@ -132,34 +134,43 @@ const shown = ({
 
 describe('a chart that is accepted', () => {
   test('is stepped as XState steps it', () => {
-    let accepted = 0;
-    let refused = 0;
+    let steps = 0;
     fc.assert(
       fc.property(fc.oneof(flat, parallel), events, (config, given) => {
-        const machine = machineOf(config);
-        let stepper: ReturnType<typeof createStepper>;
-        try {
-          stepper = createStepper(machine, undefined as never);
-        } catch (error) {
-          expect((error as Error).message).toContain("an 'always' circle");
-          refused += 1;
-          return;
-        }
-        accepted += 1;
-        let expected = initialTransition(machine)[0];
-        let actual = stepper.start(undefined as never);
+        // A bound, so that XState throws where it would go on for ever.
+        const machine = machineOf({ ...config, options: { maxIterations: 1_000 } });
+        const stepper = createStepper(machineOf(config), undefined as never);
+        let expected: AnyMachineSnapshot = initialTransition(machine)[0];
+        let actual: AnyMachineSnapshot = stepper.start(undefined as never);
         expect(shown(actual)).toEqual(shown(expected));
         for (const event of given) {
-          expected = transition(machine, expected, event)[0];
-          actual = stepper.next(actual, event);
+          const next: AnyMachineSnapshot | typeof endless = tried(() => transition(machine, expected, event)[0]);
+          const stepped: AnyMachineSnapshot | typeof endless = tried(() => stepper.next(actual as never, event));
+          if (next === endless || stepped === endless) {
+            expect([next === endless, stepped === endless]).toEqual([true, true]);
+            return;
+          }
+          [expected, actual] = [next, stepped];
           expect(shown(actual)).toEqual(shown(expected));
+          steps += 1;
         }
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
-    expect(accepted).toBeGreaterThan(refused);
+    expect(steps).toBeGreaterThan(200);
   });
 });
+
+const endless = 'endless';
+/** @throws Error any other than the one for a chain of `always` without an end */
+function tried<Result>(step: () => Result): Result | typeof endless {
+  try {
+    return step();
+  } catch (error) {
+    if (!/Infinite loop detected|takes 'always' for ever/.test((error as Error).message)) throw error;
+    return endless;
+  }
+}
 
 const plain = { initial: 's0', states: { s0: { on: { go: 's1' } }, s1: {} } };
 /** Puts something into a state, beside what it has. */
@@ -191,7 +202,6 @@ const refusals: readonly (readonly [what: string, config: Json, says: string])[]
   ['no states', {}, 'a root of type atomic'],
   ['a region without states', { type: 'parallel', states: { a: {} } }, 'a region of type atomic'],
   ['always at the root', { ...plain, always: { guard: 'even', target: '.s1' } }, "'always' at the root"],
-  ['an always circle', inState({ always: { guard: 'even', actions: 'add', target: 's1' } }), "an 'always' circle"],
   ['a limit on steps', { ...plain, options: { maxIterations: 1 } }, "the option 'maxIterations'"],
   [
     'several targets',
