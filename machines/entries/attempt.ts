@@ -1,6 +1,6 @@
 /** `stop.attempted` opens an attempt; `attempt.accepted`: a replica takes it over. */
 import { z } from 'zod';
-import { validationSchema } from '../policy/checks/rules.ts';
+import { validationSchema } from '../policy/checks/validation.ts';
 import { promiseSchema } from '../policy/promise.ts';
 import { idSchema } from '../values/schemas.ts';
 import { files } from './fields.ts';

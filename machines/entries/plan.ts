@@ -1,7 +1,10 @@
 /** `plan.updated` replaces a worker's plan; `step.updated` adds, changes or removes one step. */
 import { z } from 'zod';
-import { stepsSchema } from '../policy/plan.ts';
+import { planStepsMax } from '../policy/plan.ts';
 import { idSchema } from '../values/schemas.ts';
+
+const step = z.object({ title: z.string(), status: z.string(), step: idSchema.optional() });
+export const stepsSchema = z.array(step).max(planStepsMax);
 
 export const planUpdated = z.object({ steps: stepsSchema });
 export const stepUpdated = z.object({

@@ -1,7 +1,7 @@
 /** `task.*`: about the task itself, or from the worker that claims it or lets go of it. */
 import { z } from 'zod';
-import { stepsSchema } from '../policy/plan.ts';
 import { idSchema } from '../values/schemas.ts';
+import { stepsSchema } from './plan.ts';
 
 export const taskCreated = z.object({
   title: z.string().optional(),

@@ -3,7 +3,7 @@
 import type { TaskEntry } from '../entries/index.ts';
 import type { HookResult } from '../guards/decision.ts';
 import { askHooks, checkpointOfHooks, type HooksAnswer } from '../guards/task-hook.ts';
-import { checkTimeoutMs } from '../policy/check.ts';
+import { checkTimeoutMs } from '../policy/checks/check.ts';
 import type { CheckResult } from '../policy/checks/check-result.ts';
 import { promisesOf } from '../policy/promise.ts';
 import { type Evaluation, hasFailedRule, phaseOf, type TaskContext } from '../task/task.ts';

@@ -1,6 +1,7 @@
 /** What the guards look at around a worker: policy, usage limits, presence, queue, task (protocol 4, 5 and 8). */
 import type { Facts, PolicyInForce, TaskFacts } from '../guards/attempt.ts';
-import { type Assignment, isProfile } from '../policy/policy.ts';
+import { isProfile } from '../policy/persistence.ts';
+import type { Assignment } from '../policy/policy-set.ts';
 import { phaseOf } from '../task/task.ts';
 import type { Presence } from '../values/states.ts';
 import type { WorkerContext } from '../worker/worker-data.ts';

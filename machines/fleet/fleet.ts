@@ -3,7 +3,8 @@
 import type { Ask, PolicyInForce } from '../guards/attempt.ts';
 import type { Decision, HookResult } from '../guards/decision.ts';
 import type { HookOpinion } from '../guards/task-hook.ts';
-import { builtInPolicy, type PolicySet } from '../policy/policy.ts';
+import { builtInPolicy } from '../policy/policy.ts';
+import type { PolicySet } from '../policy/policy-set.ts';
 import { createStepper, type Stepper } from '../step.ts';
 import { type TaskSnapshot, taskMachine } from '../task/task.ts';
 import type { EscalatedEntity } from '../values/escalation.ts';

@@ -1,10 +1,10 @@
 /** An attempt: one try of a worker to stop, from `stop.attempted` to its decision, with how far it has been judged. */
 
 import type { AttemptFields } from '../entries/attempt.ts';
-import type { Findings } from '../policy/check.ts';
+import type { EffectfulCheck, Findings } from '../policy/checks/check.ts';
 import type { CheckResult, Feedback } from '../policy/checks/check-result.ts';
 import type { Plan } from '../policy/plan.ts';
-import type { EffectfulCheck, Policy } from '../policy/policy.ts';
+import type { Policy } from '../policy/policy.ts';
 import type { Escalation } from '../values/escalation.ts';
 import type { Decision, GuardName, Verdict } from './decision.ts';
 import type { Hook, HookOpinion, HookResults, Iteration } from './task-hook.ts';

@@ -3,8 +3,9 @@
  * beside the protocol's table, line by line. `judge` asks them; an attempt that has to wait goes on where it stood.
  */
 
-import { askChecks, checkTimeoutMs, type Findings } from '../policy/check.ts';
+import { checkTimeoutMs, type Findings } from '../policy/checks/check.ts';
 import type { Feedback } from '../policy/checks/check-result.ts';
+import { evaluateChecks } from '../policy/checks/evaluate.ts';
 import { type PromiseName, promisesOf } from '../policy/promise.ts';
 import { formatDuration } from '../values/duration.ts';
 import type { Ask, Attempt, Facts, Judged, Ruling } from './attempt.ts';
@@ -99,23 +100,27 @@ export const guards: Readonly<Record<GuardName, Guard>> = {
     const { checks } = attempt.inForce.policy;
     const input = { checks: checks.map((check) => check.name) };
     if (checks.length === 0) return { detail: 'none', input };
-    const findings: Findings = { ...attempt.findings };
     const facts = { ...circumstances(question), plan: worker.plan, validation: attempt.fields.validation ?? [] };
-    const answer = askChecks(checks, facts, findings);
-    const shared = { input, findings, feedback: answer.feedback };
-    switch (answer.is) {
+    const { outcome, findings, feedback } = evaluateChecks(checks, facts, attempt.findings);
+    const shared = { input, findings, feedback };
+    switch (outcome.kind) {
       case 'pass':
         return { ...shared, detail: 'all hold' };
       case 'error':
-        return { ...shared, detail: answer.words, errs: true };
+        return { ...shared, detail: outcome.message, errs: true };
       case 'escalate':
-        return { ...shared, detail: answer.words, errs: true, ruling: allow('escalate', 'escalated', answer.words) };
+        return {
+          ...shared,
+          detail: outcome.message,
+          errs: true,
+          ruling: allow('escalate', 'escalated', outcome.message),
+        };
       case 'fail': {
-        const nextPrompt = promptFor(answer.words, answer.feedback);
-        return { ...shared, detail: answer.words, ruling: block('incomplete', answer.words, nextPrompt) };
+        const nextPrompt = promptFor(outcome.message, feedback);
+        return { ...shared, detail: outcome.message, ruling: block('incomplete', outcome.message, nextPrompt) };
       }
-      case 'ask': {
-        const check = answer.check as NonNullable<typeof answer.check>;
+      case 'pending': {
+        const { check } = outcome;
         const timeoutMs = check.timeoutMs ?? checkTimeoutMs;
         return {
           ...shared,

@@ -5,7 +5,7 @@
 
 import type { HookForm } from '../entries/hook.ts';
 import type { CheckResult } from '../policy/checks/check-result.ts';
-import type { Validation } from '../policy/checks/rules.ts';
+import type { Validation } from '../policy/checks/validation.ts';
 import { type Circumstances, holds } from '../policy/condition.ts';
 import type { PromiseName } from '../policy/promise.ts';
 import { idLengthMax } from '../values/id.ts';

@@ -1,14 +1,8 @@
-/** A worker's plan: its steps in order, how entries change it, and what remains of it (protocol 3; seed 002). */
-import { z } from 'zod';
-import { idSchema } from '../values/schemas.ts';
+/** A worker's plan: its steps in order, and how entries change it (protocol.md §3; seed 002). No zod: light rooms use it. */
 
 export const planStepsMax = 500;
-const shownTitlesMax = 3;
-const shownTitleLength = 30;
 
-export const stepSchema = z.object({ title: z.string(), status: z.string(), step: idSchema.optional() });
-export const stepsSchema = z.array(stepSchema).max(planStepsMax);
-export type Step = z.infer<typeof stepSchema>;
+export type Step = { readonly title: string; readonly status: string; readonly step?: string | undefined };
 export type Plan = readonly Step[];
 
 export const noPlan: Plan = [];
@@ -31,13 +25,4 @@ export function updateStep(
     step: change.step,
   };
   return old === undefined ? [...plan, step] : plan.with(index, step);
-}
-
-/** Null: nothing remains. Else the fixed words of protocol 5, with three titles of 30 code points at most. */
-export function remainingWords(plan: Plan): string | null {
-  const open = plan.filter((step) => !isDone(step));
-  if (open.length === 0) return null;
-  const titles = open.slice(0, shownTitlesMax).map((step) => [...step.title].slice(0, shownTitleLength).join(''));
-  if (open.length > shownTitlesMax) titles.push('…');
-  return `${open.length} of ${plan.length} plan steps remain: ${titles.join(', ')}`;
 }

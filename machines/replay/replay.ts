@@ -7,7 +7,7 @@ import { createLogLines, type LogEntry, type StoredText } from '../entries/log-l
 import { createFleet, type Fleet, type Outcome } from '../fleet/fleet.ts';
 import { advanceClock, foldEntry } from '../fleet/fold.ts';
 import type { Decision, HookResult } from '../guards/decision.ts';
-import type { PolicySet } from '../policy/policy.ts';
+import type { PolicySet } from '../policy/policy-set.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import { type FleetView, viewFleet } from './views.ts';
 

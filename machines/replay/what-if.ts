@@ -13,7 +13,7 @@ import { advanceClock, foldEntry, nextDeadline } from '../fleet/fold.ts';
 import type { Ask } from '../guards/attempt.ts';
 import type { Decision } from '../guards/decision.ts';
 import type { CheckResult } from '../policy/checks/check-result.ts';
-import type { PolicySet } from '../policy/policy.ts';
+import type { PolicySet } from '../policy/policy-set.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 
 /** `at`: the time of the attempt. `after` null: it cannot be told, since the log has no answer of `check`, or (null) ends within a hold. */

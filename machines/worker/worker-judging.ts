@@ -6,9 +6,9 @@
 import type { Ask, Attempt, Facts, Ruling } from '../guards/attempt.ts';
 import type { Decision, GuardName } from '../guards/decision.ts';
 import { idleOf, judge } from '../guards/guards.ts';
-import { findingOf } from '../policy/check.ts';
 import type { CheckResult, Feedback } from '../policy/checks/check-result.ts';
-import { idleLimitOf } from '../policy/policy.ts';
+import { findingOf } from '../policy/checks/evaluate.ts';
+import { idleLimitOf } from '../policy/persistence.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import type { State } from '../values/states.ts';
 import type { TaskDisposition } from '../values/task-disposition.ts';

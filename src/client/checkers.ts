@@ -1,5 +1,5 @@
 /** Seed 002: checkers of task completion, in the fixed words of protocol 5. */
-import { anyWords, missingFilesWords, type Plan, remainingWords } from '../../machines/index.ts';
+import { missingFilesMessage, noneHoldsMessage, type Plan, remainingStepsMessage } from '../../machines/index.ts';
 import { TaskCompletionResult } from './results.ts';
 
 export type TaskCompletionContext = {
@@ -18,7 +18,7 @@ export interface TaskCompletionChecker {
 /** Every step of the plan is done. */
 export class PlanBasedChecker implements TaskCompletionChecker {
   check({ session }: TaskCompletionContext): TaskCompletionResult {
-    const words = remainingWords(session.plan);
+    const words = remainingStepsMessage(session.plan);
     return words === null ? TaskCompletionResult.ok() : TaskCompletionResult.incomplete(words);
   }
 }
@@ -37,7 +37,7 @@ export class FileExistsChecker implements TaskCompletionChecker {
     for (const file of this.#required) if (!(await filesystem.exists(file))) missing.push(file);
     return missing.length === 0
       ? TaskCompletionResult.ok()
-      : TaskCompletionResult.incomplete(missingFilesWords(missing));
+      : TaskCompletionResult.incomplete(missingFilesMessage(missing));
   }
 }
 
@@ -65,6 +65,6 @@ export class CompositeChecker implements TaskCompletionChecker {
       if (!result.complete && this.#allMustPass) return result;
       if (!result.complete) failed.push(result.feedback ?? '');
     }
-    return failed.length === 0 ? TaskCompletionResult.ok() : TaskCompletionResult.incomplete(anyWords(failed));
+    return failed.length === 0 ? TaskCompletionResult.ok() : TaskCompletionResult.incomplete(noneHoldsMessage(failed));
   }
 }

@@ -1,7 +1,7 @@
 /** The `files` check: do these paths exist under the worker's folder? It looks, and never opens or starts anything. */
 import { realpath } from 'node:fs/promises';
 import { isAbsolute, resolve } from 'node:path';
-import { checkTimeoutMs, formatDuration, missingFilesWords } from '../../machines/index.ts';
+import { checkTimeoutMs, formatDuration, missingFilesMessage } from '../../machines/index.ts';
 import { findWorkerFolder, isInside } from './folder.ts';
 import { createInterruption, type Interruption } from './interruption.ts';
 import { cancelled, type Finding, quote, type RunRequest } from './request.ts';
@@ -64,6 +64,6 @@ function missingFinding(missing: readonly string[]): Finding {
     return bytes <= listedBytesMax;
   });
   const more = missing.length - listed.length;
-  const reason = `${missingFilesWords(listed)}${more > 0 ? ` and ${more} more` : ''}`;
+  const reason = `${missingFilesMessage(listed)}${more > 0 ? ` and ${more} more` : ''}`;
   return { outcome: 'fail', reason, feedback: { missing: listed, ...(more > 0 && { more }) } };
 }

@@ -1,7 +1,18 @@
-/** What an attempt reports of its rules. */
+/** `rules: [...]`: the attempt reported each of these rules as passed. */
 import { z } from 'zod';
+import { type CheckKind, findingFor } from './check.ts';
+import type { Validation } from './validation.ts';
 
-export const validationSchema = z.array(
-  z.object({ rule: z.string().min(1), passed: z.boolean(), message: z.string().optional() }),
-);
-export type Validation = z.infer<typeof validationSchema>;
+export const rulesCheck: CheckKind<'rules'> = {
+  form: () => z.array(z.string().min(1)).min(1).optional().describe("of the attempt's validation"),
+  normalize: (rules) => ({ kind: 'rules', rules }),
+  evaluate: (check, { facts }) => findingFor(check, failedRulesMessage(check.rules, facts.validation)),
+};
+
+/** In the policy's order; a rule that the attempt did not report has failed. */
+function failedRulesMessage(rules: readonly string[], validation: Validation): string | null {
+  const passed = new Set(validation.filter((it) => it.passed).map((it) => it.rule));
+  for (const it of validation) if (!it.passed) passed.delete(it.rule);
+  const failed = rules.filter((rule) => !passed.has(rule));
+  return failed.length === 0 ? null : `Failed rules: ${failed.join(', ')}`;
+}

@@ -9,8 +9,9 @@ import {
   policySetSchema,
   readPromises,
 } from '../../../machines/index.ts';
+import { remainingStepsMessage } from '../../../machines/policy/checks/plan.ts';
 import { matchesGlob } from '../../../machines/policy/glob.ts';
-import { remainingWords, updateStep } from '../../../machines/policy/plan.ts';
+import { updateStep } from '../../../machines/policy/plan.ts';
 
 describe('globs', () => {
   test.each([
@@ -103,13 +104,13 @@ describe('a plan', () => {
     const one = updateStep([], { step: '1' });
     expect(one).toEqual([{ title: '1', status: 'pending', step: '1' }]);
     const done = updateStep(one, { step: '1', title: 'Write', status: 'done' });
-    expect(remainingWords(done)).toBeNull();
+    expect(remainingStepsMessage(done)).toBeNull();
     expect(updateStep(done, { step: '1', status: 'deleted' })).toEqual([]);
     expect(updateStep(done, { step: '9', status: 'deleted' })).toBe(done);
   });
 
   test('cuts titles between code points', () => {
-    expect(remainingWords([{ title: '🙂'.repeat(40), status: 'pending' }])).toBe(
+    expect(remainingStepsMessage([{ title: '🙂'.repeat(40), status: 'pending' }])).toBe(
       `1 of 1 plan steps remain: ${'🙂'.repeat(30)}`,
     );
   });

@@ -1,0 +1,100 @@
+/** What a check is: as a policy writes it, in its normal form, and what evaluating it gives. One file a kind beside. */
+import type { z } from 'zod';
+import type { Circumstances, Condition } from '../condition.ts';
+import type { ObjectMaker } from '../object-maker.ts';
+import type { Plan } from '../plan.ts';
+import type { Feedback } from './check-result.ts';
+import type { Validation } from './validation.ts';
+
+export const checkTimeoutMs = 120_000;
+
+export type OnError = 'allow' | 'block' | 'escalate';
+
+/** As a policy writes it: exactly one of the kinds, and its settings. */
+export type CheckForm = {
+  plan?: object | null | undefined;
+  rules?: string[] | undefined;
+  files?: string[] | undefined;
+  command?: string | undefined;
+  remote?: string | undefined;
+  all?: CheckForm[] | undefined;
+  any?: CheckForm[] | undefined;
+  name?: string | undefined;
+  when?: Condition | undefined;
+  onError?: OnError | undefined;
+  timeout?: number | undefined;
+};
+
+/** `timeoutMs` is how long its answer may take; null: 120 s. A member takes `onError` and `timeout` from its group. */
+export type CheckSettings = {
+  readonly name: string;
+  readonly when: Condition | null;
+  readonly onError: OnError;
+  readonly timeoutMs: number | null;
+};
+type CheckFields =
+  | { readonly kind: 'plan' }
+  | { readonly kind: 'rules'; readonly rules: readonly string[] }
+  | { readonly kind: 'files'; readonly files: readonly string[] }
+  | { readonly kind: 'command'; readonly command: string }
+  | { readonly kind: 'remote'; readonly remote: string }
+  | { readonly kind: 'all'; readonly of: readonly Check[] }
+  | { readonly kind: 'any'; readonly of: readonly Check[] };
+export type Kind = CheckFields['kind'];
+
+/** The normal form: defaults filled in, every check with a name of its own within the policy. */
+export type Check = CheckSettings & CheckFields;
+export type CheckOf<K extends Kind> = Extract<Check, { kind: K }>;
+/** Answered by an entry from outside, and not by the fold. */
+export type EffectfulCheck = CheckOf<'files' | 'command' | 'remote'>;
+
+export type CheckFacts = Circumstances & { readonly plan: Plan; readonly validation: Validation };
+
+/**
+ * What is known of a check. `error`: it could not be judged, and its `onError` lets that pass; `entered`: a group whose
+ * `when` held, and which is evaluated each time.
+ */
+export type Finding =
+  | { readonly kind: 'pass' }
+  | { readonly kind: 'skip' }
+  | { readonly kind: 'entered' }
+  | {
+      readonly kind: 'fail' | 'error' | 'escalate';
+      readonly message: string;
+      /** Null: of a group, whose members have it. */
+      readonly feedback: Feedback | null;
+    };
+export type Findings = Record<string, Finding>;
+export type CheckOutcome = Finding | { readonly kind: 'pending'; readonly check: EffectfulCheck };
+/** Of several checks together. */
+export type GroupOutcome = Exclude<CheckOutcome, { kind: 'skip' | 'entered' }>;
+
+/** One evaluation of a policy's checks. */
+export type CheckScope = {
+  readonly facts: CheckFacts;
+  /** By name. What was answered once stays here; filled in on the way. */
+  readonly findings: Findings;
+  /** Of the checks that did not pass, in order. */
+  readonly feedback: Feedback[];
+  readonly evaluate: (check: Check, scope: CheckScope) => CheckOutcome;
+};
+
+/** Everything that is known of one kind of check. */
+export type CheckKind<K extends Kind> = {
+  /** What stands under the kind's name in a policy. `member`: a check within a group. */
+  readonly form: (object: ObjectMaker, member: z.ZodType<CheckForm>) => z.ZodType<CheckForm[K]>;
+  readonly normalize: (
+    value: NonNullable<CheckForm[K]>,
+    member: (form: CheckForm) => Check,
+  ) => Extract<CheckFields, { kind: K }>;
+  /** The name of a check that was given none; without this the kind's own. */
+  readonly defaultName?: (value: NonNullable<CheckForm[K]>) => string;
+  readonly evaluate: (check: CheckOf<K>, scope: CheckScope) => CheckOutcome;
+};
+
+/** Of a check that the fold answers by itself. `failure` null: it holds. */
+export function findingFor(check: CheckSettings, failure: string | null): Finding {
+  if (failure === null) return { kind: 'pass' };
+  const feedback: Feedback = { check: check.name, outcome: 'fail', message: failure, details: {} };
+  return { kind: 'fail', message: failure, feedback };
+}

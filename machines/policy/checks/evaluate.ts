@@ -1,0 +1,79 @@
+/**
+ * Does every check of the policy hold? (protocol.md §5 and §8; seed 000, Composite Validator; seed 002,
+ * CompositeChecker.) Effectful checks are pending, one after the other, until an entry answers them. What was answered
+ * once is kept in `findings` and not evaluated again.
+ */
+import { formatDuration } from '../../values/duration.ts';
+import { holds } from '../condition.ts';
+import { evaluateAll } from './all.ts';
+import {
+  type Check,
+  type CheckFacts,
+  type CheckKind,
+  type CheckOutcome,
+  type CheckScope,
+  checkTimeoutMs,
+  type EffectfulCheck,
+  type Finding,
+  type Findings,
+  type GroupOutcome,
+  type Kind,
+} from './check.ts';
+import type { CheckResult, Feedback } from './check-result.ts';
+import { checkKinds } from './index.ts';
+
+/** `findings`: what is known now; `feedback`: of all checks that did not pass. */
+export type ChecksResult = {
+  readonly outcome: GroupOutcome;
+  readonly findings: Findings;
+  readonly feedback: readonly Feedback[];
+};
+
+/** @param known what is known so far; stays as it is */
+export function evaluateChecks(checks: readonly Check[], facts: CheckFacts, known: Readonly<Findings>): ChecksResult {
+  const scope: CheckScope = { facts, findings: { ...known }, feedback: [], evaluate };
+  const outcome = evaluateAll(checks, scope);
+  return { outcome, findings: scope.findings, feedback: scope.feedback };
+}
+
+function evaluate(check: Check, scope: CheckScope): CheckOutcome {
+  const { facts, findings, feedback } = scope;
+  // By its own key: a check may be named `constructor`.
+  const known = Object.hasOwn(findings, check.name) ? findings[check.name] : undefined;
+  if (known !== undefined && known.kind !== 'entered') return collect(known, feedback);
+  if (known === undefined && !holds(check.when, facts)) {
+    findings[check.name] = { kind: 'skip' };
+    return { kind: 'skip' };
+  }
+  const { evaluate: evaluateKind } = checkKinds[check.kind] as CheckKind<Kind>;
+  if (check.kind === 'all' || check.kind === 'any') {
+    findings[check.name] = { kind: 'entered' };
+    return evaluateKind(check, scope);
+  }
+  const outcome = evaluateKind(check, scope);
+  if (outcome.kind === 'pending') return outcome;
+  findings[check.name] = outcome;
+  return collect(outcome, feedback);
+}
+
+function collect(finding: Finding, feedback: Feedback[]): Finding {
+  if ('feedback' in finding && finding.feedback !== null) feedback.push(finding.feedback);
+  return finding;
+}
+
+/** What a result from outside means for its check. */
+export function findingOf(check: EffectfulCheck, result: CheckResult): Finding {
+  const { outcome } = result;
+  if (outcome === 'pass') return { kind: 'pass' };
+  const message = result.reason ?? defaultReason(check, outcome);
+  const feedback = { check: check.name, outcome, message, details: result.feedback ?? {} };
+  if (outcome === 'fail') return { kind: 'fail', message, feedback };
+  const kind = check.onError === 'block' ? 'fail' : check.onError === 'escalate' ? 'escalate' : 'error';
+  return { kind, message, feedback };
+}
+
+function defaultReason(check: EffectfulCheck, outcome: 'fail' | 'error' | 'timeout'): string {
+  if (outcome === 'fail') return `Check ${check.name} failed`;
+  if (outcome === 'error') return `Check ${check.name} could not be run`;
+  return `Check ${check.name} gave no answer within ${formatDuration(check.timeoutMs ?? checkTimeoutMs)}`;
+}

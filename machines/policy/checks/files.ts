@@ -1,0 +1,12 @@
+/** `files: [...]`: these paths exist under the worker's folder. A runner looks. */
+import { z } from 'zod';
+import type { CheckKind } from './check.ts';
+
+export const filesCheck: CheckKind<'files'> = {
+  form: () => z.array(z.string().min(1)).min(1).optional().describe("paths that must exist under the worker's folder"),
+  normalize: (files) => ({ kind: 'files', files }),
+  evaluate: (check) => ({ kind: 'pending', check }),
+};
+
+/** The fixed words of protocol.md §5, for whoever looks. */
+export const missingFilesMessage = (files: readonly string[]): string => `Missing required files: ${files.join(', ')}`;

@@ -1,0 +1,66 @@
+/** Checks as a policy writes them, read into their normal form. */
+import { z } from 'zod';
+import { idLengthMax } from '../../values/id.ts';
+import { durationSchema, idSchema } from '../../values/schemas.ts';
+import { conditionSchema } from '../condition.ts';
+import { nestingDepth, nestingMax } from '../nesting.ts';
+import type { ObjectMaker } from '../object-maker.ts';
+import type { Check, CheckForm, CheckKind, CheckSettings, Kind } from './check.ts';
+import { checkKinds } from './index.ts';
+
+const kinds = Object.keys(checkKinds) as Kind[];
+
+export function createCheckForm(object: ObjectMaker): z.ZodType<CheckForm> {
+  const form: z.ZodType<CheckForm> = z.lazy(() =>
+    object({
+      ...Object.fromEntries(kinds.map((kind) => [kind, checkKinds[kind].form(object, form)])),
+      name: idSchema.optional(),
+      when: conditionSchema(object).optional(),
+      onError: z.enum(['allow', 'block', 'escalate']).optional(),
+      timeout: durationSchema.optional(),
+    }).superRefine(refineCheck as never),
+  ) as never;
+  return form;
+}
+
+function refineCheck(check: CheckForm, context: z.RefinementCtx): void {
+  const given = kinds.filter((kind) => check[kind] !== undefined);
+  if (given.length !== 1) {
+    const got = given.length === 0 ? 'none' : given.join(' and ');
+    context.addIssue({ code: 'custom', message: `a check is one of ${kinds.join(', ')}; this has ${got}` });
+  } else if (nestingDepth(check, (it) => it.all ?? it.any) > nestingMax) {
+    context.addIssue({ code: 'custom', message: `all and any may nest ${nestingMax} deep` });
+  }
+}
+
+type Inherited = Pick<CheckSettings, 'onError' | 'timeoutMs'>;
+
+/** All checks of a policy, with names that differ. */
+export function normalizeChecks(forms: readonly CheckForm[]): Check[] {
+  const taken = new Set<string>();
+  return forms.map((form) => normalizeCheck(form, taken, { onError: 'allow', timeoutMs: null }));
+}
+
+function normalizeCheck(form: CheckForm, taken: Set<string>, group: Inherited): Check {
+  const kind = kinds.find((it) => form[it] !== undefined) as Kind;
+  const { normalize, defaultName } = checkKinds[kind] as CheckKind<Kind>;
+  const value = form[kind] as NonNullable<CheckForm[Kind]>;
+  const settings: CheckSettings = {
+    name: freeName(form.name ?? defaultName?.(value) ?? kind, taken),
+    when: form.when ?? null,
+    onError: form.onError ?? group.onError,
+    timeoutMs: form.timeout ?? group.timeoutMs,
+  };
+  return { ...settings, ...normalize(value, (member) => normalizeCheck(member, taken, settings)) };
+}
+
+/** The second of a name in the policy's order, depth first, is `<name>-2`, and so on. */
+function freeName(name: string, taken: Set<string>): string {
+  let free = name;
+  for (let count = 2; taken.has(free); count += 1) {
+    const suffix = `-${count}`;
+    free = name.slice(0, idLengthMax - suffix.length) + suffix;
+  }
+  taken.add(free);
+  return free;
+}

@@ -1,0 +1,21 @@
+/** `plan: {}`: every step of the worker's plan is done. */
+import { isDone, type Plan } from '../plan.ts';
+import { type CheckKind, findingFor } from './check.ts';
+
+const shownTitlesMax = 3;
+const shownTitleLength = 30;
+
+export const planCheck: CheckKind<'plan'> = {
+  form: (object) => object({}).nullable().optional().describe('every step of the plan is done'),
+  normalize: () => ({ kind: 'plan' }),
+  evaluate: (check, { facts }) => findingFor(check, remainingStepsMessage(facts.plan)),
+};
+
+/** Null: nothing remains. Else the fixed words of protocol.md §5, with three titles of 30 code points at most. */
+export function remainingStepsMessage(plan: Plan): string | null {
+  const open = plan.filter((step) => !isDone(step));
+  if (open.length === 0) return null;
+  const titles = open.slice(0, shownTitlesMax).map((step) => [...step.title].slice(0, shownTitleLength).join(''));
+  if (open.length > shownTitlesMax) titles.push('…');
+  return `${open.length} of ${plan.length} plan steps remain: ${titles.join(', ')}`;
+}

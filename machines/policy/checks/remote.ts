@@ -1,0 +1,10 @@
+/** `remote: name`: whoever serves the check's subject says that it holds. */
+import { idSchema } from '../../values/schemas.ts';
+import type { CheckKind } from './check.ts';
+
+export const remoteCheck: CheckKind<'remote'> = {
+  form: () => idSchema.optional().describe('asks stopgate.<fleet>.check.<name>'),
+  normalize: (remote) => ({ kind: 'remote', remote }),
+  defaultName: (remote) => remote,
+  evaluate: (check) => ({ kind: 'pending', check }),
+};

@@ -1,0 +1,49 @@
+/** Persistence: whether, and for how long, a worker without work is kept alive (protocol.md §5; seed 004). */
+import { z } from 'zod';
+import { durationSchema, idSchema } from '../values/schemas.ts';
+import type { ObjectMaker } from './object-maker.ts';
+
+const defaultIdleMs = 600_000;
+
+/** Seed 004, Configurable Timeout Strategies: idle time until a worker may stop; null is never by itself. */
+const idleByProfile = { default: defaultIdleMs, critical: 1_800_000, temporary: 300_000, persistent: null } as const;
+type Profile = keyof typeof idleByProfile;
+export const isProfile = (name: string): name is Profile => Object.hasOwn(idleByProfile, name);
+
+/** `idleMs` null: no timeout. `named`: from a profile, so that a worker's own profile may replace it. */
+export type Persistence = {
+  readonly idleMs: number | null;
+  readonly named: boolean;
+  readonly holdMs: number;
+  readonly queue: string | null;
+};
+
+/** The idle time after which a worker may stop; null: persistence is off, or has no timeout. */
+export function idleLimitOf(
+  { persistence }: { readonly persistence: Persistence | null },
+  profile: string | null,
+): number | null {
+  // A profile replaces a named timeout, not one in figures; an unknown one is ignored.
+  if (persistence?.named && profile !== null && isProfile(profile)) return idleByProfile[profile];
+  return persistence?.idleMs ?? null;
+}
+
+export const createPersistenceForm = (object: ObjectMaker) =>
+  z.union([
+    z.enum(['off', 'default', 'critical', 'temporary', 'persistent']),
+    z.literal(false).describe('the same as off'),
+    object({
+      idle: durationSchema.nullable().optional().describe('idle time until a worker may stop; null: never'),
+      hold: durationSchema.optional().describe('how long a stop is kept open to wait for a task'),
+      queue: idSchema.optional(),
+    }),
+  ]);
+type PersistenceForm = z.infer<ReturnType<typeof createPersistenceForm>>;
+
+export function normalizePersistence(form: PersistenceForm | undefined): Persistence | null {
+  if (form === undefined || form === 'off' || form === false) return null;
+  if (typeof form === 'string') return { idleMs: idleByProfile[form], named: true, holdMs: 0, queue: null };
+  // `{ hold }` alone has the default's ten minutes, which a profile may replace; figures are final.
+  const idleMs = form.idle === undefined ? defaultIdleMs : form.idle;
+  return { idleMs, named: form.idle === undefined, holdMs: form.hold ?? 0, queue: form.queue ?? null };
+}

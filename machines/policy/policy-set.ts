@@ -1,0 +1,58 @@
+/**
+ * The policies of a fleet. One form in two places: in `stopgate.yaml` unknown keys are errors; in a `policy.set` entry
+ * they are ignored, since an older replica may read it. Both give the same normal form.
+ */
+import { z } from 'zod';
+import { durationSchema, idSchema } from '../values/schemas.ts';
+import { looseObject, type ObjectMaker, strictObject } from './object-maker.ts';
+import { createPolicyForm, normalizePolicy, type Policy } from './policy.ts';
+
+/** A row holds for the workers that fit all it names; the first that fits counts. */
+export type Assignment = {
+  readonly policy: string;
+  readonly agent?: string | undefined;
+  readonly worker?: string | undefined;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+};
+
+/** `releaseAfterMs`: how long a worker may be stale before its tasks go back to their queues; null: for ever. */
+export type PolicySet = {
+  readonly policies: ReadonlyMap<string, Policy>;
+  readonly assign: readonly Assignment[];
+  readonly releaseAfterMs: number | null;
+};
+
+const schemas = { loose: createSchemas(looseObject), strict: createSchemas(strictObject) };
+
+/** What `policy.set` carries. */
+export const policySetSchema: z.ZodType<PolicySet> = schemas.loose.policySet;
+/** What stands under `policies:` of a configuration, and under `assign:`. */
+export const strictPoliciesSchema = schemas.strict.policies;
+export const strictAssignSchema = schemas.strict.assign;
+/** The form that a person writes, for a JSON Schema. */
+export const policyFormSchema = schemas.strict.policyForm;
+
+function createSchemas(object: ObjectMaker) {
+  const policyForm = createPolicyForm(object);
+  const assign = z.array(
+    object({
+      policy: idSchema,
+      agent: z.string().min(1).optional(),
+      worker: idSchema.optional(),
+      labels: z.record(z.string(), z.string()).optional(),
+    }),
+  );
+  const policies = z
+    .record(idSchema, policyForm.transform(normalizePolicy))
+    .transform((it) => new Map(Object.entries(it)));
+  const policySet = z
+    .object({ policies, assign: assign.optional(), releaseAfter: durationSchema.nullable().optional() })
+    .transform(
+      ({ policies: found, assign: rows, releaseAfter }): PolicySet => ({
+        policies: found,
+        assign: rows ?? [],
+        releaseAfterMs: releaseAfter ?? null,
+      }),
+    );
+  return { policyForm, policies, assign, policySet };
+}
