@@ -32,11 +32,11 @@ export const mcp = defineCommand({
     const signal = io.interrupt();
     if (io.isTTY)
       note('stopgate mcp: waiting for an MCP client on stdin; put this command into your agent, or press Ctrl-C');
-    const [{ serveStdio }, { createRequesterPort }] = await Promise.all([
+    const [{ serveStdio }, { createNatsPort }] = await Promise.all([
       import('../../mcp/stdio.ts'),
-      import('../../mcp/requester-port.ts'),
+      import('../../mcp/nats-port.ts'),
     ]);
-    const port = createRequesterPort(fleet, () => openRequester(place()));
+    const port = createNatsPort(fleet, () => openRequester(place()));
     try {
       await serveStdio({ port, worker, stdin: io.stdin, stdout: io.stdout, signal, note });
     } finally {

@@ -1,4 +1,4 @@
-/** What an agent gets wrong: each a tool error that says what was wrong and what to do, and nothing is changed. */
+/** Mistakes of an agent: each gets a tool error that says what is wrong and what to do, and changes nothing. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { type McpClient, openHttpClient, openStdioClient } from '../../support/mcp-client.ts';
@@ -21,7 +21,7 @@ const clients = [
   ['stdio', () => stdio],
   ['HTTP', () => http],
 ] as const;
-/** What the log holds of tasks and workers; replicas speak at any time. */
+/** Entries about tasks and workers; those of replicas may come at any time. */
 const stored = async () => {
   const counts = async (filter: string) =>
     (await at.client.manager.streams.info('STOPGATE_main', { subjects_filter: filter })).state.subjects ?? {};
@@ -32,7 +32,7 @@ const nested = (depth: number): object =>
 
 describe.each(clients)('over %s', (name, mcp) => {
   test.each([
-    ['a tool that is not there', 'hook_regist', {}, /no tool 'hook_regist'; these are: hook_register, /],
+    ['an unknown tool', 'hook_regist', {}, /no tool 'hook_regist'; the tools are: hook_register, /],
     ['no task', 'task_get', {}, /taskId: .*task_get takes: taskId$/],
     ['a wrong type', 'task_get', { taskId: 7 }, /taskId: /],
     ['a bad id', 'task_get', { taskId: 'a.b' }, /taskId: is no id/],
@@ -57,15 +57,15 @@ describe.each(clients)('over %s', (name, mcp) => {
       { taskId: 'X', maxIterations: 3, completionPromises: ['DONE'] },
       /completionPromises\.0: .*"COMPLETE"/,
     ],
-    ['no iterationId', 'iteration_validate', { iterationId: 'T-1' }, /'T-1' is no iterationId; take the one that /],
-    ['an iterationId of nowhere', 'iteration_next', { iterationId: 'IT-1-X' }, /task X is unknown; create it by /],
-    ['an unknown task', 'task_get', { taskId: 'X' }, /task X is unknown; create it by .*task\.created/],
+    ['no iterationId', 'iteration_validate', { iterationId: 'T-1' }, /'T-1' is not an iterationId; use the one that /],
+    ['an iterationId of nowhere', 'iteration_next', { iterationId: 'IT-1-X' }, /task X is unknown; create it with /],
+    ['an unknown task', 'task_get', { taskId: 'X' }, /task X is unknown; create it with .*task\.created/],
     ['hooks of an unknown task', 'hook_list', { taskId: 'X' }, /task X is unknown/],
     ['clearing an unknown task', 'hook_clear', { taskId: 'X' }, /task X is unknown/],
     ['a checkpoint of an unknown task', 'checkpoint_resume', { taskId: 'X' }, /task X is unknown/],
     ['completing an unknown task', 'task_complete', { taskId: 'X', worker: 'w9' }, /task X is unknown/],
-    ['no worker', 'decide', {}, /which worker\? Give `worker`, or set it once: .*--worker W/],
-    ['an unknown worker', 'worker_get', { worker: 'w9' }, /worker w9 is unknown: its first entry registers it/],
+    ['no worker', 'decide', {}, /no worker given: pass `worker`, or set it once with .*--worker W/],
+    ['an unknown worker', 'worker_get', { worker: 'w9' }, /worker w9 is unknown; its first entry registers it/],
     [
       'a context that is too large',
       'checkpoint_create',
@@ -80,7 +80,7 @@ describe.each(clients)('over %s', (name, mcp) => {
     expect(await stored()).toEqual(before);
   });
 
-  test('an iteration that is not the current one, or has ended', async () => {
+  test('an iteration that is not current, or has ended', async () => {
     const taskId = `I-${name}`;
     expect((await mcp().call('hook_register', { taskId })).isError).toBe(false);
     const { iterationId } = await mcp().ok('iteration_start', { taskId, maxIterations: 3 });
@@ -91,20 +91,20 @@ describe.each(clients)('over %s', (name, mcp) => {
     const second = (await mcp().ok('iteration_next', { iterationId })).iterationId;
     for (const tool of ['iteration_next', 'iteration_validate', 'hook_evaluate', 'iteration_complete'])
       expect(await failing(tool, iterationId)).toBe(
-        `IT-1-${taskId} is not the current iteration of task ${taskId}; go on with IT-2-${taskId}`,
+        `IT-1-${taskId} is not the current iteration of task ${taskId}; continue with IT-2-${taskId}`,
       );
     expect((await mcp().ok('task_get', { taskId })).iteration).toBe(2);
     await mcp().ok('iteration_complete', { iterationId: second });
     for (const tool of ['iteration_next', 'iteration_validate', 'hook_evaluate', 'iteration_complete'])
-      expect(await failing(tool, second)).toBe('iteration 2 is completed; begin anew with iteration_start');
+      expect(await failing(tool, second)).toBe('iteration 2 is completed; start a new loop with iteration_start');
     expect((await mcp().ok('task_get', { taskId })).iteration).toBe(2);
   });
 
-  test('an iteration of a task where none was started', async () => {
+  test('an iteration of a task without one', async () => {
     const taskId = `N-${name}`;
     await mcp().ok('hook_register', { taskId });
     expect((await mcp().call('iteration_validate', { iterationId: `IT-1-${taskId}` })).text).toBe(
-      `no iteration of task ${taskId} was started; begin with iteration_start`,
+      `task ${taskId} has no iteration yet; start one with iteration_start`,
     );
   });
 
@@ -131,12 +131,12 @@ describe.each(clients)('over %s', (name, mcp) => {
       text: `task ${taskId} is held by first; claim another one, or wait until it is free (task_get)`,
     };
     expect(await mcp().call('task_claim', claim)).toMatchObject(refused);
-    // The same refusal again is told again.
+    // The same refusal is reported again.
     expect(await mcp().call('task_claim', claim)).toMatchObject(refused);
     expect(await mcp().call('task_complete', claim)).toMatchObject({
       ...{
         isError: true,
-        text: `worker second does not hold task ${taskId} (first holds it); take it by task_claim first`,
+        text: `worker second does not hold task ${taskId} (first holds it); claim it with task_claim first`,
       },
     });
     expect(await mcp().ok('task_claim', { taskId, worker: 'first' })).toMatchObject({ worker: 'first' });
@@ -144,7 +144,7 @@ describe.each(clients)('over %s', (name, mcp) => {
     expect((await mcp().call('task_claim', claim)).text).toContain(`task ${taskId} is completed`);
   });
 
-  test('after more refusals than a worker lists, the next one is told all the same', async () => {
+  test('a refusal is reported even after more of them than a worker lists', async () => {
     const worker = `busy-${name}`;
     await mcp().ok('task_claim', { taskId: `B-${name}`, worker: 'holder' });
     for (let index = 0; index < 25; index += 1)
@@ -153,7 +153,7 @@ describe.each(clients)('over %s', (name, mcp) => {
     expect((await mcp().call('task_claim', { taskId: `B2-${name}`, worker })).isError).toBe(false);
   });
 
-  test('a checkpoint that is not there', async () => {
+  test('an unknown checkpoint', async () => {
     const taskId = `P-${name}`;
     await mcp().ok('hook_register', { taskId });
     const resume = async (input: object = {}) => (await mcp().call('checkpoint_resume', { taskId, ...input })).text;
@@ -162,14 +162,14 @@ describe.each(clients)('over %s', (name, mcp) => {
     expect(await resume({ checkpointId: 'c2' })).toBe(`task ${taskId} has no checkpoint c2; it has: c1`);
   });
 
-  test('an output of 1 MB is cut to its end, which is said', async () => {
+  test('an output of 1 MB is cut to its end, with a note', async () => {
     const taskId = `L-${name}`;
     await mcp().ok('hook_register', { taskId });
     const { iterationId } = await mcp().ok('iteration_start', { taskId, maxIterations: 3 });
     const agentOutput = `<promise>BLOCKED</promise>${'é'.repeat(500_000)}\n<promise>COMPLETE</promise>`;
     expect(await mcp().ok('iteration_validate', { iterationId, agentOutput })).toMatchObject({
       ...{ completionSignal: 'COMPLETE', detectedPromise: 'COMPLETE' },
-      notes: ['agentOutput is over 32 KiB: its last 32 KiB were looked at'],
+      notes: ['agentOutput is over 32 KiB; only its last 32 KiB were used'],
     });
   });
 });

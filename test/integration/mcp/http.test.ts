@@ -1,4 +1,4 @@
-/** `/mcp` as an HTTP endpoint: who is let in, what is answered to what is no MCP, and that nothing is kept. */
+/** `/mcp` as an HTTP endpoint: admission, replies to malformed requests, and no state between calls. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { openHttpClient } from '../../support/mcp-client.ts';
@@ -17,7 +17,7 @@ describe('on loopback', () => {
   const post = (body: object | string, headers: Record<string, string> = {}, path = '/mcp') =>
     ask(at.http, path, { method: 'POST', body, headers: { ...json, ...headers } });
 
-  test('answers JSON, with the headers of every other answer, and needs no session', async () => {
+  test('replies with JSON and the common headers, and needs no session', async () => {
     const answer = await post(listTools);
     expect(answer).toMatchObject({ status: 200, json: { id: 1, result: { tools: expect.any(Array) } } });
     expect(answer.headers).toMatchObject({
@@ -38,7 +38,7 @@ describe('on loopback', () => {
     expect((await post(listTools, headers)).status).toBe(status);
   });
 
-  test('so is what is no request', async () => {
+  test('refuses what is not a request', async () => {
     expect((await post('{nonsense')).status).toBe(400);
     expect((await post('[]')).status).toBe(400);
     expect((await post('')).status).toBe(400);
@@ -47,7 +47,7 @@ describe('on loopback', () => {
     expect((await post('', { 'content-length': String(17 * 1024 * 1024) })).status).toBe(413);
   });
 
-  test('GET and DELETE have nothing to open or to end', async () => {
+  test('GET and DELETE are not allowed', async () => {
     for (const method of ['GET', 'DELETE']) {
       const answer = await ask(at.http, '/mcp', { method, headers: { accept: 'text/event-stream' } });
       expect(answer).toMatchObject({ status: 405, json: { jsonrpc: '2.0', error: { code: -32000 } } });
@@ -56,14 +56,14 @@ describe('on loopback', () => {
     expect((await ask(at.http, '/mcp', { headers: { origin: 'https://evil.example' } })).status).toBe(403);
   });
 
-  test('notifications are taken without an answer', async () => {
+  test('a notification is accepted without a reply', async () => {
     expect(await post({ jsonrpc: '2.0', method: 'notifications/initialized' })).toMatchObject({
       status: 202,
       text: '',
     });
   });
 
-  test('a hundred calls at once are a hundred answers, each to its own', async () => {
+  test('a hundred concurrent calls each get their own result', async () => {
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, id) =>
         post({
@@ -80,7 +80,7 @@ describe('on loopback', () => {
   });
 });
 
-test('with a token, a client must bring it', async () => {
+test('with a token set, a client must present it', async () => {
   const at = await deploy({ env: { STOPGATE_TOKEN: 'a-long-random-word' } });
   try {
     await expect(openHttpClient(`${at.http}/mcp`)).rejects.toThrow();
@@ -94,7 +94,7 @@ test('with a token, a client must bring it', async () => {
   }
 });
 
-test('while the log is away a tool says so, and works again after', async () => {
+test('a tool reports an unavailable log, and works again when it is back', async () => {
   const at = await deploy();
   try {
     const mcp = await openHttpClient(`${at.http}/mcp?worker=w1`);

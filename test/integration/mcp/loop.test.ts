@@ -1,4 +1,4 @@
-/** Seed 001's loop, played through the tools as it is shipped, on stdio and over HTTP. */
+/** Seed 001's loop through the tools, on stdio and over HTTP. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { type McpClient, openHttpClient, openStdioClient } from '../../support/mcp-client.ts';
@@ -92,7 +92,7 @@ describe.each(transports)('over %s', (_name, open) => {
     expect(await mcp.ok('hook_clear', { taskId })).toEqual({ taskId, hooksCleared: 0 });
   });
 
-  test('of the rules that an iteration names, one that was not reported has failed, and others do not count', async () => {
+  test('among the rules of an iteration, an unreported one has failed, and other rules do not count', async () => {
     await mcp.ok('hook_register', { taskId });
     const rules = ['tests_pass', 'types'];
     const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 3, rules });
@@ -105,14 +105,14 @@ describe.each(transports)('over %s', (_name, open) => {
     });
   });
 
-  test('of two calls at once to go on from an iteration, one does', async () => {
+  test('of two concurrent calls of iteration_next, one succeeds', async () => {
     const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 9 });
     const answers = await Promise.all([1, 2, 3].map(() => mcp.call('iteration_next', { iterationId })));
     expect(answers.filter(({ isError }) => !isError).map(({ data }) => data.iteration)).toEqual([2]);
     expect(await mcp.ok('task_get', { taskId })).toMatchObject({ iteration: 2 });
   });
 
-  test('of several workers at once that claim a task, one gets it', async () => {
+  test('of several workers that claim a task at once, one gets it', async () => {
     const claim = (index: number) => mcp.call('task_claim', { taskId, worker: `race-${taskId}-${index}` });
     const answers = await Promise.all([1, 2, 3, 4, 5].map(claim));
     const [won, ...more] = answers.filter(({ isError }) => !isError);
@@ -220,7 +220,7 @@ describe.each(transports)('over %s', (_name, open) => {
     expect(await mcp.ok('worker_get', { worker })).toMatchObject({ worker, state: 'idle', tasks: [] });
   });
 
-  test('the worker may be named once for all calls', async () => {
+  test('the worker can be set once for all calls', async () => {
     await mcp.ok('task_claim', { taskId });
     expect(await mcp.ok('worker_get')).toMatchObject({ worker: 'w1', tasks: expect.arrayContaining([taskId]) });
     await mcp.ok('task_complete', { taskId });

@@ -1,4 +1,4 @@
-/** `stopgate mcp` as a process: what it writes where, how it ends, and what it does while the service is away. */
+/** `stopgate mcp` as a process: its output, how it ends, and what it does while the service is down. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
@@ -32,7 +32,7 @@ describe('with a service', () => {
   });
   afterAll(() => at.close());
 
-  test('stdout carries the protocol alone; what was asked before stdin ended is answered; the exit code is 0', async () => {
+  test('stdout carries only the protocol; calls before the end of stdin are answered; the exit code is 0', async () => {
     const stdin = greeting + callLine(2, 'task_claim', { taskId: 'S-1' }) + line(3, { method: 'tools/list' });
     const ended = await runCommand(['mcp', '--nats', at.server.url, '--worker', 'w1'], { cwd: at.folder.path, stdin });
     const answers = linesOf(ended.stdout);
@@ -41,7 +41,7 @@ describe('with a service', () => {
     expect([ended.code, ended.stderr]).toEqual([0, '']);
   });
 
-  test('a line that is no JSON is told on stderr, and passed over', async () => {
+  test('a line that is not JSON is reported on stderr and skipped', async () => {
     const stdin = `${greeting}{nonsense\n${callLine(2, 'task_get', { taskId: 'nobody' })}`;
     const ended = await runCommand(['mcp', '--nats', at.server.url], { cwd: at.folder.path, stdin });
     expect(linesOf(ended.stdout).map(({ id }) => id)).toEqual([1, 2]);
@@ -53,7 +53,7 @@ describe('with a service', () => {
     onTestFinished(() => void child.kill('SIGKILL'));
     child.stdin.write(greeting);
     await once(child.stdout, 'data');
-    // Held for a minute: nobody waits for it.
+    // Held for a minute; nobody waits for it.
     child.stdin.write(callLine(2, 'decide', { worker: 'w2', holdMs: 60_000 }));
     child.kill(signal);
     expect(await once(child, 'exit')).toEqual([0, null]);
@@ -71,7 +71,7 @@ describe('with a service', () => {
   });
 });
 
-test('it starts without a service, says how to start one, and works as soon as it is there, also again', async () => {
+test('it starts without a service, says how to start one, and works once it is there, also after a restart', async () => {
   const folder = await makeFolder();
   onTestFinished(() => folder.remove());
   const server = await startNatsServer();
@@ -109,7 +109,7 @@ test("beside `stopgate dev` it finds the service by itself, and an agent's right
   const dev = startCommand(['dev', '--port', '0', '--http', 'off'], { cwd: folder.path });
   onTestFinished(() => void dev.kill());
   await dev.printed(/"ready":true.*\n/);
-  // With these it could do more than an agent.
+  // Without the operator's credentials, only an agent's rights are left.
   await rm(join(folder.path, '.stopgate/credentials/operator.json'));
   await early.ok('hook_register', { taskId: 'D-1' });
   const { iterationId } = await early.ok('iteration_start', { taskId: 'D-1', maxIterations: 2 });

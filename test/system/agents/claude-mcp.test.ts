@@ -54,7 +54,7 @@ test.each(servers)('over %s it plays the loop to its end', async (name, server) 
   expect(said[1]).toContain('"state":"working"');
   expect(said[4]).toContain('"completionSignal":"CONTINUE"');
   // A tool error reaches the model in words.
-  expect(said[6]).toContain(`go on with IT-2-${taskId}`);
+  expect(said[6]).toContain(`continue with IT-2-${taskId}`);
   expect(said[7]).toContain('"completionSignal":"COMPLETE"');
   const { body } = await at.client.ask(`get.task.${taskId}`);
   expect(body).toMatchObject({ state: 'stopped', outcome: 'completed', iteration: 2, hooks: [] });

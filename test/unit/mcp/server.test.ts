@@ -1,4 +1,4 @@
-/** The server alone, over a service in memory: ids that are handed in, and what becomes of a bug. */
+/** The MCP server alone, over a service in memory: generated ids, and how bugs are reported. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -37,7 +37,7 @@ test('the text of an answer is its structured content', async () => {
   expect(JSON.parse(text)).toEqual(answer.structuredContent);
 });
 
-test('a bug is told to us, and not to the client', async () => {
+test('a bug is reported to us, and its details not to the client', async () => {
   const bug = new TypeError('cannot read properties of the secret');
   const { client, onBug } = await connect(bug);
   const answer = await client.callTool({ name: 'decide', arguments: { worker: 'w1' } });

@@ -1,16 +1,16 @@
-/** What a tool is: its shapes, what clients are told of its effects, and the function that does it. */
+/** What a tool is: its input and output, the hints that clients get about its effect, and the function that runs it. */
 import type { ToolAnnotations } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import type { KeyedMutex } from '../keyed-mutex.ts';
-import type { McpPort } from './port.ts';
+import type { KeyedMutex } from '../../keyed-mutex.ts';
+import type { ServicePort } from '../service-port.ts';
 
 export type ToolContext = {
-  readonly port: McpPort;
+  readonly port: ServicePort;
   /** What looks, changes and looks again goes one after the other. */
   readonly mutex: KeyedMutex;
-  /** Who asks, where a call does not say. */
+  /** The worker for calls that name none. */
   readonly worker: string | null;
-  /** A short id that was not there before. */
+  /** Makes a short unique id. */
   readonly newId: () => string;
 };
 
@@ -21,13 +21,13 @@ export type Tool = {
   readonly input: z.ZodObject;
   readonly output: z.ZodObject;
   readonly annotations: ToolAnnotations;
-  /** @throws AppError, which becomes a tool error */
+  /** @throws AppError: becomes a tool error */
   readonly run: (context: ToolContext, input: never) => Promise<object>;
 };
 
 type Effect = 'reads' | 'adds' | 'replaces';
 
-/** `effect`: looks only; adds something; takes something away. `again`: the same call twice does what one does. */
+/** `effect`: only reads; adds something; removes or replaces something. `idempotent`: repeating a call changes nothing. */
 export function defineTool<const In extends z.ZodRawShape, const Out extends z.ZodRawShape>(tool: {
   readonly name: string;
   readonly title: string;
@@ -35,23 +35,23 @@ export function defineTool<const In extends z.ZodRawShape, const Out extends z.Z
   readonly input: In;
   readonly output: Out;
   readonly effect: Effect;
-  readonly again?: boolean;
+  readonly idempotent?: boolean;
   readonly run: (
     context: ToolContext,
     input: z.output<z.ZodObject<In>>,
   ) => Promise<Readonly<z.input<z.ZodObject<Out>>>>;
 }): Tool {
-  const { name, title, description, effect, again = effect === 'reads' } = tool;
+  const { name, title, description, effect, idempotent = effect === 'reads' } = tool;
   return {
     ...{ name, title, description },
-    // A misspelt field must not be ignored; what is answered may grow.
+    // Input is strict, because a misspelled field must not be ignored; output may get new fields.
     input: z.strictObject(tool.input),
     output: z.looseObject(tool.output),
     annotations: {
       title,
       readOnlyHint: effect === 'reads',
       destructiveHint: effect === 'replaces',
-      idempotentHint: again,
+      idempotentHint: idempotent,
       openWorldHint: false,
     },
     run: tool.run as Tool['run'],

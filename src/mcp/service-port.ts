@@ -1,8 +1,8 @@
-/** What the tools need of the service: a `Service` in the same process has it, and so has whoever asks over NATS. */
+/** What the tools need of the service: a `Service` in the same process provides it, or a connection over NATS. */
 import type { Decision, HookResult, TaskDetail } from '../../machines/index.ts';
 import type { Entity, NewEntry, View } from '../service/service.ts';
 
-export type McpPort = {
+export type ServicePort = {
   readonly fleet: string;
   /** Validates and stores an entry. @throws AppError input.bad, entry.large, log.unavailable, service.unreachable */
   publish(entry: NewEntry): Promise<unknown>;
@@ -10,7 +10,7 @@ export type McpPort = {
   probe(worker: string, body: object): Promise<Decision>;
   /** @throws AppError stop.incomplete with `details: { decision }` */
   verify(worker: string, body: object): Promise<Decision>;
-  /** What say the hooks of the task? @throws AppError entry.refused */
+  /** Evaluates the hooks of a task. @throws AppError entry.refused */
   evaluate(task: string, body: object): Promise<HookResult>;
   /** `body` for a task: `{ checkpoint?: id }`. @throws AppError actor.unknown */
   get(entity: Entity, id: string, body?: object): Promise<View | TaskDetail>;

@@ -1,10 +1,11 @@
-/** Checkpoints: where an agent was, kept for whoever goes on (seed 001). */
+/** Checkpoints: an agent's progress, saved for a later session (seed 001). */
 import { z } from 'zod';
-import { entrySchemas, idSchema } from '../../machines/index.ts';
-import { AppError } from '../errors.ts';
-import { change, getTask } from './tasks.ts';
+import { entrySchemas, idSchema } from '../../../machines/index.ts';
+import { AppError } from '../../errors.ts';
+import { getTask, publishAndRead } from './actors.ts';
+import { taskId } from './input-fields.ts';
+import { formatIterationId } from './iteration-id.ts';
 import { defineTool, type Tool } from './tool.ts';
-import { formatIterationId, taskId } from './vocabulary.ts';
 
 const { step } = entrySchemas.task['checkpoint.saved'].shape;
 const shape = {
@@ -20,13 +21,13 @@ const shape = {
 const create = defineTool({
   name: 'checkpoint_create',
   title: 'Save a checkpoint',
-  description: 'Saves where you are on a task: a phase, a step, and a context of your own, for checkpoint_resume.',
+  description: 'Saves your progress on a task for checkpoint_resume: a phase, a step, and any context of your own.',
   input: {
     taskId,
-    checkpointId: idSchema.optional().describe('default: made up'),
+    checkpointId: idSchema.optional().describe('default: generated'),
     executionPhase: z.string().optional().describe('e.g. testing'),
     executionStep: step,
-    agentContext: z.unknown().optional().describe('anything you want back; under 64 KiB'),
+    agentContext: z.unknown().optional().describe('anything you want returned on resume; at most 64 KiB'),
   },
   output: shape,
   effect: 'adds',
@@ -34,7 +35,7 @@ const create = defineTool({
     const { taskId: task, checkpointId: checkpoint = `CP-${context.newId()}` } = input;
     const { executionPhase: phase, executionStep, agentContext } = input;
     const data = { checkpoint, phase, step: executionStep, context: agentContext };
-    const view = await change(context, 'task', task, 'checkpoint.saved', data);
+    const view = await publishAndRead(context, 'task', task, 'checkpoint.saved', data);
     const saved = view.checkpoints.findLast((it) => it.checkpoint === checkpoint);
     return {
       ...{ checkpointId: checkpoint, taskId: task, createdAt: saved?.at ?? '' },
@@ -48,9 +49,9 @@ const resume = defineTool({
   name: 'checkpoint_resume',
   title: 'Resume from a checkpoint',
   description:
-    'Gives back what was saved last, or under an id, with the iteration to go on with and the hooks that stand. ' +
+    'Returns the latest checkpoint, or the one with the given id, with the current iteration and the registered hooks. ' +
     'Hooks survive restarts and need not be registered again. Nothing is changed.',
-  input: { taskId, checkpointId: idSchema.optional().describe('default: the last one') },
+  input: { taskId, checkpointId: idSchema.optional().describe('default: the latest') },
   output: {
     ...shape,
     agentContext: z.unknown(),
@@ -59,12 +60,12 @@ const resume = defineTool({
   },
   effect: 'reads',
   run: async ({ port }, { taskId: task, checkpointId }) => {
-    const last = await getTask(port, task);
-    const known = last.checkpoints.map((it) => it.checkpoint);
-    const isNamed = checkpointId !== undefined && known.includes(checkpointId);
-    const view = isNamed ? await getTask(port, task, { checkpoint: checkpointId }) : last;
+    const latest = await getTask(port, task);
+    const known = latest.checkpoints.map((it) => it.checkpoint);
+    const isKnown = checkpointId !== undefined && known.includes(checkpointId);
+    const view = isKnown ? await getTask(port, task, { checkpoint: checkpointId }) : latest;
     const { checkpoint: saved } = view;
-    if (saved === null || (checkpointId !== undefined && !isNamed)) {
+    if (saved === null || (checkpointId !== undefined && !isKnown)) {
       const what = checkpointId === undefined ? 'no checkpoint' : `no checkpoint ${checkpointId}`;
       const next = known.length === 0 ? 'save one with checkpoint_create' : `it has: ${known.join(', ')}`;
       throw new AppError('actor.unknown', `task ${task} has ${what}; ${next}`);

@@ -1,20 +1,21 @@
-/** The names of seed 001, which the tools use, and those of the wire. */
+/** Input fields that several tools share, under the names of seed 001, and how they go over the wire. */
 import { z } from 'zod';
-import { idSchema, type PromiseName, promiseNames, promisesOf } from '../../machines/index.ts';
-import { lastBytes } from '../agents/shared/text.ts';
-import { AppError } from '../errors.ts';
+import { idSchema, type PromiseName, promiseNames, promisesOf } from '../../../machines/index.ts';
+import { lastBytes } from '../../agents/shared/text.ts';
+import { AppError } from '../../errors.ts';
+import type { ToolContext } from './tool.ts';
 
 export const taskId = idSchema.describe('the id of the task');
-export const worker = idSchema.optional().describe('who you are; may be left out where this server was told');
-export const iterationId = z.string().describe('as iteration_start or iteration_next gave it');
+export const worker = idSchema.optional().describe('your worker id; optional if this server was started with one');
+export const iterationId = z.string().describe('as returned by iteration_start or iteration_next');
 export const promise = z.enum(promiseNames);
 
-/** What an agent says of its work, as hooks and checks see it. */
+/** What an agent reports about its work, for hooks and checks. */
 export const workShape = {
   agentOutput: z
     .string()
     .optional()
-    .describe('your last words; <promise>COMPLETE</promise>, BLOCKED and ESCALATE are read from them'),
+    .describe('your final message; <promise>COMPLETE</promise>, BLOCKED and ESCALATE are detected in it'),
   filesModified: z.array(z.string().min(1)).optional().describe('files that you changed'),
   validationResults: z
     .array(z.object({ ruleName: z.string().min(1), passed: z.boolean(), message: z.string().optional() }))
@@ -23,7 +24,7 @@ export const workShape = {
   completionPromises: z
     .array(z.object({ type: promise, detected: z.boolean(), content: z.string() }))
     .optional()
-    .describe('promises that you found yourself; without it they are read from agentOutput'),
+    .describe('promises that you detected yourself; by default they are detected in agentOutput'),
   draftContent: z.string().optional(),
   draftType: z.string().optional(),
 };
@@ -34,7 +35,8 @@ type Work = z.output<z.ZodObject<typeof workShape>>;
 export function toWire(work: Work): { fields: object; promises: ReadonlySet<PromiseName>; notes: string[] } {
   const { agentOutput, filesModified, validationResults, completionPromises, draftContent, draftType } = work;
   const output = agentOutput === undefined ? undefined : lastBytes(agentOutput, outputBytesMax);
-  const given = {
+  // Undefined fields disappear in JSON.
+  const fields = {
     output,
     files: filesModified,
     validation: validationResults?.map(({ ruleName, ...result }) => ({ rule: ruleName, ...result })),
@@ -42,10 +44,9 @@ export function toWire(work: Work): { fields: object; promises: ReadonlySet<Prom
     draft: (draftContent ?? draftType) === undefined ? undefined : { content: draftContent, type: draftType },
   };
   return {
-    // Undefined fields are gone in JSON.
-    fields: given,
+    fields,
     promises: promisesOf({ output, promises: completionPromises }),
-    notes: output === agentOutput ? [] : ['agentOutput is over 32 KiB: its last 32 KiB were looked at'],
+    notes: output === agentOutput ? [] : ['agentOutput is over 32 KiB; only its last 32 KiB were used'],
   };
 }
 
@@ -53,15 +54,12 @@ export const notes = z.array(z.string()).optional();
 export const notesOf = (found: readonly string[]): { notes?: string[] } =>
   found.length === 0 ? {} : { notes: [...found] };
 
-/** The place of an iteration in its own name, so that nobody has to remember it. */
-export const formatIterationId = (iteration: number, task: string): string => `IT-${iteration}-${task}`;
-
-/** @throws AppError input.bad */
-export function readIterationId(text: string): { task: string; iteration: number } {
-  const [, number, task] = /^IT-([1-9]\d{0,8})-([A-Za-z0-9][A-Za-z0-9_-]{0,127})$/.exec(text) ?? [];
-  if (number !== undefined && task !== undefined) return { task, iteration: Number(number) };
+/** The worker of a call, else that of the server. @throws AppError input.bad */
+export function resolveWorker(context: ToolContext, given: string | undefined): string {
+  const found = given ?? context.worker;
+  if (found !== null) return found;
   throw new AppError(
     'input.bad',
-    `'${text.slice(0, 140)}' is no iterationId; take the one that iteration_start or iteration_next gave, such as IT-1-T-7`,
+    'no worker given: pass `worker`, or set it once with "stopgate mcp --worker W" or, over HTTP, "/mcp?worker=W"',
   );
 }

@@ -1,11 +1,11 @@
-/** Hooks on a task: set, asked, listed and taken away (seed 001, MCP Tools). */
+/** Task hooks: register, evaluate, list and clear them (seed 001, MCP Tools). */
 import { z } from 'zod';
-import { entrySchemas, type HookResult, hookTypes, idSchema } from '../../machines/index.ts';
-import { AppError } from '../errors.ts';
-import { evaluate } from './evaluation.ts';
-import { change, getTask } from './tasks.ts';
+import { entrySchemas, type HookResult, hookTypes, idSchema } from '../../../machines/index.ts';
+import { AppError } from '../../errors.ts';
+import { getTask, publishAndRead } from './actors.ts';
+import { evaluateIteration } from './evaluate-iteration.ts';
+import { iterationId, notes, notesOf, taskId, workShape } from './input-fields.ts';
 import { defineTool, type Tool } from './tool.ts';
-import { iterationId, notes, notesOf, taskId, workShape } from './vocabulary.ts';
 
 const { when, onError } = entrySchemas.task['hook.registered'].shape;
 const hookType = z.enum(hookTypes);
@@ -15,10 +15,11 @@ const register = defineTool({
   name: 'hook_register',
   title: 'Register a stop hook',
   description:
-    'Sets a condition on a task that says, of an iteration or a stop, whether it is complete, goes on, or needs a person. ' +
+    'Registers a hook on a task. For an iteration or a stop it returns complete, continue or escalate (a person must step in). ' +
     'Types: default (promises first, then validation rules; recommended), promise, validation, tdd (rule tests_pass), ' +
-    'security (rules vulns_fixed and sast_clean), checkpoint (saves one at iteration metadata.at), remote (asks the check `name`), ' +
-    'all and any (of several, in `of`). Hooks are asked in the order of their registration, and survive restarts.',
+    'security (rules vulns_fixed and sast_clean), checkpoint (saves a checkpoint at iteration metadata.at), ' +
+    'remote (runs the check `name`), all and any (combine the hooks in `of`). ' +
+    'Hooks run in the order of their registration and survive restarts.',
   input: {
     taskId,
     hookType: hookType.default('default'),
@@ -26,44 +27,47 @@ const register = defineTool({
       .array(z.looseObject({ hookType: hookType.optional() }))
       .min(1)
       .optional()
-      .describe('members of all and any: each with hookType, and of, name, when, onError as here; 4 deep at most'),
-    name: idSchema.optional().describe('for remote: the check to ask'),
-    when: when.describe('asked only where all of this holds'),
-    onError: onError.describe('where a remote hook fails; default: escalate'),
+      .describe(
+        'members of all and any, each with hookType, of, name, when and onError as here; nested at most 4 deep',
+      ),
+    name: idSchema.optional().describe('for remote: the check to run'),
+    when: when.describe('the hook runs only if all of these conditions hold'),
+    onError: onError.describe('what an error of a remote hook means; default: escalate'),
     enabled: z.boolean().optional(),
     metadata: metadata.optional(),
-    hookId: idSchema.optional().describe('default: made up'),
+    hookId: idSchema.optional().describe('default: generated'),
   },
   output: { hookId: z.string(), taskId: z.string(), hookType, enabled: z.boolean(), metadata },
   effect: 'adds',
   run: async (context, { taskId: task, hookType: type, of, hookId, ...rest }) => {
     const hook = hookId ?? `HOOK-${context.newId()}`;
-    const data = { ...rest, hook, type, of: of?.map(toForm) };
-    await inSeedWords(() => change(context, 'task', task, 'hook.registered', data));
+    const data = { ...rest, hook, type, of: of?.map(toMember) };
+    await withSeedNames(() => publishAndRead(context, 'task', task, 'hook.registered', data));
     return { hookId: hook, taskId: task, hookType: type, enabled: rest.enabled ?? true, metadata: rest.metadata ?? {} };
   },
 });
 
-/** A member in the words of the wire. Its shape is judged there, and so is its depth; the server has bounded that. */
-function toForm({ hookType: type, of, ...rest }: Record<string, unknown>): object {
-  const isMember = (it: unknown): it is Record<string, unknown> => typeof it === 'object' && it !== null;
-  const members = Array.isArray(of) ? of.map((it) => (isMember(it) ? toForm(it) : it)) : of;
+/** A member under the names of the wire. The entry's schema validates it; server.ts has bounded its depth. */
+function toMember({ hookType: type, of, ...rest }: Record<string, unknown>): object {
+  const isObject = (it: unknown): it is Record<string, unknown> => typeof it === 'object' && it !== null;
+  const members = Array.isArray(of) ? of.map((it) => (isObject(it) ? toMember(it) : it)) : of;
   return { type, ...rest, of: members };
 }
 
-async function inSeedWords<Result>(work: () => Promise<Result>): Promise<Result> {
+/** In errors, the wire's `type` is the tool's `hookType`. */
+async function withSeedNames<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const next =
-      error.code === 'entry.refused' ? '; hook_list shows what is registered, hook_clear removes all of it' : '';
+      error.code === 'entry.refused' ? '; hook_list shows the registered hooks, hook_clear removes all of them' : '';
     throw new AppError(error.code, error.message.replaceAll(/\btype\b/g, 'hookType') + next, { cause: error });
   }
 }
 
 export const hookResultShape = {
-  hookId: z.string().describe('the hook that decided; "default" where there is none'),
+  hookId: z.string().describe('the hook that decided; "default" if there is none'),
   taskId: z.string(),
   iteration: z.number(),
   action: z.enum(['complete', 'continue', 'escalate']),
@@ -74,21 +78,22 @@ export const hookResultShape = {
   notes,
 };
 
-/** In the seed's shape. */
+/** The fields of seed 001, without those that only the wire has. */
 export function toHookResult(result: HookResult) {
   const { hookId, taskId: task, iteration, action, reason, nextPrompt, checkpointCreated, metadata: more } = result;
   return { hookId, taskId: task, iteration, action, reason, nextPrompt, checkpointCreated, metadata: { ...more } };
 }
 
-const ask = defineTool({
+const evaluate = defineTool({
   name: 'hook_evaluate',
-  title: 'Ask the stop hooks',
-  description: 'Asks the hooks of a task about its current iteration. iteration_validate does this and says more.',
+  title: 'Evaluate the stop hooks',
+  description:
+    'Evaluates the hooks of a task for its current iteration. iteration_validate does the same and returns more.',
   input: { iterationId, ...workShape },
   output: hookResultShape,
   effect: 'adds',
   run: async ({ port }, { iterationId: id, ...work }) => {
-    const { result, notes: found } = await evaluate(port, id, work);
+    const { result, notes: found } = await evaluateIteration(port, id, work);
     return { ...toHookResult(result), ...notesOf(found) };
   },
 });
@@ -96,7 +101,7 @@ const ask = defineTool({
 const list = defineTool({
   name: 'hook_list',
   title: 'List stop hooks',
-  description: 'All hooks of a task, in the order in which they are asked.',
+  description: 'All hooks of a task, in the order in which they run.',
   input: { taskId },
   output: {
     taskId: z.string(),
@@ -117,16 +122,16 @@ const list = defineTool({
 const clear = defineTool({
   name: 'hook_clear',
   title: 'Clear stop hooks',
-  description: 'Removes all hooks of a task. iteration_complete and the end of the task do so too.',
+  description: 'Removes all hooks of a task. iteration_complete and completing the task do this too.',
   input: { taskId },
   output: { taskId: z.string(), hooksCleared: z.number() },
   effect: 'replaces',
-  again: true,
+  idempotent: true,
   run: async (context, { taskId: task }) => {
     const hooksCleared = (await getTask(context.port, task)).hooks.length;
-    await change(context, 'task', task, 'hooks.cleared', {});
+    await publishAndRead(context, 'task', task, 'hooks.cleared', {});
     return { taskId: task, hooksCleared };
   },
 });
 
-export const hookTools: readonly Tool[] = [register, ask, list, clear];
+export const hookTools: readonly Tool[] = [register, evaluate, list, clear];

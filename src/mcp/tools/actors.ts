@@ -1,0 +1,56 @@
+/** Reads tasks and workers for the tools, and changes them by entries that the fold may refuse. */
+import type { TaskDetail, WorkerView } from '../../../machines/index.ts';
+import { AppError } from '../../errors.ts';
+import { refusalSince } from '../../log-text/refusal.ts';
+import type { ServicePort } from '../service-port.ts';
+import type { ToolContext } from './tool.ts';
+
+/** @throws AppError actor.unknown: the message says how to create a task */
+export async function getTask(port: ServicePort, task: string, body?: object): Promise<TaskDetail> {
+  try {
+    return (await port.get('task', task, body)) as TaskDetail;
+  } catch (error) {
+    if (!isUnknown(error)) throw error;
+    throw new AppError(
+      'actor.unknown',
+      `task ${task} is unknown; create it with task_claim, hook_register, iteration_start or checkpoint_create, or with "stopgate publish task ${task} task.created '{}'"`,
+      { cause: error },
+    );
+  }
+}
+
+/** Null: unknown. */
+export async function findActor<View>(port: ServicePort, entity: 'task' | 'worker', id: string): Promise<View | null> {
+  try {
+    return (await port.get(entity, id)) as View;
+  } catch (error) {
+    if (isUnknown(error)) return null;
+    throw error;
+  }
+}
+
+const isUnknown = (error: unknown): boolean => error instanceof AppError && error.code === 'actor.unknown';
+
+type Views = { readonly task: TaskDetail; readonly worker: WorkerView };
+
+/**
+ * Publishes an entry and returns the actor's view after it. The log stores an entry that makes no sense too; the actor
+ * then lists it as refused, and that list is where we look, since publishing alone reports no refusal.
+ * @throws AppError entry.refused with the fold's reason
+ */
+export function publishAndRead<Kind extends keyof Views>(
+  { port, mutex }: Pick<ToolContext, 'port' | 'mutex'>,
+  entity: Kind,
+  id: string,
+  type: string,
+  data: object,
+): Promise<Views[Kind]> {
+  return mutex.runExclusive(`${entity}.${id}`, async () => {
+    const before = (await findActor<Views[Kind]>(port, entity, id))?.refused ?? [];
+    await port.publish({ entity, id, type, data });
+    const view = (await port.get(entity, id)) as Views[Kind];
+    const refusal = refusalSince(before, view.refused, type);
+    if (refusal !== null) throw new AppError('entry.refused', refusal);
+    return view;
+  });
+}

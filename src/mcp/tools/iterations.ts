@@ -1,0 +1,118 @@
+/** An agent's loop on a task: start, validate, next, complete (seed 001, Typical Agent Flow). */
+import { z } from 'zod';
+import { entrySchemas, promiseNames } from '../../../machines/index.ts';
+import { AppError } from '../../errors.ts';
+import { publishAndRead } from './actors.ts';
+import { currentIteration, evaluateIteration, withNextStep } from './evaluate-iteration.ts';
+import { hookResultShape, toHookResult } from './hooks.ts';
+import { iterationId, notesOf, promise, taskId, workShape } from './input-fields.ts';
+import { formatIterationId } from './iteration-id.ts';
+import { defineTool, type Tool } from './tool.ts';
+
+const { maxIterations, rules, breakers } = entrySchemas.task['iteration.started'].shape;
+const iterationShape = { iterationId: z.string(), taskId: z.string(), iteration: z.number() };
+
+const start = defineTool({
+  name: 'iteration_start',
+  title: 'Start an iteration loop',
+  description:
+    'Starts a loop on a task at iteration 1. Register hooks first (hook_register): they evaluate each iteration. ' +
+    'If the task already has a loop, it starts over.',
+  input: {
+    taskId,
+    maxIterations: maxIterations.describe('in the last iteration, continue becomes escalate'),
+    completionPromises: z.array(promise).optional().describe('promises that count; default: all three'),
+    rules: rules.describe('validation rules that count; default: all reported rules'),
+    breakers: breakers.describe('failures: escalate after this many iterations in a row with a failed rule'),
+  },
+  output: { ...iterationShape, maxIterations: z.number(), completionPromises: z.array(promise) },
+  effect: 'replaces',
+  run: async (context, { taskId: task, ...rest }) => {
+    await publishAndRead(context, 'task', task, 'iteration.started', { iteration: 1, ...rest });
+    return {
+      ...{ iterationId: formatIterationId(1, task), taskId: task, iteration: 1 },
+      maxIterations: rest.maxIterations,
+      completionPromises: rest.completionPromises ?? [...promiseNames],
+    };
+  },
+});
+
+const signals = { complete: 'COMPLETE', continue: 'CONTINUE', escalate: 'ESCALATE' } as const;
+
+const validate = defineTool({
+  name: 'iteration_validate',
+  title: 'Validate an iteration',
+  description:
+    'Evaluates the hooks of the task for the work of this iteration. completionSignal COMPLETE: call iteration_complete. ' +
+    'CONTINUE: follow reason and nextPrompt, call iteration_next, keep working. ESCALATE: stop and tell a person the reason.',
+  input: { iterationId, ...workShape },
+  output: {
+    ...hookResultShape,
+    iterationId: z.string(),
+    completionSignal: z.enum(['CONTINUE', 'COMPLETE', 'ESCALATE']),
+    detectedPromise: promise.nullable().describe('detected in the output, whether it counts or not'),
+    failedRules: z.array(z.string()),
+  },
+  effect: 'adds',
+  run: async ({ port }, { iterationId: id, ...work }) => {
+    const { result, promises, notes } = await evaluateIteration(port, id, work);
+    const reported = (work.validationResults ?? []).filter((it) => !it.passed).map((it) => it.ruleName);
+    // A hook that evaluated rules knows better which of them count and which were not reported.
+    const failed = z.array(z.string()).catch(reported).parse(result.metadata.failedRules);
+    return {
+      ...toHookResult(result),
+      iterationId: id,
+      completionSignal: signals[result.action],
+      // In the order in which the hooks check them.
+      detectedPromise: (['COMPLETE', 'ESCALATE', 'BLOCKED'] as const).find((name) => promises.has(name)) ?? null,
+      failedRules: [...new Set(failed)],
+      ...notesOf(notes),
+    };
+  },
+});
+
+const next = defineTool({
+  name: 'iteration_next',
+  title: 'Start the next iteration',
+  description: 'Starts the next iteration after a CONTINUE and returns its iterationId.',
+  input: { iterationId },
+  output: { ...iterationShape, maxIterations: z.number().nullable() },
+  effect: 'adds',
+  // The entry does not name the iteration it advances from, so concurrent calls must run one after the other.
+  run: (context, { iterationId: id }) =>
+    context.mutex.runExclusive(id, async () => {
+      const { task, iteration, view } = await currentIteration(context.port, id);
+      const { maxIterations: limit } = view;
+      if (limit !== null && iteration >= limit) {
+        throw new AppError(
+          'entry.refused',
+          `iteration ${iteration} of ${limit} is the last; tell a person, end the loop with iteration_complete, or start over with iteration_start`,
+        );
+      }
+      const after = await withNextStep(() => publishAndRead(context, 'task', task, 'iteration.advanced', {}));
+      const current = after.iteration ?? iteration + 1;
+      return {
+        ...{ iterationId: formatIterationId(current, task), taskId: task },
+        ...{ iteration: current, maxIterations: limit },
+      };
+    }),
+});
+
+const complete = defineTool({
+  name: 'iteration_complete',
+  title: 'Complete the loop',
+  description:
+    'Ends the loop after a COMPLETE and removes the hooks of the task. It does not complete the task itself: see task_complete.',
+  input: { iterationId, completionPromise: promise.default('COMPLETE') },
+  output: { ...iterationShape, completionPromise: promise, completed: z.boolean(), hooksCleared: z.number() },
+  effect: 'replaces',
+  run: async (context, { iterationId: id, completionPromise }) => {
+    const { task, iteration, view } = await currentIteration(context.port, id);
+    const data = { iteration, promise: completionPromise };
+    await withNextStep(() => publishAndRead(context, 'task', task, 'iteration.completed', data));
+    const ended = { completionPromise, completed: true, hooksCleared: view.hooks.length };
+    return { iterationId: id, taskId: task, iteration, ...ended };
+  },
+});
+
+export const iterationTools: readonly Tool[] = [start, validate, next, complete];

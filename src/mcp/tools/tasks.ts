@@ -1,0 +1,79 @@
+/** Tasks: show, claim and complete one. */
+import { z } from 'zod';
+import type { TaskDetail } from '../../../machines/index.ts';
+import { AppError } from '../../errors.ts';
+import { getTask, publishAndRead } from './actors.ts';
+import { resolveWorker, taskId, worker } from './input-fields.ts';
+import { formatIterationId } from './iteration-id.ts';
+import { defineTool, type Tool } from './tool.ts';
+
+const taskShape = {
+  taskId: z.string(),
+  state: z.string(),
+  iterationId: z.string().nullable().describe('the current iteration'),
+  executionPhase: z.string().nullable(),
+};
+
+/** The view, with some parts under the seed's names too. A checkpoint's context is left to checkpoint_resume. */
+const toTask = ({ checkpoint: _context, ...view }: TaskDetail) => ({
+  taskId: view.task,
+  iterationId: view.iteration === null ? null : formatIterationId(view.iteration, view.task),
+  executionPhase: view.phase,
+  ...view,
+});
+
+const get = defineTool({
+  name: 'task_get',
+  title: 'Show a task',
+  description: 'What is known of a task: state, worker, plan, iteration, hooks, checkpoints, and refused entries.',
+  input: { taskId },
+  output: taskShape,
+  effect: 'reads',
+  run: async ({ port }, { taskId: task }) => toTask(await getTask(port, task)),
+});
+
+const claim = defineTool({
+  name: 'task_claim',
+  title: 'Claim a task',
+  description: 'Claims a task: you hold it until you complete it. An unknown task is created.',
+  input: { taskId, worker },
+  output: { ...taskShape, worker: z.string().nullable() },
+  effect: 'adds',
+  idempotent: true,
+  run: async (context, { taskId: task, worker: given }) => {
+    const id = resolveWorker(context, given);
+    try {
+      await publishAndRead(context, 'worker', id, 'task.claimed', { task });
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'entry.refused') throw error;
+      throw new AppError(error.code, `${error.message}; claim another one, or wait until it is free (task_get)`, {
+        cause: error,
+      });
+    }
+    return toTask(await getTask(context.port, task));
+  },
+});
+
+const complete = defineTool({
+  name: 'task_complete',
+  title: 'Complete a task',
+  description: 'Marks a task that you hold as done and removes its hooks.',
+  input: { taskId, worker, result: z.unknown().optional().describe('the outcome; kept in the log') },
+  output: taskShape,
+  effect: 'replaces',
+  run: async (context, { taskId: task, worker: given, result }) => {
+    const id = resolveWorker(context, given);
+    const holder = (await getTask(context.port, task)).worker;
+    if (holder !== id) {
+      const held = holder === null ? 'nobody holds it' : `${holder} holds it`;
+      throw new AppError(
+        'entry.refused',
+        `worker ${id} does not hold task ${task} (${held}); claim it with task_claim first`,
+      );
+    }
+    await publishAndRead(context, 'worker', id, 'task.completed', { task, result });
+    return toTask(await getTask(context.port, task));
+  },
+});
+
+export const taskTools: readonly Tool[] = [get, claim, complete];
