@@ -6,3 +6,7 @@ export const idLengthMax = 128;
 export const idPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
 
 export const isId = (text: string): boolean => idPattern.test(text);
+
+/** What follows the text in a message. */
+export const idFault =
+  'is no id: it must start with a letter or digit and hold only letters, digits, _ and - (128 at most)';

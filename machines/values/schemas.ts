@@ -1,15 +1,10 @@
 /** Ids, durations and times as schemas. Their plain forms are in files of their own: not everyone needs zod. */
 import { z } from 'zod';
 import { durationPattern, parseDuration } from './duration.ts';
-import { idPattern } from './id.ts';
+import { idFault, idPattern } from './id.ts';
 import { parseIsoTime } from './iso-time.ts';
 
-export const idSchema = z
-  .string()
-  .regex(
-    idPattern,
-    'is no id: it must start with a letter or digit and hold only letters, digits, _ and - (128 at most)',
-  );
+export const idSchema = z.string().regex(idPattern, idFault);
 
 /** Accepts the written form or a number, and gives whole milliseconds. */
 export const durationSchema = z.union([

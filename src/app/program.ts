@@ -1,6 +1,6 @@
 /** Everything but the command hook: hands the command line what it needs, and exits with its code. */
 import { runCli } from '../cli/cli.ts';
-import { readEnvironment } from '../config/config.ts';
+import { readEnvironment } from '../config/environment.ts';
 import { processIo } from '../process-io.ts';
 import { serveEmbedded } from './dev.ts';
 import { loggerFor, serve } from './serve.ts';

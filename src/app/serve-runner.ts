@@ -1,8 +1,9 @@
 /** `stopgate runner`: serves `command` and `files` checks of its own stopgate.yaml, next to a workspace (protocol 8). */
 import { readJson } from '../../machines/index.ts';
-import { type Config, defaultCredentials } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import type { ConfigFile } from '../config/file.ts';
 import { followConfigFile } from '../config/follow.ts';
+import { defaultCredentials } from '../config/store.ts';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { openConnection } from '../nats/connection.ts';

@@ -1,6 +1,6 @@
 /** Serves one fleet until it is told to end: NATS, replica, configuration file, HTTP; closed in reverse order. */
 import type { HookOpinion } from '../../machines/index.ts';
-import { type Config, doubtSecret } from '../config/config.ts';
+import { type Config, missingSecret } from '../config/config.ts';
 import type { ConfigFile } from '../config/file.ts';
 import { followConfigFile } from '../config/follow.ts';
 import type { EscalationRules } from '../host/notice.ts';
@@ -104,7 +104,7 @@ function followFile({ config, replica, checks, readRules, env, logger }: Followi
   let escalation = JSON.stringify(config.file.escalation);
   return followConfigFile(config, logger, (read) => {
     const { file } = read;
-    for (const warning of doubtSecret(read, config.filePath, env)) logger.warn(warning);
+    for (const warning of missingSecret({ ...read, path: config.filePath }, env)) logger.warn(warning);
     checks.configure(file);
     // A file that never had policies has no say in them; one that has them no more takes them back.
     if (file.policyForm !== null || hadPolicies) replica.setPolicies(file.policyForm ?? { policies: {} });

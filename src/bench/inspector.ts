@@ -10,7 +10,7 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { chromium } from 'playwright-core';
-import { readEnvironment } from '../config/config.ts';
+import { readEnvironment } from '../config/environment.ts';
 import { type Figure, formatFigures, quantile } from './figures.ts';
 import { openScene, type Scene } from './scene.ts';
 

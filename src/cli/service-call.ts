@@ -1,6 +1,7 @@
 /** How a command reaches the service: which server, whose fleet, with which credentials, and for how long. */
 import { durationSchema, isId } from '../../machines/index.ts';
-import { defaultCredentials, loadConfig, refuseOtherService } from '../config/config.ts';
+import { loadConfig, refuseOtherService } from '../config/config.ts';
+import { defaultCredentials } from '../config/store.ts';
 import { AppError } from '../errors.ts';
 import { privateInbox } from '../nats/permissions.ts';
 import { openRequester, type Requester } from '../nats/requester.ts';
@@ -17,13 +18,13 @@ type Place = {
  * Where a requester would go: with the credentials that were named, else the operator's, where there are any, or as an
  * agent. @throws AppError config.bad
  */
-export function readPlace(
+export async function readPlace(
   { nats, creds, fleet, config }: Place,
   { cwd, env }: Io,
   as: 'operator' | 'agent' = 'operator',
 ) {
   // HTTP is nothing to these commands, so what a variable says of it cannot be wrong here.
-  const resolved = loadConfig({ flags: { nats, creds, fleet, config, http: 'off' }, cwd, env });
+  const resolved = await loadConfig({ flags: { nats, creds, fleet, config, http: 'off' }, cwd, env });
   refuseOtherService(resolved);
   const credsFile = as === 'agent' ? (resolved.creds ?? undefined) : defaultCredentials(resolved, 'operator');
   // Found by ourselves they are the operator's, whose answers nobody else shall hear; named ones may be anybody's.
@@ -37,7 +38,7 @@ export async function withRequester<Result>(
   io: Io,
   use: (requester: Requester, fleet: string) => Promise<Result>,
 ): Promise<Result> {
-  const options = readPlace(place, io);
+  const options = await readPlace(place, io);
   const requester = await openRequester(options);
   try {
     return await use(requester, options.fleet);

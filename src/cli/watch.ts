@@ -23,7 +23,7 @@ type Watch<View> = {
 /** The first reading must succeed; later a service that is away is waited for. @throws AppError of the first reading */
 export async function watch<View>(options: Watch<View>): Promise<number> {
   const { read, place, json, io, out } = options;
-  const connection = readPlace(place, io);
+  const connection = await readPlace(place, io);
   const end = AbortSignal.any([io.interrupt(), out.closed]);
   const show = json
     ? changesAsJson(options)

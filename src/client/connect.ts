@@ -3,7 +3,8 @@
  * it finds what the command line finds: STOPGATE_* variables, stopgate.yaml, the running `stopgate dev` of this folder.
  */
 import type { AttemptFields, Decision, WorkerView } from '../../machines/index.ts';
-import { defaultCredentials, loadConfig, refuseOtherService } from '../config/config.ts';
+import { loadConfig, refuseOtherService } from '../config/config.ts';
+import { defaultCredentials } from '../config/store.ts';
 import { type ClientLink, openClientLink } from '../nats/client-link.ts';
 import { privateInbox } from '../nats/permissions.ts';
 import { checkId } from '../service/decide.ts';
@@ -67,7 +68,7 @@ export type WorkerHandle = {
 /** @throws StopgateError service.unreachable: no server, or it refused the credentials; config.bad, input.bad */
 export async function connect(options: ConnectOptions = {}): Promise<Client> {
   const { nats, fleet, creds, checkCreds, role = 'agent', cwd, name = 'stopgate client' } = options;
-  const config = loadConfig({
+  const config = await loadConfig({
     flags: { nats, creds, fleet, http: 'off' }, // HTTP is nothing to a client
     ...(cwd === undefined ? {} : { cwd }),
   });

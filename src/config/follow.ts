@@ -2,7 +2,8 @@
 
 import type { Logger } from '../log.ts';
 import type { Config } from './config.ts';
-import { describePosition, type ReadConfigFile, readConfigFile } from './file.ts';
+import { type ReadConfigFile, readConfigFile } from './file-reader.ts';
+import { describePosition } from './position.ts';
 import { watchConfigFile } from './watch.ts';
 
 /** A changed file is handed on at once; a broken or vanished one is not, and the log says so. */

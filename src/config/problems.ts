@@ -1,6 +1,7 @@
 /** Turns what zod says of a configuration into words for the person who wrote it. */
 import type { z } from 'zod';
-import type { Path } from './yaml.ts';
+import type { Path } from './position.ts';
+import { describeValue } from './values.ts';
 
 /** `part`: what to point at. `path` of an unknown key ends in that key. */
 export type Fault = { readonly path: Path; readonly part: 'key' | 'value'; readonly message: string };
@@ -72,15 +73,6 @@ function describeExpected(issue: Issue): string {
   return issue.code === 'invalid_value'
     ? issue.values.map((value) => JSON.stringify(value)).join(' or ')
     : issue.message;
-}
-
-/** Short, on one line, and without the password of a URL. */
-function describeValue(value: unknown): string {
-  if (value === null || value === undefined) return 'nothing';
-  if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'a map';
-  if (typeof value !== 'string') return String(value);
-  const text = value.replace(/^.*:.*@/s, '***@');
-  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
 }
 
 function describeUnknownKey(key: string, known: readonly string[]): string {

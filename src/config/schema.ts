@@ -1,7 +1,7 @@
 /** The JSON Schemas (draft 2020-12) that go with the package, made from the schemas that the service itself reads by. */
 import { z } from 'zod';
 import { decisionSchema, entrySchemas } from '../../machines/index.ts';
-import { fileSchema } from './file.ts';
+import { fileForm } from './file-schema.ts';
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
@@ -9,7 +9,7 @@ const draft = 'https://json-schema.org/draft/2020-12/schema';
 
 /** stopgate.yaml, for editors: `# yaml-language-server: $schema=…`. As a person writes it; an unknown key is an error. */
 export function stopgateYamlSchema(): JsonSchema {
-  return { $schema: draft, title: 'stopgate.yaml', ...toJsonSchema(fileSchema.describe('Configuration of stopgate')) };
+  return { $schema: draft, title: 'stopgate.yaml', ...toJsonSchema(fileForm.describe('Configuration of stopgate')) };
 }
 
 /**

@@ -5,23 +5,19 @@
 import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { z } from 'zod';
-import { idSchema } from '../../machines/index.ts';
-import { httpSchema, natsSchema } from './values.ts';
+import { isId } from '../../machines/values/id.ts';
+import { isNatsUrl, readHttpAddress } from './values.ts';
 
 const storeName = '.stopgate';
 
-const serviceSchema = z.object({
-  nats: natsSchema,
-  http: z
-    .string()
-    .refine((text) => httpSchema.safeParse(text).success)
-    .nullable(),
-  fleet: idSchema,
-  pid: z.int().positive(),
-});
 /** `service.json`. It outlives a service that was killed: whether `pid` still runs is for the reader to find out. */
-export type ServiceFile = Readonly<z.infer<typeof serviceSchema>>;
+export type ServiceFile = {
+  readonly nats: string;
+  /** Null: that service has no HTTP. */
+  readonly http: string | null;
+  readonly fleet: string;
+  readonly pid: number;
+};
 
 /** `service` null: the folder is there, but no service has said that it runs. */
 export type Store = { readonly folder: string; readonly service: ServiceFile | null };
@@ -51,10 +47,19 @@ function readService(path: string, cwd: string): ServiceFile | null {
   try {
     const owners = [process.getuid?.(), statSync(cwd).uid];
     if (process.getuid !== undefined && !owners.includes(statSync(path).uid)) return null;
-    return serviceSchema.safeParse(JSON.parse(readFileSync(path, 'utf8'))).data ?? null;
+    return toService(JSON.parse(readFileSync(path, 'utf8')));
   } catch {
     return null; // not there, or being written
   }
+}
+
+/** Null: that is none. */
+function toService(data: unknown): ServiceFile | null {
+  const { nats, http, fleet, pid } = data as Readonly<Record<keyof ServiceFile, unknown>>;
+  if (typeof nats !== 'string' || !isNatsUrl(nats)) return null;
+  if (http !== null && (typeof http !== 'string' || readHttpAddress(http) === undefined)) return null;
+  if (typeof fleet !== 'string' || !isId(fleet)) return null;
+  return Number.isSafeInteger(pid) && (pid as number) > 0 ? { nats, http, fleet, pid: pid as number } : null;
 }
 
 export type Role = 'operator' | 'service' | 'runner' | 'check';

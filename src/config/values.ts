@@ -1,18 +1,13 @@
 /** The values that flags, variables and stopgate.yaml have in common: how each is written and what it must be. */
 import { isIPv4 } from 'node:net';
-import { z } from 'zod';
-import { durationSchema } from '../../machines/index.ts';
 import type { LogLevel } from '../log.ts';
 
-export const logLevelSchema = z.enum(['debug', 'info', 'warn', 'error', 'silent'] satisfies LogLevel[]);
+export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const satisfies LogLevel[];
+export const isLogLevel = (text: string): text is LogLevel => logLevels.some((level) => level === text);
 
 /** One or more servers, separated by commas; each `HOST`, `HOST:PORT`, `nats://…` or `tls://…`. Stays as written. */
-export const natsSchema = z
-  .string()
-  .refine(
-    (text) => text.split(',').every((part) => isServer(part.trim())),
-    'is no NATS url, such as nats://127.0.0.1:4222',
-  );
+export const isNatsUrl = (text: string): boolean => text.split(',').every((part) => isServer(part.trim()));
+export const natsFault = 'is no NATS url, such as nats://127.0.0.1:4222';
 
 function isServer(text: string): boolean {
   const url = text.includes('://') ? text : `nats://${text}`;
@@ -24,36 +19,35 @@ function isServer(text: string): boolean {
 /** `host` has no brackets, `port` 0 is any free one; `url` has no slash at its end. */
 export type HttpAddress = { readonly host: string; readonly port: number; readonly url: string };
 
-/** `HOST:PORT`, `[::1]:PORT`, `PORT` alone (on 127.0.0.1) or an http(s) URL; null for `off` and `none`. */
-export const httpSchema = z.string().transform((text, context): HttpAddress | null => {
+/**
+ * `HOST:PORT`, `[::1]:PORT`, `PORT` alone (on 127.0.0.1) or an http(s) URL; null for `off` and `none`. Undefined: it is
+ * none of these.
+ */
+export function readHttpAddress(text: string): HttpAddress | null | undefined {
   if (text === 'off' || text === 'none') return null;
-  const address = readAddress(text);
-  if (address !== null) return address;
-  context.addIssue({ code: 'custom', message: 'is no HOST:PORT, such as 127.0.0.1:4280 (or "off")' });
-  return z.NEVER;
-});
-
-const addressPattern = /^(?:(https?):\/\/)?(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?\/?$/i;
-
-function readAddress(text: string): HttpAddress | null {
   const [, scheme, host = '', digits] = addressPattern.exec(/^\d+$/.test(text) ? `127.0.0.1:${text}` : text) ?? [];
   const port = digits ?? { http: '80', https: '443' }[scheme?.toLowerCase() ?? ''];
-  if (port === undefined || Number(port) > 65_535 || !URL.canParse(`http://${host}`)) return null;
+  if (port === undefined || Number(port) > 65_535 || !URL.canParse(`http://${host}`)) return undefined;
   const url = `${scheme?.toLowerCase() ?? 'http'}://${host}:${Number(port)}`;
   return { host: host.replace(/^\[|\]$/g, ''), port: Number(port), url };
 }
+export const httpFault = 'is no HOST:PORT, such as 127.0.0.1:4280 (or "off")';
+
+const addressPattern = /^(?:(https?):\/\/)?(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?\/?$/i;
 
 /** Whether only this machine reaches it. What we cannot tell without a resolver counts as reachable from outside. */
 export const isLoopback = (host: string): boolean =>
   host.toLowerCase() === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 
 /** Goes into an HTTP header. Its value is never repeated in a message. */
-export const tokenSchema = z
-  .string()
-  .regex(/^[\x21-\x7e]+$/, 'a token holds printable ASCII without spaces, at least one character');
+export const isToken = (text: string): boolean => /^[\x21-\x7e]+$/.test(text);
+export const tokenFault = 'a token holds printable ASCII without spaces, at least one character';
 
-/** The longest wait of a Node timer (2^31 - 1 ms, 24.8 days); a longer one would fire at once. */
-const timerMsMax = 2_147_483_647;
-export const timerSchema = durationSchema.pipe(
-  z.int().max(timerMsMax, `is longer than a timer can run (${timerMsMax} ms)`),
-);
+/** Short, on one line, and without the password of a URL. */
+export function describeValue(value: unknown): string {
+  if (value === null || value === undefined) return 'nothing';
+  if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'a map';
+  if (typeof value !== 'string') return String(value);
+  const text = value.replace(/^.*:.*@/s, '***@');
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
+}

@@ -12,16 +12,7 @@ import {
   parseDocument,
   visit,
 } from 'yaml';
-
-/** Both 1-based; a column counts UTF-16 units. */
-export type Position = { readonly line: number; readonly column: number };
-export type Path = readonly PropertyKey[];
-
-/**
- * Where the value at `path` stands, or its key. What is missing stands at its parent's key, the root at its start; the
- * inside of an alias at its anchor.
- */
-export type Locate = (path: Path, part?: 'key' | 'value') => Position;
+import type { Locate, Path, Position } from './position.ts';
 
 export type Yaml =
   | { readonly ok: true; readonly value: unknown; readonly locate: Locate }

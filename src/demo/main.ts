@@ -6,7 +6,7 @@ import { AssertionError } from 'node:assert/strict';
 import { parseArgs } from 'node:util';
 import { createOutput } from '../cli/output.ts';
 import { cleanLines } from '../cli/text.ts';
-import { readEnvironment } from '../config/config.ts';
+import { readEnvironment } from '../config/environment.ts';
 import { AppError } from '../errors.ts';
 import { processIo } from '../process-io.ts';
 import { createNarrator } from './narrator.ts';

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium, type Page } from 'playwright-core';
-import { readEnvironment } from '../config/config.ts';
+import { readEnvironment } from '../config/environment.ts';
 import { officeRules, playOffice } from './office.ts';
 import { openStage } from './stage.ts';
 

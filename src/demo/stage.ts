@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
 import { serveEmbedded } from '../app/dev.ts';
-import { loadConfig, readEnvironment } from '../config/config.ts';
+import { loadConfig } from '../config/config.ts';
+import { readEnvironment } from '../config/environment.ts';
 import { AppError } from '../errors.ts';
 import { credentialsFile } from '../nats/embedded-config.ts';
 import { privateInbox } from '../nats/permissions.ts';
@@ -67,7 +68,7 @@ async function startService(
   http: string,
 ): Promise<{ url: string; page: string; end: () => Promise<void> }> {
   const flags = { http, logLevel: 'silent' };
-  const config = loadConfig({ flags, cwd: folder, home: folder, env: {}, serving: true });
+  const config = await loadConfig({ flags, cwd: folder, home: folder, env: {}, serving: true });
   const ending = new AbortController();
   const stdout = new PassThrough();
   const io: Io = {

@@ -1,6 +1,6 @@
 /** What if: the newest attempts of the log, decided once more by other policies. Only folded: nothing is run. */
 import { createWhatIf, type Decision, type Difference, decidingGuard } from '../../machines/index.ts';
-import { readConfigFile } from '../config/file.ts';
+import { readConfigFile } from '../config/file-reader.ts';
 import { AppError } from '../errors.ts';
 import type { EventLog } from '../nats/event-log.ts';
 

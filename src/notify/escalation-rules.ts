@@ -1,6 +1,6 @@
 /** How escalations are told, from the configuration: to a webhook, or to the service's own log. */
 
-import { readSecret } from '../config/config.ts';
+import { readVariable } from '../config/environment.ts';
 import type { ConfigFile } from '../config/file.ts';
 import type { EscalationRules } from '../host/notice.ts';
 import type { Logger } from '../log.ts';
@@ -17,7 +17,7 @@ export function escalationRules(
   const { remindMs = null, webhook = null } = escalation ?? {};
   if (webhook === null) return { remindMs, notify: null };
   const { url, secretEnv } = webhook;
-  const secret = secretEnv === null ? null : (readSecret(secretEnv, env) ?? null);
+  const secret = secretEnv === null ? null : (readVariable(secretEnv, env) ?? null);
   const count = (outcome: string) => metrics.webhooks.inc({ outcome });
   return { remindMs, notify: createWebhook({ url, secret, clock: Date.now, logger, count }) };
 }

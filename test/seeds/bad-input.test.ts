@@ -1,7 +1,7 @@
 /** What is wrong in itself, or makes no sense now: a clear error that changes nothing, and the next one is served. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { matchesGlob } from '../../machines/policy/glob.ts';
-import { readConfigFile } from '../../src/config/file.ts';
+import { readConfigFile } from '../../src/config/file-reader.ts';
 import { type Live, startLive } from './live.ts';
 import { play } from './play.ts';
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import axe from 'axe-core';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { build } from 'vite';
-import { readEnvironment } from '../../src/config/config.ts';
+import { readEnvironment } from '../../src/config/environment.ts';
 
 const { CHROMIUM = '/usr/bin/chromium', CI } = readEnvironment();
 

@@ -27,7 +27,7 @@ export const dev = defineCommand({
   examples: ['stopgate dev', 'stopgate dev --port 0 --http 127.0.0.1:0 --store /tmp/try'],
   run: async ({ flags, io, services }) => {
     const { http, fleet, config, token, 'log-level': logLevel } = flags;
-    const resolved = loadConfig({
+    const resolved = await loadConfig({
       flags: { http, fleet, config, token, logLevel },
       cwd: io.cwd,
       env: io.env,

@@ -42,7 +42,7 @@ export const doctor = defineCommand({
     if (agent !== undefined && !names.includes(agent))
       throw new AppError('input.bad', `the doctor does not know '${agent}'; it knows ${names.join(', ')}`);
     const places: Places = { cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env };
-    const config = loadConfig({ flags: { http, fleet, config: configFile }, cwd: io.cwd, env: io.env });
+    const config = await loadConfig({ flags: { http, fleet, config: configFile }, cwd: io.cwd, env: io.env });
     const service = await checkService(config, process.version);
     const findings: Finding[] = [...service.findings];
     const installed = findInstalled(places);

@@ -101,7 +101,7 @@ export const init = defineCommand({
 async function connect(name: SetupName | 'opencode', places: Places, context: InitContext): Promise<number> {
   const { flags, note } = context;
   const scope = readScope(name, flags);
-  const line = readLine(name, context);
+  const line = await readLine(name, context);
   const change = planChange(name, { scope, places, line, blockCap: readCap(name, flags), remove: flags.remove });
   const trust = name === 'codex' ? planTrust(change, places, flags.remove) : null;
   const changes = [change, ...(trust === null ? [] : [trust])].filter(({ file, after }) => after !== file.text);
@@ -205,7 +205,7 @@ function readCap(name: string, { 'block-cap': cap }: InitContext['flags']): numb
 }
 
 /** @throws AppError input.bad: what cannot be had together */
-function readLine(name: string, { flags, io }: InitContext): Line {
+async function readLine(name: string, { flags, io }: InitContext): Promise<Line> {
   const { policy, autostart, wake, 'on-unreachable': onUnreachable = 'allow' } = flags;
   const agent: SetupAgent | undefined = (setupAgents as Record<string, SetupAgent>)[name];
   if (wake && agent?.waker === undefined)
@@ -222,7 +222,7 @@ function readLine(name: string, { flags, io }: InitContext): Line {
       `${option} needs the form command: a hook of the form ${form} can only be silent then`,
     );
   }
-  const { http } = loadConfig({ flags: { http: flags.http }, cwd: io.cwd, env: io.env });
+  const { http } = await loadConfig({ flags: { http: flags.http }, cwd: io.cwd, env: io.env });
   if (http === null)
     throw new AppError(
       'input.bad',
@@ -245,7 +245,7 @@ function readLine(name: string, { flags, io }: InitContext): Line {
 async function printShell(context: InitContext): Promise<number> {
   const { flags, out } = context;
   const worker = readId('worker', flags.worker ?? 'w1');
-  const line = readLine('shell', context);
+  const line = await readLine('shell', context);
   const command =
     line.form === 'curl'
       ? `curl -sf --noproxy '*' -X POST -H 'content-type: application/json' -d '{"worker":"${worker}"}' '${urlOf('shell', null, line, false)}'`

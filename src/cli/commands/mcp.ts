@@ -27,8 +27,8 @@ export const mcp = defineCommand({
   run: async ({ flags, io, note }) => {
     const worker = flags.worker === undefined ? null : readId('worker', flags.worker);
     // Looked up anew for each connection: a "stopgate dev" that is started later has another port.
-    const place = () => ({ ...readPlace(flags, io, 'agent'), name: 'stopgate mcp' });
-    const { fleet } = place();
+    const place = async () => ({ ...(await readPlace(flags, io, 'agent')), name: 'stopgate mcp' });
+    const { fleet } = await place();
     const signal = io.interrupt();
     if (io.isTTY)
       note('stopgate mcp: waiting for an MCP client on stdin; put this command into your agent, or press Ctrl-C');
@@ -36,7 +36,7 @@ export const mcp = defineCommand({
       import('../../mcp/stdio.ts'),
       import('../../mcp/nats-port.ts'),
     ]);
-    const port = createNatsPort(fleet, () => openRequester(place()));
+    const port = createNatsPort(fleet, async () => openRequester(await place()));
     try {
       await serveStdio({ port, worker, stdin: io.stdin, stdout: io.stdout, signal, note });
     } finally {

@@ -40,7 +40,7 @@ export const permissions = defineCommand({
   run: async ({ flags, io, out }) => {
     const role = flags.role as Role | undefined;
     if (role !== undefined && flags.all) throw new AppError('input.bad', '--all is all roles, --role is one of them');
-    const { fleet } = loadConfig({ flags: { fleet: flags.fleet, http: 'off' }, cwd: io.cwd, env: io.env });
+    const { fleet } = await loadConfig({ flags: { fleet: flags.fleet, http: 'off' }, cwd: io.cwd, env: io.env });
     const scope = readScope(flags, role);
     const members = (role === undefined ? roles : [role]).flatMap((each) => membersOf(each, fleet, scope));
     const config = configOf(accountsOf(fleet, members), role);

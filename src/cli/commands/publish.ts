@@ -56,7 +56,7 @@ async function sendOne(context: PublishContext): Promise<number> {
   const last = words.at(-1) ?? '';
   const isBody = words.length > 1 && (last === '-' || /[\s{["]/.test(last));
   const text = !isBody ? '' : last === '-' ? await readText('-', io) : last;
-  const { fleet } = readPlace(flags, io);
+  const { fleet } = await readPlace(flags, io);
   const draft = readDraft((isBody ? words.slice(0, -1) : words).join('.'), text.trim(), flags.id, fleet);
   return withRequester(flags, io, async (requester) => {
     const before = await refusalsOf(draft, requester);
@@ -108,7 +108,7 @@ async function eachDraft(
   { flags, io, note }: PublishContext,
   use: (draft: EntryDraft) => Promise<void>,
 ): Promise<number> {
-  const { fleet } = readPlace(flags, io);
+  const { fleet } = await readPlace(flags, io);
   if (flags.id !== undefined) throw new AppError('input.bad', '--id is for one entry; a line has its own "id"');
   let number = 0;
   let bad = 0;

@@ -1,6 +1,7 @@
 /** replay: folds a file of entries, or the log of a fleet, with the machines of the service; nothing is run or published. */
 import { createReplay, createWhatIf, type PolicySet, parseIsoTime, type ReplayLine } from '../../../machines/index.ts';
-import { describePosition, readConfigFile } from '../../config/file.ts';
+import { readConfigFile } from '../../config/file-reader.ts';
+import { describePosition } from '../../config/position.ts';
 import { AppError } from '../../errors.ts';
 import type { Flags } from '../arguments.ts';
 import { type Context, defineCommand, serviceArgs } from '../command.ts';

@@ -44,6 +44,6 @@ export const runner = defineCommand({
     const runner = readId('runner', name);
     // HTTP is nothing to a runner, so what a file or variable says of it cannot be wrong here.
     const given = { nats, creds, fleet, config, logLevel, http: 'off' };
-    return services.runner(loadConfig({ flags: given, cwd: io.cwd, env: io.env, ownFile: true }), runner, io);
+    return services.runner(await loadConfig({ flags: given, cwd: io.cwd, env: io.env, ownFile: true }), runner, io);
   },
 });

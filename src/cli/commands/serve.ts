@@ -48,7 +48,7 @@ export const serve = defineCommand({
     const server = readServer(flags, io.cwd);
     const given = { nats, creds, http, fleet, config, token, replica, logLevel };
     return services.serve(
-      loadConfig({ flags: given, cwd: io.cwd, env: io.env, serving: true }),
+      await loadConfig({ flags: given, cwd: io.cwd, env: io.env, serving: true }),
       { ...server, embedded, replicas },
       io,
     );

@@ -4,7 +4,7 @@
  */
 import { parse } from 'jsonc-parser';
 import { describe, expect, test } from 'vitest';
-import { readConfigFile } from '../../../src/config/file.ts';
+import { readConfigFile } from '../../../src/config/file-reader.ts';
 import { type Directive, type Fence, type Page, pagePaths, readPage } from '../../support/markdown.ts';
 import { openReader, type Reader } from './reader.ts';
 import { firstDifference, readConsole } from './shown-output.ts';

@@ -14,7 +14,7 @@ import { loggerFor, serve } from '../../../src/app/serve.ts';
 import { serveRunner } from '../../../src/app/serve-runner.ts';
 import { runCli } from '../../../src/cli/cli.ts';
 import type { Services } from '../../../src/cli/services.ts';
-import { readConfigFile } from '../../../src/config/file.ts';
+import { readConfigFile } from '../../../src/config/file-reader.ts';
 import { runHook } from '../../../src/hook-command/run.ts';
 import { makeFolder } from '../../support/deployment.ts';
 import { root } from '../../support/markdown.ts';

@@ -1,7 +1,7 @@
 /** What if, as the page asks it: what `stopgate replay --diff` says of the same log, and only of the newest attempts. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWhatIf, type Difference } from '../../../machines/index.ts';
-import { readConfigFile } from '../../../src/config/file.ts';
+import { readConfigFile } from '../../../src/config/file-reader.ts';
 import { openStage, type Stage } from '../../support/stage.ts';
 
 let stage: Stage;

@@ -3,7 +3,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { defaultCredentials, loadConfig, readSecret, type Surroundings } from '../../../src/config/config.ts';
+import { loadConfig, type Surroundings } from '../../../src/config/config.ts';
+import { readVariable } from '../../../src/config/environment.ts';
+import { defaultCredentials } from '../../../src/config/store.ts';
 import { AppError } from '../../../src/errors.ts';
 
 let home: string;
@@ -26,9 +28,9 @@ const service = { nats: 'nats://127.0.0.1:5001', http: 'http://127.0.0.1:5002', 
 const putService = (change: object = {}) => put('.stopgate/service.json', JSON.stringify({ ...service, ...change }));
 
 /** The lines of the error. */
-function problemsOf(surroundings: Surroundings): string[] {
+async function problemsOf(surroundings: Surroundings): Promise<string[]> {
   try {
-    load(surroundings);
+    await load(surroundings);
   } catch (error) {
     expect(error).toBeInstanceOf(AppError);
     expect((error as AppError).code).toBe('config.bad');
@@ -38,8 +40,8 @@ function problemsOf(surroundings: Surroundings): string[] {
 }
 
 describe('without anything', () => {
-  test('the defaults hold', () => {
-    expect(load()).toMatchObject({
+  test('the defaults hold', async () => {
+    expect(await load()).toMatchObject({
       nats: 'nats://127.0.0.1:4222',
       creds: null,
       fleet: 'main',
@@ -51,37 +53,38 @@ describe('without anything', () => {
       fileText: null,
       warnings: [],
       store: null,
-      natsUnsaid: true,
+      natsIsDefault: true,
     });
   });
 
-  test('each start has a replica name of its own', () => {
-    const names = [1, 2].map(() => loadConfig({ cwd: home, home, env: {} }).replica);
+  test('each start has a replica name of its own', async () => {
+    const names = [];
+    for (const _ of [1, 2]) names.push((await loadConfig({ cwd: home, home, env: {} })).replica);
     expect(names[0]).toMatch(/^r-[a-z0-9]{8}$/);
     expect(names[0]).not.toBe(names[1]);
   });
 
-  test('the object is frozen', () => {
-    const config = load();
+  test('the object is frozen', async () => {
+    const config = await load();
     expect([config, config.http, config.file, config.warnings].every(Object.isFrozen)).toBe(true);
   });
 });
 
 describe('an option', () => {
-  test('comes from the flag, then the variable, then the file, then the running service, then the default', () => {
+  test('comes from the flag, then the variable, then the file, then the running service, then the default', async () => {
     const flags = { fleet: 'a' };
     const env = { STOPGATE_FLEET: 'b' };
-    const fleets = [load().fleet];
+    const fleets = [(await load()).fleet];
     putService();
-    fleets.unshift(load().fleet);
+    fleets.unshift((await load()).fleet);
     put('stopgate.yaml', 'fleet: c');
-    fleets.unshift(load().fleet);
-    fleets.unshift(load({ env }).fleet);
-    fleets.unshift(load({ env, flags }).fleet);
+    fleets.unshift((await load()).fleet);
+    fleets.unshift((await load({ env })).fleet);
+    fleets.unshift((await load({ env, flags })).fleet);
     expect(fleets).toEqual(['a', 'b', 'c', 'dev', 'main']);
   });
 
-  test('of every name has its flag and its variable', () => {
+  test('of every name has its flag and its variable', async () => {
     const values = {
       nats: 'nats://h:1',
       creds: '/c',
@@ -98,73 +101,79 @@ describe('an option', () => {
         value,
       ]),
     );
-    expect(load({ flags: values })).toMatchObject(expected);
-    expect(load({ env })).toMatchObject(expected);
+    expect(await load({ flags: values })).toMatchObject(expected);
+    expect(await load({ env })).toMatchObject(expected);
   });
 
-  test('in an empty variable is not given, with an empty flag is wrong', () => {
-    expect(load({ env: { STOPGATE_FLEET: '', STOPGATE_TOKEN: '', STOPGATE_CONFIG: '' } }).fleet).toBe('main');
-    expect(problemsOf({ flags: { http: '' } })).toEqual([
+  test('in an empty variable is not given, with an empty flag is wrong', async () => {
+    expect((await load({ env: { STOPGATE_FLEET: '', STOPGATE_TOKEN: '', STOPGATE_CONFIG: '' } })).fleet).toBe('main');
+    expect(await problemsOf({ flags: { http: '' } })).toEqual([
       '--http: "" is no HOST:PORT, such as 127.0.0.1:4280 (or "off")',
     ]);
   });
 
-  test('that is a path starts from where it was given', () => {
+  test('that is a path starts from where it was given', async () => {
     const file = put('conf/stopgate.yaml', 'creds: a.creds');
-    expect(load({ flags: { config: file } }).creds).toBe(join(home, 'conf/a.creds'));
-    expect(load({ flags: { config: file }, env: { STOPGATE_CREDS: 'b.creds' } }).creds).toBe(join(home, 'b.creds'));
+    expect((await load({ flags: { config: file } })).creds).toBe(join(home, 'conf/a.creds'));
+    expect((await load({ flags: { config: file }, env: { STOPGATE_CREDS: 'b.creds' } })).creds).toBe(
+      join(home, 'b.creds'),
+    );
   });
 });
 
 describe('stopgate.yaml', () => {
-  test('is that of --config, else of STOPGATE_CONFIG, else of the folder', () => {
+  test('is that of --config, else of STOPGATE_CONFIG, else of the folder', async () => {
     put('stopgate.yaml', 'fleet: here');
     put('a.yaml', 'fleet: a');
     put('b.yaml', 'fleet: b');
-    expect(load()).toMatchObject({ fleet: 'here', filePath: join(home, 'stopgate.yaml'), fileText: 'fleet: here' });
-    expect(load({ env: { STOPGATE_CONFIG: 'a.yaml' } }).fleet).toBe('a');
-    expect(load({ env: { STOPGATE_CONFIG: 'a.yaml' }, flags: { config: 'b.yaml' } }).fleet).toBe('b');
+    expect(await load()).toMatchObject({
+      fleet: 'here',
+      filePath: join(home, 'stopgate.yaml'),
+      fileText: 'fleet: here',
+    });
+    expect((await load({ env: { STOPGATE_CONFIG: 'a.yaml' } })).fleet).toBe('a');
+    expect((await load({ env: { STOPGATE_CONFIG: 'a.yaml' }, flags: { config: 'b.yaml' } })).fleet).toBe('b');
   });
 
-  test('must be there if it was named', () => {
-    expect(problemsOf({ flags: { config: 'no.yaml' } })).toEqual([
+  test('must be there if it was named', async () => {
+    expect(await problemsOf({ flags: { config: 'no.yaml' } })).toEqual([
       expect.stringMatching(/^--config: cannot read '.*no\.yaml': ENOENT/),
     ]);
-    expect(problemsOf({ env: { STOPGATE_CONFIG: 'no.yaml' } })).toEqual([
+    expect(await problemsOf({ env: { STOPGATE_CONFIG: 'no.yaml' } })).toEqual([
       expect.stringMatching(/^STOPGATE_CONFIG: cannot read/),
     ]);
   });
 
-  test('must be readable if it is there', () => {
+  test('must be readable if it is there', async () => {
     mkdirSync(join(home, 'stopgate.yaml'));
     const problem = expect.stringMatching(/^stopgate\.yaml: cannot read '.*': EISDIR/);
-    expect(problemsOf({ serving: true })).toEqual([problem]);
-    expect(load().warnings).toEqual([problem]);
+    expect(await problemsOf({ serving: true })).toEqual([problem]);
+    expect((await load()).warnings).toEqual([problem]);
   });
 
-  test('that is broken stops a service, and only warns a client that did not name it', () => {
+  test('that is broken stops a service, and only warns a client that did not name it', async () => {
     put('stopgate.yaml', 'htpp: x\n');
     const problem = 'stopgate.yaml:1:1: unknown key "htpp"; did you mean "http"?';
-    expect(problemsOf({ serving: true })).toEqual([problem]);
-    expect(problemsOf({ flags: { config: join(home, 'stopgate.yaml') } })).toHaveLength(1);
-    expect(load().warnings).toEqual([problem]);
+    expect(await problemsOf({ serving: true })).toEqual([problem]);
+    expect(await problemsOf({ flags: { config: join(home, 'stopgate.yaml') } })).toHaveLength(1);
+    expect((await load()).warnings).toEqual([problem]);
   });
 
-  test('gives its folder as the root, even if there is none', () => {
-    expect(load().file.roots).toEqual([home]);
+  test('gives its folder as the root, even if there is none', async () => {
+    expect((await load()).file.roots).toEqual([home]);
   });
 
-  test('warns of what it names and does not have, the secret of the webhook too', () => {
+  test('warns of what it names and does not have, the secret of the webhook too', async () => {
     put(
       'stopgate.yaml',
       'policies: { default: { checks: [{ command: t }] } }\nescalation: { webhook: { url: "http://h/", secretEnv: KEY } }',
     );
-    expect(load().warnings).toEqual([
+    expect((await load()).warnings).toEqual([
       'stopgate.yaml:1:44: the command "t" is not among commands',
       'stopgate.yaml:2:55: the variable "KEY" is not set: webhooks go out unsigned',
     ]);
-    expect(load({ env: { KEY: 's' } }).warnings).toHaveLength(1);
-    expect([readSecret('KEY', { KEY: 's' }), readSecret('KEY', { KEY: '' }), readSecret('KEY', {})]).toEqual([
+    expect((await load({ env: { KEY: 's' } })).warnings).toHaveLength(1);
+    expect([readVariable('KEY', { KEY: 's' }), readVariable('KEY', { KEY: '' }), readVariable('KEY', {})]).toEqual([
       's',
       undefined,
       undefined,
@@ -173,10 +182,10 @@ describe('stopgate.yaml', () => {
 });
 
 describe('a bad value', () => {
-  test('is told with where it came from, and all are told at once', () => {
+  test('is told with where it came from, and all are told at once', async () => {
     put('stopgate.yaml', 'fleet: a\nhtpp: x\n');
     expect(
-      problemsOf({
+      await problemsOf({
         serving: true,
         flags: { http: 'x', logLevel: 'loud' },
         env: { STOPGATE_FLEET: 'a b', STOPGATE_NATS: 'http://h' },
@@ -190,10 +199,10 @@ describe('a bad value', () => {
     ]);
   });
 
-  test('is hidden where it may be a secret', () => {
-    expect(problemsOf({ flags: { token: 'my secret', nats: 'nats://me:my secret@h' } }).join('\n')).not.toContain(
-      'secret',
-    );
+  test('is hidden where it may be a secret', async () => {
+    expect(
+      (await problemsOf({ flags: { token: 'my secret', nats: 'nats://me:my secret@h' } })).join('\n'),
+    ).not.toContain('secret');
   });
 });
 
@@ -208,12 +217,12 @@ describe('http', () => {
     ['http://127.0.0.1:4281/', '127.0.0.1', 4281, 'http://127.0.0.1:4281'],
     ['http://localhost', 'localhost', 80, 'http://localhost:80'],
     ['HTTPS://localhost', 'localhost', 443, 'https://localhost:443'],
-  ])('%s is understood', (http, host, port, url) => {
-    expect(load({ flags: { http } }).http).toEqual({ host, port, url });
+  ])('%s is understood', async (http, host, port, url) => {
+    expect((await load({ flags: { http } })).http).toEqual({ host, port, url });
   });
 
-  test.each(['off', 'none'])('%s is none', (http) => {
-    expect(load({ flags: { http } }).http).toBeNull();
+  test.each(['off', 'none'])('%s is none', async (http) => {
+    expect((await load({ flags: { http } })).http).toBeNull();
   });
 
   test.each([
@@ -230,56 +239,63 @@ describe('http', () => {
     'u@h:1',
     '65536',
     '-1',
-  ])('%s is refused', (http) => {
-    expect(problemsOf({ flags: { http, token: 't' } })).toHaveLength(1);
+  ])('%s is refused', async (http) => {
+    expect(await problemsOf({ flags: { http, token: 't' } })).toHaveLength(1);
   });
 
   test.each(['0.0.0.0:4280', '[::]:4280', '10.0.0.1:1', 'example.com:1', 'https://example.com', '127.evil.com:1'])(
     '%s is reachable from outside, so it needs a token',
-    (http) => {
-      expect(problemsOf({ flags: { http } })).toEqual([
+    async (http) => {
+      expect(await problemsOf({ flags: { http } })).toEqual([
         `--http: "${http}" can be reached from other machines, so it needs a token: set STOPGATE_TOKEN (or --token) to a long random word, or take 127.0.0.1`,
       ]);
-      expect(load({ flags: { http }, env: { STOPGATE_TOKEN: 't' } }).http).not.toBeNull();
+      expect((await load({ flags: { http }, env: { STOPGATE_TOKEN: 't' } })).http).not.toBeNull();
     },
   );
 
-  test('of the file that needs a token is told at its place', () => {
+  test('of the file that needs a token is told at its place', async () => {
     put('stopgate.yaml', '# open\nhttp: 0.0.0.0:4280\n');
-    expect(problemsOf({})).toEqual([expect.stringMatching(/^stopgate\.yaml:2:7: "0\.0\.0\.0:4280" can be reached/)]);
+    expect(await problemsOf({})).toEqual([
+      expect.stringMatching(/^stopgate\.yaml:2:7: "0\.0\.0\.0:4280" can be reached/),
+    ]);
   });
 });
 
 describe('a running service of the folder', () => {
-  test('gives where it listens, also to the folders within', () => {
+  test('gives where it listens, also to the folders within', async () => {
     putService();
     const cwd = join(home, 'a/b');
     mkdirSync(cwd, { recursive: true });
-    expect(load({ cwd })).toMatchObject({ nats: service.nats, http: { port: 5002 }, fleet: 'dev', store: { service } });
+    expect(await load({ cwd })).toMatchObject({
+      nats: service.nats,
+      http: { port: 5002 },
+      fleet: 'dev',
+      store: { service },
+    });
   });
 
-  test('gives nothing to another service that is about to start', () => {
+  test('gives nothing to another service that is about to start', async () => {
     putService();
-    expect(load({ serving: true })).toMatchObject({
+    expect(await load({ serving: true })).toMatchObject({
       nats: 'nats://127.0.0.1:4222',
       http: { port: 4280 },
       fleet: 'main',
     });
   });
 
-  test('without HTTP has none', () => {
+  test('without HTTP has none', async () => {
     putService({ http: null });
-    expect(load().http).toBeNull();
+    expect((await load()).http).toBeNull();
   });
 });
 
 describe('credentials', () => {
-  test('are those of the store for the very server of the store', () => {
+  test('are those of the store for the very server of the store', async () => {
     putService();
     const operator = put('.stopgate/credentials/operator.json', '{}');
-    expect(defaultCredentials(load(), 'operator')).toBe(operator);
-    expect(defaultCredentials(load({ flags: { nats: '127.0.0.1:5001' } }), 'operator')).toBe(operator);
-    expect(defaultCredentials(load(), 'runner')).toBeUndefined();
+    expect(defaultCredentials(await load(), 'operator')).toBe(operator);
+    expect(defaultCredentials(await load({ flags: { nats: '127.0.0.1:5001' } }), 'operator')).toBe(operator);
+    expect(defaultCredentials(await load(), 'runner')).toBeUndefined();
   });
 
   test.each([
@@ -288,20 +304,20 @@ describe('credentials', () => {
     'tls://127.0.0.1:5001',
     'nats://u:p@127.0.0.1:5001',
     'nats://127.0.0.1:5001,nats://h',
-  ])('of the store are not shown to %s', (nats) => {
+  ])('of the store are not shown to %s', async (nats) => {
     putService();
     put('.stopgate/credentials/operator.json', '{}');
-    expect(defaultCredentials(load({ flags: { nats } }), 'operator')).toBeUndefined();
+    expect(defaultCredentials(await load({ flags: { nats } }), 'operator')).toBeUndefined();
   });
 
-  test('that were named go before those of the store', () => {
+  test('that were named go before those of the store', async () => {
     putService();
     put('.stopgate/credentials/operator.json', '{}');
-    expect(defaultCredentials(load({ flags: { creds: 'mine' } }), 'operator')).toBe(join(home, 'mine'));
+    expect(defaultCredentials(await load({ flags: { creds: 'mine' } }), 'operator')).toBe(join(home, 'mine'));
   });
 
-  test('are none where no service runs', () => {
+  test('are none where no service runs', async () => {
     put('.stopgate/credentials/operator.json', '{}');
-    expect(defaultCredentials(load(), 'operator')).toBeUndefined();
+    expect(defaultCredentials(await load(), 'operator')).toBeUndefined();
   });
 });

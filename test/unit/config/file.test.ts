@@ -1,6 +1,7 @@
 /** stopgate.yaml as people write it, rightly and wrongly: every fault with its line and column. */
 import { describe, expect, test } from 'vitest';
-import { readConfigFile } from '../../../src/config/file.ts';
+import { emptyConfigFile } from '../../../src/config/file.ts';
+import { readConfigFile } from '../../../src/config/file-reader.ts';
 import { exampleText } from './example.ts';
 
 const path = '/srv/app/stopgate.yaml';
@@ -65,6 +66,10 @@ describe('a right file', () => {
       });
     },
   );
+
+  test('that is empty says what holds where there is none', () => {
+    expect(emptyConfigFile(path)).toStrictEqual(read('').file);
+  });
 
   test('keeps the policies as they were written, for the log', () => {
     const { file } = read(

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { entrySchemas, readEntry } from '../../../machines/index.ts';
-import { readConfigFile } from '../../../src/config/file.ts';
+import { readConfigFile } from '../../../src/config/file-reader.ts';
 import { entriesSchema, stopgateYamlSchema } from '../../../src/config/schema.ts';
 import { exampleText } from './example.ts';
 

@@ -1,0 +1,110 @@
+/**
+ * Reads stopgate.yaml (docs/protocol.md §8). Strict: whatever is not known, and whatever is not what it must be, is a
+ * problem with its line and column. Takes a text: no file, no environment, no clock.
+ */
+import { dirname, resolve } from 'node:path';
+import { payloadBytesMax } from '../../machines/index.ts';
+import type { CommandConfig, ConfigFile, EscalationConfig, PolicyForm } from './file.ts';
+import { type FileForm, fileForm, type RawForm } from './file-schema.ts';
+import { findWarnings } from './file-warnings.ts';
+import { describePosition, type Locate, type Path, type Position } from './position.ts';
+import { describeFaults } from './problems.ts';
+import { problemsMax, readYaml } from './yaml.ts';
+
+/** `path` is joined by dots; '' is the whole file. */
+export type Problem = Position & { readonly path: string; readonly message: string };
+export type ReadConfigFile =
+  | { readonly ok: true; readonly file: ConfigFile; readonly warnings: readonly string[]; readonly locate: Locate }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+const commandTimeoutMs = 120_000;
+
+/**
+ * @param path of the file: what stands in it is relative to its folder, and warnings begin with its name
+ * `problems` come in the order of the file, 50 at most. An empty text is the default configuration.
+ */
+export function readConfigFile(text: string, path: string): ReadConfigFile {
+  const yaml = readYaml(text);
+  if (!yaml.ok) return { ok: false, problems: inOrder(yaml.problems.map((it) => ({ ...it, path: '' }))) };
+  const { value, locate } = yaml;
+  const result = fileForm.safeParse(value, { reportInput: true });
+  const faults = result.success ? oversizeOf(value as RawForm) : describeFaults(result.error.issues, fileForm);
+  if (!result.success || faults.length > 0) {
+    const problems = faults.slice(0, problemsMax).map((it) => ({
+      ...locate(it.path, it.part),
+      path: it.path.map(String).join('.'),
+      message: it.message,
+    }));
+    return { ok: false, problems: inOrder(problems) };
+  }
+  const raw = value as RawForm;
+  const warnings = findWarnings(raw, result.data).map(
+    (warning) => `${describePosition(locate(warning.path), path)}: ${warning.message}`,
+  );
+  return { ok: true, file: toConfigFile(result.data, raw, dirname(resolve(path))), warnings, locate };
+}
+
+/** An alias gives the same problem at each of its uses: it is told once. */
+function inOrder(problems: readonly Problem[]): Problem[] {
+  const told = new Map(problems.map((it) => [`${it.line}:${it.column}: ${it.message}`, it]));
+  return [...told.values()].sort((a, b) => a.line - b.line || a.column - b.column);
+}
+
+function toConfigFile(form: FileForm, raw: RawForm, folder: string): ConfigFile {
+  const { escalation } = form;
+  const commands = Object.entries(form.commands ?? {}).map(([name, it]) => [name, toCommand(it, folder)] as const);
+  return Object.freeze({
+    fleet: form.fleet ?? null,
+    nats: form.nats ?? null,
+    creds: form.creds === undefined ? null : resolve(folder, form.creds),
+    http: form.http ?? null,
+    replica: form.replica ?? null,
+    policySet: {
+      policies: form.policies ?? new Map(),
+      assign: form.assign ?? [],
+      releaseAfterMs: form.releaseAfter ?? null,
+    },
+    policyForm: policyFormOf(raw),
+    roots: (form.roots ?? ['.']).map((root) => resolve(folder, root)),
+    commands: Object.assign(Object.create(null), Object.fromEntries(commands)),
+    escalation: escalation ? toEscalation(escalation) : null,
+    replyPrefixes: form.replyPrefixes ?? [],
+  });
+}
+
+function toCommand(
+  { run, cwd, timeout, feedback, env }: NonNullable<FileForm['commands']>[string],
+  folder: string,
+): CommandConfig {
+  return {
+    run: run as [string, ...string[]],
+    cwd: cwd === undefined || cwd === 'worker' ? 'worker' : resolve(folder, cwd),
+    timeoutMs: timeout ?? commandTimeoutMs,
+    feedback: feedback ?? 'tail',
+    ...(env === undefined ? {} : { env }),
+  };
+}
+
+function toEscalation({ remind, webhook }: NonNullable<FileForm['escalation']>): EscalationConfig {
+  return {
+    remindMs: remind ?? null,
+    webhook: webhook ? { url: webhook.url, secretEnv: webhook.secretEnv ?? null } : null,
+  };
+}
+
+function policyFormOf({ policies, assign, releaseAfter }: RawForm): PolicyForm | null {
+  if (policies === undefined && assign === undefined && releaseAfter === undefined) return null;
+  return {
+    policies: policies ?? {},
+    ...(assign === undefined ? {} : { assign }),
+    ...(releaseAfter === undefined ? {} : { releaseAfter }),
+  };
+}
+
+/** Policies go into the log as one entry, so they must fit into one. */
+function oversizeOf(raw: RawForm): { path: Path; part: 'key'; message: string }[] {
+  const bytes = Buffer.byteLength(JSON.stringify(policyFormOf(raw)));
+  if (bytes <= payloadBytesMax) return [];
+  const message = `policies and assign come to ${bytes} bytes; an entry of the log holds ${payloadBytesMax}`;
+  return [{ path: [raw.policies === undefined ? 'assign' : 'policies'], part: 'key', message }];
+}

@@ -1,0 +1,84 @@
+/** The options that flags, variables, stopgate.yaml and a running service have in common, and what each must be. */
+import { idFault, isId } from '../../machines/values/id.ts';
+import type { ErrorIssue } from '../errors.ts';
+import type { LogLevel } from '../log.ts';
+import {
+  describeValue,
+  type HttpAddress,
+  httpFault,
+  isLogLevel,
+  isLoopback,
+  isNatsUrl,
+  isToken,
+  logLevels,
+  natsFault,
+  readHttpAddress,
+  tokenFault,
+} from './values.ts';
+
+export type Options = {
+  readonly nats: string;
+  /** A path as it was written; null: none was named, see `defaultCredentials`. */
+  readonly creds: string | null;
+  readonly fleet: string;
+  /** Null: no HTTP. */
+  readonly http: HttpAddress | null;
+  readonly token: string | null;
+  readonly replica: string;
+  readonly logLevel: LogLevel;
+};
+export type Option = keyof Options;
+
+/** As they were written; null and undefined: not given. */
+export type Written = { readonly [Name in Option]?: string | null | undefined };
+export type Source = { readonly values: Written; readonly nameOf: (option: Option) => string };
+
+/** All are checked at once, so that all problems are reported at once. `options` null: there are problems. */
+export function resolveOptions(sources: readonly Source[]): { options: Options | null; problems: ErrorIssue[] } {
+  const given = new Map(names.map((name) => [name, firstOf(name, sources)]));
+  const values = names.map((name) => {
+    const text = given.get(name)?.text ?? null;
+    return { name, text, value: text === null ? null : rules[name].read(text) };
+  });
+  const nameOf = (option: Option) => given.get(option)?.origin ?? option;
+  const problems = values.flatMap(({ name, text, value }) =>
+    value === undefined ? [{ path: nameOf(name), message: rules[name].describe(text ?? '') }] : [],
+  );
+  if (problems.length > 0) return { options: null, problems };
+  const options = Object.fromEntries(values.map(({ name, value }) => [name, value])) as unknown as Options;
+  if (options.http === null || options.token !== null || isLoopback(options.http.host)) return { options, problems };
+  const address = given.get('http')?.text;
+  const message = `"${address}" can be reached from other machines, so it needs a token: set STOPGATE_TOKEN (or --token) to a long random word, or take 127.0.0.1`;
+  return { options, problems: [{ path: nameOf('http'), message }] };
+}
+
+/** The first source that has it. */
+function firstOf(option: Option, sources: readonly Source[]) {
+  for (const { values, nameOf } of sources) {
+    const text = values[option] ?? null;
+    if (text !== null) return { text, origin: nameOf(option) };
+  }
+  return undefined;
+}
+
+/** `read` gives undefined for what is no such value; `describe` says why. */
+type Rule<Value> = {
+  readonly read: (text: string) => Value | undefined;
+  readonly describe: (text: string) => string;
+};
+
+const rule = <Text extends string>(is: (text: string) => boolean, fault: string): Rule<Text> => ({
+  read: (text) => (is(text) ? (text as Text) : undefined),
+  describe: (text) => `${describeValue(text)} ${fault}`,
+});
+
+const rules: { readonly [Name in Option]: Rule<Options[Name]> } = {
+  nats: rule(isNatsUrl, natsFault),
+  creds: rule((text) => text !== '', 'is no path of a file'),
+  fleet: rule(isId, idFault),
+  http: { read: readHttpAddress, describe: (text) => `${describeValue(text)} ${httpFault}` },
+  token: { read: (text) => (isToken(text) ? text : undefined), describe: () => tokenFault },
+  replica: rule(isId, idFault),
+  logLevel: rule(isLogLevel, `is not ${logLevels.map((level) => `"${level}"`).join(' or ')}`),
+};
+const names = Object.keys(rules) as Option[];
