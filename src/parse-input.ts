@@ -1,6 +1,6 @@
-/** What somebody sent, read by a schema: the same error, with the same words, wherever it came in. */
+/** What somebody sent, checked: the same error with the same text, wherever it came in. */
 import type { z } from 'zod';
-import { describeIssues, toIssues } from '../machines/index.ts';
+import { describeIssues, isId, isTooDeep, payloadBytesMax, toIssues, tooDeepMessage } from '../machines/index.ts';
 import { AppError } from './errors.ts';
 
 /** @throws AppError input.bad */
@@ -9,4 +9,23 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unkn
   if (parsed.success) return parsed.data;
   const issues = toIssues(parsed.error);
   throw new AppError('input.bad', describeIssues(issues), { issues });
+}
+
+/** @throws AppError input.bad */
+export function checkId(entity: string, id: string): void {
+  if (isId(id)) return;
+  const rule = 'letters, digits, _ and - (128 at most)';
+  throw new AppError('input.bad', `'${id.slice(0, 140)}' is no id of a ${entity}: ${rule}`);
+}
+
+/** A request as the log could hold it. @throws AppError input.bad, entry.large */
+export function checkBody(body: unknown): void {
+  if (isTooDeep(body)) throw new AppError('input.bad', tooDeepMessage);
+  checkBytes('request', Buffer.byteLength(JSON.stringify(body ?? {})));
+}
+
+/** @throws AppError entry.large */
+export function checkBytes(what: 'request' | 'entry', bytes: number): void {
+  if (bytes <= payloadBytesMax) return;
+  throw new AppError('entry.large', `the ${what} has ${bytes} bytes; the limit is ${payloadBytesMax}`);
 }

@@ -11,7 +11,7 @@ import { lastBytes } from '../agents/shared/text.ts';
 import { AppError } from '../errors.ts';
 import type { ClientLink } from '../nats/client-link.ts';
 import { newId } from '../nats/id.ts';
-import { checkBytes, checkId } from '../service/decide.ts';
+import { checkBytes, checkId } from '../parse-input.ts';
 import { IncompleteError } from './incomplete-error.ts';
 import { readDecision, readHookResult } from './replies.ts';
 

@@ -7,7 +7,7 @@ import { loadConfig, refuseOtherService } from '../config/config.ts';
 import { defaultCredentials } from '../config/store.ts';
 import { type ClientLink, openClientLink } from '../nats/client-link.ts';
 import { privateInbox } from '../nats/permissions.ts';
-import { checkId } from '../service/decide.ts';
+import { checkId } from '../parse-input.ts';
 import { type Asks, type CallOptions, createAsks } from './asks.ts';
 import { createPublish, type EntryFields, type EntryType, type Publish, type Stored } from './entries.ts';
 import { createHooks, type Hooks } from './hooks.ts';

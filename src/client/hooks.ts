@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { HookForm, TaskView } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import { newId } from '../nats/id.ts';
-import { checkId } from '../service/decide.ts';
+import { checkId } from '../parse-input.ts';
 import type { Publish } from './entries.ts';
 import type { Reads } from './reads.ts';
 import type { CheckFunction, ServedCheck, ServeOptions } from './serve-check.ts';

@@ -1,7 +1,7 @@
 /** get and list: what is known of workers, tasks and queues. */
 import type { Presence, QueueView, State, TaskDetail, TaskView, WorkerView } from '../../machines/index.ts';
 import type { ClientLink } from '../nats/client-link.ts';
-import { checkId } from '../service/decide.ts';
+import { checkId } from '../parse-input.ts';
 import { type Page, readDetail, readPage, readView, type Views } from './replies.ts';
 
 export type ListFilter = {

@@ -2,9 +2,9 @@
 import { resolve } from 'node:path';
 import { AppError } from '../errors.ts';
 import type { ClientLink } from '../nats/client-link.ts';
+import { checkId } from '../parse-input.ts';
 import { lookAtFiles } from '../runner/files.ts';
 import { createSlots } from '../runner/slots.ts';
-import { checkId } from '../service/decide.ts';
 import { type AgentContext, readAgentContext } from './agent-context.ts';
 import type { TaskCompletionChecker } from './checkers.ts';
 import { type CheckReply, encodeReply } from './results.ts';

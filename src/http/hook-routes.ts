@@ -4,8 +4,8 @@ import { isId } from '../../machines/index.ts';
 import { agents, type HookCall, type ReadHook, toId } from '../agents/index.ts';
 import { createHookCallHandler } from '../agents/shared/hook-call-handler.ts';
 import { AppError } from '../errors.ts';
-import { isOpen } from '../service/resolution.ts';
 import type { Service } from '../service/service.ts';
+import { isUndecided } from '../service/until-resolved.ts';
 
 /** For so long a question for a person's word is held; then whoever asks is to ask again. */
 const wakeHoldMs = 50_000;
@@ -38,7 +38,7 @@ function addWake(app: FastifyInstance, service: Service): void {
     reply.raw.once('close', () => left.abort());
     const signal = AbortSignal.any([closing.signal, left.signal, AbortSignal.timeout(wakeHoldMs)]);
     const view = await service.untilResolved(toId(query.worker), signal);
-    if (isOpen(view)) return reply.code(204).send();
+    if (isUndecided(view)) return reply.code(204).send();
     return { prompt: view.resolution?.verdict === 'resume' ? view.resolution.prompt : null };
   });
 }

@@ -7,7 +7,7 @@ import { toCutJson } from '../inspector/cut.ts';
 import type { Inspection } from '../inspector/index.ts';
 import { rowsOf } from '../inspector/rows.ts';
 import { parseInput } from '../parse-input.ts';
-import { type OperatorWord, operatorWords } from '../service/operate.ts';
+import { type OperatorAction, operatorActions } from '../service/operate.ts';
 import type { Service } from '../service/service.ts';
 import { type Admission, checkAnyToken, checkOperator, isOperator, sessionCookie } from './admission.ts';
 import { type EventStream, openEventStream } from './event-stream.ts';
@@ -138,9 +138,9 @@ function addHistory(api: FastifyInstance, { service, inspection }: InspectorRout
 function addOperator(api: FastifyInstance, { service, admission }: InspectorRoutes): void {
   api.post<{ Params: { word: string } }>('/operator/:word', async ({ params, headers, body }) => {
     checkOperator(headers, admission);
-    if (!Object.hasOwn(operatorWords, params.word))
-      throw new AppError('actor.unknown', `'${params.word}' is none of ${Object.keys(operatorWords).join(', ')}`);
-    return service.operate(params.word as OperatorWord, body);
+    if (!Object.hasOwn(operatorActions, params.word))
+      throw new AppError('actor.unknown', `'${params.word}' is none of ${Object.keys(operatorActions).join(', ')}`);
+    return service.operate(params.word as OperatorAction, body);
   });
 }
 

@@ -2,7 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import { isId } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import type { Entity, Service } from '../service/service.ts';
+import type { Entity } from '../service/actor.ts';
+import type { Service } from '../service/service.ts';
 import { addInspectorRoutes, type InspectorRoutes, inspectorEndpoints } from './inspector-routes.ts';
 
 const entities: readonly Entity[] = ['worker', 'task', 'queue'];

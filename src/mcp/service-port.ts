@@ -1,6 +1,7 @@
 /** What the tools need of the service: a `Service` in the same process provides it, or a connection over NATS. */
 import type { Decision, HookResult, TaskDetail } from '../../machines/index.ts';
-import type { Entity, NewEntry, View } from '../service/service.ts';
+import type { Entity, View } from '../service/actor.ts';
+import type { NewEntry } from '../service/publish.ts';
 
 export type ServicePort = {
   readonly fleet: string;

@@ -1,12 +1,11 @@
-/** The requests of protocol 2 as endpoints on the bus: each reads its subject and body and calls the service. */
+/** The requests of protocol.md §2 as endpoints on the bus: each reads its subject and body and calls the service. */
 import { readJson } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import { encodeDecision } from '../host/decision-json.ts';
 import type { Endpoint, Request } from '../nats/request-server.ts';
-import { checkBytes } from './decide.ts';
-import type { Entity, Service } from './service.ts';
-
-const entities: readonly Entity[] = ['worker', 'task', 'queue'];
+import { checkBytes } from '../parse-input.ts';
+import { type Entity, entities } from './actor.ts';
+import type { Service } from './service.ts';
 
 export function createEndpoints(service: Service): Endpoint[] {
   const endpoint = (name: string, handle: (tail: string, body: object) => Promise<object | string>): Endpoint => ({

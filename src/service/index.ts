@@ -1,38 +1,36 @@
 /** Makes the service of a replica from its host and log. */
 import type { Host } from '../host/host.ts';
 import type { EventLog } from '../nats/event-log.ts';
-import { createDecider } from './decide.ts';
-import { createEvaluator } from './evaluate.ts';
-import { createOperator } from './operate.ts';
-import { createPublisher } from './publish.ts';
-import { createReader } from './read.ts';
-import { createResolution } from './resolution.ts';
+import { decide } from './decide.ts';
+import { evaluate } from './evaluate.ts';
+import { get, peek } from './get.ts';
+import { list } from './list.ts';
+import { createOperate } from './operate.ts';
+import { probeWorker } from './probe.ts';
+import { publish } from './publish.ts';
 import type { Service } from './service.ts';
+import { statusOf } from './status.ts';
+import { untilResolved } from './until-resolved.ts';
+import { verify } from './verify.ts';
 
 export { createEndpoints } from './endpoints.ts';
 export type { Service } from './service.ts';
 
 export function createService(host: Host, log: EventLog, replica: string): Service {
-  const reader = createReader(host);
+  const fleet = host.fleet.name;
   return {
-    fleet: host.fleet.name,
+    fleet,
     replica,
-    ...createDecider(host, replica),
-    ...createEvaluator(host),
-    ...reader,
-    ...createResolution(host, reader),
-    ...createPublisher(host.fleet.name, log),
-    ...createOperator(host, log),
-    status() {
-      const fault = host.fault();
-      return {
-        ready: fault === null,
-        reason: fault?.message ?? null,
-        code: fault?.code ?? null,
-        foldedSeq: host.foldedSeq(),
-        workers: host.fleet.workers.size,
-        openAttempts: host.fleet.open.size,
-      };
-    },
+    decide: (worker, body) => decide(host, worker, body),
+    probe: (worker, body, scope) => probeWorker(host, replica, worker, body, scope),
+    verify: (worker, body) => verify(host, replica, worker, body),
+    evaluate: (task, body) => evaluate(host, task, body),
+    get: (entity, id, body) => get(host, entity, id, body),
+    list: (entity, body) => list(host, entity, body),
+    peek: (worker, seq) => peek(host, worker, seq),
+    publish: (entry) => publish(fleet, log, entry),
+    operate: createOperate(host, log),
+    untilResolved: (worker, signal) => untilResolved(host, worker, signal),
+    status: () => statusOf(host),
   };
 }

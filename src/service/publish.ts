@@ -1,23 +1,26 @@
-/** publish: an entry from an edge of this process (HTTP, hooks) into the log, checked before it is stored. */
+/** publish: an entry from an edge of this process (HTTP, hooks, MCP) into the log, checked before it is stored. */
 import { isTooDeep, readFields, readSubject, tooDeepMessage } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { EventLog } from '../nats/event-log.ts';
-import { checkBytes } from './decide.ts';
-import type { NewEntry } from './service.ts';
+import { checkBytes } from '../parse-input.ts';
+import type { Entity } from './actor.ts';
 
-export type Publisher = { publish(entry: NewEntry): Promise<{ seq: number }> };
+/** An entry to store: `type` is `<noun>.<verb>`. `messageId`: the same twice within 2 minutes is stored once. */
+export type NewEntry = {
+  readonly entity: Entity;
+  readonly id: string;
+  readonly type: string;
+  readonly data: object;
+  readonly messageId?: string;
+};
 
-export function createPublisher(fleet: string, log: EventLog): Publisher {
-  return {
-    async publish(entry) {
-      const { subject, payload } = checkEntry(fleet, entry);
-      const { seq } = await log.append(subject, payload, { messageId: entry.messageId });
-      return { seq };
-    },
-  };
+export async function publish(fleet: string, log: EventLog, entry: NewEntry): Promise<{ seq: number }> {
+  const { subject, payload } = checkEntry(fleet, entry);
+  const { seq } = await log.append(subject, payload, { messageId: entry.messageId });
+  return { seq };
 }
 
-/** As it would go into the log. @throws AppError input.bad, entry.large: what the fold would not take */
+/** As it would go into the log. @throws AppError input.bad, entry.large: what the fold would refuse */
 export function checkEntry(
   fleet: string,
   { entity, id, type, data }: NewEntry,

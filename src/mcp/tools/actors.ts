@@ -1,7 +1,7 @@
 /** Reads tasks and workers for the tools, and changes them by entries that the fold may refuse. */
 import type { TaskDetail, WorkerView } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
-import { refusalSince } from '../../log-text/refusal.ts';
+import { refusalSince } from '../../service/refusal.ts';
 import type { ServicePort } from '../service-port.ts';
 import type { ToolContext } from './tool.ts';
 

@@ -16,7 +16,8 @@ import {
 import { agents } from '../../../src/agents/index.ts';
 import { createHookCallHandler } from '../../../src/agents/shared/hook-call-handler.ts';
 import { AppError } from '../../../src/errors.ts';
-import type { NewEntry, Service } from '../../../src/service/service.ts';
+import type { NewEntry } from '../../../src/service/publish.ts';
+import type { Service } from '../../../src/service/service.ts';
 
 export type AgentFleet = {
   /** One hook call, posted as `/hooks/<agent>?event=<event>`: what the agent is answered. */

@@ -1,0 +1,39 @@
+/** get: one actor, as the fold sees it now. A read sees everything that was stored before it was asked. */
+import { z } from 'zod';
+import {
+  checkpointOf,
+  type Fleet,
+  idSchema,
+  type TaskDetail,
+  viewWorker,
+  type WorkerView,
+} from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
+import type { Host } from '../host/host.ts';
+import { checkId, parseInput } from '../parse-input.ts';
+import { type Entity, findActor, type View } from './actor.ts';
+
+const detailSchema = z.object({ checkpoint: idSchema.optional() });
+
+/** `body` of a task: `{ checkpoint? }`, the one to show whole; by default the last. @throws AppError actor.unknown */
+export async function get(host: Host, entity: Entity, id: string, body: unknown): Promise<View | TaskDetail> {
+  checkId(entity, id);
+  const { checkpoint } = parseInput(detailSchema, body ?? {});
+  await host.caughtUp();
+  const view = findActor(host, entity, id);
+  return 'hooks' in view ? { ...view, checkpoint: findCheckpoint(host.fleet, id, checkpoint ?? null) } : view;
+}
+
+/** The worker as this replica has folded it, at least up to `seq`. Null: unknown. */
+export async function peek(host: Host, worker: string, seq: number): Promise<WorkerView | null> {
+  checkId('worker', worker);
+  await host.foldedTo(seq);
+  return viewWorker(host.fleet, worker, host.logNow());
+}
+
+/** @throws AppError actor.unknown: none of that name was saved */
+function findCheckpoint(fleet: Fleet, task: string, checkpoint: string | null) {
+  const saved = checkpointOf(fleet, task, checkpoint);
+  if (saved !== null || checkpoint === null) return saved;
+  throw new AppError('actor.unknown', `task ${task} has no checkpoint ${checkpoint}`);
+}
