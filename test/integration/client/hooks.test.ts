@@ -192,7 +192,8 @@ describe('registering', () => {
       name: expect.stringMatching(/^mine-[0-9a-f]{16}$/),
     });
     expect(await client.listHooks(taskId)).toEqual({
-      ...{ taskId, hookCount: 1, hooks: [{ id: 'mine', enabled: false, metadata: { type: 'remote' } }] },
+      ...{ taskId, hookCount: 1 },
+      hooks: [{ id: 'mine', enabled: false, metadata: { description: 'mine', type: 'custom' } }],
     });
     expect(await stop()).toMatchObject({ decision: 'allow', cause: 'no-policy' });
   });
