@@ -1,7 +1,9 @@
-/** The SDK's own client, on the shipped `stopgate mcp` or on the service's `/mcp`. */
+/** The SDK's own client, on the shipped `stopgate mcp`, on the service's `/mcp`, or on a server in this process. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
+import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { main } from './service-process.ts';
 
@@ -33,6 +35,13 @@ export const openStdioClient = (args: readonly string[], cwd: string): Promise<M
 export const openHttpClient = (url: string, headers: Record<string, string> = {}): Promise<McpClient> =>
   // Its type says `sessionId: string | undefined`, the interface `sessionId?: string`.
   open(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }) as Transport);
+
+/** On a server in this process. */
+export async function openServerClient(server: McpServer): Promise<McpClient> {
+  const [ours, theirs] = InMemoryTransport.createLinkedPair();
+  await server.connect(theirs);
+  return open(ours);
+}
 
 async function open(transport: Transport): Promise<McpClient> {
   const client = new Client({ name: 'test', version: '1' });
