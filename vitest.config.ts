@@ -1,14 +1,40 @@
-/** Each test file starts the nats-server it needs, so files run side by side; two at a time suits two cores. */
+/** Three tiers, by what a test needs; `npm test` runs the first two. */
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+
+const cores = availableParallelism();
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: ['test/system/agents/**'],
-    pool: 'forks',
-    maxWorkers: 2,
+    passWithNoTests: false,
     testTimeout: 30_000,
     hookTimeout: 30_000,
-    passWithNoTests: false,
+    maxWorkers: cores,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['test/{unit,conformance}/**/*.test.ts'],
+          isolate: false,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'integration',
+          include: ['test/{integration,seeds}/**/*.test.ts'],
+          isolate: false,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'system',
+          include: ['test/system/**/*.test.ts'],
+          exclude: ['test/system/agents/**'],
+        },
+      },
+    ],
   },
 });

@@ -1,14 +1,15 @@
 /** Logging: JSON lines on stderr (stdout belongs to answers). Data first, a short constant message second. */
-import { destination, type Logger as PinoLogger, pino } from 'pino';
+import { type DestinationStream, destination, type Logger as PinoLogger, pino } from 'pino';
 
 export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error'> & {
   child(bindings: Record<string, unknown>): Logger;
 };
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-export function createLogger(level: LogLevel): Logger {
+/** `to`: where the lines go; default: this process's stderr, written at once. */
+export function createLogger(level: LogLevel, to: DestinationStream = destination({ fd: 2, sync: true })): Logger {
   return pino(
     { level, base: {}, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } },
-    destination({ fd: 2, sync: true }),
+    to,
   );
 }

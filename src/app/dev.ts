@@ -3,14 +3,19 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { DevFlags } from '../cli/services.ts';
 import type { Config } from '../config/config.ts';
+import type { Logger } from '../log.ts';
 import { openEmbeddedServer } from '../nats/embedded-server.ts';
 import type { Io } from '../process-io.ts';
-import { loggerFor, serve } from './serve.ts';
+import { serve } from './serve.ts';
 
-export type DevOptions = DevFlags & { readonly hints: boolean; readonly streamReplicas?: number | undefined };
+export type DevOptions = DevFlags & {
+  readonly hints: boolean;
+  readonly streamReplicas?: number | undefined;
+  readonly logger: Logger;
+};
 
 export async function serveEmbedded(config: Config, options: DevOptions, io: Io): Promise<number> {
-  const logger = loggerFor(config);
+  const { logger } = options;
   const storeDir = resolve(io.cwd, options.store ?? '.stopgate');
   mkdirSync(storeDir, { recursive: true, mode: 0o700 });
   // The log and the credentials are nobody's to commit.

@@ -5,7 +5,7 @@ import type { ConfigFile } from '../config/file.ts';
 import { followConfigFile } from '../config/follow.ts';
 import type { EscalationRules } from '../host/notice.ts';
 import { openHttpServer } from '../http/server.ts';
-import { createLogger, type Logger } from '../log.ts';
+import type { Logger } from '../log.ts';
 import { createMetrics, type Metrics } from '../metrics.ts';
 import { privateInbox } from '../nats/permissions.ts';
 import { escalationRules } from '../notify/escalation-rules.ts';
@@ -149,5 +149,3 @@ function countersOf(metrics: Metrics, noteEntry: (subject: string) => void) {
     },
   };
 }
-
-export const loggerFor = (config: Config): Logger => createLogger(config.logLevel);

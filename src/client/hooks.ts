@@ -41,8 +41,7 @@ export type HookList = {
   readonly hooks: readonly {
     readonly id: string;
     readonly enabled: boolean;
-    /** As it was registered, with the type of the hook: `custom` for one of `registerStopHook`. */
-    readonly metadata: { readonly type: string; readonly [key: string]: unknown };
+    readonly metadata: { readonly type: string };
   }[];
 };
 export type HookState = { readonly taskId: string; readonly hookId: string; readonly enabled: boolean };
@@ -148,8 +147,8 @@ export function createHooks({ publish, getTask, serve }: Means): Hooks {
     createSecurityHook: create('security'),
     createCheckpointHook: create('checkpoint'),
     async listHooks(taskId) {
-      const hooks = (await hooksOf(taskId)).map(({ hook, enabled, type, metadata }) => ({
-        ...{ id: hook, enabled, metadata: { ...metadata, type: type === 'remote' ? 'custom' : type } },
+      const hooks = (await hooksOf(taskId)).map(({ hook, enabled, type }) => ({
+        ...{ id: hook, enabled, metadata: { type } },
       }));
       return { taskId, hookCount: hooks.length, hooks };
     },

@@ -12,6 +12,7 @@ import { serveEmbedded } from '../app/dev.ts';
 import { loadConfig } from '../config/config.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { AppError } from '../errors.ts';
+import { createLogger } from '../log.ts';
 import { credentialsFile } from '../nats/embedded-config.ts';
 import { privateInbox } from '../nats/permissions.ts';
 import { openRequester, type Requester } from '../nats/requester.ts';
@@ -67,8 +68,7 @@ async function startService(
   folder: string,
   http: string,
 ): Promise<{ url: string; page: string; end: () => Promise<void> }> {
-  const flags = { http, logLevel: 'silent' };
-  const config = await loadConfig({ flags, cwd: folder, home: folder, env: {}, serving: true });
+  const config = await loadConfig({ flags: { http }, cwd: folder, home: folder, env: {}, serving: true });
   const ending = new AbortController();
   const stdout = new PassThrough();
   const io: Io = {
@@ -76,7 +76,8 @@ async function startService(
     ...{ env: readEnvironment(), cwd: folder, isTTY: false, size: () => ({ columns: 80, rows: 24 }) },
     interrupt: () => ending.signal,
   };
-  const options = { hints: false, store: undefined, port: 0, acceptEmptyLog: false, streamReplicas: undefined };
+  const logger = createLogger('silent');
+  const options = { hints: false, store: undefined, port: 0, acceptEmptyLog: false, logger };
   const ended = serveEmbedded(config, options, io);
   ended.catch(() => undefined); // told by `end`; until then the scenes notice
   const line = once(createInterface({ input: stdout }), 'line');

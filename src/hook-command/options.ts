@@ -18,7 +18,18 @@ export type HookOptions = {
   readonly wake: boolean;
   /** The folder in which to start a service if none answers. */
   readonly autostart: string | undefined;
+  readonly waits: HookWaits;
 };
+
+export type HookWaits = {
+  /** For a service that is away, before a stop is blocked. */
+  readonly serviceMs: number;
+  /** The same after a block: longer, since a loop of blocks would cost money. */
+  readonly serviceAgainMs: number;
+  /** `--wake`: another hook posts the stop itself, at the same time. The service may learn of the session this much later. */
+  readonly sessionMs: number;
+};
+export const hookWaits: HookWaits = { serviceMs: 2_000, serviceAgainMs: 15_000, sessionMs: 2_000 };
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -37,7 +48,7 @@ export async function readOptions(argv: readonly string[], env: Env, cwd: string
   if (wake && agent.wake === undefined) throw new Error(`--wake is for claude: ${name} has no hooks that wake it`);
   if (agent.isScript && (worker ?? '') === '') throw new Error(`${name} needs the name of its worker: --worker W`);
   return {
-    ...{ name, agent, event, worker, policy, autostart, onUnreachable, wake },
+    ...{ name, agent, event, worker, policy, autostart, onUnreachable, wake, waits: hookWaits },
     http: readHttp(values.http ?? nonEmpty(env.STOPGATE_HTTP) ?? (await find(cwd)) ?? '127.0.0.1:4280'),
     token: readToken(nonEmpty(env[values['token-env'] ?? 'STOPGATE_TOKEN'])),
     timeoutMs: timeout === undefined ? undefined : readDuration(timeout),

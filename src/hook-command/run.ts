@@ -5,7 +5,7 @@
  */
 import type { Readable, Writable } from 'node:stream';
 import { type Answer, answerTimeoutMs, eventTimeoutMs, notJudged, unjudgedText } from './agent.ts';
-import { type HookOptions, readOptions } from './options.ts';
+import { type HookOptions, type HookWaits, readOptions } from './options.ts';
 import { type Posted, post } from './post.ts';
 
 export type HookIo = {
@@ -14,12 +14,12 @@ export type HookIo = {
   readonly stderr: Writable;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
+  /** Instead of the default ones. */
+  readonly waits?: Partial<HookWaits>;
 };
 
 /** The service accepts no more. */
 const bodyBytesMax = 16 * 1024 * 1024;
-/** How long it waits for a service before it blocks. Longer after a block: a loop of blocks would cost money. */
-const waitMs = { first: 2_000, again: 15_000 } as const;
 const retryEveryMs = 250;
 
 /** As a process: exits as soon as its answer is written, even if handles are still open. */
@@ -42,7 +42,8 @@ export async function runHookProcess(argv: readonly string[], env: HookIo['env']
 export async function runHook(argv: readonly string[], io: HookIo): Promise<number> {
   let options: HookOptions;
   try {
-    options = await readOptions(argv, io.env, io.cwd);
+    const given = await readOptions(argv, io.env, io.cwd);
+    options = { ...given, waits: { ...given.waits, ...io.waits } };
   } catch (error) {
     io.stderr.write(`stopgate hook: ${(error as Error).message} (see "stopgate help hook"); nothing was judged\n`);
     return 1;
@@ -113,7 +114,7 @@ async function judge(options: HookOptions, { stdin }: HookIo, note: (text: strin
 
 /** Where no service answers, starts one if the options say so, and waits for one before a stop is blocked. */
 async function postCall(
-  { name, http, token, policy, autostart }: HookOptions,
+  { name, http, token, policy, autostart, waits }: HookOptions,
   { event, body, isRepeated }: Call,
   leftMs: () => number,
   blocks: boolean,
@@ -132,7 +133,7 @@ async function postCall(
     if (await startService(autostart, http, leftMs() - 500)) posted = await send();
   }
   if (!blocks) return posted;
-  return retry(posted, send, Math.min(isRepeated ? waitMs.again : waitMs.first, leftMs() / 2));
+  return retry(posted, send, Math.min(isRepeated ? waits.serviceAgainMs : waits.serviceMs, leftMs() / 2));
 }
 
 /** A service that is being restarted is back within a second. */

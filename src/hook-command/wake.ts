@@ -27,8 +27,6 @@ type Question = {
 export const retryMs = 5_000;
 /** Longer than the service keeps the request open. */
 const answerTimeoutMs = 90_000;
-/** Another hook posts the stop itself, at the same time. The service may learn of the session this much later. */
-const stopWithinMs = 2_000;
 const retryUnknownMs = 250;
 const orphanCheckMs = 1_000;
 /** The hook that `init` writes may run for a day. */
@@ -46,7 +44,7 @@ export async function fetchResolution({ http, token, agent, worker, signal }: Qu
 
 /** The text for the agent. Null: nothing to wake it for, or it took too long. `stopBody`: the agent's call as it came. */
 export async function waitForResolution(
-  { http, token, name, agent, timeoutMs }: HookOptions,
+  { http, token, name, agent, timeoutMs, waits }: HookOptions,
   stopBody: Buffer,
 ): Promise<string | null> {
   const { wake } = agent;
@@ -55,7 +53,7 @@ export async function waitForResolution(
   if (wake === undefined || typeof worker !== 'string' || worker === '') return null;
   const orphaned = watchParent();
   const signal = AbortSignal.any([orphaned.signal, AbortSignal.timeout(timeoutMs ?? waitMs)]);
-  const prompt = await pollResolution({ http, token, agent: name, worker, signal });
+  const prompt = await pollResolution({ http, token, agent: name, worker, signal }, waits.sessionMs);
   orphaned.stop();
   if (prompt === null) return null;
   /*
@@ -67,7 +65,10 @@ export async function waitForResolution(
   return posted.kind === 'answer' ? wake.textOf((posted.body ?? {}) as Fields) : null;
 }
 
-async function pollResolution(question: Question & { readonly signal: AbortSignal }): Promise<string | null> {
+async function pollResolution(
+  question: Question & { readonly signal: AbortSignal },
+  unknownMs: number,
+): Promise<string | null> {
   const startedMs = Date.now();
   let isKnown = false;
   while (!question.signal.aborted) {
@@ -75,7 +76,7 @@ async function pollResolution(question: Question & { readonly signal: AbortSigna
     if (answer.kind === 'resolved' && answer.prompt !== null) return answer.prompt;
     if (answer.kind === 'pending') isKnown = true;
     else if (answer.kind === 'unreachable' && isKnown) await pause(retryMs, question.signal);
-    else if (isKnown || Date.now() - startedMs >= stopWithinMs) return null;
+    else if (isKnown || Date.now() - startedMs >= unknownMs) return null;
     else await pause(retryUnknownMs, question.signal);
   }
   return null;

@@ -1,13 +1,24 @@
-/** A `stopgate` command as a process of its own, as it is shipped: what it prints is kept whole, its end is an event. */
-import { type ChildProcess, spawn } from 'node:child_process';
+/**
+ * A `stopgate` command in this process: the whole command line, with streams, folder, environment and Ctrl-C of its own.
+ * What only a process shows (signals, what is loaded, its exit) is tested once for each command by `shipped.ts`.
+ */
 import { EventEmitter, once } from 'node:events';
-import { main } from './service-process.ts';
+import { Readable, Writable } from 'node:stream';
+import { createServices } from '../../src/app/services.ts';
+import { runCli } from '../../src/cli/cli.ts';
+import type { HookWaits } from '../../src/hook-command/options.ts';
+import { runHook } from '../../src/hook-command/run.ts';
+import type { Io } from '../../src/process-io.ts';
 
 export type CommandOptions = {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
   /** Default: nothing, closed at once. */
-  readonly stdin?: string;
+  readonly stdin?: string | Readable;
+  /** Hears each piece of stdout as it comes. */
+  readonly onStdout?: (text: string) => void;
+  /** Of `hook`, in this process. */
+  readonly waits?: Partial<HookWaits>;
 };
 export type Command = {
   readonly pid: number;
@@ -17,61 +28,93 @@ export type Command = {
   printed(text: string | RegExp): Promise<void>;
   /** Its exit code, null after a signal; both streams are complete then. */
   readonly ended: Promise<number | null>;
-  /** Sends `signal` and waits for the end; one that does not end in 10 s is killed, which its exit code shows. */
+  /** Ends it as `signal` would, and waits for that. */
   kill(signal?: NodeJS.Signals): Promise<number | null>;
 };
 export type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
+export type StartCommand = (args: readonly string[], options: CommandOptions) => Command;
 
-const endTimeoutMs = 10_000;
-const alive = new Set<ChildProcess>();
-process.once('exit', () => {
-  for (const child of alive) child.kill('SIGKILL'); // of a test that never came to its `kill`
+/** As `main.ts` finds it on a PATH without anything of the tests' own. */
+export const cleanEnv = (cwd: string): Record<string, string> => ({
+  PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+  HOME: cwd,
 });
 
-export function startCommand(args: readonly string[], { cwd, env = {}, stdin = '' }: CommandOptions): Command {
-  const clean = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', HOME: cwd };
-  const child = spawn(process.execPath, [main, ...args], { cwd, env: { ...clean, ...env }, stdio: 'pipe' });
-  alive.add(child);
+const services = createServices(({ stderr }) => stderr);
+/** Command lines that have not ended: the leak check looks at them after each file. */
+export const running = new Set<string>();
+
+export const startCommand: StartCommand = (args, { cwd, env = {}, stdin = '', waits, onStdout }) => {
+  const interrupt = new AbortController();
+  const streams = keepStreams(onStdout);
+  const io: Io = {
+    ...{ cwd, env: { ...cleanEnv(cwd), ...env }, stdout: streams.open('stdout'), stderr: streams.open('stderr') },
+    stdin: typeof stdin === 'string' ? Readable.from(stdin === '' ? [] : [Buffer.from(stdin)]) : stdin,
+    ...{ isTTY: false, size: () => ({ columns: 80, rows: 24 }), interrupt: () => interrupt.signal },
+  };
+  const [name, ...rest] = args;
+  const isHook = name === 'hook' && !rest.includes('--help') && !rest.includes('-h'); // the fast path of main.ts
+  const line = `stopgate ${args.join(' ')}, in ${cwd}`;
+  running.add(line);
+  const ended = (isHook ? runHook(rest, { ...io, ...(waits && { waits }) }) : runCli(args, io, services)).finally(
+    () => {
+      running.delete(line);
+      streams.end();
+    },
+  );
+  return {
+    pid: process.pid,
+    ...{ stdout: () => streams.texts.stdout, stderr: () => streams.texts.stderr, printed: streams.printed, ended },
+    async kill(signal = 'SIGTERM') {
+      if (signal !== 'SIGTERM' && signal !== 'SIGINT') throw new Error(`${signal} is for a process: see shipped.ts`);
+      interrupt.abort();
+      return ended;
+    },
+  };
+};
+
+/** One command from its start to its end. */
+export async function runCommand(
+  args: readonly string[],
+  options: CommandOptions,
+  start: StartCommand = startCommand,
+): Promise<Ended> {
+  const command = start(args, options);
+  const code = await command.ended;
+  return { code, stdout: command.stdout(), stderr: command.stderr() };
+}
+
+/** What a command prints, kept whole, and waited for. */
+export function keepStreams(onStdout: (text: string) => void = () => undefined) {
   const changes = new EventEmitter().setMaxListeners(0);
   const texts = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const) {
-    child[name].setEncoding('utf8').on('data', (text: string) => {
-      texts[name] += text;
-      changes.emit('change');
-    });
-  }
   let hasEnded = false;
-  const ended = once(child, 'close').then(([code]) => {
-    hasEnded = true;
-    alive.delete(child);
-    changes.emit('change');
-    return code as number | null;
-  });
-  child.stdin.on('error', () => undefined).end(stdin); // it need not read it
   const holds = (text: string | RegExp) =>
     Object.values(texts).some((it) => (typeof text === 'string' ? it.includes(text) : text.test(it)));
+  const add = (name: keyof typeof texts, text: string) => {
+    texts[name] += text;
+    if (name === 'stdout') onStdout(text);
+    changes.emit('change');
+  };
   return {
-    pid: child.pid ?? 0,
-    stdout: () => texts.stdout,
-    stderr: () => texts.stderr,
-    ended,
-    async printed(text) {
+    ...{ texts, add },
+    open: (name: keyof typeof texts) =>
+      new Writable({
+        decodeStrings: false,
+        write(chunk: string | Buffer, _encoding, done) {
+          add(name, chunk.toString());
+          done();
+        },
+      }),
+    end() {
+      hasEnded = true;
+      changes.emit('change');
+    },
+    async printed(text: string | RegExp) {
       while (!holds(text)) {
         if (hasEnded) throw new Error(`it ended without having said ${text}:\n${texts.stdout}\n${texts.stderr}`);
         await once(changes, 'change');
       }
     },
-    async kill(signal = 'SIGTERM') {
-      child.kill(signal);
-      const impatient = setTimeout(() => child.kill('SIGKILL'), endTimeoutMs);
-      return ended.finally(() => clearTimeout(impatient));
-    },
   };
-}
-
-/** One command from its start to its end. */
-export async function runCommand(args: readonly string[], options: CommandOptions): Promise<Ended> {
-  const command = startCommand(args, options);
-  const code = await command.ended;
-  return { code, stdout: command.stdout(), stderr: command.stderr() };
 }

@@ -1,10 +1,10 @@
-/** `stopgate serve` as it is shipped, on a nats-server and in a folder of its own, with a plain client beside it. */
+/** `stopgate serve` on a nats-server and in a folder of its own, with a plain client beside it. */
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Client, openClient } from './client.ts';
 import { type NatsServer, type NatsServerOptions, startNatsServer } from './nats-server.ts';
-import { type ServiceProcess, startService } from './service-process.ts';
+import { endService, type Service, type StartService, startService } from './service.ts';
 
 export type Folder = {
   /** A real path, in the system's temporary folder. */
@@ -17,7 +17,7 @@ export type Deployment = {
   readonly server: NatsServer;
   readonly folder: Folder;
   readonly client: Client;
-  readonly service: ServiceProcess;
+  readonly service: Service;
   /** Where its HTTP listens. */
   readonly http: string;
   /** The service's log lines so far, parsed. */
@@ -30,6 +30,8 @@ export type DeploymentOptions = {
   readonly args?: readonly string[];
   readonly env?: Record<string, string>;
   readonly nats?: NatsServerOptions;
+  /** Default: in this process. */
+  readonly start?: StartService;
 };
 
 export async function makeFolder(files: Readonly<Record<string, string>> = {}): Promise<Folder> {
@@ -44,7 +46,13 @@ export async function makeFolder(files: Readonly<Record<string, string>> = {}): 
   return { path, write, remove: () => rm(path, { recursive: true, force: true, maxRetries: 3 }) };
 }
 
-export async function deploy({ config, args = [], env = {}, nats }: DeploymentOptions = {}): Promise<Deployment> {
+export async function deploy({
+  config,
+  args = [],
+  env = {},
+  nats,
+  start = startService,
+}: DeploymentOptions = {}): Promise<Deployment> {
   const folder = await makeFolder(config === undefined ? {} : { 'stopgate.yaml': config });
   const server = await startNatsServer(nats);
   const closers: (() => Promise<unknown>)[] = [() => folder.remove(), () => server.stop()];
@@ -55,11 +63,8 @@ export async function deploy({ config, args = [], env = {}, nats }: DeploymentOp
     if (failed !== undefined) throw failed;
   };
   try {
-    const service = await startService(
-      ['serve', '--nats', server.url, '--http', '127.0.0.1:0', ...args],
-      folder.path,
-      env,
-    );
+    const line = ['serve', '--nats', server.url, '--http', '127.0.0.1:0', ...args];
+    const service = await start(line, folder.path, env);
     closers.push(() => endService(service));
     const client = await openClient(server.url);
     closers.push(() => client.close());
@@ -69,24 +74,13 @@ export async function deploy({ config, args = [], env = {}, nats }: DeploymentOp
       client,
       service,
       http: service.ready.http ?? '',
-      log: () => linesOf(service.errors()),
+      log: () => linesOf(service.stderr()),
       close,
     };
   } catch (cause) {
     await close();
     throw cause;
   }
-}
-
-/** @throws Error where it does not end by itself: then it is killed, so that a test fails and does not hang */
-export async function endService(service: ServiceProcess, timeoutMs = 10_000): Promise<void> {
-  let late = false;
-  const impatient = setTimeout(() => {
-    late = true;
-    void service.kill('SIGKILL');
-  }, timeoutMs);
-  await service.kill('SIGTERM').finally(() => clearTimeout(impatient));
-  if (late) throw new Error(`the service did not end within ${timeoutMs} ms of SIGTERM: ${service.errors()}`);
 }
 
 /** How many entries about workers the log holds: what replicas say to each other comes at any time. */

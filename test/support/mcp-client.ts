@@ -1,11 +1,10 @@
-/** The SDK's own client, on the shipped `stopgate mcp`, on the service's `/mcp`, or on a server in this process. */
+/** The SDK's own client, on `stopgate mcp` or on the service's `/mcp`. */
+import { PassThrough } from 'node:stream';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
-import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { main } from './service-process.ts';
+import { type StartCommand, startCommand } from './command.ts';
 
 export type ToolAnswer = {
   readonly isError: boolean;
@@ -21,27 +20,37 @@ export type McpClient = {
   close(): Promise<void>;
 };
 
-export const openStdioClient = (args: readonly string[], cwd: string): Promise<McpClient> =>
-  open(
-    new StdioClientTransport({
-      command: process.execPath,
-      args: [main, 'mcp', ...args],
-      cwd,
-      env: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: cwd },
-      stderr: 'pipe',
-    }),
-  );
+/** @param start where the command runs; default: in this process */
+export const openStdioClient = (args: readonly string[], cwd: string, start = startCommand): Promise<McpClient> =>
+  open(openPipe(args, cwd, start));
+
+/** A transport over a command's stdin and stdout. */
+function openPipe(args: readonly string[], cwd: string, start: StartCommand): Transport {
+  const stdin = new PassThrough();
+  const buffer = new ReadBuffer();
+  const onStdout = (text: string) => {
+    buffer.append(Buffer.from(text));
+    for (let message = buffer.readMessage(); message !== null; message = buffer.readMessage())
+      transport.onmessage?.(message);
+  };
+  const command = start(['mcp', ...args], { cwd, stdin, onStdout });
+  const transport: Transport = {
+    start: async () => undefined,
+    async send(message) {
+      stdin.write(serializeMessage(message));
+    },
+    async close() {
+      stdin.end();
+      await command.ended;
+      transport.onclose?.();
+    },
+  };
+  return transport;
+}
 
 export const openHttpClient = (url: string, headers: Record<string, string> = {}): Promise<McpClient> =>
   // Its type says `sessionId: string | undefined`, the interface `sessionId?: string`.
   open(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }) as Transport);
-
-/** On a server in this process. */
-export async function openServerClient(server: McpServer): Promise<McpClient> {
-  const [ours, theirs] = InMemoryTransport.createLinkedPair();
-  await server.connect(theirs);
-  return open(ours);
-}
 
 async function open(transport: Transport): Promise<McpClient> {
   const client = new Client({ name: 'test', version: '1' });

@@ -1,8 +1,8 @@
 /** What `init` would do to an agent's settings: planned without touching anything, then done in one step. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { AppError } from '../../errors.ts';
+import { builtScript } from '../../version.ts';
 import {
   type Line,
   type Places,
@@ -81,7 +81,7 @@ function planPlugin({ scope, places, line, remove }: Wish): Change {
 
 /** The adapter's own plugin, with the address filled in. */
 function pluginText({ http, policy, tokenEnv }: Line): string {
-  const source = fileURLToPath(new URL('../opencode/plugin.js', import.meta.url));
+  const source = builtScript('agents/opencode/plugin.js');
   let text: string;
   try {
     text = readFileSync(source, 'utf8').replace(/\n?\/\/# sourceMappingURL=.*\n?$/, '\n');

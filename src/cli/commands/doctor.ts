@@ -1,6 +1,5 @@
 /** doctor: what stands between an agent and a block, and how to mend it. */
 import { homedir } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import { listCodexHooks } from '../../agents/codex/trust.ts';
 import { checkHooks, checkProgram, findHooks, type Hooked } from '../../agents/doctor/agent-checks.ts';
 import { judgeDryTurn, type LiveAgent, liveAgents, runDryTurn } from '../../agents/doctor/dry-turn.ts';
@@ -12,6 +11,7 @@ import { type Form, type Places, type SetupName, setupAgents } from '../../agent
 import { findInstalled, findProgram } from '../../agents/setup/installed.ts';
 import { type Config, loadConfig } from '../../config/config.ts';
 import { AppError } from '../../errors.ts';
+import { builtScript } from '../../version.ts';
 import { type Context, defineCommand } from '../command.ts';
 import { formatAgo } from '../state-text.ts';
 import { clean } from '../text.ts';
@@ -115,7 +115,7 @@ async function tryAgent(name: SetupName, hooked: readonly Hooked[], { env }: Pla
   const isCurl = values.some(({ command }) => typeof command === 'string' && command.startsWith('curl '));
   const isHttp = name === 'claude' && values.every(({ type, async }) => type === 'http' || async === true);
   const form: Form = isCurl ? 'curl' : isHttp ? 'http' : 'command';
-  const program = [process.execPath, fileURLToPath(new URL('../../hook-command/main.js', import.meta.url))];
+  const program = [process.execPath, builtScript('hook-command/main.js')];
   const line = { form, http: '', policy: undefined, tokenEnv: undefined, autostart: undefined, program };
   try {
     const turn = await runDryTurn(

@@ -1,7 +1,6 @@
 /** init: an agent's settings, so that it asks before it stops. */
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { listCodexHooks, putTrust, takeTrust } from '../../agents/codex/trust.ts';
 import {
   commandOf,
@@ -22,6 +21,7 @@ import { openSettings, writeSettings } from '../../agents/setup/settings-file.ts
 import { loadConfig } from '../../config/config.ts';
 import { isLoopback } from '../../config/values.ts';
 import { AppError } from '../../errors.ts';
+import { builtScript } from '../../version.ts';
 import type { Flags } from '../arguments.ts';
 import { ask, askYes, canAsk } from '../ask.ts';
 import { type Context, defineCommand } from '../command.ts';
@@ -238,7 +238,7 @@ async function readLine(name: string, { flags, io }: InitContext): Promise<Line>
     ...{ form, http: http.url, tokenEnv, onUnreachable, wake },
     policy: policy === undefined ? undefined : readId('policy', policy),
     autostart: autostart ? io.cwd : undefined,
-    program: [process.execPath, fileURLToPath(new URL('../../hook-command/main.js', import.meta.url))],
+    program: [process.execPath, builtScript('hook-command/main.js')],
   };
 }
 

@@ -192,8 +192,7 @@ describe('registering', () => {
       name: expect.stringMatching(/^mine-[0-9a-f]{16}$/),
     });
     expect(await client.listHooks(taskId)).toEqual({
-      ...{ taskId, hookCount: 1 },
-      hooks: [{ id: 'mine', enabled: false, metadata: { description: 'mine', type: 'custom' } }],
+      ...{ taskId, hookCount: 1, hooks: [{ id: 'mine', enabled: false, metadata: { type: 'remote' } }] },
     });
     expect(await stop()).toMatchObject({ decision: 'allow', cause: 'no-policy' });
   });

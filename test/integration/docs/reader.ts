@@ -9,12 +9,11 @@ import { join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { connect } from '@nats-io/transport-node';
-import { serveEmbedded } from '../../../src/app/dev.ts';
-import { loggerFor, serve } from '../../../src/app/serve.ts';
-import { serveRunner } from '../../../src/app/serve-runner.ts';
+import { createServices } from '../../../src/app/services.ts';
 import { runCli } from '../../../src/cli/cli.ts';
-import type { Services } from '../../../src/cli/services.ts';
+
 import { readConfigFile } from '../../../src/config/file-reader.ts';
+
 import { runHook } from '../../../src/hook-command/run.ts';
 import { makeFolder } from '../../support/deployment.ts';
 import { root } from '../../support/markdown.ts';
@@ -121,17 +120,7 @@ export async function openReader(): Promise<Reader> {
 const unknown = (what: string): Promise<Answer> =>
   Promise.resolve({ code: 127, stdout: '', stderr: `no test runs '${what}'\n` });
 
-const ownServices: Services = {
-  dev: (config, flags, io) => serveEmbedded(config, { ...flags, hints: false, streamReplicas: undefined }, io),
-  runner: (config, name, io) => serveRunner({ config, name, io, logger: loggerFor(config) }),
-  serve: (config, flags, io) =>
-    flags.embedded
-      ? serveEmbedded(config, { ...flags, hints: false, streamReplicas: flags.replicas }, io)
-      : serve({
-          ...{ config, io, nats: config.nats, creds: config.creds, logger: loggerFor(config) },
-          ...{ acceptEmptyLog: flags.acceptEmptyLog, streamReplicas: flags.replicas },
-        }),
-};
+const ownServices = createServices();
 
 function start(argv: readonly string[], { cwd, env, stdin }: Call, isAsked: boolean): Program {
   const controller = new AbortController();

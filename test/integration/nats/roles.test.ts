@@ -8,10 +8,10 @@ import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
 import { runCommand } from '../../support/command.ts';
-import { endService, type Folder, makeFolder } from '../../support/deployment.ts';
+import { type Folder, makeFolder } from '../../support/deployment.ts';
 import { type NatsServer, startNatsServer } from '../../support/nats-server.ts';
 import { keepRefusals, type RoleClient, refusesPublish, refusesSubscribe } from '../../support/role-client.ts';
-import { type ServiceProcess, startService } from '../../support/service-process.ts';
+import { endService, type Service, startService } from '../../support/service.ts';
 
 const config = JSON.stringify({
   policies: { default: { runner: 'box', checks: [{ command: 'tests', onError: 'block', timeout: '10s' }] } },
@@ -21,7 +21,7 @@ const options = ['--worker', 'w1', '--worker', 'w2', '--name', 'box', '--check',
 
 let folder: Folder;
 let server: NatsServer;
-const services: ServiceProcess[] = [];
+const services: Service[] = [];
 const open: NatsConnection[] = [];
 
 const print = async (...args: string[]) => {

@@ -1,7 +1,7 @@
 /** The real Claude Code, with a scripted model, on our MCP server: it lists the tools and calls them. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
-import { main } from '../../support/service-process.ts';
+import { main } from '../../support/shipped.ts';
 import { anthropicMessages } from './support/anthropic.ts';
 import { claudeCode, installAgent } from './support/install.ts';
 import { claudeEnv, makeAgentHome, runAgent } from './support/run.ts';

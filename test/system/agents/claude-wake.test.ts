@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { runCommand } from '../../support/command.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
+import { runShipped } from '../../support/shipped.ts';
 import { claudeCode, installAgent } from './support/install.ts';
 import { type AgentHome, claudeEnv, cleanEnv } from './support/run.ts';
 import { claudeScene, planTools } from './support/scene.ts';
@@ -58,7 +58,7 @@ async function begin(turns: readonly Turn[], init: readonly string[] = []) {
   return { ...scene, agent: await open(scene.home, scene.model.url) };
 }
 const resolve = (session: string, { path }: AgentHome, ...word: string[]) =>
-  runCommand(['resolve', session, ...word, '--yes', '--nats', at.server.url], { cwd: path });
+  runShipped(['resolve', session, ...word, '--yes', '--nats', at.server.url], { cwd: path });
 
 test.each([
   ['HTTP', []],

@@ -1,7 +1,7 @@
 /** The real Claude Code with a scripted model: sub-agents, work in the background, steps, structured output, escalations. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { runCommand } from '../../support/command.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
+import { runShipped } from '../../support/shipped.ts';
 import { claudeCode, installAgent } from './support/install.ts';
 import { claudeScene, type SceneOptions } from './support/scene.ts';
 import { childrenOf, expectCauses, saidOf, viewOf } from './support/workers.ts';
@@ -181,7 +181,7 @@ test.each([
   await expectCauses(at, worker, ['incomplete', 'capped']);
   expect((await viewOf(at, worker)).escalation).not.toBeNull();
   const words = ['resolve', worker, '--resume', '--prompt', 'Use the other parser.', '--yes', '--nats', at.server.url];
-  expect(await runCommand(words, { cwd: home.project })).toMatchObject({ code: 0 });
+  expect(await runShipped(words, { cwd: home.project })).toMatchObject({ code: 0 });
   expect(await run('Go on.', ['--resume', worker])).toMatchObject({ code: 0 });
   expect(model.requests).toHaveLength(5);
   expect(model.requests[3]?.said).toContain('says: Use the other parser.');

@@ -1,7 +1,7 @@
 /** The real Codex, headless, with a scripted model, connected to a service and trusted by `stopgate init`. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { runCommand } from '../../support/command.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
+import { runShipped } from '../../support/shipped.ts';
 import { runCodexTurn } from './support/codex-server.ts';
 import { codexCli, installAgent } from './support/install.ts';
 import { writeCodexConfig } from './support/run.ts';
@@ -128,7 +128,7 @@ test('an escalated session waits for a person, and goes on by the line that resu
   await expectCauses(at, worker, ['incomplete', 'capped']);
   expect(await viewOf(at, worker)).toMatchObject({ state: 'escalated' });
   const words = ['resolve', worker, '--resume', '--prompt', 'Use the other parser.', '--yes', '--nats', at.server.url];
-  const resolved = await runCommand(words, { cwd: home.project });
+  const resolved = await runShipped(words, { cwd: home.project });
   expect(resolved).toMatchObject({ code: 0, stdout: expect.stringContaining(`codex exec resume ${worker}`) });
   expect(await run('Use the other parser.', ['resume', worker])).toMatchObject({ code: 0, worker });
   expect(model.requests).toHaveLength(5);

@@ -1,8 +1,8 @@
 /** The real Gemini CLI, with a scripted model, behind a real stopgate. Each model turn is counted: a block costs one. */
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { runCommand } from '../../support/command.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
+import { runShipped } from '../../support/shipped.ts';
 import { connectAgent, resumeAgent } from './support/connect.ts';
 import { geminiCli, geminiEnv, geminiSettings, generateContent, runGemini } from './support/gemini.ts';
 import { installAgent } from './support/install.ts';
@@ -126,7 +126,7 @@ test('one that is escalated stops, says how it goes on, and goes on with what a 
   expect(waiting).toMatchObject({ state: 'escalated', lastDecision: { cause: 'escalated' } });
 
   const word = ['--resume', '--prompt', 'Use the other key', '--yes', '--nats', at.server.url];
-  const { stdout } = await runCommand(['resolve', session, ...word], { cwd: at.folder.path });
+  const { stdout } = await runShipped(['resolve', session, ...word], { cwd: at.folder.path });
   expect(stdout).toContain(`gemini --resume ${session} 'Use the other key'`);
   await resumeAgent(gemini, waiting, 'Use the other key', { at: home, env: geminiEnv(model.url) });
   expect(model.requests.at(-1)?.said).toContain('Use the other key');

@@ -1,7 +1,7 @@
 /** The real OpenCode as a server, with a scripted model, behind a real stopgate: an idle session is prompted on. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { runCommand } from '../../support/command.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
+import { runShipped } from '../../support/shipped.ts';
 import { chatCompletions } from './support/chat-completions.ts';
 import { connectAgent, resumeAgent } from './support/connect.ts';
 import { installAgent } from './support/install.ts';
@@ -117,7 +117,7 @@ test('one that is escalated waits, and goes on with what a person says when reso
   await expect.poll(() => causesOf(own, session), patience).toEqual(['escalated']);
 
   const word = ['--resume', '--prompt', 'Use the other key', '--yes', '--nats', own.server.url];
-  const { stdout } = await runCommand(['resolve', session, ...word], { cwd: own.folder.path });
+  const { stdout } = await runShipped(['resolve', session, ...word], { cwd: own.folder.path });
   expect(stdout).toContain(`opencode run --session ${session} 'Use the other key'`);
   await expect.poll(() => causesOf(own, session), patience).toEqual(['escalated', 'complete']);
   expect(model.requests.map(({ said }) => said)).toEqual([expect.any(String), 'Use the other key']);

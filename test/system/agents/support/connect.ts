@@ -2,7 +2,7 @@
 import { dirname } from 'node:path';
 import type { WorkerView } from '../../../../machines/index.ts';
 import { resumeCommand } from '../../../../src/agents/index.ts';
-import { runCommand } from '../../../support/command.ts';
+import { runShipped } from '../../../support/shipped.ts';
 import { type AgentHome, type AgentRun, cleanEnv, runAgent } from './run.ts';
 
 type Connection = {
@@ -21,7 +21,7 @@ export async function connectAgent(
 ): Promise<void> {
   const args = ['init', agent, '--yes', '--http', http.replace('http://', ''), ...init];
   const env = { ...cleanEnv(at), PATH: pathWith(program) };
-  const { code, stderr } = await runCommand(args, { cwd: at.project, env });
+  const { code, stderr } = await runShipped(args, { cwd: at.project, env });
   if (code !== 0) throw new Error(`stopgate init ${agent} ended with ${code}: ${stderr}`);
 }
 

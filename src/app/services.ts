@@ -1,0 +1,32 @@
+/** What the command line starts. Each part is loaded when it is started, so that a command that only asks loads none. */
+import type { DestinationStream } from 'pino';
+import type { Services } from '../cli/services.ts';
+import type { Config } from '../config/config.ts';
+import type { Io } from '../process-io.ts';
+
+/** @param logOf where a service's log goes; default: this process's stderr */
+export function createServices(logOf: (io: Io) => DestinationStream | undefined = () => undefined): Services {
+  const openLogger = async ({ logLevel }: Config, io: Io) =>
+    (await import('../log.ts')).createLogger(logLevel, logOf(io));
+  return {
+    async dev(config, flags, io) {
+      const { serveEmbedded } = await import('./dev.ts');
+      return serveEmbedded(config, { ...flags, hints: true, logger: await openLogger(config, io) }, io);
+    },
+    async runner(config, name, io) {
+      const { serveRunner } = await import('./serve-runner.ts');
+      return serveRunner({ config, name, io, logger: await openLogger(config, io) });
+    },
+    async serve(config, flags, io) {
+      const logger = await openLogger(config, io);
+      const { acceptEmptyLog, replicas: streamReplicas } = flags;
+      if (flags.embedded) {
+        const { serveEmbedded } = await import('./dev.ts');
+        return serveEmbedded(config, { ...flags, hints: false, streamReplicas, logger }, io);
+      }
+      const { serve } = await import('./serve.ts');
+      const { nats, creds } = config;
+      return serve({ config, io, nats, creds, logger, acceptEmptyLog, streamReplicas });
+    },
+  };
+}

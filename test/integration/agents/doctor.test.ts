@@ -1,0 +1,323 @@
+/** `stopgate doctor` as it is shipped: what it finds in settings and service, and what a dry turn shows. */
+import { chmod, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { runCommand } from '../../support/command.ts';
+import { type Deployment, deploy, type Folder, makeFolder } from '../../support/deployment.ts';
+import { recorded } from '../../unit/agents/recordings/claude.ts';
+import { ask } from '../http/request.ts';
+
+type Finding = { readonly state: string; readonly about: string; readonly text: string; readonly fix?: string };
+
+const systemPath = '/usr/local/bin:/usr/bin:/bin:/usr/sbin';
+
+async function ownFolder(files: Record<string, string> = {}): Promise<Folder> {
+  const folder = await makeFolder(files);
+  onTestFinished(() => folder.remove());
+  return folder;
+}
+
+/** The project and the home are two folders, so that the scopes are. */
+async function place(files: Record<string, string> = {}) {
+  const folder = await ownFolder({ 'project/.keep': '', 'home/.keep': '', 'bin/.keep': '', ...files });
+  const cwd = join(folder.path, 'project');
+  const PATH = `${join(folder.path, 'bin')}:${systemPath}`;
+  const run = (args: readonly string[], env: Record<string, string> = {}) =>
+    runCommand(args, { cwd, env: { HOME: join(folder.path, 'home'), PATH, ...env } });
+  return {
+    ...{ folder, cwd, run },
+    async doctor(args: readonly string[], env: Record<string, string> = {}) {
+      const { code, stdout, stderr } = await run(['doctor', ...args, '--json'], env);
+      expect(stderr).toBe('');
+      const { ok, findings } = JSON.parse(stdout) as { ok: boolean; findings: Finding[] };
+      expect(ok).toBe(code === 0);
+      const says = (state: string) => findings.filter((one) => one.state === state).map(({ text }) => text);
+      return { code, findings, ok: says('ok'), warn: says('warn'), bad: says('bad'), skip: says('skip') };
+    },
+    async program(name: string, script: string) {
+      await chmod(await folder.write(`bin/${name}`, `#!/usr/bin/env node\n${script}`), 0o755);
+    },
+  };
+}
+const holding = (text: string) => expect.arrayContaining([expect.stringContaining(text)]);
+
+test('without a service and without hooks it says so, and how to mend it', async () => {
+  const { run } = await place();
+  const { code, stdout } = await run(['doctor', 'claude', '--http', '127.0.0.1:59999']);
+  expect(code).toBe(1);
+  expect(stdout).toContain(
+    '✗ service  nothing answers at http://127.0.0.1:59999 (ECONNREFUSED): no stop is judged → start "stopgate dev"',
+  );
+  expect(stdout).toContain('✗ claude  no hook of ours is in its settings, so nothing is asked → stopgate init claude');
+  expect(stdout).toContain('- claude  dry turn: not run, claude is not on PATH');
+  expect(stdout).toMatch(/^✓ service {2}node v/);
+});
+
+test('an agent that nobody knows is bad usage', async () => {
+  const { run } = await place();
+  expect(await run(['doctor', 'frob'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("does not know 'frob'"),
+  });
+});
+
+describe('with a service', () => {
+  let at: Deployment;
+  beforeAll(async () => {
+    at = await deploy();
+  });
+  afterAll(() => at.close());
+  const http = () => at.http.replace('http://', '');
+
+  test('all is well after init and a first session', async () => {
+    const { run, doctor, cwd } = await place({
+      'project/stopgate.yaml': 'policies: { default: { checks: [{ plan: {} }] } }\n',
+    });
+    await run(['init', 'claude', '--yes', '--http', http()]);
+    const before = await doctor(['claude', '--http', http()]);
+    expect(before).toMatchObject({ code: 0, bad: [], warn: holding('no session has ever come') });
+    expect(before.ok).toEqual(
+      expect.arrayContaining([
+        `ready at ${at.http}`,
+        'its clock and ours agree',
+        expect.stringContaining(`they point to ${at.http}`),
+      ]),
+    );
+    await ask(at.http, '/hooks/claude', { body: { ...recorded('UserPromptSubmit'), session_id: 'doctored', cwd } });
+    const after = await doctor(['claude', '--http', http()]);
+    expect(after.ok).toEqual(holding('1 in this folder, by the project settings'));
+  });
+
+  test('without an agent it looks at those that are used', async () => {
+    const { run, doctor, program } = await place();
+    await program('codex', 'console.log("codex-cli 9.9.9")');
+    expect(await doctor(['--http', http()])).toMatchObject({
+      code: 1,
+      bad: ['no agent asks before it stops'],
+      skip: holding('Codex is here, and not connected'),
+    });
+    await run(['init', 'gemini', '--yes', '--http', http()]);
+    const { code, findings } = await doctor(['--http', http()]);
+    expect(code).toBe(0);
+    expect(new Set(findings.map(({ about }) => about))).toEqual(new Set(['service', 'codex', 'gemini']));
+  });
+
+  test('hooks that point elsewhere, stand twice, or are switched off', async () => {
+    const { run, doctor } = await place({ 'project/.claude/settings.local.json': '{ "disableAllHooks": true }' });
+    await run(['init', 'claude', '--yes', '--http', '127.0.0.1:4999']);
+    await run(['init', 'claude', '--yes', '--user', '--http', http()]);
+    const { code, bad, warn } = await doctor(['claude', '--http', http()]);
+    expect(code).toBe(1);
+    expect(bad).toEqual([
+      expect.stringContaining('"disableAllHooks": true'),
+      expect.stringMatching(/project\/\.claude\/settings\.json: the hook of \w+ does not point to/),
+    ]);
+    expect(warn).toEqual(holding('project and user settings: each call comes 2 times'));
+  });
+
+  test('a hook that was written by hand finds its service by itself', async () => {
+    const hooks = { Stop: [{ hooks: [{ type: 'command', command: 'npx stopgate hook claude' }] }] };
+    const { doctor } = await place({ 'project/.claude/settings.json': JSON.stringify({ hooks }) });
+    const { bad, ok } = await doctor(['claude', '--http', http()]);
+    expect(bad).toEqual([]);
+    expect(ok).toEqual(holding('has our hooks'));
+  });
+
+  test('Claude Code by its plugin, and when its hooks stand in settings too', async () => {
+    const { run, doctor, folder } = await place();
+    const installed = join(folder.path, 'home/.claude/plugins/cache/stopgate');
+    const hooks = await readFile(new URL('../../../plugins/claude/hooks/hooks.json', import.meta.url), 'utf8');
+    await folder.write(
+      'home/.claude/plugins/cache/stopgate/hooks/hooks.json',
+      hooks.replaceAll('127.0.0.1:4280', http()),
+    );
+    const list = { version: 2, plugins: { 'stopgate@stopgate': [{ scope: 'user', installPath: installed }] } };
+    await folder.write('home/.claude/plugins/installed_plugins.json', JSON.stringify(list));
+    const switched = (on: boolean) => JSON.stringify({ enabledPlugins: { 'stopgate@stopgate': on } });
+    await folder.write('home/.claude/settings.json', switched(true));
+    const { ok, bad } = await doctor(['claude', '--http', http()]);
+    expect(ok).toEqual(holding('stopgate/hooks/hooks.json has our hooks'));
+    expect(bad).toEqual([]);
+    await folder.write('project/.claude/settings.json', switched(false));
+    expect((await doctor(['claude', '--http', http()])).bad).toEqual(holding('no hook of ours'));
+    await folder.write('project/.claude/settings.json', switched(true));
+    await run(['init', 'claude', '--yes', '--http', http()]);
+    expect((await doctor(['claude', '--http', http()])).warn).toEqual(
+      holding('project and plugin settings: each call comes 2 times'),
+    );
+  });
+
+  test('OpenCode by its plugin', async () => {
+    const { doctor } = await place({
+      'project/.opencode/plugin/stopgate.js': `const defaultUrl = ${JSON.stringify(at.http)};\n`,
+    });
+    expect((await doctor(['opencode', '--http', http()])).ok).toEqual(
+      holding('plugin/stopgate.js is there, and points to'),
+    );
+    expect((await doctor(['opencode', '--http', '127.0.0.1:4999'])).bad).toEqual(holding('does not point to'));
+    const { doctor: elsewhere } = await place();
+    expect((await elsewhere(['opencode', '--http', http()])).bad).toEqual(holding('no plugin of ours'));
+  });
+
+  test('settings that cannot be read, with their place', async () => {
+    const { doctor } = await place({ 'project/.claude/settings.json': '{\n  "hooks": [\n}' });
+    expect((await doctor(['claude', '--http', http()])).bad).toEqual(holding('.claude/settings.json:3:1: '));
+    const { doctor: strange } = await place({
+      'project/.claude/settings.json/x': '',
+      'project/.gemini': '',
+      'project/.opencode': '',
+    });
+    expect((await strange(['opencode', '--http', http()])).bad).toEqual(holding('does not point to'));
+    for (const agent of ['claude', 'gemini'])
+      expect((await strange([agent, '--http', http()])).bad).toEqual(holding('settings.json cannot be read'));
+  });
+
+  test('a stop that takes longer than its hook, and retries above the cap of Claude Code', async () => {
+    const { run, doctor, folder } = await place({
+      'project/stopgate.yaml':
+        'policies: { default: { retries: 20, persistence: { hold: 9m }, checks: [{ remote: scan, timeout: 2m }] } }\n',
+    });
+    await run(['init', 'claude', '--yes', '--http', http()]);
+    expect((await doctor(['claude', '--http', http()])).warn).toEqual(
+      expect.arrayContaining([
+        expect.stringContaining('policy default may take 11m for a stop'),
+        expect.stringContaining('gives up after 8 blocks in a row, before the retries of default'),
+      ]),
+    );
+    await folder.write('project/stopgate.yaml', 'policies: { default: { retries: 20 } }\n');
+    const { warn } = await doctor(['claude', '--http', http()], { CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '0' });
+    expect(warn.join()).not.toMatch(/gives up|may take/);
+    for (const [agent, cap] of Object.entries({ copilot: 8, cursor: 5 })) {
+      await run(['init', agent, '--yes', '--http', http()]);
+      expect((await doctor([agent, '--http', http()])).warn).toEqual(holding(`gives up after ${cap} blocks in a row`));
+    }
+    const file = 'project/.cursor/hooks.json';
+    const cursor = await readFile(join(folder.path, file), 'utf8');
+    await folder.write(file, cursor.replace('"stop": [{', '"stop": [{ "loop_limit": null,'));
+    expect((await doctor(['cursor', '--http', http()])).ok).toEqual(holding('cap of blocks in a row is off'));
+  });
+
+  test('checks that take longer than an agent waits after a tool', async () => {
+    const { run, doctor } = await place({
+      'project/stopgate.yaml':
+        'policies: { default: { stopWhenComplete: true, checks: [{ remote: scan, timeout: 2m }] } }\n',
+    });
+    await run(['init', 'claude', '--yes', '--http', http()]);
+    const says = (waits: string) => holding(`its checks may take 2m: after a tool they are waited for ${waits}`);
+    expect((await doctor(['claude', '--http', http()])).warn).toEqual(says('1m'));
+    await run(['init', 'claude', '--yes', '--http', http(), '--form', 'command']);
+    expect((await doctor(['claude', '--http', http()])).warn).toEqual(says('55s'));
+  });
+
+  test('a Codex that does not trust, and a Gemini without its guard', async () => {
+    const { run, doctor, folder } = await place();
+    await run(['init', 'codex', '--yes', '--http', http()]);
+    expect((await doctor(['codex', '--http', http()])).bad).toEqual([
+      expect.stringMatching(/^0 of \d+ hooks are trusted/),
+    ]);
+    await run(['init', 'gemini', '--yes', '--http', http()]);
+    const file = 'project/.gemini/settings.json';
+    const text = await readFile(join(folder.path, file), 'utf8');
+    await folder.write(file, text.replaceAll(' || exit 0', ''));
+    expect((await doctor(['gemini', '--http', http()])).bad).toEqual([expect.stringContaining('Gemini never stops')]);
+  });
+});
+
+test('a Codex hook that was changed after it was trusted', async () => {
+  const { run, doctor, folder, program } = await place();
+  // What "codex app-server" answers; a hash is that of the line.
+  await program(
+    'codex',
+    `const file = process.env.HOME + '/.codex/hooks.json';
+if (process.argv.includes('--version')) { console.log('codex-cli 0.169.0'); process.exit(0); }
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method } = JSON.parse(line);
+  if (method !== 'hooks/list') return;
+  const events = Object.entries(JSON.parse(require('node:fs').readFileSync(file, 'utf8')).hooks);
+  const hooks = events.map(([event, [{ hooks: [{ command }] }]]) => ({ key: file + ':' + event + ':0:0', command, sourcePath: file, currentHash: 'sha256:' + command.length, trustStatus: 'untrusted' }));
+  console.log(JSON.stringify({ id, result: { data: [{ cwd: '/', hooks }] } }));
+});`,
+  );
+  const trusted = async () =>
+    (await doctor(['codex', '--quick', '--http', '127.0.0.1:59999'])).findings
+      .map(({ text }) => text)
+      .filter((text) => text.includes('trusted'));
+  await run(['init', 'codex', '--yes', '--http', '127.0.0.1:59999']);
+  expect(await trusted()).toEqual([expect.stringMatching(/^its hooks are trusted/)]);
+  const file = 'home/.codex/hooks.json';
+  const text = await readFile(join(folder.path, file), 'utf8');
+  await folder.write(file, text.replace('--http ', '--policy strict --http '));
+  expect(await trusted()).toEqual([expect.stringMatching(/^7 of 8 hooks are trusted/)]);
+});
+
+test('a token that the service wants and the hook does not send', async () => {
+  const at = await deploy({ args: ['--token', 'hush'] });
+  onTestFinished(() => at.close());
+  const { run, doctor } = await place();
+  const http = at.http.replace('http://', '');
+  await run(['init', 'claude', '--yes', '--http', http]);
+  const { bad } = await doctor(['claude', '--http', http]);
+  expect(bad).toEqual([expect.stringContaining('wants a token'), expect.stringContaining('sends none')]);
+  const env = { STOPGATE_TOKEN: 'hush' };
+  await run(['init', 'claude', '--yes', '--http', http], env);
+  expect(await doctor(['claude', '--http', http], env)).toMatchObject({ code: 0, bad: [] });
+});
+
+describe('a dry turn', () => {
+  // A stand-in that does what Claude Code does with its settings; the real one is run by `npm run test:agents`.
+  const standIn = (obeys: boolean) => `
+const { readFileSync } = require('node:fs');
+const { env, argv } = process;
+if (argv.includes('--version')) { console.log('2.1.329 (Claude Code)'); process.exit(0); }
+const { hooks } = JSON.parse(readFileSync(env.CLAUDE_CONFIG_DIR + '/settings.json', 'utf8'));
+const post = (url, body) => fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+const fire = async (event) => {
+  const answer = await post(hooks[event][0].hooks[0].url, { session_id: 's', hook_event_name: event });
+  return answer.status === 200 ? await answer.json() : null;
+};
+const turn = async (content) => (await post(env.ANTHROPIC_BASE_URL + '/v1/messages', { model: 'm', tools: [{}], messages: [{ role: 'user', content }] })).json();
+(async () => {
+  if (env.SECRET !== undefined) throw new Error('it got the environment of the user');
+  await fire('UserPromptSubmit');
+  await turn('hello');
+  const block = await fire('Stop');
+  if (${obeys} && block !== null) { await turn('Stop hook feedback: ' + block.reason); await fire('Stop'); }
+})();`;
+  const scratch = async () => (await readdir(tmpdir())).filter((name) => name.startsWith('stopgate-doctor-'));
+
+  test('sees the hooks fire and the block hold, with nothing of the user in reach', async () => {
+    const { doctor, program } = await place();
+    await program('claude', standIn(true));
+    const before = await scratch();
+    const { ok } = await doctor(['claude', '--http', '127.0.0.1:59999'], { SECRET: 'hush', ANTHROPIC_API_KEY: 'real' });
+    expect(ok).toEqual(
+      expect.arrayContaining([
+        'Claude Code 2.1.329',
+        'dry turn: UserPromptSubmit, Stop fired; the first stop was blocked, and the agent went on with the reason',
+      ]),
+    );
+    expect(await scratch()).toEqual(before);
+  });
+
+  test('sees a block that does not hold, and a program that fires no hook', async () => {
+    const { doctor, program, folder } = await place();
+    await program('claude', standIn(false));
+    expect((await doctor(['claude', '--http', '127.0.0.1:59999'])).bad).toEqual(
+      holding('the block did not hold, in 1 turn of'),
+    );
+    await program('claude', "console.error('no login'); process.exit(1);");
+    const { bad, warn } = await doctor(['claude', '--http', '127.0.0.1:59999']);
+    expect(bad).toEqual(holding('no hook fired, in 0 turns of the model; the program said: exit code 1, no login'));
+    expect(warn).toEqual(holding('does not say its version'));
+    await rm(join(folder.path, 'bin/claude'));
+    expect((await doctor(['claude', '--http', '127.0.0.1:59999'])).skip).toEqual(holding('not on PATH'));
+  });
+
+  test('is left out by --quick', async () => {
+    const { doctor, program } = await place();
+    await program('claude', standIn(true));
+    const { findings } = await doctor(['claude', '--quick', '--http', '127.0.0.1:59999']);
+    expect(findings.map(({ text }) => text).join()).not.toContain('dry turn');
+  });
+});

@@ -1,0 +1,56 @@
+/** OpenCode's plugin as it is built, in this process, against the shipped service; OpenCode itself is a stand-in. */
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import type { WorkerView } from '../../../machines/index.ts';
+import { type Deployment, deploy } from '../../support/deployment.ts';
+
+const file = new URL('../../../dist/src/agents/opencode/plugin.js', import.meta.url).href;
+const root = 'ses_root';
+type Plugin = {
+  event(call: { event: object }): Promise<void>;
+  'chat.message'(input: object, output: object): Promise<void>;
+};
+
+let at: Deployment;
+beforeAll(async () => {
+  at = await deploy({ config: 'policies: { default: { checks: [{ plan: {} }] } }\n' });
+  vi.stubEnv('STOPGATE_HTTP', at.http);
+});
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  await at.close();
+});
+const view = async () => (await at.client.ask(`get.worker.${root}`)).body as unknown as WorkerView;
+
+test('an idle session is prompted while a step remains, three times, and then let go', async () => {
+  const prompts: string[] = [];
+  const client = {
+    session: {
+      get: async () => ({ data: {} }),
+      messages: async () => ({ data: [{ info: { role: 'assistant' }, parts: [{ type: 'text', text: 'I am done' }] }] }),
+      /** OpenCode tells its plugins of this message as of any other. */
+      promptAsync: async ({ body }: { body: { parts: { text: string }[] } }) => {
+        prompts.push(body.parts[0]?.text ?? '');
+        await plugin['chat.message']({ sessionID: root }, { parts: body.parts });
+      },
+    },
+    app: { log: async () => ({}) },
+  };
+  const { StopgatePlugin } = (await import(file)) as { StopgatePlugin(given: object): Promise<Plugin> };
+  const plugin = await StopgatePlugin({ client, directory: '/workspace/project' });
+  const event = (type: string, properties: object) =>
+    plugin.event({ event: { type, properties: { sessionID: root, ...properties } } });
+
+  await event('session.created', { info: { id: root, directory: '/workspace/project' } });
+  await plugin['chat.message']({ sessionID: root }, { parts: [{ type: 'text', text: 'say hello' }] });
+  await event('todo.updated', { todos: [{ content: 'Write the tests', status: 'pending' }] });
+  for (const count of [1, 2, 3]) {
+    await event('session.idle', {});
+    await expect.poll(() => prompts.length, { timeout: 10_000 }).toBe(count);
+  }
+  expect(prompts[0]).toContain('1 of 1 plan steps remain: Write the tests');
+  await event('session.idle', {});
+  await expect
+    .poll(view, { timeout: 10_000 })
+    .toMatchObject({ agent: 'opencode', state: 'stopped', lastDecision: { cause: 'capped' } });
+  expect(prompts).toHaveLength(3);
+});

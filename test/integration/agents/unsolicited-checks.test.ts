@@ -1,0 +1,63 @@
+/** What an agent is told without asking to stop, by the shipped service with a check that it runs. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { WorkerView } from '../../../machines/index.ts';
+import { type Deployment, deploy } from '../../support/deployment.ts';
+import { recorded } from '../../unit/agents/recordings/claude.ts';
+import { ask } from '../http/request.ts';
+
+/** JSON is YAML too. The check passes where its file says so, and leaves a mark each time it runs. */
+const config = JSON.stringify({
+  policies: {
+    default: { checks: [{ command: 'tests' }] },
+    strict: { checks: [{ plan: {} }, { command: 'tests' }], stopWhenComplete: true, steps: 'gate' },
+  },
+  assign: [{ worker: 'strict', policy: 'strict' }],
+  commands: {
+    tests: { run: ['sh', '-c', 'echo run >> runs; grep -q pass state || { echo 2 red; exit 1; }'], cwd: '.' },
+  },
+});
+
+let at: Deployment;
+beforeAll(async () => {
+  at = await deploy({ config });
+});
+afterAll(() => at.close());
+beforeEach(() => Promise.all([write('state', 'fail'), write('runs', '')]));
+
+const write = (name: string, text: string) => writeFile(join(at.folder.path, name), text);
+const runs = async () => (await readFile(join(at.folder.path, 'runs'), 'utf8')).split('\n').length - 1;
+const call = async (session: string, name: string, more: object = {}) => {
+  const { status, json } = await ask(at.http, '/hooks/claude', {
+    body: { ...recorded(name), session_id: session, ...more },
+  });
+  return [status, json];
+};
+
+test('a step is refused while the tests are red, with their output; then marked, and the agent is told to stop', async () => {
+  await call('strict', 'PostToolUse.TaskCreate');
+  expect(await call('strict', 'TaskCompleted')).toEqual([
+    200,
+    { decision: 'block', reason: expect.stringMatching(/^The step is not marked as done\..*2 red/s) },
+  ]);
+  expect(await call('strict', 'PostToolBatch')).toEqual([204, null]);
+  expect(await runs(), 'the plan is not done: no need to run the tests').toBe(1);
+  await write('state', 'pass');
+  expect(await call('strict', 'TaskCompleted')).toEqual([204, null]);
+  await call('strict', 'PostToolUse.TaskUpdate.completed');
+  expect(await call('strict', 'PostToolBatch')).toEqual([200, { continue: false, stopReason: expect.any(String) }]);
+  const { body } = await at.client.ask('get.worker.strict');
+  expect(body as unknown as WorkerView).toMatchObject({
+    ...{ state: 'stopped', retry: { count: 0 }, lastDecision: { cause: 'complete' } },
+    rules: { stopWhenComplete: true, steps: 'gate', checks: 2 },
+  });
+});
+
+test('where the policy does not want it no check is run but for a stop', async () => {
+  for (const name of ['PostToolUse.TaskCreate', 'TaskCompleted', 'PostToolBatch'])
+    expect(await call('free', name)).toEqual([204, null]);
+  expect(await runs()).toBe(0);
+  expect(await call('free', 'Stop')).toMatchObject([200, { decision: 'block' }]);
+  expect(await runs()).toBe(1);
+});

@@ -1,0 +1,152 @@
+/** stopgate.yaml under a running service: a change is in force at once, a broken file changes nothing and is told. */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { runCommand } from '../../support/command.ts';
+import { type Deployment, type DeploymentOptions, deploy, makeFolder } from '../../support/deployment.ts';
+
+const lenient = 'policies: { default: { retries: 7 } }\n';
+const strict = `
+policies:
+  default:
+    retries: 2
+    checks: [{ plan: {} }]
+`;
+const broken = `
+policies:
+  default:
+    retries: 2
+    chekcs: [{ plan: {} }]
+`;
+
+const open: Deployment[] = [];
+const start = async (options: DeploymentOptions) => {
+  const at = await deploy(options);
+  open.push(at);
+  return at;
+};
+afterEach(async () => {
+  for (const at of open.splice(0)) await at.close();
+});
+
+const retriesOf = async ({ client }: Deployment, worker: string) =>
+  (await client.ask(`probe.${worker}`)).body.retry.max;
+const policyEntries = ({ client }: Deployment) =>
+  client.stored('STOPGATE_main', 'stopgate.main.own.fleet.main.policy.set');
+const messages = (at: Deployment) => at.log().map((line) => line.msg);
+const step = { steps: [{ title: 'Write tests', status: 'pending' }] };
+
+test('a changed file holds from the next decision on, without a restart; a broken one changes nothing; mended, it holds', async () => {
+  const at = await start({ config: lenient });
+  await at.client.publish('worker.w1.plan.updated', step);
+  expect((await at.client.ask('decide.w1')).body).toMatchObject({
+    decision: 'allow',
+    cause: 'no-policy',
+    retry: { max: 7 },
+  });
+
+  await at.folder.write('stopgate.yaml', strict);
+  await expect.poll(() => retriesOf(at, 'w1'), { timeout: 10_000 }).toBe(2);
+  const { body } = await at.client.ask('decide.w1');
+  expect(body).toMatchObject({
+    decision: 'block',
+    reason: '1 of 1 plan steps remain: Write tests',
+    policy: { name: 'default' },
+  });
+  expect(body.policy.seq).toBeGreaterThan(0);
+
+  await at.folder.write('stopgate.yaml', broken);
+  await expect
+    .poll(() => messages(at), { timeout: 10_000 })
+    .toContain('the configuration is broken: the old one stays in force');
+  expect(at.log().find((line) => 'problems' in line)).toMatchObject({
+    level: 'error',
+    problems: ['stopgate.yaml:5:5: unknown key "chekcs"; did you mean "checks"?'],
+  });
+  expect((await at.client.ask('decide.w1')).body).toMatchObject({
+    decision: 'block',
+    retry: { max: 2 },
+    policy: body.policy,
+  });
+
+  await at.folder.write('stopgate.yaml', broken.replace('chekcs', 'checks').replace('2', '5'));
+  await expect.poll(() => retriesOf(at, 'w1'), { timeout: 10_000 }).toBe(5);
+  // What the broken file said is nowhere; each good one is one entry.
+  expect(
+    (await policyEntries(at)).map((entry) => (entry.policies as { default: { retries: number } }).default.retries),
+  ).toEqual([7, 2, 5]);
+});
+
+test.each([
+  ['no YAML at all', 'policies: [\n', /^stopgate\.yaml:\d+:\d+: /],
+  ['a wrong type', 'policies: { default: { retries: many } }\n', /^stopgate\.yaml:1:33: .*"many"/],
+  [
+    'a duration without a unit that is known',
+    'policies: { default: { persistence: { idle: 3 weeks } } }\n',
+    /^stopgate\.yaml:1:45: .*"3 weeks"/,
+  ],
+])('a file that is %s is told with its place, and the old policy stays', async (_what, text, words) => {
+  const at = await start({ config: lenient });
+  await at.folder.write('stopgate.yaml', text);
+  await expect
+    .poll(() => messages(at), { timeout: 10_000 })
+    .toContain('the configuration is broken: the old one stays in force');
+  expect(at.log().find((line) => 'problems' in line)?.problems).toEqual([expect.stringMatching(words)]);
+  expect(await retriesOf(at, 'w1')).toBe(7);
+});
+
+test('a file that goes away leaves its policies in force; one that comes to be is read', async () => {
+  const at = await start({});
+  expect(await retriesOf(at, 'w1')).toBe(3);
+  expect(await policyEntries(at)).toEqual([]);
+  await at.folder.write('stopgate.yaml', lenient);
+  await expect.poll(() => retriesOf(at, 'w1'), { timeout: 10_000 }).toBe(7);
+  await rm(join(at.folder.path, 'stopgate.yaml'));
+  await expect
+    .poll(() => messages(at), { timeout: 10_000 })
+    .toContain('the configuration has gone: the old one stays in force');
+  expect(await retriesOf(at, 'w1')).toBe(7);
+});
+
+test('an open attempt keeps the policy that it began with', async () => {
+  const held = 'policies: { default: { retries: 7, persistence: { idle: 10m, hold: 30s } } }\n';
+  const at = await start({ config: held });
+  const waiting = at.client.ask('decide.w1', { attempt: 'a1' }, 25_000);
+  await expect
+    .poll(async () => (await at.client.ask('get.worker.w1')).body.state, { timeout: 10_000 })
+    .toBe('validating');
+  await at.folder.write('stopgate.yaml', strict);
+  await expect.poll(() => retriesOf(at, 'w2'), { timeout: 10_000 }).toBe(2);
+  await at.client.publish('task.T-1.task.created');
+  expect((await waiting).body).toMatchObject({ cause: 'pending-tasks', retry: { max: 7 } });
+  expect((await at.client.ask('decide.w1', { attempt: 'a2' })).body).toMatchObject({
+    cause: 'complete',
+    retry: { max: 2 },
+  });
+});
+
+test('a command that the file has changed is run as it is now', async () => {
+  const configFor = (code: number) => `
+policies: { default: { checks: [{ command: tests }] } }
+commands: { tests: { run: [sh, -c, 'exit ${code}'], cwd: . } }
+`;
+  const at = await start({ config: configFor(1) });
+  expect((await at.client.ask('decide.w1')).body).toMatchObject({
+    decision: 'block',
+    reason: 'Command tests failed (exit 1)',
+  });
+  await at.folder.write('stopgate.yaml', configFor(0));
+  await expect.poll(() => messages(at), { timeout: 10_000 }).toContain('the configuration has changed');
+  expect((await at.client.ask('decide.w1')).body).toMatchObject({ decision: 'allow', cause: 'complete' });
+  expect(await policyEntries(at)).toHaveLength(1); // the policies are what they were
+});
+
+test('a service does not start on a broken file, and says where', async () => {
+  const folder = await makeFolder({ 'stopgate.yaml': broken });
+  const { code, stdout, stderr } = await runCommand(['serve', '--nats', 'nats://127.0.0.1:1', '--http', 'off'], {
+    cwd: folder.path,
+  });
+  await folder.remove();
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain('stopgate.yaml:5:5: unknown key "chekcs"; did you mean "checks"?');
+});

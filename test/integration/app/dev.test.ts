@@ -1,0 +1,187 @@
+/** `stopgate dev`: ready in one line, open to agents and closed to impostors, found by commands. */
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PermissionViolationError } from '@nats-io/nats-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { runCommand, startCommand } from '../../support/command.ts';
+import { type Folder, linesOf, makeFolder } from '../../support/deployment.ts';
+import { clear, connect, type Dev, exists, inStore, ownFolder, serverPid, startDev } from '../../support/dev.ts';
+import { isRunning } from '../runner/workspace.ts';
+
+describe('while it runs', () => {
+  let folder: Folder;
+  let dev: Dev;
+  const cli = (...args: string[]) => runCommand(args, { cwd: folder.path });
+
+  beforeAll(async () => {
+    folder = await makeFolder();
+    dev = await startDev(folder);
+  });
+  afterAll(async () => {
+    const code = await dev.kill('SIGINT');
+    await clear(folder);
+    expect(code).toBe(0);
+  });
+
+  test('says on stdout that it is ready, in one line and nothing else', async () => {
+    const { nats, http } = dev.ready;
+    expect(dev.stdout()).toBe(`{"ready":true,"nats":"${nats}","http":"${http}","fleet":"main"}\n`);
+    for (const url of [nats, http]) expect(url).toMatch(/^(nats|http):\/\/127\.0\.0\.1:\d{4,5}$/);
+    expect((await fetch(`${http}/readyz`)).status).toBe(200);
+  });
+
+  test('leaves its addresses in the store, for its owner alone', async () => {
+    const { nats, http } = dev.ready;
+    const file = inStore(folder, 'service.json');
+    await expect.poll(() => exists(file), { timeout: 10_000 }).toBe(true);
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ nats, http, fleet: 'main', pid: dev.pid });
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+  });
+
+  test('an agent without credentials publishes, asks, and hears decisions', async () => {
+    const client = await connect(dev);
+    const heard = client.nc.subscribe('stopgate.main.decision.>', { max: 1 });
+    await client.nc.flush();
+    expect(await client.publish('worker.a1.tool.used', { tool: 'Bash' })).toMatchObject({ duplicate: false });
+    const { code, body } = await client.ask('decide.a1', { attempt: 'first' });
+    expect({ code, ...body }).toMatchObject({ code: '', worker: 'a1', attempt: 'first', decision: 'allow' });
+    for await (const message of heard) expect(message.json()).toEqual(body);
+    expect((await client.ask('get.worker.a1')).body).toMatchObject({ worker: 'a1', toolCount: 1 });
+  });
+
+  test('it may not speak for the service, nor touch the log', async () => {
+    const client = await connect(dev);
+    const refused: string[] = [];
+    void (async () => {
+      for await (const status of client.nc.status()) {
+        if (status.type === 'error' && status.error instanceof PermissionViolationError)
+          refused.push(status.error.subject);
+      }
+    })();
+    const before = (await client.manager.streams.info('STOPGATE_main')).state;
+    const forged = ['own.worker.a1.worker.retired', 'decision.a1', 'dead.worker.a1'].map(
+      (tail) => `stopgate.main.${tail}`,
+    );
+    for (const subject of forged) client.nc.publish(subject, '{"by":"nobody"}');
+    await expect.poll(() => refused, { timeout: 10_000 }).toEqual(forged);
+    await expect(client.manager.streams.delete('STOPGATE_main')).rejects.toThrow();
+    await expect(client.manager.streams.purge('STOPGATE_main')).rejects.toThrow();
+    expect(refused.slice(forged.length)).toEqual(
+      ['DELETE', 'PURGE'].map((call) => `$JS.API.STREAM.${call}.STOPGATE_main`),
+    );
+    expect((await client.manager.streams.info('STOPGATE_main')).state).toMatchObject({
+      first_seq: 1,
+      messages: before.messages,
+    });
+  });
+
+  test('commands in its folder find it without options', async () => {
+    expect(await cli('publish', 'worker', 'c1', 'tool.used', '{"tool":"Bash"}')).toMatchObject({ code: 0, stderr: '' });
+    const decided = await cli('decide', 'c1', '--json');
+    expect(JSON.parse(decided.stdout)).toMatchObject({ worker: 'c1', decision: 'allow', cause: 'no-policy' });
+    expect(await cli('verify', 'c1')).toMatchObject({ code: 0 });
+    expect((await cli('workers')).stdout).toMatch(/^c1 +stopped +active/m);
+    expect(await cli('worker', 'nobody')).toMatchObject({ code: 1 });
+    // An operator's words and the log itself need credentials, which are found too.
+    expect(await cli('publish', 'own', 'worker', 'c1', 'worker.retired', '{"by":"ann"}')).toMatchObject({ code: 0 });
+    const tail = startCommand(['tail', '--json', '--worker', 'c1'], { cwd: folder.path });
+    await tail.printed('worker.retired');
+    expect(await tail.kill('SIGINT')).toBe(0);
+    expect(linesOf(tail.stdout()).map((line) => line.subject)).toContain('stopgate.main.decision.c1');
+  });
+
+  test('a second one on the same store is refused, and says by whom', async () => {
+    const second = await runCommand(['dev', '--port', '0', '--http', 'off'], { cwd: folder.path });
+    expect(second).toMatchObject({ code: 2, stdout: '' });
+    expect(second.stderr).toContain(`another stopgate (process ${dev.pid})`);
+    expect(await cli('decide', 'c2')).toMatchObject({ code: 0 });
+  });
+});
+
+describe('its end', () => {
+  const running: Dev[] = [];
+  const start = async (folder: Folder) => {
+    const dev = await startDev(folder);
+    running.push(dev);
+    return dev;
+  };
+  afterEach(async () => {
+    for (const dev of running.splice(0)) await dev.kill('SIGINT');
+  });
+
+  test('Ctrl-C ends it with 0, and leaves no process and no address', async () => {
+    const folder = await ownFolder();
+    const dev = await start(folder);
+    const pid = await serverPid(folder);
+    expect(await isRunning(pid)).toBe(true);
+    // Root cause of a process that never ended: its farewell came back from the log and set the timer of a known worker.
+    expect((await (await connect(dev)).ask('decide.w1')).body).toMatchObject({ decision: 'allow' });
+    expect(await dev.kill('SIGINT')).toBe(0);
+    expect(await isRunning(pid)).toBe(false);
+    for (const name of ['service.json', 'nats-server.pid', 'lock'])
+      expect([name, await exists(inStore(folder, name))]).toEqual([name, false]);
+  });
+
+  test('by --idle-exit it ends by itself when nobody needs it', async () => {
+    const folder = await ownFolder();
+    const dev = startCommand(['dev', '--port', '0', '--http', 'off', '--idle-exit', '100ms'], { cwd: folder.path });
+    expect(await dev.ended).toBe(0);
+    expect(linesOf(dev.stderr())).toContainEqual(expect.objectContaining({ msg: 'stopping', why: 'idle' }));
+  });
+
+  test('a restart keeps what was stored', async () => {
+    const folder = await ownFolder();
+    const first = await start(folder);
+    const before = await connect(first);
+    await before.publish('worker.w1.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] });
+    const { body: decided } = await before.ask('decide.w1', { attempt: 'a1' });
+    await before.close();
+    expect(await first.kill('SIGINT')).toBe(0);
+
+    const second = await start(folder);
+    const after = await connect(second);
+    expect((await after.ask('get.worker.w1')).body).toMatchObject({ plan: [{ title: 'Write tests' }] });
+    expect((await after.ask('decide.w1', { attempt: 'a1' })).body).toEqual(decided);
+  });
+
+  test('once it has ended, commands in its folder do not ask whatever listens elsewhere', async () => {
+    const folder = await ownFolder();
+    const service = await start(folder);
+    expect(await service.kill('SIGINT')).toBe(0);
+    expect(await runCommand(['decide', 'w1'], { cwd: folder.path })).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('no service runs in'),
+    });
+  });
+
+  test('its log and credentials are kept out of git', async () => {
+    const folder = await ownFolder();
+    const service = await start(folder);
+    expect(await readFile(join(folder.path, '.stopgate', '.gitignore'), 'utf8')).toBe('*\n');
+    expect(await service.kill('SIGINT')).toBe(0);
+  });
+
+  test('an entry that makes no sense is stored, and the command says so', async () => {
+    const folder = await ownFolder();
+    const service = await start(folder);
+    const claim = (worker: string) =>
+      runCommand(['publish', 'worker', worker, 'task.claimed', '{"task":"T-1"}'], { cwd: folder.path });
+    expect(await claim('w1')).toMatchObject({ code: 0, stderr: '' });
+    expect(await claim('w2')).toMatchObject({
+      code: 0,
+      stderr: 'stopgate: it is in the log, but changes nothing: task T-1 is held by w1\n',
+    });
+    expect(await service.kill('SIGINT')).toBe(0);
+  });
+
+  test('where its nats-server dies it ends too, with 3, and says why', async () => {
+    const folder = await ownFolder();
+    const dev = await start(folder);
+    process.kill(await serverPid(folder), 'SIGKILL');
+    expect(await dev.ended).toBe(3);
+    expect(linesOf(dev.stderr())).toContainEqual(
+      expect.objectContaining({ msg: 'stopping', why: 'nats-server has ended' }),
+    );
+    expect(await exists(inStore(folder, 'service.json'))).toBe(false);
+  });
+});

@@ -1,0 +1,242 @@
+/** Escalations as they are shipped: a person is told by a signed webhook, and has the last word on the command line. */
+import { createHmac } from 'node:crypto';
+import { afterEach, expect, onTestFinished, test } from 'vitest';
+import type { TaskView, WorkerView } from '../../../machines/index.ts';
+import { runCommand, startCommand } from '../../support/command.ts';
+import { type Deployment, type DeploymentOptions, deploy, makeFolder } from '../../support/deployment.ts';
+import { openReceiver, type Received, type Receiver } from '../../support/receiver.ts';
+import { endService, startService } from '../../support/service.ts';
+import { runOnce } from '../../support/terminal.ts';
+
+/** A busy machine may need a while. */
+const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 10_000 });
+
+const secret = 'a secret of the test';
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const each of open.splice(0).reverse()) await each.close();
+});
+
+const policies =
+  'policies: { default: { promises: true }, strict: { checks: [{ rules: [ok] }], stuckAfter: 2, retries: null } }';
+const configFor = (url: string, remind = 'null') =>
+  `${policies}\nescalation: { remind: ${remind}, webhook: { url: "${url}", secretEnv: HOOK_SECRET } }\n`;
+
+async function deployWith(receiver: Receiver, remind?: string, options: DeploymentOptions = {}): Promise<Deployment> {
+  const at = await deploy({ config: configFor(receiver.url, remind), env: { HOOK_SECRET: secret }, ...options });
+  open.push(at);
+  return at;
+}
+async function receive(): Promise<Receiver> {
+  const receiver = await openReceiver();
+  open.push(receiver);
+  return receiver;
+}
+const giveUp = ({ client }: Deployment, worker: string, attempt = 'a1') =>
+  client.ask(`decide.${worker}`, { attempt, output: '<promise>BLOCKED</promise>' });
+const notices = ({ client }: Deployment, worker: string) =>
+  client.stored('STOPGATE_main', `stopgate.main.own.worker.${worker}.escalation.notified`);
+const isSigned = ({ headers, text }: Received, by: string) =>
+  headers['stopgate-signature'] ===
+  `sha256=${createHmac('sha256', by).update(`${headers['stopgate-timestamp']}.${text}`).digest('hex')}`;
+const start = ({ server, folder }: Deployment, env = { HOOK_SECRET: secret }) =>
+  startService(['serve', '--nats', server.url, '--http', 'off'], folder.path, env);
+
+test('a webhook is signed, comes again under the same delivery id until it is taken, and is counted', async () => {
+  const receiver = await receive();
+  receiver.answer((response, count) => void response.writeHead(count < 3 ? 500 : 200).end());
+  const at = await deployWith(receiver);
+  await giveUp(at, 'w1');
+  await eventually(() => notices(at, 'w1')).toHaveLength(1);
+  expect(receiver.received).toHaveLength(3);
+  const [{ delivery } = { delivery: '' }] = await notices(at, 'w1');
+  for (const received of receiver.received) {
+    expect(received.headers['stopgate-delivery']).toBe(delivery);
+    expect(received.body).toMatchObject({
+      v: 1,
+      kind: 'escalation',
+      fleet: 'main',
+      entity: 'worker',
+      id: 'w1',
+      delivery,
+    });
+    expect(isSigned(received, secret)).toBe(true);
+  }
+  const metrics = await (await fetch(`${at.http}/metrics`)).text();
+  expect(metrics).toContain('stopgate_webhooks_total{outcome="retried"} 2');
+  expect(metrics).toContain('stopgate_webhooks_total{outcome="delivered"} 1');
+  expect(at.service.stderr()).not.toContain(secret);
+  expect(at.service.stderr()).not.toContain(receiver.url);
+});
+
+test('a receiver that knows another secret refuses, and the service says so', async () => {
+  const receiver = await receive();
+  receiver.answer((response) => {
+    const last = receiver.received.at(-1) as Received;
+    response.writeHead(isSigned(last, 'another') ? 200 : 401).end();
+  });
+  const at = await deployWith(receiver);
+  await giveUp(at, 'w1');
+  await eventually(() => at.log().find(({ msg }) => msg === 'nobody could be told of an escalation')).toMatchObject({
+    level: 'error',
+    why: 'the receiver answered 401',
+    again: 'not before the next start',
+  });
+  expect(await notices(at, 'w1')).toEqual([]);
+  expect(receiver.received).toHaveLength(1);
+});
+
+test('a command that checks something does not see the secret', async () => {
+  const receiver = await receive();
+  const command = `policies: { default: { checks: [{ command: look, onError: block }] } }
+commands: { look: { run: [sh, -c, 'echo "seen: <$HOOK_SECRET> <$OTHER>"; exit 1'], cwd: . } }
+escalation: { webhook: { url: "${receiver.url}", secretEnv: HOOK_SECRET } }\n`;
+  const at = await deployWith(receiver, 'null', { config: command, env: { HOOK_SECRET: secret, OTHER: 'theirs' } });
+  const { body } = await at.client.ask('decide.w1', { attempt: 'a1' });
+  expect(JSON.stringify(body.feedback)).toContain('seen: <> <theirs>');
+});
+
+test('a variable that is not set is told at the start, and the webhook is unsigned', async () => {
+  const receiver = await receive();
+  const at = await deployWith(receiver, 'null', { env: {} });
+  expect(at.service.stderr()).toContain(`the variable \\"HOOK_SECRET\\" is not set: webhooks go out unsigned`);
+  await giveUp(at, 'w1');
+  await eventually(() => receiver.received.length).toBe(1);
+  expect(receiver.received[0]?.headers).not.toHaveProperty('stopgate-signature');
+});
+
+test('of two services one tells, and reminds until somebody acknowledges', async () => {
+  const receiver = await receive();
+  const at = await deployWith(receiver, '300ms');
+  const second = await start(at);
+  onTestFinished(() => endService(second));
+  for (const worker of ['w1', 'w2', 'w3', 'w4']) await giveUp(at, worker);
+  const count = (id: string) => receiver.received.filter(({ body }) => body.id === id).length;
+  for (const id of ['w1', 'w2', 'w3', 'w4']) await eventually(() => count(id)).toBeGreaterThanOrEqual(3);
+  const deliveries = receiver.received.map(({ body }) => body.delivery);
+  expect(new Set(deliveries).size).toBe(deliveries.length);
+  const place = ['--nats', at.server.url, '--yes', '--by', 'ann'];
+  const words = { cwd: at.folder.path };
+  expect(await runCommand(['ack', 'w1', ...place], words)).toMatchObject({ code: 0, stderr: '' });
+  const others = count('w2');
+  await eventually(() => count('w2')).toBeGreaterThan(others + 1);
+  const told = count('w1');
+  await eventually(() => count('w2')).toBeGreaterThan(others + 4);
+  expect(count('w1')).toBe(told);
+});
+
+test('a receiver that hangs slows no decision, nor the end of the service', async () => {
+  const receiver = await receive();
+  receiver.answer(() => {});
+  const at = await deployWith(receiver);
+  await giveUp(at, 'w1');
+  await eventually(() => receiver.received.length).toBe(1);
+  for (let index = 0; index < 10; index += 1) {
+    const { body } = await at.client.ask(`decide.v${index}`, { attempt: 'a1' }, 2_000);
+    expect(body).toMatchObject({ decision: 'allow', cause: 'no-policy' });
+  }
+  expect(await notices(at, 'w1')).toEqual([]);
+});
+
+test('a changed webhook holds without a restart', async () => {
+  const [first, other] = [await receive(), await receive()];
+  const at = await deployWith(first);
+  await giveUp(at, 'w1');
+  await eventually(() => notices(at, 'w1')).toHaveLength(1);
+  await at.folder.write('stopgate.yaml', configFor(other.url, '200ms').replace('HOOK_SECRET', 'NO_SUCH'));
+  await eventually(() => other.received[0]?.body).toMatchObject({ id: 'w1', kind: 'reminder', reminder: 1 });
+  expect(at.service.stderr()).toContain('the variable \\"NO_SUCH\\" is not set');
+  expect(first.received).toHaveLength(1);
+});
+
+test('on the command line: who is escalated, and what becomes of an operator’s words', async () => {
+  const folder = await makeFolder({ 'stopgate.yaml': policies });
+  onTestFinished(() => folder.remove());
+  const dev = startCommand(['dev', '--port', '0', '--http', 'off'], { cwd: folder.path });
+  onTestFinished(async () => void (await dev.kill('SIGINT')));
+  await dev.printed(/"ready":true.*\n/);
+  // In this process: two dozen starts of another would take longer than all the rest.
+  const cli = (...args: string[]) => runOnce(args, { cwd: folder.path });
+  const publishAll = (lines: [subject: string, data: object][]) => {
+    const stdin = lines.map(([subject, data]) => JSON.stringify({ subject, data })).join('\n');
+    return runOnce(['publish', '-'], { cwd: folder.path, stdin });
+  };
+  const view = async (entity: 'worker' | 'task', id: string) =>
+    JSON.parse((await cli(entity, id, '--json')).stdout) as WorkerView & TaskView;
+
+  expect(await cli('escalations')).toEqual({
+    code: 0,
+    stdout: "Nobody waits for a person in fleet 'main'.\n",
+    stderr: '',
+  });
+  const gaveUp = { attempt: 'a1', output: '<promise>ESCALATE</promise>' };
+  await publishAll([
+    ['worker.w1.task.claimed', { task: 'T-1' }],
+    ['worker.w1.stop.attempted', gaveUp],
+    ['worker.w2.worker.registered', { policy: 'strict' }],
+    ['worker.w2.stop.attempted', { attempt: 'a1' }],
+    ['worker.w2.stop.attempted', { attempt: 'a2' }],
+    ['worker.w3.task.claimed', { task: 'T-3' }],
+    ['worker.w3.task.failed', { task: 'T-3', reason: 'no access' }],
+  ]);
+  const listed = await cli('escalations', '--json');
+  expect(JSON.parse(listed.stdout)).toMatchObject([
+    { entity: 'worker', id: 'w1', cause: 'escalated', attempt: 'a1', acknowledgedBy: null },
+    { entity: 'task', id: 'T-1', cause: 'escalated', worker: 'w1', withWorker: true },
+    { entity: 'worker', id: 'w2', cause: 'stuck', attempt: 'a2' },
+    { entity: 'task', id: 'T-3', cause: 'failed', reason: 'no access' },
+  ]);
+  await dev.printed('escalated: a person must look');
+
+  // Who is no operator may look, and no more.
+  const elsewhere = await makeFolder();
+  onTestFinished(() => elsewhere.remove());
+  const { nats } = JSON.parse(dev.stdout()) as { nats: string };
+  for (const words of [
+    ['ack', 'w1'],
+    ['resolve', 'w1', '--resume'],
+    ['retire', 'w1'],
+  ]) {
+    const denied = await runOnce([...words, '--yes', '--nats', nats], { cwd: elsewhere.path });
+    expect(denied).toMatchObject({ code: 2, stdout: '' });
+    expect(denied.stderr).toContain("name an operator's credentials with --creds");
+  }
+  expect(await view('worker', 'w1')).toMatchObject({ state: 'escalated', escalation: { acknowledgedBy: null } });
+
+  expect(await cli('ack', 'w1', '--by', 'ann', '--yes')).toMatchObject({
+    code: 0,
+    stdout: 'w1: acknowledged by ann\nit stays escalated until "stopgate resolve w1"\n',
+  });
+  expect((await cli('escalations')).stdout).toMatch(/^worker w1 .* by ann /m);
+
+  const resumed = await cli('resolve', 'w1', '--resume', '--prompt', 'Use the other key', '--by', 'ann', '--yes');
+  expect(resumed).toMatchObject({ code: 0, stderr: '' });
+  expect(resumed.stdout).toContain('w1: resolved; it is idle now');
+  expect(resumed.stdout).toContain('task T-1 is still escalated: stopgate resolve T-1 --task --resume');
+  const resolution = { by: 'ann', verdict: 'resume', prompt: 'Use the other key' };
+  expect(await view('worker', 'w1')).toMatchObject({ state: 'idle', escalation: null, resolution });
+  expect((await cli('worker', 'w1')).stdout).toMatch(/resolved +resume by ann, .*: Use the other key/);
+
+  const stopped = await cli('resolve', 'w2', '--stop', '--yes', '--json');
+  expect(JSON.parse(stopped.stdout)).toMatchObject({ worker: 'w2', state: 'stopped', resolution: { verdict: 'stop' } });
+  expect(await cli('ack', 'T-3', '--task', '--yes')).toMatchObject({ code: 0 });
+  expect(await cli('resolve', 'T-3', '--task', '--resume', '--yes')).toMatchObject({
+    code: 0,
+    stdout: 'T-3: resolved; it is idle now\n',
+  });
+  expect(await cli('resolve', 'T-1', '--task', '--stop', '--yes')).toMatchObject({ code: 0 });
+  expect(await view('task', 'T-1')).toMatchObject({ state: 'stopped', outcome: 'cancelled' });
+  expect(JSON.parse((await cli('escalations', '--json')).stdout)).toEqual([]);
+
+  expect(await cli('retire', 'w3', '--yes')).toMatchObject({ code: 0, stdout: 'w3: retired; it is stopped now\n' });
+  const claim = await cli('publish', 'worker.w3.task.claimed', '{"task":"T-3"}');
+  expect(claim.code).toBe(0);
+  expect((await view('worker', 'w3')).refused).toMatchObject([{ reason: 'worker w3 is retired' }]);
+
+  expect(await cli('resolve', 'w1', '--resume', '--yes')).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: 'stopgate: worker w1 is not escalated: it is idle\n',
+  });
+  expect(await cli('ack', 'nobody', '--yes')).toMatchObject({ code: 1 });
+});

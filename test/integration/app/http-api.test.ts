@@ -1,0 +1,190 @@
+/** The shipped service over HTTP: health, readiness, metrics and the requests, beside the same over NATS. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { runCommand } from '../../support/command.ts';
+import { type Deployment, deploy, makeFolder } from '../../support/deployment.ts';
+import { ask } from '../http/request.ts';
+
+const config = 'policies: { default: { checks: [{ plan: {} }] } }\n';
+const planned = { steps: [{ title: 'Write tests', status: 'pending' }] };
+
+describe('the API', () => {
+  let at: Deployment;
+  beforeAll(async () => {
+    at = await deploy({ config, args: ['--replica', 'r1'] });
+  });
+  afterAll(() => at.close());
+
+  const post = (path: string, body: object | string = {}, headers: Record<string, string> = {}) =>
+    ask(at.http, path, { method: 'POST', body, headers });
+
+  /** The value of one metric, 0 where it was never counted. */
+  const metric = async (name: string, labels: Record<string, string> = {}): Promise<number> => {
+    const { text } = await ask(at.http, '/metrics');
+    const wanted = Object.entries(labels).map(([key, value]) => `${key}="${value}"`);
+    const lines = text.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+    const line = lines.find((it) => wanted.every((label) => it.includes(label)));
+    return Number(line?.split(' ').at(-1) ?? 0);
+  };
+
+  test('is alive and ready, and lists its endpoints', async () => {
+    expect(await ask(at.http, '/healthz')).toMatchObject({ status: 200, json: { ok: true } });
+    expect(await ask(at.http, '/readyz')).toMatchObject({ status: 200, json: { ok: true } });
+    expect((await ask(at.http, '/api')).text).toContain('POST /api/main/decide/<worker>');
+  });
+
+  test('decides, and gives over NATS what it gave over HTTP', async () => {
+    expect(await post('/api/main/publish/worker/w1/plan/updated', planned)).toMatchObject({
+      status: 200,
+      json: { seq: expect.any(Number) },
+    });
+    const decided = await post('/api/main/decide/w1', { attempt: 'a1' });
+    expect(decided).toMatchObject({
+      status: 200,
+      json: { worker: 'w1', attempt: 'a1', decision: 'block', replica: 'r1' },
+    });
+    expect(decided.headers['cache-control']).toBe('no-store');
+    expect((await at.client.ask('decide.w1', { attempt: 'a1' })).body).toEqual(decided.json);
+    expect((await post('/api/main/decide/w1', { attempt: 'a1' })).json).toEqual(decided.json);
+  });
+
+  test('an empty body is an attempt like any other', async () => {
+    expect(await post('/api/main/decide/w2', '', { 'content-type': 'application/json' })).toMatchObject({
+      ...{ status: 200, json: { decision: 'allow', attempt: expect.stringMatching(/^seq-\d+$/) } },
+    });
+  });
+
+  test('probes, verifies, looks and lists', async () => {
+    await at.client.publish('worker.w3.plan.updated', planned);
+    expect(await post('/api/main/probe/w3')).toMatchObject({
+      status: 200,
+      json: { decision: 'block', dryRun: true, seq: null },
+    });
+    expect(await post('/api/main/verify/w3')).toMatchObject({
+      status: 409,
+      json: { error: { code: 'INCOMPLETE' }, decision: { decision: 'block' } },
+    });
+    expect(await ask(at.http, '/api/main/get/worker/w3')).toMatchObject({
+      status: 200,
+      json: { worker: 'w3', plan: [{ title: 'Write tests' }] },
+    });
+    await post('/api/main/decide/w3');
+    const listed = await ask(at.http, '/api/main/list/workers?state=blocked&limit=1&after=w2');
+    expect(listed).toMatchObject({ status: 200, json: { items: [{ worker: 'w3' }] } });
+  });
+
+  test.each([
+    ['not JSON', '/api/main/decide/w9', '{', 400, 'BAD_REQUEST'],
+    ['no object', '/api/main/decide/w9', '[]', 400, 'BAD_REQUEST'],
+    ['wrong types', '/api/main/decide/w9', '{"attempt":7}', 400, 'BAD_REQUEST'],
+    ['a bad id', '/api/main/decide/a.b', '{}', 400, 'BAD_REQUEST'],
+    ['over 64 KiB', '/api/main/decide/w9', JSON.stringify({ output: 'x'.repeat(70_000) }), 400, 'TOO_LARGE'],
+    ['another fleet', '/api/other/decide/w9', '{}', 404, 'NOT_FOUND'],
+    ['an unknown verb', '/api/main/destroy/w9', '{}', 404, 'NOT_FOUND'],
+    ['an own entry', '/api/main/publish/own/w9/worker/retired', '{"by":"me"}', 404, 'NOT_FOUND'],
+    ['an unknown type', '/api/main/publish/worker/w9/worker/promoted', '{}', 400, 'BAD_REQUEST'],
+    ['a bad entry', '/api/main/publish/worker/w9/tool/used', '{"tool":7}', 400, 'BAD_REQUEST'],
+  ])('%s is refused, and nothing is logged', async (_what, path, body, status, code) => {
+    const seq = async () =>
+      (await at.client.manager.streams.info('STOPGATE_main', { subjects_filter: 'stopgate.main.worker.w9.>' })).state
+        .subjects;
+    const refused = await post(path, body, { 'content-type': 'application/json' });
+    expect(refused).toMatchObject({ status, json: { error: { code, message: expect.any(String) } } });
+    expect(await seq()).toBeUndefined();
+  });
+
+  test('the metrics move with what happens', async () => {
+    const counts = () =>
+      Promise.all([
+        metric('stopgate_decisions_total', { decision: 'block', cause: 'incomplete' }),
+        metric('stopgate_requests_total', { verb: 'decide', status: '200' }),
+        metric('stopgate_requests_total', { verb: 'get', status: '404' }),
+        metric('stopgate_decision_seconds_count'),
+        metric('stopgate_dead_letters_total', { code: 'NOT_JSON' }),
+        metric('stopgate_refused_total'),
+        metric('stopgate_http_requests_total', { method: 'POST', route: '/hooks/:agent' }),
+      ]);
+    const before = await counts();
+    const folded = await metric('stopgate_entries_folded_total');
+    const seq = await metric('stopgate_fold_seq');
+    await at.client.publish('worker.m1.plan.updated', planned);
+    await at.client.ask('decide.m1');
+    await at.client.ask('get.worker.nobody');
+    await at.client.publish('worker.m1.tool.used', '{');
+    await at.client.publish('worker.m1.task.completed', { task: 'T-unknown' });
+    await post('/hooks/claude', { session_id: 'm2', hook_event_name: 'Notification' });
+    await at.client.ask('get.worker.m1'); // everything above is folded
+    expect(await counts()).toEqual(before.map((count) => count + 1));
+    expect((await metric('stopgate_entries_folded_total')) - folded).toBeGreaterThanOrEqual(5);
+    expect(await metric('stopgate_fold_seq')).toBeGreaterThan(seq);
+    expect(await metric('stopgate_open_attempts')).toBe(0);
+  });
+});
+
+describe('a log that is lost', () => {
+  let at: Deployment;
+  beforeEach(async () => {
+    at = await deploy({ config });
+  });
+  afterEach(() => at.close());
+
+  test('is alive but not ready: 503 for all, at once, until a restart accepts it', async () => {
+    expect((await ask(at.http, '/readyz')).status).toBe(200);
+    await at.client.ask('decide.w1');
+    await at.client.manager.streams.delete('STOPGATE_main');
+    const lost = {
+      status: 503,
+      json: { error: { code: 'LOG_LOST', message: expect.stringContaining('--accept-empty-log') } },
+    };
+    await expect.poll(() => ask(at.http, '/api/main/decide/w1', { body: {} }), { timeout: 15_000 }).toMatchObject(lost);
+    expect(await ask(at.http, '/readyz')).toMatchObject({ status: 503 });
+    expect(await ask(at.http, '/api/main/get/worker/w1')).toMatchObject(lost);
+    expect(await ask(at.http, '/hooks/claude', { body: { session_id: 's1', hook_event_name: 'Stop' } })).toMatchObject(
+      lost,
+    );
+    expect((await ask(at.http, '/healthz')).status).toBe(200);
+    expect(at.log().filter(({ level }) => level === 'error')).toMatchObject([{ err: { code: 'log.lost' } }]);
+
+    const again = await runCommand(['serve', '--nats', at.server.url, '--http', 'off'], { cwd: at.folder.path });
+    expect(again).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('--accept-empty-log') });
+  });
+
+  test('is noticed by readiness alone, where nobody asks anything', async () => {
+    await at.client.manager.streams.delete('STOPGATE_main');
+    await expect.poll(async () => (await ask(at.http, '/readyz')).status, { timeout: 25_000 }).toBe(503);
+    expect((await ask(at.http, '/readyz')).json).toMatchObject({ error: { code: 'LOG_LOST' } });
+  });
+});
+
+test('with its NATS server gone it is not ready, and ready again when that is back', async () => {
+  const at = await deploy();
+  try {
+    await at.server.kill('SIGKILL');
+    const gone = { status: 503, json: { error: { code: 'UNAVAILABLE' } } };
+    await expect.poll(() => ask(at.http, '/readyz'), { timeout: 10_000 }).toMatchObject(gone);
+    expect((await ask(at.http, '/healthz')).status).toBe(200);
+    await at.server.restart();
+    await expect.poll(async () => (await ask(at.http, '/readyz')).status, { timeout: 20_000 }).toBe(200);
+  } finally {
+    await at.close();
+  }
+});
+
+test('with a token every request but /healthz must bring it; without one there is no other address than loopback', async () => {
+  const at = await deploy({ env: { STOPGATE_TOKEN: 'a-long-random-word' } });
+  try {
+    expect((await ask(at.http, '/healthz')).status).toBe(200);
+    expect(await ask(at.http, '/api/main/decide/w1', { body: {} })).toMatchObject({
+      status: 401,
+      json: { error: { code: 'UNAUTHORIZED' } },
+    });
+    const headers = { authorization: 'Bearer a-long-random-word' };
+    expect(await ask(at.http, '/api/main/decide/w1', { body: {}, headers })).toMatchObject({ status: 200 });
+    expect(at.service.stderr()).not.toContain('a-long-random-word');
+  } finally {
+    await at.close();
+  }
+  const folder = await makeFolder();
+  const open = await runCommand(['serve', '--http', '0.0.0.0:0'], { cwd: folder.path });
+  await folder.remove();
+  expect(open).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/needs a token/) });
+});

@@ -1,0 +1,324 @@
+/** `stopgate runner` as it is shipped: checks of one folder's policies, run in another folder by its own rules. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Decision } from '../../../machines/index.ts';
+import { runCommand } from '../../support/command.ts';
+import { type Deployment, deploy, type Folder, linesOf, makeFolder } from '../../support/deployment.ts';
+import { endService, type Service, startService } from '../../support/service.ts';
+
+const sh = (source: string, more: object = {}) => ({ run: ['sh', '-c', source], ...more });
+const on = (runner: object, ...checks: object[]) => ({
+  ...runner,
+  retries: null,
+  checks: checks.map((check) => ({ timeout: '20s', onError: 'block', ...check })),
+});
+const box = { runner: 'box' };
+
+/** The service has commands of the same names, which must not be the ones that run. */
+const config = JSON.stringify({
+  policies: {
+    passes: on(box, { command: 'passes' }),
+    fails: on(box, { command: 'fails' }),
+    files: on(box, { files: ['a.md', 'docs/b.md'] }),
+    unknown: on(box, { command: 'unknown' }),
+    who: on(box, { command: 'who' }),
+    lasting: on(box, { command: 'lasting', timeout: '4s' }),
+    late: on(box, { command: 'late', timeout: '6s' }),
+    brief: on(box, { command: 'brief' }),
+    gone: on({ runner: 'nobody' }, { command: 'passes' }),
+    fake: on({ runner: 'fake' }, { command: 'passes' }),
+    silent: on({ runner: 'silent' }, { command: 'passes', timeout: '3s' }),
+    lenient: { runner: 'nobody', checks: [{ command: 'passes' }] },
+    labelled: on({ runners: ['box', 'other'] }, { command: 'fails' }),
+  },
+  commands: {
+    passes: sh('exit 1', { cwd: '.' }),
+    fails: sh('exit 0', { cwd: '.' }),
+    unknown: sh('exit 0', { cwd: '.' }),
+  },
+});
+
+const runnerConfig = JSON.stringify({
+  roots: ['work'],
+  commands: {
+    passes: sh('exit 0'),
+    fails: sh('echo "2 tests failed in $PWD"; exit 1'),
+    who: sh('echo "$STOPGATE_FLEET/$STOPGATE_WORKER/$STOPGATE_ATTEMPT/$STOPGATE_CREDS"; exit 1'),
+    lasting: sh('[ -e done ] && exit 0; echo $$ > started; exec sleep 30'),
+    late: sh('echo begun; exec sleep 30'),
+    brief: sh('exec sleep 30', { timeout: '300ms' }),
+  },
+});
+
+let at: Deployment;
+let workspace: Folder;
+let cwd: string;
+const runners: Service[] = [];
+const startRunner = async (name: string, folder = workspace.path) => {
+  const runner = await startService(['runner', '--name', name, '--nats', at.server.url], folder);
+  runners.push(runner);
+  return runner;
+};
+
+beforeAll(async () => {
+  at = await deploy({ config });
+  workspace = await makeFolder({ 'stopgate.yaml': runnerConfig, 'work/a.md': '' });
+  cwd = join(workspace.path, 'work');
+});
+afterEach(async () => {
+  for (const runner of runners.splice(0)) await endService(runner);
+});
+afterAll(async () => {
+  await at.close();
+  await workspace.remove();
+});
+
+let workers = 0;
+/** A worker of that policy, in the runner's workspace, tries to stop. */
+const stop = async (policy: string, registered: object = {}) => {
+  workers += 1;
+  const worker = `w${workers}`;
+  await at.client.publish(`worker.${worker}.worker.registered`, { policy, cwd, ...registered });
+  return again(worker, 'a1');
+};
+const again = async (worker: string, attempt: string) =>
+  (await at.client.ask(`decide.${worker}`, { attempt }, 25_000)).body as Decision;
+const lastWorker = () => `w${workers}`;
+const isRunning = (pid: number) => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+const startedPid = async () => Number(await readFile(join(cwd, 'started'), 'utf8').catch(() => ''));
+
+describe('a runner', () => {
+  test('prints one line when it is ready, and is found by the protocol of micro services', async () => {
+    const runner = await startRunner('box');
+    expect(runner.ready).toEqual({ ready: true, runner: 'box', nats: at.server.url, fleet: 'main' });
+    const info = (await at.client.nc.request('$SRV.INFO.stopgate-runner', '')).json() as { endpoints: object[] };
+    expect(info.endpoints).toMatchObject([{ name: 'run', subject: 'stopgate.main.run.box', queue_group: 'box' }]);
+    expect(await runner.kill('SIGINT')).toBe(0);
+    expect(linesOf(runner.stderr()).at(-1)).toMatchObject({ msg: 'stopping' });
+  });
+
+  test('runs its own commands, in the folder of the worker', async () => {
+    await startRunner('box');
+    expect(await stop('passes')).toMatchObject({ decision: 'allow', cause: 'complete' });
+    const words = 'Command fails failed (exit 1)';
+    expect(await stop('fails')).toMatchObject({
+      decision: 'block',
+      reason: words,
+      feedback: [{ check: 'fails', outcome: 'fail', message: words, details: `2 tests failed in ${cwd}` }],
+    });
+    expect((await stop('who')).feedback).toMatchObject([{ details: `main/${lastWorker()}/a1/` }]);
+    expect(await stop('unknown')).toMatchObject({
+      decision: 'block',
+      reason: 'the runner has no command "unknown": commands are named under commands: in its configuration',
+    });
+  });
+
+  test('answers a probe as well', async () => {
+    await startRunner('box');
+    await stop('fails');
+    const { body } = await at.client.ask(`probe.${lastWorker()}`);
+    expect(body).toMatchObject({ dryRun: true, reason: 'Command fails failed (exit 1)' });
+  });
+
+  test('looks at files, inside its own roots alone', async () => {
+    await startRunner('box');
+    expect(await stop('files')).toMatchObject({ decision: 'block', reason: 'Missing required files: docs/b.md' });
+    await workspace.write('work/docs/b.md', '');
+    expect(await again(lastWorker(), 'a2')).toMatchObject({ decision: 'allow', cause: 'complete' });
+    for (const outside of [workspace.path, at.folder.path]) {
+      const reason = expect.stringContaining("is outside the runner's roots");
+      expect(await stop('files', { cwd: outside })).toMatchObject({ decision: 'block', reason });
+    }
+  });
+
+  test('follows its configuration, and keeps the old one where the new one is broken', async () => {
+    const folder = await makeFolder({ 'stopgate.yaml': runnerConfig });
+    try {
+      const runner = await startRunner('box', folder.path);
+      const messages = () => linesOf(runner.stderr()).map(({ msg }) => msg);
+      await folder.write('stopgate.yaml', `${runnerConfig}\nbroken`);
+      await expect
+        .poll(messages, { timeout: 10_000 })
+        .toContain('the configuration is broken: the old one stays in force');
+      expect((await stop('unknown')).reason).toContain('the runner has no command "unknown"');
+      await folder.write('stopgate.yaml', JSON.stringify({ commands: { unknown: sh('exit 0', { cwd: '.' }) } }));
+      await expect.poll(messages, { timeout: 10_000 }).toContain('the configuration has changed');
+      expect(await stop('unknown')).toMatchObject({ decision: 'allow', cause: 'complete' });
+    } finally {
+      await folder.remove();
+    }
+  });
+
+  test("ends a command at its own timeout, whatever the check's is", async () => {
+    await startRunner('box');
+    expect(await stop('brief')).toMatchObject({ decision: 'block', reason: 'Command brief took longer than 300ms' });
+  });
+
+  test("ends a command in time to say so, where the check's time is up first", async () => {
+    await startRunner('box');
+    expect(await stop('late')).toMatchObject({
+      decision: 'block',
+      reason: 'Command late took longer than 5s',
+      feedback: [{ check: 'late', outcome: 'timeout', details: 'begun' }],
+    });
+  });
+
+  test('shares the checks with others of its name', async () => {
+    const [one, other] = [await makeFolder(), await makeFolder()];
+    const folders = [one, other];
+    try {
+      for (const folder of folders) {
+        const mark = sh(`echo ran >> ${folder.path}/ran; sleep 0.2`, { cwd: '.' });
+        await folder.write('stopgate.yaml', JSON.stringify({ commands: { passes: mark } }));
+        await startRunner('box', folder.path);
+      }
+      const decisions = await Promise.all(Array.from({ length: 24 }, () => stop('passes')));
+      expect(decisions.every(({ cause }) => cause === 'complete')).toBe(true);
+      const ran = await Promise.all(folders.map(({ path }) => readFile(join(path, 'ran'), 'utf8')));
+      const counts = ran.map((text) => text.split('\n').length - 1);
+      expect(counts.reduce((sum, count) => sum + count)).toBe(24);
+      expect(Math.min(...counts)).toBeGreaterThan(0);
+    } finally {
+      for (const folder of folders) await folder.remove();
+    }
+  });
+
+  test('ends with all that it runs, and whoever waits is told', async () => {
+    const runner = await startRunner('box');
+    await workspace.write('work/started', '');
+    const decision = stop('lasting');
+    await expect.poll(startedPid).toBeGreaterThan(0);
+    const pid = await startedPid();
+    expect(await runner.kill('SIGTERM')).toBe(0);
+    expect(isRunning(pid)).toBe(false);
+    expect(await decision).toMatchObject({ decision: 'block', reason: 'runner box was stopped' });
+  });
+});
+
+describe('the runner that labels.runner names', () => {
+  test('is asked, of those that the policy knows', async () => {
+    await startRunner('box');
+    const labels = { runner: 'box' };
+    expect(await stop('labelled', { labels })).toMatchObject({ reason: 'Command fails failed (exit 1)' });
+  });
+
+  test.each([
+    [{ runner: 'elsewhere' }, 'the worker has the label "runner" "elsewhere", so'],
+    [{ zone: 'box' }, 'the worker has no label "runner", so'],
+  ])('must be one of them: %j', async (labels, words) => {
+    await startRunner('box');
+    expect(await stop('labelled', { labels })).toMatchObject({
+      decision: 'block',
+      reason: `${words} none of the policy's runners is meant: box, other`,
+      feedback: [{ check: 'fails', outcome: 'error' }],
+    });
+  });
+});
+
+describe('a runner that is lost is an error of the check', () => {
+  test('nobody serves it', async () => {
+    const reason = 'runner nobody does not answer: nobody serves stopgate.main.run.nobody';
+    expect(await stop('gone')).toMatchObject({ decision: 'block', reason, feedback: [{ outcome: 'error' }] });
+    const lenient = await stop('lenient');
+    expect(lenient.verdicts.find(({ guard }) => guard === 'checks')).toMatchObject({
+      verdict: 'error',
+      detail: reason,
+    });
+  });
+
+  test('it is there and says nothing', async () => {
+    at.client.nc.subscribe('stopgate.main.run.silent', { callback: () => undefined });
+    const reason = 'runner silent does not answer: no reply from stopgate.main.run.silent within 2700 ms';
+    expect(await stop('silent')).toMatchObject({ decision: 'block', reason });
+  });
+
+  test.each([
+    ['nonsense', 'runner fake replied what is no JSON'],
+    ['{"complete":true}', 'runner fake replied in a form that is not known'],
+    ['{"outcome":"passed"}', 'runner fake replied in a form that is not known'],
+    ['null', 'runner fake replied in a form that is not known'],
+    ['{"error":{"code":"BAD_REQUEST","message":"not me"}}', 'runner fake refused the request: not me'],
+  ])('it replies %s', async (reply, reason) => {
+    const asked: unknown[] = [];
+    const serving = at.client.nc.subscribe('stopgate.main.run.fake', {
+      callback: (_error, message) => {
+        asked.push(message.json());
+        message.respond(reply);
+      },
+    });
+    await at.client.nc.flush();
+    expect(await stop('fake')).toMatchObject({ decision: 'block', reason, feedback: [{ outcome: 'error' }] });
+    const env = { fleet: 'main', worker: lastWorker(), task: null, attempt: 'a1' };
+    expect(asked).toEqual([{ kind: 'command', name: 'passes', env, cwd, timeoutMs: 20_000 }]);
+    serving.unsubscribe();
+  });
+});
+
+test('a request that it does not understand gets an error, and runs nothing', async () => {
+  await startRunner('box');
+  for (const body of [
+    'nonsense',
+    '{}',
+    '{"kind":"command"}',
+    '{"kind":"shell","run":"id"}',
+    '{"kind":"files","files":1}',
+  ]) {
+    const { code, body: answer } = await at.client.ask('run.box', body);
+    expect([code, answer.error.code]).toEqual(['400', 'BAD_REQUEST']);
+  }
+  const { body } = await at.client.ask('run.box', { kind: 'command', name: 'passes', run: ['id'], cwd });
+  expect(body).toMatchObject({ outcome: 'pass' });
+});
+
+test('it goes on where the connection was lost', async () => {
+  await startRunner('box');
+  await at.server.restart();
+  await expect.poll(async () => (await stop('passes').catch(() => null))?.cause, { timeout: 20_000 }).toBe('complete');
+});
+
+test.each([
+  { args: ['runner'], code: 2, says: '--name is missing' },
+  { args: ['runner', '--name', 'b x'], code: 2, says: 'is no id of a runner' },
+  { args: ['runner', '--name', 'box', '--nats', 'nats://127.0.0.1:1'], code: 3, says: 'no NATS server at' },
+])('$args ends with $code', async ({ args, code, says }) => {
+  const ended = await runCommand(args, { cwd: workspace.path });
+  expect(ended).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(says) });
+});
+
+test('on a broken configuration it does not start', async () => {
+  const folder = await makeFolder({ 'stopgate.yaml': 'commands: { tests: { run: npm } }' });
+  const ended = await runCommand(['runner', '--name', 'box', '--nats', at.server.url], { cwd: folder.path });
+  expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('stopgate.yaml:1:') });
+  await folder.remove();
+});
+
+test('on the embedded server it finds its credentials, and the service finds it', async () => {
+  const folder = await makeFolder({
+    'stopgate.yaml': JSON.stringify({ policies: { default: on(box, { command: 'fails' }) } }),
+    'box/stopgate.yaml': runnerConfig,
+    'box/work/a.md': '',
+  });
+  const service = await startService(['dev', '--port', '0', '--http', 'off'], folder.path);
+  try {
+    const runner = await startService(['runner', '--name', 'box'], join(folder.path, 'box'), {
+      HOME: folder.path,
+    });
+    runners.push(runner);
+    expect(runner.ready.nats).toBe(service.ready.nats);
+    const registered = JSON.stringify({ cwd: join(folder.path, 'box/work') });
+    await runCommand(['publish', 'worker', 'w1', 'worker.registered', registered], { cwd: folder.path });
+    const { code, stdout } = await runCommand(['decide', 'w1', '--json'], { cwd: folder.path });
+    expect([code, (JSON.parse(stdout) as Decision).reason]).toEqual([1, 'Command fails failed (exit 1)']);
+  } finally {
+    for (const runner of runners.splice(0)) await endService(runner);
+    await endService(service);
+    await folder.remove();
+  }
+});

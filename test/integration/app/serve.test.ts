@@ -1,0 +1,223 @@
+/** `stopgate serve` as it is shipped: what it needs of NATS and says where that is missing, replicas, and its end. */
+import { once } from 'node:events';
+import { access } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { type Client, openClient } from '../../support/client.ts';
+import { runCommand } from '../../support/command.ts';
+import { deploy, makeFolder } from '../../support/deployment.ts';
+import { type NatsServerOptions, startNatsServer } from '../../support/nats-server.ts';
+import { endService, startService } from '../../support/service.ts';
+
+const ends: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+const openFolder = async (files: Record<string, string> = {}) => {
+  const folder = await makeFolder(files);
+  ends.push(() => folder.remove());
+  return folder;
+};
+const openServer = async (options: NatsServerOptions = {}) => {
+  const server = await startNatsServer(options);
+  ends.push(() => server.stop());
+  return server;
+};
+const connect = async (url: string): Promise<Client> => {
+  const client = await openClient(url);
+  ends.push(() => client.close());
+  return client;
+};
+const serve = async (nats: string, args: readonly string[] = [], cwd?: string) => {
+  const service = await startService(
+    ['serve', '--nats', nats, '--http', 'off', ...args],
+    cwd ?? (await openFolder()).path,
+  );
+  ends.push(() => endService(service));
+  return service;
+};
+/** A start that is to fail: its exit code, its words, and how long it took. */
+const failing = async (nats: string, args: readonly string[] = []) => {
+  const folder = await openFolder();
+  const startedMs = performance.now();
+  const ended = await runCommand(['serve', '--nats', nats, '--http', 'off', ...args], { cwd: folder.path });
+  return { ...ended, tookMs: performance.now() - startedMs };
+};
+
+describe('a start that cannot be', () => {
+  test('no NATS server is there: exit code 3, one clear line, at once', async () => {
+    const { code, stdout, stderr, tookMs } = await failing('nats://127.0.0.1:1');
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+    expect(stderr.trimEnd().split('\n')).toEqual([
+      expect.stringMatching(/^stopgate: no NATS server at nats:\/\/127\.0\.0\.1:1: .*--nats$/),
+    ]);
+    expect(tookMs).toBeLessThan(10_000);
+  });
+
+  // Root cause of a process that never ended: nats-core gives up after its time, but leaves the socket open.
+  test('somebody listens there who is no NATS server: exit code 3, within its time', async () => {
+    const mute = createServer((socket) => socket.on('error', () => undefined)).listen(0, '127.0.0.1');
+    await once(mute, 'listening');
+    onTestFinished(() => void mute.close());
+    const { code, stderr, tookMs } = await failing(`nats://127.0.0.1:${(mute.address() as AddressInfo).port}`);
+    expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining('stopgate: no NATS server at') });
+    expect(tookMs).toBeLessThan(20_000);
+  });
+
+  test('credentials that are wrong: exit code 3, and no password in the words', async () => {
+    const server = await openServer({ args: ['--user', 'ann', '--pass', 'right'] });
+    const { code, stderr } = await failing(`nats://ann:wrong-password@127.0.0.1:${server.port}`);
+    expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringMatching(/authorization/i) });
+    expect(stderr).not.toContain('wrong-password');
+  });
+
+  test.each([
+    ['server', { args: ['-js=false'] }],
+    ['account', { config: 'accounts { A { users: [{ user: a, password: a }] } }\nno_auth_user: a\n' }],
+  ])('a NATS %s without JetStream: exit code 3, and what to do', async (_what, options) => {
+    const server = await openServer(options);
+    const { code, stdout, stderr, tookMs } = await failing(server.url);
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+    expect(stderr).toContain(
+      'JetStream does not answer on this NATS server; start it with "nats-server -js", and check the account',
+    );
+    expect(tookMs).toBeLessThan(10_000);
+  });
+
+  test('a stream of that name with other settings: exit code 2, and which', async () => {
+    const server = await openServer();
+    const { manager } = await connect(server.url);
+    await manager.streams.add({ name: 'STOPGATE_main', subjects: ['stopgate.main.worker.>'], max_msgs: 10 });
+    const { code, stderr } = await failing(server.url);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/STOPGATE_main exists with other settings .*max_msgs is 10, not -1.*--fleet/);
+    expect((await manager.streams.info('STOPGATE_main')).config.max_msgs).toBe(10);
+    await serve(server.url, ['--fleet', 'other']);
+  });
+
+  test.each(['stopgate.main.decide.*', 'stopgate.*.get.>', '*.main.>'])(
+    'a stream that captures requests (%s): exit code 2, and which',
+    async (subject) => {
+      const server = await openServer();
+      const { manager } = await connect(server.url);
+      await manager.streams.add({ name: 'NOSY', subjects: [subject] });
+      expect(await failing(server.url)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/NOSY/) });
+    },
+  );
+
+  test('a port for HTTP that is taken: exit code 2, and nothing is left on the bus', async () => {
+    const server = await openServer();
+    const client = await connect(server.url);
+    const holder = createServer().listen(0, '127.0.0.1');
+    await once(holder, 'listening');
+    onTestFinished(() => void holder.close());
+    const taken = await failing(server.url, ['--http', `127.0.0.1:${(holder.address() as AddressInfo).port}`]);
+    expect(taken).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('cannot listen on 127.0.0.1') });
+    await expect(client.ask('decide.w1')).rejects.toThrow(/no responders/);
+  });
+});
+
+describe('--embedded', () => {
+  test('brings its own nats-server, which commands in the folder find, and ends it', async () => {
+    const folder = await openFolder();
+    const service = await startService(['serve', '--embedded', '--port', '0', '--http', 'off'], folder.path);
+    ends.push(() => endService(service));
+    expect(service.ready).toEqual({ ready: true, nats: expect.stringMatching(/^nats:/), http: null, fleet: 'main' });
+    expect(service.stderr()).not.toContain('In another terminal'); // hints are for `dev`
+    expect(await runCommand(['decide', 'w1'], { cwd: folder.path })).toMatchObject({ code: 0 });
+    expect(await service.kill('SIGTERM')).toBe(0);
+    await expect(access(join(folder.path, '.stopgate', 'service.json'))).rejects.toThrow();
+    expect(await runCommand(['decide', 'w1', '--nats', service.ready.nats], { cwd: folder.path })).toMatchObject({
+      code: 3,
+    });
+  });
+
+  test('does not go with --nats', async () => {
+    expect(await failing('nats://127.0.0.1:1', ['--embedded'])).toMatchObject({ code: 2, stdout: '' });
+  });
+});
+
+describe('two replicas', () => {
+  test('are both discovered by the micro protocol, and share the requests', async () => {
+    const server = await openServer();
+    const client = await connect(server.url);
+    await serve(server.url, ['--replica', 'ra']);
+    await serve(server.url, ['--replica', 'rb']);
+    const discover = async (verb: string) => {
+      const found: {
+        id: string;
+        type: string;
+        name: string;
+        endpoints?: { name: string; subject: string; num_requests: number }[];
+      }[] = [];
+      const asked = await client.nc.requestMany(`$SRV.${verb}.stopgate`, '', {
+        strategy: 'count',
+        maxMessages: 2,
+        maxWait: 5_000,
+      });
+      for await (const message of asked) found.push(message.json());
+      return found.sort((a, b) => a.id.localeCompare(b.id));
+    };
+    expect(await discover('PING')).toMatchObject(
+      ['ra', 'rb'].map((id) => ({ id, name: 'stopgate', type: 'io.nats.micro.v1.ping_response' })),
+    );
+    for (const info of await discover('INFO')) {
+      const subjects = ['decide', 'probe', 'verify', 'get', 'list'].map((verb) => `stopgate.main.${verb}.>`);
+      expect(info.endpoints?.map(({ subject }) => subject)).toEqual(expect.arrayContaining(subjects));
+    }
+
+    const decided = await Promise.all(Array.from({ length: 40 }, (_, index) => client.ask(`decide.w${index}`)));
+    expect(new Set(decided.map(({ body }) => body.replica))).toEqual(new Set(['ra', 'rb']));
+    const served = (await discover('STATS')).map(
+      ({ endpoints }) => endpoints?.find(({ name }) => name === 'decide')?.num_requests ?? 0,
+    );
+    expect(served[0]).toBeGreaterThan(0);
+    expect(served.reduce((sum, count) => sum + count, 0)).toBe(40);
+  });
+
+  test('know the same: what one was told the other answers, and one alone goes on', async () => {
+    const server = await openServer();
+    const folder = await openFolder({ 'stopgate.yaml': 'policies: { default: { checks: [{ plan: {} }] } }\n' });
+    const client = await connect(server.url);
+    const first = await serve(server.url, ['--replica', 'ra'], folder.path);
+    await client.publish('worker.w1.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] });
+    const { body } = await client.ask('decide.w1', { attempt: 'a1' });
+    await serve(server.url, ['--replica', 'rb'], folder.path);
+    expect(await first.kill('SIGTERM')).toBe(0);
+    const { tookMs: _, ...decided } = body;
+    expect((await client.ask('decide.w1', { attempt: 'a1' })).body).toMatchObject(decided);
+    expect((await client.ask('decide.w1', { attempt: 'a2' })).body).toMatchObject({
+      replica: 'rb',
+      retry: { count: 2 },
+    });
+    expect(await client.stored('STOPGATE_main', 'stopgate.main.own.fleet.main.policy.set')).toHaveLength(1);
+    const came = await client.stored('STOPGATE_main', 'stopgate.main.own.fleet.main.replica.*');
+    expect(came.map(({ replica }) => replica)).toEqual(['ra', 'rb', 'ra']);
+  });
+});
+
+describe('its end', () => {
+  test('SIGTERM ends it with 0; who waits for a held stop is told at once', async () => {
+    const config = 'policies: { default: { persistence: { idle: 10m, hold: 25s } } }\n';
+    const at = await deploy({ config });
+    ends.push(() => at.close());
+    const waiting = at.client.ask('decide.w1', { attempt: 'a1' }, 25_000);
+    await expect
+      .poll(async () => (await at.client.ask('get.worker.w1')).body.state, { timeout: 10_000 })
+      .toBe('validating');
+    expect(await at.service.kill('SIGTERM')).toBe(0);
+    expect(await waiting).toMatchObject({ code: '503', body: { error: { code: 'UNAVAILABLE' } } });
+  });
+
+  test('it ends in time, too, while its NATS server is gone', async () => {
+    const at = await deploy();
+    ends.push(() => at.close());
+    await at.client.ask('decide.w1');
+    await at.server.kill('SIGKILL');
+    const startedMs = performance.now();
+    expect(await at.service.kill('SIGTERM')).toBe(0);
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
+  });
+});

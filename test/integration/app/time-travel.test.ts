@@ -1,0 +1,71 @@
+/** Looking back at a `stopgate dev` as it is shipped: whoever finds the operator's credentials may read the log, others are told. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Decision } from '../../../machines/index.ts';
+import { type Command, runCommand, startCommand } from '../../support/command.ts';
+import { type Folder, linesOf, makeFolder } from '../../support/deployment.ts';
+
+let folder: Folder;
+let elsewhere: Folder;
+let dev: Command;
+let nats: string;
+const cli = (...args: string[]) => runCommand(args, { cwd: folder.path });
+const stranger = (...args: string[]) => runCommand([...args, '--nats', nats], { cwd: elsewhere.path });
+
+beforeAll(async () => {
+  folder = await makeFolder({
+    'stopgate.yaml': 'policies: { default: { checks: [{ plan: {} }] } }',
+    'new.yaml': 'policies: { default: { checks: [{ files: [report.md] }] } }',
+  });
+  elsewhere = await makeFolder();
+  dev = startCommand(['dev', '--port', '0', '--http', 'off'], { cwd: folder.path });
+  await dev.printed(/"ready":true.*\n/);
+  nats = JSON.parse(dev.stdout()).nats;
+  await cli('publish', 'task', 'T-1', 'hook.registered', '{"hook":"h1","type":"tdd"}');
+  await cli('publish', 'worker', 'w1', 'task.claimed', '{"task":"T-1"}');
+  await cli('decide', 'w1', '{"attempt":"a1"}');
+}, 30_000);
+afterAll(async () => {
+  await dev.kill('SIGINT');
+  await folder.remove();
+  await elsewhere.remove();
+});
+
+test('a worker and a task have their timelines', async () => {
+  const timelineOf = async (...actor: string[]) => {
+    const { stdout } = await cli(...actor, '--json');
+    return (JSON.parse(stdout).timeline as { subject: string }[]).map(({ subject }) => subject.slice(14));
+  };
+  expect(await timelineOf('worker', 'w1')).toEqual([
+    'worker.w1.task.claimed',
+    'worker.w1.stop.attempted',
+    'decision.w1',
+  ]);
+  expect(await timelineOf('task', 'T-1')).toEqual([
+    'task.T-1.hook.registered',
+    'worker.w1.task.claimed',
+    'decision.w1',
+  ]);
+  const { stdout } = await cli('task', 'T-1');
+  expect(stdout).toContain('hooks block: h1: continue (Tests still failing)');
+});
+
+test('the live log is replayed, and compared: a file that nobody looked for cannot be told', async () => {
+  const { code, stdout } = await cli('replay', '--fleet', 'main');
+  const [decision] = linesOf(stdout) as unknown as [Decision];
+  expect(decision).toMatchObject({ worker: 'w1', attempt: 'a1', cause: 'incomplete' });
+  expect(code).toBe(0);
+  const diff = await cli('replay', '--fleet', 'main', '--policy', 'new.yaml', '--diff', '--json');
+  expect(linesOf(diff.stdout)).toMatchObject([{ worker: 'w1', attempt: 'a1', after: null, check: 'files' }]);
+  expect(diff.stderr).toContain('1 attempt looked at: 0 would differ, 1 cannot be told');
+});
+
+test('without the credentials the actor is shown and the timeline is not; a replay ends with 3', async () => {
+  const { code, stdout, stderr } = await stranger('worker', 'w1', '--json');
+  expect(JSON.parse(stdout)).toMatchObject({ worker: 'w1', timeline: null });
+  expect(stderr).toContain('no timeline: ');
+  expect(stderr).toContain('it takes the credentials of an operator (--creds)');
+  expect(code).toBe(0);
+  const replayed = await stranger('replay', '--fleet', 'main');
+  expect(replayed.stderr).toContain('it takes the credentials of an operator (--creds)');
+  expect(replayed).toMatchObject({ code: 3, stdout: '' });
+});

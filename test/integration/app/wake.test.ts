@@ -1,0 +1,95 @@
+/** How a person's word reaches a session that waits for it: what OpenCode's plugin asks, and what the command line says. */
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { runCommand } from '../../support/command.ts';
+import { type Deployment, deploy } from '../../support/deployment.ts';
+import { endService } from '../../support/service.ts';
+import { type Answer, ask } from '../http/request.ts';
+
+const config = 'policies: { default: { promises: true } }\n';
+
+let at: Deployment;
+beforeAll(async () => {
+  at = await deploy({ config });
+});
+afterAll(() => at.close());
+
+const giveUp = (session: string, { http } = at) =>
+  ask(http, '/hooks/opencode', {
+    body: {
+      type: 'session.idle',
+      properties: { sessionID: session },
+      directory: '/work space/project',
+      lastMessage: '<promise>BLOCKED</promise>',
+    },
+  });
+const wake = (session: string, { http } = at) => ask(http, `/hooks/opencode/wake?worker=${session}`, { method: 'GET' });
+const resolve = (session: string, data: object) =>
+  at.client.publish(`own.worker.${session}.escalation.resolved`, { by: 'me', ...data });
+
+test('the question is held until a person has spoken, and answered with what he said', async () => {
+  expect((await giveUp('ses_1')).json).toEqual({ decision: 'allow', waits: true });
+  let answer: Answer | null = null;
+  const asked = wake('ses_1').then((it) => {
+    answer = it;
+  });
+  // Somebody looks, which changes the escalation, and is no word yet.
+  await at.client.publish('own.worker.ses_1.escalation.acknowledged', { by: 'me' });
+  expect((await at.client.ask('get.worker.ses_1')).body).toMatchObject({ escalation: { acknowledgedBy: 'me' } });
+  expect(answer).toBeNull();
+  await resolve('ses_1', { verdict: 'resume', prompt: 'Use the other key' });
+  await asked;
+  expect(answer).toMatchObject({ status: 200, json: { prompt: 'Use the other key' } });
+  // Until its session has been prompted, it can be asked for again.
+  expect((await wake('ses_1')).json).toEqual({ prompt: 'Use the other key' });
+  await ask(at.http, '/hooks/opencode?event=chat.message', {
+    body: { input: { sessionID: 'ses_1' }, output: { parts: [{ type: 'text', text: 'Use the other key' }] } },
+  });
+  expect((await wake('ses_1')).json).toEqual({ prompt: null });
+});
+
+test('it is over without a word where he says stop, or nothing for the agent', async () => {
+  for (const [session, verdict] of [
+    ['ses_2', 'stop'],
+    ['ses_3', 'resume'],
+  ] as const) {
+    await giveUp(session);
+    const asked = wake(session);
+    await resolve(session, { verdict });
+    expect((await asked).json).toEqual({ prompt: null });
+  }
+});
+
+test('a session that nobody knows, and a question that names none, are told so', async () => {
+  expect((await wake('ses_unknown')).status).toBe(404);
+  expect((await wake('')).status).toBe(400);
+  expect((await ask(at.http, '/hooks/nobody/wake?worker=w', { method: 'GET' })).status).toBe(404);
+});
+
+test('a service that ends does not wait for a person, and whoever asked is to ask again', async () => {
+  const own = await deploy({ config });
+  onTestFinished(() => own.close());
+  await giveUp('ses_1', own);
+  const asked = wake('ses_1', own);
+  await own.client.ask('get.worker.ses_1');
+  await endService(own.service);
+  expect((await asked).status).toBe(204);
+});
+
+test('`stopgate resolve` says how the agent hears of it', async () => {
+  const say = async (session: string) => {
+    const word = ['--resume', '--prompt', "Use Bob's key", '--yes', '--nats', at.server.url];
+    return (await runCommand(['resolve', session, ...word], { cwd: at.folder.path })).stdout;
+  };
+  await giveUp('ses_4');
+  expect(await say('ses_4')).toBe(
+    [
+      'ses_4: resolved; it is idle now',
+      'its plugin prompts it, as long as OpenCode runs',
+      "to go on: cd '/work space/project' && opencode run --session ses_4 'Use Bob'\\''s key'",
+      '',
+    ].join('\n'),
+  );
+  await at.client.publish('worker.w1.worker.registered', { agent: 'mine' });
+  await at.client.ask('decide.w1', { output: '<promise>BLOCKED</promise>' });
+  expect(await say('w1')).toBe('w1: resolved; it is idle now\nthe prompt is kept until its agent gets the next one\n');
+});

@@ -1,0 +1,43 @@
+/** A `stopgate` command as a process of its own, as it is shipped: from dist, which `npm test` builds first. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type CommandOptions, cleanEnv, keepStreams, runCommand, type StartCommand } from './command.ts';
+
+export const main = new URL('../../dist/src/main.js', import.meta.url).pathname;
+
+const endTimeoutMs = 10_000;
+const alive = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of alive) child.kill('SIGKILL'); // of a test that never came to its `kill`
+});
+
+/** Its `kill` waits for the end; one that does not end in 10 s gets SIGKILL, which its exit code shows. */
+export const startShipped: StartCommand = (args, { cwd, env = {}, stdin = '', onStdout }) => {
+  const child = spawn(process.execPath, [main, ...args], {
+    ...{ cwd, env: { ...cleanEnv(cwd), ...env }, stdio: 'pipe' },
+  });
+  alive.add(child);
+  const streams = keepStreams(onStdout);
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name].setEncoding('utf8').on('data', (text: string) => streams.add(name, text));
+  const ended = once(child, 'close').then(([code]) => {
+    alive.delete(child);
+    streams.end();
+    return code as number | null;
+  });
+  child.stdin.on('error', () => undefined); // it need not read it
+  if (typeof stdin === 'string') child.stdin.end(stdin);
+  else stdin.pipe(child.stdin);
+  return {
+    pid: child.pid ?? 0,
+    ...{ stdout: () => streams.texts.stdout, stderr: () => streams.texts.stderr, printed: streams.printed, ended },
+    async kill(signal = 'SIGTERM') {
+      child.kill(signal);
+      const impatient = setTimeout(() => child.kill('SIGKILL'), endTimeoutMs);
+      return ended.finally(() => clearTimeout(impatient));
+    },
+  };
+};
+
+/** One command from its start to its end. */
+export const runShipped = (args: readonly string[], options: CommandOptions) => runCommand(args, options, startShipped);

@@ -1,0 +1,55 @@
+/** A service that is killed with an escalation to tell: after it a person is told once, under the same delivery id. */
+import { expect, onTestFinished, test } from 'vitest';
+import { deploy } from '../../support/deployment.ts';
+import { openReceiver } from '../../support/receiver.ts';
+import { endService, serveShipped, startService } from '../../support/service.ts';
+
+const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 10_000 });
+
+/** A shipped service, which can be killed; one in this process comes after it. */
+async function place() {
+  const receiver = await openReceiver();
+  onTestFinished(() => receiver.close());
+  const config = `policies: { default: { promises: true } }\nescalation: { remind: null, webhook: { url: "${receiver.url}" } }\n`;
+  const at = await deploy({ config, start: serveShipped });
+  onTestFinished(() => at.close());
+  const { client, server, folder, service } = at;
+  return {
+    ...{ receiver, service },
+    giveUp: (worker: string) => client.ask(`decide.${worker}`, { attempt: 'a1', output: '<promise>BLOCKED</promise>' }),
+    notices: (worker: string) =>
+      client.stored('STOPGATE_main', `stopgate.main.own.worker.${worker}.escalation.notified`),
+    async startSecond() {
+      const second = await startService(['serve', '--nats', server.url, '--http', 'off'], folder.path);
+      onTestFinished(() => endService(second));
+    },
+  };
+}
+
+test('kill -9 and a restart tell nothing again, and what was not told', async () => {
+  const { receiver, service, giveUp, notices, startSecond } = await place();
+  await giveUp('w1');
+  await eventually(() => notices('w1')).toHaveLength(1);
+  receiver.answer(() => {});
+  await giveUp('w2');
+  await eventually(() => receiver.received.length).toBe(2);
+  await service.kill('SIGKILL');
+  receiver.answer(200);
+  await startSecond();
+  await eventually(() => notices('w2')).toHaveLength(1);
+  expect(receiver.received.map(({ body }) => body.id)).toEqual(['w1', 'w2', 'w2']);
+  expect(receiver.received[2]?.body.delivery).toBe(receiver.received[1]?.body.delivery);
+});
+
+test('a service that is killed while it tells is replaced by another one', async () => {
+  const { receiver, service, giveUp, notices, startSecond } = await place();
+  receiver.answer(() => {});
+  await giveUp('w1');
+  await eventually(() => receiver.received.length).toBe(1);
+  await startSecond();
+  await service.kill('SIGKILL');
+  receiver.answer(200);
+  await eventually(() => notices('w1')).toHaveLength(1);
+  const [first, ...more] = receiver.received.map(({ body }) => body.delivery);
+  expect(more).toEqual([first]);
+});

@@ -1,0 +1,96 @@
+/**
+ * `kill -9` at random moments: two replicas serve attempts whose check is a command of 300 ms, and one after the other
+ * is killed and started again. Every attempt gets exactly one decision, and the caps are exact.
+ */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Client, openClient } from '../../support/client.ts';
+import { type NatsServer, startNatsServer } from '../../support/nats-server.ts';
+import { type Service, serveShipped } from '../../support/service.ts';
+
+const killsMin = 20;
+const attemptsMin = 200;
+const workers = Array.from({ length: 12 }, (_, index) => `w${index}`);
+const config = `
+policies:
+  default:
+    retries: 3
+    checks: [{ command: slow, onError: escalate }]
+commands:
+  slow: { run: [sh, -c, 'sleep 0.3; exit 1'], cwd: '.' }
+`;
+
+let server: NatsServer;
+let client: Client;
+let folder: string;
+const replicas = new Map<string, Service>();
+
+const start = async (name: string) => {
+  replicas.set(
+    name,
+    await serveShipped(
+      ['serve', '--nats', server.url, '--http', 'off', '--replica', name, '--log-level', 'warn'],
+      folder,
+    ),
+  );
+};
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'stopgate-kill-'));
+  await writeFile(join(folder, 'stopgate.yaml'), config);
+  server = await startNatsServer();
+  client = await openClient(server.url);
+  await start('ra');
+  await start('rb');
+});
+afterAll(async () => {
+  for (const replica of replicas.values()) await replica.kill('SIGKILL');
+  await client.close();
+  await server.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+test('every attempt gets one decision, and caps are exact', { timeout: 180_000 }, async () => {
+  let kills = 0;
+  let attempts = 0;
+  const isEnough = () => kills >= killsMin && attempts >= attemptsMin;
+
+  /** Asks until it is answered, with the same id, as a client that was cut off does. */
+  const decide = async (worker: string, attempt: string) => {
+    for (;;) {
+      const answer = await client.ask(`decide.${worker}`, { attempt }, 3_000).catch(() => null);
+      if (answer !== null && answer.code === '') return answer.body;
+    }
+  };
+  const work = async (worker: string) => {
+    const causes: string[] = [];
+    for (let number = 1; !isEnough(); number += 1) {
+      const decision = await decide(worker, `${worker}-${number}`);
+      attempts += 1;
+      causes.push(decision.cause);
+    }
+    return causes;
+  };
+  const killer = async () => {
+    for (let turn = 0; !isEnough(); turn += 1) {
+      await new Promise((done) => setTimeout(done, Math.random() * 900));
+      const name = turn % 2 === 0 ? 'ra' : 'rb';
+      await replicas.get(name)?.kill('SIGKILL');
+      kills += 1;
+      await start(name);
+    }
+  };
+  const [, ...causes] = await Promise.all([killer(), ...workers.map(work)]);
+
+  const expected = ['incomplete', 'incomplete', 'incomplete', 'capped'];
+  for (const list of causes as string[][]) expect(list).toEqual(list.map((_, index) => expected[index % 4]));
+  for (const [index, worker] of workers.entries()) {
+    const attempted = (causes as string[][])[index]?.map((_, number) => `${worker}-${number + 1}`);
+    const decided = async () =>
+      (await client.stored('STOPGATE_main', `stopgate.main.decision.${worker}`)).map((it) => it.attempt);
+    // Exactly once each. Who takes over from a dead one may store its last decision after the next one's.
+    await expect.poll(async () => (await decided()).sort(), { timeout: 10_000 }).toEqual(attempted?.sort());
+  }
+});
