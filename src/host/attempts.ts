@@ -8,8 +8,8 @@ import {
   unnamedAttemptMessageId,
 } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import type { Stored } from '../nats/event-log.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
+import type { Stored } from '../nats/log-submitter.ts';
 import { type HostContext, subject } from './context.ts';
 
 export type AttemptRequest = { readonly attempt?: string | undefined };

@@ -1,18 +1,19 @@
 /**
- * Reads a range of a stream once, up to its end as it was when asked, at the pace of whoever reads: a consumer that
- * is asked for one batch after the other. Where a message is missing the reading ends with an error; to ask again is
- * the reader's choice.
+ * Reads a range of a stream once, up to the end that it had when it was opened, at the caller's pace: a consumer that
+ * is asked for one batch after the other. If a message is missing the range ends with an error, and the caller may
+ * open another.
  */
-import { JetStreamApiError, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
+import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import type { Msg, NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
 import { newInbox } from './connection.ts';
 import { type LogMessage, readPlace, toLogMessage } from './log-reader.ts';
+import { isStreamNotFound } from './stream-error.ts';
 
 export type LogRange = {
   /** How many messages it has. */
   readonly count: number;
-  /** To be read once; ending it early is fine. @throws AppError log.unavailable */
+  /** To be iterated once; it may be left early. @throws AppError log.unavailable */
   readonly batches: AsyncIterable<readonly LogMessage[]>;
 };
 
@@ -21,7 +22,6 @@ export type LogRangeOptions = { readonly fromSeq?: number; readonly subject?: st
 
 const batchMax = 1_000;
 const silenceMs = 10_000;
-const streamNotFound = 10_059;
 
 /** @throws AppError actor.unknown: there is no such stream; log.unavailable */
 export async function openLogRange(
@@ -35,9 +35,9 @@ export async function openLogRange(
 }
 
 /**
- * The newest `count` messages that match (and stand below `before`), oldest first. A stream cannot be read backwards, nor can a filter be counted
- * from its end, but a consumer tells at its making how much matches from a sequence number on: so steps back that grow
- * find where enough of it begins, without a message being sent.
+ * The newest `count` messages that match (and stand below `before`), oldest first. A stream cannot be read backwards,
+ * and a filter cannot be counted from its end. But the server tells, when a consumer is created, how many messages
+ * match from a sequence number on. So growing steps back find where enough of them begin, without any message sent.
  */
 export async function readNewest(
   nc: NatsConnection,
@@ -110,12 +110,12 @@ function addConsumer(manager: JetStreamManager, stream: string, fromSeq: number,
     .catch(refuse(stream));
 }
 
-/** It goes by itself too, a while later. */
+/** The server drops it by itself too, a while later. */
 const dropConsumer = (manager: JetStreamManager, stream: string, name: string): void =>
   void manager.consumers.delete(stream, name).catch(() => undefined);
 
 const refuse = (stream: string) => (cause: unknown) => {
-  if (cause instanceof JetStreamApiError && cause.code === streamNotFound) {
+  if (isStreamNotFound(cause)) {
     const message = `there is no stream '${stream}' here: no service has ever served this fleet`;
     throw new AppError('actor.unknown', message, { cause });
   }
@@ -131,21 +131,21 @@ async function* readBatches(
   manager: JetStreamManager,
   { stream, name, count }: Reading,
 ): AsyncGenerator<readonly LogMessage[]> {
-  const intake = openIntake(nc, `$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`);
+  const source = openBatches(nc, `$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`);
   try {
     for (let read = 0; read < count; ) {
-      const batch = await intake.next(Math.min(batchMax, count - read));
+      const batch = await source.next(Math.min(batchMax, count - read));
       read += batch.length;
       yield batch;
     }
   } finally {
-    intake.close();
+    source.close();
     if (!nc.isClosed()) dropConsumer(manager, stream, name);
   }
 }
 
-/** Asks for batches on `request`, one at a time, and checks that nothing is missing. */
-function openIntake(nc: NatsConnection, request: string) {
+/** Requests batches, one at a time, and checks that nothing is missing. */
+function openBatches(nc: NatsConnection, request: string) {
   let delivered = 0;
   let batch: LogMessage[] = [];
   let wanted = 0;
@@ -153,9 +153,10 @@ function openIntake(nc: NatsConnection, request: string) {
   let reject: (error: AppError) => void = () => {};
   const fail = (why: string, cause?: unknown) =>
     reject(new AppError('log.unavailable', `the log could not be read to its end: ${why}`, { cause }));
-  const take = (message: Msg) => {
+  const onMessage = (message: Msg) => {
     const place = readPlace(message.reply ?? '');
-    if (place === null) return fail(message.headers?.description || 'the server sent what is no message of the log');
+    if (place === null)
+      return fail(message.headers?.description || 'the server sent something that is not a message of the log');
     if (place.delivered !== delivered + 1) return fail('a message was lost on the way');
     delivered = place.delivered;
     batch.push(toLogMessage(message, place.seq, place.atMs));
@@ -163,7 +164,7 @@ function openIntake(nc: NatsConnection, request: string) {
   };
   const inbox = newInbox(nc);
   const subscription = nc.subscribe(inbox, {
-    callback: (error, message) => (error === null ? take(message) : fail(error.message, error)),
+    callback: (error, message) => (error === null ? onMessage(message) : fail(error.message, error)),
   });
   void nc.closed().then(() => fail('the connection to NATS was lost'));
   return {

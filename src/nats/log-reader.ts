@@ -1,6 +1,6 @@
 /**
  * Reads a stream in order from a sequence number on, for ever: a push consumer without acknowledgements, as fast as
- * the server sends. What the ordered consumer of the library does by pulling is done here by hand: a gap in the
+ * the server sends. The ordered consumer of the library pulls; what it does is done here by hand: a gap in the
  * consumer's own sequence, silence past its heartbeats or a reconnect makes a new consumer where the last one ended.
  */
 import { jetstreamManager } from '@nats-io/jetstream';
@@ -22,97 +22,115 @@ export type LogReaderOptions = {
   readonly stream: string;
   readonly fromSeq: number;
   readonly onMessage: (message: LogMessage) => void;
-  /** Called before each new consumer; a throw ends the reading through `onEnd`. */
-  readonly beforeReset?: () => Promise<'go' | 'retry' | 'end'>;
+  /** Asked before each new consumer; `retry`: not yet. */
+  readonly beforeReset?: () => Promise<'go' | 'retry'>;
 };
 
 const heartbeatMs = 1_000;
 const silenceMs = 3 * heartbeatMs;
 const retryMs = 250;
 
-export function openLogReader(
-  nc: NatsConnection,
-  { stream, fromSeq, onMessage, beforeReset }: LogReaderOptions,
-): LogReader {
-  let nextSeq = fromSeq;
-  let deliveredSeq = 0;
-  let subscription: Subscription | null = null;
-  let heardMs = Date.now();
-  let closed = false;
-  let resetting = false;
-
-  const receive = (message: Msg, current: () => boolean) => {
-    if (!current()) return;
-    heardMs = Date.now();
-    if (message.data.length === 0 && message.headers?.code === 100) {
-      control(nc, message, reset, deliveredSeq);
-      return;
-    }
-    const place = readPlace(message.reply ?? '');
-    if (place === null) return;
-    if (place.delivered !== deliveredSeq + 1) {
-      reset();
-      return;
-    }
-    deliveredSeq = place.delivered;
-    if (place.seq < nextSeq) return;
-    nextSeq = place.seq + 1;
-    onMessage(toLogMessage(message, place.seq, place.atMs));
+export function openLogReader(nc: NatsConnection, options: LogReaderOptions): LogReader {
+  const reading: Reading = {
+    ...{ nc, options, nextSeq: options.fromSeq, deliveredSeq: 0 },
+    ...{ subscription: null, heardMs: Date.now(), closed: false, resetting: false },
   };
-
-  const reset = () => {
-    if (resetting || closed) return;
-    resetting = true;
-    subscription?.unsubscribe();
-    subscription = null;
-    void attach().finally(() => {
-      resetting = false;
-      heardMs = Date.now();
-    });
-  };
-
-  const attach = async () => {
-    while (!closed) {
-      try {
-        const verdict = (await beforeReset?.()) ?? 'go';
-        if (verdict === 'end') closed = true;
-        if (verdict !== 'go') throw new Error(verdict);
-        const inbox = newInbox(nc);
-        const created = nc.subscribe(inbox, {
-          callback: (error, message) => {
-            if (error === null) receive(message, () => subscription === created);
-          },
-        });
-        subscription = created;
-        deliveredSeq = 0;
-        await addConsumer(nc, stream, inbox, nextSeq).catch((cause) => {
-          created.unsubscribe();
-          throw cause;
-        });
-        return;
-      } catch {
-        if (!closed) await new Promise((done) => setTimeout(done, retryMs));
-      }
-    }
-  };
-
   const watch = setInterval(() => {
-    if (Date.now() - heardMs > silenceMs) reset();
+    if (Date.now() - reading.heardMs > silenceMs) reset(reading);
   }, heartbeatMs);
-  void (async () => {
-    for await (const status of nc.status()) {
-      if (closed) return;
-      if (status.type === 'reconnect') reset();
-    }
-  })();
-  reset();
+  void resetAtReconnects(reading);
+  reset(reading);
   return {
     close() {
-      closed = true;
+      reading.closed = true;
       clearInterval(watch);
-      subscription?.unsubscribe();
+      reading.subscription?.unsubscribe();
     },
   };
+}
+
+type Reading = {
+  readonly nc: NatsConnection;
+  readonly options: LogReaderOptions;
+  nextSeq: number;
+  /** The consumer's own sequence number of its last message, from 1. */
+  deliveredSeq: number;
+  subscription: Subscription | null;
+  heardMs: number;
+  closed: boolean;
+  resetting: boolean;
+};
+
+async function resetAtReconnects(reading: Reading): Promise<void> {
+  for await (const status of reading.nc.status()) {
+    if (reading.closed) return;
+    if (status.type === 'reconnect') reset(reading);
+  }
+}
+
+function reset(reading: Reading): void {
+  if (reading.resetting || reading.closed) return;
+  reading.resetting = true;
+  reading.subscription?.unsubscribe();
+  reading.subscription = null;
+  void attach(reading).finally(() => {
+    reading.resetting = false;
+    reading.heardMs = Date.now();
+  });
+}
+
+async function attach(reading: Reading): Promise<void> {
+  while (!reading.closed && !(await tryAttach(reading).catch(() => false))) {
+    if (!reading.closed) await new Promise((done) => setTimeout(done, retryMs));
+  }
+}
+
+async function tryAttach(reading: Reading): Promise<boolean> {
+  const { nc, options } = reading;
+  if ((await options.beforeReset?.()) === 'retry') return false;
+  const inbox = newInbox(nc);
+  const subscription = nc.subscribe(inbox, {
+    callback: (error, message) => {
+      // A consumer that was replaced may still have messages on their way.
+      if (error === null && reading.subscription === subscription) receive(reading, message);
+    },
+  });
+  reading.subscription = subscription;
+  reading.deliveredSeq = 0;
+  try {
+    await addConsumer(nc, options.stream, inbox, reading.nextSeq);
+    return true;
+  } catch (cause) {
+    subscription.unsubscribe();
+    throw cause;
+  }
+}
+
+function receive(reading: Reading, message: Msg): void {
+  reading.heardMs = Date.now();
+  if (message.data.length === 0 && message.headers?.code === 100) {
+    if (!answerControl(reading, message)) reset(reading);
+    return;
+  }
+  const place = readPlace(message.reply ?? '');
+  if (place === null) return;
+  if (place.delivered !== reading.deliveredSeq + 1) {
+    reset(reading);
+    return;
+  }
+  reading.deliveredSeq = place.delivered;
+  if (place.seq < reading.nextSeq) return;
+  reading.nextSeq = place.seq + 1;
+  reading.options.onMessage(toLogMessage(message, place.seq, place.atMs));
+}
+
+/** A heartbeat names the last message that was sent, so that a lost last one is noticed too: false. */
+function answerControl({ nc, deliveredSeq }: Reading, message: Msg): boolean {
+  const stalled = message.headers?.get('Nats-Consumer-Stalled') ?? '';
+  if (message.reply !== undefined && message.reply !== '') message.respond();
+  else if (stalled !== '') nc.publish(stalled);
+  const sent = message.headers?.get('Nats-Last-Consumer') ?? '';
+  return sent === '' || Number(sent) === deliveredSeq;
 }
 
 /** Follows the newest `last` messages and what comes after them, until `signal` fires. */
@@ -148,15 +166,6 @@ async function addConsumer(nc: NatsConnection, stream: string, inbox: string, fr
     mem_storage: true,
     num_replicas: 1,
   });
-}
-
-/** Heartbeats tell the last sequence that was sent, so that a lost last message is noticed too. */
-function control(nc: NatsConnection, message: Msg, reset: () => void, deliveredSeq: number): void {
-  const stalled = message.headers?.get('Nats-Consumer-Stalled') ?? '';
-  if (message.reply !== undefined && message.reply !== '') message.respond();
-  else if (stalled !== '') nc.publish(stalled);
-  const sent = message.headers?.get('Nats-Last-Consumer') ?? '';
-  if (sent !== '' && Number(sent) !== deliveredSeq) reset();
 }
 
 export const toLogMessage = (message: Msg, seq: number, atMs: number): LogMessage => ({

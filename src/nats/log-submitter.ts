@@ -1,0 +1,71 @@
+/** Stores entries without waiting for each: one shared inbox takes the acknowledgements of all. */
+import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
+import { AppError } from '../errors.ts';
+import { newInbox } from './connection.ts';
+
+export type EntryHeaders = { readonly messageId?: string | undefined; readonly replica?: string | undefined };
+export type Stored = { readonly seq: number; readonly duplicate: boolean };
+export type OnStored = (answer: AppError | Stored) => void;
+
+export type Submit = (subject: string, payload: string, given: EntryHeaders, onAnswer: OnStored) => void;
+
+type Ack = { seq?: number; duplicate?: boolean; error?: { err_code?: number; description?: string } };
+
+const ackTimeoutMs = 5_000;
+const sweepEveryMs = 250;
+
+/** `findLoss`: why the stream is not there, or null; asked where nobody listens on a subject. */
+export function createLogSubmitter(nc: NatsConnection, findLoss: () => Promise<AppError | null>): Submit {
+  const inbox = newInbox(nc);
+  const open = new Map<string, { onAnswer: OnStored; untilMs: number }>();
+  let count = 0;
+  const answer = (token: string, given: AppError | Stored) => {
+    const waiting = open.get(token);
+    open.delete(token);
+    waiting?.onAnswer(given);
+  };
+  nc.subscribe(`${inbox}.*`, {
+    callback: (_error, message) => {
+      const token = message.subject.slice(inbox.length + 1);
+      if (!open.has(token)) return;
+      if (isNoResponder(message)) void findLoss().then((loss) => answer(token, loss ?? refused('nobody stores it')));
+      else answer(token, readAck(message));
+    },
+  });
+  // They stand in the order of their sending, so the first that may still be answered ends the sweep.
+  const sweep = setInterval(() => {
+    for (const [token, { untilMs }] of open) {
+      if (untilMs > performance.now()) return;
+      answer(token, refused(`no acknowledgement within ${ackTimeoutMs} ms`));
+    }
+  }, sweepEveryMs);
+  sweep.unref();
+  void nc.closed().then(() => clearInterval(sweep));
+  return (subject, payload, given, onAnswer) => {
+    count += 1;
+    const token = count.toString(36);
+    open.set(token, { onAnswer, untilMs: performance.now() + ackTimeoutMs });
+    try {
+      nc.publish(subject, payload, { reply: `${inbox}.${token}`, headers: toHeaders(given) });
+    } catch (cause) {
+      answer(token, refused((cause as Error).message));
+    }
+  };
+}
+
+export function toHeaders({ messageId, replica }: EntryHeaders) {
+  const h = headers();
+  if (messageId !== undefined) h.set('Nats-Msg-Id', messageId);
+  if (replica !== undefined) h.set('Stopgate-Replica', replica);
+  return h;
+}
+
+function readAck(message: Msg): AppError | Stored {
+  const { seq = 0, duplicate = false, error } = message.json<Ack>();
+  if (error === undefined) return { seq, duplicate };
+  return refused(`${error.description ?? 'refused'} (${error.err_code ?? 0})`);
+}
+
+/** Nobody listens on the subject: the stream, or JetStream itself, is not there. */
+const isNoResponder = (message: Msg) => message.data.length === 0 && message.headers?.code === 503;
+const refused = (why: string) => new AppError('log.unavailable', `the log did not take the entry: ${why}`);
