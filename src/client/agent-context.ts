@@ -1,9 +1,9 @@
-/** What a check or a hook is told of the agent, in the names of the seeds (protocol 8 and 14). */
+/** What a check or a task hook learns about the agent, under the names of the seeds (protocol.md §8 and §14). */
 import { z } from 'zod';
 import { describeIssues, type Plan, readJson, toIssues } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 
-/** Of one rule, as the agent's side reported it. */
+/** The result of one validation rule, as the agent's side reported it. */
 export type RuleResult = { readonly ruleName: string; readonly passed: boolean; readonly message?: string };
 
 export type CompletionPromise = {
@@ -13,11 +13,11 @@ export type CompletionPromise = {
 };
 
 export type AgentContext = {
-  /** Null: a check of a policy was asked, and the worker holds no task. Hooks always have one. */
+  /** Null: a check of a policy runs, and the worker holds no task. Hooks always have one. */
   readonly taskId: string | null;
-  /** From 1 on; 0: no iteration was started. */
+  /** 1-based; 0: no iteration was started. */
   readonly iteration: number;
-  /** Of the last checkpoint that names one. */
+  /** From the latest checkpoint that names one. */
   readonly executionPhase: string | null;
   readonly filesModified: readonly string[];
   readonly validationResults: readonly RuleResult[];
@@ -25,22 +25,22 @@ export type AgentContext = {
   readonly agentOutput?: string;
   readonly draftContent?: string;
   readonly draftType?: string;
-  /** Null: an iteration is validated, and nobody holds the task. */
+  /** Null: an iteration is validated and nobody holds the task. */
   readonly worker: string | null;
   readonly attempt: string | null;
   /** Blocked stops so far. */
   readonly retryCount: number;
   readonly toolCount: number;
-  /** `end_turn` where the agent gave none. */
+  /** `end_turn` if the agent gave none. */
   readonly stopReason: string;
-  /** The worker's folder, in its own words. */
+  /** The worker's folder, as the worker reports it. */
   readonly cwd: string | null;
   readonly plan: Plan;
 };
 
 const text = z.string().nullish();
 const count = z.number().nullish();
-const questionSchema = z.object({
+const requestSchema = z.object({
   ...{ task: text, worker: text, attempt: text, stopReason: text, phase: text, cwd: text },
   ...{ agentOutput: text, draftContent: text, draftType: text },
   ...{ iteration: count, retryCount: count, toolCount: count },
@@ -54,13 +54,13 @@ const questionSchema = z.object({
   plan: z.array(z.object({ title: z.string(), status: z.string(), step: z.string().optional() })).nullish(),
 });
 
-/** @throws AppError input.bad: this is no question of the service's */
+/** @throws AppError input.bad: not a check request of the service */
 export function readAgentContext(payload: string): AgentContext {
   const json = readJson(payload);
-  if (!json.ok) throw new AppError('input.bad', `not a question to a check: ${json.message}`);
-  const parsed = questionSchema.safeParse(json.value);
+  if (!json.ok) throw new AppError('input.bad', `this is not a check request: ${json.message}`);
+  const parsed = requestSchema.safeParse(json.value);
   if (!parsed.success)
-    throw new AppError('input.bad', `not a question to a check: ${describeIssues(toIssues(parsed.error))}`);
+    throw new AppError('input.bad', `this is not a check request: ${describeIssues(toIssues(parsed.error))}`);
   const { task, phase, agentOutput, draftContent, draftType, validationResults, ...rest } = parsed.data;
   return {
     taskId: task ?? null,

@@ -1,12 +1,12 @@
-/** Seed 002: checkers of task completion, in the fixed words of protocol 5. */
+/** Seed 002: task completion checkers, with the messages that protocol.md §5 fixes. */
 import { missingFilesMessage, noneHoldsMessage, type Plan, remainingStepsMessage } from '../../machines/index.ts';
-import { TaskCompletionResult } from './results.ts';
+import { TaskCompletionResult } from './check-results.ts';
 
 export type TaskCompletionContext = {
   readonly session: { readonly plan: Plan };
-  /** What the agent is about to hand in: its draft, else its last words. */
+  /** What the agent is about to deliver: its draft, else its final message. */
   readonly tentativeOutput: unknown;
-  /** Null: there are no files to look at. */
+  /** Null: files cannot be checked. */
   readonly filesystem: { exists(path: string): boolean | Promise<boolean> } | null;
   readonly stopReason: string | null;
 };
@@ -15,7 +15,7 @@ export interface TaskCompletionChecker {
   check(context: TaskCompletionContext): TaskCompletionResult | Promise<TaskCompletionResult>;
 }
 
-/** Every step of the plan is done. */
+/** Complete if every step of the plan is done. */
 export class PlanBasedChecker implements TaskCompletionChecker {
   check({ session }: TaskCompletionContext): TaskCompletionResult {
     const words = remainingStepsMessage(session.plan);
@@ -23,7 +23,7 @@ export class PlanBasedChecker implements TaskCompletionChecker {
   }
 }
 
-/** These files exist. Without a file system it has nothing to say, as the seed has it. */
+/** Complete if these files exist, and without a file system, as in the seed. */
 export class FileExistsChecker implements TaskCompletionChecker {
   readonly #required: readonly string[];
 
@@ -41,7 +41,10 @@ export class FileExistsChecker implements TaskCompletionChecker {
   }
 }
 
-/** `allMustPass`: the first that is incomplete speaks. Else one is enough, and where none passes all of them speak. */
+/**
+ * `allMustPass`: the first incomplete result decides. Otherwise one complete result is enough, and if there is none,
+ * the feedback names all of them.
+ */
 export class CompositeChecker implements TaskCompletionChecker {
   readonly #checkers: readonly TaskCompletionChecker[];
   readonly #allMustPass: boolean;

@@ -1,6 +1,6 @@
 /**
- * The client: asks for decisions, publishes entries, reads what is known, and serves checks and hooks. Without options
- * it finds what the command line finds: STOPGATE_* variables, stopgate.yaml, the running `stopgate dev` of this folder.
+ * The client: requests decisions, publishes entries, queries the fleet, and serves checks and hooks. Without options it
+ * connects like the command line: STOPGATE_* variables, stopgate.yaml, a running `stopgate dev` of this folder.
  */
 import type { AttemptFields, Decision, WorkerView } from '../../machines/index.ts';
 import { loadConfig, refuseOtherService } from '../config/config.ts';
@@ -8,46 +8,46 @@ import { defaultCredentials } from '../config/store.ts';
 import { type ClientLink, openClientLink } from '../nats/client-link.ts';
 import { privateInbox } from '../nats/permissions.ts';
 import { checkId } from '../parse-input.ts';
-import { type Asks, type CallOptions, createAsks } from './asks.ts';
+import { type CallOptions, createDecisionCalls, type DecisionCalls } from './decision-calls.ts';
 import { createPublish, type EntryFields, type EntryType, type Publish, type Stored } from './entries.ts';
 import { createHooks, type Hooks } from './hooks.ts';
-import { createReads, type Reads } from './reads.ts';
+import { createQueries, type Queries } from './queries.ts';
 import { readDecision } from './replies.ts';
-import { createServing, type Serve, type Serving } from './serving.ts';
+import { createServedChecks, type Serve, type ServedChecks } from './served-checks.ts';
 
 export type ConnectOptions = {
-  /** One or more servers, separated by commas; may hold user and password. */
+  /** One or more servers, separated by commas; may contain user and password. */
   readonly nats?: string;
   readonly fleet?: string;
-  /** Credentials: a NATS `.creds` file, or JSON `{ "user", "pass" }`. Default: those of `role`. */
+  /** Path of a NATS `.creds` file, or of JSON `{ "user", "pass" }`. Default: the credentials of `role`. */
   readonly creds?: string;
-  /** The same to serve checks and hooks with, where `creds` may not. Default: those of role `check`, else `creds`. */
+  /** The same, for serving checks and hooks, if `creds` may not. Default: the credentials of role `check`, else `creds`. */
   readonly checkCreds?: string;
   /**
-   * Whose credentials are taken from the folder of an embedded server: `agent` (default) needs none; `operator` may
-   * resolve and retire as well; `check` may serve checks, and nothing else.
+   * Which credentials to take from the folder of an embedded server: `agent` (default) needs none; `operator` may also
+   * resolve escalations and retire workers; `check` may serve checks and nothing else.
    */
   readonly role?: 'agent' | 'operator' | 'check';
-  /** Where the search for stopgate.yaml and `.stopgate` begins; default: the folder of this process. */
+  /** Where to start looking for stopgate.yaml and `.stopgate`; default: the working directory. */
   readonly cwd?: string;
-  /** As the NATS server shows this connection. */
+  /** The connection's name on the NATS server. */
   readonly name?: string;
 };
 
 /** Each call may throw a StopgateError: service.unreachable, log.unavailable, log.lost, service.busy, input.bad. */
-export type Client = Asks &
-  Reads &
+export type Client = DecisionCalls &
+  Queries &
   Hooks & {
     readonly fleet: string;
-    /** Stores an entry. `messageId`: the same twice within 2 minutes is stored once. @throws also entry.large */
+    /** Stores an entry. `messageId`: a repeat within 2 minutes is stored once. @throws also entry.large */
     readonly publish: Publish;
-    /** Serves the check `remote: <name>`. Several servers of one name share the questions. */
+    /** Serves the check `remote: <name>`. Several servers of one name share the requests. */
     readonly serveCheck: Serve;
-    /** Hears the decisions about a worker, or (null) about all, from the moment it resolves. */
+    /** Subscribes to the decisions about a worker or, with null, about all. Active once it resolves. */
     onDecision(worker: string | null, listener: (decision: Decision) => unknown): Promise<{ close(): void }>;
-    /** The same calls for one worker. */
+    /** The calls above for one worker. */
     worker(id: string): WorkerHandle;
-    /** Answers what the checks were asked, then disconnects. */
+    /** Finishes running checks, then disconnects. */
     close(): Promise<void>;
     [Symbol.asyncDispose](): Promise<void>;
   };
@@ -69,61 +69,61 @@ export type WorkerHandle = {
 export async function connect(options: ConnectOptions = {}): Promise<Client> {
   const { nats, fleet, creds, checkCreds, role = 'agent', cwd, name = 'stopgate client' } = options;
   const config = await loadConfig({
-    flags: { nats, creds, fleet, http: 'off' }, // HTTP is nothing to a client
+    flags: { nats, creds, fleet, http: 'off' }, // the client does not use HTTP
     ...(cwd === undefined ? {} : { cwd }),
   });
   refuseOtherService(config);
-  const place = { url: config.nats, fleet: config.fleet, name };
+  const target = { url: config.nats, fleet: config.fleet, name };
   const credsFile = role === 'agent' ? (config.creds ?? undefined) : defaultCredentials(config, role);
-  // As on the command line: what an operator is answered nobody else shall hear. The fast path answers where all hear.
+  // Replies to an operator go to a private inbox, as on the command line. The fast path replies where anyone can listen.
   const isOperator = role === 'operator' && config.creds === null && credsFile !== undefined;
-  const link = await openClientLink({ ...place, credsFile, ...(isOperator ? { inboxPrefix: privateInbox } : {}) });
-  const forChecks = checkCreds ?? (config.creds === null ? defaultCredentials(config, 'check') : undefined);
-  const serving = createServing(async () =>
-    forChecks === undefined || forChecks === credsFile
+  const link = await openClientLink({ ...target, credsFile, ...(isOperator ? { inboxPrefix: privateInbox } : {}) });
+  const checkCredsFile = checkCreds ?? (config.creds === null ? defaultCredentials(config, 'check') : undefined);
+  const checks = createServedChecks(async () =>
+    checkCredsFile === undefined || checkCredsFile === credsFile
       ? { link, isOwn: false }
-      : { link: await openClientLink({ ...place, credsFile: forChecks }), isOwn: true },
+      : { link: await openClientLink({ ...target, credsFile: checkCredsFile }), isOwn: true },
   );
-  return createClient(config.fleet, link, serving, createAsks(link, { fastPath: !isOperator }));
+  return createClient(config.fleet, link, checks, createDecisionCalls(link, { fastPath: !isOperator }));
 }
 
-function createClient(fleet: string, link: ClientLink, serving: Serving, asks: Asks): Client {
+function createClient(fleet: string, link: ClientLink, checks: ServedChecks, decisions: DecisionCalls): Client {
   const publish = createPublish(link);
-  const reads = createReads(link);
+  const queries = createQueries(link);
   const close = async () => {
-    await serving.close();
+    await checks.close();
     await link.close();
   };
   return {
     fleet,
-    ...asks,
-    ...reads,
-    ...createHooks({ publish, getTask: reads.getTask, serve: serving.serve }),
+    ...decisions,
+    ...queries,
+    ...createHooks({ publish, getTask: queries.getTask, serve: checks.serve }),
     publish,
-    serveCheck: serving.serve,
+    serveCheck: checks.serve,
     async onDecision(worker, listener) {
       if (worker !== null) checkId('worker', worker);
       return link.hear(worker, (text) => {
-        const decision = readHeard(text);
-        // What a listener throws is for its own program, as an unhandled rejection.
+        const decision = tryReadDecision(text);
+        // An error of the listener becomes an unhandled rejection of its own program.
         if (decision !== null) void (async () => listener(decision))();
       });
     },
     worker: (id) => ({
       id,
-      publish: (type, data, how) => publish('worker', id, type, data, how),
-      decide: (attempt, how) => asks.decide(id, attempt, how),
-      probe: (attempt, how) => asks.probe(id, attempt, how),
-      assertComplete: (attempt, how) => asks.assertComplete(id, attempt, how),
-      get: () => reads.getWorker(id),
+      publish: (type, data, options) => publish('worker', id, type, data, options),
+      decide: (attempt, options) => decisions.decide(id, attempt, options),
+      probe: (attempt, options) => decisions.probe(id, attempt, options),
+      assertComplete: (attempt, options) => decisions.assertComplete(id, attempt, options),
+      get: () => queries.getWorker(id),
     }),
     close,
     [Symbol.asyncDispose]: close,
   };
 }
 
-/** On a bus anybody may say something: what is no decision is passed over. */
-function readHeard(text: string): Decision | null {
+/** Null: not a decision. Anybody may publish on a bus without permissions, so it is ignored. */
+function tryReadDecision(text: string): Decision | null {
   try {
     return readDecision(JSON.parse(text));
   } catch {

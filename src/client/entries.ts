@@ -1,4 +1,4 @@
-/** Publishes entries into the log, typed by the schemas that the machines read them by, and checked before they go. */
+/** Publishes entries to the log. Typed by the schemas that the machines use, and validated before they are sent. */
 import { type entrySchemas, readEntry, readSubject } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { ClientLink } from '../nats/client-link.ts';
@@ -11,7 +11,7 @@ type Areas = {
   readonly 'own.worker': 'ownWorker';
   readonly 'own.task': 'ownTask';
 };
-/** Whom an entry is about; `own.…` takes an operator's credentials. */
+/** What an entry is about; `own.…` requires an operator's credentials. */
 export type EntryEntity = keyof Areas;
 export type EntryType<Entity extends EntryEntity> = keyof (typeof entrySchemas)[Areas[Entity]] & string;
 export type EntryFields<
@@ -21,7 +21,7 @@ export type EntryFields<
   ? Fields
   : never;
 
-/** Its place in the log; `duplicate`: the log has this `messageId` already, and `seq` is that entry's. */
+/** `seq`: the entry's sequence in the log; `duplicate`: an entry with this `messageId` exists, and `seq` is its. */
 export type Stored = { readonly seq: number; readonly duplicate: boolean };
 export type Publish = <Entity extends EntryEntity, Type extends EntryType<Entity>>(
   entity: Entity,
@@ -44,12 +44,12 @@ export const createPublish =
 function checkEntry(tail: string, type: string, fields: object): void {
   const subject = `stopgate.any.${tail}`;
   const address = readSubject(subject);
-  if (address === null) throw new AppError('input.bad', `'${tail}' is what the service says; it cannot be published`);
+  if (address === null) throw new AppError('input.bad', `'${tail}' is for the service only; it cannot be published`);
   if ('code' in address) throw new AppError('input.bad', address.message);
   const text = JSON.stringify(fields);
   const bytes = Buffer.byteLength(text);
   checkBytes('entry', bytes);
   const entry = readEntry(subject, text, bytes);
   if (entry !== null && 'code' in entry)
-    throw new AppError('input.bad', `no ${type}: ${entry.message}`, { issues: entry.issues });
+    throw new AppError('input.bad', `this is not a valid ${type}: ${entry.message}`, { issues: entry.issues });
 }

@@ -1,7 +1,7 @@
 import type { Decision, Feedback } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 
-/** The final verification's no (seed 002): the work is not complete. Its message is the decision's reason. */
+/** The final verification failed (seed 002): the work is not complete. The message is the decision's reason. */
 export class IncompleteError extends AppError {
   override readonly name = 'IncompleteError';
   readonly decision: Decision;

@@ -1,4 +1,4 @@
-/** The client's public door: `import { connect } from 'stopgate/client'`. */
+/** The public client: `import { connect } from 'stopgate/client'`. */
 export type {
   AttemptFields,
   Decision,
@@ -15,7 +15,7 @@ export type {
 } from '../../machines/index.ts';
 export { AppError as StopgateError, type ErrorCode } from '../errors.ts';
 export type { AgentContext, CompletionPromise, RuleResult } from './agent-context.ts';
-export type { Asks, CallOptions, Verification } from './asks.ts';
+export { type CheckReply, type StopHookResult, TaskCompletionResult, ValidationResult } from './check-results.ts';
 export {
   CompositeChecker,
   FileExistsChecker,
@@ -24,20 +24,13 @@ export {
   type TaskCompletionContext,
 } from './checkers.ts';
 export { type Client, type ConnectOptions, connect, type WorkerHandle } from './connect.ts';
+export type { CallOptions, DecisionCalls, Verification } from './decision-calls.ts';
 export type { EntryEntity, EntryFields, EntryType, Publish, Stored } from './entries.ts';
-export type {
-  HookList,
-  HookOptions,
-  HookOrder,
-  HookState,
-  Hooks,
-  HookType,
-  RegisteredHook,
-} from './hooks.ts';
+export type { HookOptions, HookRegistration, HookState, HookType, RegisteredHook } from './hook-registry.ts';
+export type { HookList, Hooks } from './hooks.ts';
 export { IncompleteError } from './incomplete-error.ts';
-export type { ListFilter, Reads } from './reads.ts';
+export type { ListFilter, Queries } from './queries.ts';
 export type { Page } from './replies.ts';
-export { type CheckReply, type StopHookResult, TaskCompletionResult, ValidationResult } from './results.ts';
 export type { CheckFunction, ServedCheck, ServeOptions } from './serve-check.ts';
-export type { Serve } from './serving.ts';
+export type { Serve } from './served-checks.ts';
 export { compositeValidator, todoValidator, type ValidationParams, type Validator } from './validators.ts';

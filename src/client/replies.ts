@@ -1,4 +1,4 @@
-/** Reads what the service answers: it may be another version, or another service on the same subject. */
+/** Validates replies of the service, which may be of another version, or not stopgate at all. */
 import { z } from 'zod';
 import {
   type Decision,
@@ -16,7 +16,7 @@ import {
 import { AppError } from '../errors.ts';
 
 export type Page<View> = { readonly items: View[]; readonly next: string | null };
-/** What `list` gives, and `get` of all but a task. */
+/** What `list` returns, and `get` of everything but a task. */
 export type Views = { readonly worker: WorkerView; readonly task: TaskView; readonly queue: QueueView };
 
 const hookResultSchema = z.object({
@@ -32,7 +32,7 @@ const hookResultSchema = z.object({
   metadata: z.record(z.string(), z.unknown()),
 });
 
-// The fields that protocol 10 promises of each view; the others come as they are.
+// The fields that protocol.md §10 guarantees for each view; the others are passed through.
 const state = z.enum(workerStates);
 const refused = z.array(z.looseObject({ at: z.string(), type: z.string(), reason: z.string() }));
 const viewSchemas: Readonly<Record<keyof Views, z.ZodType>> = {
@@ -64,9 +64,9 @@ export const readPage = <Entity extends keyof Views>(entity: Entity, reply: unkn
     reply,
   ) as Page<Views[Entity]>;
 
-/** @throws AppError service.unreachable: whoever answered is no stopgate service */
+/** @throws AppError service.unreachable: the reply does not come from a stopgate service */
 function read<Value>(schema: z.ZodType<Value>, what: string, reply: unknown): Value {
   const parsed = schema.safeParse(reply);
   if (parsed.success) return parsed.data;
-  throw new AppError('service.unreachable', `the answer is no ${what}: ${describeIssues(toIssues(parsed.error))}`);
+  throw new AppError('service.unreachable', `the reply is not a ${what}: ${describeIssues(toIssues(parsed.error))}`);
 }

@@ -1,4 +1,4 @@
-/** Serves a check or a remote hook: arbitrary logic of the user's, asked by the service (protocol 8). */
+/** Serves a check or a remote hook: the user's own function, called by the service (protocol.md §8). */
 import { resolve } from 'node:path';
 import { AppError } from '../errors.ts';
 import type { ClientLink } from '../nats/client-link.ts';
@@ -6,34 +6,34 @@ import { checkId } from '../parse-input.ts';
 import { lookAtFiles } from '../runner/files.ts';
 import { createSlots } from '../runner/slots.ts';
 import { type AgentContext, readAgentContext } from './agent-context.ts';
+import { type CheckReply, encodeReply } from './check-results.ts';
 import type { TaskCompletionChecker } from './checkers.ts';
-import { type CheckReply, encodeReply } from './results.ts';
 
-/** `signal` fires when the answer comes too late, by `timeoutMs`. */
+/** `signal` fires after `timeoutMs`. */
 export type CheckFunction = (context: AgentContext, signal: AbortSignal) => CheckReply | Promise<CheckReply>;
 
 export type ServeOptions = {
-  /** Then the answer is an error that says so; default: 10 minutes. The service waits as long as its policy says. */
+  /** After this, the reply is an error; default: 10 minutes. How long the service waits is up to its policy. */
   readonly timeoutMs?: number;
-  /** Questions worked on at once, 16 by default; the others wait. */
+  /** How many requests run at once, the others wait; default: 16. */
   readonly concurrency?: number;
-  /** For checkers of files: where workers' folders may lie; default: the folder of this process. */
+  /** For checkers that look at files: worker folders must lie in one of these; default: the working directory. */
   readonly roots?: readonly string[];
 };
 
 export type ServedCheck = {
   readonly name: string;
-  /** Takes no more questions, and resolves when those that it took are answered. */
+  /** Accepts no more requests, and resolves when the running ones are answered. */
   close(): Promise<void>;
 };
 
 const concurrencyDefault = 16;
-/** Beyond any policy's patience; it ends what would keep its place, and `close`, for ever. */
+/** Longer than any policy waits: it only ends checks that would hold their slot, and `close`, for ever. */
 const timeoutDefaultMs = 600_000;
 
 /**
- * A throw, a rejection and a nonsense result are errors of the check, with their words: the policy's or the hook's
- * `onError` says what becomes of the stop. They never pass.
+ * A throw, a rejection or an invalid result is an error of the check, with its message. It never passes: `onError` of
+ * the policy or the hook decides what it means for the stop.
  * @throws AppError input.bad, input.unauthorized
  */
 export async function serveCheck(
@@ -44,20 +44,20 @@ export async function serveCheck(
 ): Promise<ServedCheck> {
   checkId('check', name);
   if (!Number.isInteger(concurrency) || concurrency < 1)
-    throw new AppError('input.bad', `concurrency '${concurrency}' is no whole number from 1 on`);
-  const ask =
+    throw new AppError('input.bad', `concurrency must be a whole number of at least 1, not '${concurrency}'`);
+  const run =
     typeof check === 'function'
       ? check
-      : askChecker(
+      : checkWith(
           check,
           roots.map((root) => resolve(root)),
         );
   const slots = createSlots(concurrency);
-  const server = await link.serveCheck(name, async (question) => {
-    const context = readAgentContext(question);
-    await slots.take(new AbortController().signal); // nobody takes a question back
+  const server = await link.serveCheck(name, async (request) => {
+    const context = readAgentContext(request);
+    await slots.take(new AbortController().signal); // requests are never cancelled
     try {
-      return encodeReply(await askInTime(ask, context, timeoutMs));
+      return encodeReply(await runInTime(run, context, timeoutMs));
     } finally {
       slots.give();
     }
@@ -65,23 +65,23 @@ export async function serveCheck(
   return { name, close: () => server.close() };
 }
 
-async function askInTime(ask: CheckFunction, context: AgentContext, timeoutMs: number): Promise<unknown> {
+async function runInTime(run: CheckFunction, context: AgentContext, timeoutMs: number): Promise<unknown> {
   const abort = new AbortController();
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
+  const timedOut = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
       reject(new AppError('check.failed', `no result within ${timeoutMs} ms`));
       abort.abort();
     }, timeoutMs);
   });
   try {
-    return await Promise.race([ask(context, abort.signal), late]);
+    return await Promise.race([run(context, abort.signal), timedOut]);
   } finally {
     clearTimeout(timer);
   }
 }
 
-const askChecker =
+const checkWith =
   (checker: TaskCompletionChecker, roots: readonly string[]): CheckFunction =>
   ({ plan, draftContent, agentOutput, stopReason, cwd }, signal) =>
     checker.check({
@@ -91,9 +91,9 @@ const askChecker =
       stopReason,
     });
 
-/** As the `files` check looks. @throws AppError check.failed: no folder, or one that is not under `roots` */
+/** Follows the rules of the `files` check. @throws AppError check.failed: no folder, or one outside `roots` */
 async function existsIn(cwd: string | null, path: string, roots: readonly string[], signal: AbortSignal) {
   const { outcome, reason } = await lookAtFiles({ kind: 'files', cwd, files: [path], timeoutMs: null }, roots, signal);
   if (outcome === 'pass' || outcome === 'fail') return outcome === 'pass';
-  throw new AppError('check.failed', reason ?? `'${path}' cannot be looked at`);
+  throw new AppError('check.failed', reason ?? `'${path}' cannot be checked`);
 }

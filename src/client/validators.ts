@@ -1,9 +1,9 @@
-/** Seed 000: validators. Each is a plain function, and may be served as a check. */
+/** Seed 000: validators. Each is a plain function and can be served as a check. */
 import { isDone, type Plan } from '../../machines/index.ts';
-import { ValidationResult } from './results.ts';
+import { ValidationResult } from './check-results.ts';
 
 export type ValidationParams = {
-  /** In the agent's words, such as `end_turn` or `max_turns`. */
+  /** As the agent reports it, such as `end_turn` or `max_turns`. */
   readonly stopReason: string;
   /** Tools used so far. */
   readonly toolCount: number;
@@ -14,7 +14,7 @@ export type Validator<Params extends ValidationParams = ValidationParams> = (
   params: Params,
 ) => ValidationResult | Promise<ValidationResult>;
 
-/** All must pass: the first that is incomplete speaks, and those after it are not asked. */
+/** All must pass: the first incomplete result decides, and the validators after it do not run. */
 export function compositeValidator<Params extends ValidationParams = ValidationParams>(
   ...validators: readonly Validator<Params>[]
 ): Validator<Params> {
@@ -29,7 +29,7 @@ export function compositeValidator<Params extends ValidationParams = ValidationP
 
 type Todos = readonly { readonly status: string }[];
 
-/** Looks at the worker's plan, or at the todos that it is given. */
+/** Checks the worker's plan, or the todos that `readTodos` returns. */
 export function todoValidator(): Validator<ValidationParams & { readonly plan: Plan }>;
 export function todoValidator(readTodos: () => Todos | Promise<Todos>): Validator;
 export function todoValidator(

@@ -64,12 +64,12 @@ test('any can pass', async () => {
 });
 
 test.each([
-  ['outside the roots', () => tmpdir(), 'is outside the runner'],
-  ['that nobody named', () => null, 'the worker has no folder'],
-])('a folder %s is an error of the check, and no pass', async (_what, cwdOf, words) => {
+  ['a folder outside the roots', () => tmpdir(), 'is outside the runner'],
+  ['a worker without a folder', () => null, 'the worker has no folder'],
+])('%s is an error of the check, never a pass', async (_what, cwdOf, message) => {
   const served = await scene.client.serveCheck('done', new FileExistsChecker(['output.txt']), { roots: [folder] });
-  const worker = await startWorker(`f${words.length}`, cwdOf());
-  expect(await worker.decide()).toMatchObject({ decision: 'block', reason: expect.stringContaining(words) });
+  const worker = await startWorker(`f${message.length}`, cwdOf());
+  expect(await worker.decide()).toMatchObject({ decision: 'block', reason: expect.stringContaining(message) });
   await served.close();
 });
 

@@ -1,4 +1,4 @@
-/** The client on the server that stopgate starts itself, where not everybody may do everything. */
+/** The client on an embedded server, whose permissions depend on the role. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,19 +38,19 @@ async function open(options: ConnectOptions = { cwd: home }): Promise<Client> {
 }
 const failing = () => ({ complete: false, reason: 'not scanned' });
 
-test('in the folder of the service a client needs no options to decide, serve and register', async () => {
+test('in the folder of the service, a client needs no options to decide, serve and register', async () => {
   const client = await open();
   const served = await client.serveCheck('scan', failing);
   const startedMs = performance.now();
   expect(await client.decide('w1')).toMatchObject({ decision: 'block', reason: 'not scanned' });
-  expect(performance.now() - startedMs).toBeLessThan(1_500); // by the fast path, not after its patience of 2 s
+  expect(performance.now() - startedMs).toBeLessThan(1_500); // over the fast path, not after its wait of 2 s
   await served.close();
   await client.publish('worker', 'w2', 'task.claimed', { task: 'T-1' });
   await client.registerStopHook({ taskId: 'T-1' }, () => ({ action: 'continue', reason: 'not yet' }));
   expect((await client.decide('w2')).reason).toBe('not yet');
 });
 
-test('a client in another folder asks as an agent, and is told that it may not serve', async () => {
+test('a client in another folder acts as an agent and may not serve', async () => {
   const client = await open({ nats: server.url, fleet: 'main', cwd: tmpdir() });
   expect((await client.decide('w3')).decision).toBe('allow');
   await expect(client.serveCheck('scan', failing)).rejects.toMatchObject({
@@ -59,7 +59,7 @@ test('a client in another folder asks as an agent, and is told that it may not s
   });
 });
 
-test('with credentials for checks in another folder it serves', async () => {
+test('a client in another folder serves with check credentials', async () => {
   const place = { nats: server.url, fleet: 'main', cwd: tmpdir() };
   const file = server.credentials('check');
   for (const options of [
@@ -74,7 +74,7 @@ test('with credentials for checks in another folder it serves', async () => {
   }
 });
 
-test('an operator decides, and speaks an operator’s words; an agent may not', async () => {
+test('an operator may decide and retire; an agent may not retire', async () => {
   const operator = await open({ cwd: home, role: 'operator' });
   expect((await operator.decide('w5', { attempt: 'a1' })).attempt).toBe('a1');
   await expect((await open()).publish('own.worker', 'w5', 'worker.retired', { by: 'me' })).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-/** The client asks and publishes against a real service. */
+/** The client against a real service: decisions, entries, queries and subscriptions. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { connect, type Decision, IncompleteError, StopgateError } from '../../../src/client/index.ts';
 import { openClient, type Client as PlainClient } from '../../support/client.ts';
@@ -21,7 +21,7 @@ afterAll(async () => {
   await scene.close();
 });
 
-/** What `act` asks for by `decide` requests; the fast path makes none. */
+/** The `decide` requests that `act` sends; the fast path sends none. */
 async function requestsDuring<Result>(act: () => Promise<Result>): Promise<{ result: Result; requests: string[] }> {
   const requests: string[] = [];
   const subscription = plain.nc.subscribe('stopgate.main.decide.>', {
@@ -41,32 +41,32 @@ const blockedWorker = async (worker: string) => {
 };
 
 describe('decide', () => {
-  test('an answer comes by the fast path, without a request', async () => {
+  test('the reply comes over the fast path, without a request', async () => {
     const { result, requests } = await requestsDuring(() => scene.client.decide('w1', { output: 'done' }));
     expect(result).toMatchObject({ v: 1, worker: 'w1', decision: 'allow', cause: 'no-policy', dryRun: false });
     expect(result.attempt).toMatch(/^[A-Za-z0-9]+$/);
     expect(requests).toEqual([]);
   });
 
-  test('the same attempt again gives the same decision at once, by a request, and counts once', async () => {
+  test('a repeated attempt gets the same decision at once, by a request, and counts once', async () => {
     await blockedWorker('w2');
     const first = await scene.client.decide('w2', { attempt: 'a1' });
     expect(first).toMatchObject({ decision: 'block', cause: 'incomplete', retry: { count: 1, max: 3 } });
     const startedMs = performance.now();
     const { result, requests } = await requestsDuring(() => scene.client.decide('w2', { attempt: 'a1' }));
-    expect(performance.now() - startedMs).toBeLessThan(1_500); // the patience of the fast path is 2 s
+    expect(performance.now() - startedMs).toBeLessThan(1_500); // the fast path waits for 2 s
     expect(result).toEqual(first);
     expect(requests).toEqual(['stopgate.main.decide.w2']);
     expect((await scene.client.decide('w2')).retry.count).toBe(2);
   });
 
-  test('many at once each get their own', async () => {
+  test('concurrent calls each get their own decision', async () => {
     const workers = Array.from({ length: 50 }, (_, index) => `many-${index}`);
     const decisions = await Promise.all(workers.map((worker) => scene.client.decide(worker)));
     expect(decisions.map((decision) => decision.worker)).toEqual(workers);
   });
 
-  test('a decision that is held longer than the fast path is waited for comes all the same, once', async () => {
+  test('a decision held longer than the fast path waits still comes, once', async () => {
     await scene.client.publish('worker', 'w3', 'worker.registered', { policy: 'held' });
     const { result, requests } = await requestsDuring(() => scene.client.decide('w3'));
     expect(result).toMatchObject({ decision: 'block', cause: 'idle' });
@@ -74,7 +74,7 @@ describe('decide', () => {
     expect((await scene.client.getWorker('w3')).keepAlives).toBe(1);
   });
 
-  test('whoever waits for less gets no answer, and the same attempt has it later', async () => {
+  test('a call with a shorter timeout fails, and a repeat of the attempt gets the decision later', async () => {
     await scene.client.publish('worker', 'w4', 'worker.registered', { policy: 'held' });
     const late = scene.client.decide('w4', { attempt: 'a1' }, { timeoutMs: 300 });
     await expect(late).rejects.toMatchObject({
@@ -87,25 +87,25 @@ describe('decide', () => {
 
   test.each([
     ['a bad worker', 'a.b', {}, 'input.bad', "'a.b' is no id of a worker"],
-    ['a bad attempt', 'w5', { attempt: 'no id' }, 'input.bad', 'this is no attempt to stop: attempt: is no id'],
+    ['a bad attempt', 'w5', { attempt: 'no id' }, 'input.bad', 'this is not a stop attempt: attempt: '],
     ['a draft beyond the limit', 'w5', { draft: { content: 'x'.repeat(70_000) } }, 'entry.large', 'the limit is 65536'],
-  ])('%s is refused before anything is sent', async (_what, worker, attempt, code, words) => {
+  ])('%s is refused before anything is sent', async (_what, worker, attempt, code, message) => {
     await expect(scene.client.decide(worker, attempt)).rejects.toMatchObject({
       code,
-      message: expect.stringContaining(words),
+      message: expect.stringContaining(message),
     });
     await expect(scene.client.getWorker('w5')).rejects.toMatchObject({ code: 'actor.unknown' });
   });
 });
 
-test('of a long output the end is sent, where a promise stands', async () => {
+test('the end of a long output is sent, where promises are', async () => {
   const end = '<promise>COMPLETE</promise>';
   expect((await scene.client.decide('long', { output: 'x'.repeat(70_000) + end })).decision).toBe('allow');
   const [entry] = await plain.stored('STOPGATE_main', 'stopgate.main.worker.long.stop.attempted');
   expect(entry?.output).toBe('x'.repeat(32_768 - end.length) + end);
 });
 
-test('probe asks what would be, and leaves no trace', async () => {
+test('probe is a dry run and leaves no trace', async () => {
   await blockedWorker('w6');
   expect(await scene.client.probe('w6')).toMatchObject({ decision: 'block', dryRun: true, attempt: null });
   expect(await scene.client.getWorker('w6')).toMatchObject({ state: 'working', retry: { count: 0 } });
@@ -114,33 +114,33 @@ test('probe asks what would be, and leaves no trace', async () => {
 describe('the final verification', () => {
   test('an incomplete worker is an IncompleteError with reason, decision and feedback', async () => {
     await blockedWorker('w7');
-    const words = '1 of 1 plan steps remain: Write tests';
-    expect(await scene.client.verify('w7')).toMatchObject({ complete: false, decision: { reason: words } });
+    const message = '1 of 1 plan steps remain: Write tests';
+    expect(await scene.client.verify('w7')).toMatchObject({ complete: false, decision: { reason: message } });
     const error = await scene.client.assertComplete('w7').catch((cause: unknown) => cause);
     expect(error).toBeInstanceOf(IncompleteError);
     expect(error).toBeInstanceOf(StopgateError);
     expect(error).toMatchObject({
-      ...{ name: 'IncompleteError', code: 'stop.incomplete', message: words },
+      ...{ name: 'IncompleteError', code: 'stop.incomplete', message: message },
       decision: { decision: 'block', cause: 'incomplete' },
-      feedback: [{ check: 'plan', outcome: 'fail', message: words }],
+      feedback: [{ check: 'plan', outcome: 'fail', message: message }],
     });
   });
 
-  test('a complete one gives its decision', async () => {
+  test('a complete worker gets its decision', async () => {
     await scene.client.publish('worker', 'w7', 'plan.updated', { steps: [{ title: 'Write tests', status: 'done' }] });
     expect(await scene.client.assertComplete('w7')).toMatchObject({ decision: 'allow', cause: 'complete' });
     expect(await scene.client.verify('w7')).toMatchObject({ complete: true });
   });
 
-  test('a stop that is allowed without being complete is no yes', async () => {
+  test('a stop allowed for another cause is not complete', async () => {
     await blockedWorker('w8');
     await scene.client.publish('worker', 'w8', 'budget.exhausted');
     await expect(scene.client.assertComplete('w8')).rejects.toMatchObject({ decision: { cause: 'bypassed' } });
   });
 });
 
-describe('where no service answers', () => {
-  test('it is unreachable, at once and never incomplete, and the attempt is decided when one comes', async () => {
+describe('without a service', () => {
+  test('calls fail at once as unreachable, never as incomplete, and the attempt is decided once a service starts', async () => {
     const server = await startNatsServer();
     onTestFinished(() => server.stop());
     const client = await connect({ nats: server.url, fleet: 'main', cwd: server.storeDir });
@@ -153,7 +153,7 @@ describe('where no service answers', () => {
         message: expect.stringContaining("no stopgate service serves fleet 'main' on this NATS server"),
       });
     }
-    // Now there is a log, and still nobody who folds it.
+    // Now there is a log, but still no service that folds it.
     await (await startReplica({ nats: server.url })).close();
     await expect(client.decide('w1', { attempt: 'a1' }, { timeoutMs: 1_000 })).rejects.toMatchObject({
       code: 'service.unreachable',
@@ -163,14 +163,14 @@ describe('where no service answers', () => {
     expect(await client.decide('w1', { attempt: 'a1' })).toMatchObject({ decision: 'allow', attempt: 'a1' });
   });
 
-  test('a server that is not there says where it was looked for', async () => {
+  test('a missing server is reported with its address', async () => {
     await expect(connect({ nats: 'nats://127.0.0.1:1', cwd: scene.server.storeDir })).rejects.toMatchObject({
       code: 'service.unreachable',
       message: expect.stringContaining('no NATS server at nats://127.0.0.1:1'),
     });
   });
 
-  test('a reply that is no decision is said to be none', async () => {
+  test('a reply that is not a decision is an error', async () => {
     const server = await startNatsServer();
     onTestFinished(() => server.stop());
     const impostor = await openClient(server.url);
@@ -179,12 +179,12 @@ describe('where no service answers', () => {
     await impostor.nc.flush();
     const client = await connect({ nats: server.url, fleet: 'main', cwd: server.storeDir });
     onTestFinished(() => client.close());
-    await expect(client.decide('w1')).rejects.toThrow('the answer is no decision');
-    await expect(client.getTask('T-1')).rejects.toThrow('the answer is no view of a task');
+    await expect(client.decide('w1')).rejects.toThrow('the reply is not a decision');
+    await expect(client.getTask('T-1')).rejects.toThrow('the reply is not a view of a task');
   });
 });
 
-test('entries are checked before they are sent, and a message id is stored once', async () => {
+test('entries are validated before they are sent, and a message id is stored once', async () => {
   const { client } = scene;
   const first = await client.publish('task', 'T-1', 'task.created', { title: 'one' }, { messageId: 'm1' });
   const again = await client.publish('task', 'T-1', 'task.created', { title: 'one' }, { messageId: 'm1' });
@@ -197,7 +197,7 @@ test('entries are checked before they are sent, and a message id is stored once'
   await expect(client.publish('task', 'T-1', 'task.exploded' as 'task.created')).rejects.toThrow('these are: ');
 });
 
-test('what is known is read, one by one and in pages', async () => {
+test('views are read one by one and in pages', async () => {
   const { client } = scene;
   for (const id of ['P-1', 'P-2', 'P-3']) await client.publish('task', id, 'task.created', { queue: 'pages' });
   expect(await client.getTask('P-1')).toMatchObject({ task: 'P-1', state: 'idle', queue: 'pages', hooks: [] });
@@ -211,7 +211,7 @@ test('what is known is read, one by one and in pages', async () => {
   await expect(client.getQueue('nowhere')).rejects.toMatchObject({ code: 'actor.unknown' });
 });
 
-test('decisions are heard, of one worker or of all, until the listener is closed', async () => {
+test('onDecision delivers the decisions of one worker or of all, until it is closed', async () => {
   const { client } = scene;
   const [one, all]: [Decision[], Decision[]] = [[], []];
   const hearsOne = await client.onDecision('h1', (decision) => one.push(decision));
@@ -228,7 +228,7 @@ test('decisions are heard, of one worker or of all, until the listener is closed
   hearsAll.close();
 });
 
-test('the handle of a worker speaks for it', async () => {
+test('a worker handle has the same calls', async () => {
   const worker = scene.client.worker('h3');
   await worker.publish('worker.registered', { policy: 'planned' });
   await worker.publish('plan.updated', { steps: [{ title: 'One', status: 'open' }] });
@@ -238,7 +238,7 @@ test('the handle of a worker speaks for it', async () => {
   expect(await worker.get()).toMatchObject({ worker: 'h3', state: 'blocked' });
 });
 
-test('a NATS server that goes away is unreachable in time, and all goes on when it is back', async () => {
+test('calls fail while the NATS server is down, and work again when it is back', async () => {
   const own = await openScene({ planned: { checks: [{ remote: 'scan', onError: 'block' }] } });
   onTestFinished(() => own.close());
   const { client, server } = own;
@@ -259,7 +259,7 @@ test('a NATS server that goes away is unreachable in time, and all goes on when 
   await expect.poll(() => heard).toContain('a1');
 });
 
-test('a client that was closed says so, and closes at the end of its scope', async () => {
+test('a closed client reports so, and a client closes at the end of its scope', async () => {
   const client = await scene.connect();
   await client[Symbol.asyncDispose]();
   const calls = [

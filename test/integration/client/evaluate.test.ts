@@ -1,4 +1,4 @@
-/** evaluate: hooks in code are asked live of an iteration, with the outputs of seed 001's hook_evaluate. */
+/** evaluate: hooks in code run for an iteration, with the results of seed 001's hook_evaluate. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Client } from '../../../src/client/index.ts';
 import { openScene, type Scene } from './scene.ts';
@@ -53,21 +53,21 @@ test('a hook that throws escalates, with the error in its metadata', async () =>
 
 test('the first that does not continue ends it, in the order of registration', async () => {
   await start('E-2');
-  const asked: string[] = [];
+  const called: string[] = [];
   for (const [hookId, action] of [
     ['h1', 'continue'],
     ['h2', 'escalate'],
     ['h3', 'complete'],
   ] as const) {
     await client.registerStopHook({ taskId: 'E-2', hookId }, () => {
-      asked.push(hookId);
+      called.push(hookId);
       return { action, reason: hookId };
     });
   }
   expect(await client.evaluate('E-2', { iteration: 1 })).toMatchObject({ hookId: 'h2', action: 'escalate' });
   await client.disableHook('E-2', 'h2');
   expect(await client.evaluate('E-2', { iteration: 1 })).toMatchObject({ hookId: 'h3', action: 'complete' });
-  expect(asked).toEqual(['h1', 'h2', 'h1', 'h3']);
+  expect(called).toEqual(['h1', 'h2', 'h1', 'h3']);
 });
 
 test('what a hook saves is there to go on from', async () => {
@@ -89,7 +89,7 @@ test('what a hook saves is there to go on from', async () => {
   expect((await client.getTask('E-3', named)).checkpoint?.context).toEqual(checkpointData);
 });
 
-test('no hooks, and what cannot be evaluated', async () => {
+test('a task without hooks, and iterations that cannot be evaluated', async () => {
   await start('E-4');
   expect(await client.evaluate('E-4', { iteration: 1 })).toMatchObject({
     ...{ hookId: 'default', action: 'continue', reason: 'No hooks registered for this task' },

@@ -1,4 +1,4 @@
-/** A NATS server, one replica and one client of ours, for the tests of the client. */
+/** A NATS server, one replica and one client, for the tests of the client. */
 import { type Client, connect } from '../../../src/client/index.ts';
 import { type NatsServer, startNatsServer } from '../../support/nats-server.ts';
 import { startReplica } from '../../support/replica.ts';
@@ -17,7 +17,7 @@ export async function openScene(policies: Readonly<Record<string, object>> = {})
   const replica = await startReplica({ nats: server.url, policies: { policies: { default: {}, ...policies } } });
   const clients: Client[] = [];
   const connectAlso = async () => {
-    // A folder without stopgate.yaml and `.stopgate`: nothing but what the test says.
+    // A folder without stopgate.yaml and `.stopgate`, so that nothing but the options counts.
     const client = await connect({ nats: server.url, fleet: 'main', cwd: server.storeDir });
     clients.push(client);
     return client;

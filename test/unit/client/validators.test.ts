@@ -1,4 +1,4 @@
-/** Validators and checkers of seeds 000 and 002, asked directly. */
+/** Validators and checkers of seeds 000 and 002, called directly. */
 import { describe, expect, test } from 'vitest';
 import {
   CompositeChecker,
@@ -37,31 +37,31 @@ describe('todoValidator', () => {
 
 describe('compositeValidator', () => {
   const validator =
-    (asked: string[], name: string, complete: boolean): Validator =>
+    (called: string[], name: string, complete: boolean): Validator =>
     ({ retryCount }) => {
-      asked.push(name);
+      called.push(name);
       return result(complete, `${name} at retry ${retryCount}`);
     };
 
   test('all pass: one sentence for all', async () => {
-    const asked: string[] = [];
-    const all = compositeValidator(validator(asked, 'a', true), validator(asked, 'b', true));
+    const called: string[] = [];
+    const all = compositeValidator(validator(called, 'a', true), validator(called, 'b', true));
     expect(await all(params)).toEqual(result(true, 'All validators passed'));
-    expect(asked).toEqual(['a', 'b']);
+    expect(called).toEqual(['a', 'b']);
   });
 
   test('the first that is incomplete speaks, and the rest are not asked', async () => {
-    const asked: string[] = [];
+    const called: string[] = [];
     const all = compositeValidator(
-      validator(asked, 'a', true),
-      validator(asked, 'b', false),
-      validator(asked, 'c', false),
+      validator(called, 'a', true),
+      validator(called, 'b', false),
+      validator(called, 'c', false),
     );
     expect(await all({ ...params, retryCount: 2 })).toEqual(result(false, 'b at retry 2'));
-    expect(asked).toEqual(['a', 'b']);
+    expect(called).toEqual(['a', 'b']);
   });
 
-  test('a throw is nobody’s pass', async () => {
+  test('a throw is passed on, not taken for a pass', async () => {
     const broken = compositeValidator(() => {
       throw new Error('boom');
     });
@@ -105,12 +105,12 @@ describe('checkers', () => {
       new FileExistsChecker(['a.md']),
     ];
     const open = context({ session: { plan: steps('Write tests') }, filesystem });
-    const words = ['1 of 1 plan steps remain: Write tests', 'Missing required files: a.md'];
+    const messages = ['1 of 1 plan steps remain: Write tests', 'Missing required files: a.md'];
     test.each([
-      { what: 'all: the first failure', checkers: [there, plan, missing], allMustPass: true, feedback: words[0] },
+      { what: 'all: the first failure', checkers: [there, plan, missing], allMustPass: true, feedback: messages[0] },
       { what: 'all: none fails', checkers: [there], allMustPass: true, feedback: null },
       { what: 'any: one passes', checkers: [plan, there, missing], allMustPass: false, feedback: null },
-      { what: 'any: none passes', checkers: [plan, missing], allMustPass: false, feedback: words.join('; or ') },
+      { what: 'any: none passes', checkers: [plan, missing], allMustPass: false, feedback: messages.join('; or ') },
       { what: 'any of none', checkers: [], allMustPass: false, feedback: null },
     ])('$what', async ({ checkers, allMustPass, feedback }) => {
       const found = await new CompositeChecker({ checkers, allMustPass }).check(open);

@@ -1,4 +1,4 @@
-/** All checks and hooks that one client serves: over one connection, opened at the first, and closed with the client. */
+/** All checks and hooks that a client serves, over one connection: opened with the first one, closed with the client. */
 import type { ClientLink } from '../nats/client-link.ts';
 import type { TaskCompletionChecker } from './checkers.ts';
 import { type CheckFunction, type ServedCheck, type ServeOptions, serveCheck } from './serve-check.ts';
@@ -8,10 +8,10 @@ export type Serve = (
   check: CheckFunction | TaskCompletionChecker,
   options?: ServeOptions,
 ) => Promise<ServedCheck>;
-export type Serving = { readonly serve: Serve; close(): Promise<void> };
+export type ServedChecks = { readonly serve: Serve; close(): Promise<void> };
 
-/** @param openLink may give a connection that is not ours to close, then `isOwn` is false */
-export function createServing(openLink: () => Promise<{ link: ClientLink; isOwn: boolean }>): Serving {
+/** @param openLink `isOwn` false: the connection belongs to the caller, who closes it */
+export function createServedChecks(openLink: () => Promise<{ link: ClientLink; isOwn: boolean }>): ServedChecks {
   let opening: ReturnType<typeof openLink> | null = null;
   const open = new Set<ServedCheck>();
   const linkForChecks = async () => {

@@ -1,4 +1,4 @@
-/** decide, probe, verify and evaluate: may it stop, would it, is it complete, what do its hooks say? */
+/** decide, probe, verify and evaluate: may a worker stop, would it, is its work complete, what do its hooks return? */
 import {
   type AttemptFields,
   attemptSchema,
@@ -15,21 +15,21 @@ import { checkBytes, checkId } from '../parse-input.ts';
 import { IncompleteError } from './incomplete-error.ts';
 import { readDecision, readHookResult } from './replies.ts';
 
-/** How long to wait for the answer; default: 10 minutes, and the hold. */
+/** How long to wait for the reply; default: 10 minutes plus the hold. */
 export type CallOptions = { readonly timeoutMs?: number };
 export type Verification = { readonly complete: boolean; readonly decision: Decision };
 
-/** Of an attempt's `output` only the last 32 KiB are sent. */
-export type Asks = {
-  /** May it stop? An attempt without an id gets one; the same id again gives the same decision and counts once. */
+/** Only the last 32 KiB of an attempt's `output` are sent. */
+export type DecisionCalls = {
+  /** May it stop? An attempt without an id gets one; a repeated id returns the same decision and counts once. */
   decide(worker: string, attempt?: AttemptFields, options?: CallOptions): Promise<Decision>;
-  /** Would it? Nothing is logged or counted. */
+  /** A dry run of `decide`: nothing is logged or counted. */
   probe(worker: string, attempt?: AttemptFields, options?: CallOptions): Promise<Decision>;
-  /** Is its work complete? Only the causes `complete` and `no-policy` are a yes. */
+  /** Is its work complete? Only the causes `complete` and `no-policy` count as complete. */
   verify(worker: string, attempt?: AttemptFields, options?: CallOptions): Promise<Verification>;
-  /** @throws IncompleteError it is not. That nobody could tell is another error */
+  /** @throws IncompleteError if it is not; a failure to verify is a different error */
   assertComplete(worker: string, attempt?: AttemptFields, options?: CallOptions): Promise<Decision>;
-  /** What do the hooks of a task say of this iteration? @throws StopgateError entry.refused */
+  /** Evaluates the hooks of a task for an iteration. @throws StopgateError entry.refused */
   evaluate(
     task: string,
     iteration: AttemptFields & { readonly iteration: number },
@@ -37,36 +37,36 @@ export type Asks = {
   ): Promise<HookResult>;
 };
 
-/** Checks may be slow and a decision may be held, so it is waited for. */
-const patienceMs = 600_000;
-/** After this a decision is asked for by a request too, beside the wait for the fast path's answer. */
+/** Generous, since checks may be slow. A hold comes on top. */
+const timeoutDefaultMs = 600_000;
+/** After this, `decide` sends an ordinary request too, and keeps waiting for the fast path's reply. */
 const fastPathMs = 2_000;
-/** The last words count, and an entry has a limit (protocol 2). */
+/** The end of an output matters most, and entries are limited in size (protocol.md §2). */
 const outputBytesMax = 32_768;
 
-/** `fastPath` false: answers on an inbox of this connection would be withheld. */
-export function createAsks(link: ClientLink, { fastPath }: { readonly fastPath: boolean }): Asks {
-  const decide: Asks['decide'] = async (worker, attempt = {}, { timeoutMs } = {}) => {
+/** `fastPath` false: this connection uses a private inbox, which the fast path cannot reply to. */
+export function createDecisionCalls(link: ClientLink, { fastPath }: { readonly fastPath: boolean }): DecisionCalls {
+  const decide: DecisionCalls['decide'] = async (worker, attempt = {}, { timeoutMs } = {}) => {
     checkId('worker', worker);
     const id = attempt.attempt ?? newId();
-    const body = checkAttempt({ ...attempt, attempt: id });
-    const waitMs = timeoutMs ?? patienceMs + (attempt.holdMs ?? 0);
+    const body = toRequest({ ...attempt, attempt: id });
+    const waitMs = timeoutMs ?? timeoutDefaultMs + (attempt.holdMs ?? 0);
     const startedMs = performance.now();
     const request = () =>
       link.request('decide', worker, body, Math.max(1, Math.round(waitMs - (performance.now() - startedMs))));
     if (!fastPath) return readDecision(await request());
-    const short = await link.attempt(worker, id, body, Math.min(fastPathMs, waitMs / 2));
+    const fast = await link.attempt(worker, id, body, Math.min(fastPathMs, waitMs / 2));
     try {
-      const answer = short.answer.then((text): unknown => JSON.parse(text));
-      return readDecision(await Promise.race([answer, short.unheard.then(request)]));
+      const answer = fast.answer.then((text): unknown => JSON.parse(text));
+      return readDecision(await Promise.race([answer, fast.unheard.then(request)]));
     } finally {
-      short.close();
+      fast.close();
     }
   };
-  const verify: Asks['verify'] = async (worker, attempt = {}, { timeoutMs = patienceMs } = {}) => {
+  const verify: DecisionCalls['verify'] = async (worker, attempt = {}, { timeoutMs = timeoutDefaultMs } = {}) => {
     checkId('worker', worker);
     try {
-      const decision = readDecision(await link.request('verify', worker, checkAttempt(attempt), timeoutMs));
+      const decision = readDecision(await link.request('verify', worker, toRequest(attempt), timeoutMs));
       return { complete: true, decision };
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'stop.incomplete') throw error;
@@ -75,9 +75,9 @@ export function createAsks(link: ClientLink, { fastPath }: { readonly fastPath: 
   };
   return {
     decide,
-    async probe(worker, attempt = {}, { timeoutMs = patienceMs } = {}) {
+    async probe(worker, attempt = {}, { timeoutMs = timeoutDefaultMs } = {}) {
       checkId('worker', worker);
-      return readDecision(await link.request('probe', worker, checkAttempt(attempt), timeoutMs));
+      return readDecision(await link.request('probe', worker, toRequest(attempt), timeoutMs));
     },
     verify,
     async assertComplete(worker, attempt, options) {
@@ -85,20 +85,20 @@ export function createAsks(link: ClientLink, { fastPath }: { readonly fastPath: 
       if (!complete) throw new IncompleteError(decision);
       return decision;
     },
-    async evaluate(task, iteration, { timeoutMs = patienceMs } = {}) {
+    async evaluate(task, iteration, { timeoutMs = timeoutDefaultMs } = {}) {
       checkId('task', task);
-      return readHookResult(await link.request('evaluate', task, checkAttempt(iteration), timeoutMs));
+      return readHookResult(await link.request('evaluate', task, toRequest(iteration), timeoutMs));
     },
   };
 }
 
-/** What is sent of an attempt. @throws AppError input.bad, entry.large */
-function checkAttempt(given: AttemptFields): AttemptFields {
+/** The attempt as it is sent. @throws AppError input.bad, entry.large */
+function toRequest(given: AttemptFields): AttemptFields {
   const { output } = given;
   const fields = typeof output === 'string' ? { ...given, output: lastBytes(output, outputBytesMax) } : given;
   checkBytes('request', Buffer.byteLength(JSON.stringify(fields)));
   const parsed = attemptSchema.safeParse(fields);
   if (parsed.success) return fields;
   const issues = toIssues(parsed.error);
-  throw new AppError('input.bad', `this is no attempt to stop: ${describeIssues(issues)}`, { issues });
+  throw new AppError('input.bad', `this is not a stop attempt: ${describeIssues(issues)}`, { issues });
 }

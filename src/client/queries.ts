@@ -1,4 +1,4 @@
-/** get and list: what is known of workers, tasks and queues. */
+/** get and list: views of workers, tasks and queues. */
 import type { Presence, QueueView, State, TaskDetail, TaskView, WorkerView } from '../../machines/index.ts';
 import type { ClientLink } from '../nats/client-link.ts';
 import { checkId } from '../parse-input.ts';
@@ -9,16 +9,16 @@ export type ListFilter = {
   readonly presence?: Presence;
   readonly queue?: string;
   readonly agent?: string;
-  /** 100 by default. */
+  /** Default: 100. */
   readonly limit?: number;
-  /** The `next` of the page before. */
+  /** `next` of the previous page. */
   readonly after?: string;
 };
 
-export type Reads = {
-  /** Each sees what was stored before it was asked. @throws StopgateError actor.unknown */
+export type Queries = {
+  /** Every query sees all entries stored before it was sent. @throws StopgateError actor.unknown */
   getWorker(id: string): Promise<WorkerView>;
-  /** With a checkpoint to go on from: the last, or the one that is named. */
+  /** Includes a whole checkpoint: the latest, or the one named. */
   getTask(id: string, options?: { readonly checkpoint?: string }): Promise<TaskDetail>;
   getQueue(id: string): Promise<QueueView>;
   listWorkers(filter?: ListFilter): Promise<Page<WorkerView>>;
@@ -28,7 +28,7 @@ export type Reads = {
 
 const timeoutMs = 5_000;
 
-export function createReads(link: ClientLink): Reads {
+export function createQueries(link: ClientLink): Queries {
   const get = async (entity: keyof Views, id: string, body: object = {}) => {
     checkId(entity, id);
     return link.request('get', `${entity}.${id}`, body, timeoutMs);

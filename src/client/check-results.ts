@@ -1,4 +1,4 @@
-/** What a check may return, in the words of each seed, and how that goes over the wire (protocol 8). */
+/** What a check may return, in the form of each seed, and how that goes over the wire (protocol.md §8). */
 import { z } from 'zod';
 import { describeIssues, toIssues } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
@@ -27,7 +27,7 @@ export class ValidationResult {
   }
 }
 
-/** Seed 002: the same, with words only where it is not. */
+/** Seed 002: the same, with feedback only if it is incomplete. */
 export class TaskCompletionResult {
   readonly complete: boolean;
   readonly feedback: string | null;
@@ -46,7 +46,7 @@ export class TaskCompletionResult {
   }
 }
 
-/** A plain object will do: `{ complete, reason }`; `feedback` of one that has a reason is shown to the agent as data. */
+/** A plain object will do: `{ complete, reason }`. If it has both, `feedback` is shown to the agent as data. */
 export type CheckReply =
   | StopHookResult
   | ValidationResult
@@ -66,7 +66,7 @@ const completeSchema = z.object({
   feedback: z.unknown().optional(),
 });
 
-/** The reply's text. @throws AppError check.failed: that is no result */
+/** @returns the reply as JSON. @throws AppError check.failed: this is not a result */
 export function encodeReply(result: unknown): string {
   const isAction = typeof result === 'object' && result !== null && 'action' in result;
   const parsed = (isAction ? actionSchema : completeSchema).safeParse(result);
@@ -74,11 +74,11 @@ export function encodeReply(result: unknown): string {
     const forms = '{ action, reason } or { complete, reason }';
     throw new AppError(
       'check.failed',
-      `the check returned what is no result (${forms}): ${describeIssues(toIssues(parsed.error))}`,
+      `the check did not return a result (${forms}): ${describeIssues(toIssues(parsed.error))}`,
     );
   }
   const fields: Record<string, unknown> = { ...parsed.data };
-  // Of a TaskCompletionResult the feedback is the words.
+  // The feedback of a TaskCompletionResult is its reason.
   if (!isAction && fields.reason == null && typeof fields.feedback === 'string') {
     fields.reason = fields.feedback;
     fields.feedback = undefined;
