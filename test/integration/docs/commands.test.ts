@@ -9,6 +9,8 @@ import { type Directive, type Fence, type Page, pagePaths, readPage } from '../.
 import { openReader, type Reader } from './reader.ts';
 import { firstDifference, readConsole } from './shown-output.ts';
 
+process.setMaxListeners(30); // several services at once, each with its own way to end with the process
+
 const pages = pagePaths().map(readPage);
 const shells = new Set(['sh', 'console']);
 const hasCommands = ({ fences }: Page) => fences.some(({ lang, notRun }) => shells.has(lang) && notRun === null);
