@@ -2,17 +2,18 @@
 
 import type { TaskEntry } from '../entries/index.ts';
 import type { HookResult } from '../guards/decision.ts';
-import { askHooks, checkpointOfHooks, type HooksAnswer } from '../guards/task-hook.ts';
+import { checkpointOfHooks } from '../guards/task-hooks/checkpoint.ts';
+import { evaluateHooks, type HooksOutcome } from '../guards/task-hooks/evaluate.ts';
 import { checkTimeoutMs } from '../policy/checks/check.ts';
 import type { CheckResult } from '../policy/checks/check-result.ts';
 import { promisesOf } from '../policy/promise.ts';
 import { type Evaluation, hasFailedRule, phaseOf, type TaskContext } from '../task/task.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import { type Fleet, ownerFor } from './fleet.ts';
-import { moveTask, noteOpinions } from './move-task.ts';
+import { moveTask, recordHookRuns } from './move-task.ts';
 
-/** `asked` null: nothing yet. */
-type Begun = Omit<Evaluation, 'asked'> & { readonly asked: Evaluation['asked'] | null };
+/** `pending` null: nothing yet. */
+type Begun = Omit<Evaluation, 'pending'> & { readonly pending: Evaluation['pending'] | null };
 
 export function beginEvaluation(
   fleet: Fleet,
@@ -26,19 +27,19 @@ export function beginEvaluation(
   if (iteration === null || evaluations.some((it) => it.attempt === attempt)) return;
   moveTask(fleet, task, { type: 'iteration.judged', failed: hasFailedRule(iteration, fields) });
   const begun = { attempt, seq, owner: ownerFor(fleet, `${task}:${attempt}`, owner), iteration };
-  evaluate(fleet, task, { ...begun, fields, results: {}, asked: null });
+  evaluate(fleet, task, { ...begun, fields, results: {}, pending: null });
 }
 
-/** An answer to what an open evaluation asked has come; null: its time is up. */
+/** The answer to an open evaluation's pending hook has come; null: its time is up. */
 export function resumeEvaluation(fleet: Fleet, task: string, attempt: string, result: CheckResult | null): void {
   const open = contextOf(fleet, task).evaluations.find((it) => it.attempt === attempt);
-  if (open === undefined || (result !== null && result.check !== open.asked.name)) return;
-  const answer: CheckResult = result ?? { attempt, check: open.asked.name, outcome: 'timeout' };
-  const results = { ...open.results, [open.asked.key]: answer };
+  if (open === undefined || (result !== null && result.check !== open.pending.name)) return;
+  const answer: CheckResult = result ?? { attempt, check: open.pending.name, outcome: 'timeout' };
+  const results = { ...open.results, [open.pending.key]: answer };
   evaluate(fleet, task, { ...open, results });
 }
 
-/** Where the hook that was asked is gone or disabled, nobody waits for its answer. */
+/** Where the pending hook is gone or disabled, nobody waits for its answer. */
 export function reviewEvaluations(fleet: Fleet): void {
   for (const task of fleet.rehooked) {
     fleet.rehooked.delete(task);
@@ -50,33 +51,33 @@ const contextOf = (fleet: Fleet, task: string): TaskContext => fleet.tasks.get(t
 
 function evaluate(fleet: Fleet, task: string, begun: Begun): void {
   const context = contextOf(fleet, task);
-  const answer = ask(fleet, context, begun);
-  if (answer.is === 'ask') {
-    askFor(fleet, task, begun, answer);
+  const outcome = evaluateNow(fleet, context, begun);
+  if (outcome.kind === 'pending') {
+    awaitHook(fleet, task, begun, outcome);
     return;
   }
   moveTask(fleet, task, { type: 'evaluation.ended', attempt: begun.attempt });
   if (contextOf(fleet, task).evaluations.length === 0) fleet.evaluating.delete(task);
-  noteOpinions(fleet, task, begun.attempt, answer.opinions);
-  const result = breakRow(resultOf(fleet, context, begun, answer), begun);
-  if (result.checkpointCreated && answer.is === 'said') {
-    const data = checkpointOfHooks(begun.attempt, answer.checkpointData);
+  recordHookRuns(fleet, task, begun.attempt, outcome.runs);
+  const result = breakRow(resultOf(fleet, context, begun, outcome), begun);
+  if (result.checkpointCreated && outcome.kind === 'answer') {
+    const data = checkpointOfHooks(begun.attempt, outcome.checkpointData);
     moveTask(fleet, task, { type: 'checkpoint.saved', data, at: formatIsoTime(fleet.nowMs) });
   }
   fleet.outcomes.push({ kind: 'validated', task, attempt: begun.attempt, result });
 }
 
-function askFor(fleet: Fleet, task: string, begun: Begun, { key, name }: HooksAnswer & { is: 'ask' }): void {
-  const { attempt, asked: before } = begun;
+function awaitHook(fleet: Fleet, task: string, begun: Begun, { key, name }: HooksOutcome & { kind: 'pending' }): void {
+  const { attempt, pending: before } = begun;
   if (before?.key === key && before.name === name) return;
-  const asked = { key, name, number: (before?.number ?? 0) + 1, deadlineMs: fleet.nowMs + checkTimeoutMs };
-  moveTask(fleet, task, { type: 'evaluation.asked', evaluation: { ...begun, asked } });
+  const pending = { key, name, number: (before?.number ?? 0) + 1, deadlineMs: fleet.nowMs + checkTimeoutMs };
+  moveTask(fleet, task, { type: 'evaluation.pending', evaluation: { ...begun, pending } });
   fleet.evaluating.add(task);
-  fleet.deadlines.push({ atMs: asked.deadlineMs, kind: 'evaluation', id: task, attempt });
-  fleet.outcomes.push({ kind: 'hookAsked', task, attempt });
+  fleet.deadlines.push({ atMs: pending.deadlineMs, kind: 'evaluation', id: task, attempt });
+  fleet.outcomes.push({ kind: 'hookPending', task, attempt });
 }
 
-function ask(fleet: Fleet, context: TaskContext, { fields, results, iteration }: Begun): HooksAnswer {
+function evaluateNow(fleet: Fleet, context: TaskContext, { fields, results, iteration }: Begun): HooksOutcome {
   const worker = context.worker === null ? undefined : fleet.workers.get(context.worker)?.snapshot.context.worker;
   const facts = {
     iteration: iteration.iteration,
@@ -87,12 +88,12 @@ function ask(fleet: Fleet, context: TaskContext, { fields, results, iteration }:
     validation: fields.validation ?? [],
     current: iteration,
   };
-  return askHooks(context.hooks, facts, results);
+  return evaluateHooks(context.hooks, facts, results);
 }
 
-function resultOf(fleet: Fleet, { task }: TaskContext, { fields }: Begun, answer: HooksAnswer): HookResult {
+function resultOf(fleet: Fleet, { task }: TaskContext, { fields }: Begun, outcome: HooksOutcome): HookResult {
   const place = { fleet: fleet.name, attempt: fields.attempt ?? null, taskId: task, iteration: fields.iteration };
-  if (answer.is !== 'said') {
+  if (outcome.kind !== 'answer') {
     const silent = {
       reason: 'No hooks registered for this task',
       nextPrompt: null,
@@ -101,7 +102,7 @@ function resultOf(fleet: Fleet, { task }: TaskContext, { fields }: Begun, answer
     };
     return { ...place, hookId: 'default', action: 'continue', ...silent };
   }
-  const { hookId, action, reason, nextPrompt, checkpoint, metadata } = answer;
+  const { hookId, action, reason, nextPrompt, checkpoint, metadata } = outcome;
   return { ...place, hookId, action, reason, nextPrompt, checkpointCreated: checkpoint, metadata };
 }
 

@@ -4,7 +4,7 @@ import { isProfile } from '../policy/persistence.ts';
 import type { Assignment } from '../policy/policy-set.ts';
 import { phaseOf } from '../task/task.ts';
 import type { Presence } from '../values/states.ts';
-import type { WorkerContext } from '../worker/worker-data.ts';
+import type { WorkerContext } from '../worker/context.ts';
 import { type Fleet, pendingIn, policyNamed, type WorkerRecord } from './fleet.ts';
 
 /** Active within two minutes, stale from the first millisecond after (seed 004, Rate Limit Considerations). */
@@ -45,7 +45,6 @@ export function factsFor(fleet: Fleet, worker: WorkerContext, inForce: PolicyInF
     queue,
     pendingTasks: pendingIn(fleet, queue),
     task: taskFacts(fleet, worker.tasks.at(-1)),
-    stopwatch: fleet.stopwatch,
   };
 }
 

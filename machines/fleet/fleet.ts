@@ -1,8 +1,8 @@
 /** Fleet: what has been folded of one log, and what can be asked of it. `fold.ts` changes it, and nothing else does. */
 
-import type { Ask, PolicyInForce } from '../guards/attempt.ts';
+import type { PendingCheck, PolicyInForce } from '../guards/attempt.ts';
 import type { Decision, HookResult } from '../guards/decision.ts';
-import type { HookOpinion } from '../guards/task-hook.ts';
+import type { HookRun } from '../guards/task-hooks/hook.ts';
 import { builtInPolicy } from '../policy/policy.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { createStepper, type Stepper } from '../step.ts';
@@ -36,14 +36,14 @@ export type Escalated = { readonly entity: EscalatedEntity; readonly id: string;
 
 export type Outcome =
   | { readonly kind: 'decided'; readonly decision: Decision }
-  | { readonly kind: 'asked'; readonly worker: string; readonly attempt: string; readonly ask: Ask }
+  | { readonly kind: 'checkPending'; readonly worker: string; readonly attempt: string; readonly check: PendingCheck }
   | { readonly kind: 'repeated'; readonly worker: string; readonly attempt: string }
   | { readonly kind: 'accepted'; readonly worker: string; readonly attempt: string; readonly replica: string }
   /** `attempt` is the entry's own, or `seq-<seq>`. */
   | { readonly kind: 'validated'; readonly task: string; readonly attempt: string; readonly result: HookResult }
   /** An `iteration.validated` waits for the answer of a remote hook. */
-  | { readonly kind: 'hookAsked'; readonly task: string; readonly attempt: string }
-  | { readonly kind: 'hooksSaid'; readonly task: string; readonly opinions: readonly HookOpinion[] }
+  | { readonly kind: 'hookPending'; readonly task: string; readonly attempt: string }
+  | { readonly kind: 'hooksEvaluated'; readonly task: string; readonly runs: readonly HookRun[] }
   /** The task went back to its queue, since its worker has been stale for too long. */
   | { readonly kind: 'handedBack'; readonly task: string; readonly worker: string }
   /** It began, was acknowledged, told of, or ended. */

@@ -1,9 +1,9 @@
 /** Folds what replicas and operators say about a worker: answers, take-overs and an operator's words (protocol 3). */
 
 import type { OwnWorkerEntry } from '../entries/index.ts';
-import { holdsAnswer } from '../guards/attempt.ts';
+import { isAnswerTo } from '../guards/attempt.ts';
 import { nextDelivery } from '../values/escalation.ts';
-import type { WorkerEvent } from '../worker/worker-data.ts';
+import type { WorkerEvent } from '../worker/events.ts';
 import { factsFor } from './facts.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
 import { closeSession, refuseWorker, send, workerOf } from './fold-worker.ts';
@@ -14,12 +14,13 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
     case 'timer.fired':
       return;
     case 'check.finished': {
-      const asked = known?.snapshot.context.worker.attempt;
-      if (known === undefined || asked == null || !holdsAnswer(asked, entry.data)) return;
+      const attempt = known?.snapshot.context.worker.attempt;
+      if (known === undefined || attempt == null || !isAnswerTo(attempt, entry.data)) return;
       send(fleet, known, {
         type: 'check.finished',
         result: entry.data,
-        facts: factsFor(fleet, known.snapshot.context.worker, asked.inForce),
+        facts: factsFor(fleet, known.snapshot.context.worker, attempt.inForce),
+        stopwatch: fleet.stopwatch,
       });
       return;
     }

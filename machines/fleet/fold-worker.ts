@@ -1,17 +1,17 @@
 /** Folds entries about workers: what makes no sense now is refused, all else goes to the worker's machine (protocol 3, 4). */
 
 import type { WorkerEntry } from '../entries/index.ts';
-import type { Ask } from '../guards/attempt.ts';
-import { checkpointOfHooks } from '../guards/task-hook.ts';
+import { checkpointOfHooks } from '../guards/task-hooks/checkpoint.ts';
 import { planStepsMax } from '../policy/plan.ts';
 import { escalate } from '../values/escalation.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
-import { escalateBy } from '../worker/escalation.ts';
-import type { WorkerContext, WorkerEvent } from '../worker/worker-data.ts';
+import type { WorkerContext } from '../worker/context.ts';
+import { escalationOf } from '../worker/decide.ts';
+import type { WorkerEvent } from '../worker/events.ts';
 import { factsFor, policyInForce, queueOfWorker, refreshPresence, staleAfterMs } from './facts.ts';
 import { attemptsKnownMax, type Fleet, ownerFor, trackEscalation, type WorkerRecord } from './fleet.ts';
 import { armHandBack } from './hand-back.ts';
-import { createTask, moveTask, noteOpinions } from './move-task.ts';
+import { createTask, moveTask, recordHookRuns } from './move-task.ts';
 
 /** The worker's record; an entry about one that was never heard of registers it, at the entry's time. */
 export function workerOf(fleet: Fleet, worker: string): WorkerRecord {
@@ -113,6 +113,7 @@ function attempt(
     fields,
     inForce,
     facts: factsFor(fleet, context, inForce),
+    stopwatch: fleet.stopwatch,
   });
 }
 
@@ -224,7 +225,8 @@ function supersede(fleet: Fleet, record: WorkerRecord): void {
 export function resumeAttempt(fleet: Fleet, record: WorkerRecord): void {
   const { worker: context } = record.snapshot.context;
   if (context.attempt === null) return;
-  send(fleet, record, { type: 'attempt.resumed', facts: factsFor(fleet, context, context.attempt.inForce) });
+  const facts = factsFor(fleet, context, context.attempt.inForce);
+  send(fleet, record, { type: 'attempt.resumed', facts, stopwatch: fleet.stopwatch });
 }
 
 export function resumeHeldOn(fleet: Fleet, queue: string): void {
@@ -258,14 +260,14 @@ export function send(fleet: Fleet, record: WorkerRecord, event: WorkerEvent): vo
 function decided(fleet: Fleet, before: WorkerContext, after: WorkerContext): void {
   const decision = after.lastDecision as NonNullable<WorkerContext['lastDecision']>;
   fleet.outcomes.push({ kind: 'decided', decision });
-  if (decision.task !== null) noteOpinions(fleet, decision.task, decision.attempt, after.lastOpinions);
+  if (decision.task !== null) recordHookRuns(fleet, decision.task, decision.attempt, after.lastHookRuns);
   if (after.lastCheckpoint !== null && decision.task !== null) {
     const data = checkpointOfHooks(decision.attempt ?? '', after.lastCheckpoint.data);
     moveTask(fleet, decision.task, { type: 'checkpoint.saved', data, at: decision.at });
   }
   const escalation =
     after.lastDisposition === 'escalated'
-      ? { ...escalateBy(decision), withWorker: decision.action === 'escalate' }
+      ? { ...escalationOf(decision), withWorker: decision.action === 'escalate' }
       : null;
   for (const task of before.tasks) {
     // An attempt that was decided at once never opened for its task.
@@ -286,16 +288,16 @@ function trackAttempt(fleet: Fleet, record: WorkerRecord, before: WorkerContext,
   }
   if (before.attempt === null) for (const task of after.tasks) moveTask(fleet, task, { type: 'attempt.opened' });
   fleet.open.add(worker);
-  if (attempt.holding) fleet.held.add(worker);
+  if (attempt.isHeld) fleet.held.add(worker);
   else fleet.held.delete(worker);
-  const wakeMs = attempt.asked?.deadlineMs ?? holdEndMs(after);
+  const wakeMs = attempt.pending?.deadlineMs ?? holdEndMs(after);
   if (wakeMs !== record.wakeMs || before.attempt?.attempt !== attempt.attempt) {
     record.wakeMs = wakeMs;
     fleet.deadlines.push({ atMs: wakeMs, kind: 'attempt', id: worker, attempt: attempt.attempt });
   }
-  const asked: Ask | null = attempt.asked;
-  if (asked !== null && asked !== before.attempt?.asked) {
-    fleet.outcomes.push({ kind: 'asked', worker, attempt: attempt.attempt, ask: asked });
+  const { pending } = attempt;
+  if (pending !== null && pending !== before.attempt?.pending) {
+    fleet.outcomes.push({ kind: 'checkPending', worker, attempt: attempt.attempt, check: pending });
   }
 }
 

@@ -97,7 +97,7 @@ function holdsStill(fleet: Fleet, deadline: Deadline): number | null {
   const { kind, id, attempt, atMs } = deadline;
   if (kind === 'evaluation') {
     const open = fleet.tasks.get(id)?.snapshot.context.evaluations.find((it) => it.attempt === attempt);
-    return open?.asked.deadlineMs === atMs ? atMs : null;
+    return open?.pending.deadlineMs === atMs ? atMs : null;
   }
   if (kind === 'limit') return atMs;
   const record = fleet.workers.get(id);

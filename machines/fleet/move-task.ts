@@ -1,6 +1,6 @@
 /** Moves tasks, and keeps the index of what waits in each queue. */
 
-import type { HookOpinion } from '../guards/task-hook.ts';
+import type { HookRun } from '../guards/task-hooks/hook.ts';
 import type { TaskEvent } from '../task/task.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import { type Fleet, queueOf, trackEscalation } from './fleet.ts';
@@ -44,16 +44,11 @@ export function moveTask(fleet: Fleet, task: string, event: TaskEvent): void {
     for (const other of fleet.dependents.get(task) ?? []) reindexTask(fleet, other);
 }
 
-/** Keeps with the task what its hooks said, and tells whoever counts. */
-export function noteOpinions(
-  fleet: Fleet,
-  task: string,
-  attempt: string | null,
-  opinions: readonly HookOpinion[],
-): void {
-  if (opinions.length === 0) return;
-  moveTask(fleet, task, { type: 'hooks.asked', opinions, attempt, at: formatIsoTime(fleet.nowMs) });
-  fleet.outcomes.push({ kind: 'hooksSaid', task, opinions });
+/** Keeps with the task what its hooks answered, and tells whoever counts. */
+export function recordHookRuns(fleet: Fleet, task: string, attempt: string | null, runs: readonly HookRun[]): void {
+  if (runs.length === 0) return;
+  moveTask(fleet, task, { type: 'hooks.evaluated', runs, attempt, at: formatIsoTime(fleet.nowMs) });
+  fleet.outcomes.push({ kind: 'hooksEvaluated', task, runs });
 }
 
 /** A task waits in its queue while it is idle and all that it comes after is completed. */

@@ -6,8 +6,9 @@ import type { CheckResult, Feedback } from '../policy/checks/check-result.ts';
 import type { Plan } from '../policy/plan.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { Escalation } from '../values/escalation.ts';
-import type { Decision, GuardName, Verdict } from './decision.ts';
-import type { Hook, HookOpinion, HookResults, Iteration } from './task-hook.ts';
+import type { Verdict } from './decision.ts';
+import type { GuardName } from './names.ts';
+import type { Hook, HookResults, HookRun, Iteration } from './task-hooks/hook.ts';
 
 /** The policy that an attempt began with. `notes`: what was unknown, so that `default` holds instead. */
 export type PolicyInForce = {
@@ -17,11 +18,11 @@ export type PolicyInForce = {
   readonly notes: readonly string[];
 };
 
-/** A question to the world outside, open until its answer or `deadlineMs`. `number`: the how-manieth of the attempt. */
-export type Ask = {
+/** A check or remote hook that waits for its answer until `deadlineMs`. `number`: which one of the attempt, 1-based. */
+export type PendingCheck = {
   readonly number: number;
   readonly name: string;
-  readonly askedMs: number;
+  readonly sinceMs: number;
   readonly deadlineMs: number;
 } & (
   | { readonly by: 'checks'; readonly check: EffectfulCheck }
@@ -37,25 +38,27 @@ export type Attempt = {
   /** Null: persistence is off or has no timeout. */
   readonly idleLimitMs: number | null;
   readonly holdUntilMs: number;
-  /** Where the next look begins, and what was found before it. */
+  /** The fleet around the worker when the attempt was last looked at. */
+  readonly facts: Facts;
+  /** The guard at which the evaluation stands, and what those before it found. */
   readonly guard: GuardName;
   readonly verdicts: readonly Verdict[];
   readonly feedback: readonly Feedback[];
   readonly findings: Readonly<Findings>;
   /** By `<task>:<key>`. */
   readonly hookResults: HookResults;
-  readonly asks: number;
-  readonly asked: Ask | null;
-  readonly holding: boolean;
-  /** Guards 8 and 9 have passed: a row of equal failures ends there. */
-  readonly passed: boolean;
+  readonly pending: PendingCheck | null;
+  /** How many checks have been pending so far. */
+  readonly pendingCount: number;
+  readonly isHeld: boolean;
+  /** Guards 8 and 9 have passed: a streak of equal failures ends there. */
+  readonly checksPassed: boolean;
   /** What the hooks want saved with the task. */
   readonly checkpoint: { readonly data: unknown } | null;
-  /** What each hook that was asked said. */
-  readonly opinions: readonly HookOpinion[];
+  readonly hookRuns: readonly HookRun[];
 };
 
-/** What the guards look at beside the worker and its attempt: the fleet around it, at `nowMs` of the log's time. */
+/** What the guards see beside the worker and its attempt: the fleet around it, at `nowMs` of the log's time. */
 export type Facts = {
   readonly nowMs: number;
   readonly limited: boolean;
@@ -63,8 +66,6 @@ export type Facts = {
   readonly pendingTasks: number;
   /** The held task that was claimed last. */
   readonly task: TaskFacts | null;
-  /** Milliseconds on a stopwatch, for `tookMs` alone. */
-  readonly stopwatch: () => number;
 };
 export type TaskFacts = {
   readonly task: string;
@@ -74,7 +75,7 @@ export type TaskFacts = {
 };
 
 /** The worker as the guards see it. */
-export type Judged = {
+export type JudgedWorker = {
   readonly worker: string;
   readonly fleet: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -85,16 +86,16 @@ export type Judged = {
   readonly awaitsInput: boolean;
   readonly retryCount: number;
   readonly keepAlives: number;
-  readonly stuck: { readonly words: string; readonly count: number } | null;
+  readonly failureStreak: FailureStreak | null;
   readonly plan: Plan;
   readonly files: readonly string[];
   readonly tasks: readonly string[];
   readonly activeMs: number;
 };
 
-/** What a guard that speaks says. */
-export type Ruling = Pick<Decision, 'decision' | 'action' | 'cause' | 'reason' | 'nextPrompt'>;
+/** Blocks by checks or hooks in a row, all for the same reason. */
+export type FailureStreak = { readonly reason: string; readonly count: number };
 
-/** An answer counts for the attempt that is open and for what it asks just now. */
-export const holdsAnswer = (attempt: Attempt, result: CheckResult): boolean =>
-  attempt.attempt === result.attempt && attempt.asked?.name === result.check;
+/** An answer counts for the attempt that is open and for the check that is pending. */
+export const isAnswerTo = (attempt: Attempt, result: CheckResult): boolean =>
+  attempt.attempt === result.attempt && attempt.pending?.name === result.check;

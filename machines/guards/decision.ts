@@ -1,25 +1,9 @@
-/** The answer to an attempt (protocol 5): allow or block, and why, guard by guard. */
+/** The answer to an attempt (protocol.md §5): allow or block, and why, guard by guard. */
 import { z } from 'zod';
 import { feedbackSchema } from '../policy/checks/check-result.ts';
 import { causes } from '../values/causes.ts';
 import { workerStates } from '../values/states.ts';
-
-export const guardNames = [
-  'retired',
-  'escalated',
-  'bypass',
-  'limited',
-  'waiting',
-  'retries',
-  'promise',
-  'checks',
-  'hooks',
-  'stuck',
-  'pending',
-  'idle',
-  'done',
-] as const;
-export type GuardName = (typeof guardNames)[number];
+import { guardNames } from './names.ts';
 
 /** `input` is what the guard looked at; `tookMs` how long it took, answers from outside included. */
 export const verdictSchema = z.object({
@@ -65,7 +49,7 @@ export const decisionSchema = z.object({
 /** `tookMs` and `replica` are filled in by whoever answers; a fold alone says 0 and ''. */
 export type Decision = z.infer<typeof decisionSchema>;
 
-/** What the hooks of a task say, in a stop or in an iteration (protocol 7; seed 001, StopHookResult). */
+/** What the hooks of a task say, in a stop or in an iteration (protocol.md §7; seed 001, StopHookResult). */
 export type HookResult = {
   readonly fleet: string;
   readonly attempt: string | null;

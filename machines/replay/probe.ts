@@ -6,18 +6,18 @@
 import type { AttemptFields } from '../entries/attempt.ts';
 import { factsFor, policyInForce } from '../fleet/facts.ts';
 import type { Fleet } from '../fleet/fleet.ts';
-import type { Ask, Facts, PolicyInForce } from '../guards/attempt.ts';
+import type { Facts, PendingCheck, PolicyInForce } from '../guards/attempt.ts';
 import type { Decision } from '../guards/decision.ts';
 import type { CheckResult } from '../policy/checks/check-result.ts';
 import { noPlan } from '../policy/plan.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
-import type { WorkerContext } from '../worker/worker-data.ts';
-import { answerAsked, openAttempt } from '../worker/worker-judging.ts';
+import { answerCheck, openAttempt } from '../worker/attempt.ts';
+import type { WorkerContext } from '../worker/context.ts';
 
-/** Either the answer, or a question to the world outside whose answer goes to `next`. */
+/** Either the decision, or a check that waits for its answer from outside, which goes to `next`. */
 export type Probe =
   | { readonly decision: Decision }
-  | { readonly ask: Ask; readonly worker: WorkerContext; readonly next: (result: CheckResult) => Probe };
+  | { readonly pending: PendingCheck; readonly worker: WorkerContext; readonly next: (result: CheckResult) => Probe };
 
 /**
  * `stop`: the whole judgement. `step`: may a step of the plan be marked as done (policy `steps: gate`)? The policy's
@@ -39,19 +39,19 @@ export function probe(
   };
   const found = policyInForce(fleet, context);
   const inForce = scope === 'step' ? checksOnly(found) : found;
-  const facts = () => {
-    const seen = factsFor(fleet, context, found, Math.max(nowMs, fleet.nowMs));
-    return scope === 'step' ? withoutHooks(seen) : seen;
+  const surroundings = () => {
+    const facts = factsFor(fleet, context, found, Math.max(nowMs, fleet.nowMs));
+    return { facts: scope === 'step' ? withoutHooks(facts) : facts, stopwatch: fleet.stopwatch };
   };
   const step = (at: WorkerContext): Probe => {
-    const asked = at.attempt?.asked ?? null;
-    if (asked === null) return { decision: dryRun(at.lastDecision as Decision, Math.max(nowMs, fleet.nowMs)) };
+    const pending = at.attempt?.pending ?? null;
+    if (pending === null) return { decision: dryRun(at.lastDecision as Decision, Math.max(nowMs, fleet.nowMs)) };
     const next = (result: CheckResult) =>
       step({
         ...at,
-        ...answerAsked(at, { type: 'check.finished', result: { ...result, check: asked.name }, facts: facts() }),
+        ...answerCheck(at, { ...surroundings(), type: 'check.finished', result: { ...result, check: pending.name } }),
       });
-    return { ask: asked, worker: { ...at, plan: context.plan }, next };
+    return { pending, worker: { ...at, plan: context.plan }, next };
   };
   const event = {
     type: 'stop.attempted',
@@ -59,7 +59,7 @@ export function probe(
     seq: 0,
     fields: { ...fields, holdMs: 0 },
     inForce,
-    facts: facts(),
+    ...surroundings(),
   } as const;
   if (scope === 'stop') return step({ ...context, ...openAttempt(context, event) });
   // Of an empty plan nothing remains.

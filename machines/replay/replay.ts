@@ -103,7 +103,7 @@ function openResults(fleet: Fleet): ReplayLine[] {
   const attempts = [...fleet.open].flatMap((worker): OpenAttempt[] => {
     const attempt = fleet.workers.get(worker)?.snapshot.context.worker.attempt;
     if (attempt == null) return [];
-    const waitsFor = attempt.asked === null ? 'hold' : attempt.asked.name;
+    const waitsFor = attempt.pending === null ? 'hold' : attempt.pending.name;
     const place = {
       fleet: fleet.name,
       worker,

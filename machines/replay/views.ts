@@ -4,7 +4,7 @@ import type { RefusedEntry } from '../entries/refusal.ts';
 import { policyInForce, presenceAt, queueOfWorker } from '../fleet/facts.ts';
 import { type Fleet, pendingIn, type WorkerRecord } from '../fleet/fleet.ts';
 import type { Decision, Idle } from '../guards/decision.ts';
-import { idleOf } from '../guards/guards.ts';
+import { idleOf } from '../guards/idle.ts';
 import { idleLimitOf } from '../policy/persistence.ts';
 import type { Plan } from '../policy/plan.ts';
 import { type Checkpoint, type HookStats, phaseOf } from '../task/task.ts';
@@ -111,7 +111,7 @@ export function viewWorker(fleet: Fleet, worker: string, nowMs: number): WorkerV
 function viewAttempt({ snapshot, wakeMs, owner }: WorkerRecord): WorkerView['attempt'] {
   const { attempt } = snapshot.context.worker;
   if (attempt === null) return null;
-  const waitsFor = attempt.asked === null ? 'hold' : `check ${attempt.asked.name}`;
+  const waitsFor = attempt.pending === null ? 'hold' : `check ${attempt.pending.name}`;
   const until = wakeMs === null ? null : formatIsoTime(wakeMs);
   return { attempt: attempt.attempt, seq: attempt.seq, since: formatIsoTime(attempt.atMs), waitsFor, until, owner };
 }

@@ -10,7 +10,7 @@ import type { OwnWorkerEntry, StoredEntry } from '../entries/index.ts';
 import { createLogLines, type LogEntry, type StoredText } from '../entries/log-line.ts';
 import { createFleet, type Fleet, type Outcome } from '../fleet/fleet.ts';
 import { advanceClock, foldEntry, nextDeadline } from '../fleet/fold.ts';
-import type { Ask } from '../guards/attempt.ts';
+import type { PendingCheck } from '../guards/attempt.ts';
 import type { Decision } from '../guards/decision.ts';
 import type { CheckResult } from '../policy/checks/check-result.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
@@ -108,7 +108,7 @@ type Pair = {
   /** By the question. */
   readonly answers: Map<string, CheckResult>;
   /** The other policies' open question. */
-  asks: Ask | null;
+  pending: PendingCheck | null;
   /** The first check that the log has no answer of. */
   untold: string | null;
 };
@@ -146,7 +146,7 @@ function foldTwice(twin: Twin, stored: StoredEntry): void {
 
 function createPair(worker: string, attempt: string, atMs: number): Pair {
   const maps = { questions: new Map(), waitedMs: new Map(), answers: new Map() };
-  return { worker, attempt, atMs, before: null, after: null, ...maps, asks: null, untold: null };
+  return { worker, attempt, atMs, before: null, after: null, ...maps, pending: null, untold: null };
 }
 
 /** Takes in what the log's own policies decided and asked; gives the attempts that they decided. */
@@ -155,10 +155,10 @@ function heedBefore({ pairs, onPaired }: Twin, outcomes: readonly Outcome[]): Pa
   for (const outcome of outcomes) {
     const pair = pairOf(pairs, outcome);
     if (pair === undefined) continue;
-    if (outcome.kind === 'asked') {
-      const question = questionOf(outcome.ask);
-      pair.questions.set(outcome.ask.name, question);
-      pair.waitedMs.set(question, timeoutOf(outcome.ask));
+    if (outcome.kind === 'checkPending') {
+      const question = questionOf(outcome.check);
+      pair.questions.set(outcome.check.name, question);
+      pair.waitedMs.set(question, timeoutOf(outcome.check));
     } else if (outcome.kind === 'decided') {
       pair.before = outcome.decision;
       decided.push(pair);
@@ -174,12 +174,12 @@ function heedAfter(twin: Twin, outcomes: readonly Outcome[], byClock: boolean): 
   for (const outcome of outcomes) {
     const pair = pairOf(pairs, outcome);
     if (pair === undefined) continue;
-    if (byClock && pair.asks !== null && !isWorthTheWait(pair, pair.asks)) pair.untold ??= pair.asks.name;
-    if (outcome.kind === 'asked') {
-      pair.asks = outcome.ask;
+    if (byClock && pair.pending !== null && !isWorthTheWait(pair, pair.pending)) pair.untold ??= pair.pending.name;
+    if (outcome.kind === 'checkPending') {
+      pair.pending = outcome.check;
       settle(twin, pair.worker, pair.attempt);
     } else if (outcome.kind === 'decided') {
-      pair.asks = null;
+      pair.pending = null;
       pair.after = outcome.decision;
       finish(pairs, pair, onPaired);
     }
@@ -187,7 +187,7 @@ function heedAfter(twin: Twin, outcomes: readonly Outcome[], byClock: boolean): 
 }
 
 function pairOf(pairs: Twin['pairs'], outcome: Outcome): Pair | undefined {
-  if (outcome.kind === 'asked') return pairs.get(keyOf(outcome.worker, outcome.attempt));
+  if (outcome.kind === 'checkPending') return pairs.get(keyOf(outcome.worker, outcome.attempt));
   if (outcome.kind !== 'decided') return undefined;
   return pairs.get(keyOf(outcome.decision.worker, outcome.decision.attempt ?? ''));
 }
@@ -213,16 +213,16 @@ function advanceAfter(twin: Twin, toMs: number): void {
 function settle(twin: Twin, worker: string, attempt: string): void {
   const { after, pairs } = twin;
   const pair = pairs.get(keyOf(worker, attempt));
-  const asks = pair?.asks;
-  if (pair === undefined || asks == null) return;
-  const answer = answerTo(pair, asks);
+  const check = pair?.pending;
+  if (pair === undefined || check == null) return;
+  const answer = answerTo(pair, check);
   if (answer === null && pair.before === null) return; // It may still come.
-  if (answer === null && isWorthTheWait(pair, asks)) return; // Nobody answered in that time in the log either.
-  if (answer === null) pair.untold ??= asks.name;
+  if (answer === null && isWorthTheWait(pair, check)) return; // Nobody answered in that time in the log either.
+  if (answer === null) pair.untold ??= check.name;
   // The state goes on as if the check had agreed with what was decided, for that is what the next entries come of.
   const outcome = pair.before?.decision === 'block' ? 'fail' : 'pass';
-  const data: CheckResult = { ...(answer ?? { outcome }), attempt, check: asks.name };
-  pair.asks = null;
+  const data: CheckResult = { ...(answer ?? { outcome }), attempt, check: check.name };
+  pair.pending = null;
   const entry: OwnWorkerEntry = { area: 'ownWorker', fleet: after.name, id: worker, type: 'check.finished', data };
   heedAfter(twin, foldEntry(after, { seq: after.seq, atMs: after.nowMs, entry }), false);
 }
@@ -234,28 +234,28 @@ function keepAnswer({ pairs }: Twin, { id, data }: Extract<OwnWorkerEntry, { typ
   if (question !== undefined && !pair.answers.has(question)) pair.answers.set(question, data);
 }
 
-function answerTo(pair: Pair, ask: Ask): CheckResult | null {
-  const answer = pair.answers.get(questionOf(ask)) ?? null;
+function answerTo(pair: Pair, check: PendingCheck): CheckResult | null {
+  const answer = pair.answers.get(questionOf(check)) ?? null;
   // Given more time it might have answered.
-  return answer?.outcome === 'timeout' && !isWorthTheWait(pair, ask) ? null : answer;
+  return answer?.outcome === 'timeout' && !isWorthTheWait(pair, check) ? null : answer;
 }
 
 /** Whether silence in the log means silence here: it was asked there too, and for as long at least. */
-const isWorthTheWait = (pair: Pair, ask: Ask): boolean =>
-  timeoutOf(ask) <= (pair.waitedMs.get(questionOf(ask)) ?? Number.NEGATIVE_INFINITY);
+const isWorthTheWait = (pair: Pair, check: PendingCheck): boolean =>
+  timeoutOf(check) <= (pair.waitedMs.get(questionOf(check)) ?? Number.NEGATIVE_INFINITY);
 
-const timeoutOf = ({ deadlineMs, askedMs }: Ask): number => deadlineMs - askedMs;
+const timeoutOf = ({ deadlineMs, sinceMs }: PendingCheck): number => deadlineMs - sinceMs;
 
 /** What is asked, whatever the policy calls it: an answer about other files is none. */
-function questionOf(ask: Ask): string {
-  if (ask.by === 'hooks') return `hook ${ask.key}`;
-  const { name: _, when: __, onError: ___, timeoutMs: ____, ...question } = ask.check;
+function questionOf(check: PendingCheck): string {
+  if (check.by === 'hooks') return `hook ${check.key}`;
+  const { name: _, when: __, onError: ___, timeoutMs: ____, ...question } = check.check;
   return JSON.stringify(question);
 }
 
 function endOf({ pairs, onPaired }: Twin): void {
   for (const pair of pairs.values()) {
-    if (pair.asks !== null) pair.untold ??= pair.asks.name;
+    if (pair.pending !== null) pair.untold ??= pair.pending.name;
     onPaired(pair);
   }
   pairs.clear();

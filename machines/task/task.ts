@@ -6,7 +6,7 @@ import { assign, type SnapshotFrom, setup } from 'xstate';
 import type { HookForm } from '../entries/hook.ts';
 import type { TaskEntry } from '../entries/index.ts';
 import type { RefusedEntry } from '../entries/refusal.ts';
-import type { Hook, HookOpinion, HookResults, Iteration } from '../guards/task-hook.ts';
+import type { Hook, HookResults, HookRun, Iteration } from '../guards/task-hooks/hook.ts';
 import type { Plan } from '../policy/plan.ts';
 import { acknowledge, noteNotice, type TaskEscalation } from '../values/escalation.ts';
 import type { TaskDisposition } from '../values/task-disposition.ts';
@@ -34,11 +34,11 @@ export type TaskEvent =
   | { readonly type: 'escalation.notified'; readonly at: string }
   | { readonly type: 'escalation.resolved'; readonly verdict: 'resume' | 'stop' }
   | { readonly type: 'iteration.judged'; readonly failed: boolean }
-  | { readonly type: 'evaluation.asked'; readonly evaluation: Evaluation }
+  | { readonly type: 'evaluation.pending'; readonly evaluation: Evaluation }
   | { readonly type: 'evaluation.ended'; readonly attempt: string }
   | {
-      readonly type: 'hooks.asked';
-      readonly opinions: readonly HookOpinion[];
+      readonly type: 'hooks.evaluated';
+      readonly runs: readonly HookRun[];
       readonly attempt: string | null;
       readonly at: string;
     }
@@ -62,7 +62,13 @@ export type Evaluation = {
   readonly iteration: Iteration;
   readonly fields: Extract<TaskEntry, { type: 'iteration.validated' }>['data'];
   readonly results: HookResults;
-  readonly asked: { readonly number: number; readonly key: string; readonly name: string; readonly deadlineMs: number };
+  /** The hook that it waits for. `number`: which one of this evaluation, 1-based. */
+  readonly pending: {
+    readonly number: number;
+    readonly key: string;
+    readonly name: string;
+    readonly deadlineMs: number;
+  };
 };
 
 /** How often a hook was asked and what it said (seed 001, Hook Metrics). `tookMs`: of its remote parts, in all. */
@@ -79,7 +85,7 @@ export type HookStats = {
   readonly last: {
     readonly at: string;
     readonly attempt: string | null;
-    readonly action: HookOpinion['action'];
+    readonly action: HookRun['action'];
     readonly reason: string;
   };
 };
@@ -165,7 +171,10 @@ function iterationJudged({ iteration }: TaskContext, { failed }: On<'iteration.j
   return iteration === null ? {} : { iteration: { ...iteration, failed } };
 }
 
-function evaluationAsked({ evaluations }: TaskContext, { evaluation }: On<'evaluation.asked'>): Partial<TaskContext> {
+function evaluationPending(
+  { evaluations }: TaskContext,
+  { evaluation }: On<'evaluation.pending'>,
+): Partial<TaskContext> {
   return { evaluations: [...evaluations.filter((it) => it.attempt !== evaluation.attempt), evaluation] };
 }
 
@@ -176,9 +185,9 @@ function checkpointSaved(context: TaskContext, { data, at }: On<'checkpoint.save
   };
 }
 
-function hooksAsked({ hookStats }: TaskContext, event: On<'hooks.asked'>): Partial<TaskContext> {
+function hooksEvaluated({ hookStats }: TaskContext, event: On<'hooks.evaluated'>): Partial<TaskContext> {
   const stats = new Map(hookStats.map((it) => [it.hook, it]));
-  for (const opinion of event.opinions) stats.set(opinion.hook, counted(stats.get(opinion.hook), opinion, event));
+  for (const run of event.runs) stats.set(run.hook, counted(stats.get(run.hook), run, event));
   return { hookStats: [...stats.values()].slice(-hookStatsMax) };
 }
 
@@ -186,8 +195,8 @@ const uncounted = { asked: 0, complete: 0, continue: 0, escalate: 0, skip: 0, er
 
 function counted(
   before: HookStats | undefined,
-  { hook, type, action, reason, failed, tookMs }: HookOpinion,
-  { attempt, at }: On<'hooks.asked'>,
+  { hook, type, action, reason, failed, tookMs }: HookRun,
+  { attempt, at }: On<'hooks.evaluated'>,
 ): HookStats {
   const known = before ?? uncounted;
   return {
@@ -262,11 +271,11 @@ export const taskMachine = setup({
       hooks: empty,
       iteration: context.iteration === null ? null : { ...context.iteration, completed: true },
     })),
-    askInEvaluation: assign(({ context, event }) => evaluationAsked(context, event as On<'evaluation.asked'>)),
+    notePending: assign(({ context, event }) => evaluationPending(context, event as On<'evaluation.pending'>)),
     endEvaluation: assign(({ context, event }) => ({
       evaluations: context.evaluations.filter((it) => it.attempt !== (event as On<'evaluation.ended'>).attempt),
     })),
-    noteOpinions: assign(({ context, event }) => hooksAsked(context, event as On<'hooks.asked'>)),
+    countHookRuns: assign(({ context, event }) => hooksEvaluated(context, event as On<'hooks.evaluated'>)),
     saveCheckpoint: assign(({ context, event }) => checkpointSaved(context, event as On<'checkpoint.saved'>)),
     noteRefusal: assign(({ context, event }) => ({
       refused: [...context.refused, (event as On<'entry.refused'>).refused].slice(-refusedMax),
@@ -290,9 +299,9 @@ export const taskMachine = setup({
     'iteration.advanced': { actions: 'advanceIteration' },
     'iteration.judged': { actions: 'judgeIteration' },
     'iteration.completed': { actions: 'completeIteration' },
-    'evaluation.asked': { actions: 'askInEvaluation' },
+    'evaluation.pending': { actions: 'notePending' },
     'evaluation.ended': { actions: 'endEvaluation' },
-    'hooks.asked': { actions: 'noteOpinions' },
+    'hooks.evaluated': { actions: 'countHookRuns' },
     'checkpoint.saved': { actions: 'saveCheckpoint' },
     'entry.refused': { actions: 'noteRefusal' },
   },

@@ -4,31 +4,29 @@
  * `lastDecision`. Pure: clocks, ids and the fleet around it arrive with the events.
  */
 import { assign, type SnapshotFrom, setup } from 'xstate';
-import type { GuardName } from '../guards/decision.ts';
-import { noPlan, updateStep } from '../policy/plan.ts';
+import type { GuardName } from '../guards/names.ts';
+import { updateStep } from '../policy/plan.ts';
 import { acknowledge, noteNotice } from '../values/escalation.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import type { Presence, State } from '../values/states.ts';
+import { answerCheck, closeSession, openAttempt, resumeAttempt, supersedeAttempt } from './attempt.ts';
 import {
+  beginTurn,
   type Change,
-  empty,
-  letGo,
-  limitReached,
-  type On,
-  prompted,
-  registered,
-  resolve,
-  tookTask,
-  usedTool,
-  type WorkerContext,
-  type WorkerEvent,
-} from './worker-data.ts';
-import { answerAsked, close, openAttempt, resume, supersede } from './worker-judging.ts';
+  finishBackground,
+  letGoOfTask,
+  reachLimit,
+  register,
+  resolveEscalation,
+  startBackground,
+  takeTask,
+  useTool,
+} from './changes.ts';
+import { createWorkerContext, empty, type WorkerContext, type WorkerInput } from './context.ts';
+import type { On, WorkerEvent } from './events.ts';
 
-export type WorkerInput = { readonly fleet: string; readonly worker: string; readonly atMs: number };
 export type WorkerSnapshot = SnapshotFrom<typeof workerMachine>;
 
-const noLabels = Object.freeze({});
 const refusedMax = 20;
 
 /** Where a decision leads: read by the `always` transitions of `validating`, one for each guard and outcome. */
@@ -54,7 +52,7 @@ function replace<E extends WorkerEvent>(act: (worker: WorkerContext, event: E) =
 }
 
 type To = { readonly state: State };
-const speaks =
+const decides =
   (guard: GuardName) =>
   ({ context }: { context: Machine }, { state }: To) =>
     decidedBy(guard, context.worker, state);
@@ -64,19 +62,19 @@ const rule = (guard: GuardName, state: Exclude<State, 'working' | 'validating'>)
 const machine = setup({
   types: {} as { context: Machine; events: WorkerEvent; input: WorkerInput },
   guards: {
-    retired: speaks('retired'),
-    escalated: speaks('escalated'),
-    bypass: speaks('bypass'),
-    limited: speaks('limited'),
-    waiting: speaks('waiting'),
-    retries: speaks('retries'),
-    promise: speaks('promise'),
-    checks: speaks('checks'),
-    hooks: speaks('hooks'),
-    stuck: speaks('stuck'),
-    pending: speaks('pending'),
-    idle: speaks('idle'),
-    done: speaks('done'),
+    retired: decides('retired'),
+    escalated: decides('escalated'),
+    bypass: decides('bypass'),
+    limited: decides('limited'),
+    waiting: decides('waiting'),
+    retries: decides('retries'),
+    promise: decides('promise'),
+    checks: decides('checks'),
+    hooks: decides('hooks'),
+    stuck: decides('stuck'),
+    pending: decides('pending'),
+    idle: decides('idle'),
+    done: decides('done'),
     inService: ({ context: { worker } }) => worker.ended === null,
     mayReturn: ({ context: { worker } }) => worker.ended !== 'retired',
     holdsNone: ({ context: { worker }, event }) => worker.tasks.every((task) => 'task' in event && task === event.task),
@@ -86,36 +84,32 @@ const machine = setup({
     nowLimited: (_, { presence }: { presence: Presence }) => presence === 'limited',
   },
   actions: {
-    register: change((it, event: On<'worker.registered'>) => registered(it, event)),
-    prompt: change((it) => prompted(it)),
-    useTool: replace((it, event: On<'tool.used'>) => usedTool(it, event)),
+    register: change((_it, event: On<'worker.registered'>) => register(event)),
+    prompt: change((it) => beginTurn(it)),
+    useTool: replace((it, event: On<'tool.used'>) => useTool(it, event)),
     setPlan: change((_it, { data }: On<'plan.updated'>) => ({ plan: data.steps })),
     setStep: replace((it, { data }: On<'step.updated'>) => ({ ...it, plan: updateStep(it.plan, data) })),
-    takeTask: change((it, event: On<'task.taken'>) => tookTask(it, event)),
-    letGo: change((it, { task, atMs }: On<'task.lost'>) => letGo(it, task, atMs)),
-    startBackground: change((it, { data: { id } }: On<'background.started'>) =>
-      it.background.includes(id) ? {} : { background: [...it.background, id] },
-    ),
-    finishBackground: change((it, { data: { id } }: On<'background.finished'>) => ({
-      background: it.background.filter((started) => started !== id),
-    })),
+    takeTask: change((it, event: On<'task.taken'>) => takeTask(it, event)),
+    letGo: change((it, event: On<'task.lost'>) => letGoOfTask(it, event)),
+    startBackground: change((it, event: On<'background.started'>) => startBackground(it, event)),
+    finishBackground: change((it, event: On<'background.finished'>) => finishBackground(it, event)),
     awaitInput: change(() => ({ awaitsInput: true })),
     receiveInput: change(() => ({ awaitsInput: false })),
-    reachLimit: change((it, event: On<'limit.reached'>) => limitReached(it, event)),
+    reachLimit: change((it, event: On<'limit.reached'>) => reachLimit(it, event)),
     clearLimit: change((_it, { data }: On<'limit.cleared'>) => (data.scope === undefined ? { limit: null } : {})),
     exhaustBudget: change(() => ({ budgetExhausted: true })),
     openAttempt: change((it, event: On<'stop.attempted'>) => openAttempt(it, event)),
-    answerAsked: change((it, event: On<'check.finished'>) => answerAsked(it, event)),
-    resume: change((it, event: On<'attempt.resumed'>) => resume(it, event)),
-    supersede: change((it, event: On<'attempt.superseded'>) => supersede(it, event)),
-    close: change((it, event: On<'session.closed'>) => close(it, event)),
+    answerCheck: change((it, event: On<'check.finished'>) => answerCheck(it, event)),
+    resume: change((it, event: On<'attempt.resumed'>) => resumeAttempt(it, event)),
+    supersede: change((it, event: On<'attempt.superseded'>) => supersedeAttempt(it, event)),
+    close: change((it, event: On<'session.closed'>) => closeSession(it, event)),
     acknowledge: change((it, { by, atMs }: On<'escalation.acknowledged'>) => ({
       escalation: acknowledge(it.escalation, by, formatIsoTime(atMs)),
     })),
     noteNotice: change((it, { atMs }: On<'escalation.notified'>) => ({
       escalation: noteNotice(it.escalation, formatIsoTime(atMs)),
     })),
-    resolve: change((it, event: On<'escalation.resolved'>) => resolve(it, event)),
+    resolve: change((_it, event: On<'escalation.resolved'>) => resolveEscalation(event)),
     clearFiles: change(() => ({ files: empty })),
     noteRefusal: change((it, { refused }: On<'entry.refused'>) => ({
       refused: [...it.refused, refused].slice(-refusedMax),
@@ -149,41 +143,7 @@ const registration = { 'worker.registered': { target: 'idle', actions: 'register
 
 export const workerMachine = machine.createMachine({
   id: 'worker-v1',
-  context: ({ input: { fleet, worker, atMs } }) => ({
-    worker: {
-      fleet,
-      worker,
-      agent: null,
-      profile: null,
-      policy: null,
-      queue: null,
-      parent: null,
-      cwd: null,
-      labels: noLabels,
-      ended: null,
-      escalation: null,
-      budgetExhausted: false,
-      background: empty,
-      awaitsInput: false,
-      retryCount: 0,
-      keepAlives: 0,
-      stuck: null,
-      plan: noPlan,
-      files: empty,
-      tasks: empty,
-      toolCount: 0,
-      activeMs: atMs,
-      limit: null,
-      scopes: empty,
-      attempt: null,
-      lastDecision: null,
-      lastDisposition: 'held',
-      lastCheckpoint: null,
-      lastOpinions: empty,
-      refused: empty,
-      resolution: null,
-    },
-  }),
+  context: ({ input }) => ({ worker: createWorkerContext(input) }),
   type: 'parallel',
   on: {
     'heartbeat.sent': {},
@@ -235,7 +195,7 @@ export const workerMachine = machine.createMachine({
           on: {
             ...closed,
             'stop.attempted': { actions: 'openAttempt' },
-            'check.finished': { actions: 'answerAsked' },
+            'check.finished': { actions: 'answerCheck' },
             'attempt.resumed': { actions: 'resume' },
             'attempt.superseded': { actions: 'supersede' },
             'prompt.submitted': { target: 'working', actions: 'prompt' },

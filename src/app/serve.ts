@@ -1,5 +1,5 @@
 /** Serves one fleet until it is told to end: NATS, replica, configuration file, HTTP; closed in reverse order. */
-import type { HookOpinion } from '../../machines/index.ts';
+import type { HookRun } from '../../machines/index.ts';
 import { type Config, missingSecret } from '../config/config.ts';
 import type { ConfigFile } from '../config/file.ts';
 import { followConfigFile } from '../config/follow.ts';
@@ -137,7 +137,7 @@ function countersOf(metrics: Metrics, noteEntry: (subject: string) => void) {
     },
     refused: () => metrics.refused.inc(),
     dead: (code: string) => metrics.deadLetters.inc({ code }),
-    hookSaid: ({ type, action, failed, tookMs }: HookOpinion) => {
+    hookRan: ({ type, action, failed, tookMs }: HookRun) => {
       metrics.hookAnswers.inc({ type, action });
       if (failed) metrics.hookErrors.inc({ type });
       if (tookMs > 0) metrics.hookSeconds.observe({ type }, tookMs / 1_000);

@@ -1,10 +1,10 @@
 /** Calls one check and gives what it found: over the bus, by a runner elsewhere, or in this process. Stores nothing. */
 import {
-  type Ask,
   type CheckResult,
   type EffectfulCheck,
   type Evaluation,
   isTooDeep,
+  type PendingCheck,
   tooDeepMessage,
   type WorkerContext,
 } from '../../machines/index.ts';
@@ -17,26 +17,26 @@ import { runWorkspaceCheck } from './workspace-check.ts';
 /** The check that an attempt waits for. Never rejects: a check that cannot be called has the outcome `error`. */
 export function callCheck(
   context: HostContext,
-  ask: Ask,
+  pending: PendingCheck,
   worker: WorkerContext,
   attempt: string,
   signal: AbortSignal,
 ): Promise<CheckResult> {
-  return toCheckResult(attempt, ask.name, runOf(context, ask, worker, attempt, signal));
+  return toCheckResult(attempt, pending.name, runOf(context, pending, worker, attempt, signal));
 }
 
 async function runOf(
   context: HostContext,
-  ask: Ask,
+  pending: PendingCheck,
   worker: WorkerContext,
   attempt: string,
   signal: AbortSignal,
 ): Promise<RunResult> {
-  const timeoutMs = ask.deadlineMs - ask.askedMs;
+  const timeoutMs = pending.deadlineMs - pending.sinceMs;
   const remote = (name: string) => askRemote(context, name, questionOf(context.fleet, worker, attempt), timeoutMs);
-  if (ask.by === 'hooks') return remote(ask.remote);
-  if (ask.check.kind === 'remote') return remote(ask.check.remote);
-  return runWorkspaceCheck(context, runRequestOf(ask.check, worker, attempt), worker, timeoutMs, signal);
+  if (pending.by === 'hooks') return remote(pending.remote);
+  if (pending.check.kind === 'remote') return remote(pending.check.remote);
+  return runWorkspaceCheck(context, runRequestOf(pending.check, worker, attempt), worker, timeoutMs, signal);
 }
 
 type WorkspaceCheck = Exclude<EffectfulCheck, { kind: 'remote' }>;
@@ -55,9 +55,9 @@ export function callHook(
   evaluation: Evaluation,
   timeoutMs: number,
 ): Promise<CheckResult> {
-  const { attempt, asked } = evaluation;
+  const { attempt, pending } = evaluation;
   const question = questionOfIteration(context.fleet, task, evaluation);
-  return toCheckResult(attempt, asked.name, askRemote(context, asked.name, question, timeoutMs));
+  return toCheckResult(attempt, pending.name, askRemote(context, pending.name, question, timeoutMs));
 }
 
 /** The log refuses a result that nests too deep, and whoever waits for it would wait in vain. */

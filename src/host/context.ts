@@ -1,5 +1,5 @@
 /** What the rooms of a host share: the fold, the ways to the world, and who waits for what. */
-import { createFleet, type Decision, type Fleet, type HookOpinion, type HookResult } from '../../machines/index.ts';
+import { createFleet, type Decision, type Fleet, type HookResult, type HookRun } from '../../machines/index.ts';
 import type { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Bus } from '../nats/bus.ts';
@@ -15,7 +15,7 @@ export type HostMetrics = {
   refused(type: string): void;
   dead(code: string): void;
   policyConflict(): void;
-  hookSaid(opinion: HookOpinion): void;
+  hookRan(run: HookRun): void;
 };
 
 export type HostOptions = {

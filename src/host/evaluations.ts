@@ -38,7 +38,7 @@ const evaluationKey = (task: string, attempt: string) => `${task}:${attempt}`;
 
 export function createEvaluations(context: HostContext): Evaluations {
   const { fleet, evaluationWaiters: waiters } = context;
-  const called = new WeakSet<Evaluation['asked']>();
+  const called = new WeakSet<Evaluation['pending']>();
   let closed = false;
 
   const openIn = (task: string): readonly Open[] =>
@@ -47,14 +47,14 @@ export function createEvaluations(context: HostContext): Evaluations {
   const isOurs = ({ evaluation: { owner } }: Open) => owner === null || owner === context.replica;
 
   const call = async ({ task, evaluation }: Open) => {
-    const { asked, seq } = evaluation;
-    if (called.has(asked)) return;
-    called.add(asked);
-    const timeoutMs = Math.max(1, asked.deadlineMs - context.logClock.now());
+    const { pending, seq } = evaluation;
+    if (called.has(pending)) return;
+    called.add(pending);
+    const timeoutMs = Math.max(1, pending.deadlineMs - context.logClock.now());
     const result = await callHook(context, task, evaluation, timeoutMs);
     await storeCheckResult(context, result, {
-      ...{ entity: 'task', id: task, messageId: hookMessageId(task, seq, asked.number, asked.name) },
-      isNeeded: () => !closed && openIn(task).some((it) => it.evaluation.asked === asked),
+      ...{ entity: 'task', id: task, messageId: hookMessageId(task, seq, pending.number, pending.name) },
+      isNeeded: () => !closed && openIn(task).some((it) => it.evaluation.pending === pending),
     });
   };
   const callEach = (open: readonly Open[]) => {

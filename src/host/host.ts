@@ -2,7 +2,7 @@
  * Host: folds the log into the fleet and does what the fold asks for. Up to the log's head it only reads; from there
  * on decisions, answers, checks and timers go out. It never changes state but by an entry that came back from the log.
  */
-import type { Ask, CheckResult, Decision, Fleet, HookResult, WorkerContext } from '../../machines/index.ts';
+import type { CheckResult, Decision, Fleet, HookResult, PendingCheck, WorkerContext } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import { type AttemptRequest, isKnownAttempt, submitAttempt } from './attempts.ts';
@@ -46,7 +46,7 @@ export type Host = {
   setPolicies(form: PolicyForm): void;
   setEscalation(rules: EscalationRules): void;
   /** Calls a check for a probe: nothing is stored. Never rejects. */
-  callCheck(ask: Ask, worker: WorkerContext, attempt: string, signal: AbortSignal): Promise<CheckResult>;
+  callCheck(pending: PendingCheck, worker: WorkerContext, attempt: string, signal: AbortSignal): Promise<CheckResult>;
   /** Why nothing can be decided now, or null. */
   fault(): AppError | null;
   readonly foldedSeq: () => number;

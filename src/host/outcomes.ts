@@ -33,7 +33,7 @@ export function applyOutcome(
       onDecided(context, outbox, outcome.decision, message, startedMs);
       checks.cancelStale(outcome.decision.worker);
       return;
-    case 'asked':
+    case 'checkPending':
     case 'accepted':
       if (isAtHead(context)) checks.start(outcome.worker);
       return;
@@ -43,7 +43,7 @@ export function applyOutcome(
     case 'validated':
       evaluations.onValidated(outcome.task, outcome.attempt, outcome.result);
       return;
-    case 'hookAsked':
+    case 'hookPending':
       evaluations.callHooks(outcome.task);
       return;
     default:
@@ -52,12 +52,12 @@ export function applyOutcome(
   }
 }
 
-type Reported = Extract<Outcome, { kind: 'hooksSaid' | 'handedBack' | 'escalation' | 'refused' }>;
+type Reported = Extract<Outcome, { kind: 'hooksEvaluated' | 'handedBack' | 'escalation' | 'refused' }>;
 
 function report({ logger, metrics }: HostContext, rooms: ActingRooms, outcome: Reported): void {
   switch (outcome.kind) {
-    case 'hooksSaid':
-      for (const opinion of outcome.opinions) metrics.hookSaid(opinion);
+    case 'hooksEvaluated':
+      for (const run of outcome.runs) metrics.hookRan(run);
       return;
     case 'handedBack':
       logger.warn({ workerId: outcome.worker, taskId: outcome.task }, 'task of a stale worker handed back');

@@ -2,7 +2,13 @@
  * Pending checks: what open attempts wait for. The replica that owns an attempt calls its check here, and the result
  * goes into the log. A check that no attempt waits for any more is cancelled.
  */
-import { type Ask, attemptMessageId, checkMessageId, type Fleet, type WorkerContext } from '../../machines/index.ts';
+import {
+  attemptMessageId,
+  checkMessageId,
+  type Fleet,
+  type PendingCheck,
+  type WorkerContext,
+} from '../../machines/index.ts';
 import { callCheck } from './check-call.ts';
 import { storeCheckResult } from './check-results.ts';
 import type { HostContext } from './context.ts';
@@ -25,7 +31,7 @@ export function createPendingChecks(context: HostContext): PendingChecks {
     const found = running.get(worker);
     if (found === undefined) return;
     const pending = pendingOf(context.fleet, worker);
-    const isSame = pending?.attempt === found.attempt && pending.ask.number === found.number;
+    const isSame = pending?.attempt === found.attempt && pending.check.number === found.number;
     if (isSame && pending.owner === context.replica) return;
     running.delete(worker);
     found.abort.abort();
@@ -37,7 +43,7 @@ export function createPendingChecks(context: HostContext): PendingChecks {
       // What is folded while this replica leaves is for the others.
       if (closed || pending === null || pending.owner !== context.replica || running.has(worker)) return;
       const abort = new AbortController();
-      running.set(worker, { number: pending.ask.number, attempt: pending.attempt, abort });
+      running.set(worker, { number: pending.check.number, attempt: pending.attempt, abort });
       void run(context, pending, abort.signal);
     },
     cancelStale,
@@ -52,25 +58,25 @@ export function createPendingChecks(context: HostContext): PendingChecks {
 type Pending = {
   readonly worker: WorkerContext;
   readonly attempt: string;
-  readonly ask: Ask;
+  readonly check: PendingCheck;
   readonly owner: string | null;
 };
 
 function pendingOf(fleet: Fleet, id: string): Pending | null {
   const record = fleet.workers.get(id);
   const worker = record?.snapshot.context.worker;
-  if (record === undefined || worker?.attempt?.asked == null) return null;
-  return { worker, attempt: worker.attempt.attempt, ask: worker.attempt.asked, owner: record.owner };
+  if (record === undefined || worker?.attempt?.pending == null) return null;
+  return { worker, attempt: worker.attempt.attempt, check: worker.attempt.pending, owner: record.owner };
 }
 
-async function run(context: HostContext, { worker, attempt, ask }: Pending, signal: AbortSignal): Promise<void> {
+async function run(context: HostContext, { worker, attempt, check }: Pending, signal: AbortSignal): Promise<void> {
   const id = worker.worker;
-  const result = await callCheck(context, ask, worker, attempt, signal);
+  const result = await callCheck(context, check, worker, attempt, signal);
   await storeCheckResult(context, result, {
-    ...{ entity: 'worker', id, messageId: checkMessageId(id, attempt, ask.number, ask.name) },
+    ...{ entity: 'worker', id, messageId: checkMessageId(id, attempt, check.number, check.name) },
     isNeeded() {
       const now = pendingOf(context.fleet, id);
-      return !signal.aborted && now?.attempt === attempt && now.ask.number === ask.number;
+      return !signal.aborted && now?.attempt === attempt && now.check.number === check.number;
     },
     // The result is there and the log does not take it, so the caller need not wait for the decision.
     onRefused: (error) => context.decisionWaiters.fail(attemptMessageId(id, attempt), error),

@@ -98,7 +98,7 @@ function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
 function waitsFor({ snapshot }: WorkerRecord): string | null {
   const { attempt } = snapshot.context.worker;
   if (attempt === null) return null;
-  return attempt.asked === null ? 'hold' : attempt.asked.name;
+  return attempt.pending === null ? 'hold' : attempt.pending.name;
 }
 
 function taskRow(fleet: Fleet, task: string): TaskRow | null {

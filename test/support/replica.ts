@@ -23,7 +23,7 @@ export async function startReplica(
       decided: () => {},
       refused: (type) => void counts.refused.push(type),
       dead: (code) => void counts.dead.push(code),
-      hookSaid: () => {},
+      hookRan: () => {},
       policyConflict: () => {
         counts.conflicts += 1;
       },

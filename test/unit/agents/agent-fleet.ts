@@ -76,7 +76,7 @@ export function createAgentFleet(policy: object, more: Record<string, unknown> =
     async probe(worker: string, body: object, scope?: 'stop' | 'step') {
       probes += 1;
       const found = probe(fleet, worker, body, fleet.nowMs, scope);
-      if ('ask' in found) throw new Error('this fleet asks nobody');
+      if ('pending' in found) throw new Error('this fleet asks nobody');
       return found.decision;
     },
     peek: async (worker: string) => viewWorker(fleet, worker, fleet.nowMs),

@@ -1,0 +1,35 @@
+/** Guard 8: every check of the policy holds. Effectful checks are pending until an entry answers them. */
+import { checkTimeoutMs } from '../policy/checks/check.ts';
+import { evaluateChecks } from '../policy/checks/evaluate.ts';
+import { circumstancesOf, pendingSince } from './circumstances.ts';
+import { allow, block, type Guard, pass } from './guard.ts';
+import { promptFor } from './prompt.ts';
+
+export const checks: Guard = (scope) => {
+  const { worker, attempt } = scope;
+  const { checks: ofPolicy } = attempt.inForce.policy;
+  const input = { checks: ofPolicy.map((check) => check.name) };
+  if (ofPolicy.length === 0) return pass('none', input);
+  const facts = { ...circumstancesOf(scope), plan: worker.plan, validation: attempt.fields.validation ?? [] };
+  const { outcome, findings, feedback } = evaluateChecks(ofPolicy, facts, attempt.findings);
+  const result = { input, kept: { findings, feedback } };
+  switch (outcome.kind) {
+    case 'pass':
+      return { ...result, kind: 'pass', detail: 'all hold' };
+    case 'error':
+      return { ...result, kind: 'pass', detail: outcome.message, isError: true };
+    case 'escalate': {
+      const ruling = allow('escalate', 'escalated', outcome.message);
+      return { ...result, kind: 'decides', detail: outcome.message, isError: true, ruling };
+    }
+    case 'fail': {
+      const ruling = block('incomplete', outcome.message, promptFor(outcome.message, feedback));
+      return { ...result, kind: 'decides', detail: outcome.message, ruling };
+    }
+    case 'pending': {
+      const { check } = outcome;
+      const pending = pendingSince(attempt, check.name, check.timeoutMs ?? checkTimeoutMs);
+      return { ...result, kind: 'pending', detail: `asked ${check.name}`, check: { by: 'checks', check, ...pending } };
+    }
+  }
+};

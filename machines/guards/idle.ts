@@ -1,0 +1,34 @@
+/** Guard 12: with persistence on, a worker without a task is kept alive until its idle timeout. */
+import { formatDuration } from '../values/duration.ts';
+import type { JudgedWorker } from './attempt.ts';
+import type { Idle } from './decision.ts';
+import { allow, block, decide, type Guard, pass } from './guard.ts';
+import { keepAlive } from './keep-alive.ts';
+
+export const idle: Guard = (scope) => {
+  const { worker, attempt } = scope;
+  const { nowMs, queue } = attempt.facts;
+  if (attempt.inForce.policy.persistence === null) return pass('persistence is off');
+  const input = idleOf(worker, attempt.idleLimitMs, nowMs);
+  const { ms, limitMs, remainingMs } = input;
+  if (limitMs !== null && ms >= limitMs) {
+    const reason = `Idle for ${formatDuration(ms)} of ${formatDuration(limitMs)}, and no task waits`;
+    return decide(allow('complete', 'idle-timeout', reason), input);
+  }
+  if (nowMs < attempt.holdUntilMs) return { kind: 'hold', detail: 'held', input };
+  const tasks = worker.tasks.join(', ');
+  const remaining = remainingMs === null ? 'no timeout' : `${formatDuration(remainingMs)} remain`;
+  const held = tasks === '' ? '' : `, and ${tasks} is still held`;
+  const reason = `No task waits; idle for ${formatDuration(ms)}, ${remaining}${held}`;
+  const nextPrompt =
+    tasks === ''
+      ? `No task waits in queue ${queue} yet. Stay available and look again.`
+      : `You still hold ${tasks}. Complete or release it before you stop.`;
+  return decide(keepAlive(scope, block('idle', reason, nextPrompt)), input, reason);
+};
+
+/** Idle time counts from the last registration, claim or letting go, and not while a task is held (seed 004). */
+export function idleOf(worker: Pick<JudgedWorker, 'tasks' | 'activeMs'>, limitMs: number | null, nowMs: number): Idle {
+  const ms = worker.tasks.length > 0 ? 0 : Math.max(0, nowMs - worker.activeMs);
+  return { ms, limitMs, remainingMs: limitMs === null ? null : Math.max(0, limitMs - ms) };
+}

@@ -1,0 +1,27 @@
+/** What a blocked agent is told to do next: written for a model, the same words for the same state. */
+import type { Feedback } from '../policy/checks/check-result.ts';
+
+const promptLengthMax = 2_000;
+const reasonLengthMax = 600;
+
+/** What remains, and what was found. */
+export function promptFor(reason: string, feedback: readonly Feedback[]): string {
+  const found = feedback.map(({ details }) => describe(details)).filter((text) => text !== '');
+  const head = `Not done yet: ${cutMiddle(reason, reasonLengthMax)}. Finish what remains, then stop again.`;
+  if (found.length === 0) return head;
+  return `${head}\n\n${cutMiddle(found.join('\n'), promptLengthMax - head.length - 2)}`;
+}
+
+function describe(details: unknown): string {
+  if (typeof details === 'string') return details;
+  return isEmpty(details) ? '' : JSON.stringify(details, null, 1);
+}
+
+const isEmpty = (details: unknown) =>
+  details === null || details === undefined || (typeof details === 'object' && Object.keys(details).length === 0);
+
+export function cutMiddle(text: string, lengthMax: number): string {
+  if (text.length <= lengthMax) return text;
+  const half = Math.floor((lengthMax - 5) / 2);
+  return `${text.slice(0, half)}\n[…]${text.slice(text.length - half)}`;
+}

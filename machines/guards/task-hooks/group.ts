@@ -1,0 +1,33 @@
+/** Hooks of type `all` and `any`: what several conditions say together. */
+import type { HookForm } from '../../entries/hook.ts';
+import type { HookAnswer, HookOutcome } from './hook.ts';
+
+/** Members that skip are left out; with none left the group skips. An escalate of any member is the group's. */
+export function evaluateGroup(
+  { of: members = [] }: HookForm,
+  type: 'all' | 'any',
+  evaluate: (member: HookForm, index: number) => HookOutcome,
+): HookOutcome {
+  const answers: HookAnswer[] = [];
+  let error: string | null = null;
+  for (const [index, member] of members.entries()) {
+    const outcome = evaluate(member, index);
+    if (outcome.kind === 'pending') return outcome;
+    if (outcome.kind === 'answer') answers.push(outcome);
+    else error ??= outcome.error;
+  }
+  if (answers.length === 0) return { kind: 'skip', error };
+  const checkpoint = answers.some((it) => it.checkpoint);
+  return { ...together(answers, type), checkpoint };
+}
+
+function together(answers: readonly HookAnswer[], type: 'all' | 'any'): HookAnswer {
+  const escalate = answers.find((it) => it.action === 'escalate');
+  if (escalate !== undefined) return escalate;
+  const open = answers.filter((it) => it.action === 'continue');
+  const complete = answers.find((it) => it.action === 'complete');
+  const [first] = open;
+  if (complete !== undefined && (type === 'any' || first === undefined)) return complete;
+  const reason = type === 'all' ? first?.reason : open.map((it) => it.reason).join('; or ');
+  return { ...(first as HookAnswer), reason: reason ?? '' };
+}

@@ -1,0 +1,68 @@
+/** A hook on a task: a condition that was registered at run time (protocol.md §7; seed 001, Stop Hooks). */
+import type { HookForm } from '../../entries/hook.ts';
+import type { CheckResult } from '../../policy/checks/check-result.ts';
+import type { Validation } from '../../policy/checks/validation.ts';
+import type { Circumstances } from '../../policy/condition.ts';
+import type { PromiseName } from '../../policy/promise.ts';
+
+export type Hook = { readonly hook: string; readonly enabled: boolean; readonly form: HookForm };
+
+/** `failures` in a row had a failed rule in their last validation; `failed`: so had this iteration's last one. */
+export type Iteration = {
+  readonly iteration: number;
+  readonly maxIterations: number;
+  readonly completionPromises: readonly PromiseName[] | null;
+  readonly rules: readonly string[] | null;
+  readonly failuresMax: number | null;
+  readonly completed: boolean;
+  readonly failures: number;
+  readonly failed: boolean;
+};
+
+export type HookFacts = Circumstances & {
+  readonly promises: ReadonlySet<PromiseName>;
+  readonly validation: Validation;
+  readonly current: Iteration | null;
+};
+
+/** Answers of remote hooks so far, by the hook's key: its id, then `/` and the index of each member on the way. */
+export type HookResults = Readonly<Record<string, CheckResult>>;
+
+export type HookAnswer = {
+  readonly kind: 'answer';
+  readonly action: 'complete' | 'continue' | 'escalate';
+  readonly reason: string;
+  readonly nextPrompt: string | null;
+  readonly checkpoint: boolean;
+  readonly checkpointData: unknown;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  /** It could not be evaluated; `action` is then by its `onError`. */
+  readonly failed: boolean;
+};
+/** `error` null: its condition does not hold. */
+export type HookSkip = { readonly kind: 'skip'; readonly error: string | null };
+export type HookOutcome =
+  | HookAnswer
+  | HookSkip
+  | { readonly kind: 'pending'; readonly key: string; readonly name: string };
+
+/** One evaluation of one hook, whether it decided or not: kept with the task, so that nobody has to guess (seed 001, Hook Debugging). */
+export type HookRun = {
+  readonly hook: string;
+  readonly type: HookForm['type'];
+  readonly action: HookAnswer['action'] | 'skip';
+  readonly reason: string;
+  readonly failed: boolean;
+  /** What its remote parts took. */
+  readonly tookMs: number;
+};
+
+export const answer = (
+  action: HookAnswer['action'],
+  reason: string,
+  more: Partial<Omit<HookAnswer, 'kind'>> = {},
+): HookAnswer => ({
+  ...{ kind: 'answer', action, reason, nextPrompt: null },
+  ...{ checkpoint: false, checkpointData: null, metadata: {}, failed: false },
+  ...more,
+});

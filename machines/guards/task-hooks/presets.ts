@@ -1,0 +1,51 @@
+/** The hook types that are answered by what the attempt or iteration itself reports (seed 001, Stop Hooks). */
+import type { HookForm } from '../../entries/hook.ts';
+import type { PromiseName } from '../../policy/promise.ts';
+import { answer, type HookAnswer, type HookFacts } from './hook.ts';
+
+type PresetType = Exclude<HookForm['type'], 'remote' | 'all' | 'any'>;
+
+export const presets: Readonly<Record<PresetType, (facts: HookFacts, form: HookForm) => HookAnswer>> = {
+  promise: (facts) => byPromise(facts) ?? answer('continue', 'No completion promise detected'),
+  validation: (facts) => byValidation(facts) ?? answer('continue', 'No validation results'),
+  default: (facts) => byPromise(facts) ?? byValidation(facts) ?? answer('continue', 'Iteration in progress'),
+  tdd: (facts) =>
+    hasPassed(facts, 'tests_pass')
+      ? answer('complete', 'All tests pass')
+      : answer('continue', 'Tests still failing', { nextPrompt: 'Fix failing tests and run again' }),
+  security: (facts) => {
+    if (hasPassed(facts, 'vulns_fixed') && hasPassed(facts, 'sast_clean'))
+      return answer('complete', 'All rules passed');
+    return facts.iteration >= 10
+      ? answer('escalate', 'Max iterations reached - complex vulnerabilities may require manual review')
+      : answer('continue', 'Vulnerabilities remain');
+  },
+  checkpoint: (facts, { metadata }) => {
+    const at = typeof metadata?.at === 'number' ? metadata.at : 5;
+    const isDue = facts.iteration === at;
+    return answer('continue', isDue ? 'Checkpoint saved' : 'Iteration in progress', { checkpoint: isDue });
+  },
+};
+
+/** Null: no promise that counts in this iteration. */
+function byPromise({ promises, current }: HookFacts): HookAnswer | null {
+  const counts = (name: PromiseName) => promises.has(name) && (current?.completionPromises?.includes(name) ?? true);
+  if (counts('COMPLETE')) return answer('complete', 'Agent signaled completion via <promise>COMPLETE</promise>');
+  if (counts('ESCALATE')) return answer('escalate', 'Agent asked for a person via <promise>ESCALATE</promise>');
+  return counts('BLOCKED') ? answer('escalate', 'Agent is blocked and said so via <promise>BLOCKED</promise>') : null;
+}
+
+/** Null: no results. Where the iteration names rules, those alone count, and one that was not reported has failed. */
+function byValidation({ validation, current }: HookFacts): HookAnswer | null {
+  const rules = current?.rules ?? null;
+  const counted = rules === null ? validation : validation.filter((it) => rules.includes(it.rule));
+  if (counted.length === 0) return null;
+  const missing = (rules ?? []).filter((rule) => !counted.some((it) => it.rule === rule));
+  const failed = [...new Set([...counted.filter((it) => !it.passed).map((it) => it.rule), ...missing])];
+  if (failed.length === 0) return answer('complete', 'All rules passed');
+  const feedback = counted.filter((it) => !it.passed).map(({ rule, message }) => ({ rule, message: message ?? null }));
+  return answer('continue', `Failed rules: ${failed.join(', ')}`, { metadata: { failedRules: failed, feedback } });
+}
+
+const hasPassed = ({ validation }: HookFacts, rule: string) =>
+  validation.some((it) => it.rule === rule && it.passed) && !validation.some((it) => it.rule === rule && !it.passed);

@@ -1,0 +1,27 @@
+/** Hooks of type `remote`: answered by whoever serves the check's subject, or from the client that registered them. */
+import type { HookForm } from '../../entries/hook.ts';
+import type { CheckResult } from '../../policy/checks/check-result.ts';
+import { answer, type HookOutcome, type HookResults } from './hook.ts';
+
+export function remoteOutcome(form: HookForm, results: HookResults, key: string): HookOutcome {
+  // By its own key: a hook may be named `constructor`.
+  const result = Object.hasOwn(results, key) ? results[key] : undefined;
+  return result === undefined ? { kind: 'pending', key, name: form.name ?? key } : outcomeOf(form, result);
+}
+
+function outcomeOf(form: HookForm, result: CheckResult): HookOutcome {
+  if (result.outcome === 'error' || result.outcome === 'timeout') {
+    const error = result.reason ?? (result.outcome === 'timeout' ? 'no reply in time' : 'unknown error');
+    if (form.onError === 'skip') return { kind: 'skip', error };
+    const metadata = { ...result.metadata, error };
+    return answer('escalate', `Hook evaluation failed: ${error}`, { metadata, failed: true });
+  }
+  const action = result.action ?? (result.outcome === 'pass' ? 'complete' : 'continue');
+  const checkpointData = result.checkpointData ?? null;
+  return answer(action, result.reason ?? `Check ${form.name ?? ''} says ${action}`, {
+    nextPrompt: result.nextPrompt ?? null,
+    checkpoint: checkpointData !== null,
+    checkpointData,
+    metadata: result.metadata ?? {},
+  });
+}

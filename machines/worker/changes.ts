@@ -1,0 +1,63 @@
+/** What entries change in a worker's context (protocol.md §3 and §4). */
+import { filesMax } from '../entries/limits.ts';
+import { formatIsoTime } from '../values/iso-time.ts';
+import { empty, type WorkerContext } from './context.ts';
+import type { On } from './events.ts';
+
+export type Change = Partial<WorkerContext>;
+
+export const resetCounts = { retryCount: 0, keepAlives: 0, failureStreak: null } as const;
+const notEscalated = { escalation: null, resolution: null } as const;
+
+export function register({ data, atMs }: On<'worker.registered'>): Change {
+  const given = Object.fromEntries(Object.entries(data).filter(([, value]) => value !== undefined));
+  const reset = { ended: null, awaitsInput: false, background: empty, budgetExhausted: false };
+  return { ...given, ...reset, ...notEscalated, ...resetCounts, activeMs: atMs };
+}
+
+export function beginTurn(context: WorkerContext): Change {
+  if (context.ended === 'retired') return {};
+  const reset = { ended: null, awaitsInput: false, budgetExhausted: false, files: empty };
+  return { ...reset, ...notEscalated, ...resetCounts };
+}
+
+export function useTool(context: WorkerContext, { data }: On<'tool.used'>): WorkerContext {
+  const toolCount = context.toolCount + 1;
+  const given = data.files ?? empty;
+  // Many by many would take seconds of every replica.
+  const known = given.length > 8 ? new Set(context.files) : { has: (file: string) => context.files.includes(file) };
+  const added = given.filter((file) => !known.has(file));
+  if (added.length === 0) return { ...context, toolCount };
+  return { ...context, toolCount, files: [...context.files, ...new Set(added)].slice(0, filesMax) };
+}
+
+export function takeTask(context: WorkerContext, { task, plan, atMs }: On<'task.taken'>): Change {
+  const tasks = [...context.tasks.filter((held) => held !== task), task];
+  return { ...resetCounts, tasks, activeMs: atMs, files: empty, ...(plan === null ? {} : { plan }) };
+}
+
+export const letGoOfTask = (context: WorkerContext, { task, atMs }: On<'task.lost'>): Change => ({
+  ...resetCounts,
+  tasks: context.tasks.filter((held) => held !== task),
+  activeMs: atMs,
+});
+
+export const startBackground = ({ background }: WorkerContext, { data: { id } }: On<'background.started'>): Change =>
+  background.includes(id) ? {} : { background: [...background, id] };
+
+export const finishBackground = (
+  { background }: WorkerContext,
+  { data: { id } }: On<'background.finished'>,
+): Change => ({
+  background: background.filter((started) => started !== id),
+});
+
+export function reachLimit(context: WorkerContext, { data }: On<'limit.reached'>): Change {
+  const { scope } = data;
+  if (scope === undefined) return { limit: { untilMs: data.until ?? null } };
+  return context.scopes.includes(scope) ? {} : { scopes: [...context.scopes, scope] };
+}
+
+export function resolveEscalation({ atMs, by, verdict, prompt }: On<'escalation.resolved'>): Change {
+  return { escalation: null, resolution: { at: formatIsoTime(atMs), by, verdict, prompt } };
+}

@@ -1,0 +1,70 @@
+/** What is known of a worker: the context of its machine. */
+import type { RefusedEntry } from '../entries/refusal.ts';
+import type { Attempt, JudgedWorker } from '../guards/attempt.ts';
+import type { Decision } from '../guards/decision.ts';
+import { noPlan } from '../policy/plan.ts';
+import type { Resolution } from '../values/escalation.ts';
+import type { TaskDisposition } from '../values/task-disposition.ts';
+
+export type WorkerContext = JudgedWorker & {
+  readonly agent: string | null;
+  readonly profile: string | null;
+  readonly policy: string | null;
+  readonly queue: string | null;
+  readonly parent: string | null;
+  readonly cwd: string | null;
+  readonly toolCount: number;
+  /** Null: none of its own; `untilMs` null: until cleared. */
+  readonly limit: { readonly untilMs: number | null } | null;
+  /** Every scope of a usage limit that it ever reported. */
+  readonly scopes: readonly string[];
+  /** The open one. */
+  readonly attempt: Attempt | null;
+  readonly lastDecision: Decision | null;
+  readonly lastDisposition: TaskDisposition;
+  /** What the hooks of the last decision wanted saved with the task. */
+  readonly lastCheckpoint: Attempt['checkpoint'];
+  readonly lastHookRuns: Attempt['hookRuns'];
+  readonly refused: readonly RefusedEntry[];
+  /** The last one; a prompt or a registration is a new beginning. */
+  readonly resolution: Resolution | null;
+};
+
+export type WorkerInput = { readonly fleet: string; readonly worker: string; readonly atMs: number };
+
+export const empty: readonly never[] = Object.freeze([]);
+const noLabels = Object.freeze({});
+
+export const createWorkerContext = ({ fleet, worker, atMs }: WorkerInput): WorkerContext => ({
+  fleet,
+  worker,
+  agent: null,
+  profile: null,
+  policy: null,
+  queue: null,
+  parent: null,
+  cwd: null,
+  labels: noLabels,
+  ended: null,
+  escalation: null,
+  budgetExhausted: false,
+  background: empty,
+  awaitsInput: false,
+  retryCount: 0,
+  keepAlives: 0,
+  failureStreak: null,
+  plan: noPlan,
+  files: empty,
+  tasks: empty,
+  toolCount: 0,
+  activeMs: atMs,
+  limit: null,
+  scopes: empty,
+  attempt: null,
+  lastDecision: null,
+  lastDisposition: 'held',
+  lastCheckpoint: null,
+  lastHookRuns: empty,
+  refused: empty,
+  resolution: null,
+});

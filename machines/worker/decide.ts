@@ -1,0 +1,100 @@
+/** Ends an attempt: the decision, the counts after it, and what becomes of the held tasks (protocol.md §4 and §5). */
+import type { Attempt } from '../guards/attempt.ts';
+import type { Decision } from '../guards/decision.ts';
+import { isFailure } from '../guards/evaluate.ts';
+import type { Ruling } from '../guards/guard.ts';
+import { idleOf } from '../guards/idle.ts';
+import type { GuardName } from '../guards/names.ts';
+import type { Feedback } from '../policy/checks/check-result.ts';
+import { type Escalation, escalate } from '../values/escalation.ts';
+import { formatIsoTime } from '../values/iso-time.ts';
+import type { State } from '../values/states.ts';
+import type { TaskDisposition } from '../values/task-disposition.ts';
+import { type Change, resetCounts } from './changes.ts';
+import { empty, type WorkerContext } from './context.ts';
+
+/** `guard` null: no guard decided. */
+export type Decided = Ruling & { readonly guard: GuardName | null };
+
+/** @param attempt as it ends: with the facts of now */
+export function decide(context: WorkerContext, attempt: Attempt, ruling: Decided): Change {
+  const lastDecision = decisionOf(context, attempt, ruling);
+  const lastDisposition = dispositionOf(ruling);
+  const isFreed = lastDisposition === 'completed' || lastDisposition === 'escalated' || lastDisposition === 'released';
+  return {
+    attempt: null,
+    lastDecision,
+    lastDisposition,
+    lastCheckpoint: attempt.checkpoint,
+    lastHookRuns: attempt.hookRuns,
+    ...countsAfter(context, ruling),
+    // A worker that is escalated already stays in the same escalation.
+    escalation: ruling.action === 'escalate' ? (context.escalation ?? escalationOf(lastDecision)) : null,
+    ...(isFreed && context.tasks.length > 0 ? { tasks: empty, activeMs: attempt.facts.nowMs } : {}),
+  };
+}
+
+export function escalationOf({ seq, at, reason, cause, attempt, worker }: Decision): Escalation {
+  return escalate({ seq: seq ?? 0, since: at, reason, cause, attempt, worker });
+}
+
+function decisionOf(context: WorkerContext, attempt: Attempt, ruling: Decided): Decision {
+  const { decision, action, cause, reason, nextPrompt } = ruling;
+  const { policy, name, seq } = attempt.inForce;
+  const { facts } = attempt;
+  return {
+    v: 1,
+    fleet: context.fleet,
+    worker: context.worker,
+    task: facts.task?.task ?? null,
+    attempt: attempt.attempt,
+    seq: attempt.seq,
+    at: formatIsoTime(facts.nowMs),
+    decision,
+    action,
+    cause,
+    reason,
+    nextPrompt,
+    feedback: fitFeedback(attempt.feedback),
+    state: stateAfter(ruling),
+    retry: { count: context.retryCount + (isFailure(ruling) ? 1 : 0), max: policy.retries },
+    idle: idleOf(context, attempt.idleLimitMs, facts.nowMs),
+    pendingTasks: facts.pendingTasks,
+    policy: { name, seq },
+    verdicts: attempt.verdicts.slice(),
+    replica: '',
+    tookMs: 0,
+    dryRun: false,
+  };
+}
+
+const detailsLengthMax = 100_000;
+
+/** A decision must fit into one message: details past a size that no reader needs are left out, the messages stay. */
+function fitFeedback(feedback: readonly Feedback[]): Feedback[] {
+  let length = 0;
+  return feedback.map((each) => {
+    length += JSON.stringify(each.details)?.length ?? 0;
+    if (length <= detailsLengthMax) return each;
+    return { ...each, details: { note: 'left out: the feedback of this decision is too large' } };
+  });
+}
+
+function stateAfter({ decision, action, cause }: Ruling): State {
+  if (cause === 'superseded') return 'validating';
+  if (decision === 'block') return 'blocked';
+  return action === 'complete' ? 'stopped' : action === 'escalate' ? 'escalated' : 'idle';
+}
+
+function countsAfter(context: WorkerContext, ruling: Decided): Change {
+  if (ruling.decision === 'allow') return ruling.action === 'continue' ? {} : resetCounts;
+  if (isFailure(ruling)) return { retryCount: context.retryCount + 1 };
+  return ruling.guard === null ? {} : { keepAlives: context.keepAlives + 1 };
+}
+
+function dispositionOf({ decision, action, cause }: Ruling): TaskDisposition {
+  if (decision === 'block') return cause === 'incomplete' ? 'blocked' : 'held';
+  if (action === 'escalate' || cause === 'capped') return 'escalated';
+  if (cause === 'complete' || cause === 'no-policy') return 'completed';
+  return cause === 'retired' || cause === 'bypassed' ? 'released' : 'held';
+}
