@@ -1,6 +1,7 @@
 /** The machines' public door: everything here is pure, and runs as well in a browser. */
 
 export { type AttemptFields, attemptSchema } from './entries/attempt.ts';
+export { describeEntry, isFields, isHousekeeping } from './entries/entry-text.ts';
 export { type HookForm, hookTypes } from './entries/hook.ts';
 export * from './entries/index.ts';
 export { isTooDeep, readJson, tooDeepMessage } from './entries/json.ts';
@@ -9,7 +10,7 @@ export type { StoredText } from './entries/log-line.ts';
 export * from './entries/message-ids.ts';
 export { readEntry, readFields } from './entries/read-entry.ts';
 export { describeIssues, type Issue, type Refusal, type RefusedEntry, toIssues } from './entries/refusal.ts';
-export { type Address, readSubject, subjectOf } from './entries/subject.ts';
+export { type Address, readSubject, subjectOf, subjectTailsAbout, topicOf } from './entries/subject.ts';
 export type { Deadline } from './fleet/deadlines.ts';
 export { isLimited, policyInForce, queueOfWorker, staleAfterMs } from './fleet/facts.ts';
 export * from './fleet/fleet.ts';

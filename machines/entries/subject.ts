@@ -57,6 +57,19 @@ export function readSubject(subject: string): Address | Refusal | null {
   return { area, fleet, id, type };
 }
 
+/** What a subject of the log is about, valid or not: `worker`, `w1`, `tool.used`. A decision is about its worker. */
+export function topicOf(subject: string): { readonly entity: string; readonly id: string; readonly type: string } {
+  const [, , ...tail] = subject.split('.');
+  const [entity = '', id = '', ...type] = tail[0] === 'own' ? tail.slice(1) : tail;
+  return entity === 'decision' ? { entity: 'worker', id, type: 'decision' } : { entity, id, type: type.join('.') };
+}
+
+/** The subjects about a worker or a task, with wildcards, each without `stopgate.<fleet>.`. */
+export function subjectTailsAbout(entity: 'worker' | 'task', id: string): string[] {
+  const both = [`${entity}.${id}.>`, `own.${entity}.${id}.>`];
+  return entity === 'worker' ? [...both, `decision.${id}`] : both;
+}
+
 const addresses = new Map<string, Address>();
 const addressesMax = 20_000;
 

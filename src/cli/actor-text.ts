@@ -1,7 +1,7 @@
 /** One worker or task in full, as a person reads it. */
 import type { Escalation, TaskView, WorkerView } from '../../machines/index.ts';
 import { isDone, type Plan } from '../../machines/policy/plan.ts';
-import type { LogLine } from '../log-text/entry-text.ts';
+import type { LogLine } from '../nats/log-line.ts';
 import { formatDecision, formatIdle } from './decision-text.ts';
 import type { Colors } from './output.ts';
 import { formatAgo, formatClock, paintPresence, paintState } from './state-text.ts';

@@ -1,6 +1,6 @@
 /** One message of the log as a line: `12:00:03.250  #123  w1  tool.used  Bash (ok)`. */
-import type { Decision } from '../../machines/index.ts';
-import { describeEntry, isFields, type LogLine, placeOf } from '../log-text/entry-text.ts';
+import { type Decision, describeEntry, isFields, topicOf } from '../../machines/index.ts';
+import type { LogLine } from '../nats/log-line.ts';
 import { describeAnswer, paintAnswer } from './decision-text.ts';
 import type { Colors } from './output.ts';
 import { formatClock } from './state-text.ts';
@@ -9,7 +9,7 @@ import { clean, cut, pad, widthOf } from './text.ts';
 const detailMax = 200;
 
 export function formatLogLine({ at, subject, data, seq }: LogLine, colors: Colors, width: number): string {
-  const { entity, id, type } = placeOf(subject);
+  const { entity, id, type } = topicOf(subject);
   const who = entity === 'worker' ? id : entity === 'fleet' ? 'fleet' : `${entity} ${id}`;
   const start = `${formatClock(at)}  ${pad(`#${seq}`, 6)}  `;
   const middle = `${pad(cut(clean(who), 24), 10)}  ${pad(cut(clean(type), 24), 18)}  `;

@@ -1,6 +1,13 @@
 /** A timeline as a person reads it: a line an entry, idle time collapsed, each decision with the guard that made it. */
-import { type Decision, decidingGuard, decisionSchema, formatDuration } from '../../machines/index.ts';
-import { describeEntry, type LogLine, placeOf } from '../log-text/entry-text.ts';
+import {
+  type Decision,
+  decidingGuard,
+  decisionSchema,
+  describeEntry,
+  formatDuration,
+  topicOf,
+} from '../../machines/index.ts';
+import type { LogLine } from '../nats/log-line.ts';
 import { describeAnswer, paintAnswer } from './decision-text.ts';
 import type { Colors } from './output.ts';
 import { formatClock } from './state-text.ts';
@@ -41,7 +48,7 @@ function formatLine(
   colors: Colors,
   width: number,
 ): string[] {
-  const { entity, id, type } = placeOf(subject);
+  const { entity, id, type } = topicOf(subject);
   const start = `${formatClock(at)}  ${pad(`#${seq}`, 6)}  `;
   const who = entity === about.entity ? '' : `${clean(id)}: `;
   const left = width - start.length - typeWidth - 2;

@@ -2,9 +2,9 @@
  * The newest entries and decisions about one worker or task, oldest first. A worker's stand on three kinds of subjects
  * and servers before 2.10 take one filter a consumer, so each is read by itself and they are merged by their place.
  */
-import type { Decision } from '../../machines/index.ts';
+import { type Decision, isHousekeeping, subjectTailsAbout, topicOf } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import { isHousekeeping, type LogLine, placeOf, tailsAbout, toLogLine } from '../log-text/entry-text.ts';
+import { type LogLine, toLogLine } from '../nats/log-line.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import type { Requester } from '../nats/requester.ts';
 
@@ -15,18 +15,18 @@ const holdersMax = 10;
 
 /** @throws AppError actor.unknown, log.unavailable */
 export async function readWorkerTimeline(requester: Requester, worker: string, count: number): Promise<LogLine[]> {
-  const found = await Promise.all(tailsAbout('worker', worker).map((tail) => readLines(requester, tail, count)));
+  const found = await Promise.all(subjectTailsAbout('worker', worker).map((tail) => readLines(requester, tail, count)));
   return newest(found.flat(), count);
 }
 
 /** With the claims of the task, and the decisions about whoever held it then. @throws AppError actor.unknown, log.unavailable */
 export async function readTaskTimeline(requester: Requester, task: string, count: number): Promise<LogLine[]> {
   const [entries, moves] = await Promise.all([
-    Promise.all(tailsAbout('task', task).map((tail) => readLines(requester, tail, count))),
+    Promise.all(subjectTailsAbout('task', task).map((tail) => readLines(requester, tail, count))),
     readLines(requester, 'worker.*.task.*', claimsMax),
   ]);
   const claims = moves.filter(({ data }) => taskOf(data) === task);
-  const holders = [...new Set(claims.map(({ subject }) => placeOf(subject).id).reverse())].slice(0, holdersMax);
+  const holders = [...new Set(claims.map(({ subject }) => topicOf(subject).id).reverse())].slice(0, holdersMax);
   const decisions = await Promise.all(
     holders.map((worker) => readLines(requester, `decision.${worker}`, decisionsMax)),
   );
@@ -47,7 +47,7 @@ export async function orNone(timeline: Promise<LogLine[]>, note: (line: string) 
 
 async function readLines(requester: Requester, tail: string, count: number): Promise<LogLine[]> {
   const messages: readonly LogMessage[] = await requester.readNewest(tail, count);
-  return messages.filter(({ subject }) => !isHousekeeping(placeOf(subject).type)).map(toLogLine);
+  return messages.filter(({ subject }) => !isHousekeeping(topicOf(subject).type)).map(toLogLine);
 }
 
 const newest = (lines: readonly LogLine[], count: number): LogLine[] =>

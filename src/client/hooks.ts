@@ -18,7 +18,8 @@ export type HookList = {
   readonly hooks: readonly {
     readonly id: string;
     readonly enabled: boolean;
-    readonly metadata: { readonly type: string };
+    /** As it was registered, with the type of the hook: `custom` for one of `registerStopHook`. */
+    readonly metadata: { readonly type: string; readonly [key: string]: unknown };
   }[];
 };
 /** Each call resolves when the task shows the change. @throws StopgateError entry.refused, with the task's reason */
@@ -68,8 +69,8 @@ export function createHooks({ publish, getTask, serve }: HookDependencies): Hook
     createSecurityHook: create('security'),
     createCheckpointHook: create('checkpoint'),
     async listHooks(taskId) {
-      const hooks = (await registry.list(taskId)).map(({ hook, enabled, type }) => ({
-        ...{ id: hook, enabled, metadata: { type } },
+      const hooks = (await registry.list(taskId)).map(({ hook, enabled, type, metadata }) => ({
+        ...{ id: hook, enabled, metadata: { ...metadata, type: type === 'remote' ? 'custom' : type } },
       }));
       return { taskId, hookCount: hooks.length, hooks };
     },

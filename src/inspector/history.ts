@@ -1,7 +1,7 @@
 /** Pages of the history of one worker or task, newest first, read from the log by its subjects. */
-import { isId } from '../../machines/index.ts';
-import { placeOf, tailsAbout, toLogLine } from '../log-text/entry-text.ts';
+import { isId, subjectTailsAbout, topicOf } from '../../machines/index.ts';
 import type { EventLog } from '../nats/event-log.ts';
+import { toLogLine } from '../nats/log-line.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import { type TimelineEntry, timelineEntry } from './timeline.ts';
 
@@ -36,7 +36,7 @@ export async function readLines(log: Log, fleet: string, worker: string): Promis
   const read = (filter: string) =>
     log.history({ fromSeq: firstSeq, toSeq: lastSeq, subject: filter }, (message) => {
       messages.push(message);
-      const { type } = placeOf(message.subject);
+      const { type } = topicOf(message.subject);
       const { data } = toLogLine(message);
       if (type === 'task.claimed') tasks.add(String((data as { task?: unknown }).task));
     });
@@ -47,4 +47,4 @@ export async function readLines(log: Log, fleet: string, worker: string): Promis
 }
 
 const subjectsOf = (fleet: string, entity: 'worker' | 'task', id: string): string[] =>
-  tailsAbout(entity, id).map((tail) => `stopgate.${fleet}.${tail}`);
+  subjectTailsAbout(entity, id).map((tail) => `stopgate.${fleet}.${tail}`);

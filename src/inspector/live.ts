@@ -3,8 +3,7 @@
  * written once for all who keep up. For who does not read, names are kept instead of messages, so that a stalled page
  * costs no more than the fleet has names.
  */
-import { type Fleet, type State, viewTask, viewWorker, workerStates } from '../../machines/index.ts';
-import { placeOf } from '../log-text/entry-text.ts';
+import { type Fleet, type State, topicOf, viewTask, viewWorker, workerStates } from '../../machines/index.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import { toCutJson } from './cut.ts';
 import { type Rows, rowsOf } from './rows.ts';
@@ -92,7 +91,7 @@ export function createLive(source: LiveSource): Live {
     headSeq = Math.max(headSeq, message.seq);
     for (const page of pages) {
       if (page.topic === null) continue;
-      const { entity, id } = placeOf(message.subject);
+      const { entity, id } = topicOf(message.subject);
       if (id !== page.topic.id || entity !== page.topic.entity) continue;
       page.topicDirty = true;
       if (!page.client.isReady()) {

@@ -1,6 +1,5 @@
 /** The history of one worker or task, as lines that a person reads: what it said, what was asked, what was decided. */
-import { type Decision, readEntry, readJson } from '../../machines/index.ts';
-import { describeEntry, isHousekeeping, placeOf } from '../log-text/entry-text.ts';
+import { type Decision, describeEntry, isHousekeeping, readEntry, readJson, topicOf } from '../../machines/index.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 
 /** `text`: a few plain words. `data`: what was said, whole; of a `decision` the Decision. */
@@ -25,7 +24,7 @@ const decoder = new TextDecoder();
 
 /** Null: the service's own ticking, which tells nothing of anyone. */
 export function timelineEntry({ seq, atMs, subject, data }: LogMessage): TimelineEntry | null {
-  const { entity, id, type } = placeOf(subject);
+  const { entity, id, type } = topicOf(subject);
   if (isHousekeeping(type)) return null;
   const read = readJson(decoder.decode(data));
   const fields = read.ok ? read.value : { unreadable: read.message };

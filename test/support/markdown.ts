@@ -80,7 +80,7 @@ export function parsePage(path: string, text: string): Page {
       at = end;
       continue;
     }
-    if (line.startsWith('|')) {
+    if (line.startsWith('|') && lines[at - 1]?.startsWith('|') !== true) {
       const rows = takeWhile(lines.slice(at), (it) => it.startsWith('|'));
       tables.push({ line: at + 1, heading, rows: rows.filter((it) => !/^\|[\s|:-]+\|$/.test(it)).map(cellsOf) });
     }

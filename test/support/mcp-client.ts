@@ -1,7 +1,9 @@
-/** The SDK's own client, on `stopgate mcp` or on the service's `/mcp`. */
+/** The SDK's own client, on `stopgate mcp`, on the service's `/mcp`, or on a server in this process. */
 import { PassThrough } from 'node:stream';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
+import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { type StartCommand, startCommand } from './command.ts';
@@ -51,6 +53,13 @@ function openPipe(args: readonly string[], cwd: string, start: StartCommand): Tr
 export const openHttpClient = (url: string, headers: Record<string, string> = {}): Promise<McpClient> =>
   // Its type says `sessionId: string | undefined`, the interface `sessionId?: string`.
   open(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }) as Transport);
+
+/** On a server in this process. */
+export async function openServerClient(server: McpServer): Promise<McpClient> {
+  const [ours, theirs] = InMemoryTransport.createLinkedPair();
+  await server.connect(theirs);
+  return open(ours);
+}
 
 async function open(transport: Transport): Promise<McpClient> {
   const client = new Client({ name: 'test', version: '1' });

@@ -1,7 +1,8 @@
 /** tail: the log as it grows. */
 
+import { isHousekeeping, topicOf } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
-import { isHousekeeping, type LogLine, placeOf, toLogLine } from '../../log-text/entry-text.ts';
+import { type LogLine, toLogLine } from '../../nats/log-line.ts';
 import type { LogMessage } from '../../nats/log-reader.ts';
 import { defineCommand, serviceArgs } from '../command.ts';
 import { formatLogLine } from '../entry-text.ts';
@@ -36,7 +37,7 @@ export const tail = defineCommand({
       );
     };
     const matches = (subject: string): boolean => {
-      const { entity, id, type } = placeOf(subject);
+      const { entity, id, type } = topicOf(subject);
       if (only !== null && (entity !== 'worker' || id !== only)) return false;
       return flags.all || flags.json || !isHousekeeping(type);
     };

@@ -101,7 +101,7 @@ const evaluate = defineTool({
 const list = defineTool({
   name: 'hook_list',
   title: 'List stop hooks',
-  description: 'All hooks of a task, in the order in which they run.',
+  description: 'All hooks of a task, in the order in which they run. A remote hook is listed as custom.',
   input: { taskId },
   output: {
     taskId: z.string(),
@@ -113,7 +113,7 @@ const list = defineTool({
     const { hooks } = await getTask(port, task);
     const found = hooks.map(({ hook, enabled, type, metadata: more }) => ({
       ...{ id: hook, enabled },
-      metadata: { ...more, type },
+      metadata: { ...more, type: type === 'remote' ? 'custom' : type },
     }));
     return { taskId: task, hookCount: found.length, hooks: found };
   },

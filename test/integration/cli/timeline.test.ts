@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { createOutput } from '../../../src/cli/output.ts';
 import { formatTimeline } from '../../../src/cli/timeline-text.ts';
-import type { LogLine } from '../../../src/log-text/entry-text.ts';
+import type { LogLine } from '../../../src/nats/log-line.ts';
 import { allowed, blocked, useStandIn } from '../../support/stand-in.ts';
 import { controlsIn, openTerminal, runOnce, type TerminalOptions } from '../../support/terminal.ts';
 

@@ -18,7 +18,8 @@ test('a registered function is stored as an entry with all its options', async (
     name: expect.stringMatching(/^mine-[0-9a-f]{16}$/),
   });
   expect(await hooks.client.listHooks(taskId)).toEqual({
-    ...{ taskId, hookCount: 1, hooks: [{ id: 'mine', enabled: false, metadata: { type: 'remote' } }] },
+    ...{ taskId, hookCount: 1 },
+    hooks: [{ id: 'mine', enabled: false, metadata: { description: 'mine', type: 'custom' } }],
   });
   expect(await stop()).toMatchObject({ decision: 'allow', cause: 'no-policy' });
 });

@@ -94,6 +94,7 @@ test('what no test runs is this, and no more', () => {
     fences.filter(({ notRun }) => notRun !== null).map(({ notRun }) => `${path}: ${notRun}`),
   );
   expect(left).toEqual([
+    'CONTRIBUTING.md: installs, builds and tests everything; CI runs it',
     'README.md: npm test runs this test',
     'README.md: needs Claude Code',
     'docs/agents.md: needs Claude Code',

@@ -1,0 +1,200 @@
+/** Seed 000, from Purpose to Workspace Integration: what the validator is given, what it answers, where it is attached. */
+import { expect } from 'vitest';
+import { ValidationResult } from '../../../src/client/index.ts';
+import { createClaudeFleet, session } from '../claude-fleet.ts';
+import { differs, holds, part } from '../rule.ts';
+import { createVirtualLog } from '../virtual-log.ts';
+
+const planned = { checks: [{ plan: {} }] };
+
+/** The decision about a worker with these todos. */
+function decisionFor(todos: readonly (readonly [title: string, status: string])[]) {
+  const log = createVirtualLog({ default: planned });
+  log.publish('12:00', 'worker.w.plan.updated', { steps: todos.map(([title, status]) => ({ title, status })) });
+  return log.stop('12:01', 'w');
+}
+
+export const contract = [
+  part(
+    'Purpose',
+    holds(
+      'a validator checks that the task is complete before the agent ends; its adapter asks, not the agent',
+      async () => {
+        const fleet = createClaudeFleet(planned);
+        await fleet.mark('pending');
+        expect(fleet.causes(session)).toEqual([]);
+        expect(await fleet.claude('Stop')).toMatchObject({ decision: 'block' });
+        expect(fleet.causes(session)).toEqual(['incomplete']);
+      },
+    ),
+  ),
+  part(
+    'Design',
+    holds('an attempt to stop fires the stop hook, which invokes the validator', async ({ service }) => {
+      const { name, asked } = await service.serveCheck(() => ({ complete: true }));
+      const worker = await service.worker({ checks: [{ remote: name }] });
+      expect(asked).toEqual([]);
+      await worker.stop();
+      expect(asked).toMatchObject([{ worker: worker.id }]);
+    }),
+    holds('`complete=true`: the stop is allowed', async ({ service }) => {
+      const { name } = await service.serveCheck(() => ({ complete: true, reason: 'All todos done' }));
+      const worker = await service.worker({ checks: [{ remote: name }] });
+      expect(await worker.stop()).toMatchObject({ decision: 'allow', action: 'complete', cause: 'complete' });
+    }),
+    holds('`complete=false`: blocked with the reason, and the next attempt asks again', async ({ service }) => {
+      const { name, asked } = await service.serveCheck(() => ({ complete: false, reason: `${asked.length} failed` }));
+      const worker = await service.worker({ checks: [{ remote: name }] });
+      expect(await worker.stop()).toMatchObject({ decision: 'block', reason: '1 failed' });
+      expect(await worker.stop()).toMatchObject({ decision: 'block', reason: '2 failed' });
+    }),
+  ),
+  part(
+    'Contract: ValidationParams',
+    differs('`stop_reason`: the reason that the agent gives', 'on the wire `stopReason`', async ({ service }) => {
+      const { name, asked } = await service.serveCheck(() => ({ complete: false, reason: 'no' }));
+      const worker = await service.worker({ checks: [{ remote: name }] });
+      for (const stopReason of ['end_turn', 'max_turns']) await worker.stop({ stopReason });
+      expect(asked).toMatchObject([{ stopReason: 'end_turn' }, { stopReason: 'max_turns' }]);
+    }),
+    differs('`tool_count`: how many tools were used', 'on the wire `toolCount`', async ({ service }) => {
+      const { name, asked } = await service.serveCheck(() => ({ complete: false, reason: 'no' }));
+      const worker = await service.worker({ checks: [{ remote: name }] });
+      await worker.stop();
+      for (const tool of ['Read', 'Edit', 'Bash']) await worker.publish('tool.used', { tool });
+      await worker.stop();
+      expect(asked).toMatchObject([{ toolCount: 0 }, { toolCount: 3 }]);
+    }),
+    differs(
+      '`retry_count`: how many times the stop was blocked, 0 on the first attempt',
+      'on the wire `retryCount`',
+      async ({ service }) => {
+        const { name, asked } = await service.serveCheck(() => ({ complete: false, reason: 'no' }));
+        const worker = await service.worker({ checks: [{ remote: name }] });
+        for (let count = 0; count < 3; count += 1) await worker.stop();
+        expect(asked).toMatchObject([{ retryCount: 0 }, { retryCount: 1 }, { retryCount: 2 }]);
+      },
+    ),
+  ),
+  part(
+    'Contract: ValidationResult',
+    holds('`complete`: whether the task is considered complete', async ({ service, client }) => {
+      const name = service.newId('validator');
+      await client.serveCheck(name, ({ toolCount }) => new ValidationResult({ complete: toolCount > 0, reason: 'r' }));
+      const worker = await service.worker({ checks: [{ remote: name }] });
+      expect(await worker.stop()).toMatchObject({ decision: 'block' });
+      await worker.publish('tool.used', { tool: 'Edit' });
+      expect(await worker.stop()).toMatchObject({ decision: 'allow', cause: 'complete' });
+    }),
+    holds('`reason`: an explanation for people', async ({ service, client }) => {
+      const name = service.newId('validator');
+      await client.serveCheck(name, () => new ValidationResult({ complete: false, reason: '2 tests are red' }));
+      const worker = await service.worker({ checks: [{ remote: name }] });
+      expect(await worker.stop()).toMatchObject({
+        reason: '2 tests are red',
+        nextPrompt: expect.stringContaining('2 tests are red'),
+      });
+    }),
+    holds('`render()`: the status, then the reason', () => {
+      const complete = new ValidationResult({ complete: true, reason: 'All todos done' });
+      const incomplete = new ValidationResult({ complete: false, reason: '2 todos remaining' });
+      expect(complete.render()).toBe('[complete] All todos done');
+      expect(incomplete.render()).toBe('[incomplete] 2 todos remaining');
+    }),
+  ),
+  part(
+    'Tool Definition',
+    differs(
+      'the tool `validate_completion` is the validator; the name is reserved',
+      'a check may have any name, and any process that serves it under this name is the validator',
+      async ({ service }) => {
+        const { asked } = await service.serveCheck(
+          () => ({ complete: false, reason: 'not yet' }),
+          'validate_completion',
+        );
+        const worker = await service.worker({ checks: [{ remote: 'validate_completion' }] });
+        expect(await worker.stop()).toMatchObject({ decision: 'block', reason: 'not yet' });
+        expect(asked).toHaveLength(1);
+      },
+    ),
+    differs(
+      'it takes `ValidationParams` and returns `ValidationResult`',
+      'an agent may ask by itself too: the MCP tool `verify` returns `complete` and `reason`',
+      async ({ service, mcp }) => {
+        const worker = await service.worker(planned);
+        await worker.publish('plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] });
+        expect(await mcp.ok('verify', { worker: worker.id, stopReason: 'end_turn' })).toMatchObject({
+          complete: false,
+          reason: '1 of 1 plan steps remain: Write tests',
+        });
+        await worker.publish('plan.updated', { steps: [] });
+        expect(await mcp.ok('verify', { worker: worker.id })).toMatchObject({ complete: true });
+      },
+    ),
+    differs(
+      'the default validator says complete, with the reason "No validation configured"',
+      'where no policy names a check the stop is allowed, with the cause `no-policy` and a reason of its own',
+      () => {
+        expect(createVirtualLog().stop('12:00', 'w')).toMatchObject({
+          ...{ decision: 'allow', action: 'complete', cause: 'no-policy' },
+          reason: 'No check or hook was set for this stop',
+        });
+      },
+    ),
+  ),
+  part(
+    'Workspace Integration',
+    differs(
+      'the validator is attached to the workspace section',
+      'to the policy that the worker names',
+      async ({ service }) => {
+        const { name, asked } = await service.serveCheck(() => ({ complete: false, reason: 'no' }));
+        const [attached, other] = [await service.worker({ checks: [{ remote: name }] }), await service.worker({})];
+        expect(await attached.stop()).toMatchObject({ decision: 'block' });
+        expect(await other.stop()).toMatchObject({ decision: 'allow', cause: 'no-policy' });
+        expect(asked).toHaveLength(1);
+      },
+    ),
+    holds('only folders under the allowed roots are read', async ({ service, folder }) => {
+      await folder.write('allowed/output.txt', '');
+      const policy = { checks: [{ files: ['output.txt'], onError: 'block' }] };
+      const within = await service.worker(policy, { cwd: `${folder.path}/allowed` });
+      expect(await within.stop()).toMatchObject({ decision: 'allow', cause: 'complete' });
+      for (const cwd of ['/', `${folder.path}/..`]) {
+        const outside = await service.worker(policy, { cwd });
+        expect(await outside.stop()).toMatchObject({
+          decision: 'block',
+          feedback: [{ outcome: 'error', message: expect.stringContaining('is outside the runner') }],
+        });
+      }
+    }),
+    differs(
+      'todos with another status than `completed` make it incomplete',
+      '`done` and `cancelled` are done too: a cancelled todo is nobody’s work',
+      () => {
+        for (const status of ['pending', 'in_progress', 'Completed', 'failed'])
+          expect(decisionFor([['a', status]]), status).toMatchObject({ decision: 'block', cause: 'incomplete' });
+        for (const status of ['completed', 'done', 'cancelled'])
+          expect(decisionFor([['a', status]]), status).toMatchObject({ decision: 'allow', cause: 'complete' });
+      },
+    ),
+    differs(
+      'the reason counts them, and names three with 30 characters each',
+      '`n of m plan steps remain: …`, which tells how many there are in all',
+      () => {
+        const long = 'Write the tests of the new parser and run them';
+        const todos = [long, 'Fix lint', 'Update docs', 'Release'].map((title) => [title, 'pending'] as const);
+        expect(decisionFor([...todos, ['Read', 'completed']])?.reason).toBe(
+          '4 of 5 plan steps remain: Write the tests of the new par, Fix lint, Update docs, …',
+        );
+      },
+    ),
+    holds('all todos completed: complete', () => {
+      const todos = [
+        ['Write tests', 'completed'],
+        ['Fix lint', 'completed'],
+      ] as const;
+      expect(decisionFor(todos)).toMatchObject({ decision: 'allow', action: 'complete', cause: 'complete' });
+    }),
+  ),
+];

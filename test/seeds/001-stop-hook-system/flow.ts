@@ -1,0 +1,140 @@
+/** Seed 001, Integration with Iteration Tools, and Hook Evaluation Order. */
+import { expect } from 'vitest';
+import type { McpClient } from '../../support/mcp-client.ts';
+import { differs, holds, part } from '../rule.ts';
+import type { SeedService } from '../service.ts';
+import { iterate, promises, rules } from './iteration.ts';
+
+/** Steps 1 to 3 of the flow: the iteration that is begun, and what the tool says of it. */
+async function begin(service: SeedService, mcp: McpClient, started: object = {}) {
+  const taskId = service.newId('T');
+  await service.wire.publish(`task.${taskId}.task.created`, { title: 'Build it' });
+  await mcp.ok('hook_register', { taskId, hookType: 'default' });
+  const iteration = await mcp.ok('iteration_start', { taskId, maxIterations: 10, ...started });
+  const iterationId = String(iteration.iterationId);
+  return { taskId, iterationId, iteration };
+}
+const output = (...names: readonly string[]) => ({ agentOutput: promises(...names).output });
+
+const flow = part(
+  'Typical Agent Flow',
+  holds('1: `task_get`', async ({ service, mcp }) => {
+    const taskId = service.newId('T');
+    await service.wire.publish(`task.${taskId}.task.created`, { title: 'Build it' });
+    expect(await mcp.ok('task_get', { taskId })).toMatchObject({ taskId, title: 'Build it', state: 'idle' });
+  }),
+  holds('2, 3: `hook_register`, then `iteration_start` with a maximum and promises', async ({ service, mcp }) => {
+    const completionPromises = ['COMPLETE', 'BLOCKED'];
+    const { taskId, iteration } = await begin(service, mcp, { completionPromises });
+    expect(iteration).toEqual({
+      ...{ iterationId: `IT-1-${taskId}`, taskId, iteration: 1, maxIterations: 10, completionPromises },
+    });
+    expect(await mcp.ok('task_get', { taskId })).toMatchObject({ hooks: [{ type: 'default' }], iteration: 1 });
+  }),
+  holds(
+    '4b: `iteration_validate` calls the hooks, and returns CONTINUE, COMPLETE or ESCALATE',
+    async ({ service, mcp }) => {
+      const { iterationId } = await begin(service, mcp);
+      const signals = [];
+      for (const work of [{ agentOutput: 'working' }, output('COMPLETE'), output('BLOCKED')])
+        signals.push((await mcp.ok('iteration_validate', { iterationId, ...work })).completionSignal);
+      expect(signals).toEqual(['CONTINUE', 'COMPLETE', 'ESCALATE']);
+    },
+  ),
+  holds('4c: COMPLETE: `iteration_complete`, `hook_clear`, and out of the loop', async ({ service, mcp }) => {
+    const { taskId, iterationId } = await begin(service, mcp);
+    await mcp.ok('iteration_validate', { iterationId, ...output('COMPLETE') });
+    const completed = await mcp.ok('iteration_complete', { iterationId, completionPromise: 'COMPLETE' });
+    expect(completed).toMatchObject({ taskId, iteration: 1, completionPromise: 'COMPLETE', completed: true });
+    expect(await mcp.ok('hook_clear', { taskId })).toMatchObject({ taskId });
+    expect(await mcp.ok('hook_list', { taskId })).toMatchObject({ hookCount: 0 });
+    expect(await mcp.call('iteration_validate', { iterationId }), 'the loop is over').toMatchObject({ isError: true });
+  }),
+  differs(
+    '4d: ESCALATE: mark the task as blocked, `hook_clear`, and out of the loop',
+    'an evaluation only answers, and marks nothing; the task becomes `escalated` when its worker would stop and its hooks escalate, or by `task.failed`',
+    async ({ service, mcp }) => {
+      const { taskId, iterationId } = await begin(service, mcp);
+      const worker = (await service.worker(null)).id;
+      await mcp.ok('task_claim', { taskId, worker });
+      expect(await mcp.ok('iteration_validate', { iterationId, ...output('BLOCKED') })).toMatchObject({
+        completionSignal: 'ESCALATE',
+      });
+      expect(await mcp.ok('task_get', { taskId })).toMatchObject({ state: 'working' });
+      expect(await mcp.ok('decide', { worker, ...output('BLOCKED') })).toMatchObject({ action: 'escalate' });
+      expect(await mcp.ok('task_get', { taskId })).toMatchObject({ state: 'escalated' });
+      expect(await mcp.ok('hook_clear', { taskId })).toMatchObject({ hooksCleared: 1 });
+      const [failed, other] = [await service.task([]), await service.worker(null)];
+      await other.publish('task.claimed', { task: failed.id });
+      await other.publish('task.failed', { task: failed.id, reason: 'blocked' });
+      expect(await failed.view()).toMatchObject({ state: 'escalated' });
+    },
+  ),
+  holds('4e: CONTINUE: `iteration_next`', async ({ service, mcp }) => {
+    const { taskId, iterationId } = await begin(service, mcp);
+    await mcp.ok('iteration_validate', { iterationId, agentOutput: 'working' });
+    const next = await mcp.ok('iteration_next', { iterationId });
+    expect(next).toMatchObject({ iterationId: `IT-2-${taskId}`, taskId, iteration: 2 });
+    const work = { iterationId: next.iterationId, ...output('COMPLETE') };
+    expect(await mcp.ok('iteration_validate', work)).toMatchObject({ iteration: 2, completionSignal: 'COMPLETE' });
+  }),
+  holds('5: `hook_clear` on any exit from the loop', async ({ service, mcp }) => {
+    const { taskId, iterationId } = await begin(service, mcp);
+    expect(await mcp.ok('hook_clear', { taskId })).toEqual({ taskId, hooksCleared: 1 });
+    expect(await mcp.ok('iteration_validate', { iterationId, ...output('COMPLETE') })).toMatchObject({
+      hookId: 'default',
+    });
+  }),
+  holds('`maxIterations` ends the loop', async ({ service, mcp }) => {
+    const { iterationId } = await begin(service, mcp, { maxIterations: 1 });
+    expect(await mcp.ok('iteration_validate', { iterationId, agentOutput: 'working' })).toMatchObject({
+      ...{ completionSignal: 'ESCALATE', reason: 'Maximum iterations reached (1)' },
+    });
+    expect(await mcp.call('iteration_next', { iterationId })).toMatchObject({ isError: true });
+  }),
+  holds('`completionPromises` names the promises that count', async ({ service, mcp }) => {
+    const { iterationId } = await begin(service, mcp, { completionPromises: ['COMPLETE', 'BLOCKED'] });
+    const signals = [];
+    for (const name of ['ESCALATE', 'BLOCKED', 'COMPLETE'])
+      signals.push((await mcp.ok('iteration_validate', { iterationId, ...output(name) })).completionSignal);
+    expect(signals).toEqual(['CONTINUE', 'ESCALATE', 'COMPLETE']);
+  }),
+);
+
+const order = part(
+  'Hook Evaluation Order',
+  holds('1: hooks are evaluated in the order of their registration', async ({ service, client }) => {
+    const task = await service.task([]);
+    const asked: string[] = [];
+    for (const hookId of ['first', 'second', 'third'])
+      await client.registerStopHook({ taskId: task.id, hookId }, () => {
+        asked.push(hookId);
+        return { action: 'continue', reason: hookId };
+      });
+    await task.evaluate();
+    expect(asked).toEqual(['first', 'second', 'third']);
+  }),
+  holds('2: the first complete or escalate stops the evaluation', () => {
+    const { evaluate } = iterate([{ type: 'validation' }, { type: 'promise' }, { type: 'default' }]);
+    expect(evaluate(rules(true))).toMatchObject({ hookId: 'h1', action: 'complete' });
+    expect(evaluate(promises('BLOCKED'))).toMatchObject({ hookId: 'h2', action: 'escalate' });
+  }),
+  holds('3: when all continue, the result of the last is used', () => {
+    const { evaluate } = iterate([{ type: 'validation' }, { type: 'promise' }, { type: 'default' }]);
+    expect(evaluate()).toMatchObject({ hookId: 'h3', action: 'continue', reason: 'Iteration in progress' });
+  }),
+  holds('4: disabled hooks are skipped', () => {
+    const { evaluate } = iterate([{ type: 'promise', enabled: false }, { type: 'default' }]);
+    expect(evaluate(promises('COMPLETE'))).toMatchObject({ hookId: 'h2', action: 'complete' });
+  }),
+  holds('after a complete, later hooks are not evaluated', async ({ service }) => {
+    const { name, asked } = await service.serveCheck(() => ({ action: 'continue', reason: 'no' }));
+    const task = await service.task([{ type: 'validation' }, { type: 'promise' }, { type: 'remote', name }]);
+    expect(await task.evaluate(rules(true))).toMatchObject({ hookId: 'h1', action: 'complete' });
+    expect(asked).toEqual([]);
+    expect(await task.evaluate()).toMatchObject({ hookId: 'h3' });
+    expect(asked).toHaveLength(1);
+  }),
+);
+
+export const integration = [flow, order];

@@ -1,0 +1,167 @@
+/** Seed 001, Types: what a hook is given, and what it returns. */
+import { expect } from 'vitest';
+import type { HookResult, TaskDetail } from '../../../machines/index.ts';
+import type { AgentContext, Client } from '../../../src/client/index.ts';
+import { type Check, differs, holds, part, type Rule } from '../rule.ts';
+import type { SeedService } from '../service.ts';
+import { iterate, promises } from './iteration.ts';
+
+/** Two contexts of one hook: of an iteration with much to tell, and of one with nothing. */
+async function contextsOf(service: SeedService, client: Client): Promise<[AgentContext, AgentContext]> {
+  const task = await service.task([], { iteration: 3 });
+  const contexts: AgentContext[] = [];
+  await client.registerStopHook({ taskId: task.id }, (context) => {
+    contexts.push(context);
+    return { action: 'continue', reason: 'go on' };
+  });
+  await task.evaluate();
+  await task.publish('checkpoint.saved', { checkpoint: 'c1', phase: 'testing' });
+  await task.evaluate({
+    output: 'Nearly. <promise>BLOCKED</promise>',
+    files: ['src/auth.ts'],
+    validation: [{ rule: 'tests_pass', passed: false, message: '1 fails' }],
+    draft: { content: '// code', type: 'implementation' },
+  });
+  const [empty, full] = contexts as [AgentContext, AgentContext];
+  expect(full.taskId).toBe(task.id);
+  return [full, empty];
+}
+
+/** A field of the context: its value where there is something to tell, and where there is nothing. */
+const field =
+  (name: keyof AgentContext, full: unknown, empty: unknown): Check =>
+  async ({ service, client }) => {
+    const contexts = await contextsOf(service, client);
+    expect(contexts.map((context) => context[name])).toEqual([full, empty]);
+  };
+const onWire = (name: string) => `in TypeScript; on the wire \`${name}\``;
+
+const context = part(
+  'AgentContext',
+  differs('`taskId`: the task that is iterated', onWire('task'), async ({ service, client }) => {
+    const [full, empty] = await contextsOf(service, client);
+    expect(full.taskId).toMatch(/^T-/);
+    expect(empty.taskId).toBe(full.taskId);
+  }),
+  holds('`iteration`: the current one, from 1', field('iteration', 3, 3)),
+  differs('`executionPhase`: the current phase, or null', onWire('phase'), field('executionPhase', 'testing', null)),
+  holds('`filesModified`: files changed', field('filesModified', ['src/auth.ts'], [])),
+  differs(
+    '`validationResults`: the results of the validation rules',
+    'in TypeScript; on the wire `ruleName` is `rule`',
+    field('validationResults', [{ ruleName: 'tests_pass', passed: false, message: '1 fails' }], []),
+  ),
+  holds(
+    '`completionPromises`: the promises that were detected',
+    field('completionPromises', [{ type: 'BLOCKED', detected: true, content: '<promise>BLOCKED</promise>' }], []),
+  ),
+  holds('`agentOutput`, if any', field('agentOutput', 'Nearly. <promise>BLOCKED</promise>', undefined)),
+  holds('`draftContent`, if any', field('draftContent', '// code', undefined)),
+  holds('`draftType`, if any', field('draftType', 'implementation', undefined)),
+);
+
+/** What comes of a hook that returns this. */
+async function resultOf(returned: object, service: SeedService): Promise<{ result: HookResult; task: TaskDetail }> {
+  const { name } = await service.serveCheck(() => ({ action: 'continue', reason: 'r', ...returned }));
+  const task = await service.task([{ type: 'remote', name }]);
+  return { result: await task.evaluate(), task: await task.view() };
+}
+
+const result = part(
+  'StopHookResult',
+  holds('`action`: complete, continue or escalate', async ({ service }) => {
+    for (const action of ['complete', 'continue', 'escalate'])
+      expect((await resultOf({ action }, service)).result.action).toBe(action);
+    const unknown = await resultOf({ action: 'explode' }, service);
+    expect(unknown.result).toMatchObject({
+      action: 'escalate',
+      reason: expect.stringMatching(/^Hook evaluation failed/),
+    });
+  }),
+  holds('`reason`: an explanation for people', async ({ service }) => {
+    expect((await resultOf({ reason: 'two tests are red' }, service)).result.reason).toBe('two tests are red');
+  }),
+  holds('`nextPrompt`, if any: the prompt of the next iteration', async ({ service }) => {
+    expect((await resultOf({ nextPrompt: 'Fix the tests' }, service)).result.nextPrompt).toBe('Fix the tests');
+    expect((await resultOf({}, service)).result.nextPrompt).toBeNull();
+  }),
+  holds('`checkpointData`, if any: a checkpoint is created', async ({ service }) => {
+    const checkpointData = { executionPhase: 'midpoint', executionStep: 5, agentContext: { milestone: 'halfway' } };
+    const saved = await resultOf({ checkpointData }, service);
+    expect(saved.result.checkpointCreated).toBe(true);
+    expect(saved.task).toMatchObject({
+      phase: 'midpoint',
+      checkpoints: [{ phase: 'midpoint', step: 5 }],
+      checkpoint: { context: { agentContext: { milestone: 'halfway' } } },
+    });
+    const none = await resultOf({}, service);
+    expect(none.result.checkpointCreated).toBe(false);
+    expect(none.task.checkpoints).toEqual([]);
+  }),
+  holds('`metadata`, if any', async ({ service }) => {
+    const metadata = { score: 7, of: ['a'] };
+    expect((await resultOf({ metadata }, service)).result.metadata).toEqual(metadata);
+    expect((await resultOf({}, service)).result.metadata).toEqual({});
+  }),
+);
+
+const promise: Rule[] = [
+  holds('`type`: COMPLETE, BLOCKED or ESCALATE', () => {
+    const { action } = iterate([{ type: 'promise' }]);
+    expect(['COMPLETE', 'BLOCKED', 'ESCALATE', 'DONE'].map((name) => action(promises(name)))).toEqual([
+      ...['complete', 'escalate', 'escalate', 'continue'],
+    ]);
+  }),
+  holds('`detected`: one that was not detected does not count', () => {
+    const { action } = iterate([{ type: 'promise' }]);
+    const given = (detected: boolean) => ({ promises: [{ type: 'COMPLETE', detected, content: 'COMPLETE' }] });
+    expect([action(given(true)), action(given(false))]).toEqual(['complete', 'continue']);
+    expect(action({ ...given(false), ...promises('COMPLETE') }), 'what the caller detected counts').toBe('continue');
+  }),
+  holds('`content`: the text of the promise', async ({ service, client }) => {
+    const task = await service.task([]);
+    const contents: (string | undefined)[] = [];
+    await client.registerStopHook({ taskId: task.id }, ({ completionPromises }) => {
+      contents.push(completionPromises[0]?.content);
+      return { action: 'continue', reason: 'r' };
+    });
+    await task.evaluate({ output: 'Done: <promise>COMPLETE</promise>.' });
+    await task.evaluate({ promises: [{ type: 'COMPLETE', detected: true, content: 'all of it' }] });
+    expect(contents).toEqual(['<promise>COMPLETE</promise>', 'all of it']);
+  }),
+  differs(
+    '`detectedAt`, if any: an ISO timestamp',
+    'the time of the entry is that of its promises; a `detectedAt` is kept in the log, and no hook is given it',
+    async ({ service, client }) => {
+      const task = await service.task([]);
+      const detected: object[] = [];
+      await client.registerStopHook({ taskId: task.id }, ({ completionPromises }) => {
+        detected.push(...completionPromises);
+        return { action: 'continue', reason: 'r' };
+      });
+      const given = { type: 'COMPLETE', detected: true, content: 'done', detectedAt: '2025-12-30T12:00:00.000Z' };
+      await task.evaluate({ promises: [given] });
+      const [entry] = await service.entries(`task.${task.id}.iteration.validated`);
+      expect(entry).toMatchObject({ at: expect.stringMatching(/^\d{4}-.*Z$/), data: { promises: [given] } });
+      expect(detected).toEqual([{ type: 'COMPLETE', detected: true, content: 'done' }]);
+    },
+  ),
+  differs(
+    'promises are detected in the output of the agent',
+    'not in code, in quotes or with other words: loops were ended by a quoted promise',
+    () => {
+      const { action } = iterate([{ type: 'promise' }]);
+      const outputs = {
+        'Implementation complete. <promise>COMPLETE</promise>': 'complete',
+        'Write this at the end:\n```\n<promise>COMPLETE</promise>\n```': 'continue',
+        'Say `<promise>COMPLETE</promise>` at the end': 'continue',
+        '> <promise>COMPLETE</promise>': 'continue',
+        '<promise>COMPLETE soon</promise>': 'continue',
+      };
+      const actions = Object.keys(outputs).map((output) => [output, action({ output })]);
+      expect(Object.fromEntries(actions)).toEqual(outputs);
+    },
+  ),
+];
+
+export const types = [context, result, part('CompletionPromise', ...promise)];

@@ -1,0 +1,163 @@
+/** Seed 002, Purpose and Core Types: what a checker is given, and what it answers. */
+import { expect } from 'vitest';
+import {
+  type Client,
+  type TaskCompletionChecker,
+  type TaskCompletionContext,
+  TaskCompletionResult,
+} from '../../../src/client/index.ts';
+import { differs, holds, part } from '../rule.ts';
+import type { SeedService } from '../service.ts';
+import { createVirtualLog, planOf } from '../virtual-log.ts';
+
+/** A worker whose stop asks this checker. */
+async function workerUnder(
+  checker: TaskCompletionChecker,
+  service: SeedService,
+  client: Client,
+  { onError = 'block', ...registration }: { onError?: string; cwd?: string } = {},
+) {
+  const name = service.newId('checker');
+  await client.serveCheck(name, checker);
+  return service.worker({ retries: null, checks: [{ remote: name, onError }] }, registration);
+}
+
+/** Answers with `result`, and keeps what it was asked with. */
+function createRecorder(result = TaskCompletionResult.ok()) {
+  const contexts: TaskCompletionContext[] = [];
+  const checker: TaskCompletionChecker = {
+    check(context) {
+      contexts.push(context);
+      return result;
+    },
+  };
+  return { checker, contexts };
+}
+
+export const contract = [
+  part(
+    'Purpose',
+    holds('an agent cannot stop before all its tasks are complete', () => {
+      const log = createVirtualLog({ default: { checks: [{ plan: {} }], retries: null } });
+      for (const statuses of [
+        ['pending', 'pending'],
+        ['done', 'pending'],
+        ['done', 'in_progress'],
+      ]) {
+        log.publish('12:00', 'worker.w.plan.updated', planOf(...statuses));
+        expect(log.stop('12:00', 'w')).toMatchObject({ decision: 'block', cause: 'incomplete' });
+      }
+      log.publish('12:01', 'worker.w.plan.updated', planOf('done', 'done'));
+      expect(log.stop('12:01', 'w')).toMatchObject({ decision: 'allow', cause: 'complete' });
+    }),
+  ),
+  part(
+    'TaskCompletionResult',
+    holds('`complete`: whether the tasks are complete', async ({ service, client }) => {
+      const complete = await workerUnder(createRecorder().checker, service, client);
+      expect(await complete.stop()).toMatchObject({ decision: 'allow', cause: 'complete' });
+      const { checker } = createRecorder(TaskCompletionResult.incomplete('no'));
+      const incomplete = await workerUnder(checker, service, client);
+      expect(await incomplete.stop()).toMatchObject({ decision: 'block', cause: 'incomplete' });
+    }),
+    differs(
+      '`feedback`: explains what is incomplete',
+      'the decision has it as its `reason`, and the agent is given it in `nextPrompt`',
+      async ({ service, client }) => {
+        const { checker } = createRecorder(TaskCompletionResult.incomplete('Write the report'));
+        const worker = await workerUnder(checker, service, client);
+        expect(await worker.stop()).toMatchObject({
+          reason: 'Write the report',
+          nextPrompt: expect.stringContaining('Write the report'),
+        });
+      },
+    ),
+    holds('`ok()` and `incomplete(feedback)` make results', () => {
+      expect(TaskCompletionResult.ok()).toMatchObject({ complete: true, feedback: null });
+      expect(TaskCompletionResult.incomplete('2 left')).toMatchObject({ complete: false, feedback: '2 left' });
+    }),
+  ),
+  part(
+    'TaskCompletionContext',
+    differs(
+      '`session`: holds the state',
+      'it has the plan; everything else is in `get.worker`',
+      async ({ service, client }) => {
+        const { checker, contexts } = createRecorder();
+        const worker = await workerUnder(checker, service, client);
+        await worker.publish('plan.updated', planOf('done', 'pending'));
+        await worker.stop();
+        expect(contexts[0]?.session.plan).toEqual(planOf('done', 'pending').steps);
+      },
+    ),
+    differs(
+      '`tentative_output`: the output being produced',
+      '`tentativeOutput`: the draft of the attempt, or else its output',
+      async ({ service, client }) => {
+        const { checker, contexts } = createRecorder();
+        const worker = await workerUnder(checker, service, client);
+        await worker.stop({ output: 'Here it is', draft: { content: '# Report' } });
+        await worker.stop({ output: '{"answer": 42}' });
+        await worker.stop();
+        expect(contexts.map(({ tentativeOutput }) => tentativeOutput)).toEqual(['# Report', '{"answer": 42}', null]);
+      },
+    ),
+    differs(
+      '`filesystem`: optional',
+      'a served checker always has one, the folder of the worker; where the worker has no folder, a look at a file is an error of the check, for its `onError` to judge',
+      async ({ service, client, folder }) => {
+        const checker: TaskCompletionChecker = {
+          async check({ filesystem }) {
+            const found = await filesystem?.exists('there.txt');
+            return TaskCompletionResult.incomplete(`there.txt exists: ${found}`);
+          },
+        };
+        const name = service.newId('checker');
+        await client.serveCheck(name, checker, { roots: [folder.path] });
+        const policy = { checks: [{ remote: name, onError: 'block' }] };
+        await folder.write('filesystem/there.txt', '');
+        const within = await service.worker(policy, { cwd: `${folder.path}/filesystem` });
+        expect((await within.stop()).reason).toBe('there.txt exists: true');
+        const without = await service.worker(policy);
+        expect(await without.stop()).toMatchObject({
+          reason: 'the worker has no folder: its registration names no cwd',
+          feedback: [{ outcome: 'error' }],
+        });
+      },
+    ),
+    differs(
+      '`adapter`: optional',
+      'it is not given, since a check should not depend on the agent; `get.worker` names the agent',
+      async ({ service, client }) => {
+        const { checker, contexts } = createRecorder();
+        const worker = await workerUnder(checker, service, client);
+        await worker.publish('worker.registered', { agent: 'claude' });
+        await worker.stop();
+        expect(contexts).toHaveLength(1);
+        expect(contexts[0]).not.toHaveProperty('adapter');
+        expect(await worker.view()).toMatchObject({ agent: 'claude' });
+      },
+    ),
+    holds('`stop_reason`: why the agent is stopping', async ({ service, client }) => {
+      const { checker, contexts } = createRecorder();
+      const worker = await workerUnder(checker, service, client);
+      await worker.stop({ stopReason: 'max_turns' });
+      expect(contexts).toMatchObject([{ stopReason: 'max_turns' }]);
+    }),
+  ),
+  part(
+    'TaskCompletionChecker Protocol',
+    holds('a checker is an object whose `check(context)` gives a result', async ({ service, client }) => {
+      class LengthChecker implements TaskCompletionChecker {
+        check({ tentativeOutput }: TaskCompletionContext) {
+          return String(tentativeOutput).length > 5
+            ? TaskCompletionResult.ok()
+            : TaskCompletionResult.incomplete('short');
+        }
+      }
+      const worker = await workerUnder(new LengthChecker(), service, client);
+      expect(await worker.stop({ output: 'brief' })).toMatchObject({ decision: 'block', reason: 'short' });
+      expect(await worker.stop({ output: 'not so brief' })).toMatchObject({ decision: 'allow', cause: 'complete' });
+    }),
+  ),
+];

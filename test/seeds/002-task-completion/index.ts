@@ -1,0 +1,11 @@
+/** Seed 002, Task Completion Checking: checkers that say whether everything an agent was asked to do is done. */
+import type { Seed } from '../rule.ts';
+import { checkers, notes } from './checkers.ts';
+import { contract } from './contract.ts';
+import { integration } from './integration.ts';
+
+export const seed002: Seed = {
+  number: '002',
+  title: 'Task Completion Checking',
+  parts: [...contract, ...checkers, ...integration, ...notes],
+};

@@ -1,0 +1,236 @@
+/** Seed 003, a deterministic stop hook: a script tells when the work is complete, and no model. */
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import type { Decision } from '../../../machines/index.ts';
+import { createAgentFleet } from '../../unit/agents/agent-fleet.ts';
+import { recordingsOf } from '../../unit/agents/recordings/recordings.ts';
+import { createClaudeFleet, session } from '../claude-fleet.ts';
+import { initClaude } from '../claude-settings.ts';
+import { differs, holds, part, type Seed } from '../rule.ts';
+import { findings, policies, startExecutor, valid } from './campaign.ts';
+
+const planned = { checks: [{ plan: {} }], stopWhenComplete: true };
+const told = { continue: false, stopReason: expect.stringContaining('complete') };
+const answerOf = ({ decision, reason, nextPrompt, feedback }: Decision) => ({ decision, reason, nextPrompt, feedback });
+/** The JSON in the prompt that the agent goes on with. */
+const differenceIn = ({ nextPrompt }: Decision) => JSON.parse(nextPrompt?.slice(nextPrompt.indexOf('{')) ?? '');
+
+const summary = part(
+  'TL;DR',
+  holds('the Stop hook is a shell script, and no model', async ({ service, folder }) => {
+    const executor = await startExecutor(service, folder, policies.script, {});
+    const blocked = await executor.stop();
+    expect(blocked).toMatchObject({ decision: 'block', feedback: [{ check: 'nous-execute-stop', outcome: 'fail' }] });
+    await executor.write({ 'nous-execute-stop': 'exit 0' });
+    expect(await executor.stop()).toMatchObject({ decision: 'allow', cause: 'complete' });
+  }),
+  holds(
+    'it runs `nous validate --execution`, and only when that passes is the work complete',
+    async ({ service, folder }) => {
+      const executor = await startExecutor(service, folder, policies.validate, {
+        'findings.json': { ...findings, claim: 7 },
+        'principle_updates.json': {},
+      });
+      expect(await executor.stop()).toMatchObject({ decision: 'block', feedback: [{ check: 'validate' }] });
+      await executor.write(valid);
+      expect(await executor.stop()).toMatchObject({ decision: 'allow', cause: 'complete' });
+    },
+  ),
+  differs(
+    'it runs after each burst of tools, and signals "stop, work complete"',
+    'a policy asks for it by `stopWhenComplete`: then at the end of each batch of tools, and at most every 2 s for an agent that does not report batches',
+    async () => {
+      const claude = createClaudeFleet(planned);
+      await claude.mark('pending');
+      expect(await claude.claude('PostToolBatch')).toBeNull();
+      await claude.mark('completed');
+      expect(await claude.claude('PostToolBatch')).toEqual(told);
+      expect(claude.view(session)).toMatchObject({ state: 'stopped', lastDecision: { cause: 'complete' } });
+
+      const gemini = createAgentFleet(planned);
+      const afterTool = (status: string) =>
+        gemini.call('gemini', {
+          ...recordingsOf('gemini').recorded('AfterTool.write_todos'),
+          tool_input: { todos: [{ description: 'a', status }] },
+        });
+      expect(await afterTool('pending')).toBeNull();
+      expect(await afterTool('completed'), 'within 2 s it is not asked again').toBeNull();
+      gemini.wait(2_000);
+      expect(await afterTool('completed')).toEqual(told);
+    },
+  ),
+);
+
+const reasons = part(
+  'Why this matters',
+  holds('the agent does not decide by itself that it is done', async ({ service, folder }) => {
+    const executor = await startExecutor(service, folder, policies.validate, {});
+    await executor.publish('tool.used', { tool: 'Write', files: ['findings.json'] });
+    expect(await executor.stop({ output: 'I have written findings.json, I am done' })).toMatchObject({
+      decision: 'block',
+      feedback: [{ details: { file: 'findings.json', missing: true } }],
+    });
+  }),
+  holds('it does not keep writing once the work is complete', async () => {
+    const fleet = createClaudeFleet(planned);
+    await fleet.mark('completed');
+    await fleet.claude('PostToolUse');
+    expect(await fleet.claude('PostToolBatch')).toEqual(told);
+  }),
+  holds('it does not stop too early', async ({ service, folder }) => {
+    const executor = await startExecutor(service, folder, policies.validate, { 'findings.json': findings });
+    expect(await executor.stop()).toMatchObject({
+      decision: 'block',
+      reason: 'Missing required files: principle_updates.json',
+    });
+  }),
+  holds('the same files always give the same answer', async ({ service, folder }) => {
+    const executor = await startExecutor(service, folder, policies.validate, { 'findings.json': { claim: 'a' } });
+    const [first, ...others] = [await executor.probe(), await executor.probe(), await executor.stop()].map(answerOf);
+    expect(first).toMatchObject({ decision: 'block', feedback: [{ check: 'validate' }] });
+    expect(others).toEqual([first, first]);
+  }),
+  differs(
+    'exit 0 is "continue", any other code with a reason is "stop"',
+    'the other way round, as its own acceptance criteria have it: 0 passes, and lets the agent stop; 1 fails, and its output is the reason; any other code is an error of the check, for `onError` to judge',
+    async ({ service, folder }) => {
+      const exits = (code: number, onError: string) =>
+        startExecutor(
+          service,
+          folder,
+          { checks: [{ command: 'nous-execute-stop', onError }] },
+          { 'nous-execute-stop': `echo two tests fail; exit ${code}` },
+        ).then((executor) => executor.stop());
+      expect(await exits(0, 'block')).toMatchObject({ decision: 'allow', cause: 'complete' });
+      const failed = await exits(1, 'allow');
+      expect(failed).toMatchObject({ decision: 'block', reason: 'Command nous-execute-stop failed (exit 1)' });
+      expect(failed.nextPrompt).toContain('two tests fail');
+      for (const code of [2, 3, 127]) {
+        const allowed = await exits(code, 'allow');
+        expect(allowed).toMatchObject({ decision: 'allow' });
+        expect(allowed.verdicts).toContainEqual(expect.objectContaining({ guard: 'checks', verdict: 'error' }));
+        expect(await exits(code, 'block')).toMatchObject({ decision: 'block', feedback: [{ outcome: 'error' }] });
+      }
+    },
+  ),
+);
+
+const approach = part(
+  'Proposed approach',
+  holds(
+    'the script runs `nous validate --dir … --execution` and looks for `principle_updates.json`: exit 0 if both pass',
+    async ({ service, folder }) => {
+      const stopWith = async (files: object) =>
+        (await startExecutor(service, folder, policies.script, { ...files })).stop();
+      expect(await stopWith(valid)).toMatchObject({ decision: 'allow', cause: 'complete' });
+      const noUpdates = await stopWith({ 'findings.json': findings });
+      expect(noUpdates.nextPrompt).toContain('principle_updates.json is missing');
+      const noFindings = await stopWith({ 'principle_updates.json': {} });
+      expect(noFindings.nextPrompt).toContain('{"file":"findings.json","missing":true}');
+    },
+  ),
+  differs(
+    'it is registered as a Stop hook in the `.claude/settings.json` of the campaign',
+    '`stopgate init claude --policy executor` writes the hooks there, and the policy names the script',
+    async () => {
+      const hooks = await initClaude('--policy', 'executor');
+      expect(hooks.Stop).toEqual([
+        { hooks: [expect.objectContaining({ url: expect.stringMatching(/\/hooks\/claude\?policy=executor$/) })] },
+      ]);
+    },
+  ),
+  holds('when it signals "stop", the agent ends cleanly', async ({ service, folder }) => {
+    const executor = await startExecutor(service, folder, policies.script, valid);
+    expect(await executor.stop()).toMatchObject({
+      ...{ decision: 'allow', action: 'complete', state: 'stopped', nextPrompt: null, feedback: [] },
+    });
+    const fleet = createClaudeFleet(planned);
+    await fleet.mark('completed');
+    expect(await fleet.claude('Stop')).toBeNull();
+  }),
+  holds(
+    'when it does not, the agent gets the difference as a structured message, and goes on',
+    async ({ service, folder }) => {
+      const executor = await startExecutor(service, folder, policies.validate, {
+        'findings.json': { claim: 7, evidence: [] },
+      });
+      const blocked = await executor.stop();
+      const difference = { missing: ['confidence'], wrong: [{ path: 'claim', expected: 'string', got: 'number' }] };
+      expect(blocked).toMatchObject({
+        ...{ decision: 'block', action: 'continue' },
+        feedback: [{ check: 'validate', outcome: 'fail', details: difference }],
+      });
+      const prompt = blocked.nextPrompt ?? '';
+      expect(JSON.parse(prompt.slice(prompt.indexOf('{')))).toEqual(difference);
+    },
+  ),
+);
+
+const criteria = part(
+  'Acceptance criteria',
+  holds(
+    'on the first pass with a valid `findings.json` and `principle_updates.json` the executor ends within one turn',
+    async ({ service, folder }) => {
+      const executor = await startExecutor(service, folder, policies.validate, {});
+      const turns: object[] = [
+        { 'findings.json': { claim: 'a' } },
+        { 'findings.json': findings },
+        { 'principle_updates.json': {} },
+      ];
+      const decisions: string[] = [];
+      for (const files of turns) {
+        await executor.write({ ...files });
+        decisions.push((await executor.stop()).decision);
+      }
+      expect(decisions).toEqual(['block', 'block', 'allow']);
+    },
+  ),
+  holds('when validation fails, the next turn has the difference from the schema', async ({ service, folder }) => {
+    const executor = await startExecutor(service, folder, policies.validate, { 'findings.json': {} });
+    expect(differenceIn(await executor.stop()).missing).toEqual(['claim', 'confidence', 'evidence']);
+    await executor.write({ 'findings.json': { ...findings, confidence: undefined } });
+    expect(differenceIn(await executor.stop()), 'nothing of the turn before').toEqual({
+      missing: ['confidence'],
+      wrong: [],
+    });
+  }),
+  holds('and it is not run again from scratch', async ({ service, folder }) => {
+    const executor = await startExecutor(service, folder, policies.validate, {
+      'findings.json': { claim: 'a' },
+      'notes.md': 'so far',
+    });
+    const filesOf = async () =>
+      Promise.all(
+        (await readdir(executor.folder)).map(async (file) => {
+          const path = join(executor.folder, file);
+          return [file, (await stat(path)).mtimeMs, await readFile(path, 'utf8')];
+        }),
+      );
+    await executor.publish('plan.updated', { steps: [{ title: 'Write findings', status: 'done' }] });
+    await executor.publish('tool.used', { tool: 'Write', files: ['findings.json'] });
+    const [files, { plan, toolCount, filesModified }] = [await filesOf(), await executor.view()];
+    expect(await executor.stop()).toMatchObject({ decision: 'block' });
+    expect(await filesOf()).toEqual(files);
+    expect(await executor.view()).toMatchObject({ state: 'blocked', plan, toolCount, filesModified });
+    await executor.write(valid);
+    expect(await executor.stop()).toMatchObject({ decision: 'allow', cause: 'complete' });
+  }),
+);
+
+const notes = part(
+  'Notes',
+  holds('the check is deterministic, by pass and fail, where `/goal` asks a model', async ({ service, folder }) => {
+    const executor = await startExecutor(service, folder, policies.script, valid);
+    const other = await startExecutor(service, folder, policies.script, valid);
+    const [one, two] = [await executor.stop({ output: 'not sure' }), await other.stop({ output: 'surely not' })];
+    expect(one).toMatchObject({ decision: 'allow', cause: 'complete' });
+    expect(answerOf(two)).toEqual(answerOf(one));
+  }),
+);
+
+export const seed003: Seed = {
+  number: '003',
+  title: 'A deterministic Stop hook',
+  parts: [summary, reasons, approach, criteria, notes],
+};

@@ -1,0 +1,240 @@
+/** Seed 004, Rate Limit Considerations, Key Insights and Summary. */
+import { expect } from 'vitest';
+import type { Decision, WorkerView } from '../../../machines/index.ts';
+import { differs, holds, part } from '../rule.ts';
+import { createVirtualLog, minutesAfter, planOf } from '../virtual-log.ts';
+import { minuteMs, persistent, registered } from './worker.ts';
+
+/** A worker that holds a task, and reached a usage limit until 12:30. */
+function limited() {
+  const log = registered();
+  log.publish('12:01', 'worker.w1.task.claimed', { task: 'T-1' });
+  log.publish('12:02', 'worker.w1.limit.reached', { until: '2026-03-02T12:30:00.000Z' });
+  return log;
+}
+
+const limits = part(
+  'Rate Limit Considerations',
+  holds('the session pauses, and does not end', () => {
+    const log = limited();
+    expect(log.stop('12:02', 'w1')).toMatchObject({
+      ...{ decision: 'allow', action: 'continue', cause: 'limited', state: 'idle', task: 'T-1' },
+    });
+    expect(log.workerAt('12:20').tasks).toEqual(['T-1']);
+  }),
+  differs(
+    'its heartbeat stops, and the worker appears inactive',
+    '`limited` while the limit holds, `stale` after it',
+    () => {
+      const log = limited();
+      expect(log.workerAt('12:29').presence).toBe('limited');
+      expect(log.workerAt('12:30').presence).toBe('stale');
+    },
+  ),
+  holds('after the limit the worker resumes', () => {
+    const log = limited();
+    log.stop('12:02', 'w1');
+    log.publish('12:31', 'worker.w1.prompt.submitted');
+    expect(log.workerAt('12:31')).toMatchObject({ state: 'working', presence: 'active', tasks: ['T-1'] });
+    log.publish('12:40', 'worker.w1.task.completed', { task: 'T-1' });
+    expect(log.viewAt('12:40').tasks['T-1']).toMatchObject({ state: 'stopped', outcome: 'completed' });
+  }),
+  differs('or a new worker replaces it', 'its tasks go back to their queue when somebody retires it', () => {
+    const log = limited();
+    log.publish('12:05', 'own.worker.w1.worker.retired', { by: 'coordinator' });
+    expect(log.viewAt('12:05')).toMatchObject({
+      ...{ workers: { w1: { state: 'stopped' } }, queues: { main: { pending: 1 } } },
+    });
+    log.publish('12:06', 'worker.w2.task.claimed', { task: 'T-1' });
+    expect(log.viewAt('12:06').tasks['T-1']).toMatchObject({ state: 'working', worker: 'w2' });
+  }),
+  differs(
+    'a worker that was inactive for long is replaced without anybody’s help',
+    'with `releaseAfter` the service hands its tasks back to their queue; this is off by default',
+    () => {
+      const log = registered(persistent, { releaseAfter: '5m' });
+      log.publish('12:01', 'worker.w1.task.claimed', { task: 'T-1' });
+      expect(log.viewAt('12:07:59').tasks['T-1'], 'stale since 12:03').toMatchObject({ worker: 'w1' });
+      expect(log.viewAt('12:09')).toMatchObject({
+        ...{ tasks: { 'T-1': { state: 'idle', worker: null } }, queues: { main: { pending: 1 } } },
+        workers: { w1: { state: 'idle', presence: 'stale', tasks: [] } },
+      });
+      log.publish('12:09', 'worker.w2.task.claimed', { task: 'T-1' });
+      log.publish('12:10', 'worker.w1.task.completed', { task: 'T-1' });
+      expect(log.viewAt('12:10').tasks['T-1']).toMatchObject({ state: 'working', worker: 'w2' });
+      expect(log.refusals()).toEqual(['worker w1 does not hold task T-1']);
+      const kept = registered();
+      kept.publish('12:01', 'worker.w1.task.claimed', { task: 'T-1' });
+      expect(kept.viewAt('23:00').tasks['T-1']).toMatchObject({ worker: 'w1' });
+    },
+  ),
+  holds('coordinators detect inactive workers', async ({ service }) => {
+    const [active, paused] = [
+      await service.worker({}, { agent: 'detected' }),
+      await service.worker({}, { agent: 'detected' }),
+    ];
+    await paused.publish('limit.reached');
+    const list = async (presence: string) => {
+      const { body } = await service.wire.ask('list.workers', { presence, agent: 'detected' });
+      return (body as unknown as { items: WorkerView[] }).items.map(({ worker }) => worker);
+    };
+    expect(await list('active')).toEqual([active.id]);
+    expect(await list('limited')).toEqual([paused.id]);
+    expect(await list('stale')).toEqual([]);
+  }),
+  holds('a heartbeat within 2 minutes: active', () => {
+    const log = registered();
+    log.publish('12:05', 'worker.w1.heartbeat.sent');
+    expect(log.workerAt('12:05').presence).toBe('active');
+    expect(log.workerAt('12:06:59.999').presence).toBe('active');
+  }),
+  holds('a heartbeat over 2 minutes old: inactive, or rate-limited', () => {
+    const log = registered();
+    log.publish('12:05', 'worker.w1.heartbeat.sent');
+    expect(log.workerAt('12:07:00.001').presence).toBe('stale');
+    log.publish('12:08', 'worker.w1.limit.reached');
+    expect(log.workerAt('12:20').presence).toBe('limited');
+  }),
+);
+
+const cycles = [
+  part(
+    'Key Insights: 1. Discrete Cycle Model',
+    holds('checkpoints, not continuous monitoring: nothing is decided between two attempts', () => {
+      const log = registered();
+      expect(log.stop('12:05', 'w1')).toMatchObject({ decision: 'block' });
+      expect(log.workerAt('23:00').state).toBe('blocked');
+      expect(log.takeDecisions()).toEqual([]);
+      expect(log.stop('23:00', 'w1')).toMatchObject({ decision: 'allow' });
+    }),
+    differs(
+      'each cycle is independent and stateless',
+      'but for two counts: blocked retries, which each decision shows, and keep-alives, which the worker’s view shows',
+      () => {
+        const [often, once] = [registered(), registered()];
+        for (let minute = 1; minute < 7; minute += 1) often.stop(minutesAfter('12:00', minute), 'w1');
+        const [late, first] = [often.stop('12:07', 'w1'), once.stop('12:07', 'w1')] as [Decision, Decision];
+        expect({ ...late, seq: 0, attempt: '' }).toEqual({ ...first, seq: 0, attempt: '' });
+        expect([often, once].map((log) => log.workerAt('12:07').keepAlives)).toEqual([7, 1]);
+        const retried = createVirtualLog({ default: { checks: [{ plan: {} }] } });
+        retried.publish('12:00', 'worker.w1.plan.updated', planOf('pending'));
+        expect([1, 2].map(() => retried.stop('12:01', 'w1')?.retry.count)).toEqual([1, 2]);
+      },
+    ),
+  ),
+  part(
+    'Key Insights: 2. Idle Time Is Not Total Time',
+    holds('a worker can run for hours while tasks keep arriving', () => {
+      const log = registered();
+      for (let hour = 0; hour < 9; hour += 1) {
+        const at = minutesAfter('12:05', hour * 60);
+        log.publish(at, 'worker.w1.task.claimed', { task: `T-${hour}` });
+        log.publish(minutesAfter(at, 55), 'worker.w1.task.completed', { task: `T-${hour}` });
+      }
+      expect(log.stop('21:00', 'w1')).toMatchObject({ decision: 'block', cause: 'idle', idle: { ms: 0 } });
+    }),
+    holds('only idle periods count toward the timeout', () => {
+      const log = registered();
+      log.publish('12:06', 'worker.w1.task.claimed', { task: 'T-1' });
+      log.publish('12:07', 'worker.w1.task.completed', { task: 'T-1' });
+      expect(log.stop('12:13', 'w1'), '12 minutes in all, 6 of them since the task').toMatchObject({
+        ...{ decision: 'block', idle: { ms: 6 * minuteMs } },
+      });
+    }),
+  ),
+  part(
+    'Key Insights: 3. Polling Worker Pattern',
+    holds('workers look for work, stay alive while needed, and stop when truly idle', async ({ service }) => {
+      const [queue, task] = [service.newId('queue'), service.newId('T')];
+      const worker = await service.worker({ persistence: { idle: '300ms', queue } });
+      await service.wire.publish(`task.${task}.task.created`, { queue });
+      expect(await worker.stop()).toMatchObject({ decision: 'block', cause: 'pending-tasks' });
+      await worker.publish('task.claimed', { task });
+      await worker.publish('task.completed', { task });
+      const polled: Decision[] = [];
+      const poll = async () => {
+        await worker.publish('heartbeat.sent');
+        polled.push(await worker.stop());
+        return polled.at(-1)?.decision;
+      };
+      await expect.poll(poll, { timeout: 10_000 }).toBe('allow');
+      for (const { idle, cause } of polled) expect(cause).toBe(idle.ms < 300 ? 'idle' : 'idle-timeout');
+      expect((await worker.view()).state).toBe('stopped');
+    }),
+    holds('self-regulating, by the workload', () => {
+      const log = createVirtualLog(persistent);
+      for (const worker of ['w1', 'w2']) log.publish('12:00', `worker.${worker}.worker.registered`);
+      log.publish('12:09', 'task.T-1.task.created');
+      log.publish('12:09', 'worker.w1.task.claimed', { task: 'T-1' });
+      expect(log.stop('12:10', 'w2')).toMatchObject({ decision: 'allow', cause: 'idle-timeout' });
+      expect(log.viewAt('12:10').workers).toMatchObject({ w1: { state: 'working' }, w2: { state: 'stopped' } });
+    }),
+  ),
+  part(
+    'Key Insights: 4. Two-Tier Persistence',
+    holds('the main loop keeps checking the queue; the stop hook prevents a premature end', () => {
+      const log = registered();
+      log.publish('12:01', 'task.T-1.task.created');
+      expect(log.stop('12:01', 'w1')).toMatchObject({ decision: 'block', cause: 'pending-tasks' });
+      log.publish('12:02', 'worker.w1.task.claimed', { task: 'T-1' });
+      expect(log.workerAt('12:02').state).toBe('working');
+    }),
+    holds('both must work together: the hook alone lets a task wait', () => {
+      const log = registered();
+      log.publish('12:01', 'task.T-1.task.created');
+      for (const at of ['12:02', '12:20']) expect(log.stop(at, 'w1')).toMatchObject({ cause: 'pending-tasks' });
+      expect(log.viewAt('12:20').tasks['T-1']).toMatchObject({ state: 'idle', worker: null });
+    }),
+  ),
+  part(
+    'Key Insights: 5. Graceful Degradation',
+    holds('no tasks, and the timeout: the worker stops', () => {
+      const log = registered();
+      expect(log.stop('12:10', 'w1')).toMatchObject({ decision: 'allow', state: 'stopped' });
+    }),
+    holds('tasks present: the worker continues', () => {
+      const log = registered();
+      log.publish('12:10', 'task.T-1.task.created');
+      expect(log.stop('12:10', 'w1')).toMatchObject({ decision: 'block', cause: 'pending-tasks' });
+    }),
+    holds('rate limited: the worker pauses', () => {
+      expect(limited().stop('12:02', 'w1')).toMatchObject({ action: 'continue', cause: 'limited', state: 'idle' });
+    }),
+    holds('new tasks arrive: new workers can launch', () => {
+      const log = registered();
+      log.stop('12:10', 'w1');
+      log.publish('12:20', 'task.T-1.task.created');
+      log.publish('12:21', 'worker.w2.worker.registered');
+      expect(log.stop('12:21', 'w2')).toMatchObject({ decision: 'block', cause: 'pending-tasks' });
+      log.publish('12:22', 'worker.w2.task.claimed', { task: 'T-1' });
+      expect(log.viewAt('12:22').tasks['T-1']).toMatchObject({ worker: 'w2' });
+    }),
+  ),
+];
+
+const summary = part(
+  'Summary',
+  holds('an attempt to stop is intercepted, evaluated, and blocked or allowed', () => {
+    const log = registered();
+    expect([log.stop('12:09', 'w1'), log.stop('12:10', 'w1')].map((it) => it?.decision)).toEqual(['block', 'allow']);
+  }),
+  holds('the ten minutes are idle time only; a worker that keeps getting tasks runs indefinitely', () => {
+    const log = registered();
+    log.publish('12:09', 'worker.w1.task.claimed', { task: 'T-1' });
+    expect(log.workerAt('23:00').idle).toMatchObject({ ms: 0, limitMs: 10 * minuteMs });
+    log.publish('23:00', 'worker.w1.task.completed', { task: 'T-1' });
+    expect(log.stop('23:09', 'w1')).toMatchObject({ decision: 'block' });
+    expect(log.stop('23:10', 'w1')).toMatchObject({ decision: 'allow' });
+  }),
+  differs(
+    'a stop hook makes a worker persistent',
+    'by choice: persistence is off by default, since most agents have one task',
+    () => {
+      const log = registered({ default: {} });
+      log.publish('12:01', 'task.T-1.task.created');
+      expect(log.stop('12:01', 'w1')).toMatchObject({ decision: 'allow', cause: 'no-policy', pendingTasks: 1 });
+    },
+  ),
+);
+
+export const insights = [limits, ...cycles, summary];

@@ -1,0 +1,24 @@
+/** Recorded hook calls of Claude Code as one session, and the fleet in memory that answers them. */
+import { type AgentFleet, createAgentFleet } from '../unit/agents/agent-fleet.ts';
+import { recorded } from '../unit/agents/recordings/claude.ts';
+
+export const session = 'session-1';
+
+export type ClaudeFleet = AgentFleet & {
+  /** A recorded call of the session; resolves to the JSON that Claude Code is answered, null where it is empty. */
+  claude(recording: string, changes?: object): Promise<object | null>;
+  /** The step `Write the tests` of its plan gets this status. */
+  mark(status: string): Promise<object | null>;
+};
+
+export function createClaudeFleet(policy: object, more?: Record<string, unknown>): ClaudeFleet {
+  const fleet = createAgentFleet(policy, more);
+  const claude: ClaudeFleet['claude'] = (recording, changes = {}) =>
+    fleet.call('claude', { ...recorded(recording), session_id: session, ...changes });
+  return {
+    ...fleet,
+    claude,
+    mark: (status) =>
+      claude('PostToolUse.TaskList', { tool_response: { tasks: [{ id: '1', subject: 'Write the tests', status }] } }),
+  };
+}

@@ -1,0 +1,37 @@
+/** The tables of docs/seeds.md: one a seed, one row a rule. */
+import { readFile } from 'node:fs/promises';
+import type { Seed } from './rule.ts';
+
+const page = new URL('../../docs/seeds.md', import.meta.url);
+const [begin, end] = ['<!-- seeds -->', '<!-- /seeds -->'];
+
+export const readPage = (): Promise<string> => readFile(page, 'utf8');
+
+/** The page with the tables in place of those that it has. */
+export function renderPage(text: string, seeds: readonly Seed[]): string {
+  const [before = '', rest = ''] = text.split(`${begin}\n`);
+  const [, after] = rest.split(end);
+  if (after === undefined) throw new Error(`docs/seeds.md has no block from ${begin} to ${end}`);
+  return `${before}${begin}\n${seeds.map(renderSeed).join('\n')}${end}${after}`;
+}
+
+function renderSeed({ number, title, parts }: Seed): string {
+  const rows = parts.flatMap(({ name, rules }) =>
+    rules.map(({ claim, differs }) => ({ cells: [name, claim, differs ?? ''], differs })),
+  );
+  const differing = rows.filter(({ differs }) => differs !== null).length;
+  return [
+    `<details><summary>Seed ${number}, ${title}: ${rows.length} rules, ${differing} of them in another form</summary>\n\n`,
+    '| part | rule | here |\n| --- | --- | --- |\n',
+    ...rows.map(({ cells }) => `| ${cells.map(escapeCell).join(' | ')} |\n`),
+    '\n</details>\n',
+  ].join('');
+}
+
+/** Outside code, what looks like a tag would be one. */
+const escapeCell = (text: string): string =>
+  text
+    .replaceAll('|', '\\|')
+    .split('`')
+    .map((piece, index) => (index % 2 === 0 ? piece.replaceAll('<', '&lt;') : piece))
+    .join('`');

@@ -1,0 +1,84 @@
+/** A fleet's log in virtual time: entries at clock times of one day go in, decisions and views come out. */
+import {
+  advanceClock,
+  createFleet,
+  type Decision,
+  type FleetView,
+  foldEntry,
+  type HookResult,
+  type Outcome,
+  parseIsoTime,
+  readEntry,
+  viewFleet,
+} from '../../machines/index.ts';
+import { timeOf } from '../support/case-times.ts';
+
+export type VirtualLog = {
+  /** Folds one entry. @throws Error where it is none: one that makes no sense now is no error, see `refusals`. */
+  publish(at: string, tail: string, data?: object): void;
+  /** Publishes an attempt to stop, and gives its decision; null while it is open. */
+  stop(at: string, worker: string, attempt?: object): Decision | null;
+  /** Publishes `iteration.validated`, and gives the hooks' result; null while one is pending. */
+  validate(at: string, task: string, work: object): HookResult | null;
+  /** The decisions since the last call that no attempt of `stop` returned. */
+  takeDecisions(): Decision[];
+  /** Why entries were refused, so far. */
+  refusals(): string[];
+  /** Moves the clock there, and shows all actors. */
+  viewAt(at: string): FleetView;
+};
+
+/** @param policies as in the configuration; `more`: what stands beside them there, such as `releaseAfter` */
+export function createVirtualLog(policies: object = { default: {} }, more: object = {}): VirtualLog {
+  const fleet = createFleet('main');
+  const pending: Outcome[] = [];
+  const refusals: string[] = [];
+  const publish = (at: string, tail: string, data: object = {}) => {
+    const text = JSON.stringify(data);
+    const entry = readEntry(`stopgate.main.${tail}`, text, Buffer.byteLength(text));
+    if (entry === null || 'code' in entry) throw new Error(`${tail}: ${entry?.message ?? 'is no entry'}`);
+    pending.push(...foldEntry(fleet, { seq: fleet.seq + 1, atMs: msOf(at), entry }));
+  };
+  const take = () => {
+    const taken = pending.splice(0);
+    refusals.push(...taken.flatMap((it) => (it.kind === 'refused' ? [it.reason] : [])));
+    return taken;
+  };
+  const takeDecisions = () => take().flatMap((it) => (it.kind === 'decided' ? [it.decision] : []));
+  publish('00:00', 'own.fleet.main.policy.set', { policies, ...more });
+  return {
+    publish,
+    takeDecisions,
+    stop(at, worker, attempt = {}) {
+      take();
+      publish(at, `worker.${worker}.stop.attempted`, attempt);
+      return takeDecisions().at(-1) ?? null;
+    },
+    validate(at, task, work) {
+      take();
+      publish(at, `task.${task}.iteration.validated`, work);
+      return take().flatMap((it) => (it.kind === 'validated' ? [it.result] : []))[0] ?? null;
+    },
+    refusals() {
+      take();
+      return refusals;
+    },
+    viewAt(at) {
+      pending.push(...advanceClock(fleet, msOf(at)));
+      return viewFleet(fleet);
+    },
+  };
+}
+
+const msOf = (clock: string): number => parseIsoTime(timeOf(clock)) as number;
+
+/** `12:00` and 9 is `12:09`. */
+export function minutesAfter(clock: string, minutes: number): string {
+  const total = Number(clock.slice(0, 2)) * 60 + Number(clock.slice(3, 5)) + minutes;
+  return `${String(Math.floor(total / 60)).padStart(2, '0')}:${String(total % 60).padStart(2, '0')}`;
+}
+
+/** The data of `plan.updated`: `Step 1`, `Step 2`, … with these statuses. */
+export const planOf = (...statuses: readonly string[]) => ({
+  steps: statuses.map((status, index) => ({ title: `Step ${index + 1}`, status })),
+});

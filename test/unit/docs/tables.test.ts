@@ -1,0 +1,238 @@
+/** The tables of README and docs hold what the code has: everything listed exists, and everything that exists is listed. */
+import { describe, expect, test } from 'vitest';
+import { causes, entrySchemas, guardNames, hookTypes, workerStates } from '../../../machines/index.ts';
+import { agents } from '../../../src/agents/index.ts';
+import { commands } from '../../../src/cli/commands.ts';
+import type { Client, WorkerHandle } from '../../../src/client/index.ts';
+import { entriesSchema, stopgateYamlSchema } from '../../../src/config/schema.ts';
+import { errorCodes } from '../../../src/errors.ts';
+import { tools } from '../../../src/mcp/tools/index.ts';
+import { createMetrics } from '../../../src/metrics.ts';
+import { roles } from '../../../src/nats/permissions.ts';
+import { readPage, spansIn, tableUnder } from '../../support/markdown.ts';
+import { notYetInForce } from './not-yet.ts';
+
+const readme = readPage('README.md');
+const protocol = readPage('docs/protocol.md');
+const [agentsPage, client, commandLine, configuration, mcp, operations, security, wire] = [
+  'agents',
+  'client',
+  'command-line',
+  'configuration',
+  'mcp',
+  'operations',
+  'security',
+  'wire',
+].map((name) => readPage(`docs/${name}.md`)) as Pages;
+type P = ReturnType<typeof readPage>;
+type Pages = [P, P, P, P, P, P, P, P];
+
+/** The code spans of one column, in the order of the rows. */
+const column = (rows: readonly (readonly string[])[], index: number) =>
+  rows.flatMap((row) => spansIn(row[index] ?? ''));
+const sorted = (names: Iterable<string>) => [...names].sort();
+
+describe('guards', () => {
+  const tables = [
+    ['README.md', tableUnder(readme, 'The thirteen guards')],
+    ['docs/protocol.md', tableUnder(protocol, '5. The decision', '#')],
+  ] as const;
+
+  test.each(tables)('%s lists them in their order', (_path, rows) => {
+    expect(rows.map(([number]) => Number(number))).toEqual(guardNames.map((_, index) => index + 1));
+    expect(rows.map(([, guard = '']) => spansIn(guard)[0])).toEqual([...guardNames]);
+  });
+
+  test.each(tables)('%s gives every cause that a guard has', (_path, rows) => {
+    const known = new Set<string>(causes);
+    const options = new Set(['onCap: escalate', 'onCap', 'onError', 'onError: allow', 'skip']);
+    const given = column(rows, 3).filter((span) => !options.has(span) && !notYetInForce.causes.includes(span));
+    expect(given.filter((cause) => !known.has(cause))).toEqual([]);
+    // An attempt is superseded by the next, and unknown is an adapter's word: no guard gives them.
+    expect(sorted(new Set(given))).toEqual(sorted(causes.filter((it) => it !== 'superseded' && it !== 'unknown')));
+  });
+});
+
+test('states', () => {
+  expect(column(tableUnder(protocol, '4. States', 'state'), 0)).toEqual([...workerStates]);
+});
+
+describe('errors', () => {
+  test('docs/wire.md lists every code with its status', () => {
+    const rows = wire.tables.filter(({ heading }) => heading === 'Errors').flatMap(({ rows: all }) => all.slice(1));
+    const listed = rows.map(([status, code = '']) => `${status} ${spansIn(code).join()}`);
+    const known = Object.values(errorCodes).map(({ status, wire: code }) => `${status} ${code}`);
+    expect(sorted(listed)).toEqual(sorted(new Set(known)));
+  });
+
+  test('docs/command-line.md lists every exit code', () => {
+    const listed = tableUnder(commandLine, 'Exit codes').map(([code]) => Number(code));
+    const known = new Set([0, ...Object.values(errorCodes).map(({ exit }) => exit)]);
+    expect(listed).toEqual([...known].sort());
+  });
+});
+
+describe('entries', () => {
+  test('docs/wire.md names those of agents', () => {
+    const rows = tableUnder(wire, 'Entries');
+    const { worker, task, queue } = entrySchemas;
+    expect(rows.map(([, names = '']) => spansIn(names))).toEqual([worker, task, queue].map((it) => Object.keys(it)));
+  });
+
+  test.each([
+    ['Worker entries', 'worker'],
+    ['Task entries', 'task'],
+    ['Queue entries', 'queue'],
+  ] as const)('protocol §3, %s: types and fields', (heading, area) => {
+    expect(fieldsIn(tableUnder(protocol, heading))).toEqual(fieldsOf(area));
+  });
+
+  test('protocol §3, own entries: types and fields', () => {
+    const [about, fleet] = protocol.tables.filter(({ heading }) => heading === 'Own entries');
+    const rows = about?.rows.slice(1) ?? [];
+    expect(fieldsIn(rows)).toEqual(fieldsOf('ownWorker'));
+    expect(fieldsIn(rows.filter(([, , alsoTask]) => alsoTask === 'yes'))).toEqual(fieldsOf('ownTask'));
+    expect(fieldsIn(fleet?.rows.slice(1) ?? [])).toEqual(fieldsOf('ownFleet'));
+  });
+});
+
+/** `type field? field`, sorted; what is not yet in force is left out. */
+function fieldsIn(rows: readonly (readonly string[])[]): string[] {
+  const absent = new Set<string>(notYetInForce.fields);
+  return sorted(
+    rows.flatMap(([types = '', fields = '']) =>
+      spansIn(types)
+        .filter((type) => !notYetInForce.entries.includes(type))
+        .map((type) => {
+          const names = fields.includes('the fields of `stop.attempted`')
+            ? ['iteration', ...attemptFields()]
+            : spansIn(fields).map((span) => span.replace(/:.*$/, ''));
+          return [type, ...sorted(names.filter((name) => !absent.has(`${type} ${name}`)))].join(' ');
+        }),
+    ),
+  );
+}
+
+/** Those of the schemas, in their exported form. */
+function fieldsOf(area: keyof typeof entrySchemas): string[] {
+  const schemas = entriesSchema().$defs as Record<string, { properties?: object; required?: string[] }>;
+  const prefix = area.replace(/^own/, 'own.').toLowerCase();
+  return sorted(
+    Object.keys(entrySchemas[area]).map((type) => {
+      const { properties = {}, required = [] } = schemas[`${prefix}.${type}`] ?? {};
+      const names = Object.keys(properties).map((name) => (required.includes(name) ? name : `${name}?`));
+      return [type, ...sorted(names)].join(' ');
+    }),
+  );
+}
+
+const attemptFields = () =>
+  fieldsOf('worker')
+    .find((line) => line.startsWith('stop.attempted '))
+    ?.split(' ')
+    .slice(1) ?? [];
+
+describe('hooks on a task', () => {
+  test.each([
+    ['docs/wire.md', tableUnder(wire, 'Hooks and iterations')],
+    ['docs/protocol.md', tableUnder(protocol, '7. Hooks on a task')],
+  ])('%s lists every type', (_path, rows) => {
+    expect(sorted(column(rows, 0).filter((span) => span !== 'type'))).toEqual(sorted(hookTypes));
+  });
+});
+
+describe('configuration', () => {
+  type Schema = {
+    properties?: Record<string, Schema>;
+    additionalProperties?: Schema;
+    items?: Schema;
+    anyOf?: Schema[];
+    $ref?: string;
+  };
+  const schema = stopgateYamlSchema() as Schema & { $defs: { check: Schema } };
+  const objectIn = (it: Schema | undefined): Record<string, Schema> =>
+    it?.properties ?? it?.anyOf?.map(objectIn).find((found) => Object.keys(found).length > 0) ?? {};
+  const { policies, commands: programs, escalation } = objectIn(schema);
+  const check = objectIn(schema.$defs.check);
+  const settings = ['name', 'when', 'onError', 'timeout'];
+  const webhook = Object.keys(objectIn(objectIn(escalation).webhook)).map((key) => `webhook.${key}`);
+
+  test.each([
+    ['Keys', Object.keys(objectIn(schema))],
+    ['Keys of a policy', Object.keys(objectIn(policies?.additionalProperties))],
+    ['Keys of a command', Object.keys(objectIn(programs?.additionalProperties))],
+    ['Keys of `escalation`', [...Object.keys(objectIn(escalation)), ...webhook]],
+  ])('docs/configuration.md, %s', (heading, keys) => {
+    expect(sorted(column(tableUnder(configuration, heading), 0))).toEqual(sorted(keys));
+  });
+
+  test('docs/configuration.md, Checks and their conditions', () => {
+    const listed = column(tableUnder(configuration, 'Checks', 'check'), 0);
+    expect(sorted([...listed, ...settings])).toEqual(sorted(Object.keys(check)));
+    const conditions = column(tableUnder(configuration, 'Checks', 'condition'), 0);
+    expect(sorted(conditions)).toEqual(sorted(Object.keys(objectIn(check.when))));
+  });
+
+  test('docs/command-line.md names every variable', async () => {
+    const listed = column(tableUnder(commandLine, 'Options'), 0);
+    const helped = await Promise.all(Object.values(commands).map(async ({ load }) => JSON.stringify(await load())));
+    const named = new Set(helped.join().match(/STOPGATE_[A-Z_]+/g));
+    expect(sorted(listed)).toEqual(sorted(named));
+  });
+});
+
+test('docs/command-line.md lists every command', () => {
+  const rows = tableUnder(commandLine, 'Commands');
+  const listed = column(rows, 0).map((span) => span.split(' ')[0] ?? '');
+  expect(sorted(new Set(listed))).toEqual(sorted(Object.keys(commands)));
+});
+
+describe('agents', () => {
+  test('docs/agents.md says of each what is written', () => {
+    expect(column(tableUnder(agentsPage, 'Connect one', 'agent'), 0)).toEqual([...agents.keys()]);
+  });
+
+  test('README names each', () => {
+    for (const agent of agents.keys()) expect(readme.text).toContain(`\`${agent}\``.replace('`claude`', 'init claude'));
+  });
+});
+
+test('docs/operations.md lists every metric of ours with its labels', async () => {
+  const metrics = await createMetrics().registry.getMetricsAsJSON();
+  const known = metrics.filter(({ name }) => !/^stopgate_(process|nodejs)_/.test(name)).map(({ name }) => name);
+  const rows = tableUnder(operations, 'Watch it');
+  expect(sorted(column(rows, 0))).toEqual(sorted(known));
+  const registry = createMetrics().registry;
+  for (const [metric = '', labels = ''] of rows) {
+    const { labelNames } = registry.getSingleMetric(spansIn(metric)[0] ?? '') as unknown as { labelNames: string[] };
+    expect(spansIn(labels), metric).toEqual(labelNames);
+  }
+});
+
+test('docs/mcp.md lists every tool', () => {
+  expect(sorted(column(tableUnder(mcp, 'Tools'), 0))).toEqual(sorted(tools.keys()));
+});
+
+test('docs/client.md lists every call', () => {
+  // A call that is missing here, or is none, does not compile.
+  const ofClient: Record<Exclude<keyof Client, symbol>, true> = {
+    ...{ decide: true, probe: true, verify: true, assertComplete: true, evaluate: true, publish: true },
+    ...{ getWorker: true, getTask: true, getQueue: true, listWorkers: true, listTasks: true, listQueues: true },
+    ...{ onDecision: true, serveCheck: true, worker: true, fleet: true, close: true },
+    ...{ registerHook: true, registerStopHook: true, unregisterStopHook: true },
+    ...{ createDefaultHook: true, createValidationHook: true, createPromiseHook: true },
+    ...{ createTddHook: true, createSecurityHook: true, createCheckpointHook: true },
+    ...{ listHooks: true, clearHooks: true, enableHook: true, disableHook: true },
+  };
+  const ofWorker: Record<keyof WorkerHandle, true> = {
+    ...{ id: true, publish: true, decide: true, probe: true, assertComplete: true, get: true },
+  };
+  const [calls, ofOne] = client.tables.filter(({ heading }) => heading === 'Calls').map(({ rows }) => rows.slice(1));
+  expect(sorted(column(calls ?? [], 0))).toEqual(sorted(Object.keys(ofClient)));
+  expect(sorted(column(ofOne ?? [], 0))).toEqual(sorted(Object.keys(ofWorker)));
+});
+
+test('docs/security.md lists every role', () => {
+  const listed = column(tableUnder(security, 'The embedded server'), 0);
+  expect(sorted(['agent', ...listed])).toEqual(sorted(roles));
+});

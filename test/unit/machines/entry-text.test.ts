@@ -1,0 +1,21 @@
+/** Entries as short texts: the fields that tell most, in order. */
+import { expect, test } from 'vitest';
+import { describeEntry } from '../../../machines/index.ts';
+
+test.each([
+  ['task.completed', { task: 't1', result: 'done', other: 1 }, 't1  done'],
+  ['tool.used', { tool: 'Bash', ok: false, files: ['a', 'b'] }, 'Bash (failed), files a b'],
+  ['plan.updated', { steps: [{ status: 'completed' }, {}] }, '1 of 2 steps done'],
+  ['heartbeat.sent', { any: 1 }, ''],
+  ['not.known', { any: 1 }, '{"any":1}'],
+  ['not.known', {}, ''],
+  ['stop.attempted', 'no object', 'no JSON object: no object'],
+] as const)('%s', (type, data, text) => {
+  expect(describeEntry(type, data)).toBe(text);
+});
+
+// Root cause: rows were looked up in a plain object, and the type of an entry is whatever its sender put there. A
+// message on `stopgate.main.worker.w1.constructor` ended `stopgate tail`.
+test('a type that is named like a member of every object is described like any other', () => {
+  expect(describeEntry('constructor', { any: 1 })).toBe('{"any":1}');
+});
