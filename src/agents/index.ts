@@ -1,27 +1,20 @@
-/** The agents that have an adapter, by the name that `/hooks/<agent>` and `stopgate hook <agent>` use. */
-import type { ReadHook } from './shared/hook-call.ts';
+/** The agents, by the name that `/hooks/<agent>` and `stopgate hook <agent>` use. */
+import type { Agent } from './agent.ts';
+import { claude } from './claude/index.ts';
+import { codex } from './codex/index.ts';
+import { copilot } from './copilot/index.ts';
+import { cursor } from './cursor/index.ts';
+import { gemini } from './gemini/index.ts';
+import { opencode } from './opencode/index.ts';
+import { shell } from './shell/index.ts';
 
-export { resumeCommand } from './shared/resume.ts';
+const list: readonly Agent[] = [claude, codex, gemini, copilot, cursor, opencode, shell];
+
+export const agents: ReadonlyMap<string, Agent> = new Map(list.map((agent) => [agent.name, agent]));
+
+export type { Agent } from './agent.ts';
+export type { HookCall, ReadHook, Translation, WorkerEntry } from './shared/hook-call.ts';
+export { createHookCallHandler } from './shared/hook-call-handler.ts';
+export { type PriorWorker, toPriorWorker, unknownWorker } from './shared/prior-worker.ts';
 export { toId } from './shared/safe-id.ts';
 export { isForComplete, isNews, isWanted, type UnsolicitedCheck } from './shared/unsolicited-checks.ts';
-
-import { readClaudeHook } from './claude/adapter.ts';
-import { readCodexHook } from './codex/adapter.ts';
-import { readCopilotHook } from './copilot/adapter.ts';
-import { readCursorHook } from './cursor/adapter.ts';
-import { readGeminiHook } from './gemini/adapter.ts';
-import { readOpencodeHook } from './opencode/adapter.ts';
-import { readShellHook } from './shell/adapter.ts';
-
-export type { HookCall, ReadHook, Translation, WorkerEntry } from './shared/hook-call.ts';
-export { type PriorWorker, toPriorWorker, unknownWorker } from './shared/prior-worker.ts';
-
-export const agents: ReadonlyMap<string, ReadHook> = new Map([
-  ['claude', readClaudeHook],
-  ['codex', readCodexHook],
-  ['gemini', readGeminiHook],
-  ['copilot', readCopilotHook],
-  ['cursor', readCursorHook],
-  ['opencode', readOpencodeHook],
-  ['shell', readShellHook],
-]);

@@ -1,8 +1,7 @@
 /** The agents' hook endpoint: one call translated into entries, which are stored in order, and maybe into a question. */
 import type { FastifyInstance } from 'fastify';
 import { isId } from '../../machines/index.ts';
-import { agents, type HookCall, type ReadHook, toId } from '../agents/index.ts';
-import { createHookCallHandler } from '../agents/shared/hook-call-handler.ts';
+import { agents, createHookCallHandler, type HookCall, type ReadHook, toId } from '../agents/index.ts';
 import { AppError } from '../errors.ts';
 import type { Service } from '../service/service.ts';
 import { isUndecided } from '../service/until-resolved.ts';
@@ -44,7 +43,7 @@ function addWake(app: FastifyInstance, service: Service): void {
 }
 
 function readerOf(agent: string): ReadHook {
-  const read = agents.get(agent);
+  const read = agents.get(agent)?.readHook;
   if (read !== undefined) return read;
   throw new AppError(
     'actor.unknown',

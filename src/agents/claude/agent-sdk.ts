@@ -6,7 +6,7 @@ import { answerTimeoutMs, notJudged } from '../../hook-command/agent.ts';
 import { readHttp, readToken } from '../../hook-command/options.ts';
 import { post } from '../../hook-command/post.ts';
 import { fetchResolution, pause, retryMs } from '../../hook-command/wake.ts';
-import { setupAgents } from '../setup/agents.ts';
+import { listEvents } from './events.ts';
 import { hookCommand } from './hook-command.ts';
 
 export type StopHooksOptions = {
@@ -64,7 +64,7 @@ export function stopHooks(options: StopHooksOptions = {}): StopHooks {
     onUnjudged(systemMessage);
     return { systemMessage };
   };
-  const matchers = setupAgents.claude.events('command').map(({ name, seconds: timeout }) => {
+  const matchers = listEvents('command').map(({ name, seconds: timeout }) => {
     return [name, [{ hooks: [ask], timeout }]];
   });
   return Object.fromEntries(matchers);

@@ -1,6 +1,6 @@
 /**
- * Codex runs no hook that its user has not trusted, and says nothing of it. Trust is a hash in its config.toml, which
- * Codex itself names when it is asked for its hooks (`codex app-server`). Seen with 0.169.0.
+ * Codex silently skips every hook that its user has not trusted. Trust is a hash in its config.toml. Codex itself tells
+ * the hash, as it lists its hooks (`codex app-server`). Seen with 0.169.0.
  */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -21,9 +21,9 @@ const answerSchema = z.object({
   result: z.object({ data: z.array(z.object({ hooks: z.array(hookSchema) })) }),
 });
 
-const askTimeoutMs = 20_000;
+const answerTimeoutMs = 20_000;
 
-/** Null: Codex is not there, or does not know the question. */
+/** Null: Codex cannot be started, or does not know the request. */
 export async function listCodexHooks(
   binary: string,
   cwd: string,
@@ -31,8 +31,8 @@ export async function listCodexHooks(
 ): Promise<CodexHook[] | null> {
   const child = spawn(binary, ['app-server'], { cwd, env: { ...env }, stdio: ['pipe', 'pipe', 'ignore'] });
   child.stdin.on('error', () => undefined);
-  const say = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
-  const timer = setTimeout(() => child.kill('SIGKILL'), askTimeoutMs);
+  const send = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  const timer = setTimeout(() => child.kill('SIGKILL'), answerTimeoutMs);
   const gone = new Promise<null>((resolve) => {
     child.once('error', () => resolve(null));
     child.once('close', () => resolve(null));
@@ -43,9 +43,9 @@ export async function listCodexHooks(
       if (answer.success) resolve(answer.data.result.data.flatMap(({ hooks }) => hooks));
     });
   });
-  say({ id: 1, method: 'initialize', params: { clientInfo: { name: 'stopgate', version: '0' } } });
-  say({ method: 'initialized' });
-  say({ id: 2, method: 'hooks/list', params: { cwds: [cwd] } });
+  send({ id: 1, method: 'initialize', params: { clientInfo: { name: 'stopgate', version: '0' } } });
+  send({ method: 'initialized' });
+  send({ id: 2, method: 'hooks/list', params: { cwds: [cwd] } });
   try {
     return await Promise.race([answered, gone]);
   } finally {
@@ -65,21 +65,21 @@ function parseLine(line: string): unknown {
 const begin = '# >>> stopgate: its hooks are trusted (by "stopgate init codex") >>>';
 const end = '# <<< stopgate <<<';
 
-/** Puts our block at the end of config.toml, in place of an older one. @throws SyntaxProblem */
+/** Puts our block at the end of config.toml, in place of an older block of ours. @throws SyntaxProblem */
 export function putTrust(text: string | null, hooks: readonly CodexHook[]): string {
   const bare = text === null ? '' : (takeTrust(text) ?? '');
   const known = trustIn(bare);
   const lines = hooks
     .filter(({ key, currentHash }) => known.get(key) !== currentHash)
     .map(({ key, currentHash }) => {
-      // A table twice is an error; this one is the user's.
+      // A duplicate table is an error, and this one is the user's.
       if (known.has(key))
         throw new SyntaxProblem(`hooks.state."${key}" is there with another hash: trust it in Codex, by /hooks`, 0);
       return `[hooks.state.${JSON.stringify(key)}]\ntrusted_hash = ${JSON.stringify(currentHash)}\n`;
     });
   if (lines.length === 0) return bare;
   const block = `${begin}\n${lines.join('')}${end}`;
-  // A file without a line end at its end gets none, by which `takeTrust` knows.
+  // A file that does not end with a line end gets none. That is how `takeTrust` can restore it.
   return bare === '' || bare.endsWith('\n') ? `${bare}${block}\n` : `${bare}\n${block}`;
 }
 
@@ -95,7 +95,7 @@ export function takeTrust(text: string): string | null {
   return left === '' ? null : left;
 }
 
-/** The hashes that are trusted, by key. @throws SyntaxProblem */
+/** The trusted hashes by key. @throws SyntaxProblem */
 export function trustIn(text: string): Map<string, string> {
   let config: unknown;
   try {

@@ -1,6 +1,6 @@
-/** What the doctor says: one line each, and how to mend it. */
+/** A line of the doctor's report, and how to fix what it reports. */
 export type Finding = {
-  /** `warn`: works, but not as one may think; `skip`: not looked at. */
+  /** `warn`: it works, but maybe not as expected. `skip`: not checked. */
   readonly state: 'ok' | 'warn' | 'bad' | 'skip';
   /** `service`, or an agent's name. */
   readonly about: string;

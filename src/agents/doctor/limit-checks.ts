@@ -1,52 +1,81 @@
-/** What an agent waits for, and how often it lets itself be blocked, against what the policies ask of it. */
+/** How long an agent waits, and how many blocks it accepts, compared with what the policies ask for. */
 import { checkTimeoutMs, formatDuration, type Policy } from '../../../machines/index.ts';
-import type { Places, SetupName } from '../setup/agents.ts';
-import { capVariable } from '../setup/block-cap.ts';
-import type { Hooked } from './agent-checks.ts';
+import { marginSeconds } from '../setup/hook-events.ts';
+import type { FoundHook } from '../setup/hook-settings.ts';
+import type { Places } from '../setup/places.ts';
+import type { CheckContext } from './doctor.ts';
 import { type Finding, ok, warn } from './finding.ts';
+import type { Hooked } from './hooked.ts';
 
-/** The command and its curl give up a little before their agent would. */
-const commandMarginMs = 5_000;
+export type Limits = {
+  /** The event that asks to stop: without its hook no stop is judged. */
+  readonly stopEvent: string;
+  /** The event after which `stopWhenComplete` checks. Null: the agent has none. */
+  readonly checkedEvent: string | null;
+  /** The unit of a hook's timeout. Null: hooks have none. */
+  readonly timeoutUnitMs: number | null;
+  /** Null: the agent accepts any number of blocks. */
+  readonly blockCap: BlockCap | null;
+};
 
-/** How long a stop may take by the policies, against how long the agent waits for its hook. */
-export function checkTimes(name: SetupName, { file, hooks }: Hooked, policies: ReadonlyMap<string, Policy>): Finding[] {
-  const stop = hooks.find(
-    ({ event, value }) => ['Stop', 'AfterAgent', 'agentStop'].includes(event) && value.async !== true,
-  );
-  const timeout = stop?.value.timeout ?? stop?.value.timeoutSec;
-  if (typeof timeout !== 'number') return [];
-  const hookMs = name === 'gemini' ? timeout : timeout * 1_000;
-  const slow = [...policies]
-    .map(([policy, rules]) => [policy, longestMs(rules)] as const)
-    .filter(([, ms]) => ms > hookMs);
+export type BlockCap = {
+  /** After so many blocks in a row it stops, no matter what it is told. */
+  readonly blocks: number;
+  /** As the user has set it. Infinity: no cap. Undefined: not set. */
+  readonly configured?: (hooked: readonly Hooked[], env: Places['env']) => number | undefined;
+  /** How to raise it. */
+  readonly raise?: string;
+};
+
+type Policies = ReadonlyMap<string, Policy>;
+
+/** How long a stop may take by the policies, compared with how long the agent waits for its hook. */
+export function checkTimes(agent: string, limits: Limits, { file, hooks }: Hooked, policies: Policies): Finding[] {
+  const { stopEvent, timeoutUnitMs } = limits;
+  if (timeoutUnitMs === null) return [];
+  const stop = hooks.find(({ event, value }) => event === stopEvent && value.async !== true);
+  const hookMs = timeoutMs(stop, timeoutUnitMs);
+  if (hookMs === null) return [];
+  const fix = 'shorten hold or the timeouts of its checks, or raise the timeout of the hook';
+  const slow = [...policies].filter(([, policy]) => longestMs(policy) > hookMs);
   return [
-    ...slow.map(([policy, ms]) =>
-      warn(
-        name,
-        `policy ${policy} may take ${formatDuration(ms)} for a stop, and ${file} waits ${formatDuration(hookMs)}: then it is allowed unjudged`,
-        'shorten hold or the timeouts of its checks, or make the timeout of the hook longer',
-      ),
-    ),
-    ...checkLooks(name, hooks, policies),
+    ...slow.map(([name, policy]) => {
+      const takes = `policy ${name} may take ${formatDuration(longestMs(policy))} for a stop`;
+      return warn(agent, `${takes}, and ${file} waits ${formatDuration(hookMs)}: then it is allowed unjudged`, fix);
+    }),
+    ...checkUnsolicited(agent, limits.checkedEvent, hooks, timeoutUnitMs, policies),
   ];
 }
 
-/** `stopWhenComplete` asks after tools, for which no agent should wait long. */
-function checkLooks(name: SetupName, hooks: Hooked['hooks'], policies: ReadonlyMap<string, Policy>): Finding[] {
-  const hook = hooks.find(({ event }) => event === (name === 'gemini' ? 'AfterTool' : 'PostToolBatch'));
-  const timeout = hook?.value.timeout;
-  if (typeof timeout !== 'number') return [];
-  const hookMs = name === 'gemini' ? timeout : timeout * 1_000;
-  const waitMs = hook?.value.type === 'http' ? hookMs : hookMs - commandMarginMs;
+/** `stopWhenComplete` checks after tools, for which no agent should wait long. */
+function checkUnsolicited(
+  agent: string,
+  checkedEvent: string | null,
+  hooks: Hooked['hooks'],
+  unitMs: number,
+  policies: Policies,
+): Finding[] {
+  const hook = hooks.find(({ event }) => event === checkedEvent);
+  const hookMs = timeoutMs(hook, unitMs);
+  if (hookMs === null) return [];
+  // A command gives up a little before the agent would.
+  const waitMs = hook?.value.type === 'http' ? hookMs : hookMs - marginSeconds * 1_000;
+  const fix = 'shorten the timeouts of its checks, or remove stopWhenComplete';
   return [...policies]
-    .filter(([, rules]) => rules.stopWhenComplete && checksMs(rules) > waitMs)
-    .map(([policy, rules]) =>
-      warn(
-        name,
-        `policy ${policy} has stopWhenComplete, and its checks may take ${formatDuration(checksMs(rules))}: after a tool they are waited for ${formatDuration(waitMs)}, and what takes longer tells nothing`,
-        'keep its checks short by their timeouts, or take stopWhenComplete out',
-      ),
-    );
+    .filter(([, policy]) => policy.stopWhenComplete && checksMs(policy) > waitMs)
+    .map(([name, policy]) => {
+      const takes = `policy ${name} has stopWhenComplete, and its checks may take ${formatDuration(checksMs(policy))}`;
+      return warn(
+        agent,
+        `${takes}: after a tool the hook waits ${formatDuration(waitMs)}, a later result is lost`,
+        fix,
+      );
+    });
+}
+
+function timeoutMs(hook: FoundHook | undefined, unitMs: number): number | null {
+  const timeout = hook?.value.timeout ?? hook?.value.timeoutSec;
+  return typeof timeout === 'number' ? timeout * unitMs : null;
 }
 
 /** One check after the other. */
@@ -57,45 +86,21 @@ const checksMs = ({ checks }: Policy): number =>
   );
 const longestMs = (policy: Policy): number => checksMs(policy) + (policy.persistence?.holdMs ?? 0);
 
-/** Blocks in a row after which an agent stops whatever it is told. */
-const caps: Readonly<Partial<Record<SetupName, number>>> = { claude: 8, copilot: 8, cursor: 5 };
-
 export function checkCap(
-  name: SetupName,
+  agent: string,
+  blockCap: BlockCap | null,
   hooked: readonly Hooked[],
-  policies: ReadonlyMap<string, Policy>,
-  { env }: Places,
+  { places, policies }: Pick<CheckContext, 'places' | 'policies'>,
 ): Finding[] {
-  const set = name === 'claude' ? capIn(hooked, env) : name === 'cursor' ? loopLimitIn(hooked) : undefined;
-  const cap = set ?? caps[name];
-  if (cap === undefined) return [];
-  if (cap === Number.POSITIVE_INFINITY) return [ok(name, 'its own cap of blocks in a row is off')];
+  if (blockCap === null) return [];
+  const cap = blockCap.configured?.(hooked, places.env) ?? blockCap.blocks;
+  if (cap === Number.POSITIVE_INFINITY) return [ok(agent, 'its own cap of blocks in a row is off')];
   const beyond = [...policies]
     .filter(([, { retries }]) => (retries ?? Number.POSITIVE_INFINITY) > cap)
-    .map(([policy]) => policy);
+    .map(([name]) => name);
   if (beyond.length === 0)
-    return [ok(name, `its own cap of ${cap} blocks in a row is not below the retries of any policy`)];
-  const raise = {
-    claude: 'stopgate init claude --block-cap N (0: no cap), or ',
-    cursor: '"loop_limit" of the hook in its settings, or ',
-  };
-  return [
-    warn(
-      name,
-      `it gives up after ${cap} blocks in a row, before the retries of ${beyond.join(', ')} are used up`,
-      `${(raise as Record<string, string>)[name] ?? ''}retries of ${cap} at most`,
-    ),
-  ];
-}
-
-function capIn(hooked: readonly Hooked[], env: Places['env']): number | undefined {
-  const shape = new RegExp(`"${capVariable}"\\s*:\\s*"?(\\d+)`);
-  const set = hooked.map(({ text }) => shape.exec(text)?.[1]).find(Boolean) ?? env[capVariable];
-  return set === undefined || set === '' ? undefined : Number(set) || Number.POSITIVE_INFINITY;
-}
-
-/** Null there: no limit. */
-function loopLimitIn(hooked: readonly Hooked[]): number | undefined {
-  const limit = hooked.flatMap(({ hooks }) => hooks).find(({ event }) => event === 'stop')?.value.loop_limit;
-  return limit === null ? Number.POSITIVE_INFINITY : typeof limit === 'number' ? limit : undefined;
+    return [ok(agent, `its own cap of ${cap} blocks in a row is not below the retries of any policy`)];
+  const text = `it gives up after ${cap} blocks in a row, before the retries of ${beyond.join(', ')} are used up`;
+  const { raise } = blockCap;
+  return [warn(agent, text, `${raise === undefined ? '' : `${raise}, or `}retries of ${cap} at most`)];
 }

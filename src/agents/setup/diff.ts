@@ -1,9 +1,9 @@
-/** Two texts as a person compares them: changed lines with a little around them. */
+/** The difference of two texts, for a person: changed lines with a little context. */
 
 export type DiffLine = { readonly sign: ' ' | '+' | '-' | '…'; readonly text: string };
 
 const around = 2;
-/** Beyond it only the ends are compared. */
+/** Above this, only common lines at both ends are found. */
 const cellsMax = 4_000_000;
 
 export function diffLines(before: string, after: string): DiffLine[] {

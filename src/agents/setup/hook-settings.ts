@@ -1,20 +1,21 @@
-/** The hooks in an agent's JSON settings: ours put in, found again, and taken out. Pure: text in, text out. */
+/** Puts our hooks into an agent's JSON settings, finds them again and takes them out. Pure: text in, text out. */
 import { getNodeValue, type Node } from 'jsonc-parser';
 import { append, childOf, parseJson, propertyOf, remove, render, SyntaxProblem } from './json-edit.ts';
 
-/** What stands in the settings for one event; `grouped`: within `{ "hooks": [ … ] }`, as most agents want it. */
+/** What is to stand in the settings. */
 export type HookSettings = {
   readonly events: readonly (readonly [event: string, handler: object])[];
+  /** Does each handler stand within `{ "hooks": [ … ] }`? */
   readonly grouped: boolean;
-  /** Beside `hooks`, in a file that we make. */
+  /** Beside `hooks`, in a file that we create. */
   readonly head: object;
   readonly isOurs: (handler: Readonly<Record<string, unknown>>) => boolean;
 };
 
-/** Null: no such file. @throws SyntaxProblem */
+/** `text` null: there is no such file. @throws SyntaxProblem */
 export function putHooks(text: string | null, settings: HookSettings): string {
   if (text !== null && isInPlace(text, settings)) return text;
-  // Ours of an earlier run may say something else.
+  // The hooks of an earlier run may be different.
   const bare = text === null ? null : takeHooks(text, settings);
   const entries = new Map<string, object[]>();
   for (const [event, handler] of settings.events)
@@ -34,11 +35,11 @@ export function putHooks(text: string | null, settings: HookSettings): string {
   });
 }
 
-/** Null: the file was ours from the start. @throws SyntaxProblem */
+/** Null: the file was created by us, and nothing is left. @throws SyntaxProblem */
 export function takeHooks(text: string, settings: HookSettings): string | null {
   let edited: string | null = text.replace(/^\uFEFF/, '');
   while (edited !== null) {
-    // From the end: the first that was put in stands where the trace is.
+    // From the end: the first hook that was put in is the one beside the trace (see json-edit.ts).
     const found = handlersIn(edited).findLast(({ value }) => settings.isOurs(value));
     if (found === undefined) break;
     const isAlone = found.node !== found.entry && (found.node.parent?.children?.length ?? 0) === 1;
@@ -50,7 +51,7 @@ export function takeHooks(text: string, settings: HookSettings): string | null {
 
 export type FoundHook = { readonly event: string; readonly value: Readonly<Record<string, unknown>> };
 
-/** All handlers, ours and others'. @throws SyntaxProblem */
+/** All handlers, those of others too. @throws SyntaxProblem */
 export const readHooks = (text: string): FoundHook[] =>
   handlersIn(text.replace(/^\uFEFF/, '')).map(({ event, value }) => ({ event, value }));
 
@@ -64,7 +65,7 @@ const entryOf = (handler: object, { grouped }: HookSettings): object => (grouped
 
 type Handler = FoundHook & {
   readonly node: Node;
-  /** The item of the event's list in which it stands; itself where there are no groups. */
+  /** The item of the event's list that contains it. Without groups, the handler itself. */
   readonly entry: Node;
 };
 
@@ -93,7 +94,7 @@ function rootOf(text: string): { hooks: Node | undefined } {
   return { hooks };
 }
 
-/** @returns null where the edit leaves nothing */
+/** Edits the JSON behind a byte order mark. Null: the edit leaves nothing. */
 export function withBom<Edited extends string | null>(text: string, edit: (json: string) => Edited): string | Edited {
   if (!text.startsWith('\uFEFF')) return edit(text);
   const edited = edit(text.slice(1));

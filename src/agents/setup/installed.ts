@@ -1,30 +1,25 @@
-/** Which agents are on this machine. */
+/** Finds programs, and which agents are on this machine. */
 import { accessSync, constants, statSync } from 'node:fs';
-import { delimiter, dirname, join } from 'node:path';
-import { type Places, type SetupAgent, setupAgents } from './agents.ts';
+import { delimiter, join } from 'node:path';
+import type { Places, Program } from './places.ts';
 
 export type Installed = {
   readonly name: string;
   readonly title: string;
-  /** The program; null: not on PATH. */
+  /** The program's path. Null: not on PATH. */
   readonly binary: string | null;
-  /** Its folder of settings is there. */
+  /** Does the folder of the user's settings exist? */
   readonly hasFolder: boolean;
 };
 
-export function findInstalled(places: Places): Installed[] {
-  const rows: [string, Pick<SetupAgent, 'title' | 'binary'>, string][] = [
-    ...Object.entries(setupAgents).map(([name, agent]): [string, SetupAgent, string] => [
-      name,
-      agent,
-      dirname(agent.file('user', places)),
-    ]),
-    ['opencode', { title: 'OpenCode', binary: 'opencode' }, join(places.home, '.config', 'opencode')],
-  ];
-  return rows.map(([name, { title, binary }, folder]) => ({
-    ...{ name, title, binary: findProgram(binary, places.env) },
-    hasFolder: isFolder(name === 'copilot' ? dirname(folder) : folder),
-  }));
+type Agent = { readonly name: string; readonly title: string; readonly program: Program | null };
+
+export function findInstalled(agents: Iterable<Agent>, places: Places): Installed[] {
+  return [...agents].flatMap(({ name, title, program }) => {
+    if (program === null) return [];
+    const binary = findProgram(program.binary, places.env);
+    return [{ name, title, binary, hasFolder: isFolder(program.folder(places)) }];
+  });
 }
 
 export function findProgram(name: string, env: Places['env']): string | null {
@@ -34,7 +29,7 @@ export function findProgram(name: string, env: Places['env']): string | null {
       accessSync(file, constants.X_OK);
       if (folder !== '' && statSync(file).isFile()) return file;
     } catch {
-      // not in this one
+      // not in this folder
     }
   }
   return null;

@@ -1,7 +1,7 @@
 /**
- * Adds to JSON text and takes out again, so that the rest stays byte for byte: comments, order, indents, line ends.
- * What is added leaves a trace by which taking out knows what was there before: one blank after the bracket stands in a
- * list or object that was there and empty, never in one that we made, not even after an agent has written it anew.
+ * Adds to JSON text and removes again, so that the rest stays byte for byte: comments, order, indents, line ends. An
+ * addition leaves a trace that tells the removal what was there before: a space after the bracket marks a list or object
+ * that existed and was empty. One that we created never has it, even after an agent has rewritten the file.
  */
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 
@@ -12,12 +12,12 @@ export function parseJson(text: string): Node {
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { allowTrailingComma: true });
   const [first] = errors;
-  if (first !== undefined) throw new SyntaxProblem(words(printParseErrorCode(first.error)), first.offset);
+  if (first !== undefined) throw new SyntaxProblem(toText(printParseErrorCode(first.error)), first.offset);
   if (root === undefined) throw new SyntaxProblem('it is empty', 0);
   return root;
 }
 
-/** Says where, as an offset; who knows the file says it in lines. */
+/** Names the place as an offset. Who knows the whole file turns it into a line (`positionOf`). */
 export class SyntaxProblem extends Error {
   readonly offset: number;
   constructor(message: string, offset: number) {
@@ -32,9 +32,9 @@ export function positionOf(text: string, offset: number): Position {
 }
 
 /** `CommaExpected` → `comma expected` */
-const words = (code: string): string => code.replaceAll(/(?!^)([A-Z])/g, ' $1').toLowerCase();
+const toText = (code: string): string => code.replaceAll(/(?!^)([A-Z])/g, ' $1').toLowerCase();
 
-/** The property of an object; a key that stands twice is refused, since readers disagree on which counts. */
+/** The property of an object. A duplicate key is refused, since readers disagree on which one counts. */
 export function propertyOf(object: Node | undefined, key: string): Node | undefined {
   const found = (object?.children ?? []).filter((property) => property.children?.[0]?.value === key);
   if (found.length > 1) throw new SyntaxProblem(`the key "${key}" stands twice`, found[1]?.offset ?? 0);
@@ -54,7 +54,7 @@ export function append(text: string, container: Node, key: string | null, value:
   if (last === undefined) return splice(text, container.offset + 1, 0, ` ${rendered} `);
   const lastEnd = last.offset + last.length;
   const comma = commaAfter(text, lastEnd);
-  // A comment on the same line belongs to what stands before it.
+  // A comment on the same line belongs to what precedes it.
   const from = comma === null ? lastEnd : comma + 1;
   const at = from + (/^(?:[ \t]*(?:\/\/[^\r\n]*|\/\*[^\r\n]*?\*\/))*/.exec(text.slice(from))?.[0].length ?? 0);
   const added = splice(text, at, 0, style.eol + inner + rendered + (comma === null ? '' : ','));
@@ -62,8 +62,8 @@ export function append(text: string, container: Node, key: string | null, value:
 }
 
 /**
- * Takes a node out of its container, and the container too where it was made for this node alone. Null: nothing is left
- * of the file, and it was ours from the start.
+ * Removes a node from its container, and the container too if it was created for this node alone. Null: nothing is left
+ * of the file, which we created.
  */
 export function remove(text: string, node: Node): string | null {
   const container = node.parent;
@@ -78,7 +78,7 @@ export function remove(text: string, node: Node): string | null {
   const start = text.slice(0, node.offset).trimEnd().length;
   const comma = commaAfter(text, end);
   if (comma !== null) {
-    // What follows on the same line must not come to stand behind a line comment in front of us.
+    // What follows on the same line must not end up behind a line comment that precedes the node.
     const blanks = /^[ \t]*(?=[^ \t\r\n])/.exec(text.slice(comma + 1));
     const from = blanks === null ? start : node.offset;
     return splice(text, from, comma + 1 + (blanks?.[0].length ?? 0) - from, '');
@@ -89,10 +89,10 @@ export function remove(text: string, node: Node): string | null {
   return commaBefore === null ? without : splice(without, commaBefore, 1, '');
 }
 
-/** A whole file, in the form by which `remove` knows that we made it. */
+/** A whole file, in the form that tells `remove` that we created it. */
 export const render = (value: unknown): string => `${layOut(value, 2, '  ')}\n`;
 
-/** The outer `depth` levels with a line for each property, the rest in one. */
+/** The outer `depth` levels with one property a line, the rest on one line. */
 function layOut(value: unknown, depth: number, unit: string): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map((item) => layOut(item, 0, unit)).join(', ')}]`;
@@ -105,7 +105,7 @@ function layOut(value: unknown, depth: number, unit: string): string {
 const splice = (text: string, at: number, length: number, put: string): string =>
   text.slice(0, at) + put + text.slice(at + length);
 
-/** Where the comma stands that follows, beyond blanks and comments; null: there is none. */
+/** The offset of the next comma, after blanks and comments. Null: there is none. */
 function commaAfter(text: string, offset: number): number | null {
   const between = /^(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*(?=,)/.exec(text.slice(offset));
   return between === null ? null : offset + between[0].length;
@@ -119,6 +119,6 @@ function styleOf(text: string): { eol: string; unit: string } {
 const lineStart = (text: string, offset: number): number => text.lastIndexOf('\n', offset - 1) + 1;
 const startsLine = (text: string, offset: number): boolean => text.slice(lineStart(text, offset), offset).trim() === '';
 
-/** The blanks with which the line begins on which this stands. */
+/** The indent of the line that contains this offset. */
 const indentAt = (text: string, offset: number): string =>
   /^[ \t]*/.exec(text.slice(lineStart(text, offset)))?.[0] ?? '';

@@ -1,4 +1,4 @@
-/** An agent's settings file: read, and replaced in one step, with its mode, and nowhere but where its owner thinks it is. */
+/** An agent's settings file: read, and replaced atomically with its mode, and only inside the folder it should be in. */
 import { randomUUID } from 'node:crypto';
 import { lstatSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, isAbsolute, relative } from 'node:path';
@@ -7,15 +7,15 @@ import { AppError } from '../../errors.ts';
 export type SettingsFile = {
   /** As the agent names it. */
   readonly path: string;
-  /** Where it really lies. */
+  /** With links resolved. */
   readonly target: string;
-  /** Null: there is none. */
+  /** Null: there is no such file. */
   readonly text: string | null;
 };
 
-/** @throws AppError input.bad: no file that we may change */
+/** @throws AppError input.bad: not a file that we may change */
 export function openSettings(path: string, root: string): SettingsFile {
-  return orSay(`'${path}' cannot be read`, () => open(path, root));
+  return orExplain(`'${path}' cannot be read`, () => open(path, root));
 }
 
 function open(path: string, root: string): SettingsFile {
@@ -29,16 +29,16 @@ function open(path: string, root: string): SettingsFile {
   return { path, target, text };
 }
 
-/** Null text: the file goes. What somebody else wrote since it was read is not lost: then nothing is changed. */
+/** `text` null: the file is removed. If somebody else has written to it since it was read, nothing is changed. */
 export function writeSettings(file: SettingsFile, text: string | null): void {
   if (readText(file.target) !== file.text)
-    throw new AppError('input.bad', `'${file.path}' was changed by somebody else meanwhile; try again`);
-  orSay(`'${file.path}' cannot be written`, () => replace(file, text));
+    throw new AppError('input.bad', `'${file.path}' was changed by somebody else in the meantime; try again`);
+  orExplain(`'${file.path}' cannot be written`, () => replace(file, text));
 }
 
 function replace(file: SettingsFile, text: string | null): void {
   const mode = file.text === null ? 0o644 : statSync(file.target).mode & 0o777;
-  // To replace it, the folder's mode would do: but its owner wants it to stay as it is.
+  // The folder's mode would allow to replace it, but its owner wants it to stay as it is.
   if ((mode & 0o222) === 0) throw new AppError('input.bad', `'${file.path}' is read-only; nothing was changed`);
   if (text === null) {
     rmSync(file.target);
@@ -54,8 +54,8 @@ function replace(file: SettingsFile, text: string | null): void {
   }
 }
 
-/** A folder in the file's place, a file in the folder's, no right to it: said in one line. */
-function orSay<T>(what: string, act: () => T): T {
+/** Explains in one line that a folder is in the file's place, a file in the folder's, or a permission is missing. */
+function orExplain<T>(what: string, act: () => T): T {
   try {
     return act();
   } catch (error) {
@@ -64,7 +64,7 @@ function orSay<T>(what: string, act: () => T): T {
   }
 }
 
-/** Null: there is none. Only to look at it, wherever it lies. */
+/** Null: there is no such file. For reading only, so links may lead anywhere. */
 export function readText(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
@@ -74,7 +74,7 @@ export function readText(path: string): string | null {
   }
 }
 
-/** A link, of the file or of a folder on the way, may lead within `root` only: a repository could aim one anywhere. */
+/** Links, of the file or of its folders, may only lead inside `root`: a repository could make one that leads anywhere. */
 function targetOf(path: string, root: string): string | null {
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) {
     const folder = nearest(dirname(path));

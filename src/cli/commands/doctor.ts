@@ -1,23 +1,22 @@
-/** doctor: what stands between an agent and a block, and how to mend it. */
+/** doctor: checks all that a block needs, from the service to the agent, and tells how to fix what is wrong. */
 import { homedir } from 'node:os';
-import { listCodexHooks } from '../../agents/codex/trust.ts';
-import { checkHooks, checkProgram, findHooks, type Hooked } from '../../agents/doctor/agent-checks.ts';
-import { judgeDryTurn, type LiveAgent, liveAgents, runDryTurn } from '../../agents/doctor/dry-turn.ts';
+import type { Doctor } from '../../agents/doctor/doctor.ts';
 import { bad, type Finding, skip } from '../../agents/doctor/finding.ts';
-import { checkPlugins, findPlugins } from '../../agents/doctor/plugin-checks.ts';
 import { checkService, type ServiceState } from '../../agents/doctor/service-checks.ts';
 import { checkWorkers } from '../../agents/doctor/worker-checks.ts';
-import { type Form, type Places, type SetupName, setupAgents } from '../../agents/setup/agents.ts';
-import { findInstalled, findProgram } from '../../agents/setup/installed.ts';
+import { type Agent, agents } from '../../agents/index.ts';
+import { findProgram } from '../../agents/setup/installed.ts';
+import type { Places } from '../../agents/setup/places.ts';
 import { type Config, loadConfig } from '../../config/config.ts';
 import { AppError } from '../../errors.ts';
-import { builtScript } from '../../version.ts';
 import { type Context, defineCommand } from '../command.ts';
 import { formatAgo } from '../state-text.ts';
 import { clean } from '../text.ts';
 
-const settingsNames = Object.keys(setupAgents) as SetupName[];
-const names: readonly string[] = [...settingsNames, 'opencode'];
+type Patient = Agent & { readonly doctor: Doctor };
+const patients = [...agents.values()].filter((agent): agent is Patient => agent.doctor !== null);
+const names = patients.map(({ name }) => name);
+const withDryTurn = patients.filter(({ doctor: { hasDryTurn } }) => hasDryTurn).map(({ name }) => name);
 
 export const doctor = defineCommand({
   args: {
@@ -33,8 +32,8 @@ export const doctor = defineCommand({
     json: { type: 'boolean', description: 'print JSON, for programs' },
   },
   details: [
-    'Looks at the service and at the settings of AGENT, or of every agent that is here. Exit code 1: something is wrong.',
-    `With AGENT (${liveAgents.join(' or ')}) it also runs a dry turn of its real program: in a scratch folder, with a scratch home and a model on loopback that costs nothing, to see the hook fire and a block hold. Your account and settings are not touched.`,
+    'Checks the service and the settings of AGENT, or of every connected agent. Exit code 1: something is wrong.',
+    `With AGENT (${withDryTurn.join(' or ')}) it also runs a dry turn of the real program: in a temporary folder, with a home of its own and a model on loopback that costs nothing, to see whether the hook runs and a block holds. Your account and settings are not touched.`,
   ],
   examples: ['stopgate doctor', 'stopgate doctor claude', 'stopgate doctor codex --quick --json'],
   run: async ({ flags, io, out }) => {
@@ -44,90 +43,64 @@ export const doctor = defineCommand({
     const places: Places = { cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env };
     const config = await loadConfig({ flags: { http, fleet, config: configFile }, cwd: io.cwd, env: io.env });
     const service = await checkService(config, process.version);
+    const examination = { places, config, service, isNamed: agent !== undefined, quick: flags.quick };
     const findings: Finding[] = [...service.findings];
-    const installed = findInstalled(places);
-    let connected = 0;
-    for (const name of settingsNames) {
-      if (agent !== undefined && agent !== name) continue;
-      const { hooked, findings: broken } = findHooks({ name, places });
-      const isHere = installed.some((one) => one.name === name && one.binary !== null);
-      if (agent === undefined && hooked.length === 0 && broken.length === 0) {
-        if (isHere)
-          findings.push(skip(name, `${setupAgents[name].title} is here, and not connected: stopgate init ${name}`));
-        continue;
-      }
-      connected += 1;
-      findings.push(...broken, ...(await checkAgent(name, hooked, { places, config, service })));
-      if (agent !== undefined && !flags.quick) findings.push(await tryAgent(name, hooked, places));
+    let isConnected = false;
+    for (const patient of patients) {
+      if (agent !== undefined && agent !== patient.name) continue;
+      const result = await examine(patient, examination);
+      findings.push(...result.findings);
+      isConnected ||= result.isConnected;
     }
-    const plugins = findPlugins(places);
-    if (agent === 'opencode' || (agent === undefined && plugins.length > 0)) {
-      connected += 1;
-      findings.push(...checkPlugins(plugins, config.http?.url ?? ''));
-      const scopes = plugins.map(({ scope }) => scope);
-      findings.push(...(await askWorkers('opencode', scopes, { places, config, service })));
-      if (agent !== undefined && !flags.quick)
-        findings.push(skip('opencode', 'dry turn: not run, it is not known how'));
-    }
-    if (connected === 0) findings.push(bad('agents', 'no agent asks before it stops', 'stopgate init AGENT'));
-    if (flags.json) await out.json({ ok: !findings.some(({ state }) => state === 'bad'), findings });
+    if (!isConnected) findings.push(bad('agents', 'no agent asks before it stops', 'stopgate init AGENT'));
+    const isBad = findings.some(({ state }) => state === 'bad');
+    if (flags.json) await out.json({ ok: !isBad, findings });
     else await out.print(...findings.flatMap((finding) => format(finding, out.colors)));
-    return findings.some(({ state }) => state === 'bad') ? 1 : 0;
+    return isBad ? 1 : 0;
   },
 });
 
-type Surroundings = { readonly places: Places; readonly config: Config; readonly service: ServiceState };
+type Examination = {
+  readonly places: Places;
+  readonly config: Config;
+  readonly service: ServiceState;
+  /** The user has named the agent. */
+  readonly isNamed: boolean;
+  readonly quick: boolean;
+};
 
-async function checkAgent(
-  name: SetupName,
-  hooked: readonly Hooked[],
-  { places, config, service }: Surroundings,
-): Promise<Finding[]> {
-  const binary = findProgram(setupAgents[name].binary, places.env);
-  const program = await checkProgram(name, binary);
-  const isCodex = name === 'codex' && binary !== null && hooked.length > 0;
-  const codex = isCodex ? await listCodexHooks(binary, places.cwd, places.env) : null;
-  const url = config.http?.url ?? '';
-  const { policies } = config.file.policySet;
-  const findings = [
-    program,
-    ...checkHooks({ name, places, url, needsToken: service.needsToken, policies, codex }, hooked),
-  ];
-  const scopes = hooked.map(({ scope }) => scope);
-  return [...findings, ...(await askWorkers(name, scopes, { places, config, service }))];
+async function examine(
+  agent: Patient,
+  examination: Examination,
+): Promise<{ findings: readonly Finding[]; isConnected: boolean }> {
+  const { places, config, service, isNamed, quick } = examination;
+  const { name, title, program } = agent;
+  const binary = program === null ? null : findProgram(program.binary, places.env);
+  const { scopes, problems, check, dryTurn } = agent.doctor.find(places);
+  if (!isNamed && scopes.length === 0 && problems.length === 0) {
+    const hint = skip(name, `${title} is here, and not connected: stopgate init ${name}`);
+    return { findings: binary === null ? [] : [hint], isConnected: false };
+  }
+  const { needsToken } = service;
+  const context = { agent, binary, places, url: config.http?.url ?? '', needsToken };
+  const findings = [...problems, ...(await check({ ...context, policies: config.file.policySet.policies }))];
+  findings.push(...(await askWorkers(name, scopes, examination)));
+  if (isNamed && !quick) {
+    const path = places.env.PATH ?? '';
+    if (dryTurn === null) findings.push(skip(name, 'dry turn: not run, it is not known how for this agent'));
+    else if (binary !== null) findings.push(await dryTurn(binary, path));
+    else findings.push(skip(name, `dry turn: not run, ${program?.binary} is not on PATH`));
+  }
+  return { findings, isConnected: true };
 }
 
 async function askWorkers(
   agent: string,
   scopes: readonly string[],
-  { places: { cwd }, config: { fleet, token }, service: { http } }: Surroundings,
+  { places: { cwd }, config: { fleet, token }, service: { http } }: Examination,
 ): Promise<Finding[]> {
   if (http === null) return [];
   return [await checkWorkers({ http, fleet, token, agent, cwd, scopes, ago: formatAgo })];
-}
-
-/** The form of the hooks that are there, else the one that `init` would write. */
-async function tryAgent(name: SetupName, hooked: readonly Hooked[], { env }: Places): Promise<Finding> {
-  if (!liveAgents.includes(name)) return skip(name, 'dry turn: not run, it is not known how for this agent');
-  const binary = findProgram(setupAgents[name].binary, env);
-  if (binary === null) return skip(name, `dry turn: not run, ${setupAgents[name].binary} is not on PATH`);
-  const values = hooked.flatMap(({ hooks }) => hooks.map(({ value }) => value));
-  const isCurl = values.some(({ command }) => typeof command === 'string' && command.startsWith('curl '));
-  const isHttp = name === 'claude' && values.every(({ type, async }) => type === 'http' || async === true);
-  const form: Form = isCurl ? 'curl' : isHttp ? 'http' : 'command';
-  const program = [process.execPath, builtScript('hook-command/main.js')];
-  const line = { form, http: '', policy: undefined, tokenEnv: undefined, autostart: undefined, program };
-  try {
-    const turn = await runDryTurn(
-      name as LiveAgent,
-      binary,
-      { ...line, wake: false, onUnreachable: 'allow' },
-      env.PATH ?? '',
-    );
-    return judgeDryTurn(name, turn);
-  } catch (error) {
-    return bad(name, `dry turn: ${(error as Error).message}`, 'see whether the program starts at all');
-  }
 }
 
 function format({ state, about, text, fix }: Finding, colors: Context['out']['colors']): string[] {

@@ -1,40 +1,29 @@
-/** init: an agent's settings, so that it asks before it stops. */
+/** init: changes an agent's settings, so that it asks before it stops. */
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { listCodexHooks, putTrust, takeTrust } from '../../agents/codex/trust.ts';
-import {
-  commandOf,
-  type Form,
-  isOurs,
-  type Line,
-  type Places,
-  type Scope,
-  type SetupAgent,
-  type SetupName,
-  setupAgents,
-  urlOf,
-} from '../../agents/setup/agents.ts';
-import { type Change, planChange, rootOf, withPlace } from '../../agents/setup/change.ts';
+import { type Agent, agents } from '../../agents/index.ts';
+import type { Change } from '../../agents/setup/change.ts';
 import { diffLines } from '../../agents/setup/diff.ts';
-import { findInstalled, findProgram } from '../../agents/setup/installed.ts';
-import { openSettings, writeSettings } from '../../agents/setup/settings-file.ts';
+import { findInstalled } from '../../agents/setup/installed.ts';
+import { type Form, hookProgram, type Line } from '../../agents/setup/line.ts';
+import type { Places, Scope } from '../../agents/setup/places.ts';
+import { writeSettings } from '../../agents/setup/settings-file.ts';
+import type { LineSetup, SettingsSetup } from '../../agents/setup/setup.ts';
 import { loadConfig } from '../../config/config.ts';
 import { isLoopback } from '../../config/values.ts';
 import { AppError } from '../../errors.ts';
-import { builtScript } from '../../version.ts';
 import type { Flags } from '../arguments.ts';
 import { ask, askYes, canAsk } from '../ask.ts';
 import { type Context, defineCommand } from '../command.ts';
 import { readId } from '../service-call.ts';
 import { formatTable } from '../table.ts';
 
-const names = [...Object.keys(setupAgents), 'opencode', 'shell'];
+const names = [...agents.keys()];
 
 const args = {
   agent: { type: 'positional', valueHint: 'AGENT', required: false, description: names.join(', ') },
-  project: { type: 'boolean', description: 'the settings of this folder (the default, but for codex)' },
+  project: { type: 'boolean', description: 'the settings of this folder (default, except for codex)' },
   user: { type: 'boolean', description: 'your own settings, for all folders' },
-  policy: { type: 'string', valueHint: 'P', description: 'the policy that its sessions name when they begin' },
+  policy: { type: 'string', valueHint: 'P', description: 'the policy that its sessions name when they start' },
   http: {
     type: 'string',
     valueHint: 'HOST:PORT',
@@ -50,29 +39,29 @@ const args = {
     type: 'enum',
     options: ['allow', 'block'] as ('allow' | 'block')[],
     valueHint: 'WORD',
-    description: 'a stop that nobody could judge (default: allow); block needs the form command',
+    description: 'what happens to a stop that nobody could judge (default: allow); block needs the form command',
   },
   autostart: {
     type: 'boolean',
-    description: 'start the service in this folder where none answers; needs the form command',
+    description: 'start the service in this folder if none answers; needs the form command',
   },
   'token-env': {
     type: 'string',
     valueHint: 'NAME',
-    description: 'the variable in which the agent has the token (STOPGATE_TOKEN, where that is set)',
+    description: 'the variable from which the agent takes the token (STOPGATE_TOKEN, if that is set)',
   },
   'block-cap': {
     type: 'string',
     valueHint: 'N',
-    description: 'claude: raise its own cap of 8 blocks in a row to N (0: no cap)',
+    description: 'claude: set its own cap of 8 blocks in a row to N (0: no cap)',
   },
   wake: {
     type: 'boolean',
-    description: 'claude: one more hook, which wakes a session when its escalation is resolved with a prompt',
+    description: 'claude: add a hook that wakes a session when its escalation is resolved with a prompt',
   },
-  worker: { type: 'string', valueHint: 'W', description: 'shell: who asks' },
-  remove: { type: 'boolean', description: 'take exactly our own lines out again' },
-  yes: { type: 'boolean', description: 'do it without asking' },
+  worker: { type: 'string', valueHint: 'W', description: 'shell: the name of its worker' },
+  remove: { type: 'boolean', description: 'remove exactly what init has added' },
+  yes: { type: 'boolean', description: 'do not ask' },
   'dry-run': { type: 'boolean', description: 'only show the change' },
   json: { type: 'boolean', description: 'print JSON, for programs' },
 } as const;
@@ -82,182 +71,155 @@ type InitContext = Context<Flags<typeof args>>;
 export const init = defineCommand({
   args,
   details: [
-    'Shows what it would change in the settings of the agent, asks, and changes nothing else in them.',
-    'Without AGENT it says which agents are here.',
+    'Shows the change to the settings of the agent, asks, and changes nothing else in them.',
+    'Without AGENT it lists the agents on this machine.',
   ],
   examples: ['stopgate init claude', 'stopgate init codex --policy strict --yes', 'stopgate init claude --remove'],
   run: async (context) => {
     const { flags, io } = context;
     const name = flags.agent ?? (await choose(context));
     if (name === null) return 2;
-    const places: Places = { cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env };
-    if (name === 'shell') return printShell(context);
-    if (name !== 'opencode' && !Object.hasOwn(setupAgents, name))
+    const agent = agents.get(name);
+    if (agent === undefined)
       throw new AppError('input.bad', `there is no agent '${name}'; these are: ${names.join(', ')}`);
-    return connect(name as SetupName | 'opencode', places, context);
+    const { setup } = agent;
+    if (setup.kind === 'line') return printLine(agent, setup, context);
+    const places: Places = { cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env };
+    return connect({ agent, setup, places, context });
   },
 });
 
-async function connect(name: SetupName | 'opencode', places: Places, context: InitContext): Promise<number> {
+type Connecting = {
+  readonly agent: Agent;
+  readonly setup: SettingsSetup;
+  readonly places: Places;
+  readonly context: InitContext;
+};
+
+async function connect(connecting: Connecting): Promise<number> {
+  const { agent, setup, places, context } = connecting;
   const { flags, note } = context;
-  const scope = readScope(name, flags);
-  const line = await readLine(name, context);
-  const change = planChange(name, { scope, places, line, blockCap: readCap(name, flags), remove: flags.remove });
-  const trust = name === 'codex' ? planTrust(change, places, flags.remove) : null;
+  const { remove, 'dry-run': dryRun } = flags;
+  const scope = readScope(agent.name, setup, flags);
+  const line = await readLine(agent, context);
+  const blockCap = readCap(agent.name, setup, flags);
+  const change = setup.plan({ scope, places, line, blockCap, remove });
+  const trust = remove ? (setup.trust?.planRemoval(change, places) ?? null) : null;
   const changes = [change, ...(trust === null ? [] : [trust])].filter(({ file, after }) => after !== file.text);
-  if (changes.length > 0 && !(await confirm(name, changes, context))) return 2;
-  if (!flags['dry-run']) for (const { file, after } of changes) writeSettings(file, after);
-  const trusted =
-    name === 'codex' && !flags.remove && !flags['dry-run'] ? await trustCodex(change, places, context) : null;
+  if (changes.length > 0 && !(await confirm(connecting, changes))) return 2;
+  if (!dryRun) for (const { file, after } of changes) writeSettings(file, after);
+  const granted = remove || dryRun ? null : ((await setup.trust?.grant(change, places)) ?? null);
+  if (granted !== null && granted.note !== null) note(granted.note);
+  const trusted = granted?.state ?? null;
   const changed = changes.length > 0 || trusted === 'written';
+  const { path } = change.file;
   if (flags.json) {
     const shown = changes.map(({ file, after }) => ({ file: file.path, before: file.text, after }));
-    const about = { agent: name, scope, file: change.file.path, form: line.form, http: line.http };
-    await context.out.json({
-      ...about,
-      changed,
-      removed: flags.remove,
-      dryRun: flags['dry-run'],
-      trusted,
-      changes: shown,
-    });
-  } else if (!changed)
-    note(flags.remove ? `nothing of ours is in ${change.file.path}` : `already there: ${change.file.path}`);
-  else if (!flags['dry-run']) note(flags.remove ? `taken out of ${change.file.path}` : nextSteps(name, change));
+    const about = { agent: agent.name, scope, file: path, form: line.form, http: line.http };
+    await context.out.json({ ...about, changed, removed: remove, dryRun, trusted, changes: shown });
+  } else if (!changed) note(remove ? `nothing of ours is in ${path}` : `already there: ${path}`);
+  else if (!dryRun) note(remove ? `removed from ${path}` : nextSteps(agent.name, path));
   return 0;
 }
 
-function nextSteps(name: string, { file }: Change): string {
-  return `written to ${file.path}. New sessions use it; "stopgate doctor ${name}" checks that it works.`;
+function nextSteps(name: string, file: string): string {
+  return `written to ${file}. New sessions use it; "stopgate doctor ${name}" checks that it works.`;
 }
 
-/** Removal: our block goes with the hooks. What Codex is to trust, it says only when they are there. */
-function planTrust({ file }: Change, places: Places, remove: boolean): Change | null {
-  if (!remove) return null;
-  const config = openSettings(join(dirname(file.path), 'config.toml'), rootOf('user', places, setupAgents.codex));
-  return config.text === null ? null : withPlace(config, (text) => takeTrust(text ?? ''));
-}
-
-async function trustCodex({ file }: Change, places: Places, { note, io }: InitContext) {
-  const explain = (why: string) => {
-    note(
-      `${why}, so Codex does not trust these hooks yet, and skips them without a word: open it and accept them by /hooks`,
-    );
-    return 'no' as const;
-  };
-  const binary = findProgram('codex', places.env);
-  if (binary === null) return explain('codex is not on PATH');
-  const hooks = await listCodexHooks(binary, io.cwd, places.env);
-  const ours = (hooks ?? []).filter(
-    ({ sourcePath, command }) =>
-      [file.path, file.target].includes(sourcePath) && isOurs('codex', { command: command ?? '' }),
-  );
-  if (ours.length === 0) return explain('codex did not say which hooks it knows');
-  const config = openSettings(join(dirname(file.path), 'config.toml'), rootOf('user', places, setupAgents.codex));
-  const { after } = withPlace(config, (text) => putTrust(text, ours));
-  if (after === config.text) return 'yes' as const;
-  writeSettings(config, after);
-  note(`trusted in ${config.path}`);
-  return 'written' as const;
-}
-
-async function confirm(
-  name: string,
-  changes: readonly Change[],
-  { flags, io, out, note }: InitContext,
-): Promise<boolean> {
-  if (!flags.json) for (const change of changes) await out.print(...formatChange(change, out.colors));
-  if (!flags.json && name === 'codex' && !flags.remove)
-    note('It is then trusted in config.toml, which Codex asks for: see "codex app-server", hooks/list.');
-  if (flags.yes || flags['dry-run']) return true;
-  if (canAsk(io)) {
-    const agreed = await askYes(io, 'Do this?');
-    if (!agreed) note('nothing was changed');
-    return agreed;
+async function confirm({ setup, context }: Connecting, changes: readonly Change[]): Promise<boolean> {
+  const { flags, io, out, note } = context;
+  if (!flags.json) {
+    for (const change of changes) await out.print(...formatChange(change, out.colors));
+    if (setup.trust !== null && !flags.remove) note(setup.trust.notice);
   }
-  throw new AppError(
-    'input.bad',
-    'nothing was changed: without a terminal to ask, say --yes (or --dry-run to look only)',
-  );
+  if (flags.yes || flags['dry-run']) return true;
+  if (!canAsk(io)) {
+    const problem = 'nothing was changed: there is no terminal to ask on; pass --yes, or --dry-run to see the change';
+    throw new AppError('input.bad', problem);
+  }
+  const agreed = await askYes(io, 'Do this?');
+  if (!agreed) note('nothing was changed');
+  return agreed;
 }
 
 function formatChange({ file, after }: Change, colors: InitContext['out']['colors']): string[] {
   const link = file.target === file.path ? '' : ` (a link to ${file.target})`;
-  const what = after === null ? ' (the file goes)' : file.text === null ? ' (a new file)' : '';
+  const what = after === null ? ' (is removed)' : file.text === null ? ' (a new file)' : '';
   const paint = { '+': colors.green, '-': colors.red, ' ': String, '…': colors.dim };
   const lines = diffLines(file.text ?? '', after ?? '').map(({ sign, text }) => paint[sign](`${sign} ${text}`));
   return [colors.bold(`${file.path}${link}${what}`), ...lines];
 }
 
-function readScope(name: string, { project, user }: InitContext['flags']): Scope {
+function readScope(name: string, { scopes }: SettingsSetup, { project, user }: InitContext['flags']): Scope {
   if (project && user) throw new AppError('input.bad', '--project and --user cannot both hold');
-  const scopes: readonly Scope[] = name === 'opencode' ? ['project', 'user'] : setupAgents[name as SetupName].scopes;
   const scope: Scope = user ? 'user' : project ? 'project' : (scopes[0] as Scope);
   if (scopes.includes(scope)) return scope;
   throw new AppError('input.bad', `${name} has its hooks in the user's own settings only: --user`);
 }
 
-function readCap(name: string, { 'block-cap': cap }: InitContext['flags']): number | undefined {
+function readCap(
+  name: string,
+  { setsBlockCap }: SettingsSetup,
+  { 'block-cap': cap }: InitContext['flags'],
+): number | undefined {
   if (cap === undefined) return undefined;
-  if (name !== 'claude') throw new AppError('input.bad', `--block-cap is for claude: ${name} has no cap to be set`);
+  if (!setsBlockCap) throw new AppError('input.bad', `--block-cap is for claude: ${name} has no cap that can be set`);
   if (!/^\d{1,6}$/.test(cap)) throw new AppError('input.bad', `--block-cap '${cap}' is no whole number (0: no cap)`);
   return Number(cap);
 }
 
-/** @throws AppError input.bad: what cannot be had together */
-async function readLine(name: string, { flags, io }: InitContext): Promise<Line> {
+/** @throws AppError input.bad: options that cannot be combined */
+async function readLine(agent: Agent, { flags, io }: InitContext): Promise<Line> {
   const { policy, autostart, wake, 'on-unreachable': onUnreachable = 'allow' } = flags;
-  const agent: SetupAgent | undefined = (setupAgents as Record<string, SetupAgent>)[name];
-  if (wake && agent?.waker === undefined)
+  const { name, setup } = agent;
+  if (wake && !(setup.kind === 'settings' && setup.wakes))
     throw new AppError('input.bad', `--wake is for claude: ${name} has no hooks that wake it`);
-  const needsCommand = onUnreachable === 'block' || autostart;
-  const forms: readonly Form[] = agent?.forms ?? (name === 'shell' ? ['command', 'curl'] : ['http']);
-  const form = flags.form ?? (needsCommand && forms.includes('command') ? 'command' : (forms[0] as Form));
-  if (!forms.includes(form))
-    throw new AppError('input.bad', `${name} has no hooks of the form ${form}; it takes ${forms.join(', ')}`);
-  if (needsCommand && form !== 'command') {
-    const option = autostart ? '--autostart' : '--on-unreachable block';
-    throw new AppError(
-      'input.bad',
-      `${option} needs the form command: a hook of the form ${form} can only be silent then`,
-    );
-  }
+  const form = readForm(agent, flags);
   const { http } = await loadConfig({ flags: { http: flags.http }, cwd: io.cwd, env: io.env });
-  if (http === null)
-    throw new AppError(
-      'input.bad',
-      'the service has no HTTP (http: off), and hooks come over HTTP; say --http HOST:PORT',
-    );
-  const tokenEnv =
-    flags['token-env'] ?? (io.env.STOPGATE_TOKEN || !isLoopback(http.host) ? 'STOPGATE_TOKEN' : undefined);
+  if (http === null) {
+    const problem = 'the service has no HTTP (http: off), and hooks come over HTTP; pass --http HOST:PORT';
+    throw new AppError('input.bad', problem);
+  }
+  const isTokenKnown = Boolean(io.env.STOPGATE_TOKEN) || !isLoopback(http.host);
+  const tokenEnv = flags['token-env'] ?? (isTokenKnown ? 'STOPGATE_TOKEN' : undefined);
   if (tokenEnv !== undefined && !/^[A-Za-z_]\w*$/.test(tokenEnv))
     throw new AppError('input.bad', `--token-env '${tokenEnv}' is no name of a variable`);
   if (tokenEnv !== undefined && form === 'curl')
-    throw new AppError('input.bad', 'the form curl would show the token in the list of processes; take --form command');
+    throw new AppError('input.bad', 'the form curl would show the token in the list of processes; use --form command');
   return {
     ...{ form, http: http.url, tokenEnv, onUnreachable, wake },
     policy: policy === undefined ? undefined : readId('policy', policy),
     autostart: autostart ? io.cwd : undefined,
-    program: [process.execPath, builtScript('hook-command/main.js')],
+    program: hookProgram(),
   };
 }
 
-async function printShell(context: InitContext): Promise<number> {
+function readForm({ name, setup: { forms } }: Agent, flags: InitContext['flags']): Form {
+  const { autostart, 'on-unreachable': onUnreachable = 'allow' } = flags;
+  const needsCommand = onUnreachable === 'block' || autostart;
+  const form = flags.form ?? (needsCommand && forms.includes('command') ? 'command' : (forms[0] as Form));
+  if (!forms.includes(form))
+    throw new AppError('input.bad', `${name} has no hooks of the form ${form}; it takes ${forms.join(', ')}`);
+  if (!needsCommand || form === 'command') return form;
+  const option = autostart ? '--autostart' : '--on-unreachable block';
+  throw new AppError(
+    'input.bad',
+    `${option} needs the form command: a hook of the form ${form} can only fail silently`,
+  );
+}
+
+async function printLine(agent: Agent, setup: LineSetup, context: InitContext): Promise<number> {
   const { flags, out } = context;
-  const worker = readId('worker', flags.worker ?? 'w1');
-  const line = await readLine('shell', context);
-  const command =
-    line.form === 'curl'
-      ? `curl -sf --noproxy '*' -X POST -H 'content-type: application/json' -d '{"worker":"${worker}"}' '${urlOf('shell', null, line, false)}'`
-      : commandOf('shell', null, line, `--worker ${worker}`);
-  if (flags.json) await out.json({ agent: 'shell', form: line.form, http: line.http, command });
+  const line = await readLine(agent, context);
+  const command = setup.commandFor(line, readId('worker', flags.worker ?? 'w1'));
+  if (flags.json) await out.json({ agent: agent.name, form: line.form, http: line.http, command });
   else await out.print(command);
   return 0;
 }
 
-/** Null: nobody could be asked; what is there has been said. */
+/** Null: nobody could be asked. The list has been printed. */
 async function choose({ io, out, note, flags }: InitContext): Promise<string | null> {
-  const found = findInstalled({ cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env });
+  const found = findInstalled(agents.values(), { cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env });
   if (flags.json) {
     await out.json(found);
     return null;

@@ -1,6 +1,7 @@
 /** resolve: a person has looked at an escalation, and says how it goes on. */
 import type { TaskView } from '../../../machines/index.ts';
-import { resumeCommand } from '../../agents/index.ts';
+import { agents } from '../../agents/index.ts';
+import { resumeCommand } from '../../agents/resume-command.ts';
 import { AppError } from '../../errors.ts';
 import type { Requester } from '../../nats/requester.ts';
 import { defineCommand } from '../command.ts';
@@ -53,13 +54,14 @@ export const resolve = defineCommand({
   },
 });
 
-/** A running OpenCode prompts the session by its plugin; of the others a person has to start it again. */
+/** A running OpenCode prompts the session through its plugin. A person has to resume the sessions of other agents. */
 function howItHears(view: View, prompt: string): string[] {
   const kept = 'the prompt is kept until its agent gets the next one';
   const command = 'presence' in view ? resumeCommand(view, prompt) : null;
   if (command === null) return [kept];
-  const isWoken = 'agent' in view && view.agent === 'opencode';
-  return [isWoken ? 'its plugin prompts it, as long as OpenCode runs' : kept, `to go on: ${command}`];
+  const agent = 'agent' in view ? agents.get(view.agent ?? '') : undefined;
+  const isPrompted = agent?.promptsResolution === true;
+  return [isPrompted ? `its plugin prompts it, as long as ${agent.title} runs` : kept, `to go on: ${command}`];
 }
 
 const tasksMax = 1_000;

@@ -49,7 +49,9 @@ test('without a service and without hooks it says so, and how to mend it', async
   expect(stdout).toContain(
     '✗ service  nothing answers at http://127.0.0.1:59999 (ECONNREFUSED): no stop is judged → start "stopgate dev"',
   );
-  expect(stdout).toContain('✗ claude  no hook of ours is in its settings, so nothing is asked → stopgate init claude');
+  expect(stdout).toContain(
+    '✗ claude  its settings have no hook of stopgate, so no stop is judged → stopgate init claude',
+  );
   expect(stdout).toContain('- claude  dry turn: not run, claude is not on PATH');
   expect(stdout).toMatch(/^✓ service {2}node v/);
 });
@@ -140,7 +142,7 @@ describe('with a service', () => {
     expect(ok).toEqual(holding('stopgate/hooks/hooks.json has our hooks'));
     expect(bad).toEqual([]);
     await folder.write('project/.claude/settings.json', switched(false));
-    expect((await doctor(['claude', '--http', http()])).bad).toEqual(holding('no hook of ours'));
+    expect((await doctor(['claude', '--http', http()])).bad).toEqual(holding('no hook of stopgate'));
     await folder.write('project/.claude/settings.json', switched(true));
     await run(['init', 'claude', '--yes', '--http', http()]);
     expect((await doctor(['claude', '--http', http()])).warn).toEqual(
@@ -157,7 +159,7 @@ describe('with a service', () => {
     );
     expect((await doctor(['opencode', '--http', '127.0.0.1:4999'])).bad).toEqual(holding('does not point to'));
     const { doctor: elsewhere } = await place();
-    expect((await elsewhere(['opencode', '--http', http()])).bad).toEqual(holding('no plugin of ours'));
+    expect((await elsewhere(['opencode', '--http', http()])).bad).toEqual(holding('no plugin of stopgate'));
   });
 
   test('settings that cannot be read, with their place', async () => {
@@ -204,7 +206,7 @@ describe('with a service', () => {
         'policies: { default: { stopWhenComplete: true, checks: [{ remote: scan, timeout: 2m }] } }\n',
     });
     await run(['init', 'claude', '--yes', '--http', http()]);
-    const says = (waits: string) => holding(`its checks may take 2m: after a tool they are waited for ${waits}`);
+    const says = (waits: string) => holding(`its checks may take 2m: after a tool the hook waits ${waits}`);
     expect((await doctor(['claude', '--http', http()])).warn).toEqual(says('1m'));
     await run(['init', 'claude', '--yes', '--http', http(), '--form', 'command']);
     expect((await doctor(['claude', '--http', http()])).warn).toEqual(says('55s'));
@@ -308,8 +310,10 @@ const turn = async (content) => (await post(env.ANTHROPIC_BASE_URL + '/v1/messag
     );
     await program('claude', "console.error('no login'); process.exit(1);");
     const { bad, warn } = await doctor(['claude', '--http', '127.0.0.1:59999']);
-    expect(bad).toEqual(holding('no hook fired, in 0 turns of the model; the program said: exit code 1, no login'));
-    expect(warn).toEqual(holding('does not say its version'));
+    expect(bad).toEqual(
+      holding('no hook fired, in 0 turns of the model; the program ended with exit code 1: no login'),
+    );
+    expect(warn).toEqual(holding('does not print its version'));
     await rm(join(folder.path, 'bin/claude'));
     expect((await doctor(['claude', '--http', '127.0.0.1:59999'])).skip).toEqual(holding('not on PATH'));
   });

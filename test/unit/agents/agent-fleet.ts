@@ -84,7 +84,7 @@ export function createAgentFleet(policy: object, more: Record<string, unknown> =
   const handle = createHookCallHandler(service, () => edgeMs);
   return {
     async call(agent, body, event) {
-      const read = agents.get(agent);
+      const read = agents.get(agent)?.readHook;
       if (read === undefined) throw new Error(`no adapter ${agent}`);
       return handle(read(body, event));
     },

@@ -137,6 +137,12 @@ const parents = cases.flatMap(({ lines: { childStop, ...lines }, ...rest }) =>
 const never = { checks: [{ rules: ['tests_pass'] }] };
 const session = '0b5ab8b1-7f3f-4c39-9a34-3d1b0a7f2c11';
 
+test.each([...agents])('%s: the hook command loads its part by the name of its folder', async (name, agent) => {
+  const { hookCommand } = await import(`../../../src/agents/${name}/hook-command.ts`);
+  expect(agent.name).toBe(name);
+  expect(agent.hookCommand).toBe(hookCommand);
+});
+
 test('every agent has its script here', () => {
   expect([...new Set(cases.map(({ agent }) => agent))].sort()).toEqual([...agents.keys()].sort());
 });
@@ -241,7 +247,7 @@ describe('what the agent reads', () => {
       'LAST',
     ].join('\n');
     const [body, event] = lines.stop(session);
-    const call = agents.get(agent)?.(body, event);
+    const call = agents.get(agent)?.readHook(body, event);
     const words =
       lines.words(call?.answer({ decision: 'block', action: 'continue', reason: 'r', nextPrompt: output }) ?? null) ??
       '';

@@ -19,7 +19,7 @@ function translate(body: object, prior: Partial<PriorWorker> = {}): Translation 
   return translation;
 }
 const read = (body: object) => {
-  const reader = agents.get('claude');
+  const reader = agents.get('claude')?.readHook;
   if (reader === undefined) throw new Error('no adapter');
   return reader(body);
 };

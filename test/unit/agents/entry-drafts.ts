@@ -13,7 +13,7 @@ export type AgentDrafts = {
 };
 
 export function draftsOf(agent: string): AgentDrafts {
-  const reader = agents.get(agent);
+  const reader = agents.get(agent)?.readHook;
   if (reader === undefined) throw new Error(`no adapter ${agent}`);
   const translate: AgentDrafts['translate'] = (body, prior = {}, event) => {
     const translation = reader(body, event).translate({ ...registered, ...prior });

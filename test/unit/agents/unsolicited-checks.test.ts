@@ -164,7 +164,7 @@ test.each([
 });
 
 test('a sub-agent’s own call is checked for the sub-agent', () => {
-  const read = agents.get('claude');
+  const read = agents.get('claude')?.readHook;
   expect(read?.({ ...recorded('PostToolBatch'), agent_id: 'a1', agent_type: 'Explore' }).worker).toMatch(/-a1$/);
 });
 

@@ -1,14 +1,14 @@
 /**
- * Claude Code's own cap of blocks in a row, raised in "env" of its settings. A second variable beside it says that we
- * did it, so that one that the user has set is never taken for ours.
+ * Sets Claude Code's own cap of blocks in a row, in "env" of its settings. A second variable beside it marks the value as
+ * ours, so that a value of the user's is never taken for ours.
  */
 import type { Node } from 'jsonc-parser';
-import { append, childOf, parseJson, propertyOf, remove, SyntaxProblem } from './json-edit.ts';
+import { append, childOf, parseJson, propertyOf, remove, SyntaxProblem } from '../setup/json-edit.ts';
 
 export const capVariable = 'CLAUDE_CODE_STOP_HOOK_BLOCK_CAP';
 const mark = 'STOPGATE_BLOCK_CAP';
 
-/** Undefined: none of ours is to stand there. @throws SyntaxProblem */
+/** `cap` undefined: none of ours is to stand there. @throws SyntaxProblem */
 export function putCap(text: string, cap: number | undefined): string {
   const value = String(cap);
   if (cap !== undefined && valueIn(text, mark) === value && valueIn(text, capVariable) === value) return text;
@@ -27,7 +27,7 @@ export function putCap(text: string, cap: number | undefined): string {
 export function takeCap(text: string): string | null {
   const ours = valueIn(text, mark);
   if (ours === undefined) return text;
-  // One that was changed since is the user's.
+  // A value that was changed since is the user's.
   const keys = valueIn(text, capVariable) === ours ? [mark, capVariable] : [mark];
   return keys.reduce<string | null>((edited, key) => {
     const found = edited === null ? undefined : propertyOf(envOf(edited), key);

@@ -1,7 +1,7 @@
-/** Our hooks in Claude Code's plugin: switched on in settings, and kept in a folder of Claude Code's. Seen with 2.1.329. */
+/** Finds our hooks in Claude Code's plugin: switched on in settings, and kept in a folder of its own. Seen with 2.1.329. */
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Hooked } from '../doctor/agent-checks.ts';
+import type { Hooked } from '../doctor/hooked.ts';
 import { readHooks } from '../setup/hook-settings.ts';
 import { SyntaxProblem } from '../setup/json-edit.ts';
 import { readText } from '../setup/settings-file.ts';
@@ -9,7 +9,7 @@ import { readText } from '../setup/settings-file.ts';
 const switchesSchema = z.object({ enabledPlugins: z.record(z.string(), z.unknown()) });
 const installedSchema = z.object({ plugins: z.record(z.string(), z.array(z.object({ installPath: z.string() }))) });
 
-/** `settings`: parsed, a later one goes before an earlier. Null: it is not here, or switched off. */
+/** `settings`: parsed, later ones override earlier ones. Null: it is not installed, or switched off. */
 export function findClaudePlugin(settings: readonly unknown[], configFolder: string): Hooked | null {
   const switches = settings.flatMap((one) => {
     const { data } = switchesSchema.safeParse(one);

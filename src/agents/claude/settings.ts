@@ -1,0 +1,44 @@
+/** Claude Code's hooks in its settings. Seen with 2.1.329. */
+import { join } from 'node:path';
+import type { AgentHooks } from '../setup/agent-hooks.ts';
+import { formatCommand, formatUrl, formatWakeCommand, type Line } from '../setup/line.ts';
+import { fileIn, type Program } from '../setup/places.ts';
+import { putCap, takeCap } from './block-cap.ts';
+import { listEvents } from './events.ts';
+
+const agent = 'claude';
+/** A person may take a day to answer. */
+const wakeSeconds = 24 * 60 * 60;
+
+export const program: Program = {
+  binary: 'claude',
+  seen: '2.1.329',
+  folder: ({ home, env }) => env.CLAUDE_CONFIG_DIR || join(home, '.claude'),
+};
+
+export const hooks: AgentHooks = {
+  agent,
+  forms: ['http', 'command', 'curl'],
+  scopes: ['project', 'user'],
+  file: fileIn(['.claude', 'settings.json'], program.folder, ['settings.json']),
+  events: listEvents,
+  grouped: true,
+  head: {},
+  handler: (event, line) =>
+    line.form === 'http'
+      ? { type: 'http', url: formatUrl(agent, event, line, false), ...headersFor(line), timeout: event.seconds }
+      : { type: 'command', command: formatCommand(agent, event, line), timeout: event.seconds },
+  // `async` is needed too: without it, a run that takes no more input would wait for the hook.
+  waker: (line) => [
+    'Stop',
+    {
+      ...{ type: 'command', command: formatWakeCommand(agent, line), timeout: wakeSeconds },
+      ...{ async: true, asyncRewake: true },
+    },
+  ],
+  blockCap: { put: putCap, take: takeCap },
+  trust: null,
+};
+
+const headersFor = ({ tokenEnv }: Line): object =>
+  tokenEnv === undefined ? {} : { headers: { Authorization: `Bearer $${tokenEnv}` }, allowedEnvVars: [tokenEnv] };

@@ -1,0 +1,30 @@
+/** What Codex can do: its column of the table in docs/agents.md. */
+import type { Capabilities } from '../shared/capability.ts';
+
+const unit = 'test/unit/agents/codex.test.ts';
+/** With the real program. */
+const real = 'test/system/agents/codex.test.ts';
+
+export const capabilities: Capabilities = {
+  title: 'Codex',
+  cells: {
+    stopEvent: ['`Stop`', real],
+    block: ['`decision: block`, no other key', real],
+    release: ['yes', real],
+    blockCap: ['none in 12', real],
+    subAgents: ['ask for themselves', real],
+    background: null,
+    plan: ['its goal is one step', real],
+    lastMessage: ['yes', unit],
+    stopWhenComplete: null,
+    stepsGate: null,
+    structuredOutput: null,
+    resolution: ['by the command that `resolve` prints', real],
+    wake: null,
+    waiting: ['permissions', 'docs'],
+    usageLimits: null,
+    httpHooks: ['no: one such hook disables the whole file', 'live'],
+    serviceDown: ['stops; `codex exec` does not show the notice', real],
+    hookTimeout: ['600 s', 'live'],
+  },
+};

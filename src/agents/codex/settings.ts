@@ -1,0 +1,36 @@
+/** Codex's hooks in its hooks.json. Seen with 0.169.0. */
+import { join } from 'node:path';
+import type { AgentHooks } from '../setup/agent-hooks.ts';
+import { stopEvents, storedEvents } from '../setup/hook-events.ts';
+import { formatCommand } from '../setup/line.ts';
+import type { Program } from '../setup/places.ts';
+import { trust } from './trust-setup.ts';
+
+const agent = 'codex';
+
+export const program: Program = {
+  binary: 'codex',
+  seen: '0.169.0',
+  folder: ({ home, env }) => env.CODEX_HOME || join(home, '.codex'),
+};
+
+export const hooks: AgentHooks = {
+  agent,
+  forms: ['command', 'curl'],
+  scopes: ['user'],
+  file: (_scope, places) => join(program.folder(places), 'hooks.json'),
+  events: () => [
+    ...storedEvents('SessionStart', 'UserPromptSubmit', 'PermissionRequest', 'PostToolUse', 'SubagentStart'),
+    // Codex allows no more here, and warns in every session if the settings ask for more.
+    { name: 'SessionEnd', isStop: false, seconds: 3 },
+    ...stopEvents('SubagentStop', 'Stop'),
+  ],
+  grouped: true,
+  head: {},
+  handler: (event, line) => ({
+    type: 'command',
+    command: formatCommand(agent, event, line),
+    timeout: event.seconds,
+  }),
+  trust,
+};

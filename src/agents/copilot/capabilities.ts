@@ -1,0 +1,30 @@
+/** What Copilot CLI can do: its column of the table in docs/agents.md. */
+import type { Capabilities } from '../shared/capability.ts';
+
+const unit = 'test/unit/agents/copilot.test.ts';
+/** With the real program. */
+const real = 'test/system/agents/copilot.test.ts';
+
+export const capabilities: Capabilities = {
+  title: 'Copilot CLI',
+  cells: {
+    stopEvent: ['`agentStop` or `Stop`', unit],
+    block: ['`decision: block`', real],
+    release: ['yes', real],
+    blockCap: ['8 blocks', 'live'],
+    subAgents: ['ask at `subagentStop`', real],
+    background: ['stops wait for sub-agents', real],
+    plan: ['simple SQL on `todos`; otherwise unknown, with a note', real],
+    lastMessage: ['of sub-agents only', unit],
+    stopWhenComplete: null,
+    stepsGate: null,
+    structuredOutput: null,
+    resolution: ['by the command that `resolve` prints', real],
+    wake: null,
+    waiting: ['permissions', unit],
+    usageLimits: null,
+    httpHooks: ['with `COPILOT_HOOK_ALLOW_LOCALHOST=1`', 'live'],
+    serviceDown: ['stops without a notice', real],
+    hookTimeout: ['30 s', 'docs'],
+  },
+};

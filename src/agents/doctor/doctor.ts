@@ -1,0 +1,32 @@
+/** What `stopgate doctor` needs of an agent. */
+import type { Policy } from '../../../machines/index.ts';
+import type { Places, Program } from '../setup/places.ts';
+import type { Finding } from './finding.ts';
+
+export type Doctor = {
+  /** Is it known how to run a turn of its program? */
+  readonly hasDryTurn: boolean;
+  readonly find: (places: Places) => Connection;
+};
+
+/** How the agent is connected to stopgate here. */
+export type Connection = {
+  /** The scopes of the settings that our hooks stand in (`user`, `project` …). Empty: it is not connected. */
+  readonly scopes: readonly string[];
+  /** Settings that cannot be read, or that switch all hooks off. */
+  readonly problems: readonly Finding[];
+  readonly check: (context: CheckContext) => Promise<Finding[]>;
+  /** One turn of the agent's real program. `path`: the PATH that it gets. Null: it has none. */
+  readonly dryTurn: ((binary: string, path: string) => Promise<Finding>) | null;
+};
+
+export type CheckContext = {
+  readonly agent: { readonly name: string; readonly title: string; readonly program: Program | null };
+  /** The program's path. Null: it is not on PATH. */
+  readonly binary: string | null;
+  readonly places: Places;
+  /** The service's address, as hooks should have it. */
+  readonly url: string;
+  readonly needsToken: boolean;
+  readonly policies: ReadonlyMap<string, Policy>;
+};

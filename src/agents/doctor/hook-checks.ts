@@ -1,0 +1,71 @@
+/** Our hooks in a settings file: do they call this service, for every event, with all that the call needs? */
+import { existsSync } from 'node:fs';
+import type { AgentHooks } from '../setup/agent-hooks.ts';
+import type { FoundHook } from '../setup/hook-settings.ts';
+import type { Places } from '../setup/places.ts';
+import { bad, type Finding, ok, warn } from './finding.ts';
+import type { Hooked } from './hooked.ts';
+
+/** What the hook runs or posts to. */
+export const lineOf = ({ value }: FoundHook): string => String(value.url ?? value.command ?? value.bash ?? '');
+
+export function checkAddress(agent: string, { scope, file, hooks }: Hooked, url: string): Finding {
+  const host = url.replace(/^https?:\/\//, '');
+  const option = new RegExp(`--http[ =]\\S*${host.replaceAll('.', '\\.')}(?:'|\\s|$)`);
+  const stray = hooks.find((hook) => {
+    const line = lineOf(hook);
+    // A line without an address, written by hand, finds the service as we have found it.
+    if (/\bhook\b/.test(line) && !/--http[ =]|https?:\/\//.test(line)) return false;
+    return !line.includes(`//${host}/`) && !option.test(line);
+  });
+  if (stray === undefined) return ok(agent, `${file} has our hooks, and they point to ${url}`);
+  const fix = `stopgate init ${agent} --http ${host}`;
+  return bad(
+    agent,
+    `${file}: the hook of ${stray.event} does not point to ${url}`,
+    scope === 'plugin' ? `uninstall the plugin, and: ${fix}` : fix,
+  );
+}
+
+/** `stopEvent`: the event without whose hook no stop is judged. */
+export function checkEvents({ agent, events }: AgentHooks, stopEvent: string, { file, hooks }: Hooked): Finding[] {
+  const form = hooks.some(({ value }) => value.type === 'http') ? 'http' : 'command';
+  const present = new Set(hooks.map(({ event }) => event));
+  const missing = events(form)
+    .map(({ name }) => name)
+    .filter((name) => !present.has(name));
+  if (missing.length === 0) return [];
+  const text = `${file} has no hook for ${missing.join(', ')}`;
+  const fix = `stopgate init ${agent}`;
+  return [
+    missing.includes(stopEvent)
+      ? bad(agent, `${text}: no stop is ever judged`, fix)
+      : warn(agent, `${text}: a part of what the agent does stays unknown`, fix),
+  ];
+}
+
+/** What the line itself needs. */
+export function checkLines(agent: string, { file, hooks }: Hooked): Finding[] {
+  const missing = hooks
+    .map((hook) => /(\/\S*hook(?:-command)?\/main\.js)/.exec(lineOf(hook))?.[1])
+    .find((path) => path !== undefined && !existsSync(path));
+  const isHttp = hooks.some(({ value }) => value.type === 'http');
+  const program = `${file} runs ${missing}, which does not exist`;
+  const silence = 'its hooks use HTTP: while the service is down every stop is allowed, without a notice';
+  return [
+    ...(missing === undefined ? [] : [bad(agent, program, `stopgate init ${agent}`)]),
+    ...(isHttp ? [warn(agent, silence, `if that is not enough: stopgate init ${agent} --on-unreachable block`)] : []),
+  ];
+}
+
+/** For a service that wants a token. */
+export function checkToken(agent: string, { file, hooks }: Hooked, { env }: Places): Finding[] {
+  const bare = hooks.find(({ value }) => value.type === 'http' && value.headers === undefined);
+  if (bare !== undefined) {
+    const text = `${file}: the service wants a token, and the hook of ${bare.event} sends none`;
+    return [bad(agent, text, `stopgate init ${agent} --token-env STOPGATE_TOKEN`)];
+  }
+  if (env.STOPGATE_TOKEN) return [];
+  const text = 'the service wants a token, and STOPGATE_TOKEN is not set here';
+  return [warn(agent, text, 'set it where the agent is started')];
+}

@@ -1,0 +1,62 @@
+/** Where an agent's settings have our hooks. */
+import { getNodeValue } from 'jsonc-parser';
+import { type FoundHook, readHooks } from '../setup/hook-settings.ts';
+import { parseJson, positionOf, propertyOf, SyntaxProblem } from '../setup/json-edit.ts';
+import { readText } from '../setup/settings-file.ts';
+import { bad, type Finding } from './finding.ts';
+
+/** A file with our hooks. */
+export type Hooked = {
+  /** `user`, `project`, or an agent's own. */
+  readonly scope: string;
+  readonly file: string;
+  readonly text: string;
+  /** Ours only. */
+  readonly hooks: readonly FoundHook[];
+};
+
+export type ReadSettings = {
+  /** Null: the file has no hook of ours. */
+  readonly hooked: Hooked | null;
+  /** All hooks of the file. */
+  readonly hooks: readonly FoundHook[];
+  /** The whole file. Undefined: there is none, or it cannot be read. */
+  readonly value: unknown;
+  readonly problems: readonly Finding[];
+};
+
+const nothing: ReadSettings = { hooked: null, hooks: [], value: undefined, problems: [] };
+
+export function readSettings(
+  agent: string,
+  { scope, file }: Pick<Hooked, 'scope' | 'file'>,
+  isOurs: (handler: FoundHook['value']) => boolean,
+): ReadSettings {
+  let text: string | null;
+  try {
+    text = readText(file);
+  } catch (error) {
+    const problem = `${file} cannot be read: ${(error as Error).message}`;
+    return { ...nothing, problems: [bad(agent, problem, 'fix that: nothing in it takes effect')] };
+  }
+  if (text === null) return nothing;
+  try {
+    const all = readHooks(text);
+    const hooks = all.filter(({ value }) => isOurs(value));
+    const hooked = hooks.length === 0 ? null : { scope, file, text, hooks };
+    const root = parseJson(text.replace(/^\uFEFF/, ''));
+    const isOff = propertyOf(root, 'disableAllHooks')?.children?.[1]?.value === true;
+    const problems = isOff ? [bad(agent, `${file} has "disableAllHooks": true`, 'remove it: no hook runs')] : [];
+    return { hooked, hooks: all, value: getNodeValue(root), problems };
+  } catch (error) {
+    const problem = `${describeSyntax(file, text, error)}`;
+    return { ...nothing, problems: [bad(agent, problem, 'fix it: the agent may ignore the whole file')] };
+  }
+}
+
+/** `<file>:<line>:<column>: <problem>`. @throws any error that is no SyntaxProblem */
+export function describeSyntax(file: string, text: string, error: unknown): string {
+  if (!(error instanceof SyntaxProblem)) throw error;
+  const { line, column } = positionOf(text, error.offset);
+  return `${file}:${line}:${column}: ${error.message}`;
+}

@@ -1,0 +1,58 @@
+/** What the doctor checks of OpenCode: not hooks in settings, but our plugin. */
+import type { CheckContext, Doctor } from '../doctor/doctor.ts';
+import { bad, type Finding, ok, warn } from '../doctor/finding.ts';
+import type { Places, Scope } from '../setup/places.ts';
+import { readText } from '../setup/settings-file.ts';
+import { pluginFile } from './settings.ts';
+
+const agent = 'opencode';
+
+export const doctor: Doctor = {
+  hasDryTurn: false,
+  find(places) {
+    const plugins = findPlugins(places);
+    return {
+      scopes: plugins.map(({ scope }) => scope),
+      problems: [],
+      check: async (context) => checkPlugins(plugins, context),
+      dryTurn: null,
+    };
+  },
+};
+
+type Plugin = { readonly scope: Scope; readonly file: string; readonly text: string };
+
+const findPlugins = (places: Places): Plugin[] =>
+  (['project', 'user'] as const).flatMap((scope) => {
+    const file = pluginFile(scope, places);
+    const text = readPlugin(file);
+    return text === null ? [] : [{ scope, file, text }];
+  });
+
+/** Empty: it cannot be read, so it points nowhere. Null: there is none. */
+function readPlugin(file: string): string | null {
+  try {
+    return readText(file);
+  } catch {
+    return '';
+  }
+}
+
+function checkPlugins(plugins: readonly Plugin[], { url }: Pick<CheckContext, 'url'>): Finding[] {
+  if (plugins.length === 0)
+    return [bad(agent, 'it has no plugin of stopgate, so no stop is judged', 'stopgate init opencode')];
+  const twice = 'our plugin is both in this folder and in the user settings: each call comes twice';
+  return [
+    ...(plugins.length > 1 ? [warn(agent, twice, 'stopgate init opencode --remove')] : []),
+    ...plugins.map(({ file, text }) =>
+      text.includes(JSON.stringify(url))
+        ? ok(agent, `${file} is there, and points to ${url}`)
+        : bad(
+            agent,
+            `${file} does not point to ${url}`,
+            `stopgate init opencode --http ${url.replace(/^https?:\/\//, '')}`,
+          ),
+    ),
+    warn(agent, 'while the service is down every stop is allowed, and only its log tells', 'keep the service running'),
+  ];
+}

@@ -1,0 +1,66 @@
+/** The hooks of an agent that keeps them in JSON settings: which events, in which file, in which form. */
+import { type Change, planEdit } from './change.ts';
+import type { HookEvent } from './hook-events.ts';
+import { type HookSettings, putHooks, takeHooks, withBom } from './hook-settings.ts';
+import { type Form, isOurs, type Line } from './line.ts';
+import { type Places, rootOf, type Scope } from './places.ts';
+import { openSettings } from './settings-file.ts';
+import type { SettingsSetup, Trust, Wish } from './setup.ts';
+
+export type AgentHooks = {
+  /** The agent's name. */
+  readonly agent: string;
+  readonly forms: readonly Form[];
+  readonly scopes: readonly Scope[];
+  /** The settings file. */
+  readonly file: (scope: Scope, places: Places) => string;
+  readonly events: (form: Form) => readonly HookEvent[];
+  /** Does each handler stand within `{ "hooks": [ … ] }`? */
+  readonly grouped: boolean;
+  /** Beside `hooks`, in a file that we create. */
+  readonly head: object;
+  readonly handler: (event: HookEvent, line: Line) => object;
+  /** One more hook, beside the stop's own. Missing: nothing wakes the agent. */
+  readonly waker?: (line: Line) => readonly [event: string, handler: object];
+  /** Its own cap of blocks, which stands in the same file. JSON text in and out. Missing: it cannot be set. */
+  readonly blockCap?: {
+    readonly put: (json: string, cap: number | undefined) => string;
+    /** Null: nothing is left of the file. */
+    readonly take: (json: string) => string | null;
+  };
+  /** Null: its hooks need no trust. */
+  readonly trust: Trust | null;
+};
+
+export function createHookSetup(hooks: AgentHooks): SettingsSetup {
+  const { forms, scopes, waker, blockCap, trust } = hooks;
+  return {
+    kind: 'settings',
+    ...{ forms, scopes, trust },
+    wakes: waker !== undefined,
+    setsBlockCap: blockCap !== undefined,
+    plan: (wish) => planHooks(hooks, wish),
+  };
+}
+
+/** What is to stand in the settings. */
+export function settingsFor({ agent, events, grouped, head, handler, waker }: AgentHooks, line: Line): HookSettings {
+  const handlers = events(line.form).map((event) => [event.name, handler(event, line)] as const);
+  const wakers = line.wake && waker !== undefined ? [waker(line)] : [];
+  return { events: [...handlers, ...wakers], grouped, head, isOurs: (found) => isOurs(agent, found) };
+}
+
+function planHooks(hooks: AgentHooks, { scope, places, line, blockCap: cap, remove }: Wish): Change {
+  const path = hooks.file(scope, places);
+  const file = openSettings(path, rootOf(path, scope, places));
+  const settings = settingsFor(hooks, line);
+  const { blockCap } = hooks;
+  return planEdit(file, (text) => {
+    if (!remove) {
+      const hooked = putHooks(text, settings);
+      return blockCap === undefined ? hooked : withBom(hooked, (json) => blockCap.put(json, cap));
+    }
+    const bare = text === null || blockCap === undefined ? text : withBom(text, blockCap.take);
+    return bare === null ? null : takeHooks(bare, settings);
+  });
+}

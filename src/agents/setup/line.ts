@@ -1,0 +1,84 @@
+/** The command line, or the URL, by which an agent's hook calls the service. */
+import { shellWord } from '../../shell-word.ts';
+import { builtScript } from '../../version.ts';
+import { marginSeconds, stopSeconds } from './hook-events.ts';
+
+/** `http`: the agent posts by itself. `command`: the hook command. `curl`: curl alone, which cannot tell of failures. */
+export type Form = 'http' | 'command' | 'curl';
+
+/** What the hook is to do. */
+export type Line = {
+  readonly form: Form;
+  /** `http://host:port` */
+  readonly http: string;
+  readonly policy: string | undefined;
+  /** The variable with the token. Undefined: no token is needed. */
+  readonly tokenEnv: string | undefined;
+  readonly onUnreachable: 'allow' | 'block';
+  readonly autostart: string | undefined;
+  /** With one more hook, which wakes the session when a person resolves its escalation. */
+  readonly wake: boolean;
+  /** The arguments that run the hook command. */
+  readonly program: readonly string[];
+};
+
+export const hookProgram = (): string[] => [process.execPath, builtScript('hook-command/main.js')];
+
+type Call = { readonly name: string; readonly seconds: number };
+
+/** `withEvent`: the call itself does not name its event. `event` null: the call names it. */
+export function formatUrl(agent: string, event: Call | null, { http, policy }: Line, withEvent: boolean): string {
+  const query = [
+    ...(withEvent && event !== null ? [`event=${event.name}`] : []),
+    ...(policy === undefined ? [] : [`policy=${policy}`]),
+  ];
+  return `${http}/hooks/${agent}${query.length === 0 ? '' : `?${query.join('&')}`}`;
+}
+
+/** It contains no secret: agents show the line to the model. */
+export function formatCommand(agent: string, event: Call | null, line: Line, options = ''): string {
+  const { form, http, policy, tokenEnv, onUnreachable, autostart, program } = line;
+  if (form === 'curl') {
+    const url = formatUrl(agent, event, line, true);
+    const { seconds } = event ?? { seconds: stopSeconds };
+    const timeout = Math.max(seconds - marginSeconds, seconds / 2);
+    // The call must not go to a proxy that the agent's model needs: it would be lost silently.
+    return `curl -sf --noproxy '*' -m ${timeout} -H 'content-type: application/json' --data-binary @- '${url}' 2>/dev/null || exit 0`;
+  }
+  const parts = [
+    ...program.map(shellWord),
+    agent,
+    ...(options === '' ? [] : [options]),
+    `--http ${shellWord(http.replace(/^http:\/\//, ''))}`,
+    ...(policy === undefined ? [] : [`--policy ${policy}`]),
+    ...(tokenEnv === undefined || tokenEnv === 'STOPGATE_TOKEN' ? [] : [`--token-env ${tokenEnv}`]),
+    ...(onUnreachable === 'allow' ? [] : [`--on-unreachable ${onUnreachable}`]),
+    ...(autostart === undefined ? [] : [`--autostart ${shellWord(autostart)}`]),
+  ];
+  return parts.join(' ');
+}
+
+/** It judges nothing, so it has none of the options about that. */
+export function formatWakeCommand(agent: string, { http, tokenEnv, program }: Line): string {
+  const line = { form: 'command', http, tokenEnv, program, onUnreachable: 'allow', wake: true } as const;
+  // Without a shell in between it notices when the agent is gone.
+  return `exec ${formatCommand(agent, null, { ...line, policy: undefined, autostart: undefined }, '--wake')}`;
+}
+
+/**
+ * Recognises a hook by what it does, not by how this version writes it: one that a person wrote is ours too. Paths and
+ * scripts of others may have names like parts of ours (`~/hooks/claude`), so no part alone is enough.
+ */
+export function isOurs(agent: string, handler: Readonly<Record<string, unknown>>): boolean {
+  const { url, command, bash } = handler;
+  const posts = new RegExp(`^https?://[^/]+/hooks/${agent}(?:[?'"\\s]|$)`);
+  const runs = [
+    `(?:^|[\\s/'"])stopgate(?:[@./]\\S*)?['"]? +hook +${agent}(?:\\s|$)`,
+    `/hook(?:-command)?/main\\.[jt]s['"]? +${agent} (?:.* )?--http[ =]`,
+    `\\bhttps?://[^/\\s]+/hooks/${agent}(?:[?'"\\s]|$)`,
+  ].map((pattern) => new RegExp(pattern));
+  return (
+    (typeof url === 'string' && posts.test(url)) ||
+    [command, bash].some((text) => typeof text === 'string' && runs.some((pattern) => pattern.test(text)))
+  );
+}

@@ -1,0 +1,52 @@
+/** How `stopgate init` connects an agent. */
+import type { Change } from './change.ts';
+import type { Form, Line } from './line.ts';
+import type { Places, Scope } from './places.ts';
+
+export type Setup = SettingsSetup | LineSetup;
+
+/** `init` writes a file of the agent's. */
+export type SettingsSetup = {
+  readonly kind: 'settings';
+  /** The first is the default. */
+  readonly forms: readonly Form[];
+  /** The first is the default. */
+  readonly scopes: readonly Scope[];
+  /** Can one of its hooks wake it (`--wake`)? */
+  readonly wakes: boolean;
+  /** Can its own cap of blocks be set (`--block-cap`)? */
+  readonly setsBlockCap: boolean;
+  /** Touches nothing. @throws AppError input.bad: with file, line and column if the file cannot be read */
+  readonly plan: (wish: Wish) => Change;
+  /** Null: its hooks need no trust. */
+  readonly trust: Trust | null;
+};
+
+/** `init` writes nothing. It prints the command line that the user's script is to run. */
+export type LineSetup = {
+  readonly kind: 'line';
+  readonly forms: readonly Form[];
+  readonly commandFor: (line: Line, worker: string) => string;
+};
+
+/** What is to be written. */
+export type Wish = {
+  readonly scope: Scope;
+  readonly places: Places;
+  readonly line: Line;
+  /** Undefined: the agent's own cap stays as it is. */
+  readonly blockCap: number | undefined;
+  /** Take out what is ours. */
+  readonly remove: boolean;
+};
+
+/** For an agent that runs only the hooks that its user has trusted. */
+export type Trust = {
+  /** For the person who is asked to agree to the change. */
+  readonly notice: string;
+  /** Null: there is nothing to take out. */
+  readonly planRemoval: (hooks: Change, places: Places) => Change | null;
+  /** Once the hooks are written. `yes`: they were trusted already; `no`: `note` tells why and what to do. */
+  readonly grant: (hooks: Change, places: Places) => Promise<Granted>;
+};
+export type Granted = { readonly state: 'yes' | 'written' | 'no'; readonly note: string | null };

@@ -1,0 +1,12 @@
+/** A script has no settings. `init` prints the command line that the script is to run. */
+import { formatCommand, formatUrl } from '../setup/line.ts';
+import type { LineSetup } from '../setup/setup.ts';
+
+export const setup: LineSetup = {
+  kind: 'line',
+  forms: ['command', 'curl'],
+  commandFor: (line, worker) =>
+    line.form === 'curl'
+      ? `curl -sf --noproxy '*' -X POST -H 'content-type: application/json' -d '{"worker":"${worker}"}' '${formatUrl('shell', null, line, false)}'`
+      : formatCommand('shell', null, line, `--worker ${worker}`),
+};
