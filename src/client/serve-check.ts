@@ -93,7 +93,12 @@ const checkWith =
 
 /** Follows the rules of the `files` check. @throws AppError check.failed: no folder, or one outside `roots` */
 async function existsIn(cwd: string | null, path: string, roots: readonly string[], signal: AbortSignal) {
-  const { outcome, reason } = await lookAtFiles({ kind: 'files', cwd, files: [path], timeoutMs: null }, roots, signal);
+  if (cwd === null) throw new AppError('check.failed', 'the worker has no folder: its registration names no cwd');
+  const { outcome, reason } = await lookAtFiles(
+    { kind: 'files', cwd, files: [path], timeoutMs: null },
+    { roots, baseDir: process.cwd() },
+    signal,
+  );
   if (outcome === 'pass' || outcome === 'fail') return outcome === 'pass';
   throw new AppError('check.failed', reason ?? `'${path}' cannot be checked`);
 }

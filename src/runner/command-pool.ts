@@ -1,6 +1,7 @@
-/** The commands that run at the same time: no more than so many, and not one of their processes left behind. */
+/** The checks that run processes at the same time: no more than so many, and not one process left behind. */
 import type { Logger } from '../log.ts';
 import { type CommandConfig, type CommandRequest, runCommand, unknownCommand } from './command.ts';
+import { type GitRequest, gitTimeoutMs, lookAtGit } from './git.ts';
 import { createInterruption } from './interruption.ts';
 import { type Group, signalGroup } from './process-group.ts';
 import { cancelled, type Finding, type RunResult, timed } from './request.ts';
@@ -14,8 +15,11 @@ export type CommandPoolOptions = {
   readonly log: Logger;
   readonly processesMax: number;
 };
+type PoolRequest = CommandRequest | GitRequest;
 export type CommandPool = {
-  run(request: CommandRequest, signal: AbortSignal): Promise<RunResult>;
+  /** `onStarted`: it has its place, and its time runs. */
+  run(request: PoolRequest, signal: AbortSignal, onStarted: () => void): Promise<RunResult>;
+  readonly waiting: () => number;
   /** Waits for the processes of runs that were answered. Those without an answer are the caller's to abort. */
   close(): Promise<void>;
 };
@@ -29,34 +33,35 @@ export function createCommandPool({ commands, log, processesMax, ...place }: Com
   };
   process.once('exit', onExit);
 
-  async function watch({ id, gone }: Group, command: string): Promise<void> {
+  async function track({ id, gone }: Group, name: string): Promise<void> {
     if (id !== null) groups.set(id, gone);
-    if (!(await gone)) log.warn({ command, processGroup: id }, 'process group outlived SIGKILL');
+    if (!(await gone)) log.warn({ command: name, processGroup: id }, 'process group outlived SIGKILL');
     if (id !== null) groups.delete(id);
-    slots.give(); // the place is free when the group is gone, which may be after the answer
   }
 
-  async function runInSlot(request: CommandRequest, config: CommandConfig, signal: AbortSignal): Promise<Finding> {
-    const timeoutMs = request.timeoutMs ?? config.timeoutMs;
+  async function runInSlot(request: PoolRequest, config: CommandConfig | null, signal: AbortSignal): Promise<Finding> {
+    const timeoutMs = request.timeoutMs ?? config?.timeoutMs ?? gitTimeoutMs;
     const stop = createInterruption(timeoutMs, signal);
-    let started = false;
-    const onStart = (group: Group) => {
-      started = true;
-      void watch(group, request.name);
-    };
+    const tracked: Promise<void>[] = [];
+    const onStart = (group: Group) => void tracked.push(track(group, request.kind === 'git' ? 'git' : request.name));
     try {
-      return await runCommand(request, config, { ...place, onStart }, { stop, timeoutMs });
+      if (request.kind === 'git') return await lookAtGit(request, { ...place, onStart }, { stop, timeoutMs });
+      return await runCommand(request, config as CommandConfig, { ...place, onStart }, { stop, timeoutMs });
     } finally {
       stop.clear();
-      if (!started) slots.give();
+      // The place is free when its processes are gone, which may be after the answer.
+      void Promise.all(tracked).then(() => slots.give());
     }
   }
 
+  const configOf = (name: string) => (Object.hasOwn(commands, name) ? commands[name] : undefined);
   return {
-    async run(request, signal) {
-      const config = Object.hasOwn(commands, request.name) ? commands[request.name] : undefined;
-      if (config === undefined) return { ...unknownCommand(request.name), tookMs: 0 };
+    waiting: slots.waiting,
+    async run(request, signal, onStarted) {
+      const config = request.kind === 'git' ? null : configOf(request.name);
+      if (config === undefined) return { ...unknownCommand((request as CommandRequest).name), tookMs: 0 };
       if (!(await slots.take(signal))) return { ...cancelled, tookMs: 0 };
+      onStarted();
       return timed(runInSlot(request, config, signal));
     },
     async close() {

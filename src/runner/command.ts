@@ -50,7 +50,7 @@ export async function runCommand(
 }
 
 const findCommandFolder = (request: CommandRequest, { cwd }: CommandConfig, { roots, baseDir }: CommandPlace) =>
-  cwd === 'worker' ? findWorkerFolder(request.cwd, roots) : findFixedFolder(cwd, baseDir);
+  cwd === 'worker' ? findWorkerFolder(request.cwd, { roots, baseDir }) : findFixedFolder(cwd, baseDir);
 
 /** Ours without our own settings, for tokens are among them; then who asks; the command's own go last. */
 function environmentOf(ours: CommandPlace['env'], ids: RunIds, own: CommandConfig['env']): Record<string, string> {
@@ -65,15 +65,17 @@ function environmentOf(ours: CommandPlace['env'], ids: RunIds, own: CommandConfi
   return { ...Object.fromEntries(known), ...own };
 }
 
-/** Exit 0 is a pass and 1 a fail; all else means that it could not tell (protocol 8). */
+/** Exit 0 is a pass, any other ordinary exit a fail; all else means that nobody could tell (protocol.md §8). */
 function findingOf(end: GroupEnd, words: { name: string; program: string; timeoutMs: number }): Finding {
   const error = (reason: string): Finding => ({ outcome: 'error', reason });
   const { name, program, timeoutMs } = words;
   switch (end.by) {
     case 'exit':
       if (end.code === 0) return { outcome: 'pass' };
-      if (end.code === 1) return { outcome: 'fail', reason: `Command ${name} failed (exit 1)` };
-      return error(`Command ${name} ended with exit code ${end.code}, which is neither pass (0) nor fail (1)`);
+      // A shell's codes for a program that could not be run; every other is the program's own no.
+      if (end.code === 126) return error(`Command ${name} could not be run (exit 126: not executable)`);
+      if (end.code === 127) return error(`Command ${name} could not be run (exit 127: not found)`);
+      return { outcome: 'fail', reason: `Command ${name} failed (exit ${end.code})` };
     case 'signal':
       return error(`Command ${name} was killed by ${end.signal}`);
     case 'timeout':

@@ -2,7 +2,7 @@
 import { realpath } from 'node:fs/promises';
 import { isAbsolute, resolve } from 'node:path';
 import { checkTimeoutMs, formatDuration, missingFilesMessage } from '../../machines/index.ts';
-import { findWorkerFolder, isInside } from './folder.ts';
+import { findWorkerFolder, isInside, type WorkerPlace } from './folder.ts';
 import { createInterruption, type Interruption } from './interruption.ts';
 import { cancelled, type Finding, quote, type RunRequest } from './request.ts';
 
@@ -11,16 +11,12 @@ type FilesRequest = Extract<RunRequest, { kind: 'files' }>;
 const listedBytesMax = 12_288; // the names stand in the reason and in the feedback, and a result has 32 KiB
 
 /** A path that leaves the folder, by name or by symlink, is an error and not a missing file: the policy is wrong. */
-export async function lookAtFiles(
-  request: FilesRequest,
-  roots: readonly string[],
-  signal: AbortSignal,
-): Promise<Finding> {
+export async function lookAtFiles(request: FilesRequest, place: WorkerPlace, signal: AbortSignal): Promise<Finding> {
   const timeoutMs = request.timeoutMs ?? checkTimeoutMs;
   const stop = createInterruption(timeoutMs, signal);
   try {
     // A file system may hang for ever, so nobody waits for it beyond the time.
-    const finding = await Promise.race([look(request, roots, stop), stop.happened]);
+    const finding = await Promise.race([look(request, place, stop), stop.happened]);
     if (typeof finding === 'object') return finding;
     if (finding === 'cancelled') return cancelled;
     return { outcome: 'timeout', reason: `Looking at the files took longer than ${formatDuration(timeoutMs)}` };
@@ -29,8 +25,8 @@ export async function lookAtFiles(
   }
 }
 
-async function look({ cwd, files }: FilesRequest, roots: readonly string[], stop: Interruption): Promise<Finding> {
-  const folder = await findWorkerFolder(cwd, roots);
+async function look({ cwd, files }: FilesRequest, place: WorkerPlace, stop: Interruption): Promise<Finding> {
+  const folder = await findWorkerFolder(cwd, place);
   if ('reason' in folder) return { outcome: 'error', reason: folder.reason };
   const missing: string[] = [];
   for (const file of files) {

@@ -6,9 +6,12 @@ import { quote } from './request.ts';
 /** `path` is a real path (no symlinks left) of a folder; `reason` says why there is none. */
 export type Folder = { readonly path: string } | { readonly reason: string };
 
-/** @param roots absolute; one that does not exist holds nothing */
-export async function findWorkerFolder(cwd: string | null, roots: readonly string[]): Promise<Folder> {
-  if (cwd === null) return { reason: 'the worker has no folder: its registration names no cwd' };
+/** `roots`: absolute; one that does not exist holds nothing. `baseDir`: the folder of the configuration, absolute. */
+export type WorkerPlace = { readonly roots: readonly string[]; readonly baseDir: string };
+
+/** A worker that named no `cwd` works in the folder of the configuration. */
+export async function findWorkerFolder(cwd: string | null, { roots, baseDir }: WorkerPlace): Promise<Folder> {
+  if (cwd === null) return findFolder(baseDir, 'the folder of the configuration');
   if (!isAbsolute(cwd)) return { reason: `the worker's folder ${quote(cwd)} is not an absolute path` };
   const folder = await findFolder(cwd, "the worker's folder");
   if ('reason' in folder) return folder;

@@ -19,7 +19,8 @@ export function createChecks(config: Config, env: Io['env'], logger: Logger): Ch
   let runner = create(config.file);
   const old = new Set<Runner>();
   return {
-    run: (request, signal) => runner.run(request, signal),
+    run: (request, signal, onStarted) => runner.run(request, signal, onStarted),
+    waiting: () => [runner, ...old].reduce((sum, each) => sum + each.waiting(), 0),
     configure(file) {
       old.add(runner);
       runner = create(file);

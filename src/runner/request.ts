@@ -14,7 +14,8 @@ export type RunIds = {
 type Shared = { readonly cwd: string | null; readonly timeoutMs: number | null };
 export type RunRequest =
   | (Shared & { readonly kind: 'command'; readonly name: string; readonly env: RunIds })
-  | (Shared & { readonly kind: 'files'; readonly files: readonly string[] });
+  | (Shared & { readonly kind: 'files'; readonly files: readonly string[] })
+  | (Shared & { readonly kind: 'git'; readonly clean: boolean; readonly pushed: boolean });
 
 const shared = {
   cwd: z
@@ -37,6 +38,12 @@ const ids = z.object({
 export const runRequestSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('command'), name: z.string(), env: ids.default({}), ...shared }),
   z.object({ kind: z.literal('files'), files: z.array(z.string()), ...shared }),
+  z.object({
+    kind: z.literal('git'),
+    clean: z.boolean().default(false),
+    pushed: z.boolean().default(false),
+    ...shared,
+  }),
 ]) satisfies z.ZodType<RunRequest>;
 
 /**

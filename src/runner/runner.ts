@@ -1,4 +1,4 @@
-/** Runs `command` and `files` checks next to a workspace. Only this room starts processes, and leaves none behind. */
+/** Runs `command`, `files` and `git` checks next to a workspace. Only this room starts processes, and leaves none behind. */
 import { resolve } from 'node:path';
 import type { Logger } from '../log.ts';
 import type { CommandConfig } from './command.ts';
@@ -23,9 +23,12 @@ export type Runner = {
   /**
    * Never rejects: whatever goes wrong is an outcome. Once `signal` is aborted the answer is `cancelled`, at once; the
    * processes end within 1.5 s after. Every other answer comes when the processes are gone: after its time is up a
-   * command has 0.5 s to end by itself, and what it leaves behind at its exit has as long.
+   * command has 0.5 s to end by itself, and what it leaves behind at its exit has as long. `onStarted` is called once
+   * the check has its place; its time runs from there.
    */
-  run(request: RunRequest, signal: AbortSignal): Promise<RunResult>;
+  run(request: RunRequest, signal: AbortSignal, onStarted?: () => void): Promise<RunResult>;
+  /** Checks that wait for a free place. */
+  readonly waiting: () => number;
   /** Cancels all there is, and returns when no process is left; every later run is `cancelled`. Again is fine. */
   close(): Promise<void>;
 };
@@ -36,20 +39,22 @@ export function createRunner({ processesMax = 8, log, ...options }: RunnerOption
   const running = new Map<() => void, Promise<RunResult>>(); // by what aborts them
   let closed = false;
 
-  async function answer(request: RunRequest, signal: AbortSignal): Promise<RunResult> {
+  async function answer(request: RunRequest, signal: AbortSignal, onStarted: () => void): Promise<RunResult> {
     if (signal.aborted) return { ...cancelled, tookMs: 0 };
-    if (request.kind === 'command') return pool.run(request, signal);
-    return timed(lookAtFiles(request, roots, signal));
+    if (request.kind !== 'files') return pool.run(request, signal, onStarted);
+    onStarted();
+    return timed(lookAtFiles(request, { roots, baseDir: options.baseDir }, signal));
   }
 
   return {
-    async run(request, signal) {
+    waiting: pool.waiting,
+    async run(request, signal, onStarted = () => {}) {
       const controller = new AbortController();
       const abort = () => controller.abort();
       if (closed || signal.aborted) abort();
       signal.addEventListener('abort', abort, { once: true });
       try {
-        const answering = answer(request, controller.signal);
+        const answering = answer(request, controller.signal, onStarted);
         running.set(abort, answering);
         const result = await answering;
         const { outcome, tookMs } = result;

@@ -4,12 +4,14 @@ export type Slots = {
   /** True: the place is yours until `give`. False: aborted before one was free. */
   take(signal: AbortSignal): Promise<boolean>;
   give(): void;
+  readonly waiting: () => number;
 };
 
 export function createSlots(countMax: number): Slots {
   let free = countMax;
   const waiting = new Set<() => void>(); // a Set keeps the order, and leaving the middle costs nothing
   return {
+    waiting: () => waiting.size,
     async take(signal) {
       if (signal.aborted) return false;
       if (free > 0) {

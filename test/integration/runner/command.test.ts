@@ -9,12 +9,15 @@ describe('the end of a command', () => {
   test.each([
     { source: 'exit 0', expected: { outcome: 'pass' } },
     { source: 'exit 1', expected: { outcome: 'fail', reason: 'Command check failed (exit 1)' } },
+    { source: 'exit 2', expected: { outcome: 'fail', reason: 'Command check failed (exit 2)' } },
+    { source: 'exit 255', expected: { outcome: 'fail', reason: 'Command check failed (exit 255)' } },
     {
-      source: 'exit 2',
-      expected: {
-        outcome: 'error',
-        reason: 'Command check ended with exit code 2, which is neither pass (0) nor fail (1)',
-      },
+      source: 'exit 126',
+      expected: { outcome: 'error', reason: 'Command check could not be run (exit 126: not executable)' },
+    },
+    {
+      source: 'exit 127',
+      expected: { outcome: 'error', reason: 'Command check could not be run (exit 127: not found)' },
     },
     { source: 'kill -SEGV $$', expected: { outcome: 'error', reason: 'Command check was killed by SIGSEGV' } },
   ])('$source is $expected.outcome', async ({ source, expected }) => {
@@ -128,7 +131,6 @@ describe('where a command runs', () => {
   });
 
   test.each([
-    { why: 'no folder', cwd: () => null, words: 'the worker has no folder: its registration names no cwd' },
     { why: 'a relative one', cwd: () => 'work', words: 'the worker\'s folder "work" is not an absolute path' },
     { why: 'a missing one', cwd: (root: string) => join(root, 'gone'), words: 'does not exist' },
     { why: 'a file', cwd: (root: string) => join(root, 'work', 'file'), words: 'is not a folder' },
@@ -163,5 +165,12 @@ describe('where a command runs', () => {
       expect(result).toMatchObject({ outcome: 'error', reason: expect.stringContaining(words) });
       expect(result.reason?.length).toBeLessThan(600);
     }
+  });
+
+  test('in the folder of the configuration for a worker without one', async () => {
+    const { command, files, root, write } = await createWorkspace({ check: pwd });
+    await write('../file', '');
+    expect(await command('check', { cwd: null })).toMatchObject({ outcome: 'pass', feedback: root });
+    expect(await files(['file'], { cwd: null })).toMatchObject({ outcome: 'pass' });
   });
 });

@@ -27,7 +27,7 @@ describe('tail', () => {
   });
 
   test('comes with an error and with a timeout too', async () => {
-    const { command } = await createWorkspace({ error: sh('echo why; exit 3'), slow: sh('echo begun; sleep 60') });
+    const { command } = await createWorkspace({ error: sh('echo why; exit 126'), slow: sh('echo begun; sleep 60') });
     expect(await command('error')).toMatchObject({ outcome: 'error', feedback: 'why' });
     expect(await command('slow', { timeoutMs: 1_500 })).toMatchObject({ outcome: 'timeout', feedback: 'begun' });
   });
