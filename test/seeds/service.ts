@@ -1,5 +1,7 @@
 /** A replica with its runner on a nats-server, and a plain client that plays workers, tasks and check servers. */
 import type { Decision, HookResult, TaskDetail, WorkerView } from '../../machines/index.ts';
+import { claude } from '../../src/agents/claude/index.ts';
+import { createHookCallHandler } from '../../src/agents/index.ts';
 import type { Replica } from '../../src/app/replica.ts';
 import type { Logger } from '../../src/log.ts';
 import { createMcpServer } from '../../src/mcp/server.ts';
@@ -8,6 +10,7 @@ import { type Answer, type Client, openClient } from '../support/client.ts';
 import type { Folder } from '../support/deployment.ts';
 import { startNatsServer } from '../support/nats-server.ts';
 import { startReplica } from '../support/replica.ts';
+import { recorded } from '../unit/agents/recordings/claude.ts';
 import { commands } from './003-deterministic-stop/commands.ts';
 
 export type Question = Record<string, unknown>;
@@ -50,6 +53,8 @@ export type SeedService = {
   newId(prefix: string): string;
   /** What the log holds under these tails of subjects, in its order, as `replay` reads them. */
   entries(...tails: readonly string[]): Promise<LoggedEntry[]>;
+  /** A recorded hook call of Claude Code, whose session is this worker; the JSON that it is answered, or null. */
+  claude(worker: string, recording: string, changes?: object): Promise<object | null>;
   mcpServer(): ReturnType<typeof createMcpServer>;
   /** Another replica, which knows nothing but the log. */
   openReplica(): Promise<Replica>;
@@ -64,6 +69,7 @@ export async function openService(folder: Folder): Promise<SeedService> {
   const runner = createRunner({ roots: ['.'], baseDir: folder.path, commands, env: {}, log: logger });
   const open = (name: string) => startReplica({ nats: server.url, name, logger, runCheck: runner.run });
   const replica = await open('r1');
+  const answerHook = createHookCallHandler(replica.service);
   const policies: Record<string, object> = {};
   let count = 0;
   const newId = (prefix: string) => {
@@ -96,6 +102,11 @@ export async function openService(folder: Folder): Promise<SeedService> {
     },
     serveCheck: (answer, name = newId('check')) => serveCheckOn(wire, name, answer),
     entries: (...tails) => entriesOn(wire, tails),
+    async claude(worker, recording, changes = {}) {
+      // A hook call sees what this replica has folded, and that may be a little behind.
+      await wire.ask(`get.worker.${worker}`);
+      return answerHook(claude.readHook({ ...recorded(recording), session_id: worker, ...changes }));
+    },
     mcpServer: () =>
       createMcpServer({
         port: replica.service,

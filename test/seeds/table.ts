@@ -22,7 +22,7 @@ function renderSeed({ number, title, parts }: Seed): string {
   const differing = rows.filter(({ differs }) => differs !== null).length;
   return [
     `<details><summary>Seed ${number}, ${title}: ${rows.length} rules, ${differing} of them in another form</summary>\n\n`,
-    '| part | rule | here |\n| --- | --- | --- |\n',
+    '| part | rule | in stopgate |\n| --- | --- | --- |\n',
     ...rows.map(({ cells }) => `| ${cells.map(escapeCell).join(' | ')} |\n`),
     '\n</details>\n',
   ].join('');

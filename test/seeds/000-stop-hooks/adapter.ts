@@ -22,7 +22,7 @@ export const adapter = [
     'Adapter Handling',
     differs(
       'the stop reason is taken from the call, `end_turn` where it has none',
-      'on the wire it is null then; the adapters and the TypeScript client say `end_turn`',
+      'on the wire it is null then; the TypeScript client says `end_turn`, and so does the adapter of Claude Code, whose calls have none',
       async ({ service, client }) => {
         const name = service.newId('validator');
         const reasons: string[] = [];
@@ -33,9 +33,10 @@ export const adapter = [
         const worker = await service.worker({ checks: [{ remote: name }] });
         await worker.stop({ stopReason: 'max_turns' });
         await worker.stop();
-        expect(reasons).toEqual(['max_turns', 'end_turn']);
+        await service.claude(worker.id, 'Stop');
+        expect(reasons).toEqual(['max_turns', 'end_turn', 'end_turn']);
         const attempts = await service.entries(`worker.${worker.id}.stop.attempted`);
-        expect(attempts.map(({ data }) => data.stopReason)).toEqual(['max_turns', undefined]);
+        expect(attempts.map(({ data }) => data.stopReason)).toEqual(['max_turns', undefined, 'end_turn']);
       },
     ),
     holds('no validator: an empty answer, the stop is allowed', async () => {
@@ -65,7 +66,7 @@ export const adapter = [
     }),
     differs(
       'not complete: the answer is `decision: "block"` with the reason',
-      'the next prompt in place of the reason, where there is one: it tells the agent what to do',
+      'where there is a next prompt it takes the place of the reason, since it tells the agent what to do',
       async () => {
         const fleet = createClaudeFleet(planned);
         await fleet.mark('pending');

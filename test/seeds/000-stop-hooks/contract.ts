@@ -106,7 +106,7 @@ export const contract = [
     'Tool Definition',
     differs(
       'the tool `validate_completion` is the validator; the name is reserved',
-      'a check may have any name, and any process that serves it under this name is the validator',
+      'no name is reserved: a check may have any name, and whoever serves that name is the validator',
       async ({ service }) => {
         const { asked } = await service.serveCheck(
           () => ({ complete: false, reason: 'not yet' }),
@@ -119,7 +119,7 @@ export const contract = [
     ),
     differs(
       'it takes `ValidationParams` and returns `ValidationResult`',
-      'an agent may ask by itself too: the MCP tool `verify` returns `complete` and `reason`',
+      'the MCP tool `verify` returns `complete` and `reason`, for an agent that asks by itself',
       async ({ service, mcp }) => {
         const worker = await service.worker(planned);
         await worker.publish('plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] });
@@ -133,7 +133,7 @@ export const contract = [
     ),
     differs(
       'the default validator says complete, with the reason "No validation configured"',
-      'where no policy names a check the stop is allowed, with the cause `no-policy` and a reason of its own',
+      'a stop without any check is allowed with the cause `no-policy`; its reason is "No check or hook was set for this stop"',
       () => {
         expect(createVirtualLog().stop('12:00', 'w')).toMatchObject({
           ...{ decision: 'allow', action: 'complete', cause: 'no-policy' },
@@ -146,7 +146,7 @@ export const contract = [
     'Workspace Integration',
     differs(
       'the validator is attached to the workspace section',
-      'to the policy that the worker names',
+      'it is attached to the policy that the worker names',
       async ({ service }) => {
         const { name, asked } = await service.serveCheck(() => ({ complete: false, reason: 'no' }));
         const [attached, other] = [await service.worker({ checks: [{ remote: name }] }), await service.worker({})];
@@ -170,7 +170,7 @@ export const contract = [
     }),
     differs(
       'todos with another status than `completed` make it incomplete',
-      '`done` and `cancelled` are done too: a cancelled todo is nobody’s work',
+      '`done` and `cancelled` count as done too: nobody has to do a cancelled todo',
       () => {
         for (const status of ['pending', 'in_progress', 'Completed', 'failed'])
           expect(decisionFor([['a', status]]), status).toMatchObject({ decision: 'block', cause: 'incomplete' });

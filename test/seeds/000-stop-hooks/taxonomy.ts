@@ -2,6 +2,7 @@
 import { expect } from 'vitest';
 import { recorded } from '../../unit/agents/recordings/claude.ts';
 import { createClaudeFleet, session } from '../claude-fleet.ts';
+import { initClaude } from '../claude-settings.ts';
 import { differs, holds, part } from '../rule.ts';
 import { createVirtualLog, planOf } from '../virtual-log.ts';
 
@@ -20,7 +21,7 @@ export const taxonomy = [
     'Hook Taxonomy',
     differs(
       'UserPromptSubmit: before the input, cannot block, injects context',
-      'a prompt starts the retries again; the context is what a person said when resolving an escalation',
+      'a prompt resets the retry count; the context is the prompt with which a person resolved an escalation',
       async () => {
         const fleet = await busyFleet({ ...planned, retries: 1, onCap: 'escalate' });
         await fleet.claude('Stop');
@@ -42,7 +43,7 @@ export const taxonomy = [
     }),
     differs(
       'PreToolUse: before a tool, can block',
-      'it denies StructuredOutput while work remains, since that ends the session; any other tool it lets pass as a sign of life',
+      'it denies only StructuredOutput, and only while work remains, since that tool ends the session; any other call is logged as a heartbeat',
       async () => {
         const fleet = await busyFleet();
         expect(await fleet.claude('PreToolUse')).toBeNull();
@@ -55,7 +56,7 @@ export const taxonomy = [
     ),
     differs(
       'PostToolUse: after a tool, can block',
-      'it blocks nothing: the tool is counted, and its files and plan are noted',
+      'it blocks nothing; it counts the tool, and notes its files and its plan',
       async () => {
         const fleet = await busyFleet();
         const { toolCount } = fleet.view(session);
@@ -73,7 +74,7 @@ export const taxonomy = [
     }),
     differs(
       'SubagentStop: cannot block, captures the transcript',
-      'it can block today, and a sub-agent is a worker with a plan and retries of its own; its last words go with the attempt',
+      'it can block today: a sub-agent is a worker with a plan and a retry count of its own',
       async () => {
         const fleet = await busyFleet();
         await fleet.claude('SubagentStart');
@@ -91,18 +92,20 @@ export const taxonomy = [
     ),
     differs(
       'PreCompact: cannot block, logging',
-      '`init` does not register it; one that comes is a heartbeat in the log',
+      '`stopgate init` does not register this hook; a call of it is logged as a heartbeat',
       async () => {
         const fleet = await busyFleet();
+        expect(await initClaude()).not.toHaveProperty('PreCompact');
         expect(await fleet.claude('PreCompact')).toBeNull();
         expect(fleet.entries.at(-1)).toMatchObject({ id: session, type: 'heartbeat.sent' });
       },
     ),
     differs(
       'Notification: cannot block, observability',
-      '`init` does not register it; one that comes is a heartbeat in the log',
+      '`stopgate init` does not register this hook; a call of it is logged as a heartbeat',
       async () => {
         const fleet = await busyFleet();
+        expect(await initClaude()).not.toHaveProperty('Notification');
         const notification = { hook_event_name: 'Notification', message: 'Claude is waiting for your input' };
         expect(await fleet.claude('PreToolUse', notification)).toBeNull();
         expect(fleet.entries.at(-1)).toMatchObject({ id: session, type: 'heartbeat.sent' });
@@ -113,7 +116,7 @@ export const taxonomy = [
     'Error Handling',
     differs(
       'the validator raises an exception: a warning is logged, the stop is allowed',
-      'or as `onError` of the check says; the decision says that the check could not be judged',
+      'unless `onError` of the check says otherwise; the decision names the check that could not be judged',
       async ({ service }) => {
         const { name } = await service.serveCheck(() => 'Traceback (most recent call last):');
         const worker = await service.worker({ checks: [{ remote: name }] });
@@ -157,7 +160,7 @@ export const taxonomy = [
     'Limitations',
     differs(
       'a single validator per workspace',
-      'a policy has a list: each is asked in turn, and the first that is not complete decides',
+      'a policy has a list: they are asked in turn, and the first that is not complete decides',
       async ({ service }) => {
         let done = false;
         const first = await service.serveCheck(() => ({ complete: true }));
@@ -174,7 +177,7 @@ export const taxonomy = [
     ),
     differs(
       'validators are synchronous',
-      'they may take their time: the attempt is open until they answer',
+      'they may take their time: the attempt stays open until they answer',
       async ({ service }) => {
         const answers: ((reply: object) => void)[] = [];
         const { name, asked } = await service.serveCheck(() => new Promise((answer) => answers.push(answer)));
@@ -188,7 +191,7 @@ export const taxonomy = [
     ),
     differs(
       'no access to what the model wrote',
-      'a validator is given the output of the attempt (`agentOutput`)',
+      'a validator is given the last output of the agent (`agentOutput`)',
       async ({ service }) => {
         const { name, asked } = await service.serveCheck(() => ({ complete: true }));
         const worker = await service.worker({ checks: [{ remote: name }] });

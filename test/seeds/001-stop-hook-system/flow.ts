@@ -52,7 +52,7 @@ const flow = part(
   }),
   differs(
     '4d: ESCALATE: mark the task as blocked, `hook_clear`, and out of the loop',
-    'an evaluation only answers, and marks nothing; the task becomes `escalated` when its worker would stop and its hooks escalate, or by `task.failed`',
+    'an evaluation marks nothing; the task becomes `escalated` when its worker attempts to stop and its hooks escalate, or by the entry `task.failed`',
     async ({ service, mcp }) => {
       const { taskId, iterationId } = await begin(service, mcp);
       const worker = (await service.worker(null)).id;

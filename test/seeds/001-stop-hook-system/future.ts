@@ -73,25 +73,21 @@ const testing = part(
     const { evaluate } = iterate([{ type: 'validation' }, { type: 'promise' }]);
     expect(evaluate(promises('COMPLETE'))).toMatchObject({ hookId: 'h2', action: 'complete' });
   }),
-  differs(
-    'error handling',
-    'a hook may also be skipped when it fails: `onError: skip`',
-    async ({ service, client }) => {
-      const task = await service.task([]);
-      const fail = () => {
-        throw new Error('boom');
-      };
-      await client.registerStopHook({ taskId: task.id, hookId: 'skipped', onError: 'skip' }, fail);
-      expect(await task.evaluate()).toMatchObject({ hookId: 'default', action: 'continue' });
-      await client.registerStopHook({ taskId: task.id, hookId: 'strict' }, fail);
-      expect(await task.evaluate()).toMatchObject({ hookId: 'strict', action: 'escalate' });
-    },
-  ),
+  differs('error handling', 'with `onError: skip` a hook that fails is skipped', async ({ service, client }) => {
+    const task = await service.task([]);
+    const fail = () => {
+      throw new Error('boom');
+    };
+    await client.registerStopHook({ taskId: task.id, hookId: 'skipped', onError: 'skip' }, fail);
+    expect(await task.evaluate()).toMatchObject({ hookId: 'default', action: 'continue' });
+    await client.registerStopHook({ taskId: task.id, hookId: 'strict' }, fail);
+    expect(await task.evaluate()).toMatchObject({ hookId: 'strict', action: 'escalate' });
+  }),
 );
 
 const migration = part(
   'Migration from Phase 1',
-  holds('loops without hooks go on as before', () => {
+  holds('existing loops without hooks need no change', () => {
     const { publish, action, refusals, viewAt } = iterate([], { maxIterations: 3 });
     expect(action()).toBe('continue');
     publish('12:02', 'task.T.iteration.advanced');
@@ -141,7 +137,7 @@ const future = part(
   }),
   differs(
     '4: metrics of the decision rate and accuracy of hooks',
-    'each task counts what each hook answered; accuracy is not measured, since nobody tells which answer was right',
+    'a task counts the answers of each of its hooks; accuracy is not measured, since nobody reports which answer was right',
     async ({ service }) => {
       const task = await service.task([{ type: 'default' }]);
       for (const work of [{}, rules(false), promises('BLOCKED'), promises('COMPLETE')]) await task.evaluate(work);

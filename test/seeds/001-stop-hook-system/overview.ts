@@ -12,16 +12,19 @@ export const overview = [
       expect(action({ output: 'still working' })).toBe('continue');
       expect(action(promises('COMPLETE'))).toBe('complete');
     }),
-    holds('an agent completes, continues or escalates by its execution context', async ({ service, client }) => {
-      const task = await service.task([]);
-      await client.registerStopHook({ taskId: task.id }, ({ filesModified }) => ({
-        action: (['continue', 'complete', 'escalate'] as const)[filesModified.length] ?? 'escalate',
-        reason: `${filesModified.length} files`,
-      }));
-      const actions = [];
-      for (const files of [[], ['a'], ['a', 'b']]) actions.push((await task.evaluate({ files })).action);
-      expect(actions).toEqual(['continue', 'complete', 'escalate']);
-    }),
+    holds(
+      'an agent completes, continues or escalates depending on its execution context',
+      async ({ service, client }) => {
+        const task = await service.task([]);
+        await client.registerStopHook({ taskId: task.id }, ({ filesModified }) => ({
+          action: (['continue', 'complete', 'escalate'] as const)[filesModified.length] ?? 'escalate',
+          reason: `${filesModified.length} files`,
+        }));
+        const actions = [];
+        for (const files of [[], ['a'], ['a', 'b']]) actions.push((await task.evaluate({ files })).action);
+        expect(actions).toEqual(['continue', 'complete', 'escalate']);
+      },
+    ),
   ),
   part(
     'Core Concept',
@@ -33,7 +36,7 @@ export const overview = [
     }),
     differs(
       'they are evaluated after each iteration',
-      'and whenever the worker that holds the task would stop',
+      'also whenever the worker that holds the task attempts to stop',
       async ({ service, client }) => {
         const task = await service.task([]);
         const contexts: AgentContext[] = [];
@@ -72,7 +75,7 @@ export const overview = [
     'Key Components',
     differs(
       'Hook Registry: a map of hooks by their ids, in memory, for the session',
-      'hooks are entries of the log, and outlive the session: the first of its own future enhancements',
+      'hooks are entries of the log, and outlive the session: the first of the seed’s own future enhancements',
       async ({ service }) => {
         const task = await service.task([{ type: 'promise' }]);
         await task.publish('hook.registered', { hook: 'h1', type: 'validation' });
@@ -84,14 +87,14 @@ export const overview = [
         expect(registered[0]?.data).toEqual({ hook: 'h1', type: 'promise' });
       },
     ),
-    holds('Hook Callback: a function of the user’s evaluates the context', async ({ service, client }) => {
+    holds('Hook Callback: a user-provided function evaluates the context', async ({ service, client }) => {
       const task = await service.task([], { iteration: 7 });
       await client.registerStopHook({ taskId: task.id }, ({ iteration, agentOutput }) => ({
         ...{ action: 'continue', reason: `${iteration}: ${agentOutput}` },
       }));
       expect(await task.evaluate({ output: 'two left' })).toMatchObject({ reason: '7: two left' });
     }),
-    holds('Agent Context: the state of the execution, with what checkpoints hold', async ({ service, client }) => {
+    holds('Agent Context: the state of the execution, from checkpoint data too', async ({ service, client }) => {
       const task = await service.task([]);
       await client.registerStopHook({ taskId: task.id }, ({ executionPhase }) => ({
         ...{ action: 'continue', reason: `in ${executionPhase}` },
@@ -100,7 +103,7 @@ export const overview = [
       await task.publish('checkpoint.saved', { checkpoint: 'c1', phase: 'testing' });
       expect(await task.evaluate()).toMatchObject({ reason: 'in testing' });
     }),
-    holds('Hook Result: goes to the caller', async ({ service, mcp }) => {
+    holds('Hook Result: returned to the caller', async ({ service, mcp }) => {
       const task = await service.task([{ type: 'promise' }]);
       const result = { hookId: 'h1', taskId: task.id, iteration: 1, action: 'complete' };
       expect(await task.evaluate(promises('COMPLETE'))).toMatchObject(result);

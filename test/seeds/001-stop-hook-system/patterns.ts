@@ -36,7 +36,7 @@ export const patterns = [
         ...{ action: 'complete', reason: 'All tests pass', nextPrompt: null },
       });
     }),
-    differs('it takes a callback', 'the type `tdd` is the same without one', () => {
+    differs('it is a callback', 'without a callback: the hook type `tdd` does the same', () => {
       const { evaluate } = iterate([{ type: 'tdd' }]);
       expect(evaluate(passed('lint'))).toMatchObject({
         ...{ action: 'continue', reason: 'Tests still failing', nextPrompt: 'Fix failing tests and run again' },
@@ -82,17 +82,21 @@ export const patterns = [
       });
       expect(await task.evaluate(both)).toMatchObject({ action: 'complete' });
     }),
-    differs('it takes a callback', 'the type `security` is the same without one, but says `All rules passed`', () => {
-      const both = passed('vulns_fixed', 'sast_clean');
-      for (const [iteration, work, action, reason] of [
-        [9, passed('vulns_fixed'), 'continue', 'Vulnerabilities remain'],
-        [9, passed('sast_clean'), 'continue', 'Vulnerabilities remain'],
-        [9, both, 'complete', 'All rules passed'],
-        [10, {}, 'escalate', 'Max iterations reached - complex vulnerabilities may require manual review'],
-        [10, both, 'complete', 'All rules passed'],
-      ] as const)
-        expect(iterate([{ type: 'security' }], { iteration }).evaluate(work)).toMatchObject({ action, reason });
-    }),
+    differs(
+      'it is a callback',
+      'without a callback: the hook type `security` does the same, with the reason `All rules passed`',
+      () => {
+        const both = passed('vulns_fixed', 'sast_clean');
+        for (const [iteration, work, action, reason] of [
+          [9, passed('vulns_fixed'), 'continue', 'Vulnerabilities remain'],
+          [9, passed('sast_clean'), 'continue', 'Vulnerabilities remain'],
+          [9, both, 'complete', 'All rules passed'],
+          [10, {}, 'escalate', 'Max iterations reached - complex vulnerabilities may require manual review'],
+          [10, both, 'complete', 'All rules passed'],
+        ] as const)
+          expect(iterate([{ type: 'security' }], { iteration }).evaluate(work)).toMatchObject({ action, reason });
+      },
+    ),
   ),
   part(
     'Common Patterns: Checkpoint Creation Hook',
@@ -131,8 +135,8 @@ export const patterns = [
       });
     }),
     differs(
-      'it takes a callback',
-      'the type `checkpoint` is the same without one, at the iteration in `metadata.at`, 5 by default',
+      'it is a callback',
+      'without a callback: the hook type `checkpoint` does the same, at the iteration in `metadata.at`, 5 by default',
       () => {
         const savedAt = (iteration: number, metadata?: object) => {
           const { evaluate, viewAt } = iterate([{ type: 'checkpoint', ...(metadata && { metadata }) }], { iteration });

@@ -22,7 +22,7 @@ const safety = part(
   ),
   differs(
     'no hooks registered: hook `default`, continue, `No hooks registered for this task`',
-    'when the hooks are asked about an iteration; in a stop they then have no say',
+    'so it is for an iteration; in a stop, a task without hooks has no say',
     () => {
       const { evaluate, ...log } = iterate([]);
       expect(evaluate(promises('COMPLETE'))).toMatchObject({
@@ -45,7 +45,7 @@ const storage = part(
   'Session-Scoped Storage',
   differs(
     'hooks are not persisted, and lost when the server restarts',
-    'they are entries: any replica knows them, with their order, whether they are enabled, and the iteration',
+    'they are log entries: any replica knows them, their order, whether they are enabled, and the iteration',
     async ({ service }) => {
       const task = await service.task(
         [
@@ -72,7 +72,7 @@ const storage = part(
       }
     },
   ),
-  holds('fast: an evaluation queries nothing', () => {
+  holds('fast evaluation: nothing is queried', () => {
     const log = createVirtualLog();
     for (const type of ['default', 'validation', 'promise', 'tdd', 'security', 'checkpoint']) {
       log.publish('12:00', `task.${type}.hook.registered`, { type });
@@ -81,8 +81,8 @@ const storage = part(
     }
   }),
   differs(
-    'flexible: any function is a callback, and cannot be serialized',
-    'the function stays with its process; the log has the name under which it is served',
+    'flexible callback logic: functions cannot be serialized',
+    'the function stays in its process; the log has the name under which it is served',
     async ({ service, client }) => {
       const taskId = service.newId('T');
       await client.registerStopHook({ taskId, hookId: 'own' }, () => ({ action: 'complete', reason: 'r' }));
@@ -93,8 +93,8 @@ const storage = part(
     },
   ),
   differs(
-    'hooks are cleaned up when the server restarts',
-    'when their iteration or their task ends, or by `hook_clear`; a restart takes nothing away',
+    'automatic cleanup when the server restarts',
+    'hooks are removed when their iteration or their task ends, and by `hook_clear`; not by a restart',
     () => {
       const ends: [string, object][] = [
         ['task.T.hooks.cleared', {}],
@@ -113,7 +113,7 @@ const storage = part(
   ),
   differs(
     'hooks must be registered again on `checkpoint_resume`',
-    'presets need not; a custom hook is in error until a process registers its function again, under the same id',
+    'presets need not be; a custom hook is in error until a process registers its function again, under the same id',
     async ({ service, mcp }) => {
       const task = await service.task([{ type: 'tdd' }]);
       const [first, second] = [await connectTo(service.url), await connectTo(service.url)];
@@ -145,7 +145,7 @@ const memory = part(
   'Memory Usage',
   differs(
     'a hook stores its id, its task, its callback and its metadata, about 100 bytes',
-    'no size is promised; in place of the callback it stores the name of the check that asks it',
+    'no size is promised; the entry has the name under which the callback is served',
     async ({ service, client }) => {
       const taskId = service.newId('T');
       await client.registerStopHook({ taskId, hookId: 'own', metadata: { a: 1 } }, () => ({
@@ -156,7 +156,7 @@ const memory = part(
       ]);
     },
   ),
-  differs('5 to 10 hooks per task are recommended at most', 'there is a limit: 64', () => {
+  differs('5 to 10 hooks per task are recommended at most', 'there is a limit, 64', () => {
     const log = createVirtualLog();
     for (let count = 1; count <= 65; count += 1) log.publish('12:00', 'task.T.hook.registered', { type: 'promise' });
     expect(log.viewAt('12:00').tasks.T?.hooks).toHaveLength(64);

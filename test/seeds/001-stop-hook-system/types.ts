@@ -45,7 +45,25 @@ const context = part(
   }),
   holds('`iteration`: the current one, from 1', field('iteration', 3, 3)),
   differs('`executionPhase`: the current phase, or null', onWire('phase'), field('executionPhase', 'testing', null)),
-  holds('`filesModified`: files changed', field('filesModified', ['src/auth.ts'], [])),
+  differs(
+    '`filesModified`: the files changed in this iteration',
+    'those that the call names, and those that the worker of the task has changed since its last prompt',
+    async ({ service, client }) => {
+      const [task, worker] = [await service.task([]), await service.worker(null)];
+      const files: (readonly string[])[] = [];
+      await client.registerStopHook({ taskId: task.id }, ({ filesModified }) => {
+        files.push(filesModified);
+        return { action: 'continue', reason: 'go on' };
+      });
+      await task.evaluate({ files: ['src/auth.ts'] });
+      await worker.publish('task.claimed', { task: task.id });
+      await worker.publish('tool.used', { tool: 'Write', files: ['src/auth.test.ts'] });
+      await task.evaluate({ files: ['src/auth.ts'] });
+      await worker.publish('prompt.submitted');
+      await task.evaluate();
+      expect(files).toEqual([['src/auth.ts'], ['src/auth.test.ts', 'src/auth.ts'], []]);
+    },
+  ),
   differs(
     '`validationResults`: the results of the validation rules',
     'in TypeScript; on the wire `ruleName` is `rule`',
@@ -131,7 +149,7 @@ const promise: Rule[] = [
   }),
   differs(
     '`detectedAt`, if any: an ISO timestamp',
-    'the time of the entry is that of its promises; a `detectedAt` is kept in the log, and no hook is given it',
+    'the time of the log entry counts; a `detectedAt` is kept in the log, but not passed to hooks',
     async ({ service, client }) => {
       const task = await service.task([]);
       const detected: object[] = [];
@@ -148,7 +166,7 @@ const promise: Rule[] = [
   ),
   differs(
     'promises are detected in the output of the agent',
-    'not in code, in quotes or with other words: loops were ended by a quoted promise',
+    'one in code, in a quotation, or with other text in the tag does not count: quoted promises have ended loops',
     () => {
       const { action } = iterate([{ type: 'promise' }]);
       const outputs = {

@@ -46,7 +46,7 @@ export const checkers = [
     'PlanBasedChecker',
     differs(
       '`plan_type`: which plan of the session counts',
-      'there is nothing to name: each agent’s own list of todos becomes the one plan of its worker',
+      'there is nothing to choose: a worker has one plan, whatever its agent calls its list of todos',
       async () => {
         const claude = createClaudeFleet({});
         await claude.mark('pending');
@@ -66,7 +66,7 @@ export const checkers = [
     }),
     differs(
       'incomplete while a step has another status than `done`',
-      '`completed` is done too, as agents say it; so is `cancelled`, since it is nobody’s work',
+      '`completed` and `cancelled` count as done too: agents write `completed`, and nobody has to do a cancelled step',
       () => {
         for (const status of ['pending', 'in_progress', 'blocked', 'Done', ''])
           expect(decisionFor([{ title: 'a', status }]), status).toMatchObject({ decision: 'block' });
@@ -122,7 +122,7 @@ export const notes = [
     }),
     differs(
       'no file system: complete',
-      'so it is where the checker is called with `filesystem: null`; a check of the service that cannot look is in error, and `onError` allows the stop by default and says so',
+      'true of the checker itself, called with `filesystem: null`; a check of the service that cannot look is in error: by default the stop is then allowed, with a reason that says so',
       async ({ service }) => {
         const checker = new FileExistsChecker(['a.md']);
         expect(await checker.check(fileContext(null))).toEqual(TaskCompletionResult.ok());

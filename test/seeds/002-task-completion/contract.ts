@@ -62,7 +62,7 @@ export const contract = [
     }),
     differs(
       '`feedback`: explains what is incomplete',
-      'the decision has it as its `reason`, and the agent is given it in `nextPrompt`',
+      'it becomes the `reason` of the decision, and part of its `nextPrompt`',
       async ({ service, client }) => {
         const { checker } = createRecorder(TaskCompletionResult.incomplete('Write the report'));
         const worker = await workerUnder(checker, service, client);
@@ -81,7 +81,7 @@ export const contract = [
     'TaskCompletionContext',
     differs(
       '`session`: holds the state',
-      'it has the plan; everything else is in `get.worker`',
+      'it has the plan; `get.worker` has everything else',
       async ({ service, client }) => {
         const { checker, contexts } = createRecorder();
         const worker = await workerUnder(checker, service, client);
@@ -104,7 +104,7 @@ export const contract = [
     ),
     differs(
       '`filesystem`: optional',
-      'a served checker always has one, the folder of the worker; where the worker has no folder, a look at a file is an error of the check, for its `onError` to judge',
+      'a served checker always has one, the folder of the worker; if the worker has no folder, looking at a file is an error of the check, which `onError` decides',
       async ({ service, client, folder }) => {
         const checker: TaskCompletionChecker = {
           async check({ filesystem }) {
@@ -127,7 +127,7 @@ export const contract = [
     ),
     differs(
       '`adapter`: optional',
-      'it is not given, since a check should not depend on the agent; `get.worker` names the agent',
+      'not passed, since a check should not depend on the agent; `get.worker` names the agent',
       async ({ service, client }) => {
         const { checker, contexts } = createRecorder();
         const worker = await workerUnder(checker, service, client);

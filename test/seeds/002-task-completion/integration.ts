@@ -12,7 +12,7 @@ export const integration = [
     'Claude Agent SDK Integration',
     differs(
       '`task_completion_checker` is set in the configuration of the client',
-      'in the policy, which the worker names or which is assigned to its agent',
+      'it is set in a policy, which the worker names or which is assigned to its agent',
       async ({ service }) => {
         const worker = await service.worker(planned);
         await worker.publish('plan.updated', planOf('pending'));
@@ -41,7 +41,7 @@ export const integration = [
     }),
     differs(
       'Stop: `needsMoreTurns` if incomplete',
-      '`decision: block`, by which Claude Code goes on today',
+      '`decision: block`, which makes Claude Code continue today',
       async () => {
         const fleet = createClaudeFleet(planned);
         await fleet.mark('pending');

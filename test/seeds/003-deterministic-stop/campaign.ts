@@ -30,6 +30,6 @@ export async function startExecutor(
   };
   await write({ 'nous-execute-stop': script, ...files });
   const cwd = `${folder.path}/${name}`;
-  const worker = await service.worker(policy, { cwd });
+  const worker = await service.worker(policy, { agent: 'claude', cwd });
   return { ...worker, write, folder: cwd };
 }

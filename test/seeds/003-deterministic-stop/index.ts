@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
 import { createAgentFleet } from '../../unit/agents/agent-fleet.ts';
 import { recordingsOf } from '../../unit/agents/recordings/recordings.ts';
-import { createClaudeFleet, session } from '../claude-fleet.ts';
+import { createClaudeFleet } from '../claude-fleet.ts';
 import { initClaude } from '../claude-settings.ts';
 import { differs, holds, part, type Seed } from '../rule.ts';
 import { findings, policies, startExecutor, valid } from './campaign.ts';
@@ -39,14 +39,15 @@ const summary = part(
   ),
   differs(
     'it runs after each burst of tools, and signals "stop, work complete"',
-    'a policy asks for it by `stopWhenComplete`: then at the end of each batch of tools, and at most every 2 s for an agent that does not report batches',
-    async () => {
-      const claude = createClaudeFleet(planned);
-      await claude.mark('pending');
-      expect(await claude.claude('PostToolBatch')).toBeNull();
-      await claude.mark('completed');
-      expect(await claude.claude('PostToolBatch')).toEqual(told);
-      expect(claude.view(session)).toMatchObject({ state: 'stopped', lastDecision: { cause: 'complete' } });
+    'if the policy has `stopWhenComplete`: at the end of each batch of tools, or at most every 2 s if the agent does not report batches',
+    async ({ service, folder }) => {
+      const policy = { ...policies.validate, stopWhenComplete: true };
+      const executor = await startExecutor(service, folder, policy, { 'findings.json': {} });
+      expect(await service.claude(executor.id, 'PostToolBatch')).toBeNull();
+      await executor.write(valid);
+      expect(await service.claude(executor.id, 'PostToolUse'), 'the batch goes on').toBeNull();
+      expect(await service.claude(executor.id, 'PostToolBatch')).toEqual(told);
+      expect(await executor.view()).toMatchObject({ state: 'stopped', lastDecision: { cause: 'complete' } });
 
       const gemini = createAgentFleet(planned);
       const afterTool = (status: string) =>
@@ -93,7 +94,7 @@ const reasons = part(
   }),
   differs(
     'exit 0 is "continue", any other code with a reason is "stop"',
-    'the other way round, as its own acceptance criteria have it: 0 passes, and lets the agent stop; 1 fails, and its output is the reason; any other code is an error of the check, for `onError` to judge',
+    'the other way round, as its own script has it: 0 passes, and lets the agent stop; 1 fails, and the agent is given its output; any other code is an error of the check, which `onError` decides',
     async ({ service, folder }) => {
       const exits = (code: number, onError: string) =>
         startExecutor(
@@ -132,7 +133,7 @@ const approach = part(
   ),
   differs(
     'it is registered as a Stop hook in the `.claude/settings.json` of the campaign',
-    '`stopgate init claude --policy executor` writes the hooks there, and the policy names the script',
+    '`stopgate init claude --policy executor` writes the hook there, and the policy names the script',
     async () => {
       const hooks = await initClaude('--policy', 'executor');
       expect(hooks.Stop).toEqual([

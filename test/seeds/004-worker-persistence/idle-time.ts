@@ -91,7 +91,7 @@ export const logic = [
     }),
     differs(
       'over the threshold: approve, with the timeout as the reason',
-      'at exactly the threshold too, as its own timeline has it',
+      'at exactly the threshold as well, as in the timeline of the seed',
       () => {
         expect(registered().stop('12:11', 'w1')).toMatchObject({
           decision: 'allow',
@@ -120,7 +120,7 @@ export const logic = [
     }),
     differs(
       'these two moments reset it, and no other',
-      'a task that was failed or released resets it too, since the worker has let go of it',
+      'failing or releasing a task resets it too, since the worker lets go of the task',
       () => {
         const log = registered();
         for (const [tail, data] of [

@@ -39,7 +39,7 @@ const limits = part(
     log.publish('12:40', 'worker.w1.task.completed', { task: 'T-1' });
     expect(log.viewAt('12:40').tasks['T-1']).toMatchObject({ state: 'stopped', outcome: 'completed' });
   }),
-  differs('or a new worker replaces it', 'its tasks go back to their queue when somebody retires it', () => {
+  differs('or a new worker replaces it', 'when somebody retires the old one: its tasks go back to their queue', () => {
     const log = limited();
     log.publish('12:05', 'own.worker.w1.worker.retired', { by: 'coordinator' });
     expect(log.viewAt('12:05')).toMatchObject({
@@ -49,8 +49,8 @@ const limits = part(
     expect(log.viewAt('12:06').tasks['T-1']).toMatchObject({ state: 'working', worker: 'w2' });
   }),
   differs(
-    'a worker that was inactive for long is replaced without anybody’s help',
-    'with `releaseAfter` the service hands its tasks back to their queue; this is off by default',
+    'a worker that stays inactive is replaced without anybody’s help',
+    'with `releaseAfter`, which is off by default, the service returns its tasks to their queue',
     () => {
       const log = registered(persistent, { releaseAfter: '5m' });
       log.publish('12:01', 'worker.w1.task.claimed', { task: 'T-1' });
@@ -109,7 +109,7 @@ const cycles = [
     }),
     differs(
       'each cycle is independent and stateless',
-      'but for two counts: blocked retries, which each decision shows, and keep-alives, which the worker’s view shows',
+      'except for two counts: retries, which each decision shows, and keep-alives, which the view of the worker shows',
       () => {
         const [often, once] = [registered(), registered()];
         for (let minute = 1; minute < 7; minute += 1) often.stop(minutesAfter('12:00', minute), 'w1');
@@ -228,7 +228,7 @@ const summary = part(
   }),
   differs(
     'a stop hook makes a worker persistent',
-    'by choice: persistence is off by default, since most agents have one task',
+    'only if its policy says so: persistence is off by default, since most agents have one task',
     () => {
       const log = registered({ default: {} });
       log.publish('12:01', 'task.T-1.task.created');

@@ -112,7 +112,7 @@ const loop = [
     }),
     differs(
       '4: without a task it waits briefly, and loops',
-      'or its stop is held: with `hold` one request stays open until a task arrives, and costs no turn',
+      'or the stop is held: with `hold` one request stays open until a task arrives, and costs no turn',
       async ({ service }) => {
         const queue = service.newId('queue');
         const worker = await service.worker({ persistence: { idle: '1m', hold: '30s', queue } });
@@ -181,7 +181,7 @@ const strategies = [
     }),
     differs(
       'persistent is not recommended where there are rate limits',
-      '`keepAlives` of the policy limits how often such a worker is kept',
+      '`keepAlives` of the policy limits how often it is kept alive',
       () => {
         const log = registered({ default: { persistence: 'persistent', keepAlives: 2 } });
         const causes = [1, 2, 3].map((minute) => log.stop(minutesAfter('12:00', minute), 'w1')?.cause);
