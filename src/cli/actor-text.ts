@@ -2,11 +2,11 @@
 import type { Escalation, TaskView, WorkerView } from '../../machines/index.ts';
 import { isDone, type Plan } from '../../machines/policy/plan.ts';
 import type { LogLine } from '../nats/log-line.ts';
+import type { Colors } from '../terminal/colors.ts';
+import { formatTable, type Row } from '../terminal/table.ts';
+import { clean, cut } from '../terminal/text.ts';
 import { formatDecision, formatIdle } from './decision-text.ts';
-import type { Colors } from './output.ts';
 import { formatAgo, formatClock, paintPresence, paintState } from './state-text.ts';
-import { formatTable, type Row } from './table.ts';
-import { clean, cut } from './text.ts';
 import { formatTimeline } from './timeline-text.ts';
 
 const stepsMax = 50;

@@ -1,15 +1,13 @@
 /** The command line: finds the command, reads its options, and turns every failure into one line and an exit code. */
 import { AppError, errorBody, errorCodes } from '../errors.ts';
 import type { Io } from '../process-io.ts';
-import { version } from '../version.ts';
+import { createOutput, type Output } from '../terminal/output.ts';
+import { clean, cleanLines } from '../terminal/text.ts';
 import { readArguments } from './arguments.ts';
-import { serviceArgs } from './command.ts';
-import { commands } from './commands.ts';
-import { formatCommandHelp, formatHelp } from './help.ts';
-import { createOutput, type Output } from './output.ts';
+import { clientArgs } from './client-args.ts';
+import { commands } from './command-table.ts';
 import type { Services } from './services.ts';
 import { suggest } from './suggestion.ts';
-import { clean, cleanLines } from './text.ts';
 
 /**
  * Runs one command line (without node and script) and gives the process's exit code: 0 done, 1 the answer is no,
@@ -43,6 +41,7 @@ async function dispatch(argv: readonly string[], { io, out, note, services }: Pl
   if (name === null) {
     if (rest.length === 0 || asksHelp) return printHelp(out, undefined);
     if (rest[0] === '--version' || rest[0] === '-v') {
+      const { version } = await import('../version.ts');
       await out.print(version());
       return 0;
     }
@@ -64,7 +63,7 @@ function findCommand(argv: readonly string[]): { name: string | null; rest: read
   for (let at = 0; at < argv.length; at += 1) {
     const arg = argv[at] as string;
     if (!arg.startsWith('-')) return { name: arg, rest: argv.toSpliced(at, 1) };
-    const option = (serviceArgs as Record<string, { type: string }>)[arg.slice(2)];
+    const option = (clientArgs as Record<string, { type: string }>)[arg.slice(2)];
     if (option?.type === 'string') at += 1;
   }
   return { name: null, rest: argv };
@@ -81,6 +80,7 @@ function rowOf(name: string) {
 }
 
 async function printHelp(out: Output, name: string | undefined): Promise<number> {
+  const { formatCommandHelp, formatHelp } = await import('./help.ts');
   const columns = Math.min(out.width(), 100);
   if (name === undefined) await out.print(...formatHelp(out.colors, columns));
   else {

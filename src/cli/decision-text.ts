@@ -1,8 +1,10 @@
 /** A decision as a person reads it: the answer first, then why, guard by guard. */
-import { type Decision, formatDuration, type Verdict } from '../../machines/index.ts';
-import type { Colors } from './output.ts';
-import { formatTable } from './table.ts';
-import { clean, cleanLines, cut, wrap } from './text.ts';
+import type { Decision, Verdict } from '../../machines/index.ts';
+import { formatDuration } from '../../machines/values/duration.ts';
+import { describeAnswer, paintAnswer } from '../terminal/answer.ts';
+import type { Colors } from '../terminal/colors.ts';
+import { formatTable } from '../terminal/table.ts';
+import { clean, cleanLines, cut, wrap } from '../terminal/text.ts';
 
 const linesMax = 12;
 
@@ -20,15 +22,6 @@ export function formatDecision(decision: Decision, colors: Colors, width: number
     '',
     ...formatFacts(decision, width).map((line) => colors.dim(line)),
   ];
-}
-
-/** `block · continue · incomplete` */
-export const describeAnswer = ({ decision, action, cause }: Decision): string => `${decision} · ${action} · ${cause}`;
-
-/** Green is for complete alone: capped, bypassed and the like are no success. */
-export function paintAnswer({ decision, cause }: Decision, colors: Colors): (text: string) => string {
-  if (decision === 'block') return colors.red;
-  return cause === 'complete' || cause === 'no-policy' ? colors.green : colors.yellow;
 }
 
 function formatVerdicts(verdicts: readonly Verdict[], colors: Colors, width: number): string[] {

@@ -1,8 +1,8 @@
 /** What other policies would have decided, as a person reads it. */
 import { type Decision, type Difference, decidingGuard, type WhatIfCounts } from '../../machines/index.ts';
-import { describeAnswer, paintAnswer } from './decision-text.ts';
-import type { Colors } from './output.ts';
-import { clean, cut } from './text.ts';
+import { describeAnswer, paintAnswer } from '../terminal/answer.ts';
+import type { Colors } from '../terminal/colors.ts';
+import { clean, cut } from '../terminal/text.ts';
 
 export function formatDifference(difference: Difference, colors: Colors, width: number): string[] {
   const { worker, attempt, at, before, after } = difference;

@@ -1,10 +1,11 @@
 /** Help, from the same table and options that the parser reads. */
-import type { ArgDef, ArgsDef } from 'citty';
-import { isOption, isRequired } from './arguments.ts';
-import { type Command, serviceArgs, timeoutArg } from './command.ts';
-import { commands, groups } from './commands.ts';
-import type { Colors } from './output.ts';
-import { pad, widthOf, wrap } from './text.ts';
+
+import type { Colors } from '../terminal/colors.ts';
+import { pad, widthOf, wrap } from '../terminal/text.ts';
+import { type Argument, type Arguments, isRequired, optionsOf, positionalsOf } from './argument-types.ts';
+import { clientArgs, timeoutArg } from './client-args.ts';
+import type { Command } from './command.ts';
+import { commands, groups } from './command-table.ts';
 
 /** `width`: columns to fit into. */
 export function formatHelp(colors: Colors, width: number): string[] {
@@ -54,10 +55,10 @@ export function formatCommandHelp(
   width: number,
 ): string[] {
   const { args, details = [], examples } = command;
-  const words = Object.entries(args).filter((entry) => !isOption(entry));
-  const shared = { ...serviceArgs, ...timeoutArg } as ArgsDef;
-  const options = Object.entries(args).filter(isOption);
-  const section = (title: string, rows: [string, ArgDef][]) =>
+  const words = positionalsOf(args);
+  const shared = { ...clientArgs, ...timeoutArg } as Arguments;
+  const options = optionsOf(args);
+  const section = (title: string, rows: readonly (readonly [string, Argument])[]) =>
     rows.length === 0 ? [] : ['', colors.bold(title), ...twoColumns(rows.map(describe), width, colors)];
   const usage = words.map(([word, arg]) => (isRequired(arg) ? spell(word, arg) : `[${spell(word, arg)}]`));
   return [
@@ -82,14 +83,13 @@ export function formatCommandHelp(
 }
 
 const indent = (line: string): string => `  ${line}`;
-const spell = (name: string, { valueHint }: ArgDef): string => valueHint ?? name.toUpperCase();
+const spell = (name: string, { valueHint }: Argument): string => valueHint ?? name.toUpperCase();
 
-function describe([name, arg]: [string, ArgDef]): [string, string] {
-  const description = arg.description ?? '';
+function describe([name, arg]: readonly [string, Argument]): [string, string] {
+  const { description } = arg;
   if (arg.type === 'positional') return [spell(name, arg), description];
   if (arg.type === 'boolean') return [`--${name}`, description];
-  if (arg.type === 'enum')
-    return [`--${name} ${spell(name, arg)}`, `${description}: ${(arg.options ?? []).join(', ')}`];
+  if (arg.type === 'enum') return [`--${name} ${spell(name, arg)}`, `${description}: ${arg.options.join(', ')}`];
   return [`--${name} ${spell(name, arg)}`, description];
 }
 

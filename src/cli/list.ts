@@ -1,28 +1,30 @@
 /** workers, tasks, queues and escalations: all pages of a list as a table or JSON, once or again and again. */
-import type { ArgsDef } from 'citty';
-import { presences, workerStates } from '../../machines/index.ts';
+
+import { presences, workerStates } from '../../machines/values/states.ts';
 import { AppError } from '../errors.ts';
 import type { Requester } from '../nats/requester.ts';
-import type { Flags } from './arguments.ts';
-import { type Context, serviceArgs, timeoutArg } from './command.ts';
-import type { Colors } from './output.ts';
-import { readCount, readId, readTimeout, withRequester } from './service-call.ts';
-import { formatTable, type Row } from './table.ts';
+import { formatTable } from '../terminal/table.ts';
+import type { Arguments, Flags } from './argument-types.ts';
+import { clientArgs, timeoutArg } from './client-args.ts';
+import type { Context } from './command.ts';
+import { withRequester } from './connection.ts';
+import type { Filter, Listing } from './listing.ts';
+import { readCount, readId, readTimeout } from './option-values.ts';
 import { watch } from './watch.ts';
 
 export const listArgs = {
   limit: { type: 'string', valueHint: 'N', description: 'at most this many (default: all)' },
   watch: { type: 'boolean', description: 'go on: a terminal is redrawn each second, else each change is printed' },
-  ...serviceArgs,
+  ...clientArgs,
   ...timeoutArg,
-} as const satisfies ArgsDef;
+} as const satisfies Arguments;
 
 export const stateArg = {
   state: { type: 'enum', valueHint: 'STATE', options: [...workerStates], description: 'only those in this state' },
-} as const satisfies ArgsDef;
+} as const satisfies Arguments;
 export const queueArg = {
   queue: { type: 'string', valueHint: 'Q', description: 'only those of this queue' },
-} as const satisfies ArgsDef;
+} as const satisfies Arguments;
 export const presenceArg = {
   presence: {
     type: 'enum',
@@ -30,23 +32,7 @@ export const presenceArg = {
     options: [...presences],
     description: 'only those with this presence',
   },
-} as const satisfies ArgsDef;
-
-/** What a list shows. `idOf` names an actor, `steadyOf` is what of it must differ to be a change (clocks run always). */
-export type Listing<View> = {
-  readonly entity: 'worker' | 'task' | 'queue' | 'escalation';
-  readonly headings: readonly string[];
-  readonly rowOf: (view: View, colors: Colors) => Row;
-  readonly idOf: (view: View) => string;
-  readonly steadyOf: (view: View) => unknown;
-  /** Where they come from, if it is no list of the service's own. */
-  readonly read?: (readAll: ReadAll) => Promise<View[]>;
-  /** What to print where the fleet has none. */
-  readonly empty: (fleet: string) => string[];
-};
-
-type ReadAll = <Actor>(entity: 'worker' | 'task' | 'queue', filter: Filter) => Promise<Actor[]>;
-export type Filter = Readonly<Record<string, string | undefined>>;
+} as const satisfies Arguments;
 
 export async function list<View>(
   listing: Listing<View>,
@@ -107,7 +93,3 @@ async function readAll<View>(
   } while (after !== null && views.length < most);
   return views;
 }
-
-/** `stopgate`, with the fleet where it is not the default one: for lines that are to be copied. */
-export const spellCommand = (fleet: string, rest: string): string =>
-  `  stopgate ${rest}${fleet === 'main' ? '' : ` --fleet ${fleet}`}`;

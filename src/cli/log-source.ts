@@ -1,11 +1,10 @@
 /** Where a replay's entries come from: a file, or the live log of a fleet up to where it is now. */
 import type { Replay } from '../../machines/index.ts';
 import type { Context } from './command.ts';
-import { readLines } from './lines.ts';
-import { withRequester } from './service-call.ts';
+import { type Place, withRequester } from './connection.ts';
+import { readLines } from './input.ts';
 
 type Fold = Pick<Replay, 'fold' | 'foldMessage'>;
-type Place = Parameters<typeof withRequester>[0];
 type Source = Context<Place & { readonly file: string | undefined }>;
 
 /**

@@ -1,7 +1,9 @@
 /** States, presence and times as a person reads them. */
-import { formatDuration, type Presence, parseIsoTime, type State } from '../../machines/index.ts';
+import type { Presence, State } from '../../machines/index.ts';
 import { isDone, type Plan } from '../../machines/policy/plan.ts';
-import type { Colors } from './output.ts';
+import { formatDuration } from '../../machines/values/duration.ts';
+import { parseIsoTime } from '../../machines/values/iso-time.ts';
+import type { Colors } from '../terminal/colors.ts';
 
 type Paint = (text: string) => string;
 

@@ -8,10 +8,10 @@ import {
   topicOf,
 } from '../../machines/index.ts';
 import type { LogLine } from '../nats/log-line.ts';
-import { describeAnswer, paintAnswer } from './decision-text.ts';
-import type { Colors } from './output.ts';
+import { describeAnswer, paintAnswer } from '../terminal/answer.ts';
+import type { Colors } from '../terminal/colors.ts';
+import { clean, cut, pad } from '../terminal/text.ts';
 import { formatClock } from './state-text.ts';
-import { clean, cut, pad } from './text.ts';
 
 const idleMs = 60_000;
 const typeWidth = 20;

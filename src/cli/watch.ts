@@ -1,12 +1,12 @@
 /** A list that goes on: a redrawn screen, or what changes, line by line. Ends by Ctrl-C with the terminal as it was. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { AppError } from '../errors.ts';
-import { openRequester, type Requester } from '../nats/requester.ts';
+import type { Requester } from '../nats/requester.ts';
 import type { Io } from '../process-io.ts';
-import type { Listing } from './list.ts';
-import type { Output } from './output.ts';
-import { readPlace } from './service-call.ts';
-import { clean, cut } from './text.ts';
+import type { Output } from '../terminal/output.ts';
+import { clean, cut } from '../terminal/text.ts';
+import { connect, type Place, resolvePlace } from './connection.ts';
+import type { Listing } from './listing.ts';
 
 const everyMs = 1_000;
 
@@ -14,7 +14,7 @@ type Watch<View> = {
   readonly listing: Listing<View>;
   readonly read: (requester: Requester) => Promise<View[]>;
   readonly format: (views: readonly View[], fleet: string, width: number) => string[];
-  readonly place: Parameters<typeof readPlace>[0];
+  readonly place: Place;
   readonly json: boolean;
   readonly io: Io;
   readonly out: Output;
@@ -23,8 +23,8 @@ type Watch<View> = {
 /** The first reading must succeed; later a service that is away is waited for. @throws AppError of the first reading */
 export async function watch<View>(options: Watch<View>): Promise<number> {
   const { read, place, json, io, out } = options;
-  const connection = await readPlace(place, io);
   const end = AbortSignal.any([io.interrupt(), out.closed]);
+  const connection = await resolvePlace(place, io);
   const show = json
     ? changesAsJson(options)
     : io.isTTY
@@ -35,7 +35,7 @@ export async function watch<View>(options: Watch<View>): Promise<number> {
   try {
     while (!end.aborted) {
       try {
-        requester ??= await openRequester(connection);
+        requester ??= await connect(connection);
         views = (await orEnd(read(requester), end)) ?? views;
         if (views !== null && !end.aborted) await show.draw(views, null);
       } catch (error) {

@@ -4,11 +4,11 @@
  */
 import { AssertionError } from 'node:assert/strict';
 import { parseArgs } from 'node:util';
-import { createOutput } from '../cli/output.ts';
-import { cleanLines } from '../cli/text.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { AppError } from '../errors.ts';
 import { processIo } from '../process-io.ts';
+import { createOutput } from '../terminal/output.ts';
+import { cleanLines } from '../terminal/text.ts';
 import { createNarrator } from './narrator.ts';
 import { playAll } from './scenes.ts';
 import { openStage } from './stage.ts';

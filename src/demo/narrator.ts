@@ -1,9 +1,9 @@
 /** What the demo prints: short lines of when, who and what, with a pause after each for whoever reads along. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Decision } from '../../machines/index.ts';
-import { describeAnswer, paintAnswer } from '../cli/decision-text.ts';
-import type { Output } from '../cli/output.ts';
-import { pad, wrap } from '../cli/text.ts';
+import { describeAnswer, paintAnswer } from '../terminal/answer.ts';
+import type { Output } from '../terminal/output.ts';
+import { pad, wrap } from '../terminal/text.ts';
 
 export type Narrator = {
   /** Lines as they are. */

@@ -1,9 +1,9 @@
 /** The demo's four scenes. Each tells what happens, and holds every answer against what it must be. */
 import { equal } from 'node:assert/strict';
 import type { Decision, TaskView, WorkerView } from '../../machines/index.ts';
-import { describeAnswer } from '../cli/decision-text.ts';
 import { AppError } from '../errors.ts';
 import type { Requester } from '../nats/requester.ts';
+import { describeAnswer } from '../terminal/answer.ts';
 import { guardOf, type Narrator } from './narrator.ts';
 import { rules, type Stage } from './stage.ts';
 

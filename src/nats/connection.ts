@@ -1,8 +1,8 @@
 /** Opens connections to NATS. Only this folder imports @nats-io. */
 import { readFileSync } from 'node:fs';
-import { createInbox, type NatsConnection } from '@nats-io/nats-core';
-import { connect, credsAuthenticator } from '@nats-io/transport-node';
+import type { NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
+import { connect, createInbox, credsAuthenticator } from './client-library.ts';
 
 export type ConnectionOptions = {
   /** One or more, separated by commas; may hold user and password. */

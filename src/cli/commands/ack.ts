@@ -1,6 +1,6 @@
 /** ack: somebody looks at an escalation. */
 import { defineCommand } from '../command.ts';
-import { operatorArgs, say, taskArg } from '../operator.ts';
+import { operatorArgs, publishOperatorEntry, taskArg } from '../operator-entry.ts';
 
 export const ack = defineCommand({
   args: {
@@ -15,7 +15,7 @@ export const ack = defineCommand({
   examples: ['stopgate ack w1', 'stopgate ack T-1 --task --by ann --yes'],
   run: async (context) => {
     const { id, task } = context.flags;
-    return say(
+    return publishOperatorEntry(
       {
         entity: task ? 'task' : 'worker',
         id,

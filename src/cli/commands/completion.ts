@@ -1,6 +1,6 @@
 /** completion: a script for the shell. */
 import { defineCommand } from '../command.ts';
-import { formatCompletion, readShell } from '../completion.ts';
+import { formatCompletion, readShell } from '../completion-script.ts';
 
 export const completion = defineCommand({
   args: {

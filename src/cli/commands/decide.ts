@@ -1,6 +1,7 @@
 /** decide: may this worker stop? */
-import { askAttempt, attemptArgs } from '../attempt.ts';
+
 import { defineCommand } from '../command.ts';
+import { askAttempt, attemptArgs } from '../stop-attempt.ts';
 
 export const decide = defineCommand({
   args: attemptArgs,

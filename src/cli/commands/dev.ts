@@ -1,19 +1,19 @@
 /** dev: everything on this machine, for a first try and for a developer's own agents. */
 import { loadConfig } from '../../config/config.ts';
 import { defineCommand } from '../command.ts';
-import { readServer, runArgs, serverArgs } from '../run-options.ts';
-import { readDuration } from '../service-call.ts';
+import { readDuration } from '../option-values.ts';
+import { natsServerArgs, readNatsServer, serveArgs } from '../server-args.ts';
 
 export const dev = defineCommand({
   args: {
-    port: serverArgs.port,
-    http: runArgs.http,
-    fleet: runArgs.fleet,
-    store: serverArgs.store,
-    config: runArgs.config,
-    token: runArgs.token,
-    'log-level': runArgs['log-level'],
-    'accept-empty-log': runArgs['accept-empty-log'],
+    port: natsServerArgs.port,
+    http: serveArgs.http,
+    fleet: serveArgs.fleet,
+    store: natsServerArgs.store,
+    config: serveArgs.config,
+    token: serveArgs.token,
+    'log-level': serveArgs['log-level'],
+    'accept-empty-log': serveArgs['accept-empty-log'],
     'idle-exit': {
       type: 'string',
       valueHint: 'DURATION',
@@ -35,6 +35,6 @@ export const dev = defineCommand({
     });
     const idle = flags['idle-exit'];
     const idleExitMs = idle === undefined ? undefined : readDuration('--idle-exit', idle);
-    return services.dev(resolved, { ...readServer(flags, io.cwd), idleExitMs }, io);
+    return services.dev(resolved, { ...readNatsServer(flags, io.cwd), idleExitMs }, io);
   },
 });

@@ -9,9 +9,9 @@ import { findProgram } from '../../agents/setup/installed.ts';
 import type { Places } from '../../agents/setup/places.ts';
 import { type Config, loadConfig } from '../../config/config.ts';
 import { AppError } from '../../errors.ts';
+import { clean } from '../../terminal/text.ts';
 import { type Context, defineCommand } from '../command.ts';
 import { formatAgo } from '../state-text.ts';
-import { clean } from '../text.ts';
 
 type Patient = Agent & { readonly doctor: Doctor };
 const patients = [...agents.values()].filter((agent): agent is Patient => agent.doctor !== null);

@@ -1,7 +1,8 @@
 /** escalations: who waits for a person, the longest first. */
 import type { EscalatedEntity, Escalation, TaskView, WorkerView } from '../../../machines/index.ts';
 import { defineCommand } from '../command.ts';
-import { type Listing, list, listArgs } from '../list.ts';
+import { list, listArgs } from '../list.ts';
+import type { Listing } from '../listing.ts';
 import { formatAgo } from '../state-text.ts';
 
 type Row = { readonly entity: EscalatedEntity; readonly id: string } & Escalation;

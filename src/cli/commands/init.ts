@@ -11,11 +11,11 @@ import type { LineSetup, SettingsSetup } from '../../agents/setup/setup.ts';
 import { loadConfig } from '../../config/config.ts';
 import { isLoopback } from '../../config/values.ts';
 import { AppError } from '../../errors.ts';
-import type { Flags } from '../arguments.ts';
-import { ask, askYes, canAsk } from '../ask.ts';
+import { formatTable } from '../../terminal/table.ts';
+import type { Flags } from '../argument-types.ts';
 import { type Context, defineCommand } from '../command.ts';
-import { readId } from '../service-call.ts';
-import { formatTable } from '../table.ts';
+import { readId } from '../option-values.ts';
+import { ask, askYes, canAsk } from '../questions.ts';
 
 const names = [...agents.keys()];
 

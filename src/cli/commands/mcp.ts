@@ -1,9 +1,10 @@
 /** mcp: the tools of the service for one agent, on stdin and stdout. */
-import { openRequester } from '../../nats/requester.ts';
-import { defineCommand, serviceArgs } from '../command.ts';
-import { readId, readPlace } from '../service-call.ts';
+import { clientArgs } from '../client-args.ts';
+import { defineCommand } from '../command.ts';
+import { connect, resolvePlace } from '../connection.ts';
+import { readId } from '../option-values.ts';
 
-const { json: _, ...placeArgs } = serviceArgs;
+const { json: _, ...placeArgs } = clientArgs;
 
 export const mcp = defineCommand({
   args: {
@@ -27,7 +28,7 @@ export const mcp = defineCommand({
   run: async ({ flags, io, note }) => {
     const worker = flags.worker === undefined ? null : readId('worker', flags.worker);
     // Looked up anew for each connection: a "stopgate dev" that is started later has another port.
-    const place = async () => ({ ...(await readPlace(flags, io, 'agent')), name: 'stopgate mcp' });
+    const place = async () => ({ ...(await resolvePlace(flags, io, 'agent')), name: 'stopgate mcp' });
     const { fleet } = await place();
     const signal = io.interrupt();
     if (io.isTTY)
@@ -36,7 +37,7 @@ export const mcp = defineCommand({
       import('../../mcp/stdio.ts'),
       import('../../mcp/nats-port.ts'),
     ]);
-    const port = createNatsPort(fleet, async () => openRequester(await place()));
+    const port = createNatsPort(fleet, async () => connect(await place()));
     try {
       await serveStdio({ port, worker, stdin: io.stdin, stdout: io.stdout, signal, note });
     } finally {

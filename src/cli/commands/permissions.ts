@@ -5,7 +5,7 @@ import { type Accounts, accountsOf, type Member } from '../../nats/accounts.ts';
 import { type Role, roles } from '../../nats/permissions.ts';
 import { defineCommand } from '../command.ts';
 import { formatNatsConfig } from '../nats-config-text.ts';
-import { readId } from '../service-call.ts';
+import { readId } from '../option-values.ts';
 
 export const permissions = defineCommand({
   args: {

@@ -1,6 +1,7 @@
 /** probe: would this worker be allowed to stop? */
-import { askAttempt, attemptArgs } from '../attempt.ts';
+
 import { defineCommand } from '../command.ts';
+import { askAttempt, attemptArgs } from '../stop-attempt.ts';
 
 export const probe = defineCommand({
   args: attemptArgs,

@@ -2,11 +2,12 @@
 import { z } from 'zod';
 import { AppError } from '../../errors.ts';
 import type { Requester } from '../../nats/requester.ts';
-import type { Flags } from '../arguments.ts';
-import { type Context, defineCommand, serviceArgs } from '../command.ts';
+import type { Flags } from '../argument-types.ts';
+import { clientArgs } from '../client-args.ts';
+import { type Context, defineCommand } from '../command.ts';
+import { resolvePlace, withRequester } from '../connection.ts';
 import { type EntryDraft, readDraft, readDraftLine } from '../entry-draft.ts';
-import { readLines, readText } from '../lines.ts';
-import { readPlace, withRequester } from '../service-call.ts';
+import { readLines, readText } from '../input.ts';
 
 const args = {
   subject: {
@@ -23,7 +24,7 @@ const args = {
   },
   id: { type: 'string', valueHint: 'ID', description: 'its Nats-Msg-Id: the same within 2 minutes is stored once' },
   stream: { type: 'boolean', description: 'with "-": send each line as it comes, and pass over bad ones' },
-  ...serviceArgs,
+  ...clientArgs,
 } as const;
 
 type PublishContext = Context<Flags<typeof args>>;
@@ -56,7 +57,7 @@ async function sendOne(context: PublishContext): Promise<number> {
   const last = words.at(-1) ?? '';
   const isBody = words.length > 1 && (last === '-' || /[\s{["]/.test(last));
   const text = !isBody ? '' : last === '-' ? await readText('-', io) : last;
-  const { fleet } = await readPlace(flags, io);
+  const { fleet } = await resolvePlace(flags, io);
   const draft = readDraft((isBody ? words.slice(0, -1) : words).join('.'), text.trim(), flags.id, fleet);
   return withRequester(flags, io, async (requester) => {
     const before = await refusalsOf(draft, requester);
@@ -108,7 +109,7 @@ async function eachDraft(
   { flags, io, note }: PublishContext,
   use: (draft: EntryDraft) => Promise<void>,
 ): Promise<number> {
-  const { fleet } = await readPlace(flags, io);
+  const { fleet } = await resolvePlace(flags, io);
   if (flags.id !== undefined) throw new AppError('input.bad', '--id is for one entry; a line has its own "id"');
   let number = 0;
   let bad = 0;

@@ -1,7 +1,8 @@
 /** queues: where tasks wait. */
 import type { QueueView } from '../../../machines/index.ts';
 import { defineCommand } from '../command.ts';
-import { type Listing, list, listArgs, spellCommand } from '../list.ts';
+import { list, listArgs } from '../list.ts';
+import { type Listing, spellCommand } from '../listing.ts';
 
 const listing: Listing<QueueView> = {
   entity: 'queue',

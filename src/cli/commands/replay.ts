@@ -3,12 +3,13 @@ import { createReplay, createWhatIf, type PolicySet, parseIsoTime, type ReplayLi
 import { readConfigFile } from '../../config/file-reader.ts';
 import { describePosition } from '../../config/position.ts';
 import { AppError } from '../../errors.ts';
-import type { Flags } from '../arguments.ts';
-import { type Context, defineCommand, serviceArgs } from '../command.ts';
+import type { Flags } from '../argument-types.ts';
+import { clientArgs } from '../client-args.ts';
+import { type Context, defineCommand } from '../command.ts';
 import { describeCounts, formatDifference } from '../difference-text.ts';
-import { readText } from '../lines.ts';
+import { readText } from '../input.ts';
 import { feedFold } from '../log-source.ts';
-import { readId } from '../service-call.ts';
+import { readId } from '../option-values.ts';
 
 const args = {
   file: {
@@ -30,7 +31,7 @@ const args = {
     description: 'print all actors as they were then, e.g. 2026-03-02T12:00:00.000Z',
   },
   worker: { type: 'string', valueHint: 'W', description: 'only decisions about this worker' },
-  ...serviceArgs,
+  ...clientArgs,
   fleet: { type: 'string', valueHint: 'F', description: 'read the live log of this fleet, up to now, and no file' },
   json: { type: 'boolean', description: 'JSON lines; without --diff it is so always' },
 } as const;

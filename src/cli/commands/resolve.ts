@@ -5,8 +5,8 @@ import { resumeCommand } from '../../agents/resume-command.ts';
 import { AppError } from '../../errors.ts';
 import type { Requester } from '../../nats/requester.ts';
 import { defineCommand } from '../command.ts';
-import { operatorArgs, say, taskArg, type View } from '../operator.ts';
-import { readTimeout } from '../service-call.ts';
+import { operatorArgs, publishOperatorEntry, taskArg, type View } from '../operator-entry.ts';
+import { readTimeout } from '../option-values.ts';
 
 export const resolve = defineCommand({
   args: {
@@ -35,7 +35,7 @@ export const resolve = defineCommand({
         `--prompt is for an agent that goes on, and ${task ? 'a task' : '--stop'} has none`,
       );
     const verdict = resume ? 'resume' : 'stop';
-    return say(
+    return publishOperatorEntry(
       {
         entity: task ? 'task' : 'worker',
         id,

@@ -1,6 +1,6 @@
 /** retire: a worker is taken out of service. */
 import { defineCommand } from '../command.ts';
-import { operatorArgs, say } from '../operator.ts';
+import { operatorArgs, publishOperatorEntry } from '../operator-entry.ts';
 
 export const retire = defineCommand({
   args: { worker: { type: 'positional', valueHint: 'WORKER', description: 'its id' }, ...operatorArgs },
@@ -11,7 +11,7 @@ export const retire = defineCommand({
   examples: ['stopgate retire w1', 'stopgate retire w1 --yes --json'],
   run: async (context) => {
     const { worker } = context.flags;
-    return say(
+    return publishOperatorEntry(
       {
         entity: 'worker',
         id: worker,

@@ -1,9 +1,10 @@
 /** runner: checks with side effects, next to a workspace. */
 import { loadConfig } from '../../config/config.ts';
 import { AppError } from '../../errors.ts';
-import { defineCommand, serviceArgs } from '../command.ts';
-import { runArgs } from '../run-options.ts';
-import { readId } from '../service-call.ts';
+import { clientArgs } from '../client-args.ts';
+import { defineCommand } from '../command.ts';
+import { readId } from '../option-values.ts';
+import { serveArgs } from '../server-args.ts';
 
 export const runner = defineCommand({
   args: {
@@ -12,9 +13,9 @@ export const runner = defineCommand({
       valueHint: 'N',
       description: 'what policies call it: runner: N, or one of runners: [N, …]',
     },
-    nats: serviceArgs.nats,
+    nats: clientArgs.nats,
     creds: {
-      ...serviceArgs.creds,
+      ...clientArgs.creds,
       description: 'credentials of role runner (STOPGATE_CREDS); of "stopgate dev" they are found',
     },
     fleet: { type: 'string', valueHint: 'F', description: 'whose checks it runs (STOPGATE_FLEET; default: main)' },
@@ -23,7 +24,7 @@ export const runner = defineCommand({
       valueHint: 'FILE',
       description: 'its commands and roots (STOPGATE_CONFIG; default: stopgate.yaml, where there is one)',
     },
-    'log-level': runArgs['log-level'],
+    'log-level': serveArgs['log-level'],
   },
   details: [
     'Runs the "command" and "files" checks of the policies that name it, where the workspace is: on another',

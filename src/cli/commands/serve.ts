@@ -2,8 +2,8 @@
 import { loadConfig } from '../../config/config.ts';
 import { AppError } from '../../errors.ts';
 import { defineCommand } from '../command.ts';
-import { readServer, runArgs, serverArgs } from '../run-options.ts';
-import { readCount } from '../service-call.ts';
+import { readCount } from '../option-values.ts';
+import { natsServerArgs, readNatsServer, serveArgs } from '../server-args.ts';
 
 export const serve = defineCommand({
   args: {
@@ -13,7 +13,7 @@ export const serve = defineCommand({
       description: 'the NATS servers to join, separated by commas (STOPGATE_NATS; default: nats://127.0.0.1:4222)',
     },
     creds: { type: 'string', valueHint: 'FILE', description: 'credentials of role service (STOPGATE_CREDS)' },
-    ...runArgs,
+    ...serveArgs,
     replica: {
       type: 'string',
       valueHint: 'NAME',
@@ -25,8 +25,8 @@ export const serve = defineCommand({
       description: 'copies of the log in a NATS cluster, 1 to 5 (default: 1)',
     },
     embedded: { type: 'boolean', description: 'start a nats-server as a child, instead of --nats' },
-    port: { ...serverArgs.port, description: `with --embedded: ${serverArgs.port.description}` },
-    store: { ...serverArgs.store, description: `with --embedded: ${serverArgs.store.description}` },
+    port: { ...natsServerArgs.port, description: `with --embedded: ${natsServerArgs.port.description}` },
+    store: { ...natsServerArgs.store, description: `with --embedded: ${natsServerArgs.store.description}` },
   },
   details: [
     'Serves one fleet on a NATS server with JetStream (2.9 or later), and runs until Ctrl-C or SIGTERM.',
@@ -45,7 +45,7 @@ export const serve = defineCommand({
       throw new AppError('input.bad', '--port and --store are for the server that --embedded starts');
     }
     const replicas = flags.replicas === undefined ? undefined : readCount('--replicas', flags.replicas, 1, 5);
-    const server = readServer(flags, io.cwd);
+    const server = readNatsServer(flags, io.cwd);
     const given = { nats, creds, http, fleet, config, token, replica, logLevel };
     return services.serve(
       await loadConfig({ flags: given, cwd: io.cwd, env: io.env, serving: true }),

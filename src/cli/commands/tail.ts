@@ -4,10 +4,12 @@ import { isHousekeeping, topicOf } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import { type LogLine, toLogLine } from '../../nats/log-line.ts';
 import type { LogMessage } from '../../nats/log-reader.ts';
-import { defineCommand, serviceArgs } from '../command.ts';
-import { formatLogLine } from '../entry-text.ts';
-import { createRecent } from '../recent.ts';
-import { readCount, readId, withRequester } from '../service-call.ts';
+import { clientArgs } from '../client-args.ts';
+import { defineCommand } from '../command.ts';
+import { withRequester } from '../connection.ts';
+import { formatLogLine } from '../log-line-text.ts';
+import { createNewestEntries } from '../newest-entries.ts';
+import { readCount, readId } from '../option-values.ts';
 
 /** How far back what matches is looked for. */
 const windowMin = 10_000;
@@ -17,7 +19,7 @@ export const tail = defineCommand({
     last: { type: 'string', valueHint: 'N', description: 'begin with the newest N entries that match (default: 20)' },
     worker: { type: 'string', valueHint: 'W', description: 'only what is about this worker' },
     all: { type: 'boolean', description: 'also what the service says to itself: replica.joined, timer.fired' },
-    ...serviceArgs,
+    ...clientArgs,
   },
   details: [
     'Prints the newest entries of the log and then each new one, decisions included, until Ctrl-C. Times are UTC.',
@@ -42,7 +44,7 @@ export const tail = defineCommand({
       return flags.all || flags.json || !isHousekeeping(type);
     };
     const window = last === 0 ? 0 : Math.max(last, windowMin);
-    const recent = createRecent(last, window, show);
+    const recent = createNewestEntries(last, window, show);
     const onMessage = (message: LogMessage) =>
       recent.push(matches(message.subject) ? toLogLine(message) : null, message.seq);
     await withRequester(flags, io, async (requester, fleet) => {

@@ -1,15 +1,17 @@
 /** task: one of them in full, with its timeline. */
 import type { TaskView } from '../../../machines/index.ts';
 import { formatTask } from '../actor-text.ts';
-import { defineCommand, entriesArg, serviceArgs, timeoutArg } from '../command.ts';
-import { readEntriesArg, readId, readTimeout, withRequester } from '../service-call.ts';
+import { clientArgs, entriesArg, timeoutArg } from '../client-args.ts';
+import { defineCommand } from '../command.ts';
+import { withRequester } from '../connection.ts';
+import { readEntryCount, readId, readTimeout } from '../option-values.ts';
 import { orNone, readTaskTimeline } from '../timeline.ts';
 
 export const task = defineCommand({
   args: {
     task: { type: 'positional', valueHint: 'TASK', description: 'its id' },
     ...entriesArg,
-    ...serviceArgs,
+    ...clientArgs,
     ...timeoutArg,
   },
   details: [
@@ -22,7 +24,7 @@ export const task = defineCommand({
   run: async ({ flags, io, out, note }) => {
     const id = readId('task', flags.task);
     const timeoutMs = readTimeout(flags.timeout);
-    const count = readEntriesArg(flags.entries);
+    const count = readEntryCount(flags.entries);
     return withRequester(flags, io, async (requester) => {
       const view = (await requester.request('get', `task.${id}`, {}, timeoutMs)) as TaskView;
       const timeline = count === 0 ? [] : await orNone(readTaskTimeline(requester, id, count), note);

@@ -1,7 +1,8 @@
 /** tasks: all units of work. */
 import type { TaskView } from '../../../machines/index.ts';
 import { defineCommand } from '../command.ts';
-import { type Listing, list, listArgs, queueArg, spellCommand, stateArg } from '../list.ts';
+import { list, listArgs, queueArg, stateArg } from '../list.ts';
+import { type Listing, spellCommand } from '../listing.ts';
 import { formatProgress, paintState } from '../state-text.ts';
 
 const listing: Listing<TaskView> = {

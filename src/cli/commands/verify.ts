@@ -1,6 +1,7 @@
 /** verify: is this worker's work complete? */
-import { askAttempt, attemptArgs } from '../attempt.ts';
+
 import { defineCommand } from '../command.ts';
+import { askAttempt, attemptArgs } from '../stop-attempt.ts';
 
 export const verify = defineCommand({
   args: attemptArgs,

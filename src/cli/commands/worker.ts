@@ -1,15 +1,17 @@
 /** worker: one of them in full, with its timeline. */
 import type { WorkerView } from '../../../machines/index.ts';
 import { formatWorker } from '../actor-text.ts';
-import { defineCommand, entriesArg, serviceArgs, timeoutArg } from '../command.ts';
-import { readEntriesArg, readId, readTimeout, withRequester } from '../service-call.ts';
+import { clientArgs, entriesArg, timeoutArg } from '../client-args.ts';
+import { defineCommand } from '../command.ts';
+import { withRequester } from '../connection.ts';
+import { readEntryCount, readId, readTimeout } from '../option-values.ts';
 import { orNone, readWorkerTimeline } from '../timeline.ts';
 
 export const worker = defineCommand({
   args: {
     worker: { type: 'positional', valueHint: 'WORKER', description: 'its id' },
     ...entriesArg,
-    ...serviceArgs,
+    ...clientArgs,
     ...timeoutArg,
   },
   details: [
@@ -21,7 +23,7 @@ export const worker = defineCommand({
   run: async ({ flags, io, out, note }) => {
     const id = readId('worker', flags.worker);
     const timeoutMs = readTimeout(flags.timeout);
-    const count = readEntriesArg(flags.entries);
+    const count = readEntryCount(flags.entries);
     return withRequester(flags, io, async (requester) => {
       const view = (await requester.request('get', `worker.${id}`, {}, timeoutMs)) as WorkerView;
       const timeline = count === 0 ? [] : await orNone(readWorkerTimeline(requester, id, count), note);

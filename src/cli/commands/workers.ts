@@ -1,9 +1,12 @@
 /** workers: the fleet at a glance. */
-import { formatDuration, type WorkerView } from '../../../machines/index.ts';
+import type { WorkerView } from '../../../machines/index.ts';
+import { formatDuration } from '../../../machines/values/duration.ts';
 import { AppError } from '../../errors.ts';
+import { paintAnswer } from '../../terminal/answer.ts';
 import { defineCommand } from '../command.ts';
-import { formatSeconds, paintAnswer } from '../decision-text.ts';
-import { type Listing, list, listArgs, presenceArg, queueArg, spellCommand, stateArg } from '../list.ts';
+import { formatSeconds } from '../decision-text.ts';
+import { list, listArgs, presenceArg, queueArg, stateArg } from '../list.ts';
+import { type Listing, spellCommand } from '../listing.ts';
 import { formatAgo, paintPresence, paintState } from '../state-text.ts';
 
 const listing: Listing<WorkerView> = {

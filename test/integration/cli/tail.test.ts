@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createRecent } from '../../../src/cli/recent.ts';
+import { createNewestEntries } from '../../../src/cli/newest-entries.ts';
 import { startNatsServer } from '../../support/nats-server.ts';
 import { allowed, blocked, useStandIn } from '../../support/stand-in.ts';
 import { controlsIn, jsonLines, openTerminal, runOnce, type TerminalOptions } from '../../support/terminal.ts';
@@ -95,7 +95,7 @@ test('what the service says to itself is left out, but not with --all, nor with 
 
 test('in a log that never rests the newest are shown all the same', () => {
   const shown: number[] = [];
-  const recent = createRecent<number>(2, 10, (item) => shown.push(item));
+  const recent = createNewestEntries<number>(2, 10, (item) => shown.push(item));
   for (let seq = 5; seq < 14; seq += 1) recent.push(seq, seq);
   expect(shown).toEqual([]);
   for (let seq = 14; seq < 17; seq += 1) recent.push(seq % 2 === 0 ? seq : null, seq);

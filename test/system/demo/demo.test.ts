@@ -8,10 +8,10 @@ import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createOutput } from '../../../src/cli/output.ts';
 import { createNarrator } from '../../../src/demo/narrator.ts';
 import { playAll } from '../../../src/demo/scenes.ts';
 import type { Requester } from '../../../src/nats/requester.ts';
+import { createOutput } from '../../../src/terminal/output.ts';
 
 const demo = new URL('../../../dist/src/demo/main.js', import.meta.url).pathname;
 const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';

@@ -1,8 +1,8 @@
 /** Text for a terminal: what agents may have sent is made harmless, and fits. */
 import { describe, expect, test } from 'vitest';
 import { suggest } from '../../../src/cli/suggestion.ts';
-import { formatTable } from '../../../src/cli/table.ts';
-import { clean, cleanLines, cut, widthOf, wrap } from '../../../src/cli/text.ts';
+import { formatTable } from '../../../src/terminal/table.ts';
+import { clean, cleanLines, cut, widthOf, wrap } from '../../../src/terminal/text.ts';
 
 describe('clean', () => {
   test.each([

@@ -1,7 +1,7 @@
 /** The box at the top of docs/protocol.md and the code agree on what is still to be built. */
 import { expect, test } from 'vitest';
 import { causes } from '../../../machines/index.ts';
-import { commands } from '../../../src/cli/commands.ts';
+import { commands } from '../../../src/cli/command-table.ts';
 import { entriesSchema } from '../../../src/config/schema.ts';
 import { readPage } from '../../support/markdown.ts';
 import { notYetInForce } from './not-yet.ts';

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Command } from '../../../src/cli/command.ts';
-import { commands } from '../../../src/cli/commands.ts';
+import { commands } from '../../../src/cli/command-table.ts';
 import { type Page, pagePaths, readPage, root } from '../../support/markdown.ts';
 import { notYetInForce } from './not-yet.ts';
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { causes, entrySchemas, guardNames, hookTypes, workerStates } from '../../../machines/index.ts';
 import { agents } from '../../../src/agents/index.ts';
-import { commands } from '../../../src/cli/commands.ts';
+import { commands } from '../../../src/cli/command-table.ts';
 import type { Client, WorkerHandle } from '../../../src/client/index.ts';
 import { entriesSchema, stopgateYamlSchema } from '../../../src/config/schema.ts';
 import { errorCodes } from '../../../src/errors.ts';

@@ -1,7 +1,7 @@
 /** Completion scripts for shells, made of the command table: what is new there is completed at once. */
-import type { ArgDef } from 'citty';
+
 import { AppError } from '../errors.ts';
-import { isOption } from './arguments.ts';
+import { type Arguments, type Option, optionsOf, positionalsOf } from './argument-types.ts';
 import type { CommandTable } from './command.ts';
 
 const shells = ['bash', 'zsh', 'fish'] as const;
@@ -15,7 +15,8 @@ export function readShell(text: string): Shell {
   return shell;
 }
 
-type Option = {
+/** `values`: those that it takes, or what kind they are. */
+type Completion = {
   readonly name: string;
   readonly description: string;
   readonly values: readonly string[] | 'file' | 'any' | 'none';
@@ -23,30 +24,29 @@ type Option = {
 type Row = {
   readonly name: string;
   readonly summary: string;
-  readonly options: readonly Option[];
+  readonly options: readonly Completion[];
   readonly words: readonly string[];
 };
 
 export async function formatCompletion(shell: Shell, commands: CommandTable): Promise<string> {
   const rows = await Promise.all(
     Object.entries(commands).map(async ([name, { summary, load }]): Promise<Row> => {
-      const args = Object.entries((await load()).args);
-      const words = name === 'completion' ? shells : args.some(isFileWord) ? ['<file>'] : [];
-      return { name, summary, options: args.filter(isOption).map(toOption), words };
+      const { args } = await load();
+      const words = name === 'completion' ? shells : takesFile(args) ? ['<file>'] : [];
+      return { name, summary, options: optionsOf(args).map(toCompletion), words };
     }),
   );
   return { bash: formatBash, zsh: formatZsh, fish: formatFish }[shell](rows);
 }
 
-const isFileWord = (entry: [string, ArgDef]): boolean =>
-  !isOption(entry) && entry[1].valueHint?.includes('FILE') === true;
+const takesFile = (args: Arguments): boolean =>
+  positionalsOf(args).some(([, { valueHint }]) => valueHint?.includes('FILE') === true);
 
-function toOption([name, { type, description = '', options, valueHint = '' }]: [
-  string,
-  ArgDef & { options?: string[] },
-]): Option {
-  const files = /^(FILE|DIR)/.test(valueHint);
-  return { name, description, values: type === 'boolean' ? 'none' : (options ?? (files ? 'file' : 'any')) };
+function toCompletion([name, option]: readonly [string, Option]): Completion {
+  const { type, description, valueHint = '' } = option;
+  if (type === 'enum') return { name, description, values: option.options };
+  if (type === 'boolean') return { name, description, values: 'none' };
+  return { name, description, values: /^(FILE|DIR)/.test(valueHint) ? 'file' : 'any' };
 }
 
 function formatBash(rows: readonly Row[]): string {

@@ -1,9 +1,7 @@
 /** Stdout of a command: waits where the reader is slow, and falls silent where the reader has gone (`| head`). */
 import { once } from 'node:events';
-import picocolors from 'picocolors';
 import type { Io } from '../process-io.ts';
-
-export type Colors = ReturnType<typeof picocolors.createColors>;
+import { type Colors, createColors } from './colors.ts';
 
 export type Output = {
   readonly colors: Colors;
@@ -28,7 +26,7 @@ export function createOutput({ stdout, isTTY, env, size }: Io): Output {
     if (!stdout.write(text)) await once(stdout, 'drain', { signal: gone.signal }).catch(() => undefined);
   };
   return {
-    colors: picocolors.createColors(isTTY && (env.NO_COLOR ?? '') === ''),
+    colors: createColors(isTTY && (env.NO_COLOR ?? '') === ''),
     width: () => (isTTY ? size().columns : Number.POSITIVE_INFINITY),
     closed: gone.signal,
     print: (...lines) => write(lines.map((line) => `${line}\n`).join('')),

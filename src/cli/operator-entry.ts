@@ -1,30 +1,31 @@
 /** An operator's word about a worker or task: looked at, asked, published, and read back to see what became of it. */
 import { userInfo } from 'node:os';
-import type { ArgsDef } from 'citty';
 import type { Escalation, TaskView, WorkerView } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Requester } from '../nats/requester.ts';
 import type { Io } from '../process-io.ts';
 import { refusalSince } from '../service/refusal.ts';
-import type { Flags } from './arguments.ts';
-import { type Context, serviceArgs, timeoutArg } from './command.ts';
-import { createConfirm, yesArg } from './confirm.ts';
-import { readId, readTimeout, withRequester } from './service-call.ts';
+import { clean } from '../terminal/text.ts';
+import type { Arguments, Flags } from './argument-types.ts';
+import { clientArgs, timeoutArg } from './client-args.ts';
+import type { Context } from './command.ts';
+import { withRequester } from './connection.ts';
+import { readId, readTimeout } from './option-values.ts';
+import { createConfirm, yesArg } from './questions.ts';
 import { formatAgo } from './state-text.ts';
-import { clean } from './text.ts';
 
 export const operatorArgs = {
   by: { type: 'string', valueHint: 'NAME', description: 'who says so (default: your login name)' },
   ...yesArg,
-  ...serviceArgs,
+  ...clientArgs,
   ...timeoutArg,
-} as const satisfies ArgsDef;
+} as const satisfies Arguments;
 export const taskArg = {
   task: { type: 'boolean', description: 'it is the id of a task, not of a worker' },
-} as const satisfies ArgsDef;
+} as const satisfies Arguments;
 
 export type View = (WorkerView | TaskView) & { readonly escalation: Escalation | null };
-type Word = {
+type OperatorEntry = {
   readonly entity: 'worker' | 'task';
   readonly id: string;
   readonly type: string;
@@ -37,27 +38,30 @@ type Word = {
 };
 
 /** @throws AppError actor.unknown, entry.refused, input.unauthorized and those of a request */
-export async function say(word: Word, { flags, io, out }: Context<Flags<typeof operatorArgs>>): Promise<number> {
-  const { entity, type } = word;
-  const id = readId(entity, word.id);
+export async function publishOperatorEntry(
+  entry: OperatorEntry,
+  { flags, io, out }: Context<Flags<typeof operatorArgs>>,
+): Promise<number> {
+  const { entity, type } = entry;
+  const id = readId(entity, entry.id);
   const timeoutMs = readTimeout(flags.timeout);
   const confirm = createConfirm(flags.yes, io);
   const by = flags.by ?? loginName(io);
   return withRequester(flags, io, async (requester) => {
     const look = async () => (await requester.request('get', `${entity}.${id}`, {}, timeoutMs)) as View;
     const before = await look();
-    if (word.ofEscalated && before.state !== 'escalated')
+    if (entry.ofEscalated && before.state !== 'escalated')
       throw new AppError('entry.refused', `${entity} ${id} is not escalated: it is ${before.state}`);
-    if (!(await confirm(`${spellState(entity, id, before)}. ${word.question}`))) {
+    if (!(await confirm(`${spellState(entity, id, before)}. ${entry.question}`))) {
       throw new AppError('entry.refused', 'nothing was changed');
     }
-    await requester.publish(`own.${entity}.${id}.${type}`, { by, ...word.data });
+    await requester.publish(`own.${entity}.${id}.${type}`, { by, ...entry.data });
     const after = await look();
     // Another operator may have been quicker than the answer to the question.
     const refusal = refusalSince(before.refused, after.refused, type);
     if (refusal !== null) throw new AppError('entry.refused', refusal);
     if (flags.json) await out.json(after);
-    else await out.print(...(await word.describe(after, requester)).map(clean));
+    else await out.print(...(await entry.describe(after, requester)).map(clean));
     return 0;
   });
 }

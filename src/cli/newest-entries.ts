@@ -13,7 +13,7 @@ export type Recent<Item> = {
 };
 
 /** Shows the newest `last` of the first `window` messages, then all. */
-export function createRecent<Item>(last: number, window: number, show: (item: Item) => void): Recent<Item> {
+export function createNewestEntries<Item>(last: number, window: number, show: (item: Item) => void): Recent<Item> {
   let held: Item[] | null = window > 0 ? [] : null;
   let headSeq: number | null = null;
   let timer: NodeJS.Timeout | undefined;

@@ -1,10 +1,10 @@
 /** Options of what runs the service: `serve` and `dev`. */
 import { resolve } from 'node:path';
-import type { ArgsDef } from 'citty';
-import { readCount } from './service-call.ts';
+import type { Arguments } from './argument-types.ts';
+import { readCount } from './option-values.ts';
 import type { DevFlags } from './services.ts';
 
-export const runArgs = {
+export const serveArgs = {
   http: {
     type: 'string',
     valueHint: 'HOST:PORT|off',
@@ -31,19 +31,19 @@ export const runArgs = {
     type: 'boolean',
     description: 'go on although the log that was there is gone: its history is lost',
   },
-} as const satisfies ArgsDef;
+} as const satisfies Arguments;
 
-export const serverArgs = {
+export const natsServerArgs = {
   port: {
     type: 'string',
     valueHint: 'PORT',
     description: 'the port of the nats-server that it starts (default: 4222; 0: any)',
   },
   store: { type: 'string', valueHint: 'DIR', description: 'where that server keeps its files (default: .stopgate)' },
-} as const satisfies ArgsDef;
+} as const satisfies Arguments;
 
 /** @throws AppError input.bad */
-export function readServer(
+export function readNatsServer(
   flags: {
     readonly port: string | undefined;
     readonly store: string | undefined;

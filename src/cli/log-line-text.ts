@@ -1,10 +1,11 @@
 /** One message of the log as a line: `12:00:03.250  #123  w1  tool.used  Bash (ok)`. */
+
 import { type Decision, describeEntry, isFields, topicOf } from '../../machines/index.ts';
 import type { LogLine } from '../nats/log-line.ts';
-import { describeAnswer, paintAnswer } from './decision-text.ts';
-import type { Colors } from './output.ts';
+import { describeAnswer, paintAnswer } from '../terminal/answer.ts';
+import type { Colors } from '../terminal/colors.ts';
+import { clean, cut, pad, widthOf } from '../terminal/text.ts';
 import { formatClock } from './state-text.ts';
-import { clean, cut, pad, widthOf } from './text.ts';
 
 const detailMax = 200;
 

@@ -1,19 +1,16 @@
 /** decide, probe and verify: the same attempt, asked in three ways. */
-import type { ArgsDef } from 'citty';
-import {
-  attemptSchema,
-  type Decision,
-  decisionSchema,
-  describeIssues,
-  readJson,
-  toIssues,
-} from '../../machines/index.ts';
+
+import { readJson } from '../../machines/entries/json.ts';
+import type { Decision } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import type { Flags } from './arguments.ts';
-import { type Context, serviceArgs } from './command.ts';
+import type { Arguments, Flags } from './argument-types.ts';
+import { clientArgs } from './client-args.ts';
+import type { Context } from './command.ts';
+import { withRequester } from './connection.ts';
+import { isDecision } from './decision-shape.ts';
 import { formatDecision } from './decision-text.ts';
-import { readText } from './lines.ts';
-import { readDuration, readId, readTimeout, withRequester } from './service-call.ts';
+import { readText } from './input.ts';
+import { readDuration, readId, readTimeout } from './option-values.ts';
 
 /** Checks may be slow and a decision may be held, so a decision is waited for. */
 const patienceMs = 600_000;
@@ -50,13 +47,13 @@ export const attemptArgs = {
     valueHint: 'DURATION',
     description: 'keep the stop open this long to wait for a task, e.g. 50s',
   },
-  ...serviceArgs,
+  ...clientArgs,
   timeout: {
     type: 'string',
     valueHint: 'MS',
     description: 'how long to wait for the decision (default: 10m, and the hold)',
   },
-} as const satisfies ArgsDef;
+} as const satisfies Arguments;
 
 type AttemptFlags = Flags<typeof attemptArgs>;
 
@@ -67,12 +64,10 @@ export async function askAttempt(verb: 'decide' | 'probe' | 'verify', context: C
   const body = await readBody(context);
   const timeoutMs = readTimeout(flags.timeout, patienceMs + ((body.holdMs as number | undefined) ?? 0));
   const show = async (answer: unknown): Promise<Decision> => {
-    const parsed = decisionSchema.safeParse(answer);
-    if (!parsed.success)
-      throw new AppError('service.unreachable', `the answer is no decision: ${describeIssues(toIssues(parsed.error))}`);
+    if (!isDecision(answer)) throw await describeNonDecision(answer);
     if (flags.json) await out.json(answer);
-    else await out.print(...formatDecision(parsed.data, out.colors, out.width()));
-    return parsed.data;
+    else await out.print(...formatDecision(answer, out.colors, out.width()));
+    return answer;
   };
   return withRequester(flags, io, async (requester) => {
     try {
@@ -111,9 +106,19 @@ async function readBody({ flags, io, note }: Context<AttemptFlags>): Promise<Rec
     ...parsed.value,
     ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
   };
+  // Most attempts have no fields, and need not wait for the schema.
+  if (Object.keys(body).length === 0) return body;
+  const { attemptSchema, toIssues } = await import('../../machines/index.ts');
   const checked = attemptSchema.safeParse(body);
   if (checked.success) return body;
   throw new AppError('input.bad', 'this is no attempt to stop', { issues: toIssues(checked.error) });
+}
+
+async function describeNonDecision(answer: unknown): Promise<AppError> {
+  const { decisionSchema, describeIssues, toIssues } = await import('../../machines/index.ts');
+  const { error } = decisionSchema.safeParse(answer);
+  const why = error === undefined ? '' : `: ${describeIssues(toIssues(error))}`;
+  return new AppError('service.unreachable', `the answer is no decision${why}`);
 }
 
 /** The last words count, and an entry has a limit. */

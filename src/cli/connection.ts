@@ -1,0 +1,52 @@
+/** How a command reaches the service: which server, whose fleet and with which credentials. */
+import { loadConfig, refuseOtherService } from '../config/config.ts';
+import { defaultCredentials } from '../config/store.ts';
+import { privateInbox } from '../nats/permissions.ts';
+import type { Requester } from '../nats/requester.ts';
+import type { Io } from '../process-io.ts';
+
+export type Place = {
+  readonly nats: string | undefined;
+  readonly creds: string | undefined;
+  readonly fleet: string | undefined;
+  readonly config: string | undefined;
+};
+
+/**
+ * The options of a requester: with the credentials that were named, else the operator's, where there are any, or as an
+ * agent. @throws AppError config.bad
+ */
+export async function resolvePlace(
+  { nats, creds, fleet, config }: Place,
+  { cwd, env }: Io,
+  as: 'operator' | 'agent' = 'operator',
+) {
+  // HTTP is nothing to these commands, so what a variable says of it cannot be wrong here.
+  const resolved = await loadConfig({ flags: { nats, creds, fleet, config, http: 'off' }, cwd, env });
+  refuseOtherService(resolved);
+  const credsFile = as === 'agent' ? (resolved.creds ?? undefined) : defaultCredentials(resolved, 'operator');
+  // Credentials that we found are the operator's, whose answers nobody else shall hear; named ones may be anybody's.
+  const inboxPrefix = credsFile !== undefined && resolved.creds === null ? privateInbox : undefined;
+  return { url: resolved.nats, credsFile, inboxPrefix, fleet: resolved.fleet, name: 'stopgate cli' };
+}
+
+/** Loads the NATS client only where it is used, so that help and bad usage do not wait for it. */
+export async function connect(place: Awaited<ReturnType<typeof resolvePlace>>): Promise<Requester> {
+  const { openRequester } = await import('../nats/requester.ts');
+  return openRequester(place);
+}
+
+/** Connects, does `use`, and closes whatever became of it. @throws AppError service.unreachable and those of `use` */
+export async function withRequester<Result>(
+  place: Place,
+  io: Io,
+  use: (requester: Requester, fleet: string) => Promise<Result>,
+): Promise<Result> {
+  const resolved = await resolvePlace(place, io);
+  const requester = await connect(resolved);
+  try {
+    return await use(requester, resolved.fleet);
+  } finally {
+    await requester.close();
+  }
+}

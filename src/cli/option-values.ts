@@ -1,0 +1,43 @@
+/** The values of options, read from text. */
+import { parseDuration } from '../../machines/values/duration.ts';
+import { isId } from '../../machines/values/id.ts';
+import { AppError } from '../errors.ts';
+
+/** The longest wait of a timer. */
+const timeoutMsMax = 2_147_483_647;
+
+/** `500`, `250ms`, `10m`. @throws AppError input.bad */
+export function readDuration(option: string, text: string): number {
+  const ms = /^\d{1,15}$/.test(text) ? Number(text) : parseDuration(text);
+  if (ms !== null && ms <= timeoutMsMax) return ms;
+  throw new AppError(
+    'input.bad',
+    `${option} '${text}' is no duration: write 250ms, 50s, 10m, 2h or a number of milliseconds`,
+  );
+}
+
+const defaultTimeoutMs = 5_000;
+
+/** Undefined is the default; at least 1. @throws AppError input.bad */
+export const readTimeout = (text: string | undefined, defaultMs = defaultTimeoutMs): number =>
+  text === undefined ? defaultMs : Math.max(1, readDuration('--timeout', text));
+
+/** How many entries a timeline has. @throws AppError input.bad */
+export const readEntryCount = (text: string | undefined): number =>
+  text === undefined ? 20 : readCount('--entries', text, 0, 10_000);
+
+/** A whole number from `min` to `max`. @throws AppError input.bad */
+export function readCount(option: string, text: string, min: number, max: number): number {
+  const count = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (count >= min && count <= max) return count;
+  throw new AppError('input.bad', `${option} '${text}' is no whole number from ${min} to ${max}`);
+}
+
+/** One token of a subject, so that no name reaches further than it should. @throws AppError input.bad */
+export function readId(what: string, text: string): string {
+  if (isId(text)) return text;
+  throw new AppError(
+    'input.bad',
+    `'${text}' is no id of a ${what}: letters, digits, _ and -, a letter or digit first, 128 at most`,
+  );
+}

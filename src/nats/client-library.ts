@@ -1,0 +1,11 @@
+/**
+ * The part of the NATS library that a command needs. It is CommonJS: an `import` of it would first parse all of its
+ * files for the names that they export, which takes as long as loading them.
+ */
+import { createRequire } from 'node:module';
+
+type Library = typeof import('@nats-io/transport-node');
+
+export const { connect, createInbox, credsAuthenticator, RequestError, TimeoutError } = createRequire(import.meta.url)(
+  '@nats-io/transport-node',
+) as Library;

@@ -1,0 +1,12 @@
+/** The answer of a decision in one line. */
+import type { Decision } from '../../machines/index.ts';
+import type { Colors } from './colors.ts';
+
+/** `block · continue · incomplete` */
+export const describeAnswer = ({ decision, action, cause }: Decision): string => `${decision} · ${action} · ${cause}`;
+
+/** Green is for complete alone: capped, bypassed and the like are no success. */
+export function paintAnswer({ decision, cause }: Decision, colors: Colors): (text: string) => string {
+  if (decision === 'block') return colors.red;
+  return cause === 'complete' || cause === 'no-policy' ? colors.green : colors.yellow;
+}

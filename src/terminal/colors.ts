@@ -1,0 +1,23 @@
+/** Colours of a terminal, or none. */
+
+type Paint = (text: string) => string;
+export type Colors = Readonly<Record<keyof typeof codes, Paint>>;
+
+/** SGR parameters: on, and off again. */
+const codes = {
+  bold: [1, 22],
+  dim: [2, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  magenta: [35, 39],
+  cyan: [36, 39],
+} as const;
+
+export function createColors(isOn: boolean): Colors {
+  const paints = Object.entries(codes).map(([name, [on, off]]): [string, Paint] => [
+    name,
+    isOn ? (text) => `\u001b[${on}m${text}\u001b[${off}m` : (text) => text,
+  ]);
+  return Object.fromEntries(paints) as Colors;
+}
