@@ -12,6 +12,8 @@ import { firstDifference, readConsole } from './shown-output.ts';
 process.setMaxListeners(30); // several services at once, each with its own way to end with the process
 
 const pages = pagePaths().map(readPage);
+/** Pages are tried side by side, so each takes about as long as all of them. */
+const pageTimeoutMs = 120_000;
 const shells = new Set(['sh', 'console']);
 const hasCommands = ({ fences }: Page) => fences.some(({ lang, notRun }) => shells.has(lang) && notRun === null);
 const named = (those: readonly Page[]) => those.map((page) => [page.path, page] as const);
@@ -26,6 +28,7 @@ test.concurrent.each(named(pages.filter(hasCommands)))(
       await reader.close();
     }
   },
+  pageTimeoutMs,
 );
 
 /** @throws AssertionError naming the line of the page */
