@@ -24,6 +24,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/{integration,seeds}/**/*.test.ts'],
+          globalSetup: ['test/support/global-setup.ts'],
           isolate: false,
         },
       },

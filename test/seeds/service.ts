@@ -8,8 +8,8 @@ import { createMcpServer } from '../../src/mcp/server.ts';
 import { createRunner } from '../../src/runner/index.ts';
 import { type Answer, type Client, openClient } from '../support/client.ts';
 import type { Folder } from '../support/deployment.ts';
-import { startNatsServer } from '../support/nats-server.ts';
 import { startReplica } from '../support/replica.ts';
+import { openNats } from '../support/shared-server.ts';
 import { recorded } from '../unit/agents/recordings/claude.ts';
 import { commands } from './003-deterministic-stop/commands.ts';
 
@@ -64,7 +64,7 @@ export type SeedService = {
 export async function openService(folder: Folder): Promise<SeedService> {
   const warnings: Record<string, unknown>[] = [];
   const logger = warningLogger(warnings);
-  const server = await startNatsServer();
+  const server = await openNats();
   const wire = await openClient(server.url);
   const runner = createRunner({ roots: ['.'], baseDir: folder.path, commands, env: {}, log: logger });
   const open = (name: string) => startReplica({ nats: server.url, name, logger, runCheck: runner.run });

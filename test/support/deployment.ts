@@ -3,8 +3,9 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Client, openClient } from './client.ts';
-import { type NatsServer, type NatsServerOptions, startNatsServer } from './nats-server.ts';
+import type { NatsServer, NatsServerOptions } from './nats-server.ts';
 import { endService, type Service, type StartService, startService } from './service.ts';
+import { openNats } from './shared-server.ts';
 
 export type Folder = {
   /** A real path, in the system's temporary folder. */
@@ -54,7 +55,7 @@ export async function deploy({
   start = startService,
 }: DeploymentOptions = {}): Promise<Deployment> {
   const folder = await makeFolder(config === undefined ? {} : { 'stopgate.yaml': config });
-  const server = await startNatsServer(nats);
+  const server = await openNats(nats);
   const closers: (() => Promise<unknown>)[] = [() => folder.remove(), () => server.stop()];
   const close = async () => {
     const results = [];

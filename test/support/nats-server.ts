@@ -27,6 +27,8 @@ const isRoot = process.getuid?.() === 0;
 
 export type NatsServer = {
   readonly url: string;
+  /** Of the process that runs now: its monitoring over HTTP. */
+  readonly monitor: string;
   /** Kept over a restart, as are `url` and `storeDir`. */
   readonly port: number;
   readonly storeDir: string;
@@ -62,7 +64,11 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
     const listen = ['--addr', '127.0.0.1', '--port', String(port)];
     const user = options.unprivileged && isRoot ? nobody : null;
     if (user !== null) for (const folder of [home, storeDir]) await chown(folder, user.uid, user.gid);
-    return launch([...config, ...listen, '-js', '--store_dir', storeDir, ...(options.args ?? [])], home, user);
+    return launch(
+      [...config, ...listen, '-m', '-1', '-js', '--store_dir', storeDir, ...(options.args ?? [])],
+      home,
+      user,
+    );
   };
   let running = await start(options.port ?? -1).catch(async (cause: unknown) => {
     await remove(home);
@@ -73,6 +79,9 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
     url: `nats://127.0.0.1:${port}`,
     port,
     storeDir,
+    get monitor() {
+      return running.monitor;
+    },
     get pid() {
       return running.pid;
     },
@@ -91,7 +100,8 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
   };
 }
 
-type Running = { readonly child: ChildProcess; readonly pid: number; readonly port: number };
+type Ports = { readonly port: number; readonly monitor: string };
+type Running = Ports & { readonly child: ChildProcess; readonly pid: number };
 
 /** Starts one process and waits for the file in which it names its ports, written once it takes connections. */
 async function launch(args: readonly string[], home: string, user: typeof nobody | null): Promise<Running> {
@@ -108,9 +118,9 @@ async function launch(args: readonly string[], home: string, user: typeof nobody
     log = (log + text).slice(-logCharactersMax);
   });
   try {
-    const port = await new Promise<number>((resolve, reject) => {
+    const ports = await new Promise<Ports>((resolve, reject) => {
       const look = () => {
-        readPort(portsDir).then((found) => found !== undefined && resolve(found), reject);
+        readPorts(portsDir).then((found) => found !== undefined && resolve(found), reject);
       };
       changes.on('change', look).on('error', reject);
       child.once('spawn', look).once('error', reject);
@@ -119,7 +129,7 @@ async function launch(args: readonly string[], home: string, user: typeof nobody
         reject(new Error(`nats-server was not ready within ${readyTimeoutMs} ms`)),
       );
     });
-    return { child, port, pid: child.pid ?? 0 };
+    return { ...ports, child, pid: child.pid ?? 0 };
   } catch (cause) {
     await end(child, 'SIGKILL');
     throw new Error(`nats-server did not start: ${args.join(' ')}\n${log}`, { cause });
@@ -129,13 +139,12 @@ async function launch(args: readonly string[], home: string, user: typeof nobody
 }
 
 /** Undefined as long as there is no complete ports file. */
-async function readPort(portsDir: string): Promise<number | undefined> {
+async function readPorts(portsDir: string): Promise<Ports | undefined> {
   const name = (await readdir(portsDir)).find((file) => file.endsWith('.ports'));
   const text = name === undefined ? '' : await readFile(join(portsDir, name), 'utf8');
   if (!text.trimEnd().endsWith('}')) return undefined;
-  const { nats } = JSON.parse(text) as { nats: readonly string[] };
-  const url = nats[0];
-  return url === undefined ? undefined : Number(new URL(url).port);
+  const { nats, monitoring } = JSON.parse(text) as { nats: readonly [string]; monitoring: readonly [string] };
+  return { port: Number(new URL(nats[0]).port), monitor: monitoring[0] };
 }
 
 /** Resolves when the process is gone; at once where it is already. */

@@ -5,8 +5,9 @@ import type { StreamMessage } from '../../src/inspector/messages.ts';
 import { createLogger } from '../../src/log.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { type Client, openClient } from './client.ts';
-import { type NatsServer, startNatsServer } from './nats-server.ts';
+import type { NatsServer } from './nats-server.ts';
 import { startReplica } from './replica.ts';
+import { openNats } from './shared-server.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the tests say what is in an answer
 export type Answer = { readonly status: number; readonly body: any };
@@ -25,7 +26,7 @@ export type Stage = {
 export const operatorToken = 'an-operators-token';
 
 export async function openStage(options: Partial<Parameters<typeof startReplica>[0]> = {}): Promise<Stage> {
-  const nats = await startNatsServer();
+  const nats = await openNats();
   const client = await openClient(nats.url);
   const replica = await startReplica({ nats: nats.url, ...options });
   const { service, inspection } = replica;

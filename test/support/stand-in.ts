@@ -4,7 +4,8 @@ import { headers, type NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll } from 'vitest';
 import type { Decision } from '../../machines/index.ts';
-import { type NatsServer, startNatsServer } from './nats-server.ts';
+import type { NatsServer } from './nats-server.ts';
+import { openNats } from './shared-server.ts';
 
 /** Thrown by a handler: an error reply. */
 export class Refusal extends Error {
@@ -37,7 +38,7 @@ export function useStandIn(): StandIn {
   let nc: NatsConnection;
   let fleets = 0;
   beforeAll(async () => {
-    server = await startNatsServer();
+    server = await openNats();
     nc = await connect({ servers: server.url });
   });
   afterAll(async () => {

@@ -39,8 +39,11 @@ const notices = ({ client }: Deployment, worker: string) =>
 const isSigned = ({ headers, text }: Received, by: string) =>
   headers['stopgate-signature'] ===
   `sha256=${createHmac('sha256', by).update(`${headers['stopgate-timestamp']}.${text}`).digest('hex')}`;
-const start = ({ server, folder }: Deployment, env = { HOOK_SECRET: secret }) =>
-  startService(['serve', '--nats', server.url, '--http', 'off'], folder.path, env);
+async function startSecond({ server, folder }: Deployment): Promise<void> {
+  const line = ['serve', '--nats', server.url, '--http', 'off'];
+  const second = await startService(line, folder.path, { HOOK_SECRET: secret });
+  open.push({ close: () => endService(second) });
+}
 
 test('a webhook is signed, comes again under the same delivery id until it is taken, and is counted', async () => {
   const receiver = await receive();
@@ -108,8 +111,7 @@ test('a variable that is not set is told at the start, and the webhook is unsign
 test('of two services one tells, and reminds until somebody acknowledges', async () => {
   const receiver = await receive();
   const at = await deployWith(receiver, '300ms');
-  const second = await start(at);
-  onTestFinished(() => endService(second));
+  await startSecond(at);
   for (const worker of ['w1', 'w2', 'w3', 'w4']) await giveUp(at, worker);
   const count = (id: string) => receiver.received.filter(({ body }) => body.id === id).length;
   for (const id of ['w1', 'w2', 'w3', 'w4']) await eventually(() => count(id)).toBeGreaterThanOrEqual(3);

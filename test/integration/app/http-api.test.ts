@@ -156,7 +156,7 @@ describe('a log that is lost', () => {
 });
 
 test('with its NATS server gone it is not ready, and ready again when that is back', async () => {
-  const at = await deploy();
+  const at = await deploy({ nats: {} });
   try {
     await at.server.kill('SIGKILL');
     const gone = { status: 503, json: { error: { code: 'UNAVAILABLE' } } };

@@ -62,7 +62,7 @@ const startRunner = async (name: string, folder = workspace.path) => {
 };
 
 beforeAll(async () => {
-  at = await deploy({ config });
+  at = await deploy({ config, nats: {} });
   workspace = await makeFolder({ 'stopgate.yaml': runnerConfig, 'work/a.md': '' });
   cwd = join(workspace.path, 'work');
 });

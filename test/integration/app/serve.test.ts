@@ -7,8 +7,9 @@ import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { type Client, openClient } from '../../support/client.ts';
 import { runCommand } from '../../support/command.ts';
 import { deploy, makeFolder } from '../../support/deployment.ts';
-import { type NatsServerOptions, startNatsServer } from '../../support/nats-server.ts';
+import type { NatsServerOptions } from '../../support/nats-server.ts';
 import { endService, startService } from '../../support/service.ts';
+import { openNats } from '../../support/shared-server.ts';
 
 const ends: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -20,8 +21,8 @@ const openFolder = async (files: Record<string, string> = {}) => {
   ends.push(() => folder.remove());
   return folder;
 };
-const openServer = async (options: NatsServerOptions = {}) => {
-  const server = await startNatsServer(options);
+const openServer = async (options?: NatsServerOptions) => {
+  const server = await openNats(options);
   ends.push(() => server.stop());
   return server;
 };
@@ -212,7 +213,7 @@ describe('its end', () => {
   });
 
   test('it ends in time, too, while its NATS server is gone', async () => {
-    const at = await deploy();
+    const at = await deploy({ nats: {} });
     ends.push(() => at.close());
     await at.client.ask('decide.w1');
     await at.server.kill('SIGKILL');

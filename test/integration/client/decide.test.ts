@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { connect, type Decision, IncompleteError, StopgateError } from '../../../src/client/index.ts';
 import { openClient, type Client as PlainClient } from '../../support/client.ts';
-import { startNatsServer } from '../../support/nats-server.ts';
 import { startReplica } from '../../support/replica.ts';
+import { openNats } from '../../support/shared-server.ts';
 import { openScene, type Scene } from './scene.ts';
 
 let scene: Scene;
@@ -141,9 +141,9 @@ describe('the final verification', () => {
 
 describe('without a service', () => {
   test('calls fail at once as unreachable, never as incomplete, and the attempt is decided once a service starts', async () => {
-    const server = await startNatsServer();
+    const server = await openNats({});
     onTestFinished(() => server.stop());
-    const client = await connect({ nats: server.url, fleet: 'main', cwd: server.storeDir });
+    const client = await connect({ nats: server.url, fleet: 'main', cwd: scene.cwd });
     onTestFinished(() => client.close());
     for (const ask of [() => client.decide('w1'), () => client.probe('w1'), () => client.assertComplete('w1')]) {
       const error = await ask().catch((cause: unknown) => cause);
@@ -164,20 +164,20 @@ describe('without a service', () => {
   });
 
   test('a missing server is reported with its address', async () => {
-    await expect(connect({ nats: 'nats://127.0.0.1:1', cwd: scene.server.storeDir })).rejects.toMatchObject({
+    await expect(connect({ nats: 'nats://127.0.0.1:1', cwd: scene.cwd })).rejects.toMatchObject({
       code: 'service.unreachable',
       message: expect.stringContaining('no NATS server at nats://127.0.0.1:1'),
     });
   });
 
   test('a reply that is not a decision is an error', async () => {
-    const server = await startNatsServer();
+    const server = await openNats({});
     onTestFinished(() => server.stop());
     const impostor = await openClient(server.url);
     onTestFinished(() => impostor.close());
     impostor.nc.subscribe('stopgate.main.>', { callback: (_error, message) => void message.respond('{"hello":1}') });
     await impostor.nc.flush();
-    const client = await connect({ nats: server.url, fleet: 'main', cwd: server.storeDir });
+    const client = await connect({ nats: server.url, fleet: 'main', cwd: scene.cwd });
     onTestFinished(() => client.close());
     await expect(client.decide('w1')).rejects.toThrow('the reply is not a decision');
     await expect(client.getTask('T-1')).rejects.toThrow('the reply is not a view of a task');
@@ -239,7 +239,7 @@ test('a worker handle has the same calls', async () => {
 });
 
 test('calls fail while the NATS server is down, and work again when it is back', async () => {
-  const own = await openScene({ planned: { checks: [{ remote: 'scan', onError: 'block' }] } });
+  const own = await openScene({ planned: { checks: [{ remote: 'scan', onError: 'block' }] } }, {});
   onTestFinished(() => own.close());
   const { client, server } = own;
   await client.serveCheck('scan', () => ({ complete: false, reason: 'not scanned' }));

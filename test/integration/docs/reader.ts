@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { readConfigFile } from '../../../src/config/file-reader.ts';
 import { makeFolder } from '../../support/deployment.ts';
 import { root } from '../../support/markdown.ts';
-import { type NatsServer, startNatsServer } from '../../support/nats-server.ts';
+import type { NatsServer } from '../../support/nats-server.ts';
+import { openNats } from '../../support/shared-server.ts';
 import { runNats } from './nats-command.ts';
 import { isEndless, isService, type Program, runHookCommand, startProgram } from './program.ts';
 import { type Answer, type Call, openShell } from './shell.ts';
@@ -98,7 +99,7 @@ function openTerminals(addresses: Addresses) {
     nats: (call: Call) => runNats(call.argv, addresses.get(pageAddress.nats) ?? 'no server runs'),
     async 'nats-server'(call: Call): Promise<Answer> {
       if (call.argv.includes('-t')) return checkServerConfig(call);
-      const server = await startNatsServer();
+      const server = await openNats();
       servers.push(server);
       addresses.set(pageAddress.nats, new URL(server.url).host);
       return { code: 0, stdout: '', stderr: '' };

@@ -3,8 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { afterEach, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';
 import { type Client, openClient } from '../../support/client.ts';
-import { type NatsServer, type NatsServerOptions, startNatsServer } from '../../support/nats-server.ts';
+import type { NatsServer, NatsServerOptions } from '../../support/nats-server.ts';
 import { startReplica } from '../../support/replica.ts';
+import { openNats } from '../../support/shared-server.ts';
 
 const deadlineMs = 3_000;
 let server: NatsServer;
@@ -12,7 +13,7 @@ let client: Client;
 let replica: Replica;
 
 const open = async (options: NatsServerOptions = {}) => {
-  server = await startNatsServer(options);
+  server = await openNats(options);
   client = await openClient(server.url);
   replica = await startReplica({ nats: server.url, policies: { policies: { default: { checks: [{ plan: {} }] } } } });
 };

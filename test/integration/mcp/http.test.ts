@@ -95,7 +95,7 @@ test('with a token set, a client must present it', async () => {
 });
 
 test('a tool reports an unavailable log, and works again when it is back', async () => {
-  const at = await deploy();
+  const at = await deploy({ nats: {} });
   try {
     const mcp = await openHttpClient(`${at.http}/mcp?worker=w1`);
     await at.server.kill('SIGKILL');

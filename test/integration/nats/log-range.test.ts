@@ -4,12 +4,13 @@ import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openLogRange, readNewest } from '../../../src/nats/log-range.ts';
-import { type NatsServer, startNatsServer } from '../../support/nats-server.ts';
+import type { NatsServer } from '../../support/nats-server.ts';
+import { openNats } from '../../support/shared-server.ts';
 
 let server: NatsServer;
 let nc: NatsConnection;
 beforeAll(async () => {
-  server = await startNatsServer();
+  server = await openNats();
   nc = await connect({ servers: server.url });
 });
 afterAll(async () => {
@@ -65,7 +66,7 @@ describe('a range', () => {
   });
 
   test('whose server goes away ends with an error, not with half of it', async () => {
-    const own = await startNatsServer();
+    const own = await openNats();
     onTestFinished(() => own.stop());
     const at = await connect({ servers: own.url, maxReconnectAttempts: 0 });
     await fill(at, 'cut', many(3_000, 'a'));

@@ -5,15 +5,16 @@ import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
 import type { Replica } from '../../../src/app/replica.ts';
-import { type NatsServer, startNatsServer } from '../../support/nats-server.ts';
+import type { NatsServer } from '../../support/nats-server.ts';
 import { startReplica } from '../../support/replica.ts';
+import { openNats } from '../../support/shared-server.ts';
 
 let server: NatsServer;
 let nc: NatsConnection;
 let replica: Replica;
 
 beforeAll(async () => {
-  server = await startNatsServer();
+  server = await openNats();
   nc = await connect({ servers: server.url });
   replica = await startReplica({
     nats: server.url,

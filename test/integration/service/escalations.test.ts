@@ -3,9 +3,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, tes
 import { createLogger, type Logger } from '../../../src/log.ts';
 import { createWebhook } from '../../../src/notify/webhook.ts';
 import { type Client, openClient } from '../../support/client.ts';
-import { type NatsServer, startNatsServer } from '../../support/nats-server.ts';
+import type { NatsServer } from '../../support/nats-server.ts';
 import { openReceiver, type Receiver } from '../../support/receiver.ts';
 import { startReplica } from '../../support/replica.ts';
+import { openNats } from '../../support/shared-server.ts';
 
 /** A busy machine may need a while. */
 const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 10_000 });
@@ -18,7 +19,7 @@ let client: Client;
 const open: { close(): Promise<void> }[] = [];
 
 beforeAll(async () => {
-  server = await startNatsServer();
+  server = await openNats();
 });
 beforeEach(async () => {
   receiver = await openReceiver();

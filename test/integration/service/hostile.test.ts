@@ -4,15 +4,16 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';
 import { createWaiters } from '../../../src/host/waiters.ts';
 import { type Client, openClient } from '../../support/client.ts';
-import { type NatsServer, startNatsServer } from '../../support/nats-server.ts';
+import type { NatsServer } from '../../support/nats-server.ts';
 import { startReplica } from '../../support/replica.ts';
+import { openNats } from '../../support/shared-server.ts';
 
 let server: NatsServer;
 let client: Client;
 let replica: Replica;
 
 beforeAll(async () => {
-  server = await startNatsServer();
+  server = await openNats();
   client = await openClient(server.url);
   const policies = {
     default: {},

@@ -4,15 +4,16 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
 import { AppError } from '../../../src/errors.ts';
 import { type Client, openClient } from '../../support/client.ts';
-import { type NatsServer, startNatsServer } from '../../support/nats-server.ts';
+import type { NatsServer } from '../../support/nats-server.ts';
 import { startReplica } from '../../support/replica.ts';
+import { openNats } from '../../support/shared-server.ts';
 
 let server: NatsServer;
 let client: Client;
 const open: { close(): Promise<void> }[] = [];
 
 beforeAll(async () => {
-  server = await startNatsServer();
+  server = await openNats();
   client = await openClient(server.url);
 });
 afterEach(async () => {

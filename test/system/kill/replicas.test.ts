@@ -7,8 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Client, openClient } from '../../support/client.ts';
-import { type NatsServer, startNatsServer } from '../../support/nats-server.ts';
+import type { NatsServer } from '../../support/nats-server.ts';
 import { type Service, serveShipped } from '../../support/service.ts';
+import { openNats } from '../../support/shared-server.ts';
 
 const killsMin = 20;
 const attemptsMin = 200;
@@ -40,7 +41,7 @@ const start = async (name: string) => {
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'stopgate-kill-'));
   await writeFile(join(folder, 'stopgate.yaml'), config);
-  server = await startNatsServer();
+  server = await openNats();
   client = await openClient(server.url);
   await start('ra');
   await start('rb');
