@@ -261,7 +261,7 @@ describe('a WebSocket is admitted as a request is', () => {
   test('another path has none', async () => {
     expect(await refusal(`${stage.http.url.replace('http', 'ws')}/elsewhere`)).toEqual({
       status: 404,
-      message: 'no WebSocket at /elsewhere; there is one at /inspect/ws',
+      message: 'no WebSocket at /elsewhere; use /inspect/ws',
     });
   });
 
