@@ -94,24 +94,23 @@ const reasons = part(
   }),
   differs(
     'exit 0 is "continue", any other code with a reason is "stop"',
-    'the other way round, as its own script has it: 0 passes, and lets the agent stop; 1 fails, and the agent is given its output; any other code is an error of the check, which `onError` decides',
+    'the other way round, as its own script has it: 0 passes, and lets the agent stop; any other code fails, and the agent is given the output. A script that did not run (126, 127, a signal) is an error of the check, which `onError` decides',
     async ({ service, folder }) => {
-      const exits = (code: number, onError: string) =>
-        startExecutor(
-          service,
-          folder,
-          { checks: [{ command: 'nous-execute-stop', onError }] },
-          { 'nous-execute-stop': `echo two tests fail; exit ${code}` },
-        ).then((executor) => executor.stop());
-      expect(await exits(0, 'block')).toMatchObject({ decision: 'allow', cause: 'complete' });
-      const failed = await exits(1, 'allow');
-      expect(failed).toMatchObject({ decision: 'block', reason: 'Command nous-execute-stop failed (exit 1)' });
-      expect(failed.nextPrompt).toContain('two tests fail');
-      for (const code of [2, 3, 127]) {
-        const allowed = await exits(code, 'allow');
+      const runs = async (script: string, onError = 'allow') => {
+        const policy = { checks: [{ command: 'nous-execute-stop', onError }] };
+        return (await startExecutor(service, folder, policy, { 'nous-execute-stop': script })).stop();
+      };
+      expect(await runs('exit 0')).toMatchObject({ decision: 'allow', cause: 'complete' });
+      for (const code of [1, 2, 3]) {
+        const failed = await runs(`echo two tests fail; exit ${code}`);
+        expect(failed).toMatchObject({ decision: 'block', reason: `Command nous-execute-stop failed (exit ${code})` });
+        expect(failed.nextPrompt).toContain('two tests fail');
+      }
+      for (const script of ['exit 126', 'exit 127', 'kill -9 $$']) {
+        const allowed = await runs(script);
         expect(allowed).toMatchObject({ decision: 'allow' });
         expect(allowed.verdicts).toContainEqual(expect.objectContaining({ guard: 'checks', verdict: 'error' }));
-        expect(await exits(code, 'block')).toMatchObject({ decision: 'block', feedback: [{ outcome: 'error' }] });
+        expect(await runs(script, 'block')).toMatchObject({ decision: 'block', feedback: [{ outcome: 'error' }] });
       }
     },
   ),
