@@ -1,4 +1,4 @@
-/** The agents' hook endpoint: one call translated into entries, which are stored in order, and maybe into a question. */
+/** The hook endpoint of the agents: a call becomes entries, which are stored in order, and maybe a stop to be decided. */
 import type { FastifyInstance } from 'fastify';
 import { isId } from '../../machines/index.ts';
 import { agents, createHookCallHandler, type HookCall, type ReadHook, toId } from '../agents/index.ts';
@@ -6,25 +6,26 @@ import { AppError } from '../errors.ts';
 import type { Service } from '../service/service.ts';
 import { isUndecided } from '../service/until-resolved.ts';
 
-/** For so long a question for a person's word is held; then whoever asks is to ask again. */
+/** How long a request for a resolution is kept open. Then the client has to send it again. */
 const wakeHoldMs = 50_000;
 
 type WakeRoute = { Params: { agent: string }; Querystring: { worker?: unknown } };
 type Route = { Params: { agent: string }; Querystring: { event?: unknown; policy?: unknown } };
 
 export function addHookRoutes(app: FastifyInstance, service: Service): void {
-  const answer = createHookCallHandler(service);
+  const handle = createHookCallHandler(service);
   app.post<Route>('/hooks/:agent', async ({ params, query, body }, reply) => {
     const event = typeof query.event === 'string' ? query.event : undefined;
-    const told = await answer(underPolicy(readerOf(params.agent)(body ?? {}, event), query.policy));
-    return told === null ? reply.code(204).send() : told;
+    const call = readerOf(params.agent)(body ?? {}, event);
+    const answer = await handle(underPolicy(call, query.policy));
+    return answer === null ? reply.code(204).send() : answer;
   });
   addWake(app, service);
 }
 
 /**
- * What a person has said to a session's escalation, for who can prompt the session: held while its stop is judged, and
- * until he has said it. 204: not yet, ask again; a prompt of null: it waits for nobody.
+ * How a session's escalation was resolved, for a client that can prompt the session: kept open while its stop is judged,
+ * and until a person has resolved it. 204: not yet, ask again. A prompt of null: nothing to prompt.
  */
 function addWake(app: FastifyInstance, service: Service): void {
   const closing = new AbortController();
@@ -32,10 +33,10 @@ function addWake(app: FastifyInstance, service: Service): void {
   app.get<WakeRoute>('/hooks/:agent/wake', async ({ params, query }, reply) => {
     readerOf(params.agent);
     if (typeof query.worker !== 'string' || query.worker === '')
-      throw new AppError('input.bad', 'say whose resolution is asked for: ?worker=<session>');
-    const left = new AbortController();
-    reply.raw.once('close', () => left.abort());
-    const signal = AbortSignal.any([closing.signal, left.signal, AbortSignal.timeout(wakeHoldMs)]);
+      throw new AppError('input.bad', 'name the session whose resolution you want: ?worker=<session>');
+    const gone = new AbortController();
+    reply.raw.once('close', () => gone.abort());
+    const signal = AbortSignal.any([closing.signal, gone.signal, AbortSignal.timeout(wakeHoldMs)]);
     const view = await service.untilResolved(toId(query.worker), signal);
     if (isUndecided(view)) return reply.code(204).send();
     return { prompt: view.resolution?.verdict === 'resume' ? view.resolution.prompt : null };
@@ -51,7 +52,7 @@ function readerOf(agent: string): ReadHook {
   );
 }
 
-/** `?policy=P`, which `stopgate init --policy` writes into the address: what the worker names when it is registered. */
+/** `?policy=P`, as `stopgate init --policy` writes it into the URL: the policy that the worker names at its registration. */
 function underPolicy(call: HookCall, policy: unknown): HookCall {
   if (policy === undefined) return call;
   if (typeof policy !== 'string' || !isId(policy))

@@ -1,4 +1,4 @@
-/** Unique ids, across processes too. */
+/** Ids that no other process makes. */
 import { nuid } from '@nats-io/nats-core';
 
 export const newId = (): string => nuid.next();

@@ -2,3 +2,4 @@
 export type { CommandConfig } from './command.ts';
 export { type RunResult, runRequestSchema } from './request.ts';
 export { createRunner, type Runner, type RunnerOptions } from './runner.ts';
+export { createSlots } from './slots.ts';

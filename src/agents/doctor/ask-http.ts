@@ -1,14 +1,14 @@
-/** Questions of the doctor to the service. */
+/** The doctor's requests to the service. */
 
 export type Reply = { readonly status: number; readonly body: unknown; readonly date: string | null };
 
-const askTimeoutMs = 5_000;
+const replyTimeoutMs = 5_000;
 
 /** A string: why there is no reply. */
 export async function askHttp(url: string, token: string | null): Promise<Reply | string> {
   try {
     const headers = token === null ? {} : { authorization: `Bearer ${token}` };
-    const reply = await fetch(url, { headers, signal: AbortSignal.timeout(askTimeoutMs), redirect: 'error' });
+    const reply = await fetch(url, { headers, signal: AbortSignal.timeout(replyTimeoutMs), redirect: 'error' });
     const text = await reply.text();
     return { status: reply.status, body: parse(text), date: reply.headers.get('date') };
   } catch (error) {

@@ -1,4 +1,4 @@
-/** A server on a free loopback port, for what an agent's program talks to in a dry turn. */
+/** A server on a free loopback port, which an agent's program talks to in a dry turn. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -43,7 +43,7 @@ export function sendJson(response: ServerResponse, status: number, body: object)
 
 type Event = Readonly<Record<string, unknown>> & { readonly type: string };
 
-/** Server-sent events, each with its type in front. */
+/** Server-sent events, each preceded by its type. */
 export function sendEvents(response: ServerResponse, events: readonly Event[]): void {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
   for (const event of events) response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);

@@ -1,4 +1,4 @@
-/** What every agent needs: a node and a nats-server that are new enough, a configuration, and a service that answers. */
+/** What every agent needs: recent versions of Node and nats-server, a configuration, and a service that answers. */
 import type { Config } from '../../config/config.ts';
 import { AppError } from '../../errors.ts';
 import { findBinary } from '../../nats/server-binary.ts';
@@ -7,7 +7,7 @@ import { bad, type Finding, ok, skip, warn } from './finding.ts';
 
 export type ServiceState = {
   readonly findings: readonly Finding[];
-  /** Null: it does not answer us. */
+  /** Null: it does not answer. */
   readonly http: string | null;
   readonly needsToken: boolean;
 };
@@ -21,7 +21,7 @@ export async function checkService(config: Config, nodeVersion: string): Promise
     const off = bad(
       about,
       'http is off, and hooks come over HTTP',
-      'say --http HOST:PORT, or write it into stopgate.yaml',
+      'pass --http HOST:PORT, or set it in stopgate.yaml',
     );
     return { findings: [...findings, off], http: null, needsToken: false };
   }
@@ -41,25 +41,25 @@ function checkNode(version: string): Finding {
   return bad(about, `node ${version} is too old`, 'install Node 20.19 or later');
 }
 
-/** Only `dev` and `serve --embedded` need the program here. */
+/** Only `dev` and `serve --embedded` start the program. */
 async function checkNats(): Promise<Finding> {
   try {
     await findBinary(undefined);
     return ok(about, 'nats-server is here, 2.9 or later');
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    return warn(about, 'no nats-server here that "stopgate dev" could start', error.message);
+    return warn(about, 'there is no nats-server that "stopgate dev" could start', error.message);
   }
 }
 
 function checkConfig({ warnings, filePath, fileText }: Config): Finding {
   const [first] = warnings;
-  if (first !== undefined) return warn(about, first, `mend ${filePath}`);
+  if (first !== undefined) return warn(about, first, `fix ${filePath}`);
   return fileText === null
     ? warn(
         about,
         `there is no ${filePath}; a service that was started elsewhere has its own`,
-        'without policies every stop is allowed: write some into it (README, stopgate.yaml), or look at the other one',
+        'without policies every stop is allowed: add some (docs/configuration.md), or check the other file',
       )
     : ok(about, `${filePath} can be read`);
 }
@@ -69,30 +69,34 @@ function judgeReady(url: string, reply: Awaited<ReturnType<typeof askHttp>>, tok
     return bad(
       about,
       `nothing answers at ${url} (${reply}): no stop is judged`,
-      'start "stopgate dev" in this folder, or say --http',
+      'start "stopgate dev" in this folder, or pass --http',
     );
   if (reply.status === 200) return ok(about, `ready at ${url}`);
   if (reply.status === 401)
     return bad(
       about,
       `${url} wants ${token === null ? 'a token' : 'another token'}`,
-      'set STOPGATE_TOKEN to the one that the service has',
+      'set STOPGATE_TOKEN to the token of the service',
     );
-  const said = (reply.body as { error?: { message?: string } } | null)?.error?.message;
-  return said === undefined
+  const message = (reply.body as { error?: { message?: string } } | null)?.error?.message;
+  return message === undefined
     ? bad(
         about,
         `what answers at ${url} is no stopgate (${reply.status})`,
-        'another program has this port: choose one by --http',
+        'another program uses this port: choose one with --http',
       )
-    : bad(about, `the service at ${url} is not ready: ${said}`, 'see its log');
+    : bad(about, `the service at ${url} is not ready: ${message}`, 'see its log');
 }
 
 function checkClock(date: string | null): Finding {
   const skewMs = date === null ? Number.NaN : Date.parse(date) - Date.now();
-  if (Number.isNaN(skewMs)) return skip(about, 'the service does not say what time it is');
-  // The header has whole seconds.
+  if (Number.isNaN(skewMs)) return skip(about, 'the service does not tell its time');
+  // The header has a resolution of one second.
   if (Math.abs(skewMs) <= skewMsMax) return ok(about, 'its clock and ours agree');
   const text = `its clock is ${Math.round(Math.abs(skewMs) / 1_000)} s ${skewMs > 0 ? 'ahead of' : 'behind'} ours`;
-  return warn(about, text, 'idle times and limits go by its NATS server: set both clocks by NTP');
+  return warn(
+    about,
+    text,
+    'idle times and limits are measured by the clock of its NATS server: set both clocks by NTP',
+  );
 }

@@ -1,8 +1,8 @@
 /**
- * The plugin that runs inside OpenCode (`.opencode/plugin/stopgate.js`): it posts what happens to the local service,
- * and when a root session is idle it asks whether that may be the end; a block goes back as a new prompt. One file
- * without imports, with one export: OpenCode takes every export of a plugin file for a plugin. Nothing that fails in
- * here may disturb the agent; where the service is away, that is said in OpenCode's log, and nothing is judged.
+ * The plugin that runs inside OpenCode (`.opencode/plugin/stopgate.js`). It posts what happens to the local service. When
+ * a root session is idle, it asks whether the session may stop; a block becomes a new prompt. One file without imports
+ * and with one export, since OpenCode takes every export of a plugin file for a plugin. No failure in here may disturb
+ * the agent: if the service cannot be reached, OpenCode's log tells so, and nothing is judged.
  */
 
 /** `stopgate init opencode` writes the service's address here. */
@@ -10,9 +10,9 @@ const defaultUrl = 'http://127.0.0.1:4280';
 const tokenVariable = 'STOPGATE_TOKEN';
 /** A stop may be held, and its checks take their time. */
 const answerTimeoutMs = 600_000;
-/** The service holds such a question for less than a minute, and is then asked again. */
-const wakeTimeoutMs = 90_000;
-const wakeRetryMs = 5_000;
+/** The service keeps such a request open for less than a minute. Then it is sent again. */
+const resolutionTimeoutMs = 90_000;
+const resolutionRetryMs = 5_000;
 
 type Event = { type: string; properties?: { sessionID?: string; info?: { id?: string; parentID?: string } } };
 type Message = { info: { role: string }; parts: { type: string; text?: string }[] };
@@ -28,7 +28,7 @@ type Answer = { decision?: string; reason?: string; waits?: boolean };
 type Input = { sessionID: string; tool?: string; callID?: string; args?: { filePath?: unknown } };
 type Output = { parts?: unknown[]; metadata?: { exit?: unknown } };
 
-const told: ReadonlySet<string> = new Set([
+const postedEvents: ReadonlySet<string> = new Set([
   'session.created',
   'session.deleted',
   'session.error',
@@ -38,143 +38,192 @@ const told: ReadonlySet<string> = new Set([
   'permission.replied',
 ]);
 
-/** As everywhere else: `HOST:PORT`, a port or a URL. */
-const urlOf = (text: string): string => {
-  if (/^\d+$/.test(text)) return `http://127.0.0.1:${text}`;
-  return (text.includes('://') ? text : `http://${text}`).replace(/\/$/, '');
+type State = {
+  readonly client: Client;
+  readonly directory: string | undefined;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** By session: is it a sub-agent's? */
+  readonly children: Map<string, boolean>;
+  /** Sessions whose turn ended with an error, until somebody prompts them: another prompt would meet the same error. */
+  readonly failed: Set<string>;
+  /** By session: the open question whether it may stop. A prompt of somebody else withdraws it. */
+  readonly questions: Map<string, object>;
+  /** By session: the wait for a person. A prompt of somebody else ends it. */
+  readonly waits: Map<string, AbortController>;
+  /** The service could not be reached, and the log tells so. */
+  isUnreachable: boolean;
+  /** What is still to be posted, in order. */
+  queue: Promise<unknown>;
 };
-const pause = (ms: number): Promise<undefined> => new Promise((done) => setTimeout(() => done(undefined), ms));
 
 export const StopgatePlugin = async ({ client, directory }: { client: Client; directory?: string }) => {
-  const { env } = process;
-  const url = `${urlOf(env.STOPGATE_HTTP || defaultUrl)}/hooks/opencode`;
-  const token = env[tokenVariable];
-  const authorization = token ? { authorization: `Bearer ${token}` } : {};
-  /** By session: is it a sub-agent's? */
-  const children = new Map<string, boolean>();
-  /** Their turn ended by an error, and nobody has spoken since: to prompt them again would meet the same error. */
-  const failed = new Set<string>();
-  /** By session: the question that is open. Whoever speaks meanwhile takes it away. */
-  const asking = new Map<string, object>();
-  /** Sessions that wait for a person. Whoever speaks meanwhile ends that. */
-  const waiting = new Map<string, AbortController>();
-  let isAway = false;
-  let queue: Promise<unknown> = Promise.resolve();
-
-  const say = async (message: string) => {
-    await client.app.log({ body: { service: 'stopgate', level: 'warn', message } });
-  };
-  const send = async (event: string, body: object): Promise<Answer | null> => {
-    try {
-      const answer = await fetch(`${url}?event=${event}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...authorization },
-        body: JSON.stringify({ ...body, directory }),
-        signal: AbortSignal.timeout(answerTimeoutMs),
-      });
-      const text = await answer.text();
-      if (!answer.ok) throw new Error(`HTTP ${answer.status}: ${text.slice(0, 300)}`);
-      isAway = false;
-      return text === '' ? null : JSON.parse(text);
-    } catch (error) {
-      if (!isAway) await say(`stopgate gave no answer, so nothing is judged: ${String(error)}`).catch(() => {});
-      isAway = true;
-      return null;
-    }
-  };
-  /** In the order in which it happened. Not waited for by OpenCode. */
-  const post = (event: string, body: object): void => {
-    queue = queue.then(() => send(event, body));
-  };
-  const isChild = async (id: string): Promise<boolean> => {
-    const known = children.get(id);
-    if (known !== undefined) return known;
-    const { data } = await client.session.get({ path: { id } });
-    const found = Boolean(data?.parentID);
-    children.set(id, found);
-    return found;
-  };
-  const lastMessage = async (id: string): Promise<string | undefined> => {
-    const { data = [] } = await client.session.messages({ path: { id } }).catch(() => ({ data: [] as Message[] }));
-    const last = data.findLast(({ info }) => info.role === 'assistant');
-    return last?.parts.map((part) => (part.type === 'text' ? (part.text ?? '') : '')).join('');
-  };
-  const prompt = async (id: string, text: string): Promise<void> => {
-    await client.session.promptAsync({ path: { id }, body: { parts: [{ type: 'text', text }] } });
-  };
-  const stopWaiting = (id: string): void => {
-    waiting.get(id)?.abort();
-    waiting.delete(id);
-  };
-  /** Undefined: nobody has said anything yet, null: there is nothing to be said (any more). */
-  const askForWord = async (id: string, signal: AbortSignal): Promise<string | null | undefined> => {
-    const answer = await fetch(`${url}/wake?worker=${encodeURIComponent(id)}`, {
-      headers: authorization,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(wakeTimeoutMs)]),
-    });
-    if (answer.status === 204) return undefined;
-    if (answer.status === 404) return null;
-    if (!answer.ok) throw new Error(`HTTP ${answer.status}`);
-    return ((await answer.json()) as { prompt: string | null }).prompt;
-  };
-  /** The service holds the question until a person has spoken; what he said goes to the session once. */
-  const waitForPerson = async (id: string): Promise<void> => {
-    stopWaiting(id);
-    const wait = new AbortController();
-    waiting.set(id, wait);
-    let word: string | null | undefined;
-    while (word === undefined && !wait.signal.aborted) {
-      word = await askForWord(id, wait.signal).catch(() => pause(wakeRetryMs));
-    }
-    if (wait.signal.aborted) return;
-    waiting.delete(id);
-    if (typeof word !== 'string') return;
-    await prompt(id, word).catch((error) => say(`stopgate could not wake session ${id}: ${String(error)}`));
-  };
-  const idle = async (event: Event, id: string): Promise<void> => {
-    if (failed.has(id) || asking.has(id)) return;
-    const mine = {};
-    asking.set(id, mine);
-    try {
-      if (await isChild(id)) return post(event.type, event);
-      await queue;
-      const answer = await send(event.type, { ...event, lastMessage: await lastMessage(id) });
-      if (failed.has(id) || asking.get(id) !== mine) return;
-      if (answer?.waits === true) void waitForPerson(id).catch(() => {});
-      if (answer?.decision === 'block') await prompt(id, answer.reason ?? '');
-    } catch (error) {
-      await say(`stopgate could not ask for session ${id}: ${String(error)}`).catch(() => {});
-    } finally {
-      if (asking.get(id) === mine) asking.delete(id);
-    }
-  };
-
+  const state = createState(client, directory);
   return {
-    event: async ({ event }: { event: Event }) => {
-      const { info, sessionID: id = info?.id } = event.properties ?? {};
-      if (id === undefined) return;
-      if (event.type === 'session.created') children.set(id, Boolean(info?.parentID));
-      if (event.type === 'session.error') failed.add(id);
-      if (event.type === 'session.deleted') {
-        for (const ids of [children, failed, asking]) ids.delete(id);
-        stopWaiting(id);
-      }
-      if (told.has(event.type)) post(event.type, event);
-      // Not waited for: the answer may take minutes, and other events must not.
-      if (event.type === 'session.idle') void idle(event, id);
-    },
+    event: async ({ event }: { event: Event }) => handleEvent(state, event),
     'chat.message': async (input: Input, { parts }: Output) => {
-      failed.delete(input.sessionID);
-      asking.delete(input.sessionID);
-      stopWaiting(input.sessionID);
-      post('chat.message', { input: { sessionID: input.sessionID }, output: { parts } });
+      state.failed.delete(input.sessionID);
+      state.questions.delete(input.sessionID);
+      stopWaiting(state, input.sessionID);
+      post(state, 'chat.message', { input: { sessionID: input.sessionID }, output: { parts } });
     },
-    // Only what is needed: a tool's arguments and output may be large.
+    // Only what is needed: the arguments and the output of a tool may be large.
     'tool.execute.after': async ({ sessionID, tool, callID, args }: Input, { metadata }: Output) => {
-      post('tool.execute.after', {
+      post(state, 'tool.execute.after', {
         input: { sessionID, tool, callID, args: { filePath: args?.filePath } },
         output: { metadata: { exit: metadata?.exit } },
       });
     },
   };
 };
+
+function createState(client: Client, directory: string | undefined): State {
+  const { env } = process;
+  const token = env[tokenVariable];
+  return {
+    ...{ client, directory },
+    url: `${toUrl(env.STOPGATE_HTTP || defaultUrl)}/hooks/opencode`,
+    headers: token ? { authorization: `Bearer ${token}` } : {},
+    children: new Map(),
+    failed: new Set(),
+    questions: new Map(),
+    waits: new Map(),
+    isUnreachable: false,
+    queue: Promise.resolve(),
+  };
+}
+
+/** As everywhere else: `HOST:PORT`, a port or a URL. */
+function toUrl(text: string): string {
+  if (/^\d+$/.test(text)) return `http://127.0.0.1:${text}`;
+  return (text.includes('://') ? text : `http://${text}`).replace(/\/$/, '');
+}
+
+function handleEvent(state: State, event: Event): void {
+  const { info, sessionID: id = info?.id } = event.properties ?? {};
+  if (id === undefined) return;
+  if (event.type === 'session.created') state.children.set(id, Boolean(info?.parentID));
+  if (event.type === 'session.error') state.failed.add(id);
+  if (event.type === 'session.deleted') {
+    for (const sessions of [state.children, state.failed, state.questions]) sessions.delete(id);
+    stopWaiting(state, id);
+  }
+  if (postedEvents.has(event.type)) post(state, event.type, event);
+  // Not awaited: the answer may take minutes, and OpenCode's other events must not wait for it.
+  if (event.type === 'session.idle') void askToStop(state, event, id);
+}
+
+// --- the service ----------------------------------------------------------------------------------------------
+
+/** In the order of the calls. OpenCode does not wait for it. */
+function post(state: State, event: string, body: object): void {
+  state.queue = state.queue.then(() => send(state, event, body));
+}
+
+/** Null: an empty answer, or none. */
+async function send(state: State, event: string, body: object): Promise<Answer | null> {
+  const { url, headers, directory } = state;
+  try {
+    const answer = await fetch(`${url}?event=${event}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ ...body, directory }),
+      signal: AbortSignal.timeout(answerTimeoutMs),
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`HTTP ${answer.status}: ${text.slice(0, 300)}`);
+    state.isUnreachable = false;
+    return text === '' ? null : JSON.parse(text);
+  } catch (error) {
+    const isFirst = !state.isUnreachable;
+    if (isFirst) await warn(state, `stopgate gave no answer, so nothing is judged: ${String(error)}`).catch(() => {});
+    state.isUnreachable = true;
+    return null;
+  }
+}
+
+/** Undefined: nobody has resolved the escalation yet. Null: there is no prompt, or no escalation (any more). */
+async function fetchResolution(
+  { url, headers }: State,
+  id: string,
+  signal: AbortSignal,
+): Promise<string | null | undefined> {
+  const answer = await fetch(`${url}/wake?worker=${encodeURIComponent(id)}`, {
+    headers,
+    signal: AbortSignal.any([signal, AbortSignal.timeout(resolutionTimeoutMs)]),
+  });
+  if (answer.status === 204) return undefined;
+  if (answer.status === 404) return null;
+  if (!answer.ok) throw new Error(`HTTP ${answer.status}`);
+  return ((await answer.json()) as { prompt: string | null }).prompt;
+}
+
+// --- a session that is idle -----------------------------------------------------------------------------------
+
+async function askToStop(state: State, event: Event, id: string): Promise<void> {
+  const { failed, questions } = state;
+  if (failed.has(id) || questions.has(id)) return;
+  const question = {};
+  questions.set(id, question);
+  try {
+    if (await isChild(state, id)) return post(state, event.type, event);
+    await state.queue;
+    const answer = await send(state, event.type, { ...event, lastMessage: await readLastMessage(state, id) });
+    if (failed.has(id) || questions.get(id) !== question) return;
+    if (answer?.waits === true) void waitForResolution(state, id).catch(() => {});
+    if (answer?.decision === 'block') await prompt(state, id, answer.reason ?? '');
+  } catch (error) {
+    await warn(state, `stopgate could not ask for session ${id}: ${String(error)}`).catch(() => {});
+  } finally {
+    if (questions.get(id) === question) questions.delete(id);
+  }
+}
+
+/** Until a person has resolved the session's escalation. The prompt of the resolution goes to the session once. */
+async function waitForResolution(state: State, id: string): Promise<void> {
+  stopWaiting(state, id);
+  const wait = new AbortController();
+  state.waits.set(id, wait);
+  let resolution: string | null | undefined;
+  while (resolution === undefined && !wait.signal.aborted) {
+    resolution = await fetchResolution(state, id, wait.signal).catch(() => pause(resolutionRetryMs));
+  }
+  if (wait.signal.aborted) return;
+  state.waits.delete(id);
+  if (typeof resolution !== 'string') return;
+  await prompt(state, id, resolution).catch((error) =>
+    warn(state, `stopgate could not wake session ${id}: ${String(error)}`),
+  );
+}
+
+function stopWaiting({ waits }: State, id: string): void {
+  waits.get(id)?.abort();
+  waits.delete(id);
+}
+
+const pause = (ms: number): Promise<undefined> => new Promise((done) => setTimeout(() => done(undefined), ms));
+
+// --- OpenCode -------------------------------------------------------------------------------------------------
+
+async function isChild({ client, children }: State, id: string): Promise<boolean> {
+  const known = children.get(id);
+  if (known !== undefined) return known;
+  const { data } = await client.session.get({ path: { id } });
+  const found = Boolean(data?.parentID);
+  children.set(id, found);
+  return found;
+}
+
+async function readLastMessage({ client }: State, id: string): Promise<string | undefined> {
+  const { data = [] } = await client.session.messages({ path: { id } }).catch(() => ({ data: [] as Message[] }));
+  const last = data.findLast(({ info }) => info.role === 'assistant');
+  return last?.parts.map((part) => (part.type === 'text' ? (part.text ?? '') : '')).join('');
+}
+
+async function prompt({ client }: State, id: string, text: string): Promise<void> {
+  await client.session.promptAsync({ path: { id }, body: { parts: [{ type: 'text', text }] } });
+}
+
+async function warn({ client }: State, message: string): Promise<void> {
+  await client.app.log({ body: { service: 'stopgate', level: 'warn', message } });
+}

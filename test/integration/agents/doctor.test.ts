@@ -78,7 +78,7 @@ describe('with a service', () => {
     });
     await run(['init', 'claude', '--yes', '--http', http()]);
     const before = await doctor(['claude', '--http', http()]);
-    expect(before).toMatchObject({ code: 0, bad: [], warn: holding('no session has ever come') });
+    expect(before).toMatchObject({ code: 0, bad: [], warn: holding('no session has ever called') });
     expect(before.ok).toEqual(
       expect.arrayContaining([
         `ready at ${at.http}`,
@@ -88,7 +88,7 @@ describe('with a service', () => {
     );
     await ask(at.http, '/hooks/claude', { body: { ...recorded('UserPromptSubmit'), session_id: 'doctored', cwd } });
     const after = await doctor(['claude', '--http', http()]);
-    expect(after.ok).toEqual(holding('1 in this folder, by the project settings'));
+    expect(after.ok).toEqual(holding('1 in this folder, through the project settings'));
   });
 
   test('without an agent it looks at those that are used', async () => {

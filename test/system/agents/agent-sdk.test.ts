@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Deployment, deploy, makeFolder } from '../../support/deployment.ts';
+import { serveShipped } from '../../support/service.ts';
 import { anthropicMessages } from './support/anthropic.ts';
 import { agentSdk, installPackage } from './support/install.ts';
 import { claudeEnv, cleanEnv, makeAgentHome } from './support/run.ts';
@@ -97,7 +98,7 @@ test('one that is escalated is waited for, and goes on with what a person says w
 });
 
 test('a service that is killed between two stops lets it go; its program and its person are told', async () => {
-  const own = await deploy({ config });
+  const own = await deploy({ config, start: serveShipped });
   onTestFinished(() => own.close());
   const told: string[] = [];
   const hooks = stopHooks({ http: own.http, onUnjudged: (message) => told.push(message) });

@@ -1,6 +1,7 @@
 /** The real Claude Code, headless, with a scripted model, connected to a service by `stopgate init`; both kinds of hooks. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
+import { serveShipped } from '../../support/service.ts';
 import { claudeCode, installAgent } from './support/install.ts';
 import { claudeScene, type SceneOptions } from './support/scene.ts';
 import { expectCauses, planPolicy, viewOf } from './support/workers.ts';
@@ -62,7 +63,7 @@ describe.each(forms)('by %s', (form, init) => {
   });
 
   test('a service that is killed between two stops lets it go', async () => {
-    const own = await deploy({ config: planPolicy });
+    const own = await deploy({ config: planPolicy, start: serveShipped });
     onTestFinished(() => own.close());
     const turns = [plan, { text: 'one' }, { text: 'two', before: () => own.service.kill('SIGKILL') }];
     const { model, run } = await scene({ init, turns }, own.http);

@@ -1,6 +1,7 @@
 /** The real Codex, headless, with a scripted model, connected to a service and trusted by `stopgate init`. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
+import { serveShipped } from '../../support/service.ts';
 import { runShipped } from '../../support/shipped.ts';
 import { runCodexTurn } from './support/codex-server.ts';
 import { codexCli, installAgent } from './support/install.ts';
@@ -81,7 +82,7 @@ test('two sessions at once in one folder stay apart', async () => {
 });
 
 test('a service that is killed between two stops lets it go', async () => {
-  const own = await deploy({ config });
+  const own = await deploy({ config, start: serveShipped });
   onTestFinished(() => own.close());
   const turns = [plan, { text: 'one' }, { text: 'two', before: () => own.service.kill('SIGKILL') }];
   const { model, run } = await scene({ turns }, own.http);

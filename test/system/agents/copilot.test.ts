@@ -2,6 +2,7 @@
 import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
+import { serveShipped } from '../../support/service.ts';
 import { chatCompletions } from './support/chat-completions.ts';
 import { connectAgent, resumeAgent } from './support/connect.ts';
 import { copilotCli, copilotEnv, runCopilot } from './support/copilot.ts';
@@ -59,7 +60,7 @@ test('one that never gets anywhere is let go after three blocks', async () => {
 });
 
 test('a service that is killed in the middle lets it stop; it shows nothing of what its hook says', async () => {
-  const own = await deploy({ config });
+  const own = await deploy({ config, start: serveShipped });
   onTestFinished(() => own.close());
   const home = await makeHome(own.http);
   const model = await makeModel([open, done, { ...done, before: () => own.service.kill('SIGKILL') }]);

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
+import { serveShipped } from '../../support/service.ts';
 import { runShipped } from '../../support/shipped.ts';
 import { connectAgent, resumeAgent } from './support/connect.ts';
 import { geminiCli, geminiEnv, geminiSettings, generateContent, runGemini } from './support/gemini.ts';
@@ -65,7 +66,7 @@ test.each([
 });
 
 test('a service that is killed in the middle lets it stop, and that nothing was judged is said', async () => {
-  const own = await deploy({ config });
+  const own = await deploy({ config, start: serveShipped });
   onTestFinished(() => own.close());
   const home = await makeHome(own.http);
   const model = await makeModel([todo('pending'), done, { ...done, before: () => own.service.kill('SIGKILL') }]);

@@ -1,6 +1,7 @@
 /** The real OpenCode as a server, with a scripted model, behind a real stopgate: an idle session is prompted on. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
+import { serveShipped } from '../../support/service.ts';
 import { runShipped } from '../../support/shipped.ts';
 import { chatCompletions } from './support/chat-completions.ts';
 import { connectAgent, resumeAgent } from './support/connect.ts';
@@ -50,7 +51,7 @@ test('one that never gets anywhere is let go after three prompts', async () => {
 });
 
 test('a service that is killed in the middle leaves it idle, and its log says that nothing is judged', async () => {
-  const own = await deploy({ config: planPolicy });
+  const own = await deploy({ config: planPolicy, start: serveShipped });
   onTestFinished(() => own.close());
   const turns = [todo('pending'), done, { ...done, before: () => own.service.kill('SIGKILL') }];
   const { model, server } = await serve(turns, [], own.http);

@@ -1,19 +1,18 @@
-/** A counting semaphore: so many places at the same time. The others wait, first come, first served. */
+/** Places for processes: so many at once, the others wait in the order of their coming. */
 
-export type Semaphore = {
-  /** True: a place is taken, until `release`. False: `signal` was aborted before one was free. */
-  acquire(signal: AbortSignal): Promise<boolean>;
-  release(): void;
-  /** How many wait for a place. */
+export type Slots = {
+  /** True: the place is yours until `give`. False: aborted before one was free. */
+  take(signal: AbortSignal): Promise<boolean>;
+  give(): void;
   readonly waiting: () => number;
 };
 
-export function createSemaphore(countMax: number): Semaphore {
+export function createSlots(countMax: number): Slots {
   let free = countMax;
-  const waiting = new Set<() => void>(); // a Set keeps the order, and removing from the middle is cheap
+  const waiting = new Set<() => void>(); // a Set keeps the order, and leaving the middle costs nothing
   return {
     waiting: () => waiting.size,
-    async acquire(signal) {
+    async take(signal) {
       if (signal.aborted) return false;
       if (free > 0) {
         free -= 1;
@@ -32,7 +31,7 @@ export function createSemaphore(countMax: number): Semaphore {
         signal.addEventListener('abort', leave, { once: true });
       });
     },
-    release() {
+    give() {
       const [next] = waiting;
       if (next === undefined) {
         free += 1;
