@@ -1,15 +1,15 @@
 /** Replica: one running copy of the service on a NATS server. Wires connection, log, host, service and requests. */
 
 import type { HostMetrics } from '../host/context.ts';
-import { createHost } from '../host/host.ts';
+import { createHost, type Host } from '../host/host.ts';
 import type { EscalationRules } from '../host/notice.ts';
 import type { PolicyForm } from '../host/policy-publisher.ts';
 import type { RunCheck } from '../host/run-request.ts';
 import { createInspection, type Inspection } from '../inspector/index.ts';
 import type { Logger } from '../log.ts';
 import { createBus } from '../nats/bus.ts';
-import { openConnection } from '../nats/connection.ts';
-import { openEventLog } from '../nats/event-log.ts';
+import { type NatsConnection, openConnection } from '../nats/connection.ts';
+import { type EventLog, openEventLog } from '../nats/event-log.ts';
 import { newId } from '../nats/id.ts';
 import { serveRequests } from '../nats/request-server.ts';
 import { createEndpoints, createService, type Service } from '../service/index.ts';
@@ -23,7 +23,7 @@ export type ReplicaOptions = {
   readonly version: string;
   /** Null: the log's policies stay as they are. */
   readonly policies: PolicyForm | null;
-  /** Default: only the log is told of escalations, once. */
+  /** Default: one notice of each escalation, in the service's own log. */
   readonly escalation?: EscalationRules;
   readonly runCheck: RunCheck;
   readonly logger: Logger;
@@ -31,7 +31,7 @@ export type ReplicaOptions = {
   readonly acceptEmptyLog?: boolean;
   readonly streamReplicas?: number;
   readonly replyPrefixes?: readonly string[];
-  /** More requests than these at once get 503. Default 10,000. */
+  /** More open requests than these get 503. Default 10,000. */
   readonly openRequestsMax?: number;
 };
 
@@ -42,89 +42,82 @@ export type Replica = {
   setEscalation(rules: EscalationRules): void;
   /** Fires when the connection is closed for good, or the fold has failed. */
   readonly closed: Promise<unknown>;
-  /** Lets what is open finish for a moment, says goodbye, and closes the connection. */
+  /** Leaves the fleet, answers what is decided meanwhile, and closes the connection. */
   close(): Promise<void>;
 };
 
-/** An attempt that the log does not deliver within this time gets 503: below the patience of common NATS clients. */
+/** An attempt that the log does not deliver within this time gets 503: less than the timeout of common NATS clients. */
 const entryTimeoutMs = 1_500;
 const openRequestsMaxDefault = 10_000;
 
 /** @throws AppError service.unreachable, log.unavailable, log.lost, stream.foreign */
 export async function openReplica(options: ReplicaOptions): Promise<Replica> {
-  const { fleet, name, logger, metrics, policies } = options;
   const nc = await openConnection({
     url: options.nats,
     credsFile: options.creds,
     inboxPrefix: options.inboxPrefix,
-    name: `stopgate ${name}`,
+    name: `stopgate ${options.name}`,
     patient: true,
   });
   if (options.creds === undefined && !nc.info?.auth_required) {
-    const hint = 'anyone who reaches it can speak as anyone, the service included; give it users and permissions';
-    logger.warn({ nats: nc.getServer() }, `this NATS server asks for no credentials: ${hint}`);
+    const hint = 'anyone who reaches it can act as anyone, the service included; give it users and permissions';
+    options.logger.warn({ nats: nc.getServer() }, `this NATS server asks for no credentials: ${hint}`);
   }
   try {
-    const log = await openEventLog({
-      nc,
-      fleet,
-      replicas: options.streamReplicas ?? 1,
-      acceptEmptyLog: options.acceptEmptyLog ?? false,
-      log: logger,
-    });
-    const bus = createBus(nc, options.replyPrefixes ?? []);
-    const { runCheck } = options;
-    const clock = Date.now;
-    let onBroken = () => {};
-    const broken = new Promise<void>((done) => {
-      onBroken = done;
-    });
-    const host = createHost({
-      onBroken: () => onBroken(),
-      fleet,
-      replica: name,
-      log,
-      bus,
-      runCheck,
-      logger,
-      metrics,
-      clock,
-      newId,
-      entryTimeoutMs,
-      openRequestsMax: options.openRequestsMax ?? openRequestsMaxDefault,
-    });
-    if (policies !== null) host.setPolicies(policies);
-    if (options.escalation !== undefined) host.setEscalation(options.escalation);
-    await host.start();
-    const service = createService(host, log, name);
-    const inspection = createInspection(host, log);
-    const endpoints = createEndpoints(service);
-    const requests = serveRequests({
-      nc,
-      service: { name: 'stopgate', description: 'answers whether a coding agent may stop', group: 'stopgate' },
-      id: name,
-      version: options.version,
-      endpoints,
-      onAnswer: metrics.answered,
-      log: logger,
-    });
-    await nc.flush();
-    return {
-      service,
-      inspection,
-      setPolicies: host.setPolicies,
-      setEscalation: host.setEscalation,
-      closed: Promise.race([nc.closed(), broken]),
-      async close() {
-        inspection.live.close();
-        inspection.feed.close();
-        requests.close();
-        await host.close();
-        await nc.drain().catch(() => nc.close());
-      },
-    };
+    return await startReplica(nc, options);
   } catch (error) {
     await nc.close();
     throw error;
   }
+}
+
+async function startReplica(nc: NatsConnection, options: ReplicaOptions): Promise<Replica> {
+  const { name, logger, metrics } = options;
+  const { acceptEmptyLog = false, streamReplicas: replicas = 1 } = options;
+  const log = await openEventLog({ nc, fleet: options.fleet, replicas, acceptEmptyLog, log: logger });
+  const { host, broken } = makeHost(nc, log, options);
+  await host.start();
+  const service = createService(host, log, name);
+  const inspection = createInspection(host, log);
+  const requests = serveRequests({
+    nc,
+    service: { name: 'stopgate', description: 'answers whether a coding agent may stop', group: 'stopgate' },
+    id: name,
+    version: options.version,
+    endpoints: createEndpoints(service),
+    onAnswer: metrics.answered,
+    log: logger,
+  });
+  await nc.flush();
+  return {
+    service,
+    inspection,
+    setPolicies: host.setPolicies,
+    setEscalation: host.setEscalation,
+    closed: Promise.race([nc.closed(), broken]),
+    async close() {
+      inspection.live.close();
+      inspection.feed.close();
+      requests.close();
+      await host.close();
+      await nc.drain().catch(() => nc.close());
+    },
+  };
+}
+
+function makeHost(nc: NatsConnection, log: EventLog, options: ReplicaOptions): { host: Host; broken: Promise<void> } {
+  const { fleet, name: replica, runCheck, logger, metrics, policies, escalation } = options;
+  let onBroken = () => {};
+  const broken = new Promise<void>((done) => {
+    onBroken = done;
+  });
+  const host = createHost({
+    ...{ fleet, replica, log, runCheck, logger, metrics, newId, entryTimeoutMs, onBroken },
+    bus: createBus(nc, options.replyPrefixes ?? []),
+    clock: Date.now,
+    openRequestsMax: options.openRequestsMax ?? openRequestsMaxDefault,
+  });
+  if (policies !== null) host.setPolicies(policies);
+  if (escalation !== undefined) host.setEscalation(escalation);
+  return { host, broken };
 }

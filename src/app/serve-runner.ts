@@ -11,7 +11,7 @@ import { newId } from '../nats/id.ts';
 import { type Request, serveRequests } from '../nats/request-server.ts';
 import type { Io } from '../process-io.ts';
 import { type Runner, type RunResult, runRequestSchema } from '../runner/index.ts';
-import { createChecks } from '../runner/reloading-runner.ts';
+import { createReloadingRunner } from '../runner/reloading-runner.ts';
 import { version } from '../version.ts';
 import { createEnd, withoutSecrets } from './process-end.ts';
 
@@ -28,7 +28,7 @@ export async function serveRunner({ config, name, logger, io }: ServeRunnerOptio
   const { fleet, nats } = config;
   const credsFile = defaultCredentials(config, 'runner');
   const nc = await openConnection({ url: nats, credsFile, name: `stopgate runner ${name}`, patient: true });
-  const checks = createChecks(config, io.env, logger);
+  const checks = createReloadingRunner(config, io.env, logger);
   const answering = createAnswering(name, checks, config.file);
   for (const warning of config.warnings) logger.warn(warning);
   const following = followConfigFile(config, logger, ({ file }) => {

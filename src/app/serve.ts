@@ -10,7 +10,7 @@ import { createMetrics, type Metrics } from '../metrics.ts';
 import { privateInbox } from '../nats/permissions.ts';
 import { escalationRules } from '../notify/escalation-rules.ts';
 import type { Io } from '../process-io.ts';
-import { type Checks, createChecks } from '../runner/reloading-runner.ts';
+import { createReloadingRunner, type ReloadingRunner } from '../runner/reloading-runner.ts';
 import { version } from '../version.ts';
 import { createIdleWatch } from './idle-exit.ts';
 import { createEnd, withoutSecrets } from './process-end.ts';
@@ -46,7 +46,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   const untilEnd = createEnd(io, logger);
   const metrics = createMetrics();
   const idle = createIdleWatch(options.idleExitMs, `stopgate.${config.fleet}.own.fleet.`);
-  const checks = createChecks(config, io.env, logger);
+  const checks = createReloadingRunner(config, io.env, logger);
   const readRules = (file: ConfigFile) => escalationRules(file.escalation, io.env, metrics, logger);
   const opened: { close(): unknown }[] = [checks];
   try {
@@ -93,7 +93,7 @@ const hasCredentials = ({ nats, creds }: ServeOptions): boolean => creds !== nul
 type Following = {
   readonly config: Config;
   readonly replica: Replica;
-  readonly checks: Checks;
+  readonly checks: ReloadingRunner;
   readonly readRules: (file: ConfigFile) => EscalationRules;
   readonly env: Io['env'];
   readonly logger: Logger;

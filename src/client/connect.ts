@@ -103,7 +103,7 @@ function createClient(fleet: string, link: ClientLink, checks: ServedChecks, dec
     serveCheck: checks.serve,
     async onDecision(worker, listener) {
       if (worker !== null) checkId('worker', worker);
-      return link.hear(worker, (text) => {
+      return link.subscribe(worker, (text) => {
         const decision = tryReadDecision(text);
         // An error of the listener becomes an unhandled rejection of its own program.
         if (decision !== null) void (async () => listener(decision))();

@@ -58,7 +58,7 @@ export function createDecisionCalls(link: ClientLink, { fastPath }: { readonly f
     const fast = await link.attempt(worker, id, body, Math.min(fastPathMs, waitMs / 2));
     try {
       const answer = fast.answer.then((text): unknown => JSON.parse(text));
-      return readDecision(await Promise.race([answer, fast.unheard.then(request)]));
+      return readDecision(await Promise.race([answer, fast.unanswered.then(request)]));
     } finally {
       fast.close();
     }

@@ -3,8 +3,8 @@ import { resolve } from 'node:path';
 import { AppError } from '../errors.ts';
 import type { ClientLink } from '../nats/client-link.ts';
 import { checkId } from '../parse-input.ts';
-import { lookAtFiles } from '../runner/files.ts';
-import { createSlots } from '../runner/slots.ts';
+import { checkFiles } from '../runner/files.ts';
+import { createSemaphore } from '../semaphore.ts';
 import { type AgentContext, readAgentContext } from './agent-context.ts';
 import { type CheckReply, encodeReply } from './check-results.ts';
 import type { TaskCompletionChecker } from './checkers.ts';
@@ -52,14 +52,14 @@ export async function serveCheck(
           check,
           roots.map((root) => resolve(root)),
         );
-  const slots = createSlots(concurrency);
+  const slots = createSemaphore(concurrency);
   const server = await link.serveCheck(name, async (request) => {
     const context = readAgentContext(request);
-    await slots.take(new AbortController().signal); // requests are never cancelled
+    await slots.acquire(new AbortController().signal); // requests are never cancelled
     try {
       return encodeReply(await runInTime(run, context, timeoutMs));
     } finally {
-      slots.give();
+      slots.release();
     }
   });
   return { name, close: () => server.close() };
@@ -94,7 +94,7 @@ const checkWith =
 /** Follows the rules of the `files` check. @throws AppError check.failed: no folder, or one outside `roots` */
 async function existsIn(cwd: string | null, path: string, roots: readonly string[], signal: AbortSignal) {
   if (cwd === null) throw new AppError('check.failed', 'the worker has no folder: its registration names no cwd');
-  const { outcome, reason } = await lookAtFiles(
+  const { outcome, reason } = await checkFiles(
     { kind: 'files', cwd, files: [path], timeoutMs: null },
     { roots, baseDir: process.cwd() },
     signal,

@@ -1,4 +1,4 @@
-/** Intake of attempts: a request becomes an entry of the log, and waits until that entry has come and is decided. */
+/** Intake of attempts: a request becomes an entry of the log, and waits until that entry comes back and is decided. */
 import {
   attemptMessageId,
   type Decision,
@@ -14,7 +14,7 @@ import { type HostContext, subject } from './context.ts';
 
 export type AttemptRequest = { readonly attempt?: string | undefined };
 
-/** The fold has met an attempt of that id, open or decided. */
+/** The fold has seen an attempt of that id, open or decided. */
 export const isKnownAttempt = (fleet: Fleet, worker: string, attempt: string): boolean =>
   fleet.workers.get(worker)?.known?.has(attempt) === true;
 
@@ -32,7 +32,7 @@ export function submitAttempt(context: HostContext, worker: string, fields: Atte
   return decision;
 }
 
-/** The entry of an attempt was folded: whoever waited for it waits for its decision now. */
+/** The entry of an attempt was folded: its callers wait for the decision now. */
 export function onAttemptStored(context: HostContext, message: LogMessage, worker: string, attempt: string): void {
   const { decisionWaiters, replyInboxes } = context;
   const key = attemptMessageId(worker, attempt);
@@ -44,7 +44,7 @@ export function onAttemptStored(context: HostContext, message: LogMessage, worke
   if (inbox !== undefined) replyInboxes.set(key, inbox);
 }
 
-/** Sends it and does not wait for the acknowledgement, which only matters where the log does not take it. */
+/** Sends it without waiting for the acknowledgement, which only matters if the log does not take the entry. */
 function submit(context: HostContext, worker: string, fields: AttemptRequest, messageId: string): void {
   const { replica, decisionWaiters, lost } = context;
   const onAnswer = (answer: AppError | Stored) => {
@@ -52,8 +52,8 @@ function submit(context: HostContext, worker: string, fields: AttemptRequest, me
       if (answer.code === 'log.lost') lost.abort(answer);
       decisionWaiters.fail(messageId, answer);
     } else if (answer.seq <= context.progress.seq && decisionWaiters.awaitsEntry(messageId)) {
-      // Its place was folded already, and it was not there: either its id was that of an entry that was refused, or
-      // this is another log.
+      // Its place is folded already, and it was not there: either a refused entry has had its id, or this is another
+      // log.
       if (answer.duplicate) submit(context, worker, fields, retriedMessageId(messageId, context.newId()));
       else void checkLog(context);
     }

@@ -1,4 +1,4 @@
-/** Calls one check and gives what it found: over the bus, by a runner elsewhere, or in this process. Stores nothing. */
+/** Calls one check and gives its result: over the bus, by a runner elsewhere, or in this process. Stores nothing. */
 import {
   type CheckResult,
   type EffectfulCheck,
@@ -60,7 +60,7 @@ export function callHook(
   return toCheckResult(attempt, pending.name, askRemote(context, pending.name, question, timeoutMs));
 }
 
-/** The log refuses a result that nests too deep, and whoever waits for it would wait in vain. */
+/** The log refuses a result that nests too deep, and the attempt would wait in vain. */
 async function toCheckResult(attempt: string, check: string, run: Promise<RunResult>): Promise<CheckResult> {
   const result = await run.catch((error: Error): RunResult => ({ outcome: 'error', reason: error.message }));
   if (isTooDeep(result)) return { attempt, check, outcome: 'error', reason: `Its answer: ${tooDeepMessage}` };

@@ -1,4 +1,4 @@
-/** The question that a remote check or hook is asked: what the fold knows of the worker, its task and its attempt. */
+/** The request body of a remote check or hook: what the fold knows of the worker, its task and its attempt. */
 import {
   type AttemptFields,
   type Evaluation,
@@ -12,7 +12,7 @@ export function questionOf(fleet: Fleet, worker: WorkerContext, attempt: string)
   return question(fleet, { worker, task: worker.tasks.at(-1) ?? null, attempt, fields: worker.attempt?.fields ?? {} });
 }
 
-/** About an iteration that is validated; nobody need hold its task. */
+/** About an iteration that is validated. Its task need not be held by a worker. */
 export function questionOfIteration(fleet: Fleet, task: string, { attempt, fields, iteration }: Evaluation): object {
   const holder = fleet.tasks.get(task)?.snapshot.context.worker ?? null;
   const worker = holder === null ? null : (fleet.workers.get(holder)?.snapshot.context.worker ?? null);

@@ -8,7 +8,7 @@ type Destination = Pick<OwnEntry, 'messageId' | 'isNeeded' | 'onRefused'> & {
   readonly id: string;
 };
 
-/** Stores the result, as long as the fold waits for it. */
+/** Stores the result while the fold waits for it. */
 export function storeCheckResult(
   context: HostContext,
   result: CheckResult,
@@ -20,11 +20,11 @@ export function storeCheckResult(
 const resultBytesMax = 60_000;
 const textLengthMax = 4_000;
 
-/** The log refuses an entry over its limit, and the attempt would wait for nothing. */
+/** The log refuses an entry over its limit, and the attempt would wait in vain. */
 function shorten(result: CheckResult): CheckResult {
   if (Buffer.byteLength(JSON.stringify(result)) <= resultBytesMax) return result;
   const { feedback: _, metadata: __, checkpointData: ___, reason, nextPrompt, ...rest } = result;
-  const note = `the answer was larger than ${resultBytesMax} bytes; feedback and data are left out, words are cut`;
+  const note = `the answer was larger than ${resultBytesMax} bytes; feedback and data are left out, texts are cut`;
   return {
     ...rest,
     ...(reason === undefined ? {} : { reason: reason.slice(0, textLengthMax) }),

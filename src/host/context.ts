@@ -38,7 +38,7 @@ export type HostOptions = {
 
 /**
  * `history`: the log is read up to its head, and nothing goes out. `head`: decisions, answers, checks and timers go
- * out. `closing`: what was begun goes out, nothing else is begun. `lost`: nothing that was folded may be used.
+ * out. `closing`: what has begun is finished, nothing else begins. `lost`: nothing that was folded may be used.
  */
 export type Phase = 'history' | 'head' | 'closing' | 'lost';
 
@@ -73,13 +73,13 @@ export function createHostContext(options: HostOptions): HostContext {
   };
 }
 
-/** What the fold asks for may go out. */
+/** Effects of the fold may go out. */
 export const isAtHead = ({ phase }: HostContext): boolean => phase === 'head' || phase === 'closing';
 
-/** What stores an entry again and again may go on. */
+/** An entry that is not stored yet may be tried again. */
 export const isRunning = ({ phase }: HostContext): boolean => phase === 'history' || phase === 'head';
 
-/** Why nothing is decided any more, or null. */
+/** Why nothing can be decided any more, or null. */
 export const lossOf = ({ lost: { signal } }: HostContext): AppError | null =>
   signal.aborted ? (signal.reason as AppError) : null;
 

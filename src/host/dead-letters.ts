@@ -8,7 +8,7 @@ const dataBytesMax = 8_192;
 
 export type DeadLetters = {
   put(message: LogMessage, refusal: Refusal): void;
-  /** The log's head is reached: what has no dead letter yet gets one. */
+  /** The log's head is reached: sends what has no dead letter yet. */
   open(): void;
 };
 

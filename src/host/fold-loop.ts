@@ -1,4 +1,4 @@
-/** The fold loop: one message of the log comes in, is folded, and what the fold asks for is passed on. */
+/** The fold loop: a message of the log comes in, is folded, and its outcomes are applied. */
 import type { Entry, Outcome } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
@@ -19,7 +19,7 @@ export type FoldRooms = ActingRooms & {
 
 export type FoldLoop = {
   receive(message: LogMessage): void;
-  /** Called with each message after it was folded; null: nobody is. */
+  /** `onFolded` gets each message after it was folded; null: nothing does. */
   observe(onFolded: ((message: LogMessage) => void) | null): void;
 };
 
@@ -51,7 +51,7 @@ export function createFoldLoop(context: HostContext, rooms: FoldRooms): FoldLoop
   };
 }
 
-/** A fold that throws is our own bug, and its state cannot be trusted any more: the process ends and says where. */
+/** A fold that throws is our own bug, and its state cannot be trusted any more: the process must end. */
 function end(context: HostContext, { seq, subject: at }: LogMessage, error: unknown): void {
   context.logger.error({ err: error, seq, subject: at }, 'the fold failed');
   context.lost.abort(new AppError('log.unavailable', `the fold failed at entry ${seq}`));
@@ -73,7 +73,7 @@ function fold(context: HostContext, rooms: FoldRooms, message: LogMessage): void
 
 const decoder = new TextDecoder();
 
-/** Entries that somebody here waits for; their outcomes come after. */
+/** Tells the rooms that wait for such an entry. Its outcomes come after. */
 function onStored(
   context: HostContext,
   { evaluations, policies }: FoldRooms,

@@ -1,4 +1,4 @@
-/** How far the log is folded. Whoever has to see an entry waits here until the fold has reached it. */
+/** How far the log is folded, and who waits for the fold to get further. */
 
 export type FoldProgress = {
   /** The last entry that was folded; 0: none. */
@@ -6,7 +6,7 @@ export type FoldProgress = {
   /** Resolves when everything up to `seq` is folded, or when nothing more will be. */
   until(seq: number): Promise<void>;
   advance(seq: number): void;
-  /** Nothing more will be folded: whoever waits has to find out why. */
+  /** Nothing more will be folded: lets everyone go on, and find out why. */
   release(): void;
 };
 

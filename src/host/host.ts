@@ -1,6 +1,6 @@
 /**
- * Host: folds the log into the fleet and does what the fold asks for. Up to the log's head it only reads; from there
- * on decisions, answers, checks and timers go out. It never changes state but by an entry that came back from the log.
+ * Host: folds the log into the fleet and carries out what the fold asks for. Up to the log's head it only reads; from
+ * there on decisions, answers, checks and timers go out. Only an entry that came back from the log changes state.
  */
 import type { CheckResult, Decision, Fleet, HookResult, PendingCheck, WorkerContext } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
@@ -26,7 +26,7 @@ import { createTimers } from './timers.ts';
 
 export type Host = {
   readonly fleet: Fleet;
-  /** Folds the history and takes up what it left open. */
+  /** Folds the history and continues what it left open. */
   start(): Promise<void>;
   /**
    * Appends an attempt, or finds the one of that id, and gives its decision.
@@ -50,9 +50,9 @@ export type Host = {
   /** Why nothing can be decided now, or null. */
   fault(): AppError | null;
   readonly foldedSeq: () => number;
-  /** Called with each escalation that has changed, from the log's head on. @returns what ends that */
+  /** `listener` gets each escalation that changes, from the log's head on. @returns a function that removes it */
   onEscalation(listener: EscalationListener): () => void;
-  /** Called with each message after it was folded; null: nobody is. */
+  /** `onFolded` gets each message after it was folded; null: nothing does. */
   observe(onFolded: ((message: LogMessage) => void) | null): void;
   close(): Promise<void>;
 };
@@ -111,7 +111,7 @@ function createRooms(context: HostContext, escalationListeners: ReadonlySet<Esca
   };
 }
 
-/** One more request. @throws AppError service.busy, and why nothing is decided any more */
+/** Room for one more request. @throws AppError service.busy, log.lost, log.unavailable */
 function admit({ lost, decisionWaiters, evaluationWaiters, openRequestsMax }: HostContext): void {
   lost.signal.throwIfAborted();
   const open = decisionWaiters.size + evaluationWaiters.size;

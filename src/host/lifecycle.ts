@@ -1,4 +1,4 @@
-/** The life of a host: it folds the history, reaches the log's head, and leaves; or it loses its log. */
+/** The lifecycle of a host: it folds the history, reaches the log's head, and leaves; or it loses its log. */
 import { AppError } from '../errors.ts';
 import { type HostContext, lossOf } from './context.ts';
 import type { FoldLoop, FoldRooms } from './fold-loop.ts';
@@ -9,7 +9,7 @@ import type { Takeover } from './takeover.ts';
 export type Rooms = FoldRooms & { readonly membership: Membership; readonly takeover: Takeover };
 
 export type Lifecycle = {
-  /** Folds the history and takes up what it left open. */
+  /** Folds the history and continues what it left open. */
   start(): Promise<void>;
   close(): Promise<void>;
 };
@@ -26,7 +26,7 @@ export function createLifecycle(context: HostContext, rooms: Rooms, loop: FoldLo
       reader = log.read(loop.receive, (error) => lost.abort(error));
       await catchUp(context);
       await rooms.membership.join();
-      // What came while joining is folded too: the join itself has come back.
+      // The join itself comes back from the log, and everything before it is folded then.
       await catchUp(context);
       await reachHead(context, rooms);
     },
@@ -35,7 +35,7 @@ export function createLifecycle(context: HostContext, rooms: Rooms, loop: FoldLo
       stopEffects(rooms);
       if (context.phase !== 'lost') await rooms.membership.leave();
       reader?.close();
-      failCallers(context, new AppError('log.unavailable', 'this replica is stopping; ask again'));
+      failCallers(context, new AppError('log.unavailable', 'this replica is stopping; try again'));
     },
   };
 }
@@ -54,7 +54,7 @@ async function reachHead(context: HostContext, rooms: Rooms): Promise<void> {
   rooms.notices.open();
 }
 
-/** Nothing that this fold holds may get into another log. */
+/** Nothing of this fold may get into another log. */
 function onLost(context: HostContext, rooms: Rooms): void {
   const error = lossOf(context) as AppError;
   if (error.code === 'log.lost') context.logger.error({ err: error }, 'the log is lost');

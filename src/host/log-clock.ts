@@ -4,7 +4,7 @@ import type { Fleet } from '../../machines/index.ts';
 export type LogClock = {
   /** Milliseconds since 1970. Deadlines are compared with it. Never before the last entry. */
   now(): number;
-  /** An entry that was stored at `atMs` has just come in. Only at the head, where it comes at once. */
+  /** An entry that was stored at `atMs` has just come in. Only at the head, where entries come at once. */
   observe(atMs: number): void;
 };
 

@@ -1,4 +1,4 @@
-/** Membership: `replica.joined` every 10 s tells all who fold the log that this replica lives; `replica.left` ends it. */
+/** Membership: an entry `replica.joined` every 10 s shows that this replica is alive; `replica.left` ends it. */
 import { type HostContext, subject } from './context.ts';
 
 const joinEveryMs = 10_000;
@@ -9,7 +9,7 @@ export type Membership = {
   /** Joins again and again. */
   open(): void;
   close(): void;
-  /** Says goodbye, as well as it can. */
+  /** Appends `replica.left`, if the log takes it soon enough. */
   leave(): Promise<void>;
 };
 
@@ -22,7 +22,7 @@ export function createMembership(context: HostContext): Membership {
     try {
       await append('replica.joined');
     } catch (error) {
-      logger.warn({ err: error }, 'could not say that this replica lives');
+      logger.warn({ err: error }, 'replica.joined not stored');
     }
   };
   const close = () => {

@@ -1,4 +1,4 @@
-/** A notice: what people are told of an escalation, and what the fold says of whether one is due. */
+/** A notice of an escalation, as it goes to people, and how it follows from the fold. */
 import {
   type Decision,
   type EscalatedEntity,
@@ -18,16 +18,16 @@ export type Notice = {
   readonly reason: string;
   readonly cause: Escalation['cause'];
   readonly attempt: string | null;
-  /** As long as it is the worker's last. */
+  /** Present while it is the worker's last. */
   readonly decision?: Decision;
   readonly reminder: number;
   /** The same at every try and on every replica, and no other notice's. */
   readonly delivery: string;
 };
-/** Resolves when somebody has taken it; rejects with why not, after a bounded time, and when `signal` fires. */
+/** Resolves when the receiver has taken it; rejects with the reason, after a bounded time, and when `signal` fires. */
 export type Notify = (notice: Notice, signal: AbortSignal) => Promise<void>;
 
-/** `remindMs` null: told once. `notify` null: notices go into the service's own log only. */
+/** `remindMs` null: no reminders. `notify` null: notices go into the service's own log only. */
 export type EscalationRules = { readonly remindMs: number | null; readonly notify: Notify | null };
 
 /** `<entity>/<id>`, as in `Fleet.escalated`. */
@@ -36,7 +36,7 @@ export const escalationKey = (entity: EscalatedEntity, id: string): string => `$
 export const escalatedAt = (fleet: Fleet, key: string) =>
   fleet.escalated.get(key) as { entity: EscalatedEntity; id: string; owner: string | null };
 
-/** The escalation that people have to be told of. Null: none, somebody is on it, or its worker's is the one to tell. */
+/** The escalation that needs a notice. Null: none, it is acknowledged, or the notice of its worker covers it. */
 export function openEscalation(fleet: Fleet, key: string): Escalation | null {
   const escalated = fleet.escalated.get(key);
   if (escalated === undefined) return null;
@@ -46,7 +46,7 @@ export function openEscalation(fleet: Fleet, key: string): Escalation | null {
   return found === null || found.acknowledgedBy !== null || task?.withWorker === true ? null : found;
 }
 
-/** The name of the next notice; null: none is open. */
+/** The id of the next notice; null: no escalation needs one. */
 export function openDelivery(fleet: Fleet, key: string): string | null {
   const escalation = openEscalation(fleet, key);
   if (escalation === null) return null;

@@ -1,8 +1,8 @@
 /**
- * Notices: people are told of each escalation, and again every `remindMs` until somebody acknowledges or resolves it.
- * One replica tells them: the one that the fold named when it began, another if that one is gone. That they were told
- * is an entry, so no restart and no other replica tells them again. It is appended after the delivery: a crash between
- * the two repeats the notice under the same delivery id.
+ * Notices: people get a notice of each escalation, and a reminder every `remindMs` until somebody acknowledges or
+ * resolves it. One replica sends them: the one that the fold named when the escalation began, or another if that one is
+ * gone. A delivered notice is an entry, so neither a restart nor another replica repeats it. The entry is appended after
+ * the delivery: a crash between the two repeats the notice under the same delivery id.
  */
 import {
   type EscalatedEntity,
@@ -25,7 +25,7 @@ import {
 import { appendUntilFolded } from './own-entries.ts';
 
 export type Notices = {
-  /** In force at once, also for open escalations. */
+  /** Takes effect at once, also for open escalations. */
   configure(rules: EscalationRules): void;
   /** The fold has changed this escalation. */
   onChanged(entity: EscalatedEntity, id: string): void;
@@ -37,9 +37,9 @@ export type Notices = {
 type Watch = {
   timer: NodeJS.Timeout | null;
   sending: { readonly delivery: string; readonly abort: AbortController; isTaken: boolean } | null;
-  /** When the last notice was given up; it is tried again at the next reminder. */
+  /** When the last delivery failed for good; the next try is the next reminder. */
   failedMs: number | null;
-  /** What went into the service's own log, where there is nobody else to tell. */
+  /** The notices that went into the service's own log, without a `notify`. */
   warned: { readonly count: number; readonly atMs: number };
 };
 
@@ -51,7 +51,7 @@ type State = {
   closed: boolean;
 };
 
-/** How long the other replicas leave it to the first. */
+/** How long the other replicas wait for the first. */
 const standbyMs = 1_000;
 const timeoutMsMax = 2 ** 31 - 1;
 
@@ -112,7 +112,7 @@ function drop({ watches }: State, key: string): void {
   watches.delete(key);
 }
 
-/** Under other rules everything is due again, except what was taken and is only to be stored yet. */
+/** New rules make everything due again, except a notice that was delivered and is only not stored yet. */
 function reset(watch: Watch): void {
   watch.failedMs = null;
   if (watch.timer !== null) clearTimeout(watch.timer);
@@ -125,7 +125,7 @@ function wait(state: State, key: string, watch: Watch, delayMs: number): void {
   if (watch.timer !== null) clearTimeout(watch.timer);
   const onDue = () => {
     watch.timer = null;
-    if (!state.closed && state.watches.get(key) === watch) void tell(state, key, watch);
+    if (!state.closed && state.watches.get(key) === watch) void notifyIfOurs(state, key, watch);
   };
   watch.timer = setTimeout(onDue, Math.min(Math.max(0, delayMs), timeoutMsMax));
 }
@@ -138,7 +138,7 @@ function dueMsOf(escalation: Escalation, watch: Watch, { remindMs, notify }: Esc
   return remindMs === null ? null : Math.max(toldMs, watch.failedMs ?? 0) + remindMs;
 }
 
-async function tell(state: State, key: string, watch: Watch): Promise<void> {
+async function notifyIfOurs(state: State, key: string, watch: Watch): Promise<void> {
   const { context } = state;
   const { bus, fleet, logClock, replica } = context;
   // A replica that is cut off from the others cannot know whose turn it is.
@@ -156,7 +156,7 @@ async function tell(state: State, key: string, watch: Watch): Promise<void> {
   } else await send(state, key, watch, createNotice(fleet, key, escalation), rules.notify);
 }
 
-/** The first in line that lives, asked over the bus: by the log alone a killed replica is a member for 30 s. */
+/** The first owner in line that answers a ping: by the log alone a killed replica stays a member for 30 s. */
 async function findOwner({ bus, fleet, replica }: HostContext, key: string): Promise<string> {
   const gone = new Set<string>();
   for (;;) {

@@ -1,7 +1,7 @@
 /**
  * Outbox: decisions on their way out, to the log as a `decision` entry and to the inbox that the attempt named. A
- * message stays here until the fold meets its decision entry. The attempt's owner sends it. Whoever finds the owner
- * gone sends in its place, and the message id makes a repeat one entry.
+ * message stays here until its decision entry comes back from the log. The owner of the attempt sends it. A replica
+ * that finds the owner gone sends it instead, and the message id makes a repeat one entry.
  */
 import { attemptMessageId, type Decision, decisionMessageId } from '../../machines/index.ts';
 import { type HostContext, isAtHead, subject } from './context.ts';
@@ -12,19 +12,19 @@ type OutboxMessage = {
   readonly owner: string | null;
   readonly inbox: string | null;
   readonly sinceMs: number;
-  /** 0: not sent by us. */
+  /** 0: not sent by this replica. */
   sentMs: number;
 };
 
 export type Outbox = {
   /** `everyone`: no check was needed, so every replica may answer the inbox; the answers are equal. */
   put(decision: Decision, owner: string | null, inbox: string | null, everyone: boolean): void;
-  /** The fold met the decision entry. */
+  /** The decision entry came back from the log. */
   onPublished(worker: string, attempt: string): void;
   find(worker: string, attempt: string): Decision | null;
-  /** The log's head is reached: what has no entry yet goes out. */
+  /** The log's head is reached: sends what has no decision entry yet. */
   open(): void;
-  /** Other replicas whose messages are here for longer than `ageMs`. */
+  /** Other replicas whose messages have been here for `ageMs`. */
   overdueOwners(ageMs: number): Set<string | null>;
   sendFor(owner: string | null): void;
   /** Sends again what the log has not delivered. */
@@ -37,7 +37,7 @@ export function createOutbox(context: HostContext): Outbox {
   const messages = new Map<string, OutboxMessage>();
   const isOurs = ({ owner }: OutboxMessage) => owner === null || owner === context.replica;
 
-  // Sent after the answers, at the end of the turn: callers then wait for nothing but the fold.
+  // Sent at the end of the turn, after the answers, so that callers wait for the fold only.
   const queue: OutboxMessage[] = [];
   const send = (message: OutboxMessage) => {
     message.sentMs = context.clock();

@@ -1,4 +1,4 @@
-/** What the fold returns for an entry, passed on to the room that acts on it. */
+/** Passes each outcome of the fold to the room that acts on it. */
 import type { EscalatedEntity, Outcome } from '../../machines/index.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import { type HostContext, isAtHead } from './context.ts';

@@ -1,13 +1,13 @@
-/** How a host stores entries of its own: again and again until the log has them, and each once. */
+/** Stores entries of the host's own: it retries until the log has them, and each is stored once. */
 import { AppError } from '../errors.ts';
 import { type HostContext, subject } from './context.ts';
 
-/** `tail`: the subject behind `stopgate.<fleet>.`; the message id makes a repeat one entry. */
+/** `tail`: the subject after `stopgate.<fleet>.`; the message id makes a repeat one entry. */
 export type OwnEntry = {
   readonly tail: string;
   readonly data: object;
   readonly messageId: string;
-  /** Asked before each try: false ends them. */
+  /** Called before each try; false ends them. */
   readonly isNeeded: () => boolean;
   readonly onRefused?: (error: AppError) => void;
 };
@@ -32,12 +32,12 @@ export async function appendUntilStored(
   return { duplicate: false };
 }
 
-/** How long an entry with the same id, stored by another replica, may take to be folded here. */
+/** How long an entry of the same id, stored by another replica, may take to be folded here. */
 const deliveryMs = 1_000;
 
 /**
- * As `appendUntilStored`, where the fold tells by `isNeeded` that the entry has come. Agents choose message ids freely:
- * if one has used ours for something else, the entry goes in under another.
+ * As `appendUntilStored`, for an entry that the fold makes unneeded. Agents choose their message ids freely: if one has
+ * used ours for something else, the entry is stored under another id.
  */
 export async function appendUntilFolded(context: HostContext, entry: OwnEntry): Promise<void> {
   for (let { messageId } = entry; entry.isNeeded(); messageId += ':again') {

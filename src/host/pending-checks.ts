@@ -1,6 +1,6 @@
 /**
- * Pending checks: what open attempts wait for. The replica that owns an attempt calls its check here, and the result
- * goes into the log. A check that no attempt waits for any more is cancelled.
+ * Pending checks: what open attempts wait for. The replica that owns an attempt calls its check, and stores the result
+ * in the log. A check that no attempt waits for any more is cancelled.
  */
 import {
   attemptMessageId,

@@ -1,4 +1,4 @@
-/** A read sees everything that was stored before it was asked: here it waits until the fold has come so far. */
+/** A read sees everything that was stored before it began: it waits here until the fold has reached that. */
 import { AppError } from '../errors.ts';
 import type { HostContext } from './context.ts';
 
@@ -10,7 +10,7 @@ export async function catchUpInTime(context: HostContext): Promise<void> {
   await inTime(context, () => catchUp(context));
 }
 
-/** Everything up to `seq` is folded; the log is not asked how far it goes. @throws AppError as `catchUpInTime` does */
+/** Everything up to `seq` is folded. It does not ask the log for its end. @throws AppError as `catchUpInTime` does */
 export async function foldInTime(context: HostContext, seq: number): Promise<void> {
   await inTime(context, () => context.progress.until(seq));
 }

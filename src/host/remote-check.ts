@@ -33,10 +33,10 @@ function readReply(name: string, text: string): RunResult {
   try {
     reply = JSON.parse(text);
   } catch {
-    return { outcome: 'error', reason: `check ${name} replied what is no JSON` };
+    return { outcome: 'error', reason: `check ${name} replied with invalid JSON` };
   }
   const { data } = replySchema.safeParse(reply);
-  if (data === undefined) return { outcome: 'error', reason: `check ${name} replied in a form that is not known` };
+  if (data === undefined) return { outcome: 'error', reason: `check ${name} replied in an unknown form` };
   if ('complete' in data) {
     const { complete, ...rest } = data;
     return { outcome: complete ? 'pass' : 'fail', ...definedIn(rest) };

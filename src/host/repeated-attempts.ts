@@ -1,4 +1,4 @@
-/** Repeated attempts: an id that the fold knows gets the decision that it had. Nothing is judged or counted again. */
+/** Repeated attempts: a known id gets the decision that it had. Nothing is judged or counted again. */
 import { attemptMessageId, type Decision } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import { isOpenAttempt } from './attempts.ts';
@@ -19,14 +19,14 @@ export async function repeatAttempt(
   throw new AppError('log.unavailable', `the decision of attempt ${attempt} cannot be read from the log now`);
 }
 
-/** By a second entry in the log: whoever waits for it, at an inbox or here, is answered. */
+/** By a second entry in the log: answers its inbox, and the callers here. */
 export async function onAttemptRepeated(
   context: HostContext,
   outbox: Outbox,
   worker: string,
   attempt: string,
 ): Promise<void> {
-  // While it is open, its decision goes to all.
+  // While it is open, its decision will go to all of them.
   if (isOpenAttempt(context.fleet, worker, attempt)) return;
   const { decisionWaiters, replyInboxes } = context;
   const key = attemptMessageId(worker, attempt);

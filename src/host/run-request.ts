@@ -1,4 +1,4 @@
-/** What a host asks of whoever runs a check, and what it gets. The room that starts processes implements `RunCheck`. */
+/** What the host asks of a runner, and what it gets back. The room that starts processes implements `RunCheck`. */
 import type { CheckResult } from '../../machines/index.ts';
 
 type RunIds = {
@@ -14,7 +14,7 @@ export type RunRequest = { readonly cwd: string | null; readonly timeoutMs: numb
   | { readonly kind: 'files'; readonly files: readonly string[] }
 );
 
-/** What a check found, whoever ran it. */
+/** What a check found. */
 export type RunResult = Omit<CheckResult, 'attempt' | 'check'>;
 
 /** The runner inside the service. */

@@ -1,6 +1,6 @@
 /**
- * Takeover: what a replica that is gone left open is done by another. Whether an owner lives is asked of it over the
- * bus, which knows at once when a connection is gone; the log only tells who has ever been here.
+ * Takeover: another replica finishes what a replica that is gone left open. Owners are pinged over the bus, which knows
+ * at once when a connection is gone. The log only tells which replicas have ever joined.
  */
 import { acceptedMessageId } from '../../machines/index.ts';
 import { type HostContext, isAtHead, isRunning } from './context.ts';
@@ -9,7 +9,7 @@ import type { Outbox } from './outbox.ts';
 import { appendUntilStored } from './own-entries.ts';
 
 const checkEveryMs = 500;
-/** An owner that does not answer that often in a row counts as gone. */
+/** An owner that does not answer so many pings in a row counts as gone. */
 const silentMax = 2;
 
 export type Takeover = { open(): void; close(): void };
@@ -33,7 +33,7 @@ export function createTakeover(context: HostContext, outbox: Outbox, evaluations
       if (!isRunning(context)) return;
       outbox.sendFor(owner);
       acceptAttempts(context, owner);
-      // Every replica that finds it calls the hooks: a question has no effect, and the first answer counts.
+      // Every replica that notices it calls the hooks: a call changes nothing, and the first answer counts.
       evaluations.takeOver(owner);
     }
   };
@@ -44,8 +44,8 @@ export function createTakeover(context: HostContext, outbox: Outbox, evaluations
       outbox.resend();
       await checkOwners();
     } catch (error) {
-      // The connection is closing; what stays here is the others' to send.
-      logger.warn({ err: error }, 'could not look after the others');
+      // The connection is closing; the other replicas send what is left.
+      logger.warn({ err: error }, 'takeover check failed');
     } finally {
       checking = false;
     }
@@ -60,7 +60,7 @@ export function createTakeover(context: HostContext, outbox: Outbox, evaluations
   };
 }
 
-/** Other replicas whose attempts are open for a while. */
+/** Other replicas with an attempt that has been open for a while. */
 function ownersOfOpen({ fleet, replica, logClock }: HostContext): Set<string | null> {
   const owners = new Set<string | null>();
   for (const worker of fleet.open) {
@@ -72,7 +72,7 @@ function ownersOfOpen({ fleet, replica, logClock }: HostContext): Set<string | n
   return owners;
 }
 
-/** Of several that find the owner gone the first in the log has it: the message id is the same for all. */
+/** If several replicas notice it, the first entry in the log counts: the message id is the same for all. */
 function acceptAttempts(context: HostContext, owner: string | null): void {
   const { fleet, replica, logger } = context;
   for (const worker of fleet.open) {

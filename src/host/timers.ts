@@ -1,6 +1,6 @@
 /**
- * Timers: where something is due and no entry comes, somebody must append one, since only entries move the log's
- * clock. Every replica keeps them from the folded state. The attempt's owner is first, the others a little later.
+ * Timers: if something is due and no entry comes, a replica must append one, since only entries move the log's clock.
+ * Every replica keeps timers from the folded state. The owner of the attempt fires first, the others a little later.
  */
 import { type Deadline, nextDeadline, ownerFor, timerMessageId } from '../../machines/index.ts';
 import { type HostContext, isAtHead, subject } from './context.ts';
@@ -13,7 +13,7 @@ const retryMsMax = 1_000;
 const timeoutMsMax = 2 ** 31 - 1;
 
 export type Timers = {
-  /** The fold has moved on: looks at what is due next, once for all that is folded in one turn. */
+  /** The fold has advanced: schedules what is due next, once for all that is folded in one turn. */
   arm(): void;
   close(): void;
 };

@@ -20,7 +20,7 @@ export async function runWorkspaceCheck(
   return askRunner(context, named.runner, { ...request, timeoutMs }, timeoutMs);
 }
 
-/** Null: the policy names none. `reason`: it names some, and the worker's label none of them. */
+/** Null: the policy names none. `reason`: it names several, and the worker's label is none of them. */
 function runnerOf({ attempt, labels }: WorkerContext): { runner: string } | { reason: string } | null {
   const { runner = null, runners = [] } = attempt?.inForce.policy ?? {};
   if (runner !== null) return { runner };
@@ -68,12 +68,12 @@ function readResult(runner: string, text: string): RunResult {
   try {
     reply = JSON.parse(text);
   } catch {
-    return wrong('replied what is no JSON');
+    return wrong('replied with invalid JSON');
   }
   const refusal = refusalSchema.safeParse(reply);
   if (refusal.success) return wrong(`refused the request: ${refusal.data.error.message.slice(0, 1_000)}`);
   const { data } = resultSchema.safeParse(reply);
-  if (data === undefined) return wrong('replied in a form that is not known');
+  if (data === undefined) return wrong('replied in an unknown form');
   const { outcome, reason, feedback, tookMs } = data;
   return {
     outcome,

@@ -1,4 +1,4 @@
-/** The accounts of a NATS server on which the roles of PROTOCOL 13 hold: who is in which, and what passes between. Pure. */
+/** The accounts of a NATS server for the roles of protocol.md §13: who is in which, and what passes between them. Pure. */
 import {
   agentSubjects,
   type Permissions,
@@ -8,7 +8,7 @@ import {
   sharedSubjects,
 } from './permissions.ts';
 
-/** In the words of a NATS configuration. */
+/** In the form of a NATS configuration. */
 export type AccountUser = { readonly user: string; readonly password: string; readonly permissions: Permissions };
 export type Account = {
   readonly jetstream?: 'enabled';
@@ -19,15 +19,16 @@ export type Account = {
 };
 export type Accounts = Readonly<Record<string, Account>>;
 
-/** The accounts' names are folders of the store: they must not change. */
+/** The names of accounts are folders of the store: they must not change. */
 const serviceAccount = 'STOPGATE';
 const agentsAccount = 'AGENTS';
 
 export type Member = Scope & { readonly role: Role; readonly user: string; readonly password: string };
 
 /**
- * Agents that may be any worker share an account, with streams of their own; who may be one worker alone has an account
- * of its own without any, so that nobody else's inbox, and nothing that a server writes for others, is within reach.
+ * Agents that may act for any worker share an account, with streams of their own. An agent that may act for one worker
+ * only has an account of its own, without streams: no other inbox, and nothing that a server writes for others, is
+ * within its reach.
  */
 export function accountsOf(fleet: string, members: readonly Member[]): Accounts {
   const shared = sharedSubjects(fleet, serviceAccount);

@@ -1,15 +1,15 @@
-/** What a replica does on the bus beside its log: answers to inboxes, questions to other processes. */
+/** What a replica does on the bus beside its log: it answers inboxes and sends requests to other processes. */
 import { type NatsConnection, RequestError } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
 
 export type Bus = {
-  /** False while the connection to the server is broken; it mends itself. */
+  /** False while the connection to the server is broken; it reconnects by itself. */
   isConnected(): boolean;
   /** Sends an answer to a client's inbox, if it is one. @returns false: that subject is no inbox */
   answer(inbox: string, payload: string): boolean;
   /** `gone`: nobody listens; `silent`: no answer in time. */
   ping(replica: string): Promise<'alive' | 'silent' | 'gone'>;
-  /** @throws AppError service.unreachable: no responder, or no reply in time; check.failed: the responder's own words for an error */
+  /** @throws AppError service.unreachable: no responder, or no reply in time; check.failed: the responder's own error */
   request(subject: string, payload: string, timeoutMs: number): Promise<string>;
 };
 
@@ -32,7 +32,7 @@ export function createBus(nc: NatsConnection, replyPrefixes: readonly string[]):
       try {
         nc.publish(inbox, payload);
       } catch {
-        // The connection is closing, or the answer is more than the server takes: whoever waits asks again.
+        // The connection is closing, or the answer is larger than the server allows: the client tries again.
       }
       return true;
     },
@@ -62,5 +62,5 @@ export function createBus(nc: NatsConnection, replyPrefixes: readonly string[]):
 }
 
 const isNoResponder = (cause: unknown) => cause instanceof RequestError && cause.isNoResponders();
-/** A whole subject without wildcards: nobody may make the service write elsewhere. */
+/** A whole subject without wildcards: no client may make the service write elsewhere. */
 const isPublishable = (subject: string) => /^[^\s*>]+$/.test(subject) && !subject.split('.').includes('');

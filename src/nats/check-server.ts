@@ -1,10 +1,10 @@
-/** Answers `stopgate.<fleet>.check.<name>` in the queue group that all servers of a check share (protocol 2 and 8). */
+/** Answers `stopgate.<fleet>.check.<name>` in the queue group that all servers of a check share (protocol.md §2 and §8). */
 import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { AppError, errorBody } from '../errors.ts';
 import { flushInTime, inTime } from './in-time.ts';
 
 export type CheckServer = {
-  /** Takes no more questions, and resolves when those that it took are answered. */
+  /** Takes no more requests, and resolves when those that it has taken are answered. */
   close(): Promise<void>;
 };
 
@@ -13,8 +13,8 @@ const errorCode = '500';
 const drainMs = 2_000;
 
 /**
- * `answer` gives the reply's text; what it throws is sent as an error with its words, which the service takes as an
- * error of the check. Resolves once the server has taken the subscription.
+ * `answer` gives the text of the reply. What it throws is sent as an error with its message, which is an error of the
+ * check for the service. Resolves once the NATS server has taken the subscription.
  * @throws AppError input.unauthorized: this connection may not serve it; service.unreachable
  */
 export async function openCheckServer(
@@ -45,7 +45,7 @@ export async function openCheckServer(
   }
   return {
     async close() {
-      // A server that is gone acknowledges nothing, and asks nothing either.
+      // A server that is gone acknowledges nothing, and sends no requests either.
       await inTime(subscription.drain(), drainMs).catch(() => {});
       await Promise.all(open);
       await flushInTime(nc).catch(() => {});
@@ -57,20 +57,20 @@ async function respond(message: Msg, answer: (text: string) => Promise<string>):
   try {
     message.respond(await answer(message.string()));
   } catch (cause) {
-    const words = wordsOf(cause);
+    const text = messageOf(cause);
     const h = headers();
     h.set('Nats-Service-Error-Code', errorCode);
-    h.set('Nats-Service-Error', words.replace(/\s*[\r\n]\s*/g, ' ').slice(0, 500)); // a header is one line
+    h.set('Nats-Service-Error', text.replace(/\s*[\r\n]\s*/g, ' ').slice(0, 500)); // a header is one line
     try {
-      message.respond(JSON.stringify(errorBody(new AppError('check.failed', words))), { headers: h });
+      message.respond(JSON.stringify(errorBody(new AppError('check.failed', text))), { headers: h });
     } catch {
-      // The connection is closed: the service has no answer, and says so.
+      // The connection is closed: the service gets no answer, and reports that.
     }
   }
 }
 
-/** Anything may be thrown, and an error may have no words. */
-function wordsOf(cause: unknown): string {
-  const words = cause instanceof Error ? cause.message || cause.name : String(cause);
-  return words.trim() === '' ? 'unknown error' : words;
+/** Anything may be thrown, and the message of an error may be empty. */
+function messageOf(cause: unknown): string {
+  const text = cause instanceof Error ? cause.message || cause.name : String(cause);
+  return text.trim() === '' ? 'unknown error' : text;
 }

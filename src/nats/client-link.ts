@@ -10,18 +10,18 @@ import { createRequests, type Requester, type RequesterOptions } from './request
 export type ClientLink = Requester & {
   /** @throws AppError service.unreachable: the connection is closed */
   attempt(...attempt: Parameters<FastPath['attempt']>): Promise<FastAttempt>;
-  /** Hears every decision, or one worker's, from the moment it resolves. */
-  hear(worker: string | null, onDecision: (text: string) => void): Promise<{ close(): void }>;
+  /** Gives every decision, or one worker's, from the moment it resolves. */
+  subscribe(worker: string | null, onDecision: (text: string) => void): Promise<{ close(): void }>;
   /** @throws AppError input.unauthorized */
   serveCheck(name: string, answer: (text: string) => Promise<string>): Promise<CheckServer>;
 };
 
-/** It connects again, for ever, where the server goes away. */
+/** It reconnects, for ever, when the server goes away. */
 export async function openClientLink(options: RequesterOptions): Promise<ClientLink> {
   const nc = await openConnection({ ...options, patient: true });
   const root = `stopgate.${options.fleet}`;
   const fastPath = createFastPath(nc, root);
-  const hear = async (subject: string, onText: (text: string) => void) => {
+  const subscribe = async (subject: string, onText: (text: string) => void) => {
     const subscription = nc.subscribe(subject, {
       callback: (error, message) => {
         if (error === null) onText(message.string());
@@ -34,12 +34,12 @@ export async function openClientLink(options: RequesterOptions): Promise<ClientL
     ...createRequests(nc, options.fleet),
     ...createLogClient(nc, options.fleet),
     attempt: (...attempt) => reach(async () => fastPath.attempt(...attempt)),
-    hear: (worker, onDecision) => reach(() => hear(`${root}.decision.${worker ?? '*'}`, onDecision)),
+    subscribe: (worker, onDecision) => reach(() => subscribe(`${root}.decision.${worker ?? '*'}`, onDecision)),
     serveCheck: (name, answer) => reach(() => openCheckServer(nc, `${root}.check.${name}`, answer)),
   };
 }
 
-/** A connection that is closed, or whose server refuses. */
+/** Turns the error of a connection that is closed, or whose server refuses, into ours. */
 async function reach<Result>(act: () => Promise<Result>): Promise<Result> {
   try {
     return await act();

@@ -4,13 +4,15 @@ import type { NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
 import { connect, createInbox, credsAuthenticator } from './client-library.ts';
 
+export type { NatsConnection } from '@nats-io/nats-core';
+
 export type ConnectionOptions = {
   /** One or more, separated by commas; may hold user and password. */
   readonly url: string;
   /** A NATS `.creds` file, or JSON `{ "user", "pass" }` as the embedded server writes. */
   readonly credsFile?: string | undefined;
   readonly name: string;
-  /** Keep trying for ever (a service), or fail at once (a command). */
+  /** Reconnect for ever (a service), or fail soon (a command). */
   readonly patient: boolean;
   /** Where answers to it arrive; default `_INBOX`. */
   readonly inboxPrefix?: string | undefined;
@@ -18,7 +20,7 @@ export type ConnectionOptions = {
 
 const inboxPrefixes = new WeakMap<NatsConnection, string>();
 
-/** An inbox under the connection's own prefix, which the server may keep others from. */
+/** An inbox under the connection's own prefix. The server may keep others from it. */
 export const newInbox = (nc: NatsConnection): string => createInbox(inboxPrefixes.get(nc));
 
 /** @throws AppError service.unreachable: no server, or it refused the credentials */
@@ -41,7 +43,7 @@ export async function openConnection({
       maxReconnectAttempts: patient ? -1 : 3,
       reconnectTimeWait: 250,
       reconnectJitter: 100,
-      // A server that is gone without closing its side is noticed within this time twice.
+      // A server that is gone without closing its side is noticed within twice this time.
       pingInterval: 5_000,
       maxPingOut: 2,
     });

@@ -1,4 +1,4 @@
-/** What the embedded server is told: a configuration file, and one user with a password of its own for each role. */
+/** The configuration of the embedded server, with one user and password for each role. */
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const credentialsSchema = z.object({ user: z.string().min(1), pass: z.string().m
 
 export const credentialsFile = (storeDir: string, role: Role) => join(storeDir, 'credentials', `${role}.json`);
 
-/** Made once and read ever after, so that what a runner or a person was given stays good; made anew where unreadable. */
+/** Created once and then kept, so that what a runner or a person was given stays valid. Replaced if unreadable. */
 export async function keepCredentials(storeDir: string): Promise<CredentialsOfRoles> {
   await mkdir(join(storeDir, 'credentials'), { recursive: true, mode: 0o700 });
   const kept = roles.map(async (role) => [role, await keepRole(credentialsFile(storeDir, role), role)] as const);
@@ -35,11 +35,11 @@ async function readCredentials(file: string): Promise<Credentials | undefined> {
   try {
     return credentialsSchema.parse(JSON.parse(await readFile(file, 'utf8')));
   } catch {
-    return undefined; // missing, cut short by a crash, or edited: all mended alike
+    return undefined; // missing, cut short by a crash, or edited: replaced in each case
   }
 }
 
-/** Never readable by others, not even while it is written, and never half there. */
+/** Never readable by others, not even while it is written, and never half written. */
 export async function writePrivately(file: string, text: string): Promise<void> {
   const draft = `${file}.${process.pid}`;
   await writeFile(draft, text, { mode: 0o600 });
@@ -49,7 +49,7 @@ export async function writePrivately(file: string, text: string): Promise<void> 
 export type ServerConfig = {
   readonly storeDir: string;
   readonly portsDir: string;
-  /** -1: any free one. */
+  /** -1: any free port. */
   readonly port: number;
   readonly fleet: string;
   readonly credentials: CredentialsOfRoles;

@@ -33,7 +33,7 @@ export type EmbeddedServerOptions = {
   readonly binary?: string | undefined;
 };
 
-/** `lastLines`: the end of the server's own log, for the words of an error. */
+/** `lastLines`: the end of the server's own log, for an error message. */
 export type ServerExit = {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -45,9 +45,9 @@ export type EmbeddedServer = {
   readonly port: number;
   /** The JSON file with user and password of a role, readable by this user alone. */
   credentials(role: Role): string;
-  /** Resolves when the server is gone, by `close` or by itself. Never rejects. */
+  /** Resolves when the server is gone, after `close` or by itself. Never rejects. */
   readonly closed: Promise<ServerExit>;
-  /** SIGTERM, then SIGKILL after 3 s; gives the store free. Again is fine. */
+  /** SIGTERM, then SIGKILL after 3 s; unlocks the store. May be called again. */
   close(): Promise<void>;
 };
 
@@ -97,7 +97,7 @@ export async function openEmbeddedServer(options: EmbeddedServerOptions): Promis
       closed,
       credentials: (role) => credentialsFile(storeDir, role),
       close() {
-        stopped ??= stop(); // once: later the lock may be somebody else's
+        stopped ??= stop(); // once: later the lock may belong to another process
         return stopped;
       },
     };
@@ -132,10 +132,10 @@ type Place = {
 };
 type Running = { readonly child: ChildProcess; readonly port: number; readonly closed: Promise<ServerExit> };
 
-/** The whole command line: by it a server that was left behind is known again. */
+/** The whole command line: it identifies a server that was left behind. */
 const serverArgs = ({ configFile }: Place) => ['-c', configFile];
 
-/** On the first of these ports that is free. */
+/** Starts on the first of these ports that is free. */
 async function launchOn(
   [port = anyPort, ...others]: readonly number[],
   place: Place,
@@ -149,7 +149,7 @@ async function launchOn(
       await writePrivately(place.configFile, serverConfig({ ...config, port }));
       return await launch(place, log);
     } catch (cause) {
-      // Somebody may have been faster. The server says so in words alone, so we look ourselves.
+      // Another process may have been faster. The server reports that as text only, so the port is tried here.
       if (!(await taken())) throw cause;
       failure = cause;
     }
@@ -168,9 +168,9 @@ async function launchOn(
 async function launch(place: Place, log: Logger): Promise<Running> {
   for (const left of await readdir(place.portsDir)) await rm(join(place.portsDir, left), { force: true });
   const changes = watch(place.portsDir); // before the spawn, so that no change is missed
-  // A group of its own: Ctrl-C in a terminal goes to a whole group, and the bus must outlive what closes on it.
+  // A process group of its own: Ctrl-C in a terminal goes to a whole group, and the bus must outlive its clients.
   const child = spawn(place.binary, serverArgs(place), { detached: true, stdio: ['ignore', 'ignore', 'pipe'] });
-  const closed = seeEnd(child, follow(child, log));
+  const closed = watchEnd(child, forwardOutput(child, log));
   try {
     if (child.pid === undefined) await once(child, 'spawn'); // throws why not
     await writePrivately(place.pidFile, `${child.pid}\n`);
@@ -184,8 +184,8 @@ async function launch(place: Place, log: Logger): Promise<Running> {
 const notStarted = (binary: string, cause: Error, lastLines: string) =>
   new AppError('server.missing', `${binary} did not start: ${cause.message}\n${lastLines}`.trimEnd(), { cause });
 
-function seeEnd(child: ChildProcess, lastLines: () => string): Promise<ServerExit> {
-  const onExit = () => child.kill('SIGTERM'); // where nobody came to `close`
+function watchEnd(child: ChildProcess, lastLines: () => string): Promise<ServerExit> {
+  const onExit = () => child.kill('SIGTERM'); // if `close` was not called
   process.once('exit', onExit);
   return new Promise((resolve) => {
     const finish = (code: number | null, signal: NodeJS.Signals | null) => {
@@ -197,15 +197,15 @@ function seeEnd(child: ChildProcess, lastLines: () => string): Promise<ServerExi
   });
 }
 
-/** The server names its ports in a file, once it takes connections. */
+/** The server writes its ports to a file once it takes connections. */
 async function awaitPort(portsDir: string, changes: FSWatcher, closed: Promise<ServerExit>): Promise<number> {
   try {
     return await new Promise<number>((resolve, reject) => {
-      const look = () => {
+      const read = () => {
         readPort(portsDir).then((found) => found !== undefined && resolve(found), reject);
       };
-      changes.on('change', look).on('error', reject);
-      look();
+      changes.on('change', read).on('error', reject);
+      read();
       void closed.then(({ code, signal }) => reject(new Error(`it ended with ${signal ?? `code ${code}`}`)));
       AbortSignal.timeout(readyTimeoutMs).addEventListener('abort', () =>
         reject(new Error(`it was not ready within ${readyTimeoutMs / 1_000} s`)),
@@ -216,7 +216,7 @@ async function awaitPort(portsDir: string, changes: FSWatcher, closed: Promise<S
   }
 }
 
-/** Undefined as long as there is no complete ports file. */
+/** Undefined: there is no complete ports file yet. */
 async function readPort(portsDir: string): Promise<number | undefined> {
   const name = (await readdir(portsDir)).find((file) => file.endsWith('.ports'));
   const text = name === undefined ? '' : await readFile(join(portsDir, name), 'utf8');
@@ -226,11 +226,11 @@ async function readPort(portsDir: string): Promise<number | undefined> {
 }
 
 const levels: Readonly<Record<string, 'warn' | 'error'>> = { WRN: 'warn', ERR: 'warn', FTL: 'error' };
-/** Said of every file with passwords; ours lies beside those passwords, readable by nobody else. */
+/** The server warns about every file with passwords. Only this user can read ours. */
 const expectedWarning = 'Plaintext passwords detected';
 
 /** Puts the server's lines into our log. @returns its last lines */
-function follow(child: ChildProcess, log: Logger): () => string {
+function forwardOutput(child: ChildProcess, log: Logger): () => string {
   let output = '';
   let rest = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -238,14 +238,14 @@ function follow(child: ChildProcess, log: Logger): () => string {
     const lines = (rest + text).split('\n');
     rest = (lines.pop() ?? '').slice(-outputCharactersMax);
     for (const line of lines) {
-      const [, mark = '', words = line] = /^(?:\[\d+\] )?\[([A-Z]{3})\] (.*)$/.exec(line) ?? [];
-      log[words.startsWith(expectedWarning) ? 'debug' : (levels[mark] ?? 'debug')]({ line: words }, 'nats-server says');
+      const [, mark = '', text = line] = /^(?:\[\d+\] )?\[([A-Z]{3})\] (.*)$/.exec(line) ?? [];
+      log[text.startsWith(expectedWarning) ? 'debug' : (levels[mark] ?? 'debug')]({ line: text }, 'nats-server');
     }
   });
   return () => output.trimEnd().split('\n').slice(-errorLinesMax).join('\n');
 }
 
-/** Resolves when the process is gone; at once where it is already. */
+/** Resolves when the process is gone. */
 async function end(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const gone = once(child, 'exit');
@@ -262,7 +262,7 @@ async function isFree(port: number): Promise<boolean> {
     await once(probe, 'listening');
     return true;
   } catch (cause) {
-    return (cause as NodeJS.ErrnoException).code !== 'EADDRINUSE'; // of all else the server speaks better than we
+    return (cause as NodeJS.ErrnoException).code !== 'EADDRINUSE'; // anything else the server reports better than we could
   } finally {
     if (probe.listening) {
       probe.close();

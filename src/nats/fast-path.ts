@@ -1,15 +1,15 @@
 /**
- * The fast path of protocol 2: an attempt goes straight into the log, with an inbox in its header `Stopgate-Reply`, and
- * whichever replica folds it first answers there. No request, and one hop less than one.
+ * The fast path of protocol.md §2: an attempt goes straight into the log, with an inbox in its header `Stopgate-Reply`,
+ * and the replica that folds it first answers there. That takes one hop less than a request.
  */
 import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { newInbox } from './connection.ts';
 
 export type FastAttempt = {
-  /** The decision's text, should it come. */
+  /** The text of the decision, if it comes. */
   readonly answer: Promise<string>;
-  /** It is time to ask by a request: the log did not take it (no log, or this id is there already), or nothing came. */
-  readonly unheard: Promise<void>;
+  /** A request is needed: the log did not take the attempt (no log, or it has this id already), or nothing came. */
+  readonly unanswered: Promise<void>;
   close(): void;
 };
 export type FastPath = {
@@ -41,23 +41,23 @@ export function createFastPath(nc: NatsConnection, root: string): FastPath {
         waiting.set(answered, (message) => resolve(message.string()));
       });
       let timer: NodeJS.Timeout | undefined;
-      const unheard = new Promise<void>((resolve) => {
+      const unanswered = new Promise<void>((resolve) => {
         timer = setTimeout(resolve, patienceMs);
         waiting.set(stored, (message) => {
-          if (!isStoredAnew(message)) resolve();
+          if (!isNewlyStored(message)) resolve();
         });
       });
       const h = headers();
       h.set('Stopgate-Reply', `${subject}.${answered}`);
       h.set('Nats-Msg-Id', `${worker}:${attempt}`);
-      // The acknowledgement is not waited for; it only says sooner where there will be no answer.
+      // Nobody waits for the acknowledgement; it only tells early that there will be no answer.
       nc.publish(`${root}.worker.${worker}.stop.attempted`, JSON.stringify(body), {
         headers: h,
         reply: `${subject}.${stored}`,
       });
       return {
         answer,
-        unheard,
+        unanswered,
         close() {
           clearTimeout(timer);
           waiting.delete(answered);
@@ -68,8 +68,8 @@ export function createFastPath(nc: NatsConnection, root: string): FastPath {
   };
 }
 
-/** Else: nobody listens (a status without a body), the log's refusal, or "that id I have". */
-function isStoredAnew(message: Msg): boolean {
+/** False: nobody listens (a status without a body), the log refused it, or it had that id before. */
+function isNewlyStored(message: Msg): boolean {
   try {
     const { seq, duplicate = false } = message.json<{ seq?: number; duplicate?: boolean }>();
     return seq !== undefined && !duplicate;

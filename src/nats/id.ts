@@ -1,4 +1,4 @@
-/** Ids that no other process makes. */
+/** Unique ids, across processes too. */
 import { nuid } from '@nats-io/nats-core';
 
 export const newId = (): string => nuid.next();

@@ -1,10 +1,10 @@
-/** Waits that end: a connection that is being mended answers nothing, for as long as that takes. */
+/** Waits with an end: a connection that is reconnecting answers nothing, for as long as that takes. */
 import type { NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
 
 const flushMs = 5_000;
 
-/** The server has handled all that was sent. @throws AppError service.unreachable */
+/** Resolves when the server has handled all that was sent. @throws AppError service.unreachable */
 export const flushInTime = (nc: NatsConnection): Promise<void> => inTime(nc.flush(), flushMs);
 
 /** @throws AppError service.unreachable, and what `done` fails with */

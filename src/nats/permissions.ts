@@ -1,28 +1,28 @@
 /**
- * Who may publish and hear what on a NATS server (PROTOCOL 13), as data: the embedded server's configuration is made
- * from it, and `stopgate permissions` prints it for a server of one's own. Pure.
+ * Who may publish and subscribe to what on a NATS server (protocol.md §13), as data: the configuration of the embedded
+ * server is made from it, and `stopgate permissions` prints it for your own server. Pure.
  *
- * A list of subjects alone does not protect the log. A server writes in its own name, past every list: the
- * acknowledgement of a publish goes wherever its reply subject says (`worker.w2.session.ended`, or the API that purges
- * a stream), and a stream's `republish` or a push consumer's deliver subject writes where its maker may not. So agents
- * live in an account of their own, with streams of their own, and reach the service's account through the few subjects
- * of `sharedSubjects`: there the server puts a reply subject of its own in place of theirs.
+ * A list of subjects alone does not protect the log. The server itself writes past every list: the acknowledgement of a
+ * publish goes to any reply subject (`worker.w2.session.ended`, or the API that purges a stream), and the `republish`
+ * of a stream or the deliver subject of a push consumer writes where its creator may not. So agents are in an account
+ * of their own, with streams of their own, and reach the service's account through the few subjects of
+ * `sharedSubjects`. There the server puts a reply subject of its own in place of theirs.
  */
 
 export const roles = ['agent', 'service', 'operator', 'runner', 'check'] as const;
 export type Role = (typeof roles)[number];
 
-/** As in a NATS configuration: without `allow` everything is allowed, and `deny` goes before `allow`. */
+/** As in a NATS configuration: without `allow` everything is allowed, and `deny` wins over `allow`. */
 export type SubjectRule = { readonly allow?: readonly string[]; readonly deny?: readonly string[] };
 export type Permissions = { readonly publish: SubjectRule; readonly subscribe: SubjectRule };
 
 export type Scope = {
   readonly fleet: string;
-  /** Agent: the one worker it may speak for, in this fleet alone. Without it any worker, as the embedded server has it. */
+  /** Agent: the only worker it may act for, in this fleet only. Default: any worker, as on the embedded server. */
   readonly worker?: string | undefined;
-  /** Runner: its name, in this fleet alone. Without it any runner, in every fleet. */
+  /** Runner: its name, in this fleet only. Default: any runner, in every fleet. */
   readonly name?: string | undefined;
-  /** Check server: the checks that it serves, in this fleet alone; without them any. Runner with a name: those that it serves too. */
+  /** Check server: the checks it serves, in this fleet only; default: any. Runner with a name: those it serves too. */
   readonly checks?: readonly string[] | undefined;
 };
 
@@ -31,15 +31,15 @@ const entryNouns = ['worker', 'task', 'queue'];
 const serviceVerbs = ['decide', 'probe', 'verify', 'evaluate', 'get', 'list'];
 /** Requests that runners and check servers answer. */
 const workspaceVerbs = ['check', 'run'];
-/** They take as long as a hold or a check does; the others answer at once. */
+/** They take as long as a hold or a check; the others answer at once. */
 const slowVerbs = ['decide', 'probe', 'verify', 'evaluate', ...workspaceVerbs];
 
 /**
- * The inbox prefix for connections of the service and the operator: agents hear `_INBOX.>`, for the header
- * `Stopgate-Reply`, so whoever asks from there is overheard, and could be sent a decision in the place of an answer.
+ * The inbox prefix for connections of the service and the operator. Agents may subscribe to `_INBOX.>`, for the header
+ * `Stopgate-Reply`, so they could read what arrives there, and a decision could be sent there in place of a reply.
  */
 export const privateInbox = '_STOPGATE_INBOX';
-/** Where requests are answered: a client's inbox, or what the server puts in its place between accounts. */
+/** Where replies go: to a client's inbox, or to what the server puts in its place between accounts. */
 const replies = ['_INBOX.>', '_R_.>', `${privateInbox}.>`];
 const inAnyFleet = (tokens: readonly string[]) => tokens.map((token) => `stopgate.*.${token}.>`);
 const logStreams = (fleet: string): readonly string[] => [`STOPGATE_${fleet}`, `STOPGATE-DEAD_${fleet}`];
@@ -70,13 +70,13 @@ export function permissionsFor(role: Role, scope: Scope): Permissions {
 const within = (fleet: string) => (tail: string) => `stopgate.${fleet}.${tail}`;
 
 /**
- * Whoever connects without credentials. A wildcard cannot match part of a token, so only this fleet's stream names can
- * be denied; other fleets' are out of reach by the account, and the denial only makes that a clear answer.
+ * A client without credentials. A wildcard cannot match part of a token, so only the stream names of this fleet can be
+ * denied. Those of other fleets are out of reach by the account; the denial only makes that a clear error.
  */
 function anyAgent(fleet: string): Permissions {
   return {
     publish: { deny: [...inAnyFleet(['own', 'decision', 'dead']), ...logStreams(fleet).flatMap(apiThatChanges)] },
-    // Nobody may pose as the service, not even for other agents.
+    // No agent may pose as the service, not even for other agents.
     subscribe: {
       deny: [
         ...inAnyFleet([...serviceVerbs, ...workspaceVerbs]),
@@ -88,10 +88,10 @@ function anyAgent(fleet: string): Permissions {
   };
 }
 
-/** What an agent that is one worker alone publishes and asks. */
+/** What an agent that acts for one worker only may publish. */
 export function agentSubjects(worker: string, fleet: string): readonly string[] {
-  const asked = ['decide', 'probe', 'verify', 'get.worker'].map((noun) => `${noun}.${worker}`);
-  return [`worker.${worker}.>`, ...asked, 'task.>', 'queue.>', 'evaluate.>', 'get.task.>'].map(within(fleet));
+  const requests = ['decide', 'probe', 'verify', 'get.worker'].map((noun) => `${noun}.${worker}`);
+  return [`worker.${worker}.>`, ...requests, 'task.>', 'queue.>', 'evaluate.>', 'get.task.>'].map(within(fleet));
 }
 
 const agentOf = (worker: string, fleet: string): Permissions => ({
@@ -100,8 +100,8 @@ const agentOf = (worker: string, fleet: string): Permissions => ({
 });
 
 /**
- * Reads the log through consumers, but makes no streams: in the service's account a stream's `republish` could write
- * every own entry.
+ * Reads the log through consumers, but creates no streams: in the service's account the `republish` of a stream could
+ * write every own entry.
  */
 function operator(): Permissions {
   return {
@@ -127,12 +127,12 @@ function operator(): Permissions {
   };
 }
 
-/** Answers requests, also as a NATS micro service; asks none. */
+/** Answers requests, also as a NATS micro service, and sends none. */
 function server(subjects: readonly string[]): Permissions {
   return { publish: { allow: replies }, subscribe: { allow: [...subjects, '$SRV.>'] } };
 }
 
-/** All calls that change a stream or touch its consumers; what is left reads: `STREAM.INFO`, `STREAM.MSG.GET`, `DIRECT.GET`. */
+/** All calls that change a stream or touch its consumers. The others read: `STREAM.INFO`, `STREAM.MSG.GET`, `DIRECT.GET`. */
 function apiThatChanges(stream: string): string[] {
   const calls = [
     'CREATE',
@@ -154,7 +154,7 @@ function apiThatChanges(stream: string): string[] {
 }
 
 type Service = { readonly account: string; readonly subject: string };
-/** In the words of a NATS configuration. */
+/** In the form of a NATS configuration. */
 export type SharedSubjects = {
   /** Of the service's account. */
   readonly exports: readonly (
@@ -167,18 +167,18 @@ export type SharedSubjects = {
   readonly mappings: Readonly<Record<string, string>>;
 };
 
-/** The agents' name for the read-only calls on the log: under `$JS.API` their own account's JetStream would answer too. */
+/** The read-only calls on the log, in the agents' account. Under `$JS.API` its own JetStream would answer too. */
 const logApi = '$STOPGATE.API';
-/** A server forgets where a reply belongs after 2 minutes, unless told otherwise; a hold may last a night. */
+/** By default a server forgets after 2 minutes where a reply belongs, and a hold may last a night. */
 const replyAwaited = '24h';
 
 /**
- * What the agents' account sees of the service's `account`: entries and requests go there, decisions, dead letters and
- * answers to the header `Stopgate-Reply` come back. Reading the log is by `STREAM.INFO` and `STREAM.MSG.GET` alone, as
+ * What the agents' account shares with the service's `account`: entries and requests go there; decisions, dead letters
+ * and answers to the header `Stopgate-Reply` come back. The log is read by `STREAM.INFO` and `STREAM.MSG.GET` only, since
  * a consumer could be made to deliver the log's messages on any subject of the service's account.
  *
- * What no permission prevents: agents without credentials share an account, so one of them can fool another (a stream
- * of its own on `stopgate.<fleet>.decide.>` answers too, a `republish` can put a decision before those who listen).
+ * What no permission prevents: agents without credentials share an account, so one of them can fool another. A stream
+ * of its own on `stopgate.<fleet>.decide.>` answers too, and a `republish` can forge a decision for its subscribers.
  * That reaches neither the log nor the service, operators and runners.
  */
 export function sharedSubjects(fleet: string, account: string): SharedSubjects {

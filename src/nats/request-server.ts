@@ -1,8 +1,7 @@
 /**
  * Serves requests in a queue group, discoverable by the NATS micro protocol (`$SRV.PING|INFO|STATS`, ADR-32), so that
- * `nats micro ls` and `nats req` are complete clients. Written out here, since the library for it makes its own
- * instance ids, and ours is the replica's name: whoever gets no answer from `$SRV.PING.stopgate.<replica>` knows that
- * it is gone.
+ * `nats micro ls` and `nats req` are complete clients. It is written here because the library makes its own instance
+ * ids, and ours is the replica's name: if `$SRV.PING.stopgate.<replica>` has no responder, that replica is gone.
  */
 import { headers, type Msg, type NatsConnection, type Subscription } from '@nats-io/nats-core';
 import { AppError, errorBody, errorCodes } from '../errors.ts';
@@ -12,12 +11,12 @@ import type { Logger } from '../log.ts';
 export type Request = { readonly tail: string; readonly text: string; readonly bytes: number };
 export type Endpoint = {
   readonly name: string;
-  /** Listens on `<subject>.>`, so that a bad id gets an answer too; on `subject` itself where that is `exact`. */
+  /** Listens on `<subject>.>`, so that a bad id gets an answer too; with `exact` on `subject` itself. */
   readonly subject: string;
   readonly exact?: boolean;
   readonly handle: (request: Request) => Promise<object | string>;
 };
-/** As the protocol of micro services shows it. `group`: the queue group that shares the requests. */
+/** As NATS micro shows it. `group`: the queue group that shares the requests. */
 export type MicroService = { readonly name: string; readonly description: string; readonly group: string };
 export type RequestServerOptions = {
   readonly nc: NatsConnection;
@@ -52,7 +51,7 @@ export function serveRequests(options: RequestServerOptions): RequestServer {
           options.log.error({ err: error, endpoint: endpoint.name }, 'requests are not served');
           return;
         }
-        // It throws where the connection closed meanwhile, and then nobody hears it.
+        // It throws if the connection was closed meanwhile, and then there is nobody to answer.
         answer(options, endpoint, stats.get(endpoint.name) as Stats, message).catch((cause: unknown) =>
           options.log.warn({ err: cause, endpoint: endpoint.name }, 'answer not sent'),
         );
@@ -140,7 +139,7 @@ function serveDiscovery(
   );
 }
 
-/** Times in nanoseconds, as the protocol of micro services has them. */
+/** Times in nanoseconds, as NATS micro has them. */
 const countsOf = (
   { requests, errors, lastError, busyNs }: Stats = { requests: 0, errors: 0, lastError: '', busyNs: 0 },
 ) => ({

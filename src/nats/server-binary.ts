@@ -1,10 +1,10 @@
-/** Finds the nats-server program, and says how to get one where there is none. */
+/** Finds the nats-server program, or explains how to get one. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { AppError } from '../errors.ts';
 
-/** Where packages put it; not all of these are on everybody's PATH (Debian: `/usr/sbin`). */
+/** Where packages put it. Not all of these are on every PATH (Debian: `/usr/sbin`). */
 const folders = [
   '/usr/sbin',
   '/usr/local/sbin',

@@ -1,6 +1,6 @@
 /**
- * One stopgate and one nats-server to a store. A pid alone says little: it is given out again, in a container after
- * every restart. So the lock names the process by pid and start, and a server is ended only if its command line says
+ * One stopgate and one nats-server to a store. A pid alone proves little: it is reused, in a container after every
+ * restart. So the lock names the process by pid and start time, and a server is ended only if its command line shows
  * that it is ours.
  */
 import { execFileSync } from 'node:child_process';
@@ -16,20 +16,20 @@ const holderSchema = z.object({ pid: z.int().positive(), started: z.string().min
 type Holder = z.infer<typeof holderSchema>;
 
 /**
- * Takes the store for this process; the lock of a process that is no more is taken over.
+ * Locks the store for this process. The lock of a process that is gone is taken over.
  * @throws AppError config.bad: another stopgate, or this one, has it
  */
 export async function lockStore(storeDir: string): Promise<{ release(): Promise<void> }> {
   const file = join(storeDir, 'lock');
-  await take(file, storeDir);
+  await acquire(file, storeDir);
   return { release: () => rm(file, { force: true }) };
 }
 
 /**
- * Linking and renaming a file that is complete: nobody ever sees half a lock. To put ours in the place of a stale one
- * takes a lock named after that very one, else two that start at once could each replace the other's.
+ * Links or renames a file that is complete, so half a lock is never seen. Replacing a stale lock takes another lock,
+ * named after the stale one: else two processes that start together could each replace the lock of the other.
  */
-async function take(file: string, storeDir: string): Promise<void> {
+async function acquire(file: string, storeDir: string): Promise<void> {
   const draft = `${file}.${randomUUID()}`;
   const holder: Holder = { pid: process.pid, started: startOf(process.pid) ?? 'unknown', id: randomUUID() };
   await writeFile(draft, JSON.stringify(holder), { mode: 0o600 });
@@ -39,7 +39,7 @@ async function take(file: string, storeDir: string): Promise<void> {
       if (found === undefined) continue; // released meanwhile
       refuseIfHeld(found, storeDir);
       const claim = `${file}.${createHash('sha256').update(found).digest('hex').slice(0, 16)}`;
-      await take(claim, storeDir);
+      await acquire(claim, storeDir);
       try {
         if ((await readText(file)) === found) return await rename(draft, file);
       } finally {
@@ -64,7 +64,7 @@ function parse(text: string): Holder | undefined {
   try {
     return holderSchema.parse(JSON.parse(text));
   } catch {
-    return undefined; // nobody writes half a lock: not ours, or a disk that was full
+    return undefined; // half a lock is never written: not ours, or the disk was full
   }
 }
 
@@ -91,12 +91,12 @@ export async function endLeftServer(pidFile: string, serverArgs: readonly string
 }
 
 const endTimeoutMs = 3_000;
-const lookEveryMs = 20; // it is not our child, so nothing tells us of its end
+const pollEveryMs = 20; // it is not our child, so its end is no event here
 
 async function becomesTrue(condition: () => boolean, timeoutMs: number): Promise<boolean> {
   for (const until = performance.now() + timeoutMs; performance.now() < until; ) {
     if (condition()) return true;
-    await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+    await new Promise((resolve) => setTimeout(resolve, pollEveryMs));
   }
   return condition();
 }
@@ -106,7 +106,7 @@ const notEnded = (pid: number, cause: unknown) =>
     cause,
   });
 
-/** When a process began, in whatever words the system has for it; undefined where there is none. */
+/** When a process began, in the format of the system; undefined: there is no such process. */
 function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
@@ -114,7 +114,7 @@ function startOf(pid: number): string | undefined {
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return fields[0] === 'Z' ? undefined : `${fields[19]} ${bootId()}`;
   } catch {
-    return hasProc ? undefined : ask('lstart', pid);
+    return hasProc ? undefined : readFromPs('lstart', pid);
   }
 }
 
@@ -123,20 +123,20 @@ const runsWith = (pid: number, args: readonly string[]): boolean => {
     const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(1, -1);
     return line.join('\0') === args.join('\0');
   } catch {
-    return !hasProc && (ask('args', pid)?.endsWith(` ${args.join(' ')}`) ?? false);
+    return !hasProc && (readFromPs('args', pid)?.endsWith(` ${args.join(' ')}`) ?? false);
   }
 };
 
 const hasProc = process.platform === 'linux';
-/** Ticks begin anew with each boot. */
+/** Ticks are counted from the boot. */
 const bootId = () => readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
 
-function ask(column: 'lstart' | 'args', pid: number): string | undefined {
+function readFromPs(column: 'lstart' | 'args', pid: number): string | undefined {
   try {
     const args = ['-ww', '-o', `${column}=`, '-p', String(pid)];
     return execFileSync('ps', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim() || undefined;
   } catch {
-    return undefined; // `ps` says by its exit code that there is no such process
+    return undefined; // the exit code of `ps`: there is no such process
   }
 }
 

@@ -1,4 +1,4 @@
-/** How escalations are told, from the configuration: to a webhook, or to the service's own log. */
+/** Where notices of escalations go, from the configuration: to a webhook, or to the service's own log. */
 
 import { readVariable } from '../config/environment.ts';
 import type { ConfigFile } from '../config/file.ts';

@@ -1,13 +1,13 @@
 /**
- * Webhook: posts notices of escalations to a URL, signed, and again where that may help. Its answer is only its
- * status; redirects are not followed, since what is signed is for one receiver. The secret and the URL (which may
+ * Webhook: posts notices of escalations to a URL, signed, and retries where that may help. Only the status of the
+ * answer counts. Redirects are not followed, since the signature is for one receiver. The secret and the URL (which may
  * hold another) are never logged.
  */
 import { createHmac } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Notice, Notify } from '../host/notice.ts';
 import type { Logger } from '../log.ts';
-import { createSlots } from '../runner/index.ts';
+import { createSemaphore } from '../semaphore.ts';
 
 export type WebhookOptions = {
   readonly url: string;
@@ -16,7 +16,7 @@ export type WebhookOptions = {
   /** Milliseconds since 1970, for the time stamp. */
   readonly clock: () => number;
   readonly logger: Logger;
-  /** `retried`: a try that failed and is repeated; the others end a delivery. */
+  /** `retried`: a try that failed and will be repeated; the others end a delivery. */
   readonly count: (outcome: 'delivered' | 'retried' | 'failed') => void;
   /** For one try. */
   readonly timeoutMs?: number;
@@ -24,14 +24,14 @@ export type WebhookOptions = {
 
 const timeoutMsDefault = 10_000;
 const triesMax = 8;
-/** Doubled after each try: half a minute in all. */
+/** Doubled after each try: half a minute in total. */
 const pauseMs = 250;
-/** A receiver that hangs keeps as many waiting, and no more. */
+/** How many deliveries a receiver that hangs can hold up. */
 const atOnceMax = 8;
 
 export function createWebhook({ url, secret, clock, logger, count, timeoutMs = timeoutMsDefault }: WebhookOptions) {
   const target = readTarget(url);
-  const slots = createSlots(atOnceMax);
+  const slots = createSemaphore(atOnceMax);
 
   const post = async (body: string, delivery: string, signal: AbortSignal): Promise<Answer> => {
     const timestamp = String(Math.floor(clock() / 1_000));
@@ -47,12 +47,12 @@ export function createWebhook({ url, secret, clock, logger, count, timeoutMs = t
     try {
       const both = AbortSignal.any([signal, late]);
       const response = await fetch(target.url, { method: 'POST', headers, body, redirect: 'manual', signal: both });
-      // What it says is nothing to us, and may be endless.
+      // The body does not matter, and may be endless.
       void response.body?.cancel().catch(() => {});
       return readStatus(response.status);
     } catch (error) {
       signal.throwIfAborted();
-      return { taken: false, again: true, why: late.aborted ? `no answer within ${timeoutMs} ms` : describe(error) };
+      return { taken: false, retry: true, why: late.aborted ? `no answer within ${timeoutMs} ms` : describe(error) };
     }
   };
 
@@ -60,15 +60,15 @@ export function createWebhook({ url, secret, clock, logger, count, timeoutMs = t
     const body = JSON.stringify(notice);
     const { delivery } = notice;
     for (let tries = 1; ; tries += 1) {
-      if (!(await slots.take(signal))) throw new Error('it is not wanted any more');
-      const answer = await post(body, delivery, signal).finally(slots.give);
+      if (!(await slots.acquire(signal))) throw new Error('the notice is not needed any more');
+      const answer = await post(body, delivery, signal).finally(slots.release);
       if (answer.taken) {
         count('delivered');
         return;
       }
-      if (!answer.again || tries === triesMax) {
+      if (!answer.retry || tries === triesMax) {
         count('failed');
-        throw new Error(answer.again ? `${answer.why}, ${tries} times` : answer.why);
+        throw new Error(answer.retry ? `${answer.why}, ${tries} times` : answer.why);
       }
       count('retried');
       logger.warn({ delivery, host: target.host, why: answer.why, tries }, 'webhook not taken, trying again');
@@ -78,19 +78,19 @@ export function createWebhook({ url, secret, clock, logger, count, timeoutMs = t
   return notify;
 }
 
-/** Of `<timestamp>.<body>`, as the header has it. */
+/** The header's value, over `<timestamp>.<body>`. */
 const sign = (secret: string, timestamp: string, body: string): string =>
   `sha256=${createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')}`;
 
-type Answer = { readonly taken: true } | { readonly taken: false; readonly again: boolean; readonly why: string };
+type Answer = { readonly taken: true } | { readonly taken: false; readonly retry: boolean; readonly why: string };
 
 function readStatus(status: number): Answer {
   if (status >= 200 && status < 300) return { taken: true };
   const why = `the receiver answered ${status}${status >= 300 && status < 400 ? ', and redirects are not followed' : ''}`;
-  return { taken: false, again: status === 429 || status >= 500, why };
+  return { taken: false, retry: status === 429 || status >= 500, why };
 }
 
-/** `fetch` takes no user and password within a URL. */
+/** `fetch` refuses a URL with user and password. */
 function readTarget(text: string) {
   const url = new URL(text);
   const { username, password, host } = url;
@@ -102,7 +102,7 @@ function readTarget(text: string) {
   return { url, host, headers };
 }
 
-/** The words of `fetch` itself say nothing; those of its cause may. */
+/** The message of `fetch` itself is empty of detail; its cause may have some. */
 function describe(error: unknown): string {
   const { cause } = error as { cause?: { code?: string; message?: string } };
   return cause?.code ?? cause?.message ?? 'the request failed';

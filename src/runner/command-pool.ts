@@ -1,11 +1,11 @@
-/** The checks that run processes at the same time: no more than so many, and not one process left behind. */
+/** Runs the checks that need processes side by side, so many at the most, and leaves no process behind. */
 import type { Logger } from '../log.ts';
+import { createSemaphore } from '../semaphore.ts';
 import { type CommandConfig, type CommandRequest, runCommand, unknownCommand } from './command.ts';
-import { type GitRequest, gitTimeoutMs, lookAtGit } from './git.ts';
+import { checkGit, type GitRequest, gitTimeoutMs } from './git.ts';
 import { createInterruption } from './interruption.ts';
 import { type Group, signalGroup } from './process-group.ts';
 import { cancelled, type Finding, type RunResult, timed } from './request.ts';
-import { createSlots } from './slots.ts';
 
 export type CommandPoolOptions = {
   readonly roots: readonly string[];
@@ -17,17 +17,17 @@ export type CommandPoolOptions = {
 };
 type PoolRequest = CommandRequest | GitRequest;
 export type CommandPool = {
-  /** `onStarted`: it has its place, and its time runs. */
+  /** `onStarted`: the check has a place, and its time runs. */
   run(request: PoolRequest, signal: AbortSignal, onStarted: () => void): Promise<RunResult>;
   readonly waiting: () => number;
-  /** Waits for the processes of runs that were answered. Those without an answer are the caller's to abort. */
+  /** Waits for the processes of runs that were answered. The caller must abort those that were not. */
   close(): Promise<void>;
 };
 
 export function createCommandPool({ commands, log, processesMax, ...place }: CommandPoolOptions): CommandPool {
-  const slots = createSlots(processesMax);
+  const slots = createSemaphore(processesMax);
   const groups = new Map<number, Promise<boolean>>();
-  /** For a crash, which has no time to be polite: a group of its own would outlive us. */
+  /** For a crash, where there is no time for SIGTERM: a process group of its own would outlive us. */
   const onExit = () => {
     for (const id of groups.keys()) signalGroup(id, 'SIGKILL');
   };
@@ -45,12 +45,12 @@ export function createCommandPool({ commands, log, processesMax, ...place }: Com
     const tracked: Promise<void>[] = [];
     const onStart = (group: Group) => void tracked.push(track(group, request.kind === 'git' ? 'git' : request.name));
     try {
-      if (request.kind === 'git') return await lookAtGit(request, { ...place, onStart }, { stop, timeoutMs });
+      if (request.kind === 'git') return await checkGit(request, { ...place, onStart }, { stop, timeoutMs });
       return await runCommand(request, config as CommandConfig, { ...place, onStart }, { stop, timeoutMs });
     } finally {
       stop.clear();
       // The place is free when its processes are gone, which may be after the answer.
-      void Promise.all(tracked).then(() => slots.give());
+      void Promise.all(tracked).then(() => slots.release());
     }
   }
 
@@ -60,7 +60,7 @@ export function createCommandPool({ commands, log, processesMax, ...place }: Com
     async run(request, signal, onStarted) {
       const config = request.kind === 'git' ? null : configOf(request.name);
       if (config === undefined) return { ...unknownCommand((request as CommandRequest).name), tookMs: 0 };
-      if (!(await slots.take(signal))) return { ...cancelled, tookMs: 0 };
+      if (!(await slots.acquire(signal))) return { ...cancelled, tookMs: 0 };
       onStarted();
       return timed(runInSlot(request, config, signal));
     },

@@ -1,4 +1,4 @@
-/** The `command` check: one program of the configuration, by name. Nothing of what it runs comes from the wire. */
+/** The `command` check: one program of the configuration, by name. Nothing that it runs comes over the wire. */
 import { formatDuration } from '../../machines/index.ts';
 import { findFixedFolder, findWorkerFolder } from './folder.ts';
 import type { Interruption } from './interruption.ts';
@@ -27,48 +27,48 @@ export type CommandPlace = {
   onStart(group: Group): void;
 };
 
-/** @param timeoutMs for the words; the clock is `stop`'s */
+/** @param timeoutMs for the message; `stop` has the clock */
 export async function runCommand(
   request: CommandRequest,
   config: CommandConfig,
   place: CommandPlace,
   { stop, timeoutMs }: { readonly stop: Interruption; readonly timeoutMs: number },
 ): Promise<Finding> {
-  const words = { name: request.name, program: config.run[0], timeoutMs };
+  const about = { name: request.name, program: config.run[0], timeoutMs };
   const folder = await Promise.race([findCommandFolder(request, config, place), stop.happened]);
-  if (typeof folder === 'string') return findingOf({ by: folder }, words);
+  if (typeof folder === 'string') return findingOf({ by: folder }, about);
   if ('reason' in folder) return { outcome: 'error', reason: folder.reason };
-  // The folder may have been found in the very moment of the interruption.
-  if (stop.cause !== null) return findingOf({ by: stop.cause }, words);
+  // The folder may have been found just as the interruption came.
+  if (stop.cause !== null) return findingOf({ by: stop.cause }, about);
   const output = collectOutput(config.feedback);
   const env = environmentOf(place.env, request.env, config.env);
   const group = startGroup({ run: config.run, cwd: folder.path, env, onOutput: output.add }, stop);
   place.onStart(group);
   const end = await group.ended;
   const feedback = end.by === 'refused' || end.by === 'cancelled' ? undefined : output.feedback();
-  return { ...findingOf(end, words), ...(feedback !== undefined && { feedback }) };
+  return { ...findingOf(end, about), ...(feedback !== undefined && { feedback }) };
 }
 
 const findCommandFolder = (request: CommandRequest, { cwd }: CommandConfig, { roots, baseDir }: CommandPlace) =>
   cwd === 'worker' ? findWorkerFolder(request.cwd, { roots, baseDir }) : findFixedFolder(cwd, baseDir);
 
-/** Ours without our own settings, for tokens are among them; then who asks; the command's own go last. */
+/** Our environment without our own settings, which hold tokens; then the ids; the command's own variables win. */
 function environmentOf(ours: CommandPlace['env'], ids: RunIds, own: CommandConfig['env']): Record<string, string> {
   const inherited = Object.entries(ours).filter(([key]) => !key.startsWith('STOPGATE_'));
-  const asking = Object.entries({
+  const given = Object.entries({
     STOPGATE_FLEET: ids.fleet,
     STOPGATE_WORKER: ids.worker,
     STOPGATE_TASK: ids.task,
     STOPGATE_ATTEMPT: ids.attempt,
   });
-  const known = [...inherited, ...asking].filter((it): it is [string, string] => typeof it[1] === 'string');
+  const known = [...inherited, ...given].filter((it): it is [string, string] => typeof it[1] === 'string');
   return { ...Object.fromEntries(known), ...own };
 }
 
 /** Exit 0 is a pass, any other ordinary exit a fail; all else means that nobody could tell (protocol.md §8). */
-function findingOf(end: GroupEnd, words: { name: string; program: string; timeoutMs: number }): Finding {
+function findingOf(end: GroupEnd, about: { name: string; program: string; timeoutMs: number }): Finding {
   const error = (reason: string): Finding => ({ outcome: 'error', reason });
-  const { name, program, timeoutMs } = words;
+  const { name, program, timeoutMs } = about;
   switch (end.by) {
     case 'exit':
       if (end.code === 0) return { outcome: 'pass' };

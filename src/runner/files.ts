@@ -1,4 +1,4 @@
-/** The `files` check: do these paths exist under the worker's folder? It looks, and never opens or starts anything. */
+/** The `files` check: do these paths exist under the worker's folder? It opens and starts nothing. */
 import { realpath } from 'node:fs/promises';
 import { isAbsolute, resolve } from 'node:path';
 import { checkTimeoutMs, formatDuration, missingFilesMessage } from '../../machines/index.ts';
@@ -8,15 +8,15 @@ import { cancelled, type Finding, quote, type RunRequest } from './request.ts';
 
 type FilesRequest = Extract<RunRequest, { kind: 'files' }>;
 
-const listedBytesMax = 12_288; // the names stand in the reason and in the feedback, and a result has 32 KiB
+const listedBytesMax = 12_288; // the names are in the reason and in the feedback, and a result has 32 KiB
 
 /** A path that leaves the folder, by name or by symlink, is an error and not a missing file: the policy is wrong. */
-export async function lookAtFiles(request: FilesRequest, place: WorkerPlace, signal: AbortSignal): Promise<Finding> {
+export async function checkFiles(request: FilesRequest, place: WorkerPlace, signal: AbortSignal): Promise<Finding> {
   const timeoutMs = request.timeoutMs ?? checkTimeoutMs;
   const stop = createInterruption(timeoutMs, signal);
   try {
-    // A file system may hang for ever, so nobody waits for it beyond the time.
-    const finding = await Promise.race([look(request, place, stop), stop.happened]);
+    // A file system may hang for ever, so the wait for it ends with the time.
+    const finding = await Promise.race([findMissing(request, place, stop), stop.happened]);
     if (typeof finding === 'object') return finding;
     if (finding === 'cancelled') return cancelled;
     return { outcome: 'timeout', reason: `Looking at the files took longer than ${formatDuration(timeoutMs)}` };
@@ -25,20 +25,20 @@ export async function lookAtFiles(request: FilesRequest, place: WorkerPlace, sig
   }
 }
 
-async function look({ cwd, files }: FilesRequest, place: WorkerPlace, stop: Interruption): Promise<Finding> {
+async function findMissing({ cwd, files }: FilesRequest, place: WorkerPlace, stop: Interruption): Promise<Finding> {
   const folder = await findWorkerFolder(cwd, place);
   if ('reason' in folder) return { outcome: 'error', reason: folder.reason };
   const missing: string[] = [];
   for (const file of files) {
     if (stop.cause !== null) return cancelled;
-    const seen = await lookAt(file, folder.path);
-    if (seen === 'missing') missing.push(file);
-    else if (seen !== 'there') return { outcome: 'error', reason: seen.reason };
+    const found = await checkFile(file, folder.path);
+    if (found === 'missing') missing.push(file);
+    else if (found !== 'there') return { outcome: 'error', reason: found.reason };
   }
   return missing.length === 0 ? { outcome: 'pass' } : missingFinding(missing);
 }
 
-async function lookAt(file: string, folder: string): Promise<'there' | 'missing' | { reason: string }> {
+async function checkFile(file: string, folder: string): Promise<'there' | 'missing' | { reason: string }> {
   const wrong = (why: string) => ({ reason: `the required file ${quote(file)} ${why}` });
   if (file === '' || file.includes('\0')) return wrong('is no file name');
   if (isAbsolute(file)) return wrong("is absolute: files are relative to the worker's folder");
@@ -52,7 +52,7 @@ async function lookAt(file: string, folder: string): Promise<'there' | 'missing'
   }
 }
 
-/** Names as many as fit, and says how many it leaves out. */
+/** Lists as many names as fit, and how many are left out. */
 function missingFinding(missing: readonly string[]): Finding {
   let bytes = 0;
   const listed = missing.filter((file) => {

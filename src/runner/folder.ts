@@ -1,12 +1,12 @@
-/** Where a check looks or runs. A worker's folder comes from the wire, so it counts only inside the runner's roots. */
+/** The folder of a check. A worker's own comes over the wire, so it counts only inside the runner's roots. */
 import { realpath, stat } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { quote } from './request.ts';
 
-/** `path` is a real path (no symlinks left) of a folder; `reason` says why there is none. */
+/** `path`: a real path (no symlinks left) of a folder; `reason`: why there is none. */
 export type Folder = { readonly path: string } | { readonly reason: string };
 
-/** `roots`: absolute; one that does not exist holds nothing. `baseDir`: the folder of the configuration, absolute. */
+/** `roots`: absolute; one that does not exist contains nothing. `baseDir`: the folder of the configuration, absolute. */
 export type WorkerPlace = { readonly roots: readonly string[]; readonly baseDir: string };
 
 /** A worker that named no `cwd` works in the folder of the configuration. */
@@ -23,7 +23,7 @@ export async function findWorkerFolder(cwd: string | null, { roots, baseDir }: W
   return { reason: `the worker's folder ${quote(cwd)} is outside the runner's roots; ${way}` };
 }
 
-/** The folder that a configuration names; relative to `baseDir`. It is the operator's word, so roots do not matter. */
+/** A folder from the configuration, relative to `baseDir`. The operator wrote it, so roots do not matter. */
 export const findFixedFolder = (cwd: string, baseDir: string) =>
   findFolder(resolve(baseDir, cwd), "the command's folder");
 

@@ -19,7 +19,7 @@ const namesMax = 3; // as many as a plan's titles
 const outputBytesMax = 65_536; // three names are wanted; a repository with a million changes says no more than that
 
 /** @param timeoutMs for the message; the clock is `stop`'s */
-export async function lookAtGit(
+export async function checkGit(
   request: GitRequest,
   place: GitPlace,
   { stop, timeoutMs }: { readonly stop: Interruption; readonly timeoutMs: number },

@@ -2,4 +2,3 @@
 export type { CommandConfig } from './command.ts';
 export { type RunResult, runRequestSchema } from './request.ts';
 export { createRunner, type Runner, type RunnerOptions } from './runner.ts';
-export { createSlots } from './slots.ts';

@@ -1,27 +1,27 @@
-/** What may end a run before its own end: its time is up, or nobody wants the answer any more. */
+/** What may end a run early: its time is up, or nobody needs the answer any more. */
 
 export type InterruptionCause = 'timeout' | 'cancelled';
 export type Interruption = {
   /** Null until it happens; the first cause stays. */
   readonly cause: InterruptionCause | null;
-  /** Never rejects; pending for ever if nothing happens. */
+  /** Never rejects. Pending for ever if nothing happens. */
   readonly happened: Promise<InterruptionCause>;
-  /** Ends the clock and lets go of the signal. To be called at the end of every run. */
+  /** Stops the clock and forgets the signal. To be called at the end of every run. */
   clear(): void;
 };
 
 const timerMsMax = 2 ** 31 - 1; // beyond it Node's timers fire at once
 
-/** The clock begins now. A signal that was aborted before counts. */
+/** The clock starts now. A signal that is aborted already counts. */
 export function createInterruption(timeoutMs: number, signal: AbortSignal): Interruption {
   let cause: InterruptionCause | null = null;
-  let tell: (cause: InterruptionCause) => void = () => {};
+  let resolveHappened: (cause: InterruptionCause) => void = () => {};
   const happened = new Promise<InterruptionCause>((resolve) => {
-    tell = resolve;
+    resolveHappened = resolve;
   });
   const interrupt = (by: InterruptionCause) => {
     cause ??= by;
-    tell(cause);
+    resolveHappened(cause);
   };
   const onAbort = () => interrupt('cancelled');
   const timer = setTimeout(() => interrupt('timeout'), Math.min(timeoutMs, timerMsMax));

@@ -1,4 +1,4 @@
-/** A command's output, kept while it runs: never more than is needed, however much it prints. */
+/** Collects the output of a command while it runs: never more than is needed, however much it prints. */
 import { StringDecoder } from 'node:string_decoder';
 
 /** `tail`: the last 2,000 characters of both streams as they came; `json`: stdout's value; `none`: nothing. */
@@ -13,7 +13,7 @@ export type Output = {
 const tailCharactersMax = 2_000; // code points
 const rawCharactersMax = 32_768; // UTF-16 units, escape codes among them: colours may take most of a line
 const jsonBytesMax = 32_768;
-const jsonDepthMax = 64; // those who walk the value later have a stack to lose
+const jsonDepthMax = 64; // later code recurses into the value
 
 export function collectOutput(mode: FeedbackMode): Output {
   if (mode === 'none') return { add: () => {}, feedback: () => undefined };
@@ -35,7 +35,7 @@ export function collectOutput(mode: FeedbackMode): Output {
 }
 
 function collectTail() {
-  // One decoder a stream: a character may come in two chunks, with one of the other stream between.
+  // One decoder a stream: a character may be split over two chunks, with a chunk of the other stream between.
   const decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') };
   let raw = '';
   return {
@@ -50,7 +50,7 @@ function collectTail() {
   };
 }
 
-// Written with `esc` outside, for the linter takes control characters in a pattern for a slip.
+// `esc` is a variable because the linter refuses control characters in a pattern.
 const esc = '\u001B';
 const bell = '\u0007';
 const escapes = new RegExp(
@@ -62,7 +62,7 @@ const escapes = new RegExp(
   'g',
 );
 
-/** Without escape codes and control characters but \n and \t. A lone \r, as progress bars print, ends a line. */
+/** Removes escape codes and control characters except \n and \t. A lone \r, as progress bars print, ends a line. */
 const stripControls = (text: string) =>
   text
     .replace(escapes, '')
@@ -84,7 +84,7 @@ function collectJson() {
       try {
         const value: unknown = JSON.parse(Buffer.concat(chunks).toString());
         if (!isShallow(value, jsonDepthMax)) return { why: `stdout nests deeper than ${jsonDepthMax}` };
-        // What was short to print may be long to write again: 1e20 is 21 digits.
+        // Text that was short may be long when it is written again: 1e20 has 21 digits.
         if (Buffer.byteLength(JSON.stringify(value)) <= jsonBytesMax) return { value };
         return { why: `stdout is over ${jsonBytesMax} bytes, too large for JSON feedback` };
       } catch {

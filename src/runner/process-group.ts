@@ -3,9 +3,9 @@
  *
  * 1. The group ends when its leader exits, when its time is up, or when it is cancelled.
  * 2. Then what is left of it gets SIGTERM, and SIGKILL if that was not enough.
- * 3. Then its pipes are read to their end, for a short while.
+ * 3. Then its pipes are read to their end, for a short time.
  *
- * Who leaves the group (setsid, as daemons do) is out of reach; all it keeps is a pipe that nobody reads.
+ * A process that leaves the group (setsid, as daemons do) is out of reach. All it keeps is a pipe that nobody reads.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
@@ -19,7 +19,7 @@ export type GroupSpec = {
   onOutput(stream: 'stdout' | 'stderr', chunk: Buffer): void;
 };
 
-/** `refused`: it never ran; `code` is the system's. */
+/** `refused`: it never ran; `code`: of the system, as ENOENT. */
 export type GroupEnd =
   | { readonly by: 'exit'; readonly code: number }
   | { readonly by: 'signal'; readonly signal: string }
@@ -29,9 +29,9 @@ export type GroupEnd =
 export type Group = {
   /** The group's id; null: it never ran. */
   readonly id: number | null;
-  /** Once nothing of it runs and all its output was told; at once where it was cancelled. Never rejects. */
+  /** Resolves when nothing of it runs and `onOutput` has had all its output; at once if cancelled. Never rejects. */
   readonly ended: Promise<GroupEnd>;
-  /** When nothing of it runs. False: something outlived SIGKILL, and we gave up. Never rejects. */
+  /** Resolves when nothing of it runs. False: something outlived SIGKILL, and we gave up. Never rejects. */
   readonly gone: Promise<boolean>;
 };
 
@@ -40,9 +40,9 @@ const killing: readonly Step[] = [
   { signal: 'SIGTERM', waitMs: 500 },
   { signal: 'SIGKILL', waitMs: 1_000 }, // longer only where the kernel holds it, as on a dead network disk
 ];
-/** `exec > >(tee log)` is a habit in scripts: give the tee a moment to write the end, for that is the feedback. */
+/** Scripts often use `exec > >(tee log)`: tee needs a moment to write the end, and that is the feedback. */
 const lingering: readonly Step[] = [{ signal: null, waitMs: 250 }, ...killing];
-const drainMs = 500; // for a pipe that somebody outside the group holds open
+const drainMs = 500; // for a pipe that a process outside the group holds open
 
 /** Never throws and never rejects: a program that cannot be started is `refused`. */
 export function startGroup({ run: [file, ...args], cwd, env, onOutput }: GroupSpec, stop: Interruption): Group {
@@ -52,10 +52,10 @@ export function startGroup({ run: [file, ...args], cwd, env, onOutput }: GroupSp
   } catch (error) {
     return { id: null, ended: Promise.resolve(refusal(error)), gone: Promise.resolve(true) };
   }
-  // Without descriptors left (EMFILE) there are no pipes, whatever the types say.
+  // Without free descriptors (EMFILE) there are no pipes, although the types promise them.
   for (const stream of ['stdout', 'stderr'] as const) {
     child[stream]?.on('data', (chunk: Buffer) => onOutput(stream, chunk));
-    child[stream]?.on('error', () => {}); // what cannot be read is not output, and no reason to crash
+    child[stream]?.on('error', () => {}); // a read error is no reason to crash
   }
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const id = child.pid ?? null;
@@ -95,7 +95,7 @@ async function within(ms: number, work: Promise<void>): Promise<void> {
   timer.abort();
 }
 
-/** False: there is no such group (any more). Null signal: only asks. */
+/** False: there is no such group (any more). Null: no signal, the answer only. */
 export function signalGroup(id: number, signal: 'SIGTERM' | 'SIGKILL' | null): boolean {
   try {
     return process.kill(-id, signal ?? 0);
@@ -112,13 +112,13 @@ async function endGroup(id: number, steps: readonly Step[]): Promise<boolean> {
   return false;
 }
 
-/** The end of a group is no event, so it is asked for, ever more rarely. */
+/** The end of a group is no event, so it is polled, at growing intervals. */
 async function endsWithin(id: number, waitMs: number): Promise<boolean> {
   const untilMs = performance.now() + waitMs;
   for (let pauseMs = 5; ; pauseMs = Math.min(2 * pauseMs, 100)) {
     if (!signalGroup(id, null)) return true;
     if (await isDead(id)) {
-      signalGroup(id, 'SIGKILL'); // the list is no snapshot: who forked while it was read is hit here
+      signalGroup(id, 'SIGKILL'); // the list is no snapshot: this ends what forked while it was read
       return true;
     }
     const leftMs = untilMs - performance.now();
@@ -128,15 +128,15 @@ async function endsWithin(id: number, waitMs: number): Promise<boolean> {
 }
 
 /**
- * Are there only zombies left? Under a PID 1 that reaps late or never (a container without an init) the dead stay in
- * their group. Only Linux can tell (proc(5), `/proc/<pid>/stat`); elsewhere no.
+ * Are there only zombies left? Under a PID 1 that reaps late or never (a container without an init) they stay in their
+ * group. Only Linux can tell (proc(5), `/proc/<pid>/stat`); elsewhere false.
  */
 async function isDead(id: number): Promise<boolean> {
   const names = await readdir('/proc').catch(() => []);
   const pids = names.filter((name) => /^\d+$/.test(name));
   const stats = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '')));
   const isRunning = (stat: string) => {
-    // `pid (name) state ppid pgrp …`, and a name may hold anything but its last parenthesis.
+    // `pid (name) state ppid pgrp …`; a name may contain parentheses.
     const [state, , group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return Number(group) === id && state !== 'Z' && state !== 'X';
   };

@@ -1,4 +1,4 @@
-/** The runner over stopgate.yaml: that of the service, and that of a runner which is a process of its own. */
+/** The runner of a stopgate.yaml that may change, in the service or in a runner process. */
 import { dirname } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { ConfigFile } from '../config/file.ts';
@@ -6,15 +6,15 @@ import type { Logger } from '../log.ts';
 import type { Io } from '../process-io.ts';
 import { createRunner, type Runner } from './index.ts';
 
-export type Checks = Runner & { configure(file: ConfigFile): void };
+export type ReloadingRunner = Runner & { configure(file: ConfigFile): void };
 
-/** A new configuration makes a new runner, and lets the old one finish. */
-export function createChecks(config: Config, env: Io['env'], logger: Logger): Checks {
+/** A new configuration makes a new runner; the old one finishes. */
+export function createReloadingRunner(config: Config, env: Io['env'], logger: Logger): ReloadingRunner {
   const create = ({ roots, commands, escalation }: ConfigFile): Runner => {
-    // What a command runs was often written by the agent, who is not to sign webhooks.
+    // The agent often wrote what a command runs, and must not be able to sign webhooks.
     const secretEnv = escalation?.webhook?.secretEnv ?? null;
-    const theirs = secretEnv === null ? env : { ...env, [secretEnv]: undefined };
-    return createRunner({ roots, commands, baseDir: dirname(config.filePath), env: theirs, log: logger });
+    const commandEnv = secretEnv === null ? env : { ...env, [secretEnv]: undefined };
+    return createRunner({ roots, commands, baseDir: dirname(config.filePath), env: commandEnv, log: logger });
   };
   let runner = create(config.file);
   const old = new Set<Runner>();

@@ -1,8 +1,8 @@
-/** What a runner is asked and what it answers. Plain JSON both ways, so that it can travel. */
+/** The request to a runner and its result. Plain JSON both ways, since it may go over the wire. */
 import { z } from 'zod';
 import { idSchema } from '../../machines/index.ts';
 
-/** Who asks: handed to the command as STOPGATE_WORKER, STOPGATE_TASK, STOPGATE_ATTEMPT and STOPGATE_FLEET. */
+/** For the command's environment: STOPGATE_WORKER, STOPGATE_TASK, STOPGATE_ATTEMPT and STOPGATE_FLEET. */
 export type RunIds = {
   readonly fleet?: string | null | undefined;
   readonly worker?: string | null | undefined;
@@ -34,7 +34,7 @@ const ids = z.object({
   task: idSchema.nullish(),
   attempt: idSchema.nullish(),
 });
-/** As it comes over the wire: all that is not needed may be left out, what is not known is ignored. */
+/** As it comes over the wire: optional fields may be left out, unknown ones are ignored. */
 export const runRequestSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('command'), name: z.string(), env: ids.default({}), ...shared }),
   z.object({ kind: z.literal('files'), files: z.array(z.string()), ...shared }),
@@ -47,8 +47,8 @@ export const runRequestSchema = z.discriminatedUnion('kind', [
 ]) satisfies z.ZodType<RunRequest>;
 
 /**
- * `fail` is a no; `error` means that nobody could tell. `reason` is missing on a pass alone. `feedback`: text, or what
- * a command's JSON says, of 32 KiB at most. `tookMs`: to 0.1 ms, without the wait for a free place.
+ * `fail`: the check says no; `error`: it could not tell. `reason` is missing on a pass only. `feedback`: text, or the
+ * JSON of a command, 32 KiB at most. `tookMs`: to 0.1 ms, without the wait for a free place.
  */
 export type RunResult = Finding & { readonly tookMs: number };
 export type Finding = {
@@ -59,10 +59,10 @@ export type Finding = {
 
 export const cancelled: Finding = { outcome: 'error', reason: 'cancelled' };
 
-/** A name from outside, for words: quoted and escaped, 200 characters at most. */
+/** A name from outside, for a message: quoted and escaped, 200 characters at most. */
 export const quote = (name: string) => JSON.stringify(name.length > 200 ? `${name.slice(0, 200)}…` : name);
 
-/** Adds how long `work` took from now on. */
+/** Adds how long `work` takes from now on. */
 export async function timed(work: Promise<Finding>): Promise<RunResult> {
   const startedMs = performance.now();
   const finding = await work;

@@ -1,35 +1,35 @@
-/** Runs `command`, `files` and `git` checks next to a workspace. Only this room starts processes, and leaves none behind. */
+/** Runs `command`, `files` and `git` checks next to a workspace. Only this room starts processes, and it leaves none behind. */
 import { resolve } from 'node:path';
 import type { Logger } from '../log.ts';
 import type { CommandConfig } from './command.ts';
 import { createCommandPool } from './command-pool.ts';
-import { lookAtFiles } from './files.ts';
+import { checkFiles } from './files.ts';
 import { cancelled, type RunRequest, type RunResult, timed } from './request.ts';
 
 export type RunnerOptions = {
-  /** Where workers' folders may lie; relative ones to `baseDir`. None: no worker's folder counts. */
+  /** Where workers' folders may be; relative ones to `baseDir`. Empty: no worker's folder counts. */
   readonly roots: readonly string[];
   /** The folder of the configuration, absolute. */
   readonly baseDir: string;
   readonly commands: Readonly<Record<string, CommandConfig>>;
-  /** What commands inherit, but for what begins with STOPGATE_. */
+  /** What commands inherit, except what begins with STOPGATE_. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Logger;
-  /** Default 8. More wait for their turn, and their clock with them. */
+  /** Default 8. More of them wait, and their clocks start later. */
   readonly processesMax?: number | undefined;
 };
 
 export type Runner = {
   /**
-   * Never rejects: whatever goes wrong is an outcome. Once `signal` is aborted the answer is `cancelled`, at once; the
-   * processes end within 1.5 s after. Every other answer comes when the processes are gone: after its time is up a
-   * command has 0.5 s to end by itself, and what it leaves behind at its exit has as long. `onStarted` is called once
-   * the check has its place; its time runs from there.
+   * Never rejects: whatever goes wrong is an outcome. When `signal` is aborted the answer is `cancelled`, at once; the
+   * processes end within 1.5 s. Every other answer comes when the processes are gone: a command whose time is up has
+   * 0.5 s to end by itself, and so has what it leaves behind at its exit. `onStarted` is called when the check has a
+   * place; its time runs from there.
    */
   run(request: RunRequest, signal: AbortSignal, onStarted?: () => void): Promise<RunResult>;
   /** Checks that wait for a free place. */
   readonly waiting: () => number;
-  /** Cancels all there is, and returns when no process is left; every later run is `cancelled`. Again is fine. */
+  /** Cancels all runs, and returns when no process is left; every later run is `cancelled`. May be called again. */
   close(): Promise<void>;
 };
 
@@ -43,7 +43,7 @@ export function createRunner({ processesMax = 8, log, ...options }: RunnerOption
     if (signal.aborted) return { ...cancelled, tookMs: 0 };
     if (request.kind !== 'files') return pool.run(request, signal, onStarted);
     onStarted();
-    return timed(lookAtFiles(request, { roots, baseDir: options.baseDir }, signal));
+    return timed(checkFiles(request, { roots, baseDir: options.baseDir }, signal));
   }
 
   return {

@@ -218,7 +218,7 @@ describe('groups and conditions', () => {
     });
     expect(await stop('remote', { worker: 'r2' })).toMatchObject({
       decision: 'block',
-      feedback: [{ outcome: 'error', message: 'check scan replied what is no JSON' }],
+      feedback: [{ outcome: 'error', message: 'check scan replied with invalid JSON' }],
     });
     expect(await stop('remote', { worker: 'r3' })).toMatchObject({ decision: 'allow', cause: 'complete' });
     serving.unsubscribe();

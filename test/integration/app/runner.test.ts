@@ -240,10 +240,10 @@ describe('a runner that is lost is an error of the check', () => {
   });
 
   test.each([
-    ['nonsense', 'runner fake replied what is no JSON'],
-    ['{"complete":true}', 'runner fake replied in a form that is not known'],
-    ['{"outcome":"passed"}', 'runner fake replied in a form that is not known'],
-    ['null', 'runner fake replied in a form that is not known'],
+    ['nonsense', 'runner fake replied with invalid JSON'],
+    ['{"complete":true}', 'runner fake replied in an unknown form'],
+    ['{"outcome":"passed"}', 'runner fake replied in an unknown form'],
+    ['null', 'runner fake replied in an unknown form'],
     ['{"error":{"code":"BAD_REQUEST","message":"not me"}}', 'runner fake refused the request: not me'],
   ])('it replies %s', async (reply, reason) => {
     const asked: unknown[] = [];

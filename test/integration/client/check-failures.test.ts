@@ -63,8 +63,8 @@ test('a result that cannot be written as JSON', async () => {
 });
 
 test.each([
-  ['invalid JSON', 'ok', 'check nonsense replied what is no JSON'],
-  ['another form', '{"ok":true}', 'check nonsense replied in a form that is not known'],
+  ['invalid JSON', 'ok', 'check nonsense replied with invalid JSON'],
+  ['another form', '{"ok":true}', 'check nonsense replied in an unknown form'],
 ])('another server replies %s', async (_what, reply, message) => {
   const subscription = checks.plain.nc.subscribe('stopgate.main.check.nonsense', {
     callback: (_error, request) => void request.respond(reply),

@@ -155,8 +155,8 @@ describe('a remote hook of an iteration', () => {
   });
 
   test.each([
-    ['no JSON', 'nonsense', 'check odd replied what is no JSON'],
-    ['of an unknown form', { verdict: 'yes' }, 'check odd replied in a form that is not known'],
+    ['no JSON', 'nonsense', 'check odd replied with invalid JSON'],
+    ['of an unknown form', { verdict: 'yes' }, 'check odd replied in an unknown form'],
   ])('whose reply is %s is an error in its own words', async (_what, reply, words) => {
     const served = serve(client.nc, 'odd', () => reply);
     await client.publish('task.R-4.hook.registered', { hook: 'H', type: 'remote', name: 'odd' });

@@ -123,7 +123,7 @@ export const taxonomy = [
         const decision = await worker.stop();
         expect(decision).toMatchObject({
           decision: 'allow',
-          reason: `Allowed, though a check could not be judged: check ${name} replied what is no JSON`,
+          reason: `Allowed, though a check could not be judged: check ${name} replied with invalid JSON`,
         });
         expect(decision.verdicts).toContainEqual(expect.objectContaining({ guard: 'checks', verdict: 'error' }));
         expect(service.warnings).toContainEqual(

@@ -1,6 +1,6 @@
 /** The box at the top of docs/protocol.md and the code agree on what is still to be built. */
 import { expect, test } from 'vitest';
-import { causes } from '../../../machines/index.ts';
+import { causes, decisionSchema } from '../../../machines/index.ts';
 import { commands } from '../../../src/cli/command-table.ts';
 import { entriesSchema } from '../../../src/config/schema.ts';
 import { readPage } from '../../support/markdown.ts';
@@ -16,6 +16,11 @@ test.each([...notYetInForce.causes, ...notYetInForce.entries])('%s is in the box
   expect(box).toContain(`\`${name}\``);
   expect([...causes]).not.toContain(name);
   expect(Object.keys(schemas).filter((type) => type.endsWith(`.${name}`))).toEqual([]);
+});
+
+test.each(notYetInForce.decision)('%s of a decision is in the box, and not in the code', (name) => {
+  expect(box).toContain(`\`${name}\``);
+  expect(Object.keys(decisionSchema.shape)).not.toContain(name);
 });
 
 test.each(notYetInForce.commands)('stopgate %s is in the box, and not in the code', (name) => {

@@ -5,12 +5,15 @@
 export const notYetInForce: {
   readonly causes: readonly string[];
   readonly commands: readonly string[];
+  /** Fields of a decision. */
+  readonly decision: readonly string[];
   readonly entries: readonly string[];
   /** `<entry> <field>` */
   readonly fields: readonly string[];
 } = {
   causes: ['unjudged'],
   commands: ['snapshot', 'export', 'explain'],
+  decision: ['keepAlives'],
   entries: ['check.started', 'input.answered', 'rules.set'],
   fields: [
     'input.requested request?',

@@ -1,9 +1,19 @@
 /** The tables of README and docs hold what the code has: everything listed exists, and everything that exists is listed. */
+import { parse } from 'jsonc-parser';
 import { describe, expect, test } from 'vitest';
-import { causes, entrySchemas, guardNames, hookTypes, workerStates } from '../../../machines/index.ts';
+import {
+  builtInPolicy,
+  causes,
+  decisionSchema,
+  entrySchemas,
+  guardNames,
+  hookTypes,
+  workerStates,
+} from '../../../machines/index.ts';
 import { agents } from '../../../src/agents/index.ts';
 import { commands } from '../../../src/cli/command-table.ts';
 import type { Client, WorkerHandle } from '../../../src/client/index.ts';
+import { readConfigFile } from '../../../src/config/file-reader.ts';
 import { entriesSchema, stopgateYamlSchema } from '../../../src/config/schema.ts';
 import { errorCodes } from '../../../src/errors.ts';
 import { tools } from '../../../src/mcp/tools/index.ts';
@@ -181,6 +191,21 @@ describe('configuration', () => {
   });
 });
 
+test('docs/configuration.md shows the defaults', () => {
+  const everything = configuration.fences.find(({ lang, text }) => lang === 'yaml' && text.includes('\nfleet: '));
+  const read = readConfigFile(everything?.text ?? '', 'stopgate.yaml');
+  expect(read.ok && read.file.policySet.policies.get('default')).toEqual(builtInPolicy);
+});
+
+test('docs/protocol.md shows a decision as it is', () => {
+  const example = protocol.fences.find(({ lang }) => lang === 'jsonc')?.text ?? '';
+  expect(decisionSchema.safeParse(parse(example)).error).toBeUndefined();
+  const absent = notYetInForce.decision;
+  expect(sorted(Object.keys(parse(example)).filter((key) => !absent.includes(key)))).toEqual(
+    sorted(Object.keys(decisionSchema.shape)),
+  );
+});
+
 test('docs/command-line.md lists every command', () => {
   const rows = tableUnder(commandLine, 'Commands');
   const listed = column(rows, 0).map((span) => span.split(' ')[0] ?? '');
@@ -190,6 +215,14 @@ test('docs/command-line.md lists every command', () => {
 describe('agents', () => {
   test('docs/agents.md says of each what is written', () => {
     expect(column(tableUnder(agentsPage, 'Connect one', 'agent'), 0)).toEqual([...agents.keys()]);
+  });
+
+  test('docs/agents.md names options that init has', async () => {
+    const options = column(tableUnder(agentsPage, 'Connect one', 'option of `init`'), 0).map(
+      (span) => span.split(' ')[0],
+    );
+    const { args } = (await commands.init?.load()) ?? { args: {} };
+    expect(options.filter((option) => !((option ?? '').slice(2) in args))).toEqual([]);
   });
 
   test('README names each', () => {

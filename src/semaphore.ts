@@ -1,18 +1,19 @@
-/** Places for processes: so many at once, the others wait in the order of their coming. */
+/** A counting semaphore: so many places at the same time. The others wait, first come, first served. */
 
-export type Slots = {
-  /** True: the place is yours until `give`. False: aborted before one was free. */
-  take(signal: AbortSignal): Promise<boolean>;
-  give(): void;
+export type Semaphore = {
+  /** True: a place is taken, until `release`. False: `signal` was aborted before one was free. */
+  acquire(signal: AbortSignal): Promise<boolean>;
+  release(): void;
+  /** How many wait for a place. */
   readonly waiting: () => number;
 };
 
-export function createSlots(countMax: number): Slots {
+export function createSemaphore(countMax: number): Semaphore {
   let free = countMax;
-  const waiting = new Set<() => void>(); // a Set keeps the order, and leaving the middle costs nothing
+  const waiting = new Set<() => void>(); // a Set keeps the order, and removing from the middle is cheap
   return {
     waiting: () => waiting.size,
-    async take(signal) {
+    async acquire(signal) {
       if (signal.aborted) return false;
       if (free > 0) {
         free -= 1;
@@ -31,7 +32,7 @@ export function createSlots(countMax: number): Slots {
         signal.addEventListener('abort', leave, { once: true });
       });
     },
-    give() {
+    release() {
       const [next] = waiting;
       if (next === undefined) {
         free += 1;
