@@ -1,4 +1,6 @@
 /** The tables of README and docs hold what the code has: everything listed exists, and everything that exists is listed. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parse } from 'jsonc-parser';
 import { describe, expect, test } from 'vitest';
 import {
@@ -19,7 +21,7 @@ import { errorCodes } from '../../../src/errors.ts';
 import { tools } from '../../../src/mcp/tools/index.ts';
 import { createMetrics } from '../../../src/metrics.ts';
 import { roles } from '../../../src/nats/permissions.ts';
-import { readPage, spansIn, tableUnder } from '../../support/markdown.ts';
+import { readPage, root, spansIn, tableUnder } from '../../support/markdown.ts';
 import { notYetInForce } from './not-yet.ts';
 
 const readme = readPage('README.md');
@@ -263,6 +265,15 @@ test('docs/client.md lists every call', () => {
   const [calls, ofOne] = client.tables.filter(({ heading }) => heading === 'Calls').map(({ rows }) => rows.slice(1));
   expect(sorted(column(calls ?? [], 0))).toEqual(sorted(Object.keys(ofClient)));
   expect(sorted(column(ofOne ?? [], 0))).toEqual(sorted(Object.keys(ofWorker)));
+});
+
+test('docs/benchmarks.md has every figure of the bench', () => {
+  const named = ['checks', 'fold', 'hooks', 'latency'].flatMap((part) => {
+    const source = readFileSync(join(root, `src/bench/${part}.ts`), 'utf8');
+    return [...source.matchAll(/name: (['"`])(.+?)\1,\s*value/g)].map(([, , name = '']) => name);
+  });
+  const listed = tableUnder(readPage('docs/benchmarks.md'), 'Figures').map(([name = '']) => name);
+  expect(sorted(listed)).toEqual(sorted(named.map((name) => name.replaceAll(/\$\{hooksCount\}/g, '10'))));
 });
 
 test('docs/security.md lists every role', () => {
