@@ -11,10 +11,23 @@ export * from './entries/message-ids.ts';
 export { readEntry, readFields } from './entries/read-entry.ts';
 export { describeIssues, type Issue, type Refusal, type RefusedEntry, toIssues } from './entries/refusal.ts';
 export { type Address, readSubject, subjectOf, subjectTailsAbout, topicOf } from './entries/subject.ts';
+export { nextDeadline } from './fleet/clock.ts';
 export type { Deadline } from './fleet/deadlines.ts';
-export { isLimited, policyInForce, queueOfWorker, staleAfterMs } from './fleet/facts.ts';
-export * from './fleet/fleet.ts';
-export { advanceClock, foldEntry, nextDeadline } from './fleet/fold.ts';
+export {
+  copyFleet,
+  createFleet,
+  type Fleet,
+  type FleetOptions,
+  type FleetWatcher,
+  pendingIn,
+  type TaskRecord,
+  type WorkerRecord,
+} from './fleet/fleet.ts';
+export { advanceClock, foldEntry } from './fleet/fold.ts';
+export type { Outcome } from './fleet/outcome.ts';
+export { ownerFor } from './fleet/owner.ts';
+export { policyInForce, queueOfWorker } from './fleet/policies.ts';
+export { isLimited, staleAfterMs } from './fleet/presence.ts';
 export type { Attempt, Facts, PendingCheck, PolicyInForce } from './guards/attempt.ts';
 export * from './guards/decision.ts';
 export type { Guard, GuardResult, GuardScope } from './guards/guard.ts';
@@ -36,7 +49,8 @@ export { type Probe, type ProbeScope, probe } from './replay/probe.ts';
 export { createReplay, type Replay, type ReplayLine } from './replay/replay.ts';
 export * from './replay/views.ts';
 export { createWhatIf, type Difference, decidingGuard, type WhatIf, type WhatIfCounts } from './replay/what-if.ts';
-export { type Evaluation, taskMachine } from './task/task.ts';
+export type { Evaluation } from './task/evaluation.ts';
+export { taskMachine } from './task/task.ts';
 export { type Cause, causes } from './values/causes.ts';
 export { formatDuration } from './values/duration.ts';
 export { type EscalatedEntity, type Escalation, nextDelivery, type TaskEscalation } from './values/escalation.ts';

@@ -11,8 +11,8 @@ export const escalationResolved = z.object({
 });
 
 /**
- * This service's own, beside protocol.md §3: somebody was told of the escalation, so that nobody is told again after a
- * restart or by another replica. `count`: which notice it was, 1-based; `delivery`: its name, which must be the next
+ * This service's own, beside protocol.md §3: people were notified of the escalation, so that they are not notified
+ * again after a restart or by another replica. `count`: which notice it was, 1-based; `delivery`: its name, which must be the next
  * one's (`nextDelivery`).
  */
 export const escalationNotified = z.object({ count: z.int().positive(), delivery: name });

@@ -26,7 +26,7 @@ import { timerFired } from './timer.ts';
 import { toolUsed } from './tool.ts';
 import { workerRegistered, workerRetired } from './worker.ts';
 
-/** By area, the part of a subject that says who may publish it; `own…`: replicas and operators only. */
+/** By area, the part of a subject that decides who may publish it; `own…`: replicas and operators only. */
 export const entrySchemas = {
   worker: {
     'worker.registered': workerRegistered,

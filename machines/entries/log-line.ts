@@ -23,7 +23,7 @@ export type StoredText = {
 export type LogEntry = { readonly fleet: string; readonly stored: StoredEntry };
 
 export type LogLines = {
-  /** A string says why the line is bad. Null: it is no entry, but nothing is wrong with it. */
+  /** A string: why the line is bad. Null: it is no entry, but nothing is wrong with it. */
   readonly readLine: (line: string) => LogEntry | string | null;
   readonly readMessage: (message: StoredText) => LogEntry | string | null;
 };

@@ -8,13 +8,13 @@
 /** The attempt of that name. Also the key under which a replica waits for its decision. */
 export const attemptMessageId = (worker: string, attempt: string): string => `${worker}:${attempt}`;
 
-/** An attempt that its caller did not name: `unique` tells it from all others. */
+/** An attempt that its caller did not name: `unique` makes it differ from all others. */
 export const unnamedAttemptMessageId = (worker: string, unique: string): string => `${worker}:~${unique}`;
 
 /** Whether the id is one of this worker's attempts, and not another's. */
 export const isAttemptMessageIdOf = (worker: string, messageId: string): boolean => messageId.startsWith(`${worker}:`);
 
-/** An `iteration.validated` that a caller waits for: asked again it is judged again. */
+/** An `iteration.validated` that a caller waits for: the next one is judged again. */
 export const evaluationMessageId = (task: string, unique: string): string => `${task}:~${unique}`;
 
 export const isEvaluationMessageIdOf = (task: string, messageId: string): boolean => messageId.startsWith(`${task}:~`);

@@ -1,4 +1,4 @@
-/** `worker.registered`: what an agent says of itself; `worker.retired`: an operator takes it out of service. */
+/** `worker.registered`: what an agent reports of itself; `worker.retired`: an operator takes it out of service. */
 import { z } from 'zod';
 import { idSchema } from '../values/schemas.ts';
 import { name } from './fields.ts';

@@ -1,12 +1,13 @@
-/** Folds what replicas and operators say about a worker: answers, take-overs and an operator's words (protocol 3). */
+/** Folds own entries about workers: answers of checks, take-overs, and what operators decide (protocol.md §3). */
 
 import type { OwnWorkerEntry } from '../entries/index.ts';
 import { isAnswerTo } from '../guards/attempt.ts';
 import { nextDelivery } from '../values/escalation.ts';
 import type { WorkerEvent } from '../worker/events.ts';
+import { closeSession } from './attempts.ts';
 import { factsFor } from './facts.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
-import { closeSession, refuseWorker, send, workerOf } from './fold-worker.ts';
+import { refuseWorker, stepWorker, workerOf } from './workers.ts';
 
 export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
   const known = fleet.workers.get(entry.id);
@@ -16,7 +17,7 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
     case 'check.finished': {
       const attempt = known?.snapshot.context.worker.attempt;
       if (known === undefined || attempt == null || !isAnswerTo(attempt, entry.data)) return;
-      send(fleet, known, {
+      stepWorker(fleet, known, {
         type: 'check.finished',
         result: entry.data,
         facts: factsFor(fleet, known.snapshot.context.worker, attempt.inForce),
@@ -35,7 +36,7 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
       const record = workerOf(fleet, entry.id);
       if (record.snapshot.value.state !== 'escalated')
         refuseWorker(fleet, record, entry.type, `worker ${entry.id} is not escalated`);
-      else send(fleet, record, operatorWord(entry, fleet.nowMs));
+      else stepWorker(fleet, record, operatorEvent(entry, fleet.nowMs));
       return;
     }
     case 'escalation.notified': {
@@ -43,15 +44,15 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
       const escalation = known?.snapshot.context.worker.escalation ?? null;
       if (known === undefined || escalation === null) return;
       if (entry.data.delivery === nextDelivery(fleet.name, 'worker', entry.id, escalation))
-        send(fleet, known, { type: entry.type, atMs: fleet.nowMs });
+        stepWorker(fleet, known, { type: entry.type, atMs: fleet.nowMs });
       return;
     }
   }
 }
 
-type OperatorWord = Extract<OwnWorkerEntry, { type: 'escalation.acknowledged' | 'escalation.resolved' }>;
+type OperatorEntry = Extract<OwnWorkerEntry, { type: 'escalation.acknowledged' | 'escalation.resolved' }>;
 
-function operatorWord({ type, data }: OperatorWord, atMs: number): WorkerEvent {
+function operatorEvent({ type, data }: OperatorEntry, atMs: number): WorkerEvent {
   if (type === 'escalation.acknowledged') return { type, by: data.by, atMs };
   return { type, by: data.by, verdict: data.verdict, prompt: data.prompt ?? null, atMs };
 }

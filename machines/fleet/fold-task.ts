@@ -1,15 +1,14 @@
-/** Folds entries about tasks: what makes no sense now is refused (protocol 3, 4 and 7). */
-import type { OwnTaskEntry, TaskEntry } from '../entries/index.ts';
+/** Folds entries about tasks: what makes no sense now is refused (protocol.md §3, §4 and §7). */
+import type { TaskEntry } from '../entries/index.ts';
 import { hooksMax } from '../entries/limits.ts';
-import type { TaskEvent } from '../task/task.ts';
-import { nextDelivery } from '../values/escalation.ts';
+import type { TaskEvent } from '../task/events.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
-import { beginEvaluation, resumeEvaluation } from './evaluation.ts';
+import { clearFilesOf, loseTask } from './claims.ts';
+import { beginEvaluation } from './evaluations.ts';
 import type { Fleet, TaskRecord } from './fleet.ts';
-import { clearFilesOf, loseTask } from './fold-worker.ts';
-import { createTask, moveTask } from './move-task.ts';
+import { createTask, refuseTask, stepTask } from './tasks.ts';
 
-/** Types that create a task which nobody has heard of; with `task.created` alone it gets a queue. */
+/** Types that create an unknown task; only `task.created` gives it a queue. */
 const creating: ReadonlySet<string> = new Set([
   'task.created',
   'hook.registered',
@@ -37,7 +36,7 @@ export function foldTask(fleet: Fleet, entry: TaskEntry, seq: number, owner: str
     return;
   }
   const { worker } = record.snapshot.context;
-  moveTask(fleet, id, { type, data: entry.data, at: formatIsoTime(fleet.nowMs) } as TaskEvent);
+  stepTask(fleet, id, { type, data: entry.data, at: formatIsoTime(fleet.nowMs) } as TaskEvent);
   if (worker !== null && type === 'task.cancelled') loseTask(fleet, worker, id);
   if (worker !== null && (type === 'iteration.started' || type === 'iteration.advanced')) clearFilesOf(fleet, worker);
 }
@@ -73,29 +72,4 @@ function refusalOf({ snapshot: { context, value } }: TaskRecord, entry: TaskEntr
     default:
       return null;
   }
-}
-
-function refuseTask(fleet: Fleet, id: string, type: string, reason: string): void {
-  const refused = { at: formatIsoTime(fleet.nowMs), type, reason };
-  moveTask(fleet, id, { type: 'entry.refused', refused });
-  fleet.outcomes.push({ kind: 'refused', entity: 'task', id, type, reason });
-}
-
-export function foldOwnTask(fleet: Fleet, entry: OwnTaskEntry): void {
-  const record = fleet.tasks.get(entry.id);
-  if (record === undefined) return;
-  if (entry.type === 'check.finished') resumeEvaluation(fleet, entry.id, entry.data.attempt, entry.data);
-  const at = formatIsoTime(fleet.nowMs);
-  if (entry.type === 'escalation.notified') {
-    // One that comes late is about what is over.
-    const { escalation } = record.snapshot.context;
-    if (escalation !== null && entry.data.delivery === nextDelivery(fleet.name, 'task', entry.id, escalation))
-      moveTask(fleet, entry.id, { type: entry.type, at });
-  }
-  if (entry.type !== 'escalation.resolved' && entry.type !== 'escalation.acknowledged') return;
-  if (record.snapshot.value !== 'escalated')
-    refuseTask(fleet, entry.id, entry.type, `task ${entry.id} is not escalated`);
-  else if (entry.type === 'escalation.acknowledged')
-    moveTask(fleet, entry.id, { type: entry.type, by: entry.data.by, at });
-  else moveTask(fleet, entry.id, { type: entry.type, verdict: entry.data.verdict });
 }

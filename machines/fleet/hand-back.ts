@@ -4,9 +4,9 @@
  */
 
 import { parseIsoTime } from '../values/iso-time.ts';
-import { staleAfterMs } from './facts.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
-import { moveTask } from './move-task.ts';
+import { staleAfterMs } from './presence.ts';
+import { stepTask } from './tasks.ts';
 
 /**
  * When the worker's tasks go back, or null: never, as things stand. A usage limit is waited out, and nothing is taken
@@ -32,8 +32,8 @@ export function armHandBack(fleet: Fleet, worker: string): void {
 export function handBack(fleet: Fleet, worker: string, record: WorkerRecord): void {
   for (const task of record.snapshot.context.worker.tasks) {
     const from = record.snapshot.value.state;
-    moveTask(fleet, task, { type: 'task.released' });
-    record.snapshot = fleet.worker.next(record.snapshot, { type: 'task.lost', task, atMs: fleet.nowMs });
+    stepTask(fleet, task, { type: 'task.released' });
+    record.snapshot = fleet.workerStepper.next(record.snapshot, { type: 'task.lost', task, atMs: fleet.nowMs });
     fleet.watcher?.worker(worker, from, record.snapshot.value.state, 'task.lost');
     fleet.outcomes.push({ kind: 'handedBack', task, worker });
   }

@@ -46,10 +46,10 @@ export const decisionSchema = z.object({
   tookMs: z.number(),
   dryRun: z.boolean(),
 });
-/** `tookMs` and `replica` are filled in by whoever answers; a fold alone says 0 and ''. */
+/** `tookMs` and `replica` are filled in by the replica that answers; in the fold they are 0 and ''. */
 export type Decision = z.infer<typeof decisionSchema>;
 
-/** What the hooks of a task say, in a stop or in an iteration (protocol.md §7; seed 001, StopHookResult). */
+/** The answer of a task's hooks to an iteration (protocol.md §7; seed 001, StopHookResult). */
 export type HookResult = {
   readonly fleet: string;
   readonly attempt: string | null;

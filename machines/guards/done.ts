@@ -9,7 +9,7 @@ export const done: Guard = ({ attempt: { inForce, facts, verdicts } }) => {
     const ruling = allow('complete', 'no-policy', 'No check or hook was set for this stop');
     return decide(ruling, input, 'nothing to check');
   }
-  // A check in error that its `onError` lets pass is named, so that nobody takes it for a yes.
+  // A check in error that its `onError` lets pass is named: it is not a pass.
   const error = verdicts.find((it) => it.guard === 'checks' && it.verdict === 'error');
   if (error === undefined)
     return decide(allow('complete', 'complete', 'Everything that was asked for is done'), input, 'all done');

@@ -1,4 +1,4 @@
-/** Guard 9: what the hooks say that were registered on the held task (protocol.md §7). */
+/** Guard 9: the hooks that were registered on the held task (protocol.md §7). */
 import { checkTimeoutMs } from '../policy/checks/check.ts';
 import type { Feedback } from '../policy/checks/check-result.ts';
 import { promisesOf } from '../policy/promise.ts';

@@ -13,7 +13,7 @@ export const promise: Guard = ({ attempt: { fields, inForce } }) => {
   return decide(allow('escalate', 'escalated', reason), input, name);
 };
 
-/** What the person is asked stands beside the promise: the end of the output, in one line. */
+/** The agent's question stands beside the promise: the end of the output, in one line. */
 const textBeside = (output: string, name: PromiseName): string =>
   output
     .slice(-4_000)

@@ -1,4 +1,4 @@
-/** What a blocked agent is told to do next: written for a model, the same words for the same state. */
+/** The prompt for a blocked agent: written for a model, the same text for the same state. */
 import type { Feedback } from '../policy/checks/check-result.ts';
 
 const promptLengthMax = 2_000;

@@ -1,4 +1,4 @@
-/** `when`: makes a check or hook conditional (protocol 7). All of what is given must hold; else it is skipped. */
+/** `when`: makes a check or hook conditional (protocol.md §7). All of what is given must hold; else it is skipped. */
 import { z } from 'zod';
 import { globSchema, matchesGlob } from './glob.ts';
 

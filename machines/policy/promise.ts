@@ -1,6 +1,6 @@
 /**
- * Promises: an agent's own words on its end, `<promise>COMPLETE</promise>` and the like, read from its output
- * (protocol 6; seed 001, CompletionPromise). What is code, a quotation or an example is no promise: a loop that a
+ * Promises: how an agent ends its own work, `<promise>COMPLETE</promise>` and the like, read from its output
+ * (protocol.md §6; seed 001, CompletionPromise). What is code, a quotation or an example is no promise: a loop that a
  * quoted promise ends is the oldest fault in this field.
  */
 import { z } from 'zod';
@@ -12,12 +12,12 @@ export type PromiseName = (typeof promiseNames)[number];
 export const promiseSchema = z.object({ type: z.enum(promiseNames), detected: z.boolean(), content: z.string() });
 
 /** The names that an attempt or iteration gives: those that its adapter read, else those of its output. */
-export function promisesOf(said: {
+export function promisesOf(fields: {
   readonly output?: string | undefined;
   readonly promises?: readonly z.infer<typeof promiseSchema>[] | undefined;
 }): ReadonlySet<PromiseName> {
-  if (said.promises !== undefined) return new Set(said.promises.filter((it) => it.detected).map((it) => it.type));
-  return readPromises(said.output ?? '');
+  if (fields.promises !== undefined) return new Set(fields.promises.filter((it) => it.detected).map((it) => it.type));
+  return readPromises(fields.output ?? '');
 }
 
 export function readPromises(output: string): ReadonlySet<PromiseName> {

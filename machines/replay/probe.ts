@@ -1,11 +1,12 @@
 /**
  * Probe: what would be decided now, if this worker tried to stop? Judged as an attempt is, on data that is thrown
- * away: nothing is folded, an open attempt is left alone, and nothing is held (protocol 5).
+ * away: nothing is folded, an open attempt is left alone, and nothing is held (protocol.md §5).
  */
 
 import type { AttemptFields } from '../entries/attempt.ts';
-import { factsFor, policyInForce } from '../fleet/facts.ts';
+import { factsFor } from '../fleet/facts.ts';
 import type { Fleet } from '../fleet/fleet.ts';
+import { policyInForce } from '../fleet/policies.ts';
 import type { Facts, PendingCheck, PolicyInForce } from '../guards/attempt.ts';
 import type { Decision } from '../guards/decision.ts';
 import type { CheckResult } from '../policy/checks/check-result.ts';
@@ -34,7 +35,7 @@ export function probe(
 ): Probe {
   const known = fleet.workers.get(worker)?.snapshot.context.worker;
   const context: WorkerContext = {
-    ...(known ?? fleet.worker.start({ fleet: fleet.name, worker, atMs: nowMs }).context.worker),
+    ...(known ?? fleet.workerStepper.start({ fleet: fleet.name, worker, atMs: nowMs }).context.worker),
     attempt: null,
   };
   const found = policyInForce(fleet, context);

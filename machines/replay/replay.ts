@@ -1,11 +1,12 @@
 /**
- * Replay: folds lines of a file with the same machines and collects what was decided (protocol 10). Time is the
- * lines' own; nothing is asked of the world: answers of checks stand in the file.
+ * Replay: folds lines of a file with the same machines and collects what was decided (protocol.md §10). Time is the
+ * lines' own; nothing is run: answers of checks stand in the file.
  */
 
 import { createLogLines, type LogEntry, type StoredText } from '../entries/log-line.ts';
-import { createFleet, type Fleet, type Outcome } from '../fleet/fleet.ts';
+import { createFleet, type Fleet } from '../fleet/fleet.ts';
 import { advanceClock, foldEntry } from '../fleet/fold.ts';
+import type { Outcome } from '../fleet/outcome.ts';
 import type { Decision, HookResult } from '../guards/decision.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { formatIsoTime } from '../values/iso-time.ts';

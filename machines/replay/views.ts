@@ -1,13 +1,15 @@
-/** What `get`, `list`, `replay --at` and the inspector show of an actor (protocol 10), at a moment of the log's time. */
+/** What `get`, `list`, `replay --at` and the inspector show of an actor (protocol.md §10), at a moment of the log's time. */
 
 import type { RefusedEntry } from '../entries/refusal.ts';
-import { policyInForce, presenceAt, queueOfWorker } from '../fleet/facts.ts';
 import { type Fleet, pendingIn, type WorkerRecord } from '../fleet/fleet.ts';
+import { policyInForce, queueOfWorker } from '../fleet/policies.ts';
+import { presenceAt } from '../fleet/presence.ts';
 import type { Decision, Idle } from '../guards/decision.ts';
 import { idleOf } from '../guards/idle.ts';
 import { idleLimitOf } from '../policy/persistence.ts';
 import type { Plan } from '../policy/plan.ts';
-import { type Checkpoint, type HookStats, phaseOf } from '../task/task.ts';
+import { type Checkpoint, phaseOf } from '../task/checkpoint.ts';
+import type { HookStats } from '../task/hook-stats.ts';
 import type { Escalation, Resolution, TaskEscalation } from '../values/escalation.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import type { Presence, State } from '../values/states.ts';
@@ -47,7 +49,7 @@ export type WorkerView = {
   lastDecision: Decision | null;
   /** While it is escalated. */
   escalation: Escalation | null;
-  /** What an operator said last, until the next prompt or registration. */
+  /** How an operator resolved the last escalation, until the next prompt or registration. */
   resolution: Resolution | null;
   refused: readonly RefusedEntry[];
 };
@@ -64,7 +66,7 @@ export type TaskView = {
   maxIterations: number | null;
   phase: string | null;
   hooks: readonly { hook: string; type: string; enabled: boolean; metadata?: Readonly<Record<string, unknown>> }[];
-  /** What each hook that was ever asked said, how often, and why the last time. */
+  /** Of each hook that was ever evaluated. */
   hookStats: readonly HookStats[];
   plan: Plan | null;
   /** Without what was saved: that may be large. */
@@ -148,7 +150,7 @@ export function checkpointOf(fleet: Fleet, task: string, checkpoint: string | nu
   return saved.findLast((it) => checkpoint === null || it.checkpoint === checkpoint) ?? null;
 }
 
-/** Null: nobody has named it. `main` is always there. */
+/** Null: no entry has named it. `main` is always there. */
 export function viewQueue(fleet: Fleet, queue: string): QueueView | null {
   const known = fleet.queues.get(queue);
   if (known === undefined && queue !== 'main') return null;

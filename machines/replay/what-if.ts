@@ -1,22 +1,24 @@
 /**
  * What if other policies had held? A log is folded twice, by its own policies and by others, and the decisions are
  * compared. Nothing is run: a check's result is the one that the log holds for the same question in the same attempt.
- * Where there is none the decision cannot be told, and that is said; it is never taken for a pass.
+ * Where there is none the decision is unknown, and reported so; it is never taken for a pass.
  *
- * Entries stay as they were: what an agent would have done after another answer, nobody knows.
+ * Entries stay as they were: what an agent would have done after another answer is not known.
  */
 
 import type { OwnWorkerEntry, StoredEntry } from '../entries/index.ts';
 import { createLogLines, type LogEntry, type StoredText } from '../entries/log-line.ts';
-import { createFleet, type Fleet, type Outcome } from '../fleet/fleet.ts';
-import { advanceClock, foldEntry, nextDeadline } from '../fleet/fold.ts';
+import { nextDeadline } from '../fleet/clock.ts';
+import { createFleet, type Fleet } from '../fleet/fleet.ts';
+import { advanceClock, foldEntry } from '../fleet/fold.ts';
+import type { Outcome } from '../fleet/outcome.ts';
 import type { PendingCheck } from '../guards/attempt.ts';
 import type { Decision } from '../guards/decision.ts';
 import type { CheckResult } from '../policy/checks/check-result.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 
-/** `at`: the time of the attempt. `after` null: it cannot be told, since the log has no answer of `check`, or (null) ends within a hold. */
+/** `at`: the time of the attempt. `after` null: it is unknown, since the log has no answer of `check`, or (null) ends within a hold. */
 export type Difference = {
   readonly worker: string;
   readonly attempt: string;
@@ -25,7 +27,7 @@ export type Difference = {
 } & ({ readonly after: Decision } | { readonly after: null; readonly check: string | null });
 
 /** `attempts`: those that were decided in the log and are compared. */
-export type WhatIfCounts = { attempts: number; differ: number; untold: number };
+export type WhatIfCounts = { attempts: number; differ: number; unknown: number };
 
 export type WhatIf = {
   /** Folds one line of a file; gives why it is bad, or null. */
@@ -34,7 +36,7 @@ export type WhatIf = {
   readonly foldMessage: (message: StoredText) => string | null;
   /** The differences found since the last call. */
   readonly take: () => Difference[];
-  /** The log is at its end: what the other policies leave open there cannot be told. */
+  /** The log is at its end: what the other policies leave open there is unknown. */
   readonly end: () => void;
   readonly counts: Readonly<WhatIfCounts>;
 };
@@ -50,25 +52,25 @@ export type WhatIfOptions = {
 
 export function createWhatIf({ policies, sinceMs = Number.NEGATIVE_INFINITY, worker }: WhatIfOptions): WhatIf {
   const lines = createLogLines();
-  const twins = new Map<string, Twin>();
-  const counts: WhatIfCounts = { attempts: 0, differ: 0, untold: 0 };
+  const folds = new Map<string, BothFolds>();
+  const counts: WhatIfCounts = { attempts: 0, differ: 0, unknown: 0 };
   const found: Difference[] = [];
   const onPaired = (pair: Pair) => {
     if (pair.before === null || pair.atMs < sinceMs || pair.worker !== (worker ?? pair.worker)) return;
     counts.attempts += 1;
     const difference = differenceOf(pair, pair.before);
     if (difference === null) return;
-    counts[difference.after === null ? 'untold' : 'differ'] += 1;
+    counts[difference.after === null ? 'unknown' : 'differ'] += 1;
     found.push(difference);
   };
   const fold = (read: LogEntry | string | null): string | null => {
     if (read === null || typeof read === 'string') return read;
-    let twin = twins.get(read.fleet);
-    if (twin === undefined) {
-      twin = createTwin(read.fleet, policies, onPaired);
-      twins.set(read.fleet, twin);
+    let both = folds.get(read.fleet);
+    if (both === undefined) {
+      both = createBothFolds(read.fleet, policies, onPaired);
+      folds.set(read.fleet, both);
     }
-    foldTwice(twin, read.stored);
+    foldInBoth(both, read.stored);
     return null;
   };
   return {
@@ -76,23 +78,23 @@ export function createWhatIf({ policies, sinceMs = Number.NEGATIVE_INFINITY, wor
     foldMessage: (message) => fold(lines.readMessage(message)),
     take: () => found.splice(0),
     end() {
-      for (const twin of twins.values()) endOf(twin);
+      for (const both of folds.values()) endOf(both);
     },
     counts,
   };
 }
 
-/** The guard that decided; null: the attempt was superseded, or ended by nobody's judgement. */
+/** The guard that decided; null: the attempt was superseded, or ended without a judgement. */
 export const decidingGuard = ({ cause, verdicts }: Decision): string | null =>
   cause === 'superseded' ? null : (verdicts.at(-1)?.guard ?? null);
 
-function differenceOf({ worker, attempt, atMs, after, untold }: Pair, before: Decision): Difference | null {
+function differenceOf({ worker, attempt, atMs, after, unknown }: Pair, before: Decision): Difference | null {
   const place = { worker, attempt, at: formatIsoTime(atMs), before };
-  if (untold !== null || after === null) return { ...place, after: null, check: untold };
+  if (unknown !== null || after === null) return { ...place, after: null, check: unknown };
   return essenceOf(before) === essenceOf(after) ? null : { ...place, after };
 }
 
-/** Other words alone are no other decision. */
+/** A decision in other words is the same. */
 const essenceOf = (it: Decision): string => `${it.decision} ${it.action} ${it.cause} ${decidingGuard(it)}`;
 
 /** One attempt in both folds, until both have decided it. */
@@ -102,7 +104,7 @@ type Pair = {
   readonly atMs: number;
   before: Decision | null;
   after: Decision | null;
-  /** What the log's own policy asked, by the name of the check, and how long it would wait for each question. */
+  /** The checks of the log's own policy by name, and how long it would wait for each. */
   readonly questions: Map<string, string>;
   readonly waitedMs: Map<string, number>;
   /** By the question. */
@@ -110,47 +112,47 @@ type Pair = {
   /** The other policies' open question. */
   pending: PendingCheck | null;
   /** The first check that the log has no answer of. */
-  untold: string | null;
+  unknown: string | null;
 };
 
-type Twin = {
+type BothFolds = {
   readonly before: Fleet;
   readonly after: Fleet;
   readonly pairs: Map<string, Pair>;
   readonly onPaired: (pair: Pair) => void;
 };
 
-function createTwin(name: string, policies: PolicySet, onPaired: (pair: Pair) => void): Twin {
+function createBothFolds(name: string, policies: PolicySet, onPaired: (pair: Pair) => void): BothFolds {
   return { before: createFleet(name), after: createFleet(name, { policies }), pairs: new Map(), onPaired };
 }
 
 const keyOf = (worker: string, attempt: string): string => `${worker}:${attempt}`;
 
-function foldTwice(twin: Twin, stored: StoredEntry): void {
-  const { before, after, pairs } = twin;
+function foldInBoth(both: BothFolds, stored: StoredEntry): void {
+  const { before, after, pairs } = both;
   const { entry, seq, atMs } = stored;
-  const ended = heedBefore(twin, advanceClock(before, atMs));
-  advanceAfter(twin, atMs);
+  const ended = processBefore(both, advanceClock(before, atMs));
+  advanceAfter(both, atMs);
   if (entry.area === 'worker' && entry.type === 'stop.attempted') {
     const attempt = entry.data.attempt ?? `seq-${seq}`;
     const isKnown = before.workers.get(entry.id)?.known?.has(attempt) ?? false;
     if (!isKnown) pairs.set(keyOf(entry.id, attempt), createPair(entry.id, attempt, atMs));
   }
   const isAnswer = entry.area === 'ownWorker' && entry.type === 'check.finished';
-  if (isAnswer) keepAnswer(twin, entry);
-  ended.push(...heedBefore(twin, foldEntry(before, stored)));
-  if (!isAnswer) heedAfter(twin, foldEntry(after, stored), false);
-  if (isAnswer) settle(twin, entry.id, entry.data.attempt);
-  for (const pair of ended) settle(twin, pair.worker, pair.attempt);
+  if (isAnswer) recordAnswer(both, entry);
+  ended.push(...processBefore(both, foldEntry(before, stored)));
+  if (!isAnswer) processAfter(both, foldEntry(after, stored), false);
+  if (isAnswer) settle(both, entry.id, entry.data.attempt);
+  for (const pair of ended) settle(both, pair.worker, pair.attempt);
 }
 
 function createPair(worker: string, attempt: string, atMs: number): Pair {
   const maps = { questions: new Map(), waitedMs: new Map(), answers: new Map() };
-  return { worker, attempt, atMs, before: null, after: null, ...maps, pending: null, untold: null };
+  return { worker, attempt, atMs, before: null, after: null, ...maps, pending: null, unknown: null };
 }
 
-/** Takes in what the log's own policies decided and asked; gives the attempts that they decided. */
-function heedBefore({ pairs, onPaired }: Twin, outcomes: readonly Outcome[]): Pair[] {
+/** Processes the outcomes of the log's own policies. @returns the attempts that they decided */
+function processBefore({ pairs, onPaired }: BothFolds, outcomes: readonly Outcome[]): Pair[] {
   const decided: Pair[] = [];
   for (const outcome of outcomes) {
     const pair = pairOf(pairs, outcome);
@@ -168,16 +170,16 @@ function heedBefore({ pairs, onPaired }: Twin, outcomes: readonly Outcome[]): Pa
   return decided;
 }
 
-/** The same for the other policies. `byClock`: what ended a wait was its deadline. */
-function heedAfter(twin: Twin, outcomes: readonly Outcome[], byClock: boolean): void {
-  const { pairs, onPaired } = twin;
+/** The same for the other policies. `byClock`: a deadline ended the wait. */
+function processAfter(both: BothFolds, outcomes: readonly Outcome[], byClock: boolean): void {
+  const { pairs, onPaired } = both;
   for (const outcome of outcomes) {
     const pair = pairOf(pairs, outcome);
     if (pair === undefined) continue;
-    if (byClock && pair.pending !== null && !isWorthTheWait(pair, pair.pending)) pair.untold ??= pair.pending.name;
+    if (byClock && pair.pending !== null && !isWorthTheWait(pair, pair.pending)) pair.unknown ??= pair.pending.name;
     if (outcome.kind === 'checkPending') {
       pair.pending = outcome.check;
-      settle(twin, pair.worker, pair.attempt);
+      settle(both, pair.worker, pair.attempt);
     } else if (outcome.kind === 'decided') {
       pair.pending = null;
       pair.after = outcome.decision;
@@ -186,48 +188,48 @@ function heedAfter(twin: Twin, outcomes: readonly Outcome[], byClock: boolean): 
   }
 }
 
-function pairOf(pairs: Twin['pairs'], outcome: Outcome): Pair | undefined {
+function pairOf(pairs: BothFolds['pairs'], outcome: Outcome): Pair | undefined {
   if (outcome.kind === 'checkPending') return pairs.get(keyOf(outcome.worker, outcome.attempt));
   if (outcome.kind !== 'decided') return undefined;
   return pairs.get(keyOf(outcome.decision.worker, outcome.decision.attempt ?? ''));
 }
 
-function finish(pairs: Twin['pairs'], pair: Pair, onPaired: Twin['onPaired']): void {
+function finish(pairs: BothFolds['pairs'], pair: Pair, onPaired: BothFolds['onPaired']): void {
   if (pair.before === null || pair.after === null) return;
   pairs.delete(keyOf(pair.worker, pair.attempt));
   onPaired(pair);
 }
 
-/** One deadline at a time, so that what is asked at one has its answer before the next. */
-function advanceAfter(twin: Twin, toMs: number): void {
-  const { after } = twin;
+/** One deadline at a time, so that a check that becomes pending at one has its answer before the next. */
+function advanceAfter(both: BothFolds, toMs: number): void {
+  const { after } = both;
   for (;;) {
     const next = nextDeadline(after);
     if (next === null || next.atMs > toMs) break;
-    heedAfter(twin, advanceClock(after, next.atMs), true);
+    processAfter(both, advanceClock(after, next.atMs), true);
   }
   advanceClock(after, toMs);
 }
 
-/** Gives the other policies the answers that the log has, or, where it can have none, says so and goes on. */
-function settle(twin: Twin, worker: string, attempt: string): void {
-  const { after, pairs } = twin;
+/** Gives the other policies the answers that the log has; where it can have none the attempt is unknown, and goes on. */
+function settle(both: BothFolds, worker: string, attempt: string): void {
+  const { after, pairs } = both;
   const pair = pairs.get(keyOf(worker, attempt));
   const check = pair?.pending;
   if (pair === undefined || check == null) return;
   const answer = answerTo(pair, check);
   if (answer === null && pair.before === null) return; // It may still come.
-  if (answer === null && isWorthTheWait(pair, check)) return; // Nobody answered in that time in the log either.
-  if (answer === null) pair.untold ??= check.name;
+  if (answer === null && isWorthTheWait(pair, check)) return; // It got no answer in that time in the log either.
+  if (answer === null) pair.unknown ??= check.name;
   // The state goes on as if the check had agreed with what was decided, for that is what the next entries come of.
   const outcome = pair.before?.decision === 'block' ? 'fail' : 'pass';
   const data: CheckResult = { ...(answer ?? { outcome }), attempt, check: check.name };
   pair.pending = null;
   const entry: OwnWorkerEntry = { area: 'ownWorker', fleet: after.name, id: worker, type: 'check.finished', data };
-  heedAfter(twin, foldEntry(after, { seq: after.seq, atMs: after.nowMs, entry }), false);
+  processAfter(both, foldEntry(after, { seq: after.seq, atMs: after.nowMs, entry }), false);
 }
 
-function keepAnswer({ pairs }: Twin, { id, data }: Extract<OwnWorkerEntry, { type: 'check.finished' }>): void {
+function recordAnswer({ pairs }: BothFolds, { id, data }: Extract<OwnWorkerEntry, { type: 'check.finished' }>): void {
   const pair = pairs.get(keyOf(id, data.attempt));
   if (pair === undefined) return;
   const question = pair.questions.get(data.check);
@@ -240,22 +242,22 @@ function answerTo(pair: Pair, check: PendingCheck): CheckResult | null {
   return answer?.outcome === 'timeout' && !isWorthTheWait(pair, check) ? null : answer;
 }
 
-/** Whether silence in the log means silence here: it was asked there too, and for as long at least. */
+/** Whether silence in the log means silence here: it was pending there too, and for as long at least. */
 const isWorthTheWait = (pair: Pair, check: PendingCheck): boolean =>
   timeoutOf(check) <= (pair.waitedMs.get(questionOf(check)) ?? Number.NEGATIVE_INFINITY);
 
 const timeoutOf = ({ deadlineMs, sinceMs }: PendingCheck): number => deadlineMs - sinceMs;
 
-/** What is asked, whatever the policy calls it: an answer about other files is none. */
+/** What is checked, whatever the policy calls it: an answer about other files is none. */
 function questionOf(check: PendingCheck): string {
   if (check.by === 'hooks') return `hook ${check.key}`;
   const { name: _, when: __, onError: ___, timeoutMs: ____, ...question } = check.check;
   return JSON.stringify(question);
 }
 
-function endOf({ pairs, onPaired }: Twin): void {
+function endOf({ pairs, onPaired }: BothFolds): void {
   for (const pair of pairs.values()) {
-    if (pair.pending !== null) pair.untold ??= pair.pending.name;
+    if (pair.pending !== null) pair.unknown ??= pair.pending.name;
     onPaired(pair);
   }
   pairs.clear();

@@ -13,12 +13,12 @@ export type Escalation = {
   readonly worker: string;
   readonly acknowledgedBy: string | null;
   readonly acknowledgedAt: string | null;
-  /** How often people were told of it, and when last. */
+  /** How often people were notified of it, and when last. */
   readonly notified: number;
   readonly notifiedAt: string | null;
 };
 
-/** `withWorker`: the decision escalated the worker too, so whoever is told of the worker is told of this. */
+/** `withWorker`: the decision escalated the worker too, so one notice serves both. */
 export type TaskEscalation = Escalation & { readonly withWorker: boolean };
 
 /** How an operator last resolved the worker's escalation; the agent is given the prompt. */

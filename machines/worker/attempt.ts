@@ -1,5 +1,5 @@
 /**
- * A worker's attempt, from its opening to its end: what the guards say leaves it open or becomes the decision
+ * A worker's attempt, from its opening to its end: the guards leave it open or decide it
  * (protocol.md §4 and §5).
  */
 import type { Attempt, Facts, PendingCheck } from '../guards/attempt.ts';

@@ -1,6 +1,6 @@
 /**
  * Worker: one agent session, from its registration to the stop that we allow. The six states and `presence` beside
- * them (protocol 4). A stop is judged here, by the named guards, and the answer is read off the snapshot's
+ * them (protocol.md §4). A stop is judged here, by the named guards, and the answer is read off the snapshot's
  * `lastDecision`. Pure: clocks, ids and the fleet around it arrive with the events.
  */
 import { assign, type SnapshotFrom, setup } from 'xstate';
@@ -156,7 +156,7 @@ export const workerMachine = machine.createMachine({
     'budget.exhausted': { actions: 'exhaustBudget' },
     'files.cleared': { actions: 'clearFiles' },
     'entry.refused': { actions: 'noteRefusal' },
-    // Where no state below says more, an entry changes the context only.
+    // Where no state below handles it, an entry changes the context only.
     'worker.registered': { actions: 'register' },
     'tool.used': { actions: 'useTool' },
     'plan.updated': { actions: 'setPlan' },

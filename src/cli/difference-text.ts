@@ -29,7 +29,7 @@ const whyUntold = (check: string | null): string =>
   check === null ? 'it would still be held where the log ends' : `the log has no answer of check ${clean(check)}`;
 
 /** `3 attempts looked at: 1 would differ, 1 cannot be told` */
-export function describeCounts({ attempts, differ, untold }: WhatIfCounts): string {
+export function describeCounts({ attempts, differ, unknown }: WhatIfCounts): string {
   const looked = `${attempts} ${attempts === 1 ? 'attempt' : 'attempts'} looked at`;
-  return `${looked}: ${differ} would differ${untold === 0 ? '' : `, ${untold} cannot be told`}`;
+  return `${looked}: ${differ} would differ${unknown === 0 ? '' : `, ${unknown} cannot be told`}`;
 }

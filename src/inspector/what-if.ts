@@ -10,7 +10,7 @@ export type WhatIfAnswer = {
   /** How many attempts were compared. */
   readonly looked: number;
   /** How many cannot be told: of those `after` is null, and `check` names the answer that the log does not have. */
-  readonly untold: number;
+  readonly unknown: number;
   /** The newest last. */
   readonly differ: readonly WhatIfDifference[];
   /** How many more there were. */
@@ -64,8 +64,8 @@ export function createAskWhatIf(fleet: string, log: Pick<EventLog, 'range' | 'hi
     });
     compared.end();
     take();
-    const { attempts, untold } = compared.counts;
-    return { looked: attempts, untold, differ: differ.map(toAnswer), more, tookMs: performance.now() - startedMs };
+    const { attempts, unknown } = compared.counts;
+    return { looked: attempts, unknown, differ: differ.map(toAnswer), more, tookMs: performance.now() - startedMs };
   };
   return (question) => {
     const answer = last.then(() => ask(question));

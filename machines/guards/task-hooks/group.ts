@@ -1,4 +1,4 @@
-/** Hooks of type `all` and `any`: what several conditions say together. */
+/** Hooks of type `all` and `any`: several conditions together. */
 import type { HookForm } from '../../entries/hook.ts';
 import type { HookAnswer, HookOutcome } from './hook.ts';
 

@@ -46,7 +46,7 @@ export type HookOutcome =
   | HookSkip
   | { readonly kind: 'pending'; readonly key: string; readonly name: string };
 
-/** One evaluation of one hook, whether it decided or not: kept with the task, so that nobody has to guess (seed 001, Hook Debugging). */
+/** One evaluation of one hook, whether it decided or not: kept with the task (seed 001, Hook Debugging). */
 export type HookRun = {
   readonly hook: string;
   readonly type: HookForm['type'];

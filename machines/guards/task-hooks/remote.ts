@@ -1,4 +1,4 @@
-/** Hooks of type `remote`: answered by whoever serves the check's subject, or from the client that registered them. */
+/** Hooks of type `remote`: answered by a client that serves the check's subject. */
 import type { HookForm } from '../../entries/hook.ts';
 import type { CheckResult } from '../../policy/checks/check-result.ts';
 import { answer, type HookOutcome, type HookResults } from './hook.ts';

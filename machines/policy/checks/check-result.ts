@@ -1,4 +1,4 @@
-/** The result of a check that ran outside the fold, and what an agent is told of one that did not pass (protocol.md §8). */
+/** The result of a check that ran outside the fold, and what an agent hears of one that did not pass (protocol.md §8). */
 import { z } from 'zod';
 import { idSchema } from '../../values/schemas.ts';
 

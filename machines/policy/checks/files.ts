@@ -8,5 +8,5 @@ export const filesCheck: CheckKind<'files'> = {
   evaluate: (check) => ({ kind: 'pending', check }),
 };
 
-/** The fixed words of protocol.md §5, for whoever looks. */
+/** The fixed text of protocol.md §5, for the runner. */
 export const missingFilesMessage = (files: readonly string[]): string => `Missing required files: ${files.join(', ')}`;

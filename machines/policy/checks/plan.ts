@@ -11,7 +11,7 @@ export const planCheck: CheckKind<'plan'> = {
   evaluate: (check, { facts }) => findingFor(check, remainingStepsMessage(facts.plan)),
 };
 
-/** Null: nothing remains. Else the fixed words of protocol.md §5, with three titles of 30 code points at most. */
+/** Null: nothing remains. Else the fixed text of protocol.md §5, with three titles of 30 code points at most. */
 export function remainingStepsMessage(plan: Plan): string | null {
   const open = plan.filter((step) => !isDone(step));
   if (open.length === 0) return null;

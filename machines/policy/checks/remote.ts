@@ -1,4 +1,4 @@
-/** `remote: name`: whoever serves the check's subject says that it holds. */
+/** `remote: name`: a client that serves the check's subject answers. */
 import { idSchema } from '../../values/schemas.ts';
 import type { CheckKind } from './check.ts';
 

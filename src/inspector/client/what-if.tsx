@@ -130,14 +130,14 @@ function Problems({
   );
 }
 
-function Answer({ answer: { looked, untold, differ, more, tookMs } }: { answer: WhatIfAnswer }) {
+function Answer({ answer: { looked, unknown, differ, more, tookMs } }: { answer: WhatIfAnswer }) {
   const different = differ.filter((it) => it.after !== null).length;
   return (
     <section class="differences" aria-label="Differences">
       <h3>
         {plural(looked, 'attempt')} looked at:{' '}
-        {different === 0 && untold === 0 ? 'none' : count(different + (more > 0 ? more : 0))} would differ
-        {untold > 0 && `, ${count(untold)} cannot be told`} <span class="muted">({Math.round(tookMs)} ms)</span>
+        {different === 0 && unknown === 0 ? 'none' : count(different + (more > 0 ? more : 0))} would differ
+        {unknown > 0 && `, ${count(unknown)} cannot be told`} <span class="muted">({Math.round(tookMs)} ms)</span>
       </h3>
       {looked === 0 && <p class="muted">The log has no decided attempts yet. Let an agent try to stop first.</p>}
       <ul class="plain">

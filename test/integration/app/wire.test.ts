@@ -1,4 +1,4 @@
-/** What any NATS client may rely on (protocol 2, 5 and 9), asked of the service byte by byte. */
+/** What any NATS client may rely on (protocol.md §2, §5 and §9), asked of the service byte by byte. */
 import { headers, type Msg } from '@nats-io/nats-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Decision, WorkerView } from '../../../machines/index.ts';

@@ -1,4 +1,4 @@
-/** Bad entries: ignored on every replica alike, one copy each in the dead stream (protocol 9). */
+/** Bad entries: ignored on every replica alike, one copy each in the dead stream (protocol.md §9). */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';
 import { type Client, openClient } from '../../support/client.ts';

@@ -1,4 +1,4 @@
-/** The log: created with its settings, never made anew silently (protocol 2 and 9). */
+/** The log: created with its settings, never made anew silently (protocol.md §2 and §9). */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';
 import { type Client, openClient } from '../../support/client.ts';

@@ -35,7 +35,7 @@ test('differs where a replay of the log says that it does', async () => {
   const { status, body } = await stage.post('what-if', { policy });
   const expected = await compared();
   expect(status).toBe(200);
-  expect(body).toMatchObject({ looked: 5, untold: 0, more: 0 });
+  expect(body).toMatchObject({ looked: 5, unknown: 0, more: 0 });
   expect(body.differ.map(({ attempt, before, after }: Difference) => ({ attempt, before, after }))).toEqual(
     expected.map(({ attempt, before, after }) => ({ attempt, before, after })),
   );

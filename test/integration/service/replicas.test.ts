@@ -1,4 +1,4 @@
-/** Two replicas on one log, and restarts: one answer to one attempt, whoever is asked (protocol 5). */
+/** Two replicas on one log, and restarts: one answer to one attempt, whoever is asked (protocol.md §5). */
 import { headers } from '@nats-io/nats-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';

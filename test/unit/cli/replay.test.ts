@@ -1,4 +1,4 @@
-/** stopgate replay (protocol 10): files in, JSON lines and an exit code out. No server anywhere. */
+/** stopgate replay (protocol.md §10): files in, JSON lines and an exit code out. No server anywhere. */
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -40,8 +40,8 @@ test('every step equals the step that XState takes', () => {
     const bare = createFleet('main');
     const fleet: Fleet = {
       ...bare,
-      worker: checked(workerMachine, bare.worker),
-      task: checked(taskMachine, bare.task),
+      workerStepper: checked(workerMachine, bare.workerStepper),
+      taskStepper: checked(taskMachine, bare.taskStepper),
     };
     const [first] = entries;
     const lines = [

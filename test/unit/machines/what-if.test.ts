@@ -44,7 +44,7 @@ const prompt = (clock: string): Line => [clock, 'worker.w1.prompt.submitted', { 
 /** `a1: allow complete -> block incomplete` */
 const brief = ({ attempt, before, ...rest }: Difference) =>
   `${attempt}: ${before.decision} ${before.cause} -> ${
-    rest.after === null ? `untold ${rest.check}` : `${rest.after.decision} ${rest.after.cause}`
+    rest.after === null ? `unknown ${rest.check}` : `${rest.after.decision} ${rest.after.cause}`
   }`;
 
 describe('decisions', () => {
@@ -64,7 +64,7 @@ describe('decisions', () => {
         verdicts: expect.arrayContaining([expect.objectContaining({ guard: 'checks', verdict: 'block' })]),
       },
     });
-    expect(counts).toEqual({ attempts: 2, differ: 2, untold: 0 });
+    expect(counts).toEqual({ attempts: 2, differ: 2, unknown: 0 });
   });
 
   test('under the same policies never differ', () => {
@@ -78,7 +78,7 @@ describe('decisions', () => {
     ];
     const { differences, counts } = whatIf(lines, same);
     expect(differences.map(brief)).toEqual([]);
-    expect(counts).toEqual({ attempts: 5, differ: 0, untold: 0 });
+    expect(counts).toEqual({ attempts: 5, differ: 0, unknown: 0 });
   });
 
   test('carry their state on: a cap of 1 lets the second go', () => {
@@ -115,7 +115,7 @@ describe('decisions', () => {
     const lines = [stop('12:01', 'a1'), prompt('12:02'), stop('12:03', 'a2')];
     const { differences, early } = whatIf(lines, held);
     expect(early.map(brief)).toEqual(['a1: allow no-policy -> block idle']);
-    expect(differences.slice(1).map(brief)).toEqual(['a2: allow no-policy -> untold null']);
+    expect(differences.slice(1).map(brief)).toEqual(['a2: allow no-policy -> unknown null']);
   });
 
   test('a repeated attempt counts once', () => {
@@ -152,7 +152,7 @@ describe('answers of checks come from the log', () => {
     const lines = [log([tests]), stop('12:01', 'a1'), finished('12:01:03', 'a1', 'tests', 'pass'), prompt('12:09')];
     const { differences, counts } = whatIf(lines, { default: { checks: [tests, scan] } });
     expect(differences).toMatchObject([{ attempt: 'a1', after: null, check: 'scan', before: { cause: 'complete' } }]);
-    expect(counts).toEqual({ attempts: 1, differ: 0, untold: 1 });
+    expect(counts).toEqual({ attempts: 1, differ: 0, unknown: 1 });
   });
 
   test('after what cannot be told the state goes on as the log did', () => {
@@ -166,10 +166,10 @@ describe('answers of checks come from the log', () => {
     ];
     const { differences } = whatIf(lines, { default: { retries: 2, checks: [scan] } });
     expect(differences.map(brief)).toEqual([
-      'a1: block incomplete -> untold scan',
-      'a2: block incomplete -> untold scan',
+      'a1: block incomplete -> unknown scan',
+      'a2: block incomplete -> unknown scan',
       'a3: block incomplete -> allow capped',
-      'a4: allow capped -> untold scan',
+      'a4: allow capped -> unknown scan',
     ]);
   });
 
@@ -187,9 +187,9 @@ describe('answers of checks come from the log', () => {
     expect(whatIf(late, asked('10s')).differences.map(brief)).toEqual(['a1: allow complete -> block incomplete']);
     const never = [own('12:00', asked('60s')), stop('12:01', 'a1'), prompt('12:05')];
     expect(whatIf(never, asked('30s')).differences.map(brief)).toEqual([]);
-    expect(whatIf(never, asked('90s')).differences.map(brief)).toEqual(['a1: block incomplete -> untold tests']);
+    expect(whatIf(never, asked('90s')).differences.map(brief)).toEqual(['a1: block incomplete -> unknown tests']);
     const said = [own('12:00', asked('60s')), stop('12:01', 'a1'), finished('12:01:59', 'a1', 'tests', 'timeout')];
-    expect(whatIf(said, asked('90s')).differences.map(brief)).toEqual(['a1: block incomplete -> untold tests']);
+    expect(whatIf(said, asked('90s')).differences.map(brief)).toEqual(['a1: block incomplete -> unknown tests']);
   });
 
   test('a wait that its own clock ends before the log had asked cannot be told', () => {
@@ -200,13 +200,13 @@ describe('answers of checks come from the log', () => {
       finished('12:01:55', 'a1', 'scan', 'fail'),
     ];
     const { differences } = whatIf(lines, { default: { checks: [{ ...scan, timeout: '5s' }] } });
-    expect(differences.map(brief)).toEqual(['a1: block incomplete -> untold scan']);
+    expect(differences.map(brief)).toEqual(['a1: block incomplete -> unknown scan']);
   });
 
   test('to what no policy of the log asked are none: nobody knows the question', () => {
     const lines = [stop('12:01', 'a1'), finished('12:01:03', 'a1', 'tests', 'fail'), prompt('12:09')];
     const { differences } = whatIf(lines, { default: { checks: [tests] } });
-    expect(differences.map(brief)).toEqual(['a1: allow no-policy -> untold tests']);
+    expect(differences.map(brief)).toEqual(['a1: allow no-policy -> unknown tests']);
   });
 
   test('of a remote hook hold in both', () => {
@@ -217,7 +217,7 @@ describe('answers of checks come from the log', () => {
       finished('12:01:03', 'a1', 'scan', 'fail'),
     ];
     const { differences, counts } = whatIf(lines, { default: { retries: 5 } });
-    expect({ differences, counts }).toEqual({ differences: [], counts: { attempts: 1, differ: 0, untold: 0 } });
+    expect({ differences, counts }).toEqual({ differences: [], counts: { attempts: 1, differ: 0, unknown: 0 } });
   });
 });
 

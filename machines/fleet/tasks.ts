@@ -1,27 +1,28 @@
-/** Moves tasks, and keeps the index of what waits in each queue. */
+/** Tasks: steps their machines, and keeps the index of what waits in each queue. */
 
 import type { HookRun } from '../guards/task-hooks/hook.ts';
-import type { TaskEvent } from '../task/task.ts';
+import type { TaskEvent } from '../task/events.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
-import { type Fleet, queueOf, trackEscalation } from './fleet.ts';
+import { trackEscalation } from './escalations.ts';
+import { type Fleet, queueOf } from './fleet.ts';
 
 /** `queue` null: in none until `task.created` gives one. */
 export function createTask(fleet: Fleet, task: string, queue: string | null): void {
-  fleet.tasks.set(task, { snapshot: fleet.task.start({ task, queue }) });
+  fleet.tasks.set(task, { snapshot: fleet.taskStepper.start({ task, queue }) });
   fleet.watcher?.task(task, 'idle', 'idle', 'task.created');
 }
 
-/** Steps a task's machine and keeps the queues' index. */
-export function moveTask(fleet: Fleet, task: string, event: TaskEvent): void {
+/** Steps the machine, then keeps the indexes: escalations, dependents and queues. */
+export function stepTask(fleet: Fleet, task: string, event: TaskEvent): void {
   const record = fleet.tasks.get(task);
   if (record === undefined) return;
   const before = record.snapshot;
-  record.snapshot = fleet.task.next(before, event);
+  record.snapshot = fleet.taskStepper.next(before, event);
   fleet.watcher?.task(task, before.value, record.snapshot.value, event.type);
   const { context } = record.snapshot;
   if (context.escalation !== before.context.escalation) {
-    const asked = fleet.workers.get(context.escalation?.worker ?? '')?.owner ?? null;
-    trackEscalation(fleet, 'task', task, context.escalation !== null, asked);
+    const owner = fleet.workers.get(context.escalation?.worker ?? '')?.owner ?? null;
+    trackEscalation(fleet, 'task', task, context.escalation !== null, owner);
   }
   if (context.hooks !== before.context.hooks && context.evaluations.length > 0) fleet.rehooked.add(task);
   if (context.after !== before.context.after) {
@@ -30,11 +31,11 @@ export function moveTask(fleet: Fleet, task: string, event: TaskEvent): void {
       fleet.dependents.set(other, waiting.add(task));
     }
   }
-  const moved =
+  const mayBeReady =
     record.snapshot.value !== before.value ||
     context.queue !== before.context.queue ||
     context.after !== before.context.after;
-  if (!moved && event.type !== 'task.created') return;
+  if (!mayBeReady && event.type !== 'task.created') return;
   if (before.context.queue !== null && before.context.queue !== context.queue) {
     queueOf(fleet, before.context.queue).ready.delete(task);
     fleet.watcher?.queue(before.context.queue);
@@ -44,10 +45,10 @@ export function moveTask(fleet: Fleet, task: string, event: TaskEvent): void {
     for (const other of fleet.dependents.get(task) ?? []) reindexTask(fleet, other);
 }
 
-/** Keeps with the task what its hooks answered, and tells whoever counts. */
+/** Keeps with the task what its hooks answered. */
 export function recordHookRuns(fleet: Fleet, task: string, attempt: string | null, runs: readonly HookRun[]): void {
   if (runs.length === 0) return;
-  moveTask(fleet, task, { type: 'hooks.evaluated', runs, attempt, at: formatIsoTime(fleet.nowMs) });
+  stepTask(fleet, task, { type: 'hooks.evaluated', runs, attempt, at: formatIsoTime(fleet.nowMs) });
   fleet.outcomes.push({ kind: 'hooksEvaluated', task, runs });
 }
 
@@ -65,4 +66,10 @@ function reindexTask(fleet: Fleet, task: string): void {
     ready.add(task);
     fleet.arrivals.add(queue);
   }
+}
+
+export function refuseTask(fleet: Fleet, id: string, type: string, reason: string): void {
+  const refused = { at: formatIsoTime(fleet.nowMs), type, reason };
+  stepTask(fleet, id, { type: 'entry.refused', refused });
+  fleet.outcomes.push({ kind: 'refused', entity: 'task', id, type, reason });
 }

@@ -1,4 +1,4 @@
-/** `iteration.validated`: what the hooks of a task say of an iteration (protocol 7; seed 001, hook_evaluate). */
+/** `iteration.validated`: the hooks of a task judge an iteration (protocol.md §7; seed 001, hook_evaluate). */
 
 import type { TaskEntry } from '../entries/index.ts';
 import type { HookResult } from '../guards/decision.ts';
@@ -7,10 +7,14 @@ import { evaluateHooks, type HooksOutcome } from '../guards/task-hooks/evaluate.
 import { checkTimeoutMs } from '../policy/checks/check.ts';
 import type { CheckResult } from '../policy/checks/check-result.ts';
 import { promisesOf } from '../policy/promise.ts';
-import { type Evaluation, hasFailedRule, phaseOf, type TaskContext } from '../task/task.ts';
+import { phaseOf } from '../task/checkpoint.ts';
+import type { TaskContext } from '../task/context.ts';
+import type { Evaluation } from '../task/evaluation.ts';
+import { hasFailedRule } from '../task/iteration.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
-import { type Fleet, ownerFor } from './fleet.ts';
-import { moveTask, recordHookRuns } from './move-task.ts';
+import type { Fleet } from './fleet.ts';
+import { ownerFor } from './owner.ts';
+import { recordHookRuns, stepTask } from './tasks.ts';
 
 /** `pending` null: nothing yet. */
 type Begun = Omit<Evaluation, 'pending'> & { readonly pending: Evaluation['pending'] | null };
@@ -25,7 +29,7 @@ export function beginEvaluation(
   const { id: task, data: fields } = entry;
   const { evaluations, iteration } = contextOf(fleet, task);
   if (iteration === null || evaluations.some((it) => it.attempt === attempt)) return;
-  moveTask(fleet, task, { type: 'iteration.judged', failed: hasFailedRule(iteration, fields) });
+  stepTask(fleet, task, { type: 'iteration.judged', failed: hasFailedRule(iteration, fields) });
   const begun = { attempt, seq, owner: ownerFor(fleet, `${task}:${attempt}`, owner), iteration };
   evaluate(fleet, task, { ...begun, fields, results: {}, pending: null });
 }
@@ -56,13 +60,13 @@ function evaluate(fleet: Fleet, task: string, begun: Begun): void {
     awaitHook(fleet, task, begun, outcome);
     return;
   }
-  moveTask(fleet, task, { type: 'evaluation.ended', attempt: begun.attempt });
+  stepTask(fleet, task, { type: 'evaluation.ended', attempt: begun.attempt });
   if (contextOf(fleet, task).evaluations.length === 0) fleet.evaluating.delete(task);
   recordHookRuns(fleet, task, begun.attempt, outcome.runs);
-  const result = breakRow(resultOf(fleet, context, begun, outcome), begun);
+  const result = applyBreaker(resultOf(fleet, context, begun, outcome), begun);
   if (result.checkpointCreated && outcome.kind === 'answer') {
     const data = checkpointOfHooks(begun.attempt, outcome.checkpointData);
-    moveTask(fleet, task, { type: 'checkpoint.saved', data, at: formatIsoTime(fleet.nowMs) });
+    stepTask(fleet, task, { type: 'checkpoint.saved', data, at: formatIsoTime(fleet.nowMs) });
   }
   fleet.outcomes.push({ kind: 'validated', task, attempt: begun.attempt, result });
 }
@@ -71,7 +75,7 @@ function awaitHook(fleet: Fleet, task: string, begun: Begun, { key, name }: Hook
   const { attempt, pending: before } = begun;
   if (before?.key === key && before.name === name) return;
   const pending = { key, name, number: (before?.number ?? 0) + 1, deadlineMs: fleet.nowMs + checkTimeoutMs };
-  moveTask(fleet, task, { type: 'evaluation.pending', evaluation: { ...begun, pending } });
+  stepTask(fleet, task, { type: 'evaluation.pending', evaluation: { ...begun, pending } });
   fleet.evaluating.add(task);
   fleet.deadlines.push({ atMs: pending.deadlineMs, kind: 'evaluation', id: task, attempt });
   fleet.outcomes.push({ kind: 'hookPending', task, attempt });
@@ -94,20 +98,20 @@ function evaluateNow(fleet: Fleet, context: TaskContext, { fields, results, iter
 function resultOf(fleet: Fleet, { task }: TaskContext, { fields }: Begun, outcome: HooksOutcome): HookResult {
   const place = { fleet: fleet.name, attempt: fields.attempt ?? null, taskId: task, iteration: fields.iteration };
   if (outcome.kind !== 'answer') {
-    const silent = {
+    const noAnswer = {
       reason: 'No hooks registered for this task',
       nextPrompt: null,
       checkpointCreated: false,
       metadata: {},
     };
-    return { ...place, hookId: 'default', action: 'continue', ...silent };
+    return { ...place, hookId: 'default', action: 'continue', ...noAnswer };
   }
   const { hookId, action, reason, nextPrompt, checkpoint, metadata } = outcome;
   return { ...place, hookId, action, reason, nextPrompt, checkpointCreated: checkpoint, metadata };
 }
 
 /** Breaker: n iterations in a row had a failed rule in their last validation. */
-function breakRow(result: HookResult, { iteration, fields }: Begun): HookResult {
+function applyBreaker(result: HookResult, { iteration, fields }: Begun): HookResult {
   const { failures, failuresMax } = iteration;
   if (failuresMax === null || result.action !== 'continue' || !hasFailedRule(iteration, fields)) return result;
   if (failures + 1 < failuresMax) return result;

@@ -1,0 +1,77 @@
+/** Attempts: opened, superseded, resumed, and closed with their session (protocol.md §4). */
+import type { WorkerEntry } from '../entries/index.ts';
+import { attemptMessageId } from '../entries/message-ids.ts';
+import { factsFor } from './facts.ts';
+import type { Fleet, WorkerRecord } from './fleet.ts';
+import { ownerFor } from './owner.ts';
+import { policyInForce, queueOfWorker } from './policies.ts';
+import { stepTask } from './tasks.ts';
+import { stepWorker } from './workers.ts';
+
+/** Attempt ids of a worker that are known beyond the log's own window for repeats. */
+const attemptsKnownMax = 256;
+
+export function openAttempt(
+  fleet: Fleet,
+  record: WorkerRecord,
+  { id: worker, data: fields }: Extract<WorkerEntry, { type: 'stop.attempted' }>,
+  seq: number,
+  owner: string | null,
+): void {
+  const id = fields.attempt ?? `seq-${seq}`;
+  record.known ??= new Map();
+  if (record.known.has(id)) {
+    fleet.outcomes.push({ kind: 'repeated', worker, attempt: id });
+    return;
+  }
+  record.known.set(id, { seq, atMs: fleet.nowMs, decidedSeq: null });
+  if (record.known.size > attemptsKnownMax) record.known.delete(record.known.keys().next().value as string);
+  supersedeAttempt(fleet, record);
+  record.owner = ownerFor(fleet, attemptMessageId(worker, id), owner);
+  record.accepted = false;
+  const { worker: context } = record.snapshot.context;
+  const inForce = policyInForce(fleet, context);
+  stepWorker(fleet, record, {
+    type: 'stop.attempted',
+    attempt: id,
+    seq,
+    fields,
+    inForce,
+    facts: factsFor(fleet, context, inForce),
+    stopwatch: fleet.stopwatch,
+  });
+}
+
+export function supersedeAttempt(fleet: Fleet, record: WorkerRecord): void {
+  const { worker: context } = record.snapshot.context;
+  if (context.attempt === null) return;
+  stepWorker(fleet, record, { type: 'attempt.superseded', facts: factsFor(fleet, context, context.attempt.inForce) });
+}
+
+export function resumeAttempt(fleet: Fleet, record: WorkerRecord): void {
+  const { worker: context } = record.snapshot.context;
+  if (context.attempt === null) return;
+  const facts = factsFor(fleet, context, context.attempt.inForce);
+  stepWorker(fleet, record, { type: 'attempt.resumed', facts, stopwatch: fleet.stopwatch });
+}
+
+export function resumeHeldOn(fleet: Fleet, queue: string): void {
+  for (const worker of [...fleet.held]) {
+    const record = fleet.workers.get(worker);
+    const attempt = record?.snapshot.context.worker.attempt;
+    if (record === undefined || attempt == null) continue;
+    if (queueOfWorker(record.snapshot.context.worker, attempt.inForce) === queue) resumeAttempt(fleet, record);
+  }
+}
+
+export function closeSession(fleet: Fleet, record: WorkerRecord, as: 'ended' | 'retired'): void {
+  const { worker: context } = record.snapshot.context;
+  const inForce = context.attempt?.inForce ?? policyInForce(fleet, context);
+  stepWorker(fleet, record, {
+    type: 'session.closed',
+    as,
+    facts: factsFor(fleet, context, inForce),
+    atMs: fleet.nowMs,
+  });
+  for (const task of context.tasks) stepTask(fleet, task, { type: 'task.released' });
+}

@@ -1,0 +1,85 @@
+/** Claims: a worker takes tasks and lets go of them (protocol.md §3 and §4). */
+import type { WorkerEntry } from '../entries/index.ts';
+import { escalate } from '../values/escalation.ts';
+import { formatIsoTime } from '../values/iso-time.ts';
+import type { WorkerContext } from '../worker/context.ts';
+import type { Fleet, WorkerRecord } from './fleet.ts';
+import { policyInForce, queueOfWorker } from './policies.ts';
+import { createTask, stepTask } from './tasks.ts';
+import { refuseWorker, stepWorker } from './workers.ts';
+
+export function claimTask(fleet: Fleet, record: WorkerRecord, task: string): void {
+  const { worker: context } = record.snapshot.context;
+  const reason = claimFault(fleet, context, task);
+  if (reason !== null) {
+    refuseWorker(fleet, record, 'task.claimed', reason);
+    return;
+  }
+  if (!fleet.tasks.has(task)) createTask(fleet, task, queueOfWorker(context, policyInForce(fleet, context)));
+  stepTask(fleet, task, { type: 'task.claimed', worker: context.worker });
+  if (context.attempt !== null) stepTask(fleet, task, { type: 'attempt.opened' });
+  const plan = fleet.tasks.get(task)?.snapshot.context.plan ?? null;
+  stepWorker(fleet, record, { type: 'task.taken', task, plan, atMs: fleet.nowMs });
+  resumeTasks(fleet, record);
+}
+
+/** Why this worker may not claim the task, or null. */
+function claimFault(fleet: Fleet, { worker, ended }: WorkerContext, task: string): string | null {
+  if (ended !== null) return `worker ${worker} is ${ended}`;
+  const found = fleet.tasks.get(task)?.snapshot;
+  if (found === undefined) return null;
+  const { worker: holder, outcome, after } = found.context;
+  if (found.value === 'stopped') return `task ${task} is ${outcome ?? 'stopped'}`;
+  if (holder !== null && holder !== worker) return `task ${task} is held by ${holder}`;
+  return waitsFor(fleet, after);
+}
+
+function waitsFor(fleet: Fleet, after: readonly string[]): string | null {
+  const open = after.filter((task) => fleet.tasks.get(task)?.snapshot.context.outcome !== 'completed');
+  return open.length === 0 ? null : `it waits for ${open.slice(0, 3).join(', ')}`;
+}
+
+export function letGoOfTask(
+  fleet: Fleet,
+  record: WorkerRecord,
+  entry: Extract<WorkerEntry, { type: 'task.completed' | 'task.failed' | 'task.released' }>,
+): void {
+  const { worker: context } = record.snapshot.context;
+  const { type } = entry;
+  const { task } = entry.data;
+  if (!context.tasks.includes(task)) {
+    const reason = fleet.tasks.has(task)
+      ? `worker ${context.worker} does not hold task ${task}`
+      : `task ${task} is unknown`;
+    refuseWorker(fleet, record, type, reason);
+    return;
+  }
+  if (entry.type !== 'task.failed') stepTask(fleet, task, { type: entry.type });
+  else {
+    const { worker } = context;
+    const reason = entry.data.reason ?? `Worker ${worker} gave it up as failed`;
+    const since = formatIsoTime(fleet.nowMs);
+    const escalation = escalate({ seq: fleet.seq, since, reason, cause: 'failed', attempt: null, worker });
+    stepTask(fleet, task, { type: entry.type, escalation: { ...escalation, withWorker: false } });
+  }
+  stepWorker(fleet, record, { type: 'task.lost', task, atMs: fleet.nowMs });
+}
+
+/** The task was taken from its worker by others. */
+export function loseTask(fleet: Fleet, worker: string, task: string): void {
+  const record = fleet.workers.get(worker);
+  if (record !== undefined) stepWorker(fleet, record, { type: 'task.lost', task, atMs: fleet.nowMs });
+}
+
+export function clearFilesOf(fleet: Fleet, worker: string): void {
+  const record = fleet.workers.get(worker);
+  if (record !== undefined) stepWorker(fleet, record, { type: 'files.cleared' });
+}
+
+/** A blocked task is worked on again at its worker's next work entry. */
+export function resumeTasks(fleet: Fleet, { snapshot }: WorkerRecord): void {
+  if (snapshot.value.state !== 'working') return;
+  for (const task of snapshot.context.worker.tasks) {
+    if (fleet.tasks.get(task)?.snapshot.value === 'blocked') stepTask(fleet, task, { type: 'work.resumed' });
+  }
+}

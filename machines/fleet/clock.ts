@@ -1,0 +1,93 @@
+/** The log's clock: deadlines are handled in order, each at its own time, before anything later is folded (protocol.md §1). */
+import { resumeAttempt, resumeHeldOn } from './attempts.ts';
+import type { Deadline } from './deadlines.ts';
+import { resumeEvaluation, reviewEvaluations } from './evaluations.ts';
+import { type Fleet, pendingIn } from './fleet.ts';
+import { armHandBack, handBack, handBackDueMs } from './hand-back.ts';
+import { refreshPresence, staleAfterMs } from './presence.ts';
+
+/** Handles every deadline up to `toMs`, each with itself as now, and moves the clock there. */
+export function advance(fleet: Fleet, toMs: number): void {
+  // Deadlines only ever move to later, so the first one is checked only when its own time has come.
+  while ((fleet.deadlines.peek()?.atMs ?? Number.POSITIVE_INFINITY) <= toMs) {
+    const next = nextDeadline(fleet);
+    if (next === null || next.atMs > toMs) continue;
+    fleet.deadlines.pop();
+    fleet.nowMs = Math.max(fleet.nowMs, next.atMs);
+    handle(fleet, next);
+    settle(fleet);
+  }
+  fleet.nowMs = Math.max(fleet.nowMs, toMs);
+}
+
+/** The next moment at which something happens by itself, or null. Deadlines that no longer hold are dropped. */
+export function nextDeadline(fleet: Fleet): Deadline | null {
+  for (;;) {
+    const next = fleet.deadlines.peek();
+    if (next === undefined) return null;
+    const movedTo = holdsStill(fleet, next);
+    if (movedTo === next.atMs) return next;
+    fleet.deadlines.pop();
+    if (movedTo !== null) fleet.deadlines.push({ ...next, atMs: movedTo });
+  }
+}
+
+/** When a deadline is due by now, seen from the state; null: it no longer is one. */
+function holdsStill(fleet: Fleet, deadline: Deadline): number | null {
+  const { kind, id, attempt, atMs } = deadline;
+  if (kind === 'evaluation') {
+    const open = fleet.tasks.get(id)?.snapshot.context.evaluations.find((it) => it.attempt === attempt);
+    return open?.pending.deadlineMs === atMs ? atMs : null;
+  }
+  if (kind === 'limit') return atMs;
+  const record = fleet.workers.get(id);
+  if (record === undefined) return null;
+  if (kind === 'stale') return Math.max(atMs, record.lastSeenMs + staleAfterMs);
+  if (kind === 'release') return handBackDueMs(fleet, record);
+  const open = record.snapshot.context.worker.attempt;
+  return open?.attempt === attempt && record.wakeMs === atMs ? atMs : null;
+}
+
+function handle(fleet: Fleet, { kind, id, attempt }: Deadline): void {
+  if (kind === 'evaluation') {
+    resumeEvaluation(fleet, id, attempt, null);
+    return;
+  }
+  if (kind === 'limit' && attempt !== '') {
+    for (const worker of fleet.scopes.get(attempt)?.workers ?? []) refreshPresenceOf(fleet, worker);
+    return;
+  }
+  const record = fleet.workers.get(id);
+  if (record === undefined) return;
+  if (kind === 'attempt') {
+    resumeAttempt(fleet, record);
+    return;
+  }
+  if (kind === 'release') {
+    handBack(fleet, id, record);
+    return;
+  }
+  if (kind === 'stale') record.staleArmed = false;
+  refreshPresenceOf(fleet, id);
+}
+
+function refreshPresenceOf(fleet: Fleet, worker: string): void {
+  const record = fleet.workers.get(worker);
+  if (record === undefined) return;
+  refreshPresence(fleet, record);
+  armHandBack(fleet, worker);
+}
+
+/** What follows from a step: tasks that became ready, and hooks that were changed. */
+export function settle(fleet: Fleet): void {
+  serveArrivals(fleet);
+  reviewEvaluations(fleet);
+}
+
+/** A task that became ready ends the held attempts of its queue. */
+function serveArrivals(fleet: Fleet): void {
+  for (const queue of fleet.arrivals) {
+    fleet.arrivals.delete(queue);
+    if (fleet.held.size > 0 && pendingIn(fleet, queue) > 0) resumeHeldOn(fleet, queue);
+  }
+}

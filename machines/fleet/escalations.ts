@@ -1,0 +1,21 @@
+/** Who is escalated, and which replica notifies people of it. */
+import type { EscalatedEntity } from '../values/escalation.ts';
+import type { Fleet } from './fleet.ts';
+import { ownerFor } from './owner.ts';
+
+/**
+ * Keeps the index of who is escalated; to be called at each change.
+ * @param preferred the replica that acts for its attempt
+ */
+export function trackEscalation(
+  fleet: Fleet,
+  entity: EscalatedEntity,
+  id: string,
+  isEscalated: boolean,
+  preferred: string | null,
+): void {
+  const key = `${entity}/${id}`;
+  if (!isEscalated) fleet.escalated.delete(key);
+  else if (!fleet.escalated.has(key)) fleet.escalated.set(key, { entity, id, owner: ownerFor(fleet, key, preferred) });
+  fleet.outcomes.push({ kind: 'escalation', entity, id });
+}

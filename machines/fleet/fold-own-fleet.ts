@@ -1,0 +1,21 @@
+/** Folds own entries about the fleet: its replicas and its policies (protocol.md §3). */
+import type { OwnFleetEntry } from '../entries/index.ts';
+import type { Fleet } from './fleet.ts';
+import { armHandBack } from './hand-back.ts';
+
+export function foldOwnFleet(fleet: Fleet, entry: OwnFleetEntry, seq: number): void {
+  switch (entry.type) {
+    case 'replica.joined':
+      fleet.replicas.set(entry.data.replica, fleet.nowMs);
+      break;
+    case 'replica.left':
+      fleet.replicas.delete(entry.data.replica);
+      break;
+    case 'policy.set':
+      if (fleet.policyPinned) break;
+      fleet.policies = entry.data;
+      fleet.policySeq = seq;
+      for (const worker of fleet.workers.keys()) armHandBack(fleet, worker);
+      break;
+  }
+}

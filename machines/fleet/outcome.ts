@@ -1,0 +1,27 @@
+/** What happened in a step of the fold: returned by it, for whoever acts on it. */
+import type { PendingCheck } from '../guards/attempt.ts';
+import type { Decision, HookResult } from '../guards/decision.ts';
+import type { HookRun } from '../guards/task-hooks/hook.ts';
+import type { EscalatedEntity } from '../values/escalation.ts';
+
+export type Outcome =
+  | { readonly kind: 'decided'; readonly decision: Decision }
+  | { readonly kind: 'checkPending'; readonly worker: string; readonly attempt: string; readonly check: PendingCheck }
+  | { readonly kind: 'repeated'; readonly worker: string; readonly attempt: string }
+  | { readonly kind: 'accepted'; readonly worker: string; readonly attempt: string; readonly replica: string }
+  /** `attempt` is the entry's own, or `seq-<seq>`. */
+  | { readonly kind: 'validated'; readonly task: string; readonly attempt: string; readonly result: HookResult }
+  /** An `iteration.validated` waits for the answer of a remote hook. */
+  | { readonly kind: 'hookPending'; readonly task: string; readonly attempt: string }
+  | { readonly kind: 'hooksEvaluated'; readonly task: string; readonly runs: readonly HookRun[] }
+  /** The task went back to its queue, since its worker has been stale for too long. */
+  | { readonly kind: 'handedBack'; readonly task: string; readonly worker: string }
+  /** It began, was acknowledged or notified, or ended. */
+  | { readonly kind: 'escalation'; readonly entity: EscalatedEntity; readonly id: string }
+  | {
+      readonly kind: 'refused';
+      readonly entity: 'worker' | 'task';
+      readonly id: string;
+      readonly type: string;
+      readonly reason: string;
+    };

@@ -1,0 +1,44 @@
+/** Which replica acts: it follows from the log, so that all replicas name the same one (protocol.md §9). */
+import type { Fleet } from './fleet.ts';
+
+/** A replica is a member for so long after it last joined. */
+const memberForMs = 30_000;
+
+const none: ReadonlySet<string> = new Set();
+
+/**
+ * Who acts for `key`: the preferred replica, if it is a member, else the member whose hash with the key is highest
+ * (rendezvous hashing), so that all replicas name the same one. Null: there is no member.
+ * @param preferred the replica that took the request
+ * @param gone members that are known to be dead
+ */
+export function ownerFor(fleet: Fleet, key: string, preferred: string | null, gone = none): string | null {
+  if (preferred !== null && !gone.has(preferred) && isMember(fleet, fleet.replicas.get(preferred))) return preferred;
+  const members = membersOf(fleet).filter((member) => !gone.has(member));
+  let owner: string | null = null;
+  let highest = -1;
+  for (const member of members) {
+    const weight = hashOf(`${member} ${key}`);
+    if (weight > highest) [owner, highest] = [member, weight];
+  }
+  return owner;
+}
+
+/** FNV-1a, mixed once more, since short keys that differ at the end would else stay in order. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  return (hash ^ (hash >>> 13)) >>> 0;
+}
+
+/** The replicas that count as alive, sorted by name. */
+function membersOf(fleet: Fleet): string[] {
+  return [...fleet.replicas]
+    .filter(([, joinedMs]) => isMember(fleet, joinedMs))
+    .map(([name]) => name)
+    .sort();
+}
+
+const isMember = (fleet: Fleet, joinedMs: number | undefined) =>
+  joinedMs !== undefined && fleet.nowMs - joinedMs < memberForMs;

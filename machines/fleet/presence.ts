@@ -1,0 +1,27 @@
+/** Presence: whether a worker was heard of lately, and whether a usage limit holds (protocol.md §4). */
+import type { Presence } from '../values/states.ts';
+import type { WorkerContext } from '../worker/context.ts';
+import type { Fleet, WorkerRecord } from './fleet.ts';
+
+/** Active within two minutes, stale from the first millisecond after (seed 004, Rate Limit Considerations). */
+export const staleAfterMs = 120_001;
+
+/** Over at exactly `until`. A scope's limit holds for every worker that ever reported that scope. */
+export function isLimited(fleet: Fleet, worker: WorkerContext, nowMs: number): boolean {
+  const holds = (limit: { readonly untilMs: number | null } | null | undefined) =>
+    limit !== null && limit !== undefined && (limit.untilMs === null || nowMs < limit.untilMs);
+  return holds(worker.limit) || worker.scopes.some((scope) => holds(fleet.scopes.get(scope)?.limit));
+}
+
+export function presenceAt(fleet: Fleet, record: WorkerRecord, nowMs: number): Presence {
+  if (isLimited(fleet, record.snapshot.context.worker, nowMs)) return 'limited';
+  return nowMs - record.lastSeenMs >= staleAfterMs ? 'stale' : 'active';
+}
+
+export function refreshPresence(fleet: Fleet, record: WorkerRecord): void {
+  const presence = presenceAt(fleet, record, fleet.nowMs);
+  if (record.snapshot.value.presence === presence) return;
+  record.snapshot = fleet.workerStepper.next(record.snapshot, { type: 'presence.changed', presence });
+  const { state } = record.snapshot.value;
+  fleet.watcher?.worker(record.snapshot.context.worker.worker, state, state, 'presence.changed');
+}

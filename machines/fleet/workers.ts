@@ -1,0 +1,92 @@
+/** Workers: steps their machines, and carries what follows to tasks, deadlines and outcomes. */
+import { checkpointOfHooks } from '../guards/task-hooks/checkpoint.ts';
+import { formatIsoTime } from '../values/iso-time.ts';
+import type { WorkerContext } from '../worker/context.ts';
+import { escalationOf } from '../worker/decide.ts';
+import type { WorkerEvent } from '../worker/events.ts';
+import { trackEscalation } from './escalations.ts';
+import type { Fleet, WorkerRecord } from './fleet.ts';
+import { armHandBack } from './hand-back.ts';
+import { recordHookRuns, stepTask } from './tasks.ts';
+
+/** The worker's record; an entry about an unknown one registers it, at the entry's time. */
+export function workerOf(fleet: Fleet, worker: string): WorkerRecord {
+  const known = fleet.workers.get(worker);
+  if (known !== undefined) return known;
+  const snapshot = fleet.workerStepper.start({ fleet: fleet.name, worker, atMs: fleet.nowMs });
+  const seen = { lastSeenMs: fleet.nowMs, staleArmed: false, wakeMs: null };
+  const record: WorkerRecord = { snapshot, ...seen, owner: null, accepted: false, known: null };
+  fleet.workers.set(worker, record);
+  fleet.watcher?.worker(worker, 'idle', 'idle', 'worker.registered');
+  return record;
+}
+
+/** Steps the machine, then carries what it decided or left open to the tasks, the clock and the outcomes. */
+export function stepWorker(fleet: Fleet, record: WorkerRecord, event: WorkerEvent): void {
+  const { value, context } = record.snapshot;
+  const before = context.worker;
+  record.snapshot = fleet.workerStepper.next(record.snapshot, event);
+  const after = record.snapshot.context.worker;
+  fleet.watcher?.worker(after.worker, value.state, record.snapshot.value.state, event.type);
+  if (after.lastDecision !== before.lastDecision) carryDecision(fleet, before, after);
+  if (after.escalation !== before.escalation)
+    trackEscalation(fleet, 'worker', after.worker, after.escalation !== null, record.owner);
+  if (after.attempt !== null || before.attempt !== null) trackAttempt(fleet, record, before, after);
+}
+
+function carryDecision(fleet: Fleet, before: WorkerContext, after: WorkerContext): void {
+  const decision = after.lastDecision as NonNullable<WorkerContext['lastDecision']>;
+  fleet.outcomes.push({ kind: 'decided', decision });
+  if (decision.task !== null) recordHookRuns(fleet, decision.task, decision.attempt, after.lastHookRuns);
+  if (after.lastCheckpoint !== null && decision.task !== null) {
+    const data = checkpointOfHooks(decision.attempt ?? '', after.lastCheckpoint.data);
+    stepTask(fleet, decision.task, { type: 'checkpoint.saved', data, at: decision.at });
+  }
+  const escalation =
+    after.lastDisposition === 'escalated'
+      ? { ...escalationOf(decision), withWorker: decision.action === 'escalate' }
+      : null;
+  for (const task of before.tasks) {
+    // An attempt that was decided at once never opened for its task.
+    if (before.attempt === null) stepTask(fleet, task, { type: 'attempt.opened' });
+    stepTask(fleet, task, { type: 'attempt.closed', disposition: after.lastDisposition, escalation });
+  }
+}
+
+/** Keeps the sets of open and held attempts and the moment at which this one is evaluated again. */
+function trackAttempt(fleet: Fleet, record: WorkerRecord, before: WorkerContext, after: WorkerContext): void {
+  const { attempt, worker } = after;
+  if (attempt === null) {
+    record.wakeMs = null;
+    fleet.open.delete(worker);
+    fleet.held.delete(worker);
+    armHandBack(fleet, worker);
+    return;
+  }
+  if (before.attempt === null) for (const task of after.tasks) stepTask(fleet, task, { type: 'attempt.opened' });
+  fleet.open.add(worker);
+  if (attempt.isHeld) fleet.held.add(worker);
+  else fleet.held.delete(worker);
+  const wakeMs = attempt.pending?.deadlineMs ?? holdEndMs(after);
+  if (wakeMs !== record.wakeMs || before.attempt?.attempt !== attempt.attempt) {
+    record.wakeMs = wakeMs;
+    fleet.deadlines.push({ atMs: wakeMs, kind: 'attempt', id: worker, attempt: attempt.attempt });
+  }
+  const { pending } = attempt;
+  if (pending !== null && pending !== before.attempt?.pending) {
+    fleet.outcomes.push({ kind: 'checkPending', worker, attempt: attempt.attempt, check: pending });
+  }
+}
+
+/** A hold ends with the idle timeout, or when its own time is up. */
+function holdEndMs({ attempt, tasks, activeMs }: WorkerContext): number {
+  if (attempt === null) return 0;
+  const { holdUntilMs, idleLimitMs } = attempt;
+  return tasks.length > 0 || idleLimitMs === null ? holdUntilMs : Math.min(holdUntilMs, activeMs + idleLimitMs);
+}
+
+export function refuseWorker(fleet: Fleet, record: WorkerRecord, type: string, reason: string): void {
+  const refused = { at: formatIsoTime(fleet.nowMs), type, reason };
+  stepWorker(fleet, record, { type: 'entry.refused', refused });
+  fleet.outcomes.push({ kind: 'refused', entity: 'worker', id: record.snapshot.context.worker.worker, type, reason });
+}

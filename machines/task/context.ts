@@ -1,0 +1,50 @@
+/** What is known of a task: the context of its machine. */
+import type { RefusedEntry } from '../entries/refusal.ts';
+import type { Hook, Iteration } from '../guards/task-hooks/hook.ts';
+import type { Plan } from '../policy/plan.ts';
+import type { TaskEscalation } from '../values/escalation.ts';
+import type { Checkpoint } from './checkpoint.ts';
+import type { Evaluation } from './evaluation.ts';
+import type { HookStats } from './hook-stats.ts';
+
+export type TaskContext = {
+  readonly task: string;
+  readonly title: string | null;
+  /** Null: in no queue, so never pending. */
+  readonly queue: string | null;
+  readonly plan: Plan | null;
+  readonly policy: string | null;
+  readonly after: readonly string[];
+  readonly worker: string | null;
+  /** How it came to `stopped`. */
+  readonly outcome: 'completed' | 'cancelled' | null;
+  readonly hooks: readonly Hook[];
+  /** Of hooks that are gone too, so that the end of a task can be explained. */
+  readonly hookStats: readonly HookStats[];
+  readonly iteration: Iteration | null;
+  readonly checkpoints: readonly Checkpoint[];
+  readonly evaluations: readonly Evaluation[];
+  readonly refused: readonly RefusedEntry[];
+  readonly escalation: TaskEscalation | null;
+};
+export type TaskInput = { readonly task: string; readonly queue: string | null };
+
+export const empty: readonly never[] = Object.freeze([]);
+
+export const createTaskContext = ({ task, queue }: TaskInput): TaskContext => ({
+  task,
+  title: null,
+  queue,
+  plan: null,
+  policy: null,
+  after: empty,
+  worker: null,
+  outcome: null,
+  hooks: empty,
+  hookStats: empty,
+  iteration: null,
+  checkpoints: empty,
+  evaluations: empty,
+  refused: empty,
+  escalation: null,
+});
