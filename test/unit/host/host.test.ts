@@ -1,0 +1,86 @@
+/** The host over a log in memory: from an attempt to its decision, and what callers get when the host ends. */
+import { pino } from 'pino';
+import { afterEach, expect, test } from 'vitest';
+import { createHost, type Host } from '../../../src/host/host.ts';
+import { createMemoryLog, type MemoryLog } from './memory-log.ts';
+
+const open: Host[] = [];
+afterEach(async () => {
+  for (const host of open.splice(0)) await host.close();
+});
+
+type Scene = { host: Host; log: MemoryLog; broken: number };
+
+/** `onFolded` is called for each message in the fold itself, where an error is a bug of ours. */
+async function start(onFolded: (subject: string) => void = () => {}): Promise<Scene> {
+  const log = createMemoryLog();
+  let id = 0;
+  const scene = { log, broken: 0 } as Scene;
+  scene.host = createHost({
+    ...{ fleet: 'main', replica: 'r1', log, entryTimeoutMs: 5_000, openRequestsMax: 2 },
+    bus: { isConnected: () => true, answer: () => true, ping: async () => 'alive', request: async () => '' },
+    // Never ends by itself.
+    runCheck: (_request, signal) =>
+      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    logger: pino({ level: 'silent' }),
+    metrics: {
+      ...{ folded: onFolded, decided: () => {}, refused: () => {}, dead: () => {} },
+      ...{ policyConflict: () => {}, hookRan: () => {} },
+    },
+    clock: () => 0,
+    newId: () => `id${++id}`,
+    onBroken() {
+      scene.broken += 1;
+    },
+  });
+  open.push(scene.host);
+  await scene.host.start();
+  return scene;
+}
+
+test('an attempt is decided when its entry comes back, and a repeat gets the same decision', async () => {
+  const { host, log } = await start();
+  const decision = await host.attempt('w1', { attempt: 'a1' });
+  expect(decision).toMatchObject({ worker: 'w1', attempt: 'a1', decision: 'allow', cause: 'no-policy' });
+  await host.caughtUp();
+  expect(await host.attempt('w1', { attempt: 'a1' })).toEqual(decision);
+  const subjects = log.entries.map(({ subject }) => subject);
+  expect(subjects.filter((subject) => subject.endsWith('stop.attempted'))).toHaveLength(1);
+});
+
+test('more open requests than the limit are refused', async () => {
+  const { host } = await start();
+  const decisions = [host.attempt('w1', {}), host.attempt('w2', {})];
+  await expect(host.attempt('w3', {})).rejects.toMatchObject({ code: 'service.busy' });
+  await Promise.all(decisions);
+  await expect(host.attempt('w3', {})).resolves.toMatchObject({ worker: 'w3' });
+});
+
+test('a fold that throws ends the host: callers get an error, and nothing is folded any more', async () => {
+  const scene = await start((subject) => {
+    if (subject.endsWith('stop.attempted')) throw new Error('a bug');
+  });
+  const { host, log } = scene;
+  const error = { code: 'log.unavailable', message: expect.stringContaining('the fold failed at entry') };
+  await expect(host.attempt('w1', {})).rejects.toMatchObject(error);
+  await expect(host.attempt('w1', {})).rejects.toMatchObject(error);
+  await expect(host.evaluate('t1', {})).rejects.toMatchObject(error);
+  await expect(host.caughtUp()).rejects.toMatchObject(error);
+  expect(host.fault()).toMatchObject(error);
+  expect({ broken: scene.broken, isRead: log.isRead() }).toEqual({ broken: 1, isRead: false });
+});
+
+test('a host that closes leaves the fleet, and fails who still waits for a check', async () => {
+  const { host, log } = await start();
+  host.setPolicies({ policies: { default: { checks: [{ command: 'slow' }] } } });
+  const waiting = host.attempt('w1', { attempt: 'a1' });
+  await host.caughtUp();
+  const closed = host.close();
+  await expect(waiting).rejects.toMatchObject({
+    code: 'log.unavailable',
+    message: expect.stringContaining('stopping'),
+  });
+  await closed;
+  expect(log.entries.at(-1)?.subject).toBe('stopgate.main.own.fleet.main.replica.left');
+  expect(log.isRead()).toBe(false);
+});

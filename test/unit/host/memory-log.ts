@@ -1,0 +1,48 @@
+/** An event log in memory: what is stored is delivered in the next turn, as a stream does it. */
+import type { EventLog } from '../../../src/nats/event-log.ts';
+import type { LogMessage } from '../../../src/nats/log-reader.ts';
+
+export type MemoryLog = EventLog & {
+  /** Subject and payload of each entry, in order. */
+  readonly entries: readonly { readonly subject: string; readonly payload: string }[];
+  /** False: nothing is delivered any more. */
+  isRead(): boolean;
+};
+
+export function createMemoryLog(): MemoryLog {
+  const entries: { subject: string; payload: string; messageId: string | undefined }[] = [];
+  let deliver: ((message: LogMessage) => void) | null = null;
+  const store = (subject: string, payload: string, headers: { messageId?: string | undefined }) => {
+    const known = entries.findIndex(({ messageId }) => messageId !== undefined && messageId === headers.messageId);
+    if (known >= 0) return { seq: known + 1, duplicate: true };
+    const seq = entries.push({ subject, payload, messageId: headers.messageId });
+    const values: Record<string, string | undefined> = {
+      'Nats-Msg-Id': headers.messageId,
+      'Stopgate-Replica': 'replica' in headers ? (headers.replica as string) : undefined,
+    };
+    const data = new TextEncoder().encode(payload);
+    setImmediate(() => deliver?.({ seq, atMs: seq * 1_000, subject, data, header: (name) => values[name] }));
+    return { seq, duplicate: false };
+  };
+  return {
+    entries,
+    isRead: () => deliver !== null,
+    deadSeq: 0,
+    append: async (...entry) => store(...entry),
+    submit: (subject, payload, headers, onAnswer) => onAnswer(store(subject, payload, headers)),
+    send: (...entry) => void store(...entry),
+    read(onMessage) {
+      deliver = onMessage;
+      return {
+        close() {
+          deliver = null;
+        },
+      };
+    },
+    range: async () => ({ firstSeq: 1, lastSeq: entries.length, firstMs: 0, lastMs: 0 }),
+    history: async () => {},
+    newest: async () => [],
+    fetch: async (seq) => entries[seq - 1]?.payload ?? null,
+    lastSeq: async () => entries.length,
+  };
+}
