@@ -29,6 +29,24 @@ test('every page of docs can be reached from README', () => {
   expect(docs.filter((path) => !reached.has(path))).toEqual([]);
 });
 
+test('docs/architecture.md lists every room', () => {
+  const fence = readPage('docs/architecture.md').fences.find(({ text }) => text.startsWith('machines/ '));
+  const listed = (fence?.text ?? '').split('\n').flatMap((line) => {
+    const [, indent = '', names = ''] = /^(\s*)((?:[\w-]+\/ ?)+)/.exec(line) ?? [];
+    return names.split(/ |\//).flatMap((name) => (name === '' ? [] : [{ name, isRoom: indent !== '' }]));
+  });
+  const folders = listed.filter(({ isRoom }) => !isRoom).map(({ name }) => name);
+  const there = folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { withFileTypes: true }).filter((it) => it.isDirectory() && it.name !== 'support'),
+  );
+  expect(
+    listed
+      .filter(({ isRoom }) => isRoom)
+      .map(({ name }) => name)
+      .sort(),
+  ).toEqual(there.map(({ name }) => name).sort());
+});
+
 describe.each(pages.map((page) => [page.path, page] as const))('%s', (_path, page) => {
   test('links lead somewhere', () => {
     expect(page.links.filter(({ target }) => isBroken(page.path, target))).toEqual([]);
