@@ -99,8 +99,8 @@ function readAnswer(status: number, text: string, where: string): Posted {
   if (status === 200 && body !== null) return { kind: 'answer', body };
   if (status === 200) return { kind: 'unreachable', why: `what answers at ${where} is no stopgate`, refused: false };
   const { error } = (body ?? {}) as { error?: { message?: unknown } };
-  const said = typeof error?.message === 'string' ? `: ${error.message.slice(0, 300)}` : '';
-  const why = `${where} answered ${status}${said}`;
+  const detail = typeof error?.message === 'string' ? `: ${error.message.slice(0, 300)}` : '';
+  const why = `${where} answered ${status}${detail}`;
   // A wrong token, Host or port concerns every call. Any other status below 500 concerns this one.
   const isAddress = status === 401 || status === 403 || status === 421;
   return status >= 400 && status < 500 && !isAddress

@@ -12,39 +12,40 @@ export const hook = defineCommand({
       description:
         'the service (STOPGATE_HTTP; default: that of "stopgate dev" in this folder or above, else 127.0.0.1:4280)',
     },
-    event: { type: 'string', valueHint: 'NAME', description: 'the event, for agents whose call does not say it' },
-    worker: { type: 'string', valueHint: 'W', description: 'shell: who asks' },
-    policy: { type: 'string', valueHint: 'P', description: 'what the agent is judged by, where nothing else says it' },
+    event: { type: 'string', valueHint: 'NAME', description: 'the event, for agents whose call does not name it' },
+    worker: { type: 'string', valueHint: 'W', description: 'shell: the name of its worker' },
+    policy: { type: 'string', valueHint: 'P', description: 'the policy of the agent, if nothing else names one' },
     'token-env': {
       type: 'string',
       valueHint: 'NAME',
-      description: 'the variable that holds the token of the service (default: STOPGATE_TOKEN)',
+      description: 'the variable with the token of the service (default: STOPGATE_TOKEN)',
     },
     timeout: {
       type: 'string',
       valueHint: 'MS',
-      description: 'how long to wait: 500, 5s, 10m (default: by agent and event, 5s to 595s)',
+      description: 'how long to wait: 500, 5s, 10m (default: 5s to 595s, by agent and event)',
     },
     'on-unreachable': {
       type: 'enum',
       options: ['allow', 'block'],
       valueHint: 'WORD',
-      description: 'a stop that nobody could judge (default: allow)',
+      description: 'what happens to a stop that nobody could judge (default: allow)',
     },
     wake: {
       type: 'boolean',
-      description: 'claude: judge nothing; wait in the background for a person, and wake the session with his word',
+      description:
+        'claude: judge nothing; wait in the background for a resolution, and wake the session with its prompt',
     },
     autostart: {
       type: 'string',
       valueHint: 'DIR',
-      description: 'start "stopgate dev" in this folder where no service answers; it ends after 30 idle minutes',
+      description: 'start "stopgate dev" in this folder if no service answers; it exits after 30 idle minutes',
     },
   },
   details: [
-    'Reads one hook call as JSON on stdin, posts it to the service and prints its answer; "stopgate init" writes the line.',
-    'Never breaks the agent: what could not be judged is allowed (or blocked, see --on-unreachable), and said on stderr.',
-    'shell: exit code 0, it may stop; 2, it may not, and the reason is on stderr. Exit code 1: this line itself is wrong.',
+    'Reads one hook call as JSON on stdin, posts it to the service and prints the answer. "stopgate init" writes this line.',
+    'Never breaks the agent: a stop that could not be judged is allowed (see --on-unreachable), with a notice on stderr.',
+    'shell: exit code 0, it may stop; 2, it may not, and stderr has the reason. Exit code 1: this line itself is wrong.',
   ],
   examples: ['stopgate hook claude < call.json', 'stopgate hook shell --worker w1 || echo "go on"'],
   run: async ({ flags, io }) => {

@@ -1,4 +1,4 @@
-/** resolve: a person has looked at an escalation, and says how it goes on. */
+/** resolve: a person settles an escalation. */
 import type { TaskView } from '../../../machines/index.ts';
 import { agents } from '../../agents/index.ts';
 import { resumeCommand } from '../../agents/resume-command.ts';
@@ -11,15 +11,15 @@ import { readTimeout } from '../option-values.ts';
 export const resolve = defineCommand({
   args: {
     id: { type: 'positional', valueHint: 'WORKER', description: 'its id, or with --task that of a task' },
-    resume: { type: 'boolean', description: 'it may go on: the worker is idle, a task waits in its queue again' },
+    resume: { type: 'boolean', description: 'it may continue: the worker is idle, a task is back in its queue' },
     stop: { type: 'boolean', description: 'it is over: the worker is stopped, a task is cancelled' },
-    prompt: { type: 'string', valueHint: 'TEXT', description: "with --resume: what the worker's agent is to be told" },
+    prompt: { type: 'string', valueHint: 'TEXT', description: "with --resume: a prompt for the worker's agent" },
     ...taskArg,
     ...operatorArgs,
   },
   details: [
-    "A worker's tasks that were escalated with it stay so; it names them.",
-    'Exit code 1: it is not escalated, or is not known.',
+    'Tasks that were escalated with a worker stay escalated. They are listed.',
+    'Exit code 1: it is not escalated, or is unknown.',
   ],
   examples: [
     'stopgate resolve w1 --resume --prompt "Use the staging key"',
@@ -28,11 +28,11 @@ export const resolve = defineCommand({
   ],
   run: async (context) => {
     const { id, resume, stop, prompt, task, timeout } = context.flags;
-    if (resume === stop) throw new AppError('input.bad', 'say how it goes on: either --resume or --stop');
+    if (resume === stop) throw new AppError('input.bad', 'pass either --resume or --stop');
     if (prompt !== undefined && (stop || task))
       throw new AppError(
         'input.bad',
-        `--prompt is for an agent that goes on, and ${task ? 'a task' : '--stop'} has none`,
+        `--prompt is for an agent that continues, and ${task ? 'a task' : '--stop'} has none`,
       );
     const verdict = resume ? 'resume' : 'stop';
     return publishOperatorEntry(
@@ -45,8 +45,8 @@ export const resolve = defineCommand({
         question: resume ? 'Let it go on?' : 'Stop it?',
         describe: async (view, requester) => [
           `${id}: resolved; it is ${view.state} now`,
-          ...(prompt === undefined ? [] : howItHears(view, prompt)),
-          ...(task ? [] : await leftBehind(id, requester, readTimeout(timeout))),
+          ...(prompt === undefined ? [] : tellHowItIsPrompted(view, prompt)),
+          ...(task ? [] : await listEscalatedTasks(id, requester, readTimeout(timeout))),
         ],
       },
       context,
@@ -55,19 +55,19 @@ export const resolve = defineCommand({
 });
 
 /** A running OpenCode prompts the session through its plugin. A person has to resume the sessions of other agents. */
-function howItHears(view: View, prompt: string): string[] {
-  const kept = 'the prompt is kept until its agent gets the next one';
+function tellHowItIsPrompted(view: View, prompt: string): string[] {
+  const later = 'its agent gets this with the next prompt';
   const command = 'presence' in view ? resumeCommand(view, prompt) : null;
-  if (command === null) return [kept];
+  if (command === null) return [later];
   const agent = 'agent' in view ? agents.get(view.agent ?? '') : undefined;
   const isPrompted = agent?.promptsResolution === true;
-  return [isPrompted ? `its plugin prompts it, as long as ${agent.title} runs` : kept, `to go on: ${command}`];
+  return [isPrompted ? `its plugin prompts it, as long as ${agent.title} runs` : later, `to resume it: ${command}`];
 }
 
 const tasksMax = 1_000;
 
-/** Tasks that were escalated with the worker are nobody's now: easily forgotten. */
-async function leftBehind(worker: string, requester: Requester, timeoutMs: number): Promise<string[]> {
+/** Tasks that were escalated with the worker belong to nobody now, and are easily forgotten. */
+async function listEscalatedTasks(worker: string, requester: Requester, timeoutMs: number): Promise<string[]> {
   const filter = { state: 'escalated', limit: tasksMax };
   const { items } = (await requester.request('list', 'tasks', filter, timeoutMs)) as { items: TaskView[] };
   return items

@@ -85,11 +85,11 @@ test('`stopgate resolve` says how the agent hears of it', async () => {
     [
       'ses_4: resolved; it is idle now',
       'its plugin prompts it, as long as OpenCode runs',
-      "to go on: cd '/work space/project' && opencode run --session ses_4 'Use Bob'\\''s key'",
+      "to resume it: cd '/work space/project' && opencode run --session ses_4 'Use Bob'\\''s key'",
       '',
     ].join('\n'),
   );
   await at.client.publish('worker.w1.worker.registered', { agent: 'mine' });
   await at.client.ask('decide.w1', { output: '<promise>BLOCKED</promise>' });
-  expect(await say('w1')).toBe('w1: resolved; it is idle now\nthe prompt is kept until its agent gets the next one\n');
+  expect(await say('w1')).toBe('w1: resolved; it is idle now\nits agent gets this with the next prompt\n');
 });
