@@ -1,7 +1,7 @@
 /** What Claude Code can do: its column of the table in docs/agents.md. */
 import type { Capabilities } from '../shared/capability.ts';
 
-const unit = 'test/unit/agents/claude.test.ts';
+const unit = 'test/unit/agents/claude-work.test.ts';
 /** With the real program. */
 const real = 'test/system/agents/claude.test.ts';
 const work = 'test/system/agents/claude-work.test.ts';

@@ -1,37 +1,19 @@
-/** Claude Code's adapter, by what it really sent: every recording, then what recordings cannot show. */
+/** Claude Code's adapter, by its recorded calls, and by what recordings cannot show. */
 import { describe, expect, test } from 'vitest';
-import { readFields } from '../../../machines/index.ts';
-import { agents, type PriorWorker, type Translation, toPriorWorker, unknownWorker } from '../../../src/agents/index.ts';
+import { toPriorWorker, unknownWorker } from '../../../src/agents/index.ts';
 import type { AppError } from '../../../src/errors.ts';
+import { draftsOf, heartbeat } from './entry-drafts.ts';
 import { type Recording, recorded, recordingNames } from './recordings/claude.ts';
 import { recordingsOf } from './recordings/recordings.ts';
 import { claudeSession, claudeSessionId } from './session.ts';
 
-const registered: PriorWorker = { ...unknownWorker, registered: true, cwd: '/workspace/project' };
-
-function translate(body: object, prior: Partial<PriorWorker> = {}): Translation {
-  const translation = read(body).translate({ ...registered, ...prior });
-  for (const { entity, id, type, data } of translation.entries) {
-    const entry = readFields({ area: entity, fleet: 'main', id, type }, data);
-    expect(entry, `${type} is an entry that the machines take`).not.toHaveProperty('code');
-    expect(Buffer.byteLength(JSON.stringify(data))).toBeLessThan(65_536);
-  }
-  return translation;
-}
-const read = (body: object) => {
-  const reader = agents.get('claude')?.readHook;
-  if (reader === undefined) throw new Error('no adapter');
-  return reader(body);
-};
-const drafts = (body: object, prior: Partial<PriorWorker> = {}) =>
-  translate(body, prior).entries.map(({ type, data }) => [type, data]);
-const heartbeat = ['heartbeat.sent', {}];
+const { read, translate, drafts } = draftsOf('claude');
 const bash = ['tool.used', { tool: 'Bash', ok: true, call: 'toolu_fake_1_0' }];
 
 const session = 'b196feb6-47b9-4de4-b065-6c0a87fc41c0';
 const child = '5e29e641-46ab-471e-ac1c-2c2c7e38f1ee-a8e954343990513d2';
 
-/** What each recording says of a worker that is known; `stop`: it asks, with this output. */
+/** What each recording becomes for a registered worker. `stop`: the output of its attempt. */
 const expectations: Record<string, { says: unknown[]; worker?: string; stop?: string; stopReason?: string }> = {
   MessageDisplay: { says: [heartbeat], worker: session },
   PermissionRequest: { says: [['input.requested', { kind: 'permission', message: 'Bash' }]] },
@@ -125,7 +107,7 @@ describe('each recorded call', () => {
 });
 
 describe('the first call of a session', () => {
-  test('registers it, and is no heartbeat beside', () => {
+  test('registers it, without a heartbeat', () => {
     expect(translate(recorded('PreToolUse'), unknownWorker).entries).toEqual([
       {
         entity: 'worker',
@@ -142,13 +124,13 @@ describe('the first call of a session', () => {
     expect(drafts(body, unknownWorker)[0]?.[0]).toBe('worker.registered');
   });
 
-  test('a compaction of a session that nobody knew registers it', () => {
+  test('a compaction of an unknown session registers it', () => {
     expect(drafts(recorded('SessionStart.compact'), unknownWorker).map(([type]) => type)).toEqual([
       'worker.registered',
     ]);
   });
 
-  test('is not its end', () => {
+  test('is not registered by its end', () => {
     expect(drafts(recorded('SessionEnd'), unknownWorker)).toEqual([]);
   });
 
@@ -159,289 +141,10 @@ describe('the first call of a session', () => {
     expect([worker, stop?.output]).toEqual([child, 'child stop 1']);
   });
 
-  test('a worker that somebody else made is registered by us; one of an agent is not', () => {
+  test('a worker without an agent is still to be registered', () => {
     const view = { cwd: null, lastDecision: null, background: [], awaitsInput: false, presence: 'limited' } as const;
     expect(toPriorWorker({ ...view, agent: null } as never)).toMatchObject({ registered: false, limited: true });
     expect(toPriorWorker({ ...view, agent: 'claude' } as never)).toMatchObject({ registered: true });
-  });
-});
-
-describe('a prompt that nobody typed', () => {
-  const reason = '1 of 2 plan steps remain: Fix the lint';
-  const nextPrompt = 'Go on with the plan: Fix the lint. Then stop again.';
-  const blocked = { lastDecision: { decision: 'block', reason, nextPrompt } } as const;
-  const prompted = (prompt: string, prior: Partial<PriorWorker>) =>
-    drafts({ ...recorded('UserPromptSubmit'), prompt }, prior);
-
-  test.each([
-    ['the reason', reason],
-    ['the next prompt', nextPrompt],
-    ['with the prefix', `Stop hook feedback:\n${nextPrompt}`],
-    ['with the prefix and the command line', `Stop hook feedback:\n- [node /opt/hooks/some-long-name.mjs]: ${reason}`],
-    ['with other line ends and space', `  ${nextPrompt}\r\n`],
-    ['with a word around it', `[hook] ${reason}`],
-  ])('our own block: %s', (_name, prompt) => {
-    expect(prompted(prompt, blocked)).toEqual([heartbeat]);
-  });
-
-  test('our own block, cut and without its colours', () => {
-    const long = `\u001b[31mFailed\u001b[0m ${'tests '.repeat(1_000)}`;
-    const known = { lastDecision: { decision: 'block', action: 'continue', reason, nextPrompt: long } } as const;
-    const sent = read(recorded('Stop')).answer(known.lastDecision) as { reason: string };
-    expect(prompted(`Stop hook feedback:\n${sent.reason}`, known)).toEqual([heartbeat]);
-  });
-
-  test.each([
-    ['nothing was decided', reason, { lastDecision: null }],
-    ['it was allowed', reason, { lastDecision: { decision: 'allow', reason, nextPrompt: null } as const }],
-    ['other words', 'please go on', blocked],
-    [
-      'a quotation in a person’s own words',
-      `It keeps saying "${reason}". ${'Please leave the lint alone. '.repeat(3)}`,
-      blocked,
-    ],
-  ])('but a person: %s', (_name, prompt, known) => {
-    expect(prompted(prompt, known)).toEqual([['prompt.submitted', { text: prompt }]]);
-  });
-
-  test('a block without words matches no prompt', () => {
-    const known = { lastDecision: { decision: 'block', reason: '', nextPrompt: null } } as const;
-    expect(prompted('hello', known)).toEqual([['prompt.submitted', { text: 'hello' }]]);
-  });
-
-  test('several ends of background work, each once; no tag within a result counts', () => {
-    const end = (id: string) =>
-      `<task-notification>\n<task-id>${id}</task-id>\n<result><task-id>no</task-id></result>\n</task-notification>`;
-    expect(prompted(`\n${end('a')}\n${end('b')}\n${end('a')}`, {})).toEqual([
-      ['background.finished', { id: 'a' }],
-      ['background.finished', { id: 'b' }],
-    ]);
-    expect(prompted('<task-notification>who knows', {})).toEqual([heartbeat]);
-  });
-
-  test('a long prompt is cut at a whole character', () => {
-    const [, data] = prompted(`${'x'.repeat(1_999)}😀 and more`, {})[0] as [string, { text: string }];
-    expect(data.text).toBe('x'.repeat(1_999));
-  });
-});
-
-describe('a person’s answer to an escalation', () => {
-  const told = (name: string, resolution: string | null) => translate(recorded(name), { resolution }).immediateAnswer;
-
-  test('goes along with the next prompt, or start, and with nothing else', () => {
-    for (const [name, hookEventName] of [
-      ['UserPromptSubmit', 'UserPromptSubmit'],
-      ['SessionStart.resume', 'SessionStart'],
-    ] as const)
-      expect(told(name, 'Use the \u001b[1mother\u001b[0m key')).toEqual({
-        hookSpecificOutput: { hookEventName, additionalContext: expect.stringMatching(/says: Use the other key$/) },
-      });
-    expect(told('PostToolUse', 'x')).toBeNull();
-    expect(told('UserPromptSubmit', null)).toBeNull();
-  });
-
-  test('is never longer than what an agent reads', () => {
-    expect(JSON.stringify(told('UserPromptSubmit', 'x'.repeat(10_000))).length).toBeLessThan(2_100);
-  });
-});
-
-describe('tools', () => {
-  const used = (tool_name: string, tool_input: object, more: object = {}) => ({
-    ...recorded('PostToolUse'),
-    ...{ tool_name, tool_input, ...more },
-  });
-  const filesOf = (body: object, prior: Partial<PriorWorker> = {}) =>
-    drafts(body, prior)
-      .filter(([type]) => type === 'tool.used')
-      .map(([, data]) => (data as { files?: string[] }).files)[0];
-
-  test.each([
-    ['Write', { file_path: '/workspace/project/src/a.ts' }, ['src/a.ts']],
-    ['Edit', { file_path: '/workspace/project/a.ts' }, ['a.ts']],
-    ['MultiEdit', { file_path: '/workspace/project/..a/b.ts' }, ['..a/b.ts']],
-    ['NotebookEdit', { notebook_path: '/workspace/project/n.ipynb' }, ['n.ipynb']],
-    ['Write', { file_path: '/etc/hosts' }, ['/etc/hosts']],
-    ['Write', { file_path: '/workspace/project-two/a.ts' }, ['/workspace/project-two/a.ts']],
-    ['Write', { file_path: 'src/a.ts' }, ['src/a.ts']],
-    ['Read', { file_path: '/workspace/project/src/a.ts' }, undefined],
-    ['Write', { file_path: '' }, undefined],
-    ['Write', {}, undefined],
-  ])('%s of %j changes %j', (tool, input, files) => {
-    expect(filesOf(used(tool, input))).toEqual(files);
-  });
-
-  test('a file counts from where the worker was registered, not from where the agent has gone', () => {
-    const body = used('Write', { file_path: '/workspace/project/src/a.ts' }, { cwd: '/workspace/project/src' });
-    expect(filesOf(body)).toEqual(['src/a.ts']);
-    expect(filesOf(body, { cwd: null })).toEqual(['a.ts']);
-  });
-
-  test('a path of Windows', () => {
-    const known = { cwd: 'C:\\work' };
-    expect(filesOf(used('Write', { file_path: 'C:\\work\\src\\a.ts' }), known)).toEqual(['src/a.ts']);
-    expect(filesOf(used('Write', { file_path: 'D:\\a.ts' }), known)).toEqual(['D:\\a.ts']);
-  });
-
-  test('a failed write has changed nothing that we know of', () => {
-    const body = { ...used('Write', { file_path: '/workspace/project/a.ts' }), hook_event_name: 'PostToolUseFailure' };
-    expect(filesOf(body)).toBeUndefined();
-  });
-
-  test('a result shows that the person has answered and that the limit is over', () => {
-    const known = { awaitsInput: true, limited: true };
-    const first = [
-      ['input.received', {}],
-      ['limit.cleared', {}],
-    ];
-    expect(drafts(recorded('PostToolUse'), known)).toEqual([...first, bash]);
-    expect(drafts(recorded('PostToolUseFailure'), known).slice(0, 2)).toEqual(first);
-    // A permission that was refused leaves no result: only the stop shows that nobody is waited for.
-    expect(drafts(recorded('Stop'), known)).toEqual(first);
-    expect(drafts(recorded('PreToolUse'), known)).toEqual([heartbeat]);
-  });
-
-  test('a question waits for a person', () => {
-    const body = { ...recorded('PreToolUse'), tool_name: 'AskUserQuestion' };
-    expect(drafts(body)).toEqual([['input.requested', { kind: 'question', message: 'AskUserQuestion' }]]);
-  });
-
-  test('those of a sub-agent are the child’s', () => {
-    const body = { ...recorded('PostToolUse'), agent_id: 'a1', agent_type: 'Explore' };
-    const { worker, entries } = translate(body);
-    expect([worker, entries.map(({ id }) => id)]).toEqual([`${session}-a1`, [`${session}-a1`]]);
-  });
-});
-
-describe('the plan', () => {
-  const planOf = (body: object) => drafts(body)[1];
-  const dataOf = <Data>(body: object) => (planOf(body) ?? [])[1] as Data;
-  const todo = (todos: unknown) => ({ ...recorded('PostToolUse'), tool_name: 'TodoWrite', tool_input: { todos } });
-  const listed = (tasks: unknown) => ({ ...recorded('PostToolUse.TaskList'), tool_response: { tasks } });
-
-  test('TodoWrite gives the whole list', () => {
-    const todos = [
-      { content: 'a', status: 'completed', activeForm: 'doing a' },
-      { content: 'b', status: 'pending', activeForm: 'doing b' },
-    ];
-    const steps = [
-      { title: 'a', status: 'completed' },
-      { title: 'b', status: 'pending' },
-    ];
-    expect(planOf(todo(todos))).toEqual(['plan.updated', { steps }]);
-    expect(planOf(todo('none'))).toBeUndefined();
-  });
-
-  test('TaskUpdate: a new title; a refused one; one that changes no step', () => {
-    const body = recorded('PostToolUse.TaskUpdate.completed');
-    expect(planOf({ ...body, tool_input: { taskId: 7, subject: 'New' } })).toEqual([
-      'step.updated',
-      { step: '7', title: 'New' },
-    ]);
-    expect(planOf({ ...body, tool_response: { success: false, error: 'Task not found' } })).toBeUndefined();
-    expect(planOf({ ...body, tool_response: { success: true, updatedFields: [] } })).toBeUndefined();
-    expect(planOf({ ...body, tool_input: { taskId: '1', owner: 'me' } })).toBeUndefined();
-  });
-
-  test('an id that is none gets a safe one, always the same', () => {
-    const body = (id: string) => ({
-      ...recorded('PostToolUse.TaskCreate'),
-      tool_response: { task: { id, subject: 's' } },
-    });
-    const step = (id: string) => dataOf<{ step: string }>(body(id)).step;
-    expect(step('a.b')).toMatch(/^a-b-[0-9a-f]{16}$/);
-    expect(step('a.b')).toBe(step('a.b'));
-    expect(step('a.b')).not.toBe(step('a b'));
-    expect(step('…')).toMatch(/^id-[0-9a-f]{16}$/);
-  });
-
-  test('TaskList without its deleted tasks; an empty list is a plan too; other words change nothing', () => {
-    const task = (id: string, status: string) => ({ id, subject: `s${id}`, status });
-    expect(planOf(listed([task('1', 'deleted'), task('2', 'pending')]))).toEqual([
-      'plan.updated',
-      { steps: [{ title: 's2', status: 'pending', step: '2' }] },
-    ]);
-    expect(planOf(listed([]))).toEqual(['plan.updated', { steps: [] }]);
-    expect(planOf({ ...recorded('PostToolUse.TaskList'), tool_response: 'No tasks found' })).toBeUndefined();
-  });
-
-  test('of a sub-agent: a step that it has not made is its session’s, and the session’s list is not its own', () => {
-    const asChild = { agent_id: 'a1', agent_type: 'general-purpose' };
-    const updated = { ...recorded('PostToolUse.TaskUpdate.completed'), ...asChild };
-    const { worker, entries } = translate(updated);
-    const ofStep = (made: typeof entries) => made.find(({ type }) => type === 'step.updated')?.id;
-    expect(ofStep(entries)).toBe(recorded('PostToolUse.TaskUpdate.completed').session_id);
-    const plan = [{ step: '1', title: 'its own', status: 'pending' }];
-    expect(ofStep(translate(updated, { plan }).entries)).toBe(worker);
-    expect(ofStep(translate({ ...recorded('PostToolUse.TaskCreate'), ...asChild }).entries)).toMatch(/-a1$/);
-    expect(drafts({ ...recorded('PostToolUse.TaskList'), ...asChild }).map(([type]) => type)).toEqual(['tool.used']);
-  });
-
-  test('of too many steps the done ones are left out, and long titles are cut until they fit', () => {
-    const tasks = Array.from({ length: 600 }, (_, index) => ({
-      id: String(index),
-      subject: `${index} ${'長い題名'.repeat(100)}`,
-      status: index < 200 ? 'completed' : 'pending',
-    }));
-    const { steps } = dataOf<{ steps: { status: string; title: string }[] }>(listed(tasks));
-    expect(steps).toHaveLength(500);
-    expect(steps.filter(({ status }) => status === 'pending')).toHaveLength(400);
-    expect(steps[0]?.title).toMatch(/^0 長い/);
-  });
-});
-
-describe('stops', () => {
-  test('background work: what is new, what has ended, what goes on', () => {
-    const tasks = [
-      { id: 'new', type: 'shell', status: 'running' },
-      { id: 'old', type: 'shell', status: 'running' },
-      { id: 'over', type: 'shell', status: 'completed' },
-    ];
-    expect(drafts({ ...recorded('Stop'), background_tasks: tasks }, { background: ['old', 'over', 'gone'] })).toEqual([
-      ['background.started', { id: 'new', kind: 'shell' }],
-      ['background.finished', { id: 'over' }],
-      ['background.finished', { id: 'gone' }],
-    ]);
-  });
-
-  test('a call without the list says nothing of background work', () => {
-    const { background_tasks: _, ...body } = recorded('Stop');
-    expect(drafts(body, { background: ['a'] })).toEqual([]);
-  });
-
-  test('a child is not its own background work, and is nobody else’s attempt', () => {
-    const { worker, entries } = translate(recorded('SubagentStop'), { background: [] });
-    expect([worker, entries]).toEqual([child, []]);
-  });
-
-  test('a child’s id stays one of its own, however long its session’s', () => {
-    const long = 's'.repeat(128);
-    const { worker, entries } = translate({ ...recorded('SubagentStop'), session_id: long }, unknownWorker);
-    expect(worker).toMatch(/^s{100}-[0-9a-f]{16}$/);
-    expect(entries[0]?.data).toMatchObject({ parent: long });
-  });
-
-  const outputOf = (text: string) =>
-    translate({ ...recorded('Stop'), last_assistant_message: text }).stop?.output ?? '';
-
-  test('the output is cut to its last 32 KiB of whole characters, and says so', () => {
-    const output = outputOf(`begin ${'€'.repeat(20_000)}<promise>COMPLETE</promise>`);
-    expect(Buffer.byteLength(output)).toBeLessThanOrEqual(32_768);
-    expect(Buffer.byteLength(output)).toBeGreaterThan(32_760);
-    expect(output).toMatch(/^\[stopgate: [^\n]*\n€+<promise>COMPLETE<\/promise>$/);
-    expect(outputOf('x'.repeat(32_768))).toBe('x'.repeat(32_768));
-    expect(outputOf(`${'😀'.repeat(10_000)}x`)).toMatch(/\n(😀)+x$/u);
-  });
-
-  test('an output that grows by its escapes still fits an entry', () => {
-    const output = outputOf('\u0001'.repeat(40_000));
-    expect(Buffer.byteLength(JSON.stringify(output))).toBeLessThan(57_344);
-  });
-
-  test('a failure by a usage limit is one; others say nothing', () => {
-    const failed = (more: object) => drafts({ ...recorded('StopFailure'), error: undefined, ...more });
-    expect(failed({ error: 'rate_limit' })).toEqual([['limit.reached', {}]]);
-    expect(failed({ error: '429', error_type: 'rate_limit' })).toEqual([['limit.reached', {}]]);
-    expect(failed({ error: 'server_error' })).toEqual([]);
   });
 });
 
@@ -452,7 +155,7 @@ describe('calls of other versions', () => {
     }
   });
 
-  test('a field of another shape does not cost the call', () => {
+  test('a field of another type does not cost the call', () => {
     const body = { ...recorded('Stop'), cwd: 5, background_tasks: {}, last_assistant_message: null, agent_id: null };
     expect(translate(body)).toEqual({
       worker: session,
@@ -463,7 +166,7 @@ describe('calls of other versions', () => {
     });
   });
 
-  test('a growing message is counted once', () => {
+  test('a growing message is no heartbeat', () => {
     expect(drafts({ ...recorded('MessageDisplay'), final: false })).toEqual([]);
   });
 
@@ -483,7 +186,7 @@ describe('answers', () => {
     ({ decision: 'block', action: 'continue', reason: 'the reason', nextPrompt: null, ...more }) as const;
   const answer = (name: string, more: object = {}) => read(recorded(name)).answer(decision(more));
 
-  test('a block is what was proven to block', () => {
+  test('a block has the recorded form', () => {
     const proven = recorded('stop-block.http') as { decision: string; reason: string };
     expect(answer('Stop', { reason: proven.reason })).toEqual(proven);
     expect(Object.keys(answer('SubagentStop') ?? {})).toEqual(['decision', 'reason']);
@@ -496,7 +199,7 @@ describe('answers', () => {
     expect(answer('Stop', { decision: 'allow' }) ?? {}).toEqual(returned('stop-allow').returned);
   });
 
-  test('the next prompt goes before the reason', () => {
+  test('the next prompt precedes the reason', () => {
     expect(answer('Stop', { nextPrompt: 'do it' })).toEqual({ decision: 'block', reason: 'do it' });
     expect(answer('Stop', { nextPrompt: ' \u001b[0m ' })).toEqual({ decision: 'block', reason: 'the reason' });
   });
@@ -518,7 +221,7 @@ describe('answers', () => {
     expect(answer('PreToolUse')).toBeNull();
   });
 
-  test('words are never empty, coloured or long', () => {
+  test('the text is never empty, coloured or long', () => {
     const reasonOf = (more: object) => (answer('Stop', more) as { reason: string }).reason;
     expect(reasonOf({ reason: '\u0000' })).toBe('The work is not complete yet.');
     expect(reasonOf({ reason: '\u001b[31mred\u001b[0m\r\n\u0007\tend\u009b2J' })).toBe('red\n\tend');
@@ -528,14 +231,14 @@ describe('answers', () => {
   });
 });
 
-test('a whole session is one worker, and its stops are where they were', () => {
+test('a whole session is one worker, and only its stops are attempts', () => {
   const calls = claudeSession.map(({ body }: { body: Recording }) => translate(body));
   expect(new Set(calls.map(({ worker }) => worker))).toEqual(new Set([claudeSessionId]));
   const asked = claudeSession.filter((_, index) => calls[index]?.stop !== null);
   expect(asked.map(({ answer }) => answer)).toEqual(['block', null]);
 });
 
-test('a stop that waits for a person says so to whoever sits there, and is allowed', () => {
+test('an escalated stop is allowed, with a notice to the person', () => {
   const escalated = { decision: 'allow', action: 'escalate', reason: 'It needs a key', nextPrompt: null } as const;
   const body = recorded('Stop');
   expect(read(body).answer(escalated)).toEqual({
@@ -543,6 +246,6 @@ test('a stop that waits for a person says so to whoever sits there, and is allow
   });
 });
 
-test('the end of a session that waits for a person takes nothing back', () => {
+test('the end of an escalated session is not stored', () => {
   expect(drafts(recorded('SessionEnd'), { escalated: true })).toEqual([]);
 });

@@ -55,7 +55,7 @@ describe('each recorded call', () => {
   });
 });
 
-test('a block has exactly the two keys: with one more Codex drops it', () => {
+test('a block has exactly two keys: Codex drops one with any other', () => {
   const proven = recorded('stop-block') as { stdout: { reason: string } };
   expect(read(recorded('Stop')).answer(blocked(proven.stdout.reason))).toEqual(proven.stdout);
   expect(read(recorded('SubagentStop')).answer(blocked('x'))).toEqual({ decision: 'block', reason: 'x' });
@@ -63,12 +63,12 @@ test('a block has exactly the two keys: with one more Codex drops it', () => {
   expect(read(recorded('PostToolUse')).answer(blocked('x'))).toBeNull();
 });
 
-test('a compaction starts no session anew', () => {
+test('a compaction does not register the session again', () => {
   expect(drafts({ ...recorded('SessionStart'), source: 'compact' })).toEqual([]);
   expect(drafts({ ...recorded('SessionStart'), source: 'compact' }, { registered: false })).toHaveLength(1);
 });
 
-test('a prompt in a sub-agent’s file is the sub-agent’s, though it names only the session', () => {
+test('a prompt in a sub-agent’s transcript is the sub-agent’s, although it names only the session', () => {
   const path = `/home/user/.codex/sessions/2026/11/21/rollout-2026-11-21T05-48-00-${childAgent}.jsonl`;
   const body = { ...recorded('UserPromptSubmit'), session_id: parent, transcript_path: path };
   expect(translate(body)).toMatchObject({ worker: child, entries: [{ id: child, type: 'prompt.submitted' }] });
@@ -77,7 +77,7 @@ test('a prompt in a sub-agent’s file is the sub-agent’s, though it names onl
   expect(translate({ ...body, transcript_path: '/elsewhere/log.jsonl' }).worker).toBe(parent);
 });
 
-test('our block comes back in a tag of Codex’s own, and is nobody’s prompt', () => {
+test('our block comes back in a tag of Codex’s, and is no person’s prompt', () => {
   const lastDecision = blocked('1 of 1 plan steps remain: goal');
   const prompt = `<hook_prompt hook_run_id="stop:0:/a/very/long/path/of/hooks.json">${lastDecision.reason}</hook_prompt>`;
   expect(drafts({ ...recorded('UserPromptSubmit'), prompt }, { lastDecision })).toEqual([heartbeat]);
@@ -97,7 +97,7 @@ describe('the plan', () => {
     expect(goal(status)).toEqual(['step.updated', { step: 'goal', title: 'x', status: step }]);
   });
 
-  test('an answer as text is read too; one without a goal changes nothing', () => {
+  test('a response as a string is read too; one without a goal changes nothing', () => {
     const response = JSON.stringify({ goal: { objective: 'x', status: 'complete' } });
     expect(goal('', { tool_response: response })).toEqual([
       'step.updated',
@@ -107,7 +107,7 @@ describe('the plan', () => {
     expect(goal('', { tool_response: { goal: null } })).toBeUndefined();
   });
 
-  test('update_plan of other versions gives the whole list', () => {
+  test('update_plan of other versions writes the whole list', () => {
     const plan = [
       { step: 'a', status: 'completed' },
       { step: 'b', status: 'in_progress' },
@@ -140,7 +140,7 @@ test('a patch names its files', () => {
   ]);
 });
 
-test('a stop that waits for a person says so to whoever sits there, and is allowed', () => {
+test('an escalated stop is allowed, with a notice to the person', () => {
   const escalated = { decision: 'allow', action: 'escalate', reason: 'It needs a key', nextPrompt: null } as const;
   const body = recorded('Stop');
   expect(read(body).answer(escalated)).toEqual({
@@ -148,6 +148,6 @@ test('a stop that waits for a person says so to whoever sits there, and is allow
   });
 });
 
-test('the end of a session that waits for a person takes nothing back', () => {
+test('the end of an escalated session is not stored', () => {
   expect(drafts(recorded('SessionEnd'), { escalated: true })).toEqual([]);
 });

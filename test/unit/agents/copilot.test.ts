@@ -76,7 +76,7 @@ describe('each recorded call', () => {
   });
 });
 
-test('both forms of a stop say the same', () => {
+test('both forms of a stop are read alike', () => {
   const camel = { ...recorded('agentStop'), sessionId: recorded('Stop.pascal-case').session_id };
   expect(translate(recorded('Stop.pascal-case'))).toEqual(translate(camel, {}, 'agentStop'));
   expect(
@@ -87,13 +87,13 @@ test('both forms of a stop say the same', () => {
   ]);
 });
 
-test('a call that names no event needs it from whoever posts it', () => {
+test('a call that names no event needs it in the URL', () => {
   expect(() => read(recorded('agentStop'))).toThrow(
     expect.objectContaining({ code: 'input.bad', message: expect.stringContaining('?event=') }),
   );
 });
 
-test('a block is what was proven to block; a sub-agent’s own stop is not answered, for it would be ignored', () => {
+test('a block has the recorded form; a sub-agent’s own stop gets no answer, since Copilot ignores it', () => {
   const answer = (name: string) => read(recorded(name), eventOf(name)).answer(blocked(proven.stdout.reason));
   expect(answer('agentStop')).toEqual(proven.stdout);
   expect(answer('Stop.pascal-case')).toEqual(proven.stdout);
@@ -103,12 +103,12 @@ test('a block is what was proven to block; a sub-agent’s own stop is not answe
   expect(read(recorded('agentStop'), 'agentStop').answer(allowed)).toBeNull();
 });
 
-test('a sub-agent whose id is no unique one is told apart by its parent too', () => {
+test('a sub-agent without a unique id is identified by its parent too', () => {
   const body = { ...recorded('subagentStop'), agentId: 'explore' };
   expect(translate(body, {}, 'subagentStop').worker).toBe(`${parent}-explore`);
 });
 
-test('its parent waits for a sub-agent in the background, which no stop of the parent’s shows', async () => {
+test('a parent waits for its background sub-agent, which no stop of the parent’s lists', async () => {
   const fleet = createAgentFleet({ checks: [{ rules: ['tests_pass'] }] });
   const stop = () => fleet.call('copilot', { ...recorded('agentStop'), sessionId: parent }, 'agentStop');
   await fleet.call('copilot', { ...recorded('sessionStart'), sessionId: parent }, 'sessionStart');
@@ -120,7 +120,7 @@ test('its parent waits for a sub-agent in the background, which no stop of the p
   expect([fleet.causes(parent), fleet.causes(child)]).toEqual([['waiting', 'incomplete'], ['incomplete']]);
 });
 
-test('a sub-agent’s end wakes it: the session had not ended, and the retries are not begun anew', async () => {
+test('the end of a sub-agent wakes the session, which had not ended, and does not reset the retries', async () => {
   const fleet = createAgentFleet({ checks: [{ rules: ['tests_pass'] }] });
   const tell = (name: string) => fleet.call('copilot', { ...recorded(name), sessionId: parent }, eventOf(name));
   await tell('sessionStart');
@@ -140,18 +140,16 @@ test('a sub-agent’s end wakes it: the session had not ended, and the retries a
   expect(await tell('agentStop')).toMatchObject({ decision: 'block' });
 });
 
-test('a first prompt before its session’s start registers it once', () => {
+test('a first prompt before the session’s start registers it once', () => {
   expect(
-    drafts(recorded('userPromptSubmitted'), { registered: false }, 'userPromptSubmitted').map(
-      (it) => (it as [string])[0],
-    ),
+    drafts(recorded('userPromptSubmitted'), { registered: false }, 'userPromptSubmitted').map(([type]) => type),
   ).toEqual(['worker.registered', 'prompt.submitted']);
   expect(drafts({ ...recorded('sessionStart'), source: 'resume' }, {}, 'sessionStart')).toEqual([
     ['worker.registered', { agent: 'copilot', cwd: '/workspace/project' }],
   ]);
 });
 
-test('arguments as a text of JSON, as older versions give them', () => {
+test('arguments as a JSON string, as older versions send them', () => {
   const body = { ...recorded('postToolUse'), toolName: 'create', toolArgs: '{"path":"/workspace/project/a.md"}' };
   expect(drafts(body, {}, 'postToolUse')).toEqual([['tool.used', { tool: 'create', ok: true, files: ['a.md'] }]]);
   expect(drafts({ ...body, toolArgs: '{' }, {}, 'postToolUse')).toEqual([['tool.used', { tool: 'create', ok: true }]]);
@@ -247,7 +245,7 @@ describe('statements on todos', () => {
     ["UPDATE todos SET status = 'done'", true],
     ["UPDATE todos SET status = 'done' WHERE status = 'pending'", true],
     ["INSERT OR IGNORE INTO todos (id, title) VALUES ('t1', 'One')", true],
-  ])('of a sub-agent are about its parent’s steps, which it has to name: %s', (query, unknown) => {
+  ])('of a sub-agent change its parent’s steps, which they have to name: %s', (query, unknown) => {
     const body = { ...recorded('postToolUse.sql.child'), toolArgs: { query } };
     const [use, ...changes] = translate(body, { ...registered, plan }, 'postToolUse').entries;
     expect([use?.id, 'note' in (use?.data ?? {})]).toEqual([child, unknown]);
@@ -261,7 +259,7 @@ describe('statements on todos', () => {
     expect(drafts(body, {}, 'postToolUse')).toEqual([['tool.used', { tool: 'sql', ok: false }]]);
   });
 
-  test('a statement made to take long does not', () => {
+  test('a statement that is made to take long does not', () => {
     const started = performance.now();
     for (const part of ["'", '/* ', '(', "''", '--\n', '/*', 'a,', '"'])
       run(`UPDATE todos SET ${part.repeat(33_000).slice(0, 99_000)}`);
@@ -269,6 +267,6 @@ describe('statements on todos', () => {
   });
 });
 
-test('the end of a session that waits for a person takes nothing back', () => {
+test('the end of an escalated session is not stored', () => {
   expect(drafts(recorded('sessionEnd'), { escalated: true }, 'sessionEnd')).toEqual([]);
 });

@@ -58,19 +58,19 @@ test('a block is the next prompt', () => {
   expect(read(call('postToolUse')).answer(blocked('x'))).toBeNull();
 });
 
-test('a follow-up that is told as a prompt is nobody’s', () => {
+test('a follow-up that comes back as a prompt is no person’s', () => {
   const lastDecision = blocked('the reason', 'go on with the tests');
   expect(drafts(call('beforeSubmitPrompt', { prompt: 'go on with the tests' }), { lastDecision })).toEqual([heartbeat]);
 });
 
-test('a turn that a person ended is not judged; one that an error ended is no stop', () => {
+test('a turn that a person ended is an interrupt; one that an error ended is no stop', () => {
   expect(translate(stop({ status: 'completed' })).stop).toEqual({ stopReason: 'end_turn' });
   expect(translate(stop({ status: 'aborted' })).stop).toEqual({ stopReason: 'user_interrupt' });
   expect(translate(stop({ status: 'error' })).stop).toBeNull();
   expect(read(stop({ status: 'error' })).answer(blocked('x'))).toBeNull();
 });
 
-test('a sub-agent that says which it is stops for itself; one that does not, for nobody', () => {
+test('a sub-agent with an id stops for itself; the stop of one without is nobody’s', () => {
   const known = call('subagentStop', {
     status: 'completed',
     subagent_id: 's1',

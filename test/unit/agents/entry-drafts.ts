@@ -1,4 +1,4 @@
-/** What an adapter makes of a call, checked: each entry is one that the machines take, and fits. */
+/** The entries that an adapter drafts for a call. Each is checked: the machines accept it, and it fits its size limit. */
 import { expect } from 'vitest';
 import { readFields } from '../../../machines/index.ts';
 import { agents, type HookCall, type PriorWorker, type Translation, unknownWorker } from '../../../src/agents/index.ts';
@@ -9,7 +9,7 @@ export type AgentDrafts = {
   read(body: object, event?: string): HookCall;
   translate(body: object, prior?: Partial<PriorWorker>, event?: string): Translation;
   /** Types and data of the entries. */
-  drafts(body: object, prior?: Partial<PriorWorker>, event?: string): unknown[];
+  drafts(body: object, prior?: Partial<PriorWorker>, event?: string): [type: string, data: object][];
 };
 
 export function draftsOf(agent: string): AgentDrafts {
@@ -19,7 +19,7 @@ export function draftsOf(agent: string): AgentDrafts {
     const translation = reader(body, event).translate({ ...registered, ...prior });
     for (const { entity, id, type, data } of translation.entries) {
       const entry = readFields({ area: entity, fleet: 'main', id, type }, data);
-      expect(entry, `${type} is an entry that the machines take`).not.toHaveProperty('code');
+      expect(entry, `${type} is an entry that the machines accept`).not.toHaveProperty('code');
       expect(Buffer.byteLength(JSON.stringify(data))).toBeLessThan(65_536);
     }
     return translation;

@@ -44,24 +44,24 @@ describe('each recorded call', () => {
   });
 });
 
-test('a block is what was proven to block', () => {
+test('a block has the recorded form', () => {
   expect(read(recorded('AfterAgent')).answer(blocked(proven.stdout.reason))).toEqual(proven.stdout);
   expect(read(recorded('AfterAgent')).answer(allowed)).toBeNull();
   expect(read(recorded('BeforeAgent')).answer(blocked('x'))).toBeNull();
 });
 
-test('whether a stop hook is active says nothing: it is lost after any tool', () => {
+test('stop_hook_active does not matter: it is reset after any tool', () => {
   const [one, two] = [false, true].map((stop_hook_active) =>
     translate({ ...recorded('AfterAgent'), stop_hook_active }),
   );
   expect(one).toEqual(two);
 });
 
-test('the same words are a person’s where nothing was blocked', () => {
+test('the same text is a person’s if nothing was blocked', () => {
   expect(drafts(recorded('BeforeAgent.after-block'))).toEqual([['prompt.submitted', { text: proven.stdout.reason }]]);
 });
 
-test('files, failed tools, and a list that is none', () => {
+test('files, failed tools, and a list of another type', () => {
   const tool = (tool_name: string, tool_input: object, tool_response: object = {}) =>
     drafts({ ...recorded('AfterTool'), tool_name, tool_input, tool_response });
   const file_path = '/workspace/project/src/a.ts';
@@ -78,7 +78,7 @@ test('files, failed tools, and a list that is none', () => {
   ]);
 });
 
-test('a permission waits for a person until a tool’s result, or the turn’s end', () => {
+test('a permission waits for a person until a tool’s result or the end of the turn', () => {
   const body = { ...recorded('AfterTool'), hook_event_name: 'Notification', notification_type: 'ToolPermission' };
   expect(drafts({ ...body, message: 'Run ls?' })).toEqual([
     ['input.requested', { kind: 'permission', message: 'Run ls?' }],
@@ -87,7 +87,7 @@ test('a permission waits for a person until a tool’s result, or the turn’s e
     expect(drafts(recorded(name), { awaitsInput: true })[0]).toEqual(['input.received', {}]);
 });
 
-test('a stop that waits for a person says so to whoever sits there, and is allowed', () => {
+test('an escalated stop is allowed, with a notice to the person', () => {
   const escalated = { decision: 'allow', action: 'escalate', reason: 'It needs a key', nextPrompt: null } as const;
   const body = recorded('AfterAgent');
   expect(read(body).answer(escalated)).toEqual({
@@ -95,6 +95,6 @@ test('a stop that waits for a person says so to whoever sits there, and is allow
   });
 });
 
-test('the end of a session that waits for a person takes nothing back', () => {
+test('the end of an escalated session is not stored', () => {
   expect(drafts(recorded('SessionEnd'), { escalated: true })).toEqual([]);
 });

@@ -39,7 +39,7 @@ describe('each recorded call', () => {
   });
 });
 
-test('a session is registered in its folder, by whatever comes first', () => {
+test('a session is registered in its folder by its first call', () => {
   const unknown = { registered: false };
   const registration = ['worker.registered', { agent: 'opencode', cwd: '/workspace/project' }];
   expect(drafts(recorded('session.created'), unknown)).toEqual([registration]);
@@ -47,7 +47,7 @@ test('a session is registered in its folder, by whatever comes first', () => {
   expect(drafts(recorded('session.created.child'), unknown)).toHaveLength(1);
 });
 
-test('a sub-agent’s session is never asked for its stop: its idle is its end', () => {
+test('a sub-agent’s session does not ask to stop: idle is its end', () => {
   expect(translate(recorded('session.idle.child'), { parent })).toMatchObject({
     entries: [{ type: 'session.ended' }],
     stop: null,
@@ -55,7 +55,7 @@ test('a sub-agent’s session is never asked for its stop: its idle is its end',
   expect(drafts(recorded('chat.message'), { parent }, 'chat.message')).toEqual([heartbeat]);
 });
 
-test('the stop brings what the plugin read as the last message; a block is for the plugin to prompt', () => {
+test('a stop has the last message that the plugin has read; a block is for the plugin to prompt', () => {
   const body = { ...recorded('session.idle'), lastMessage: 'I am done' };
   expect(translate(body).stop).toEqual({ stopReason: 'end_turn', output: 'I am done' });
   expect(read(body).answer(blocked('go on'))).toEqual({ decision: 'block', reason: 'go on' });
@@ -65,7 +65,7 @@ test('the stop brings what the plugin read as the last message; a block is for t
   expect(read(body).answer({ ...allowed, action: 'escalate' })).toEqual({ decision: 'allow', waits: true });
 });
 
-test('our prompt comes back as a message, and is nobody’s', () => {
+test('our prompt comes back as a message, and is no person’s', () => {
   const lastDecision = blocked('say hello');
   expect(drafts(recorded('chat.message'), { lastDecision }, 'chat.message')).toEqual([heartbeat]);
 });

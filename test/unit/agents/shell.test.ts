@@ -9,7 +9,7 @@ const call = (event: string | undefined, more: object = {}) => ({
   ...more,
 });
 
-test('a body with a worker alone is its stop', () => {
+test('a body with only a worker is its stop', () => {
   expect(translate(call(undefined))).toEqual({
     worker: 'w1',
     entries: [],
@@ -21,7 +21,7 @@ test('a body with a worker alone is its stop', () => {
   expect(read(call(undefined), 'tool').event).toBe('tool');
 });
 
-test('a stop takes all that an attempt may have; a long output is cut', () => {
+test('a stop accepts all fields of an attempt; a long output is cut', () => {
   const attempt = {
     attempt: 'a1',
     output: 'done',
@@ -53,7 +53,7 @@ test.each([
   expect(drafts(call(event, more))).toEqual(says);
 });
 
-test('a block is a decision and its reason; anything else is silence', () => {
+test('a block is a decision and its reason; anything else is an empty answer', () => {
   expect(read(call('stop')).answer(blocked('the reason'))).toEqual({ decision: 'block', reason: 'the reason' });
   expect(read(call('stop')).answer(allowed)).toBeNull();
   expect(read(call('tool')).answer(blocked('x'))).toBeNull();

@@ -1,4 +1,4 @@
-/** What agents are told without asking to stop: only where the policy wants it, and only what a probe found. */
+/** Answers to agents that did not ask to stop: only if the policy wants them, and only what a probe has found. */
 import { describe, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
 import { agents, isNews, isWanted } from '../../../src/agents/index.ts';
@@ -30,7 +30,7 @@ describe('stopWhenComplete', () => {
     expect(fleet.causes(session)).toEqual(['complete']);
   });
 
-  test('nothing is probed where the policy does not ask for it, nor after a single tool', async () => {
+  test('nothing is probed if the policy does not want it, nor after a single tool', async () => {
     const fleet = createAgentFleet(plan);
     await fleet.call('claude', step('completed'));
     expect(await fleet.call('claude', batch)).toBeNull();
@@ -49,14 +49,14 @@ describe('stopWhenComplete', () => {
     expect(fleet.causes(session)).toEqual(['incomplete']);
   });
 
-  test('a policy that is assigned to the agent holds from its very first call', async () => {
+  test('a policy that is assigned to the agent is in force from its first call', async () => {
     const assign = [{ agent: 'claude', policy: 'strict' }];
     const policies = { default: {}, strict: { ...plan, stopWhenComplete: true } };
     const fleet = createAgentFleet({}, { policies, assign });
     expect(await fleet.call('claude', batch)).toMatchObject({ continue: false });
   });
 
-  test('Gemini does not tell of batches: it is asked after a tool, at most every 2 s', async () => {
+  test('Gemini has no event for batches: it is checked after a tool, at most every 2 s', async () => {
     const gemini = recordingsOf('gemini').recorded;
     const fleet = createAgentFleet({ ...plan, stopWhenComplete: true });
     const tool = (status: string) =>
@@ -86,7 +86,7 @@ describe('steps: gate', () => {
     expect(fleet.view(session)).toMatchObject({ retry: { count: 0 }, plan: [{ status: 'in_progress' }] });
   });
 
-  test('what remains of the plan does not count, nor does a cap, background work or a task’s hook', async () => {
+  test('open steps do not count, nor does a cap, background work or a task hook', async () => {
     const open = createAgentFleet({ ...plan, steps: 'gate' });
     await open.call('claude', step('in_progress'));
     expect(await open.call('claude', completed)).toBeNull();
@@ -107,7 +107,7 @@ describe('structured output', () => {
   const before = call('PreToolUse', { tool_name: 'StructuredOutput', tool_input: { answer: 1 } });
   const output = call('PostToolUse', { tool_name: 'StructuredOutput', tool_input: { answer: 1 } });
 
-  test('is given what is still missing, where the policy has checks', async () => {
+  test('gets what is still missing, if the policy has checks', async () => {
     const fleet = createAgentFleet(plan);
     await fleet.call('claude', step('in_progress'));
     expect(await fleet.call('claude', output)).toEqual({
@@ -124,7 +124,7 @@ describe('structured output', () => {
     expect(unchecked.probes()).toBe(0);
   });
 
-  test('is the wish to stop before it is taken: refused while something remains, three times', async () => {
+  test('is a stop attempt before it is accepted: refused while something remains, three times', async () => {
     const fleet = createAgentFleet(plan);
     await fleet.call('claude', step('in_progress'));
     const refused = {
@@ -168,7 +168,7 @@ test('a sub-agent’s own call is checked for the sub-agent', () => {
   expect(read?.({ ...recorded('PostToolBatch'), agent_id: 'a1', agent_type: 'Explore' }).worker).toMatch(/-a1$/);
 });
 
-test('an escalation that a person resolved is told with the next prompt, once', async () => {
+test('the resolution of an escalation goes along with the next prompt, once', async () => {
   const fleet = createAgentFleet({ ...rules, retries: 0, onCap: 'escalate' });
   const prompt = call('UserPromptSubmit', { prompt: 'go on' });
   await fleet.call('claude', call('Stop'));
@@ -179,7 +179,7 @@ test('an escalation that a person resolved is told with the next prompt, once', 
   expect(await fleet.call('claude', prompt)).toBeNull();
 });
 
-test('an escalated session stays so when its agent ends, as a headless one does at once', async () => {
+test('an escalated session stays escalated when its agent ends, as a headless one does at once', async () => {
   const fleet = createAgentFleet({ ...rules, retries: 0, onCap: 'escalate' });
   await fleet.call('claude', call('Stop'));
   await fleet.call('claude', call('SessionEnd'));

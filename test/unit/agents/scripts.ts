@@ -1,0 +1,137 @@
+/** How each agent makes the same few calls, so that a test can be run with all of them. */
+import { recordingsOf } from './recordings/recordings.ts';
+
+type Call = readonly [body: object, event?: string];
+/** The calls of one agent, each as posted to its endpoint. */
+export type Script = {
+  /** The text that makes it continue, in the answer to its stop. */
+  readonly text: (answer: object | null) => string | undefined;
+  readonly prompt: (session: string, text: string) => Call;
+  readonly tool: (session: string) => Call;
+  readonly stop: (session: string) => Call;
+  /** The stop of a sub-agent, as a call within the session of its parent. */
+  readonly childStop?: (session: string) => Call;
+  /** Plans a step that is not done. */
+  readonly plan?: (session: string, title: string) => Call;
+};
+
+const reasonOf = (answer: object | null) => (answer as { reason?: string } | null)?.reason;
+const claude = recordingsOf('claude').recorded;
+const codex = recordingsOf('codex').recorded;
+const gemini = recordingsOf('gemini').recorded;
+const copilot = recordingsOf('copilot').recorded;
+const opencode = recordingsOf('opencode').recorded;
+
+const forms: Record<string, Script> = {
+  claude: {
+    text: reasonOf,
+    prompt: (session_id, prompt) => [{ ...claude('UserPromptSubmit'), session_id, prompt }],
+    tool: (session_id) => [{ ...claude('PostToolUse'), session_id }],
+    stop: (session_id) => [{ ...claude('Stop'), session_id }],
+    childStop: (session_id) => [{ ...claude('SubagentStop'), session_id }],
+    plan: (session_id, subject) => [
+      {
+        ...claude('PostToolUse.TaskCreate'),
+        ...{ session_id, tool_input: { subject }, tool_response: { task: { id: '1', subject } } },
+      },
+    ],
+  },
+  codex: {
+    text: reasonOf,
+    prompt: (session_id, prompt) => [{ ...codex('UserPromptSubmit'), session_id, prompt, transcript_path: null }],
+    tool: (session_id) => [{ ...codex('PostToolUse'), session_id, transcript_path: null }],
+    stop: (session_id) => [{ ...codex('Stop'), session_id, transcript_path: null }],
+    childStop: (session_id) => [{ ...codex('SubagentStop'), session_id }],
+    plan: (session_id, objective) => [
+      {
+        ...codex('PostToolUse.create_goal'),
+        ...{ session_id, transcript_path: null, tool_response: { goal: { objective, status: 'active' } } },
+      },
+    ],
+  },
+  gemini: {
+    text: reasonOf,
+    prompt: (session_id, prompt) => [{ ...gemini('BeforeAgent'), session_id, prompt }],
+    tool: (session_id) => [{ ...gemini('AfterTool'), session_id }],
+    stop: (session_id) => [{ ...gemini('AfterAgent.second'), session_id }],
+    plan: (session_id, description) => [
+      {
+        ...gemini('AfterTool.write_todos'),
+        ...{ session_id, tool_input: { todos: [{ description, status: 'pending' }] } },
+      },
+    ],
+  },
+  copilot: {
+    text: reasonOf,
+    prompt: (sessionId, prompt) => [{ ...copilot('userPromptSubmitted'), sessionId, prompt }, 'userPromptSubmitted'],
+    tool: (sessionId) => [{ ...copilot('postToolUse'), sessionId }, 'postToolUse'],
+    stop: (sessionId) => [{ ...copilot('agentStop.second'), sessionId }, 'agentStop'],
+    childStop: (sessionId) => [{ ...copilot('subagentStop'), sessionId, parentAgentId: sessionId }, 'subagentStop'],
+    plan: (sessionId, title) => [
+      {
+        ...copilot('postToolUse.sql'),
+        ...{ sessionId, toolArgs: { query: `INSERT INTO todos (id, title) VALUES ('t1', '${title}')` } },
+      },
+      'postToolUse',
+    ],
+  },
+  'copilot in PascalCase': {
+    text: reasonOf,
+    prompt: (session_id, prompt) => [
+      { hook_event_name: 'UserPromptSubmit', session_id, cwd: '/workspace/project', prompt },
+    ],
+    tool: (session_id) => [
+      { hook_event_name: 'PostToolUse', session_id, cwd: '/workspace/project', tool_name: 'bash' },
+    ],
+    stop: (session_id) => [{ ...copilot('Stop.pascal-case.second'), session_id }],
+  },
+  cursor: {
+    text: (answer) => (answer as { followup_message?: string } | null)?.followup_message,
+    prompt: (conversation_id, prompt) => [
+      { hook_event_name: 'beforeSubmitPrompt', conversation_id, workspace_roots: ['/workspace/project'], prompt },
+    ],
+    tool: (conversation_id) => [
+      { hook_event_name: 'postToolUse', conversation_id, workspace_roots: ['/workspace/project'], tool_name: 'Shell' },
+    ],
+    stop: (conversation_id) => [
+      { hook_event_name: 'stop', conversation_id, workspace_roots: ['/workspace/project'], status: 'completed' },
+    ],
+    childStop: (conversation_id) => [
+      { hook_event_name: 'subagentStop', conversation_id, subagent_id: 's1', status: 'completed' },
+    ],
+  },
+  opencode: {
+    text: reasonOf,
+    prompt: (sessionID, text) => [
+      { input: { sessionID }, output: { parts: [{ type: 'text', text }] }, directory: '/workspace/project' },
+      'chat.message',
+    ],
+    tool: (sessionID) => [
+      { input: { sessionID, tool: 'bash' }, output: {}, directory: '/workspace/project' },
+      'tool.execute.after',
+    ],
+    stop: (sessionID) => [{ ...opencode('session.idle'), properties: { sessionID }, directory: '/workspace/project' }],
+    plan: (sessionID, content) => [
+      { type: 'todo.updated', properties: { sessionID, todos: [{ content, status: 'pending' }] } },
+    ],
+  },
+  shell: {
+    text: reasonOf,
+    prompt: (worker, text) => [{ worker, event: 'prompt', text, cwd: '/workspace/project' }],
+    tool: (worker) => [{ worker, event: 'tool', cwd: '/workspace/project' }],
+    stop: (worker) => [{ worker, cwd: '/workspace/project' }],
+    plan: (worker, title) => [{ worker, event: 'plan', steps: [{ title, status: 'pending' }] }],
+  },
+};
+const nameOf = (form: string) => form.split(' ')[0] as string;
+
+/** Every agent, some in more than one form. */
+export const scripts = Object.entries(forms).map(([form, script]) => ({ form, agent: nameOf(form), script }));
+/** Those that have a plan. */
+export const withPlan = scripts.flatMap(({ script: { plan, ...script }, ...rest }) =>
+  plan ? [{ ...rest, script: { ...script, plan } }] : [],
+);
+/** Those whose sub-agents ask to stop. */
+export const withChildStop = scripts.flatMap(({ script: { childStop, ...script }, ...rest }) =>
+  childStop ? [{ ...rest, script: { ...script, childStop } }] : [],
+);
