@@ -16,6 +16,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/{unit,conformance}/**/*.test.ts'],
+          setupFiles: ['test/support/leak-check.ts'],
           isolate: false,
         },
       },
@@ -25,6 +26,7 @@ export default defineConfig({
           name: 'integration',
           include: ['test/{integration,seeds}/**/*.test.ts'],
           globalSetup: ['test/support/global-setup.ts'],
+          setupFiles: ['test/support/leak-check.ts'],
           isolate: false,
         },
       },

@@ -9,6 +9,7 @@ import { runCli } from '../../src/cli/cli.ts';
 import type { HookWaits } from '../../src/hook-command/options.ts';
 import { runHook } from '../../src/hook-command/run.ts';
 import type { Io } from '../../src/process-io.ts';
+import { unclosed } from './unclosed.ts';
 
 export type CommandOptions = {
   readonly cwd: string;
@@ -41,8 +42,6 @@ export const cleanEnv = (cwd: string): Record<string, string> => ({
 });
 
 const services = createServices(({ stderr }) => stderr);
-/** Command lines that have not ended: the leak check looks at them after each file. */
-export const running = new Set<string>();
 
 export const startCommand: StartCommand = (args, { cwd, env = {}, stdin = '', waits, onStdout }) => {
   const interrupt = new AbortController();
@@ -55,10 +54,10 @@ export const startCommand: StartCommand = (args, { cwd, env = {}, stdin = '', wa
   const [name, ...rest] = args;
   const isHook = name === 'hook' && !rest.includes('--help') && !rest.includes('-h'); // the fast path of main.ts
   const line = `stopgate ${args.join(' ')}, in ${cwd}`;
-  running.add(line);
+  unclosed.add(line);
   const ended = (isHook ? runHook(rest, { ...io, ...(waits && { waits }) }) : runCli(args, io, services)).finally(
     () => {
-      running.delete(line);
+      unclosed.delete(line);
       streams.end();
     },
   );

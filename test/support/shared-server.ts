@@ -8,21 +8,21 @@ import { connect } from '@nats-io/transport-node';
 import { inject } from 'vitest';
 import { readEnvironment } from '../../src/config/environment.ts';
 import { type NatsServer, type NatsServerOptions, startNatsServer } from './nats-server.ts';
+import { unclosed } from './unclosed.ts';
 
 type Shared = { readonly url: string; readonly monitor: string; isLent: boolean };
 type Connection = { readonly name?: string; readonly ip: string; readonly port: number };
 
 const closeTimeoutMs = 5_000;
+const title = "the worker's nats-server";
 let shared: Shared | null | undefined;
-
-/** What `openNats` lent and did not get back. */
-export const lentServer = (): string | null => (shared?.isLent === true ? shared.url : null);
 
 /** This worker's server; one of its own where that is lent already, or where `options` are given (`{}` will do). */
 export async function openNats(options?: NatsServerOptions): Promise<NatsServer> {
   if (shared === undefined) shared = findShared();
   if (options !== undefined || shared === null || shared.isLent) return startNatsServer(options);
   shared.isLent = true;
+  unclosed.add(title);
   return lend(shared);
 }
 
@@ -48,6 +48,7 @@ function lend(server: Shared): NatsServer {
     async stop() {
       if (isBack) return;
       isBack = true;
+      unclosed.delete(title);
       const left = await openConnections(monitor);
       if (left.length > 0) {
         shared = null; // for who comes next it would not be empty

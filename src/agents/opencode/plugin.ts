@@ -186,7 +186,7 @@ async function waitForResolution(state: State, id: string): Promise<void> {
   state.waits.set(id, wait);
   let resolution: string | null | undefined;
   while (resolution === undefined && !wait.signal.aborted) {
-    resolution = await fetchResolution(state, id, wait.signal).catch(() => pause(resolutionRetryMs));
+    resolution = await fetchResolution(state, id, wait.signal).catch(() => pause(resolutionRetryMs, wait.signal));
   }
   if (wait.signal.aborted) return;
   state.waits.delete(id);
@@ -201,7 +201,18 @@ function stopWaiting({ waits }: State, id: string): void {
   waits.delete(id);
 }
 
-const pause = (ms: number): Promise<undefined> => new Promise((done) => setTimeout(() => done(undefined), ms));
+/** Ended early by the signal, so that nobody waits for what is over. */
+const pause = (ms: number, signal: AbortSignal): Promise<undefined> =>
+  new Promise((done) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      done(undefined);
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end);
+    if (signal.aborted) end();
+  });
 
 // --- OpenCode -------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-/** Checks of a real policy by the shipped service: commands, files, groups and remote ones; and what the wire cannot do. */
+/** Checks of a real policy by a service: commands, files, groups and remote ones; and what the wire cannot do. */
 import { mkdir, readdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -15,9 +15,9 @@ const config = JSON.stringify({
     json: checks({ command: 'validate' }),
     tail: checks({ command: 'noisy' }),
     none: checks({ command: 'silent' }),
-    allows: checks({ command: 'two' }),
-    blocks: checks({ command: 'two', onError: 'block' }),
-    escalates: checks({ command: 'two', onError: 'escalate' }),
+    allows: checks({ command: 'lost' }),
+    blocks: checks({ command: 'lost', onError: 'block' }),
+    escalates: checks({ command: 'lost', onError: 'escalate' }),
     late: checks({ command: 'slow', timeout: '200ms', onError: 'block' }),
     missing: checks({ command: 'nobody', onError: 'block' }),
     asks: checks({ command: 'who', name: 'asker' }),
@@ -27,13 +27,13 @@ const config = JSON.stringify({
     any: checks({ any: [{ command: 'one' }, { command: 'other' }] }),
     anyone: checks({ any: [{ command: 'one' }, { command: 'zero' }] }),
     all: checks({ all: [{ command: 'zero' }, { command: 'other' }, { command: 'never' }] }),
-    errany: checks({ any: [{ command: 'two' }, { command: 'one' }] }),
+    errany: checks({ any: [{ command: 'lost' }, { command: 'one' }] }),
     when: checks({ command: 'one', when: { filesMatch: 'src/**' } }, { command: 'zero' }),
     remote: checks({ remote: 'scan', timeout: '20s', onError: 'block' }),
     order: checks({ plan: {} }, { command: 'never' }),
   },
   commands: {
-    ...{ zero: exits(0), one: exits(1), other: exits(1), two: exits(2) },
+    ...{ zero: exits(0), one: exits(1), other: exits(1), lost: exits(127) },
     validate: sh(`echo '{"missing":["b.json"],"line":7}'; echo noise >&2; exit 1`, { feedback: 'json' }),
     noisy: sh('echo 3 tests failed; echo in a.test.ts >&2; exit 1'),
     silent: sh('echo secret; exit 1', { feedback: 'none' }),
@@ -93,17 +93,15 @@ describe('a command', () => {
     expect(found).toMatchObject(decision);
     expect(checked(found)).toMatchObject({
       verdict,
-      detail: 'Command two ended with exit code 2, which is neither pass (0) nor fail (1)',
+      detail: 'Command lost could not be run (exit 127: not found)',
     });
-    expect(found.feedback).toMatchObject([{ check: 'two', outcome: 'error' }]);
+    expect(found.feedback).toMatchObject([{ check: 'lost', outcome: 'error' }]);
   });
 
   test('that takes too long is ended', async () => {
-    const started = performance.now();
     const { decision, feedback } = await stop('late');
     expect(decision).toBe('block');
     expect(feedback).toMatchObject([{ check: 'slow', outcome: 'timeout', message: expect.stringMatching(/200ms/) }]);
-    expect(performance.now() - started).toBeLessThan(10_000);
   });
 
   test('that the configuration does not have is in error, and a warning said so at the start', async () => {
@@ -145,6 +143,12 @@ describe('files', () => {
     });
   });
 
+  test('of a worker that named no folder are looked for beside the configuration', async () => {
+    expect(await stop('strictfiles', { worker: 'of-nobody' })).toMatchObject({
+      ...{ decision: 'block', reason: 'Missing required files: a.md' },
+    });
+  });
+
   test.each([
     ['outside the roots', () => outside.path, "is outside the runner's roots"],
     ['by a link out of the roots', () => join(at.folder.path, 'link'), "is outside the runner's roots"],
@@ -155,12 +159,10 @@ describe('files', () => {
     ],
     ['at no absolute place', () => '.', 'is not an absolute path'],
     ['that is not there', () => join(at.folder.path, 'nowhere'), 'does not exist'],
-    ['of nobody', () => undefined, 'names no cwd'],
   ])('in a folder %s: the check is in error', async (what, cwdOf, words) => {
     if (what.includes('link')) await symlink(outside.path, join(at.folder.path, 'link'));
-    const cwd = cwdOf();
+    const place = { cwd: cwdOf() };
     const worker = what.replaceAll(' ', '-');
-    const place = cwd === undefined ? {} : { cwd };
     const lenient = await stop('files', { worker, ...place });
     expect(lenient).toMatchObject({ decision: 'allow', cause: 'complete', feedback: [{ outcome: 'error' }] });
     expect(checked(lenient)).toMatchObject({ verdict: 'error', detail: expect.stringContaining(words) });

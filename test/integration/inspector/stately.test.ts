@@ -1,6 +1,6 @@
 /** The Stately inspection protocol, against the package's own receiver and relay: what is sent, to whom, and what never is. */
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { createWebSocketReceiver } from '@statelyai/inspect';
 import { createInspectorServer } from '@statelyai/inspect/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -107,12 +107,15 @@ describe("the package's own receiver", () => {
       relayed += 1;
     });
     await until(() => relayed >= 2);
-    const frames = receive(`ws://127.0.0.1:${port}`);
+    // Its receiver cannot be closed, so something that can stands between.
+    const wire = await openWire(port);
+    const frames = receive(`ws://127.0.0.1:${wire.port}`);
     await until(() => of(frames, 'task:R-1')[0]);
     expect(frames.map((frame) => [frame.type, frame.sessionId, frame.snapshot.value])).toEqual([
       ['@xstate.actor', 'worker:r1', { state: 'working', presence: 'active' }],
       ['@xstate.actor', 'task:R-1', 'working'],
     ]);
+    await wire.cut();
     ours.terminate();
     sender.terminate();
     relay.stop();
@@ -281,6 +284,26 @@ describe('a WebSocket is admitted as a request is', () => {
     await until(() => socket.readyState === WebSocket.CLOSED);
   });
 });
+
+/** A port that leads to another one until it is cut. */
+async function openWire(target: number): Promise<{ readonly port: number; cut(): Promise<unknown> }> {
+  const sockets: Socket[] = [];
+  const server = createServer((near) => {
+    const far = connect(target, '127.0.0.1');
+    sockets.push(near, far);
+    for (const socket of [near, far]) socket.on('error', () => undefined);
+    near.pipe(far).pipe(near);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    cut() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      return once(server, 'close');
+    },
+  };
+}
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');

@@ -1,0 +1,42 @@
+/**
+ * After each file: what it opened is closed. A handle that keeps the process (socket, server, child process, watched
+ * file), a timer, a command that still runs, a server that was not given back: each fails the file.
+ */
+import { aroundAll } from 'vitest';
+import { unclosed } from './unclosed.ts';
+
+type Handle = { readonly constructor: { readonly name: string } };
+const activeHandles = (): Handle[] => (process as unknown as { _getActiveHandles(): Handle[] })._getActiveHandles();
+const countTimers = () => process.getActiveResourcesInfo().filter((type) => type === 'Timeout').length;
+
+const before = new Set(activeHandles());
+const timersBefore = countTimers();
+const settleTimeoutMs = 3_000;
+
+// Around all, since what a fixture holds for the whole file is closed after `afterAll`.
+aroundAll(async (runFile) => {
+  await runFile();
+  // What was closed last may need a few turns of the loop to be gone.
+  for (const untilMs = performance.now() + settleTimeoutMs; leaks().length > 0 && performance.now() < untilMs; )
+    await new Promise((done) => setTimeout(done, 10).unref());
+  const left = leaks();
+  unclosed.clear();
+  if (left.length > 0) throw new Error(`left open at the end of the file:\n${left.join('\n')}`);
+});
+
+function leaks(): string[] {
+  const timers = countTimers() - timersBefore;
+  return [
+    ...activeHandles()
+      .filter((handle) => !before.has(handle))
+      .map(describe),
+    ...(timers > 0 ? [`${timers} timers`] : []),
+    ...unclosed,
+  ];
+}
+
+function describe(handle: Handle): string {
+  const { spawnargs, pid, remotePort, localPort } = handle as Record<string, unknown>;
+  const known = { spawnargs, pid, remotePort, localPort };
+  return `${handle.constructor.name} ${JSON.stringify(known)}`;
+}
