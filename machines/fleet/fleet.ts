@@ -9,9 +9,6 @@ import { type WorkerSnapshot, workerMachine } from '../worker/worker.ts';
 import { createDeadlines, type Deadlines } from './deadlines.ts';
 import type { Outcome } from './outcome.ts';
 
-/** Attempt ids of a worker that are known beyond the log's own window for repeats. */
-export const attemptsKnownMax = 256;
-
 /** `decidedSeq`: where its `decision` entry stands; null: not there yet. */
 export type KnownAttempt = { readonly seq: number; readonly atMs: number; decidedSeq: number | null };
 

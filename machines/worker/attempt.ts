@@ -15,17 +15,25 @@ import type { On } from './events.ts';
 
 const noFindings = Object.freeze({});
 
-/** `guard`: the first that is evaluated. */
-export function openAttempt(context: WorkerContext, event: On<'stop.attempted'>, guard: GuardName = 'retired'): Change {
-  const { attempt, seq, fields, inForce, facts } = event;
+/** @param guard the first that is evaluated */
+export function openAttempt(context: WorkerContext, event: On<'stop.attempted'>, guard?: GuardName): Change {
+  return evaluate(context, event.stopwatch, createAttempt(context, event, guard));
+}
+
+/** The attempt as it stands before its first guard. */
+export function createAttempt(
+  { profile }: WorkerContext,
+  { attempt, seq, fields, inForce, facts }: Omit<On<'stop.attempted'>, 'stopwatch'>,
+  guard: GuardName = 'retired',
+): Attempt {
   const { persistence } = inForce.policy;
-  return evaluate(context, event.stopwatch, {
+  return {
     attempt,
     seq,
     atMs: facts.nowMs,
     fields,
     inForce,
-    idleLimitMs: idleLimitOf(inForce.policy, context.profile),
+    idleLimitMs: idleLimitOf(inForce.policy, profile),
     holdUntilMs: facts.nowMs + (persistence === null ? 0 : (fields.holdMs ?? persistence.holdMs)),
     facts,
     guard,
@@ -39,7 +47,7 @@ export function openAttempt(context: WorkerContext, event: On<'stop.attempted'>,
     checksPassed: false,
     checkpoint: null,
     hookRuns: empty,
-  });
+  };
 }
 
 /** To be called while that check is pending. */

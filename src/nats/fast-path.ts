@@ -3,6 +3,7 @@
  * and the replica that folds it first answers there. That takes one hop less than a request.
  */
 import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
+import { attemptMessageId } from '../../machines/entries/message-ids.ts';
 import { newInbox } from './connection.ts';
 
 export type FastAttempt = {
@@ -49,7 +50,7 @@ export function createFastPath(nc: NatsConnection, root: string): FastPath {
       });
       const h = headers();
       h.set('Stopgate-Reply', `${subject}.${answered}`);
-      h.set('Nats-Msg-Id', `${worker}:${attempt}`);
+      h.set('Nats-Msg-Id', attemptMessageId(worker, attempt));
       // Nobody waits for the acknowledgement; it only tells early that there will be no answer.
       nc.publish(`${root}.worker.${worker}.stop.attempted`, JSON.stringify(body), {
         headers: h,

@@ -6,8 +6,6 @@ import {
   createFleet,
   type Fleet,
   foldEntry,
-  guardNames,
-  guards,
   parseIsoTime,
   readEntry,
   taskMachine,
@@ -75,8 +73,4 @@ test('both machines have the six states, and the worker its presence', () => {
   expect(Object.keys(taskMachine.states)).toEqual(six);
   expect(Object.keys(workerMachine.states.state?.states ?? {})).toEqual(six);
   expect(Object.keys(workerMachine.states.presence?.states ?? {})).toEqual(['active', 'stale', 'limited']);
-});
-
-test('the table of guards is the protocol list, in its order', () => {
-  expect(Object.keys(guards)).toEqual([...guardNames]);
 });

@@ -1,6 +1,6 @@
 /** A stop that waits for a remote hook, while its worker claims another task: each task's hooks are asked themselves. */
 import { expect, test } from 'vitest';
-import { createReplay } from '../../../machines/index.ts';
+import { createReplay } from '../../../../machines/index.ts';
 
 test('the answer of a hook is none for the hook of that name on a task that was claimed meanwhile', () => {
   const replay = createReplay({ untilMs: Date.parse('2026-03-02T12:00:05.000Z') });

@@ -1,6 +1,6 @@
 /** A copy of a fleet goes its own way: what is folded into one of the two is not seen in the other. */
 import { expect, test } from 'vitest';
-import { copyFleet, createFleet, type Fleet, foldEntry, readEntry, viewFleet } from '../../../machines/index.ts';
+import { copyFleet, createFleet, type Fleet, foldEntry, readEntry, viewFleet } from '../../../../machines/index.ts';
 
 function fold(fleet: Fleet, lines: readonly (readonly [tail: string, data: object])[]): Fleet {
   for (const [tail, data] of lines) {

@@ -1,6 +1,6 @@
 /** A probe of a single step: the policy's checks alone, as if nothing remained of the plan. */
 import { expect, test } from 'vitest';
-import { createFleet, type Fleet, foldEntry, probe, readEntry } from '../../../machines/index.ts';
+import { createFleet, type Fleet, foldEntry, probe, readEntry } from '../../../../machines/index.ts';
 
 function fold(policy: object, ...lines: [subject: string, data: object][]): Fleet {
   const fleet = createFleet('main');

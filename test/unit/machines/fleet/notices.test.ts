@@ -9,7 +9,7 @@ import {
   readEntry,
   viewTask,
   viewWorker,
-} from '../../../machines/index.ts';
+} from '../../../../machines/index.ts';
 
 const startMs = Date.parse('2026-03-02T12:00:00.000Z');
 

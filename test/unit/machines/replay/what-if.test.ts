@@ -1,6 +1,6 @@
 /** What if other policies had held: two folds of one log, compared, without anything being run. */
 import { describe, expect, test } from 'vitest';
-import { createWhatIf, type Difference, type PolicySet, parseIsoTime, readEntry } from '../../../machines/index.ts';
+import { createWhatIf, type Difference, type PolicySet, parseIsoTime, readEntry } from '../../../../machines/index.ts';
 
 const at = (clock: string) => `2026-03-02T${clock.length === 5 ? `${clock}:00` : clock}.000Z`;
 type Line = readonly [clock: string, tail: string, data?: object];

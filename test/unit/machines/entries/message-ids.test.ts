@@ -8,7 +8,7 @@ import {
   isEvaluationMessageIdOf,
   parseDecisionMessageId,
   unnamedAttemptMessageId,
-} from '../../../machines/index.ts';
+} from '../../../../machines/index.ts';
 
 test('a decision id gives its attempt back', () => {
   expect(parseDecisionMessageId('w1', decisionMessageId('w1', 'a1'))).toBe('a1');

@@ -1,7 +1,7 @@
 /** releaseAfter: what becomes of the tasks of a worker that was heard of no more (seed 004, Rate Limit Considerations). */
 import { describe, expect, test } from 'vitest';
-import { createReplay } from '../../../machines/index.ts';
-import { timeOf } from '../../support/case-times.ts';
+import { createReplay } from '../../../../machines/index.ts';
+import { timeOf } from '../../../support/case-times.ts';
 
 const minutes = (count: number) => timeOf(`12:${String(count).padStart(2, '0')}`);
 

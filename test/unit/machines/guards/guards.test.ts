@@ -1,0 +1,98 @@
+/** Each guard by itself: a pure function of a worker and its open attempt. */
+import { expect, test } from 'vitest';
+import {
+  type Attempt,
+  builtInPolicy,
+  type GuardName,
+  guardNames,
+  guards,
+  policySetSchema,
+} from '../../../../machines/index.ts';
+import { createAttempt } from '../../../../machines/worker/attempt.ts';
+import { createWorkerContext, type WorkerContext } from '../../../../machines/worker/context.ts';
+
+type Given = {
+  readonly worker?: Partial<WorkerContext>;
+  readonly policy?: object;
+  readonly fields?: Attempt['fields'];
+  readonly facts?: Partial<Attempt['facts']>;
+};
+
+function scopeOf({ worker = {}, policy = {}, fields = {}, facts = {} }: Given) {
+  const { policies } = policySetSchema.parse({ policies: { default: policy } });
+  const context = { ...createWorkerContext({ fleet: 'main', worker: 'w1', atMs: 0 }), ...worker };
+  const attempt = createAttempt(context, {
+    ...{ type: 'stop.attempted', attempt: 'a1', seq: 7, fields },
+    inForce: { name: 'default', seq: 1, notes: [], policy: policies.get('default') ?? builtInPolicy },
+    facts: { nowMs: 60_000, limited: false, queue: 'main', pendingTasks: 0, task: null, ...facts },
+  });
+  return { worker: context, attempt };
+}
+
+const persistence = { persistence: 'default' };
+const hook = { hook: 'H', enabled: true, form: { type: 'tdd' } } as const;
+const task = { task: 'T-1', hooks: [hook], iteration: null, phase: null };
+const planned = { checks: [{ plan: {} }] };
+const open = { plan: [{ title: 'a', status: 'pending' }] };
+const blockedTwice = { ...open, failureStreak: { reason: '1 of 1 plan steps remain: a', count: 2 } };
+
+const rows: readonly (Given & { readonly guard: GuardName; readonly gives: string })[] = [
+  { guard: 'retired', gives: 'pass' },
+  { guard: 'retired', worker: { ended: 'ended' }, gives: 'allow complete retired' },
+  { guard: 'escalated', gives: 'pass' },
+  { guard: 'bypass', gives: 'pass' },
+  { guard: 'bypass', fields: { stopReason: 'user_interrupt' }, gives: 'allow complete bypassed' },
+  { guard: 'bypass', worker: { budgetExhausted: true }, gives: 'allow complete bypassed' },
+  { guard: 'limited', gives: 'pass' },
+  { guard: 'limited', facts: { limited: true }, gives: 'allow continue limited' },
+  { guard: 'waiting', gives: 'pass' },
+  { guard: 'waiting', worker: { awaitsInput: true }, gives: 'allow continue waiting' },
+  { guard: 'retries', worker: { retryCount: 2 }, gives: 'pass' },
+  { guard: 'retries', worker: { retryCount: 3 }, gives: 'allow complete capped' },
+  { guard: 'retries', worker: { retryCount: 3 }, policy: { onCap: 'escalate' }, gives: 'allow escalate capped' },
+  { guard: 'promise', fields: { output: '<promise>BLOCKED</promise>' }, gives: 'pass' },
+  {
+    ...{ guard: 'promise', policy: { promises: true } },
+    ...{ fields: { output: '<promise>BLOCKED</promise>' }, gives: 'allow escalate escalated' },
+  },
+  { guard: 'checks', worker: open, gives: 'pass' },
+  { guard: 'checks', worker: open, policy: planned, gives: 'block continue incomplete' },
+  { guard: 'checks', policy: planned, gives: 'pass' },
+  { guard: 'checks', policy: { checks: [{ command: 'tests' }] }, gives: 'pending tests' },
+  { guard: 'hooks', gives: 'pass' },
+  { guard: 'hooks', facts: { task }, gives: 'block continue incomplete' },
+  {
+    ...{ guard: 'hooks', facts: { task }, gives: 'pass' },
+    fields: { validation: [{ rule: 'tests_pass', passed: true }] },
+  },
+  { guard: 'stuck', worker: blockedTwice, policy: planned, gives: 'pass' },
+  { guard: 'stuck', worker: blockedTwice, policy: { ...planned, stuckAfter: 4 }, gives: 'pass' },
+  { guard: 'stuck', worker: blockedTwice, policy: { ...planned, stuckAfter: 3 }, gives: 'allow escalate stuck' },
+  { guard: 'pending', facts: { pendingTasks: 1 }, gives: 'pass' },
+  { guard: 'pending', policy: persistence, gives: 'pass' },
+  { guard: 'pending', policy: persistence, facts: { pendingTasks: 1 }, gives: 'block continue pending-tasks' },
+  {
+    ...{ guard: 'pending', facts: { pendingTasks: 1 }, worker: { keepAlives: 2 } },
+    ...{ policy: { ...persistence, keepAlives: 2 }, gives: 'allow complete capped' },
+  },
+  { guard: 'idle', gives: 'pass' },
+  { guard: 'idle', policy: persistence, gives: 'block continue idle' },
+  { guard: 'idle', policy: persistence, facts: { nowMs: 600_000 }, gives: 'allow complete idle-timeout' },
+  { guard: 'idle', policy: { persistence: { hold: '1m' } }, gives: 'hold' },
+  { guard: 'done', gives: 'allow complete no-policy' },
+  { guard: 'done', policy: planned, gives: 'allow complete complete' },
+];
+
+test.each(rows)('$guard: $gives, with worker $worker, policy $policy, fields $fields', ({ guard, gives, ...given }) => {
+  const result = guards[guard](scopeOf(given));
+  const shown =
+    result.kind === 'decides'
+      ? `${result.ruling.decision} ${result.ruling.action} ${result.ruling.cause}`
+      : `${result.kind}${result.kind === 'pending' ? ` ${result.check.name}` : ''}`;
+  expect(shown).toBe(gives);
+});
+
+test('every guard is shown here, and they stand in the order of the protocol', () => {
+  expect([...new Set(rows.map(({ guard }) => guard))]).toEqual([...guardNames]);
+  expect(Object.keys(guards)).toEqual([...guardNames]);
+});
