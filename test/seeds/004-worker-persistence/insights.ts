@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import type { Decision, WorkerView } from '../../../machines/index.ts';
 import { differs, holds, part } from '../rule.ts';
 import { createVirtualLog, minutesAfter, planOf } from '../virtual-log.ts';
+import { fleetAfter } from './timed-replica.ts';
 import { minuteMs, persistent, registered } from './worker.ts';
 
 /** A worker that holds a task, and reached a usage limit until 12:30. */
@@ -52,20 +53,27 @@ const limits = part(
     'a worker that stays inactive is replaced without anybody’s help',
     'with `releaseAfter`, which is off by default, the service returns its tasks to their queue',
     () => {
+      const claim = [
+        ['task.T-1.task.created', {}],
+        ['worker.w1.task.claimed', { task: 'T-1' }],
+      ] as const;
+      const policy = (more: object) => ['own.fleet.main.policy.set', { policies: {}, ...more }] as const;
+      const released = [policy({ releaseAfter: '5m' }), ...claim];
+      expect(fleetAfter(6.9, released), 'stale after 2 minutes').toMatchObject({
+        ...{ workers: { w1: { presence: 'stale' } }, tasks: { 'T-1': { state: 'working', worker: 'w1' } } },
+      });
+      expect(fleetAfter(7.1, released)).toMatchObject({
+        ...{ workers: { w1: { state: 'idle', tasks: [] } }, tasks: { 'T-1': { state: 'idle', worker: null } } },
+        queues: { main: { pending: 1 } },
+      });
+      expect(fleetAfter(60, [policy({}), ...claim]).tasks['T-1']).toMatchObject({ worker: 'w1' });
+
       const log = registered(persistent, { releaseAfter: '5m' });
       log.publish('12:01', 'worker.w1.task.claimed', { task: 'T-1' });
-      expect(log.viewAt('12:07:59').tasks['T-1'], 'stale since 12:03').toMatchObject({ worker: 'w1' });
-      expect(log.viewAt('12:09')).toMatchObject({
-        ...{ tasks: { 'T-1': { state: 'idle', worker: null } }, queues: { main: { pending: 1 } } },
-        workers: { w1: { state: 'idle', presence: 'stale', tasks: [] } },
-      });
       log.publish('12:09', 'worker.w2.task.claimed', { task: 'T-1' });
       log.publish('12:10', 'worker.w1.task.completed', { task: 'T-1' });
       expect(log.viewAt('12:10').tasks['T-1']).toMatchObject({ state: 'working', worker: 'w2' });
       expect(log.refusals()).toEqual(['worker w1 does not hold task T-1']);
-      const kept = registered();
-      kept.publish('12:01', 'worker.w1.task.claimed', { task: 'T-1' });
-      expect(kept.viewAt('23:00').tasks['T-1']).toMatchObject({ worker: 'w1' });
     },
   ),
   holds('coordinators detect inactive workers', async ({ service }) => {

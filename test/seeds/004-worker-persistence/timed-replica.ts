@@ -1,0 +1,36 @@
+/** The timers of a replica, over a log in memory and in faked time. */
+import { vi } from 'vitest';
+import { type FleetView, foldEntry, readEntry, viewFleet } from '../../../machines/index.ts';
+import { createHostContext, type HostOptions } from '../../../src/host/context.ts';
+import { createTimers } from '../../../src/host/timers.ts';
+
+/**
+ * The fleet so many minutes after these entries. Nobody looks at it meanwhile: its clock has moved only by what the
+ * timers have appended.
+ */
+export function fleetAfter(minutes: number, entries: readonly (readonly [tail: string, data: object])[]): FleetView {
+  // All in one turn, so that nobody else in this process sees the faked clock.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'Date'] });
+  const context = createHostContext({
+    ...{ fleet: 'main', replica: 'r1', clock: Date.now },
+    bus: { isConnected: () => true },
+    log: { submit: (subject: string, text: string) => fold(subject, text) },
+  } as unknown as HostOptions);
+  const timers = createTimers(context);
+  const fold = (subject: string, text: string) => {
+    const entry = readEntry(subject, text, Buffer.byteLength(text));
+    if (entry === null || 'code' in entry) throw new Error(`${subject} is no entry`);
+    context.logClock.observe(Date.now());
+    foldEntry(context.fleet, { seq: context.fleet.seq + 1, atMs: Date.now(), entry });
+    timers.arm();
+  };
+  try {
+    context.phase = 'head';
+    for (const [tail, data] of entries) fold(`stopgate.main.${tail}`, JSON.stringify(data));
+    vi.advanceTimersByTime(minutes * 60_000);
+    return viewFleet(context.fleet);
+  } finally {
+    timers.close();
+    vi.useRealTimers();
+  }
+}
