@@ -1,11 +1,6 @@
-/** `stopgate bench`, `npm run bench`: every figure of the README, each as a ratio to raw NATS in the same run. */
+/** `stopgate bench`, `npm run bench`: every figure of docs/benchmarks.md, each as a ratio to its floor in the same run. */
 import { AppError } from '../errors.ts';
-import { measureChecks } from './checks.ts';
 import type { Figure } from './figures.ts';
-import { measureFold, measureMemory } from './fold.ts';
-import { measureHooks } from './hooks.ts';
-import { measureLatency } from './latency.ts';
-import { openScene } from './scene.ts';
 
 export type BenchOptions = {
   /** Names of `benchParts`; none: all. */
@@ -20,12 +15,13 @@ export type BenchOptions = {
 /** `scale`: what part of the samples to take. `http`: where the service listens. */
 type Measure = (url: string, scale: number, http: string) => Figure[] | Promise<Figure[]>;
 
-const measures: Readonly<Record<string, Measure>> = {
-  memory: measureMemory,
-  latency: measureLatency, // about a minute
-  checks: measureChecks,
-  hooks: measureHooks,
-  fold: measureFold,
+const measures: Readonly<Record<string, () => Promise<Measure>>> = {
+  memory: async () => (await import('./fold.ts')).measureMemory,
+  start: async () => (await import('./start.ts')).measureStart,
+  latency: async () => (await import('./latency.ts')).measureLatency, // about a minute
+  checks: async () => (await import('./checks.ts')).measureChecks,
+  hooks: async () => (await import('./hooks.ts')).measureHooks,
+  fold: async () => (await import('./fold.ts')).measureFold,
 };
 export const benchParts = Object.keys(measures);
 
@@ -36,15 +32,17 @@ export async function runBench({ parts, quick, onPart, signal }: BenchOptions): 
     throw new AppError('input.bad', `there is no part '${unknown}' of the bench; these are: ${benchParts.join(', ')}`);
   }
   const figures: Figure[] = [];
+  const { openScene } = await import('./scene.ts');
   const scene = await openScene();
   const aborted = new Promise<null>((resolve) => {
     if (signal.aborted) resolve(null);
     signal.addEventListener('abort', () => resolve(null), { once: true });
   });
   try {
-    for (const [name, measure] of Object.entries(measures)) {
+    for (const [name, load] of Object.entries(measures)) {
       if (parts.length > 0 && !parts.includes(name)) continue;
       onPart(name);
+      const measure = await load();
       const measured = await Promise.race([measure(scene.url, quick ? 0.1 : 1, scene.http), aborted]);
       if (measured === null) return null;
       figures.push(...measured);

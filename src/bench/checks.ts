@@ -1,11 +1,11 @@
-/** What checks cost: one asked of another process, against an echo of the same run; and ten hooks that need nobody. */
+/** What checks cost: one that another process answers, against an echo in the same run; and ten local task hooks. */
 import { jetstream } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { type Figure, quantile } from './figures.ts';
+import { type Operation, sampleInTurn } from './samples.ts';
 
-const names = ['echo', 'plain', 'remote', 'blocked', 'hooked'] as const;
-type Name = (typeof names)[number];
+type Name = 'echo' | 'plain' | 'remote' | 'blocked' | 'hooked';
 
 const rounds = 40;
 const perRound = 50;
@@ -16,22 +16,19 @@ const payload = '{"output":"not done"}';
 export async function measureChecks(url: string, scale: number): Promise<Figure[]> {
   const nc = await connect({ servers: url });
   await prepare(nc);
-  const run = (name: Name) => {
+  const request = (name: Name) => {
     const subject = name === 'echo' ? 'bench.echo' : `stopgate.main.decide.check-${name}`;
     return nc.request(subject, payload, { timeout: 10_000 });
   };
-  await expectCauses(run);
-  for (const name of names) for (let index = 0; index < warmUps * scale; index += 1) await run(name);
-  const took: Record<Name, number[]> = { echo: [], plain: [], remote: [], blocked: [], hooked: [] };
-  for (let round = 0; round < rounds * scale; round += 1) {
-    for (const name of names) {
-      for (let index = 0; index < perRound; index += 1) {
-        const started = performance.now();
-        await run(name);
-        took[name].push(performance.now() - started);
-      }
-    }
-  }
+  await expectCauses(request);
+  const operations: Readonly<Record<Name, Operation>> = {
+    echo: () => request('echo'),
+    plain: () => request('plain'),
+    remote: () => request('remote'),
+    blocked: () => request('blocked'),
+    hooked: () => request('hooked'),
+  };
+  const took = await sampleInTurn(operations, { rounds: rounds * scale, perRound, warmUps: warmUps * scale });
   await nc.close();
   const p50 = (name: Name) => quantile(took[name], 0.5);
   const added = p50('remote') - p50('plain');
@@ -61,10 +58,10 @@ async function prepare(nc: NatsConnection): Promise<void> {
 }
 
 /** Figures of decisions other than these would be figures of something else. */
-async function expectCauses(run: (name: Name) => Promise<{ json<T>(): T }>): Promise<void> {
+async function expectCauses(request: (name: Name) => Promise<{ json<T>(): T }>): Promise<void> {
   const expected = { plain: 'no-policy', remote: 'complete', blocked: 'incomplete', hooked: 'incomplete' };
   for (const [name, cause] of Object.entries(expected)) {
-    const found = (await run(name as Name)).json<{ cause: string; reason: string }>();
+    const found = (await request(name as Name)).json<{ cause: string; reason: string }>();
     if (found.cause !== cause) throw new Error(`the bench expected ${cause} of ${name}: ${JSON.stringify(found)}`);
   }
 }

@@ -1,9 +1,10 @@
 /** From an agent's hook call to its answer: over HTTP against its two parts, and by the command against an empty node. */
-import { spawn } from 'node:child_process';
 import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { connect } from '@nats-io/transport-node';
+import { type ChildCommand, runToEnd } from './child.ts';
 import { type Figure, quantile } from './figures.ts';
+import { type Operation, sampleInTurn } from './samples.ts';
 
 const rounds = 20;
 const perRound = 50;
@@ -23,14 +24,7 @@ async function measureHttp(url: string, scale: number, http: string): Promise<Fi
     empty: () => send(agent, `${http}/healthz`, null),
     hook: (index: number) => send(agent, `${http}/hooks/claude?event=Stop`, callOf(index)),
   };
-  const names = Object.keys(operations) as (keyof typeof operations)[];
-  for (const name of names) for (let index = 0; index < warmUps * scale; index += 1) await operations[name](index);
-  const took: Record<keyof typeof operations, number[]> = { decide: [], empty: [], hook: [] };
-  for (let round = 0; round < rounds * scale; round += 1) {
-    for (const name of names) {
-      for (let index = 0; index < perRound; index += 1) took[name].push(await timed(() => operations[name](index)));
-    }
-  }
+  const took = await sampleInTurn(operations, { rounds: rounds * scale, perRound, warmUps: warmUps * scale });
   agent.destroy();
   await nc.close();
   const parts = quantile(took.decide, 0.5) + quantile(took.empty, 0.5);
@@ -45,21 +39,21 @@ async function measureCommand(scale: number, http: string): Promise<Figure[]> {
   const host = http.replace('http://', '');
   const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));
   const post = `-H 'content-type: application/json' --data-binary @- '${http}/hooks/claude?event=Stop'`;
-  const commands: Record<string, readonly [string, ...string[]]> = {
-    node: [process.execPath, '-e', '0'],
-    hook: [process.execPath, file('../hook-command/main.js'), 'claude', '--http', host],
-    cli: [process.execPath, file('../main.js'), 'hook', 'claude', '--http', host],
-    curl: ['/bin/sh', '-c', `curl -sf -m 30 ${post} || exit 0`],
-  };
-  const took: Record<string, number[]> = {};
-  for (let turn = 0; turn < starts * scale; turn += 1) {
-    for (const [name, command] of Object.entries(commands)) {
-      took[name] ??= [];
-      took[name].push(await timed(() => run(command, callOf(turn))));
-    }
-  }
-  const p50 = (name: string) => quantile(took[name] ?? [], 0.5);
-  const ratio = (name: string) => p50(name) / p50('node');
+  const call =
+    (...command: ChildCommand): Operation =>
+    (index) =>
+      runToEnd(command, { stdin: callOf(index) });
+  const took = await sampleInTurn(
+    {
+      node: call(process.execPath, '-e', '0'),
+      hook: call(process.execPath, file('../hook-command/main.js'), 'claude', '--http', host),
+      cli: call(process.execPath, file('../main.js'), 'hook', 'claude', '--http', host),
+      curl: call('/bin/sh', '-c', `curl -sf -m 30 ${post} || exit 0`),
+    },
+    { rounds: starts * scale, perRound: 1, warmUps: 0 },
+  );
+  const p50 = (name: keyof typeof took) => quantile(took[name], 0.5);
+  const ratio = (name: keyof typeof took) => p50(name) / p50('node');
   return [
     { name: 'command hook p50', value: p50('hook'), unit: 'ms' },
     { name: 'command hook p50 / node -e 0', value: ratio('hook'), unit: 'x', goal: { atMost: 1.3 } },
@@ -74,12 +68,6 @@ const callOf = (index: number): string =>
     ...{ last_assistant_message: 'done', transcript_path: '/tmp/t.jsonl', permission_mode: 'default' },
   });
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const startedMs = performance.now();
-  await work();
-  return performance.now() - startedMs;
-}
-
 function send(agent: Agent, url: string, body: string | null): Promise<void> {
   return new Promise((resolve, reject) => {
     const headers =
@@ -89,14 +77,5 @@ function send(agent: Agent, url: string, body: string | null): Promise<void> {
     });
     call.once('error', reject);
     call.end(body ?? undefined);
-  });
-}
-
-function run([program, ...args]: readonly [string, ...string[]], stdin: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { stdio: ['pipe', 'ignore', 'inherit'] });
-    child.stdin.on('error', () => undefined).end(stdin);
-    child.once('error', reject);
-    child.once('close', () => resolve());
   });
 }

@@ -3,11 +3,10 @@ import { AppError, errorBody, errorCodes } from '../errors.ts';
 import type { Io } from '../process-io.ts';
 import { createOutput, type Output } from '../terminal/output.ts';
 import { clean, cleanLines } from '../terminal/text.ts';
-import { readArguments } from './arguments.ts';
 import { clientArgs } from './client-args.ts';
+import type { CommandRow } from './command.ts';
 import { commands } from './command-table.ts';
 import type { Services } from './services.ts';
-import { suggest } from './suggestion.ts';
 
 /**
  * Runs one command line (without node and script) and gives the process's exit code: 0 done, 1 the answer is no,
@@ -51,9 +50,9 @@ async function dispatch(argv: readonly string[], { io, out, note, services }: Pl
     );
   }
   if (name === 'help') return printHelp(out, rest[0]);
-  const row = rowOf(name);
+  const row = await rowOf(name);
   if (asksHelp) return printHelp(out, name);
-  const command = await row.load();
+  const [{ readArguments }, command] = await Promise.all([import('./arguments.ts'), row.load()]);
   const { flags, words } = readArguments(rest, name, command);
   return command.run({ flags, words, io, out, note, services, commands });
 }
@@ -71,21 +70,24 @@ function findCommand(argv: readonly string[]): { name: string | null; rest: read
 
 const endOfOptions = (argv: readonly string[]): number => (argv.includes('--') ? argv.indexOf('--') : argv.length);
 
-function rowOf(name: string) {
+async function rowOf(name: string): Promise<CommandRow> {
   const row = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (row !== undefined) return row;
+  const { suggest } = await import('./suggestion.ts');
   const meant = suggest(name, [...Object.keys(commands), 'help']);
   const guess = meant === null ? '' : `; did you mean '${meant}'?`;
   throw new AppError('input.bad', `there is no command '${name}'${guess}; "stopgate help" lists them`);
 }
 
 async function printHelp(out: Output, name: string | undefined): Promise<number> {
-  const { formatCommandHelp, formatHelp } = await import('./help.ts');
   const columns = Math.min(out.width(), 100);
-  if (name === undefined) await out.print(...formatHelp(out.colors, columns));
-  else {
-    const { summary, load } = rowOf(name);
-    await out.print(...formatCommandHelp(name, summary, await load(), out.colors, columns));
+  if (name === undefined) {
+    const { formatHelp } = await import('./help.ts');
+    await out.print(...formatHelp(out.colors, columns));
+  } else {
+    const { summary, load } = await rowOf(name);
+    const [{ formatCommandHelp }, command] = await Promise.all([import('./command-help.ts'), load()]);
+    await out.print(...formatCommandHelp(name, summary, command, out.colors, columns));
   }
   return 0;
 }

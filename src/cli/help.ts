@@ -2,9 +2,6 @@
 
 import type { Colors } from '../terminal/colors.ts';
 import { pad, widthOf, wrap } from '../terminal/text.ts';
-import { type Argument, type Arguments, isRequired, optionsOf, positionalsOf } from './argument-types.ts';
-import { clientArgs, timeoutArg } from './client-args.ts';
-import type { Command } from './command.ts';
 import { commands, groups } from './command-table.ts';
 
 /** `width`: columns to fit into. */
@@ -47,53 +44,10 @@ export function formatHelp(colors: Colors, width: number): string[] {
   ];
 }
 
-export function formatCommandHelp(
-  name: string,
-  summary: string,
-  command: Command,
-  colors: Colors,
-  width: number,
-): string[] {
-  const { args, details = [], examples } = command;
-  const words = positionalsOf(args);
-  const shared = { ...clientArgs, ...timeoutArg } as Arguments;
-  const options = optionsOf(args);
-  const section = (title: string, rows: readonly (readonly [string, Argument])[]) =>
-    rows.length === 0 ? [] : ['', colors.bold(title), ...twoColumns(rows.map(describe), width, colors)];
-  const usage = words.map(([word, arg]) => (isRequired(arg) ? spell(word, arg) : `[${spell(word, arg)}]`));
-  return [
-    ...wrap(`${name}: ${summary}`, width),
-    ...(details.length === 0 ? [] : ['']),
-    ...details.flatMap((line) => wrap(line, width)),
-    '',
-    `${colors.bold('Usage')}  ${['stopgate', name, ...usage, '[options]'].join(' ')}`,
-    ...section('Arguments', words),
-    ...section(
-      'Options',
-      options.filter(([option, arg]) => shared[option] !== arg),
-    ),
-    ...section(
-      'Where, and how it prints',
-      options.filter(([option, arg]) => shared[option] === arg),
-    ),
-    '',
-    colors.bold(examples.length === 1 ? 'Example' : 'Examples'),
-    ...examples.map(indent),
-  ];
-}
+export const indent = (line: string): string => `  ${line}`;
 
-const indent = (line: string): string => `  ${line}`;
-const spell = (name: string, { valueHint }: Argument): string => valueHint ?? name.toUpperCase();
-
-function describe([name, arg]: readonly [string, Argument]): [string, string] {
-  const { description } = arg;
-  if (arg.type === 'positional') return [spell(name, arg), description];
-  if (arg.type === 'boolean') return [`--${name}`, description];
-  if (arg.type === 'enum') return [`--${name} ${spell(name, arg)}`, `${description}: ${arg.options.join(', ')}`];
-  return [`--${name} ${spell(name, arg)}`, description];
-}
-
-function twoColumns(rows: readonly [string, string][], width: number, colors: Colors): string[] {
+/** Terms on the left; what each means is broken at the width. */
+export function twoColumns(rows: readonly [string, string][], width: number, colors: Colors): string[] {
   const left = Math.max(...rows.map(([term]) => widthOf(term)));
   return rows.flatMap(([term, text]) =>
     wrap(text, Math.max(24, width - left - 4)).map((line, index) =>

@@ -2,7 +2,6 @@
  * Configuration: the only reader of stopgate.yaml. Each option comes from its flag, else its `STOPGATE_*` variable, else
  * stopgate.yaml, else the running `stopgate dev` of this folder, else the built-in default (docs/protocol.md §11).
  */
-import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { AppError, type ErrorIssue } from '../errors.ts';
@@ -46,7 +45,8 @@ export type Surroundings = {
   readonly cwd?: string;
   readonly env?: Environment;
   readonly home?: string;
-  readonly random?: (bytes: number) => Uint8Array;
+  /** From 0 to 1, as `Math.random` gives it. */
+  readonly random?: () => number;
   /** This process is to be the service, so where another one listens is no default for it. */
   readonly serving?: boolean;
   /** The file's rules are this process's own, as they are a service's: a broken one stops it. */
@@ -55,8 +55,8 @@ export type Surroundings = {
 
 /** @throws AppError config.bad: its message has every problem on a line, each with where the value came from */
 export async function loadConfig(surroundings: Surroundings = {}): Promise<Config> {
-  const { flags = {}, cwd = process.cwd(), env = readEnvironment(), home, random, serving = false } = surroundings;
-  const { ownFile = serving } = surroundings;
+  const { flags = {}, cwd = process.cwd(), env = readEnvironment(), home, serving = false } = surroundings;
+  const { random = Math.random, ownFile = serving } = surroundings;
   const opened = await openFile(flags, cwd, env);
   const store = findStore(cwd, home);
   const sources: readonly Source[] = [
@@ -64,7 +64,7 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
     { values: valuesOf(env), nameOf: (option) => variables[option] },
     { values: opened.file, nameOf: (option) => describePosition(opened.locate([option]), opened.path) },
     { values: serving ? {} : valuesOfService(store), nameOf: () => '.stopgate/service.json' },
-    { values: defaultsWith(random ?? randomBytes), nameOf: (option) => `default ${option}` },
+    { values: defaultsWith(random), nameOf: (option) => `default ${option}` },
   ];
   const { options, problems } = resolveOptions(sources);
   // A client does not fail because of a typo in rules that are not its own: it reports it, and takes the other sources.
@@ -104,11 +104,13 @@ export function refuseOtherService({ natsIsDefault, store }: Pick<Config, 'natsI
   );
 }
 
-const defaultsWith = (random: (bytes: number) => Uint8Array): Written => ({
+const defaultsWith = (random: () => number): Written => ({
   nats: 'nats://127.0.0.1:4222',
   fleet: 'main',
   http: '127.0.0.1:4280',
-  replica: `r-${Buffer.from(random(4)).toString('hex')}`,
+  replica: `r-${Math.floor(random() * 2 ** 32)
+    .toString(16)
+    .padStart(8, '0')}`,
   logLevel: 'info',
 });
 

@@ -15,7 +15,7 @@ beforeEach(() => {
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
 const load = (surroundings: Surroundings = {}) =>
-  loadConfig({ cwd: home, home, env: {}, random: () => Uint8Array.of(0, 1, 0xab, 0xff), ...surroundings });
+  loadConfig({ cwd: home, home, env: {}, random: () => 0x1abff / 2 ** 32, ...surroundings });
 
 function put(path: string, text: string): string {
   const file = join(home, path);

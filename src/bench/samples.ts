@@ -1,0 +1,25 @@
+/** Takes samples of several operations in turn, so that whatever else the machine does touches all of them alike. */
+
+/** `index` counts from 0 in each round. */
+export type Operation = (index: number) => Promise<unknown>;
+export type Samples<Name extends string> = Readonly<Record<Name, number[]>>;
+
+/** `rounds` of `perRound` samples of each, in ms; before them each runs `warmUps` times. */
+export async function sampleInTurn<Name extends string>(
+  operations: Readonly<Record<Name, Operation>>,
+  { rounds, perRound, warmUps }: { readonly rounds: number; readonly perRound: number; readonly warmUps: number },
+): Promise<Samples<Name>> {
+  const names = Object.keys(operations) as Name[];
+  for (const name of names) for (let index = 0; index < warmUps; index += 1) await operations[name](index);
+  const took = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, number[]>;
+  for (let round = 0; round < rounds; round += 1) {
+    for (const name of names) {
+      for (let index = 0; index < perRound; index += 1) {
+        const startedMs = performance.now();
+        await operations[name](index);
+        took[name].push(performance.now() - startedMs);
+      }
+    }
+  }
+  return took;
+}
