@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Publishes the version of package.json: `npm run release`. With `-- --dry-run` it checks what it can without touching
+# anything, and prints the commands that it would run.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+fail() { printf 'release: %s\n' "$*" >&2; exit 1; }
+
+case "$*" in
+  '') run() { printf '+ %s\n' "$*" >&2; "$@"; } ;;
+  --dry-run) run() { printf 'would run: %s\n' "$*"; } ;;
+  *) fail 'usage: npm run release [-- --dry-run]' ;;
+esac
+
+version=$(node -p 'require("./package.json").version')
+tag="v$version"
+# What stands under a heading of the changelog, without empty lines and headings of its own.
+notes() {
+  awk -v heading="## [$1]" 'index($0, "## ") == 1 { within = index($0, heading) == 1; next } within && /[^[:space:]]/ && !/^#/' CHANGELOG.md
+}
+
+[[ -z $(git status --porcelain) ]] || fail 'the working tree is not clean: commit or stash first'
+! git rev-parse --quiet --verify "refs/tags/$tag" >/dev/null || fail "$tag is released already: raise the version in package.json"
+[[ -n $(notes "$version") ]] || fail "CHANGELOG.md says nothing under \"## [$version]\", the version of package.json"
+[[ -z $(notes Unreleased) ]] || fail "CHANGELOG.md has changes under \"## [Unreleased]\": give them a version"
+
+run .ci/run
+run npm publish
+run git tag --annotate "$tag" --message "$tag"
+run git push origin "$tag"
