@@ -29,6 +29,7 @@ export { ownerFor } from './fleet/owner.ts';
 export { policyInForce, queueOfWorker } from './fleet/policies.ts';
 export { isLimited, staleAfterMs } from './fleet/presence.ts';
 export type { Attempt, Facts, PendingCheck, PolicyInForce } from './guards/attempt.ts';
+export { placeTimeoutMs } from './guards/circumstances.ts';
 export * from './guards/decision.ts';
 export type { Guard, GuardResult, GuardScope } from './guards/guard.ts';
 export { guards } from './guards/index.ts';

@@ -1,4 +1,9 @@
-/** `check.finished`: the answer to a pending check or remote hook. */
+/** `check.started` and `check.finished`: what becomes of a pending check or remote hook (protocol.md §3). */
+import { z } from 'zod';
 import { checkResultSchema } from '../policy/checks/check-result.ts';
+import { idSchema } from '../values/schemas.ts';
+
+/** It has its place on a runner, and its time runs; the first counts. */
+export const checkStarted = z.object({ attempt: idSchema, check: idSchema });
 
 export const checkFinished = checkResultSchema;

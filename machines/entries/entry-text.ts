@@ -33,6 +33,7 @@ const shownFields: Readonly<Partial<Record<Entry['type'], readonly string[]>>> =
   'iteration.completed': ['iteration', 'promise'],
   'checkpoint.saved': ['checkpoint', 'phase', 'step'],
   'attempt.accepted': ['attempt', 'replica'],
+  'check.started': ['check'],
   'check.finished': ['check', 'outcome', 'reason'],
   'timer.fired': ['timer'],
   'escalation.resolved': ['verdict', 'by', 'prompt'],

@@ -7,7 +7,7 @@ import type { z } from 'zod';
 import { attemptAccepted, attemptSchema } from './attempt.ts';
 import { backgroundFinished, backgroundStarted } from './background.ts';
 import { budgetExhausted } from './budget.ts';
-import { checkFinished } from './check.ts';
+import { checkFinished, checkStarted } from './check.ts';
 import { checkpointSaved } from './checkpoint.ts';
 import { depthReported } from './depth.ts';
 import { escalationAcknowledged, escalationNotified, escalationResolved } from './escalation.ts';
@@ -67,6 +67,7 @@ export const entrySchemas = {
   },
   ownWorker: {
     'attempt.accepted': attemptAccepted,
+    'check.started': checkStarted,
     'check.finished': checkFinished,
     'timer.fired': timerFired,
     'escalation.acknowledged': escalationAcknowledged,

@@ -39,6 +39,10 @@ export function parseDecisionMessageId(worker: string, messageId: string): strin
 export const checkMessageId = (worker: string, attempt: string, number: number, check: string): string =>
   `${worker}:${attempt}:check:${number}:${check}`;
 
+/** The check has its place; see `checkMessageId`. */
+export const checkStartedMessageId = (worker: string, attempt: string, number: number, check: string): string =>
+  `${checkMessageId(worker, attempt, number, check)}:started`;
+
 /** The answer of a remote hook to an `iteration.validated`; `seq`: that entry's place in the log. */
 export const hookMessageId = (task: string, seq: number, number: number, hook: string): string =>
   `${task}:${seq}:hook:${number}:${hook}`;

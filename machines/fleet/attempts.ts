@@ -1,12 +1,13 @@
 /** Attempts: opened, superseded, resumed, and closed with their session (protocol.md §4). */
 import type { WorkerEntry } from '../entries/index.ts';
 import { attemptMessageId } from '../entries/message-ids.ts';
-import { factsFor } from './facts.ts';
+import type { WorkerEvent } from '../worker/events.ts';
+import { surroundingsOf } from './facts.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
 import { ownerFor } from './owner.ts';
 import { policyInForce, queueOfWorker } from './policies.ts';
 import { stepTask } from './tasks.ts';
-import { stepWorker } from './workers.ts';
+import { placeOf, stepWorker } from './workers.ts';
 
 /** Attempt ids of a worker that are known beyond the log's own window for repeats. */
 const attemptsKnownMax = 256;
@@ -31,28 +32,23 @@ export function openAttempt(
   record.accepted = false;
   const { worker: context } = record.snapshot.context;
   const inForce = policyInForce(fleet, context);
-  stepWorker(fleet, record, {
-    type: 'stop.attempted',
-    attempt: id,
-    seq,
-    fields,
-    inForce,
-    facts: factsFor(fleet, context, inForce),
-    stopwatch: fleet.stopwatch,
-  });
+  const facts = surroundingsOf(fleet, context, inForce);
+  stepWorker(fleet, record, { type: 'stop.attempted', data: fields, seq, atMs: fleet.nowMs, facts });
 }
 
 export function supersedeAttempt(fleet: Fleet, record: WorkerRecord): void {
   const { worker: context } = record.snapshot.context;
   if (context.attempt === null) return;
-  stepWorker(fleet, record, { type: 'attempt.superseded', facts: factsFor(fleet, context, context.attempt.inForce) });
+  const facts = surroundingsOf(fleet, context, context.attempt.inForce);
+  stepWorker(fleet, record, { type: 'attempt.superseded', ...placeOf(fleet), facts });
 }
 
+/** A deadline of the open attempt has come, or a task has arrived for it. */
 export function resumeAttempt(fleet: Fleet, record: WorkerRecord): void {
   const { worker: context } = record.snapshot.context;
   if (context.attempt === null) return;
-  const facts = factsFor(fleet, context, context.attempt.inForce);
-  stepWorker(fleet, record, { type: 'attempt.resumed', facts, stopwatch: fleet.stopwatch });
+  const facts = surroundingsOf(fleet, context, context.attempt.inForce);
+  stepWorker(fleet, record, { type: 'timer.fired', data: { timer: 'attempt' }, ...placeOf(fleet), facts });
 }
 
 export function resumeHeldOn(fleet: Fleet, queue: string): void {
@@ -64,14 +60,12 @@ export function resumeHeldOn(fleet: Fleet, queue: string): void {
   }
 }
 
-export function closeSession(fleet: Fleet, record: WorkerRecord, as: 'ended' | 'retired'): void {
+type Closing = Pick<Extract<WorkerEvent, { type: 'session.ended' | 'worker.retired' }>, 'type' | 'data'>;
+
+export function closeSession(fleet: Fleet, record: WorkerRecord, { type, data }: Closing): void {
   const { worker: context } = record.snapshot.context;
   const inForce = context.attempt?.inForce ?? policyInForce(fleet, context);
-  stepWorker(fleet, record, {
-    type: 'session.closed',
-    as,
-    facts: factsFor(fleet, context, inForce),
-    atMs: fleet.nowMs,
-  });
+  const facts = surroundingsOf(fleet, context, inForce);
+  stepWorker(fleet, record, { type, data, ...placeOf(fleet), facts } as WorkerEvent);
   for (const task of context.tasks) stepTask(fleet, task, { type: 'task.released' });
 }

@@ -6,7 +6,7 @@ import type { WorkerContext } from '../worker/context.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
 import { policyInForce, queueOfWorker } from './policies.ts';
 import { createTask, stepTask } from './tasks.ts';
-import { refuseWorker, stepWorker } from './workers.ts';
+import { placeOf, refuseWorker, stepWorker } from './workers.ts';
 
 export function claimTask(fleet: Fleet, record: WorkerRecord, task: string): void {
   const { worker: context } = record.snapshot.context;
@@ -19,7 +19,7 @@ export function claimTask(fleet: Fleet, record: WorkerRecord, task: string): voi
   stepTask(fleet, task, { type: 'task.claimed', worker: context.worker });
   if (context.attempt !== null) stepTask(fleet, task, { type: 'attempt.opened' });
   const plan = fleet.tasks.get(task)?.snapshot.context.plan ?? null;
-  stepWorker(fleet, record, { type: 'task.taken', task, plan, atMs: fleet.nowMs });
+  stepWorker(fleet, record, { type: 'task.claimed', data: { task }, ...placeOf(fleet), facts: { plan } });
   resumeTasks(fleet, record);
 }
 
@@ -62,13 +62,13 @@ export function letGoOfTask(
     const escalation = escalate({ seq: fleet.seq, since, reason, cause: 'failed', attempt: null, worker });
     stepTask(fleet, task, { type: entry.type, escalation: { ...escalation, withWorker: false } });
   }
-  stepWorker(fleet, record, { type: 'task.lost', task, atMs: fleet.nowMs });
+  stepWorker(fleet, record, { type: 'task.lost', data: { task }, ...placeOf(fleet) });
 }
 
 /** The task was taken from its worker by others. */
 export function loseTask(fleet: Fleet, worker: string, task: string): void {
   const record = fleet.workers.get(worker);
-  if (record !== undefined) stepWorker(fleet, record, { type: 'task.lost', task, atMs: fleet.nowMs });
+  if (record !== undefined) stepWorker(fleet, record, { type: 'task.lost', data: { task }, ...placeOf(fleet) });
 }
 
 export function clearFilesOf(fleet: Fleet, worker: string): void {

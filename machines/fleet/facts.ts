@@ -1,15 +1,21 @@
-/** What the guards see around a worker: usage limits, queue, task. */
-import type { Facts, PolicyInForce, TaskFacts } from '../guards/attempt.ts';
+/** What a worker's machine is told of the fleet around it: policy, usage limits, queue, task. */
+import type { PolicyInForce, TaskFacts } from '../guards/attempt.ts';
 import { phaseOf } from '../task/checkpoint.ts';
 import type { WorkerContext } from '../worker/context.ts';
+import type { Surroundings } from '../worker/events.ts';
 import { type Fleet, pendingIn } from './fleet.ts';
 import { queueOfWorker } from './policies.ts';
 import { isLimited } from './presence.ts';
 
-export function factsFor(fleet: Fleet, worker: WorkerContext, inForce: PolicyInForce, nowMs = fleet.nowMs): Facts {
+export function surroundingsOf(
+  fleet: Fleet,
+  worker: WorkerContext,
+  inForce: PolicyInForce,
+  nowMs = fleet.nowMs,
+): Surroundings {
   const queue = queueOfWorker(worker, inForce);
   return {
-    nowMs,
+    inForce,
     limited: isLimited(fleet, worker, nowMs),
     queue,
     pendingTasks: pendingIn(fleet, queue),

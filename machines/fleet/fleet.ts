@@ -59,7 +59,6 @@ export type Fleet = {
   outcomes: Outcome[];
   /** Null: none. */
   watcher: FleetWatcher | null;
-  readonly stopwatch: () => number;
   readonly workerStepper: Stepper<typeof workerMachine>;
   readonly taskStepper: Stepper<typeof taskMachine>;
 };
@@ -72,8 +71,6 @@ export type FleetWatcher = {
 };
 
 export type FleetOptions = {
-  /** Milliseconds on a stopwatch, for `tookMs` alone; without it each guard took 0. */
-  readonly stopwatch?: () => number;
   readonly policies?: PolicySet;
 };
 
@@ -100,7 +97,6 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
     policyPinned: options.policies !== undefined,
     outcomes: [],
     watcher: null,
-    stopwatch: options.stopwatch ?? (() => 0),
     ...{ workerStepper, taskStepper },
   };
 }

@@ -1,42 +1,39 @@
 /** Folds own entries about workers: answers of checks, take-overs, and what operators decide (protocol.md §3). */
 
 import type { OwnWorkerEntry } from '../entries/index.ts';
-import { isAnswerTo } from '../guards/attempt.ts';
 import { nextDelivery } from '../values/escalation.ts';
 import type { WorkerEvent } from '../worker/events.ts';
 import { closeSession } from './attempts.ts';
-import { factsFor } from './facts.ts';
+import { surroundingsOf } from './facts.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
-import { refuseWorker, stepWorker, workerOf } from './workers.ts';
+import { refreshPresence, staleAfterMs } from './presence.ts';
+import { eventOf, refuseWorker, stepWorker, workerOf } from './workers.ts';
 
 export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
   const known = fleet.workers.get(entry.id);
   switch (entry.type) {
     case 'timer.fired':
       return;
+    case 'check.started':
     case 'check.finished': {
       const attempt = known?.snapshot.context.worker.attempt;
-      if (known === undefined || attempt == null || !isAnswerTo(attempt, entry.data)) return;
-      stepWorker(fleet, known, {
-        type: 'check.finished',
-        result: entry.data,
-        facts: factsFor(fleet, known.snapshot.context.worker, attempt.inForce),
-        stopwatch: fleet.stopwatch,
-      });
+      if (known === undefined || attempt == null) return;
+      const facts = surroundingsOf(fleet, known.snapshot.context.worker, attempt.inForce);
+      stepWorker(fleet, known, { ...eventOf(fleet, entry), facts } as WorkerEvent);
       return;
     }
     case 'attempt.accepted':
       if (known !== undefined) accept(fleet, known, entry);
       return;
     case 'worker.retired':
-      closeSession(fleet, workerOf(fleet, entry.id), 'retired');
+      closeSession(fleet, recordFor(fleet, entry.id), entry);
       return;
     case 'escalation.acknowledged':
     case 'escalation.resolved': {
-      const record = workerOf(fleet, entry.id);
+      const record = recordFor(fleet, entry.id);
       if (record.snapshot.value.state !== 'escalated')
         refuseWorker(fleet, record, entry.type, `worker ${entry.id} is not escalated`);
-      else stepWorker(fleet, record, operatorEvent(entry, fleet.nowMs));
+      else stepWorker(fleet, record, eventOf(fleet, entry));
       return;
     }
     case 'escalation.notified': {
@@ -44,17 +41,20 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
       const escalation = known?.snapshot.context.worker.escalation ?? null;
       if (known === undefined || escalation === null) return;
       if (entry.data.delivery === nextDelivery(fleet.name, 'worker', entry.id, escalation))
-        stepWorker(fleet, known, { type: entry.type, atMs: fleet.nowMs });
+        stepWorker(fleet, known, eventOf(fleet, entry));
       return;
     }
   }
 }
 
-type OperatorEntry = Extract<OwnWorkerEntry, { type: 'escalation.acknowledged' | 'escalation.resolved' }>;
-
-function operatorEvent({ type, data }: OperatorEntry, atMs: number): WorkerEvent {
-  if (type === 'escalation.acknowledged') return { type, by: data.by, atMs };
-  return { type, by: data.by, verdict: data.verdict, prompt: data.prompt ?? null, atMs };
+/** An operator's entry about an unknown worker registers it; the worker itself has said nothing. */
+function recordFor(fleet: Fleet, worker: string): WorkerRecord {
+  const known = fleet.workers.get(worker);
+  if (known !== undefined) return known;
+  const record = workerOf(fleet, worker);
+  record.lastSeenMs = fleet.nowMs - staleAfterMs;
+  refreshPresence(fleet, record);
+  return record;
 }
 
 /** The first that takes an attempt over from its silent owner has it. */

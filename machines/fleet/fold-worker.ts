@@ -1,13 +1,12 @@
 /** Folds entries about workers: what makes no sense now is refused, all else goes to the worker's machine (protocol.md §3 and §4). */
 import type { WorkerEntry } from '../entries/index.ts';
 import { planStepsMax } from '../policy/plan.ts';
-import type { WorkerEvent } from '../worker/events.ts';
 import { closeSession, openAttempt, supersedeAttempt } from './attempts.ts';
 import { claimTask, letGoOfTask, resumeTasks } from './claims.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
 import { changeLimit } from './limits.ts';
 import { refreshPresence, staleAfterMs } from './presence.ts';
-import { refuseWorker, stepWorker, workerOf } from './workers.ts';
+import { eventOf, refuseWorker, stepWorker, workerOf } from './workers.ts';
 
 export function foldWorker(fleet: Fleet, entry: WorkerEntry, seq: number, owner: string | null): void {
   const record = workerOf(fleet, entry.id);
@@ -35,7 +34,7 @@ function apply(fleet: Fleet, record: WorkerRecord, entry: WorkerEntry, seq: numb
       letGoOfTask(fleet, record, entry);
       return;
     case 'session.ended':
-      closeSession(fleet, record, context.ended === 'retired' ? 'retired' : 'ended');
+      closeSession(fleet, record, entry);
       return;
     case 'step.updated':
       if (context.plan.length >= planStepsMax && !context.plan.some((step) => step.step === entry.data.step)) {
@@ -48,14 +47,14 @@ function apply(fleet: Fleet, record: WorkerRecord, entry: WorkerEntry, seq: numb
       break;
     case 'limit.reached':
     case 'limit.cleared':
-      stepWorker(fleet, record, { type: entry.type, data: entry.data, atMs: fleet.nowMs } as WorkerEvent);
+      stepWorker(fleet, record, eventOf(fleet, entry));
       changeLimit(fleet, record, entry);
       return;
     case 'worker.registered':
       if (entry.data.queue !== undefined) fleet.arrivals.add(entry.data.queue);
       break;
   }
-  stepWorker(fleet, record, { type: entry.type, data: entry.data, atMs: fleet.nowMs } as WorkerEvent);
+  stepWorker(fleet, record, eventOf(fleet, entry));
   if (workTypes.has(entry.type)) resumeTasks(fleet, record);
 }
 

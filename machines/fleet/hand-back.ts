@@ -33,7 +33,11 @@ export function handBack(fleet: Fleet, worker: string, record: WorkerRecord): vo
   for (const task of record.snapshot.context.worker.tasks) {
     const from = record.snapshot.value.state;
     stepTask(fleet, task, { type: 'task.released' });
-    record.snapshot = fleet.workerStepper.next(record.snapshot, { type: 'task.lost', task, atMs: fleet.nowMs });
+    record.snapshot = fleet.workerStepper.next(record.snapshot, {
+      type: 'task.lost',
+      data: { task },
+      ...{ seq: fleet.seq, atMs: fleet.nowMs },
+    });
     fleet.watcher?.worker(worker, from, record.snapshot.value.state, 'task.lost');
     fleet.outcomes.push({ kind: 'handedBack', task, worker });
   }

@@ -6,21 +6,31 @@ import type { Assignment } from '../policy/policy-set.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import type { Fleet } from './fleet.ts';
 
-/** A held task's own policy (of the one claimed last), else the assigned one, else the one that the worker names. */
+/**
+ * The first policy that the set has: of the rows of `assign` that fit, of the held task (the one claimed last), of the
+ * worker, `default` (protocol.md §5). A name that the set does not have is passed over, and noted.
+ */
 export function policyInForce(fleet: Fleet, worker: WorkerContext): PolicyInForce {
-  const task = worker.tasks.at(-1);
-  const ofTask = task === undefined ? null : (fleet.tasks.get(task)?.snapshot.context.policy ?? null);
-  const assigned = fleet.policies.assign.find((row) => isFor(row, worker))?.policy;
-  const name = ofTask ?? assigned ?? worker.policy ?? 'default';
-  const found = policyNamed(fleet, name);
   const notes: string[] = [];
-  if (found === null)
-    notes.push(
-      `policy ${name} of ${ofTask === name ? `task ${task}` : `worker ${worker.worker}`} is unknown: default holds`,
-    );
   if (worker.profile !== null && !isProfile(worker.profile))
     notes.push(`profile ${worker.profile} is unknown and ignored`);
-  return { ...(found ?? (policyNamed(fleet, 'default') as Omit<PolicyInForce, 'notes'>)), notes };
+  for (const { name, of } of policyNames(fleet, worker)) {
+    const found = policyNamed(fleet, name);
+    if (found !== null) return { ...found, notes };
+    notes.push(`policy ${name} ${of} is unknown and passed over`);
+  }
+  return { ...(policyNamed(fleet, 'default') as Omit<PolicyInForce, 'notes'>), notes };
+}
+
+function policyNames(fleet: Fleet, worker: WorkerContext): { readonly name: string; readonly of: string }[] {
+  const names = fleet.policies.assign
+    .filter((row) => isFor(row, worker))
+    .map((row) => ({ name: row.policy, of: `assigned to worker ${worker.worker}` }));
+  const task = worker.tasks.at(-1);
+  const ofTask = task === undefined ? null : (fleet.tasks.get(task)?.snapshot.context.policy ?? null);
+  if (ofTask !== null) names.push({ name: ofTask, of: `of task ${task}` });
+  if (worker.policy !== null) names.push({ name: worker.policy, of: `of worker ${worker.worker}` });
+  return names;
 }
 
 function isFor(row: Assignment, worker: WorkerContext): boolean {

@@ -1,4 +1,5 @@
 /** Workers: steps their machines, and carries what follows to tasks, deadlines and outcomes. */
+import type { OwnWorkerEntry, WorkerEntry } from '../entries/index.ts';
 import { checkpointOfHooks } from '../guards/task-hooks/checkpoint.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import type { WorkerContext } from '../worker/context.ts';
@@ -33,6 +34,13 @@ export function stepWorker(fleet: Fleet, record: WorkerRecord, event: WorkerEven
     trackEscalation(fleet, 'worker', after.worker, after.escalation !== null, record.owner);
   if (after.attempt !== null || before.attempt !== null) trackAttempt(fleet, record, before, after);
 }
+
+/** Where an event stands that the fold makes of an entry, or of its clock. */
+export const placeOf = ({ seq, nowMs }: Fleet) => ({ seq, atMs: nowMs });
+
+/** A worker's entry, as its machine takes it. */
+export const eventOf = (fleet: Fleet, { type, data }: WorkerEntry | OwnWorkerEntry): WorkerEvent =>
+  ({ type, data, ...placeOf(fleet) }) as WorkerEvent;
 
 function carryDecision(fleet: Fleet, before: WorkerContext, after: WorkerContext): void {
   const decision = after.lastDecision as NonNullable<WorkerContext['lastDecision']>;
@@ -73,7 +81,8 @@ function trackAttempt(fleet: Fleet, record: WorkerRecord, before: WorkerContext,
     fleet.deadlines.push({ atMs: wakeMs, kind: 'attempt', id: worker, attempt: attempt.attempt });
   }
   const { pending } = attempt;
-  if (pending !== null && pending !== before.attempt?.pending) {
+  const known = before.attempt?.attempt === attempt.attempt ? before.attempt.pending : null;
+  if (pending !== null && pending.number !== known?.number) {
     fleet.outcomes.push({ kind: 'checkPending', worker, attempt: attempt.attempt, check: pending });
   }
 }

@@ -2,7 +2,7 @@
 
 import type { AttemptFields } from '../entries/attempt.ts';
 import type { EffectfulCheck, Findings } from '../policy/checks/check.ts';
-import type { CheckResult, Feedback } from '../policy/checks/check-result.ts';
+import type { Feedback } from '../policy/checks/check-result.ts';
 import type { Plan } from '../policy/plan.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { Escalation } from '../values/escalation.ts';
@@ -18,11 +18,16 @@ export type PolicyInForce = {
   readonly notes: readonly string[];
 };
 
-/** A check or remote hook that waits for its answer until `deadlineMs`. `number`: which one of the attempt, 1-based. */
+/**
+ * A check or remote hook that waits for its answer until `deadlineMs`. `number`: which one of the attempt, 1-based. One
+ * on a runner waits for its place first, and has its `timeoutMs` from `startedMs` on; null: it has no place yet.
+ */
 export type PendingCheck = {
   readonly number: number;
   readonly name: string;
   readonly sinceMs: number;
+  readonly startedMs: number | null;
+  readonly timeoutMs: number;
   readonly deadlineMs: number;
 } & (
   | { readonly by: 'checks'; readonly check: EffectfulCheck }
@@ -50,9 +55,9 @@ export type Attempt = {
   readonly pending: PendingCheck | null;
   /** How many checks have been pending so far. */
   readonly pendingCount: number;
+  /** How long answers from outside were waited for, in the log's time. */
+  readonly waitedMs: { readonly checks: number; readonly hooks: number };
   readonly isHeld: boolean;
-  /** Guards 8 and 9 have passed: a streak of equal failures ends there. */
-  readonly checksPassed: boolean;
   /** What the hooks want saved with the task. */
   readonly checkpoint: { readonly data: unknown } | null;
   readonly hookRuns: readonly HookRun[];
@@ -95,7 +100,3 @@ export type JudgedWorker = {
 
 /** Blocks by checks or hooks in a row, all for the same reason. */
 export type FailureStreak = { readonly reason: string; readonly count: number };
-
-/** An answer counts for the attempt that is open and for the check that is pending. */
-export const isAnswerTo = (attempt: Attempt, result: CheckResult): boolean =>
-  attempt.attempt === result.attempt && attempt.pending?.name === result.check;

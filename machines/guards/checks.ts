@@ -28,7 +28,11 @@ export const checks: Guard = (scope) => {
     }
     case 'pending': {
       const { check } = outcome;
-      const pending = pendingSince(attempt, check.name, check.timeoutMs ?? checkTimeoutMs);
+      const pending = pendingSince(attempt, {
+        name: check.name,
+        timeoutMs: check.timeoutMs ?? checkTimeoutMs,
+        onRunner: check.kind !== 'remote',
+      });
       return { ...result, kind: 'pending', detail: `asked ${check.name}`, check: { by: 'checks', check, ...pending } };
     }
   }

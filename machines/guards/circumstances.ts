@@ -1,6 +1,8 @@
 /** What checks and hooks have in common: the circumstances that conditions look at, and how they wait for an answer. */
+import type { CheckResult } from '../policy/checks/check-result.ts';
 import type { Circumstances } from '../policy/condition.ts';
-import type { Attempt } from './attempt.ts';
+import { formatDuration } from '../values/duration.ts';
+import type { Attempt, PendingCheck } from './attempt.ts';
 import type { GuardScope } from './guard.ts';
 
 export function circumstancesOf({ worker, attempt: { facts, fields } }: GuardScope): Circumstances {
@@ -13,6 +15,28 @@ export function circumstancesOf({ worker, attempt: { facts, fields } }: GuardSco
   };
 }
 
-export function pendingSince({ pendingCount, facts }: Attempt, name: string, timeoutMs: number) {
-  return { number: pendingCount + 1, name, sinceMs: facts.nowMs, deadlineMs: facts.nowMs + timeoutMs };
+/** How long a check waits for its place on a runner; then it is in error (protocol.md §8). */
+export const placeTimeoutMs = 600_000;
+
+/** @param timeoutMs how long its answer may take, from the asking or, on a runner, from its start */
+export function pendingSince(
+  { pendingCount, facts: { nowMs } }: Attempt,
+  { name, timeoutMs, onRunner }: { readonly name: string; readonly timeoutMs: number; readonly onRunner: boolean },
+) {
+  return {
+    ...{ number: pendingCount + 1, name, sinceMs: nowMs, timeoutMs },
+    startedMs: onRunner ? null : nowMs,
+    deadlineMs: nowMs + (onRunner ? placeTimeoutMs : timeoutMs),
+  };
+}
+
+/** Its time runs from here. */
+export const startPending = (pending: PendingCheck, atMs: number): PendingCheck =>
+  pending.startedMs === null ? { ...pending, startedMs: atMs, deadlineMs: atMs + pending.timeoutMs } : pending;
+
+/** What its deadline means. */
+export function expiredResult({ name, startedMs }: PendingCheck, attempt: string): CheckResult {
+  if (startedMs !== null) return { attempt, check: name, outcome: 'timeout' };
+  const reason = `Check ${name} had no place on its runner within ${formatDuration(placeTimeoutMs)}`;
+  return { attempt, check: name, outcome: 'error', reason };
 }

@@ -5,7 +5,7 @@ import { causes } from '../values/causes.ts';
 import { workerStates } from '../values/states.ts';
 import { guardNames } from './names.ts';
 
-/** `input` is what the guard looked at; `tookMs` how long it took, answers from outside included. */
+/** Only where a guard decided or was in error: `input`, what it looked at, and `tookMs`, how long it waited for answers. */
 export const verdictSchema = z.object({
   guard: z.enum([...guardNames, 'policy']),
   verdict: z.enum(['pass', 'block', 'allow', 'error']),
@@ -38,6 +38,7 @@ export const decisionSchema = z.object({
   feedback: z.array(feedbackSchema),
   state: z.enum(workerStates),
   retry: z.object({ count: z.number(), max: z.number().nullable() }),
+  keepAlives: z.object({ count: z.number(), max: z.number().nullable() }),
   idle: idleSchema,
   pendingTasks: z.number(),
   policy: z.object({ name: z.string(), seq: z.number() }),

@@ -1,7 +1,8 @@
 /** Guard 13: nothing stands in the way. Always decides. */
-import { allow, decide, type Guard } from './guard.ts';
+import { allow, decide, type Guard, type GuardScope } from './guard.ts';
 
-export const done: Guard = ({ attempt: { inForce, facts, verdicts } }) => {
+export const done: Guard = (scope) => {
+  const { inForce, facts } = scope.attempt;
   const { checks } = inForce.policy;
   const hooks = facts.task?.hooks.some((it) => it.enabled) ?? false;
   const input = { checks: checks.length, hooks };
@@ -9,10 +10,23 @@ export const done: Guard = ({ attempt: { inForce, facts, verdicts } }) => {
     const ruling = allow('complete', 'no-policy', 'No check or hook was set for this stop');
     return decide(ruling, input, 'nothing to check');
   }
-  // A check in error that its `onError` lets pass is named: it is not a pass.
-  const error = verdicts.find((it) => it.guard === 'checks' && it.verdict === 'error');
-  if (error === undefined)
+  const error = errorOf(scope);
+  if (error === null)
     return decide(allow('complete', 'complete', 'Everything that was asked for is done'), input, 'all done');
-  const reason = `Allowed, though a check could not be judged: ${error.detail}`;
-  return decide(allow('complete', 'complete', reason), input, 'a check could not be judged');
+  const reason = `Allowed, though a check could not be judged: ${error}`;
+  return decide(allow('continue', 'unjudged', reason), input, 'a check could not be judged');
 };
+
+/** What checks or hooks could not judge, and let pass: nobody may take that for a yes. */
+function errorOf(scope: GuardScope): string | null {
+  for (const name of ['checks', 'hooks'] as const) {
+    const before = scope.attempt.verdicts.find((it) => it.guard === name);
+    if (before !== undefined) {
+      if (before.verdict === 'error') return before.detail;
+      continue;
+    }
+    const result = scope.resultOf(name);
+    if (result.kind === 'pass' && result.isError) return result.detail;
+  }
+  return null;
+}

@@ -1,71 +1,70 @@
-/** Evaluates the guards of an attempt, up to the first that decides. An attempt that had to wait goes on where it stood. */
-
+/**
+ * What a guard makes of a worker's open attempt, and how far the attempt has come. The chart of `validating` asks the
+ * guards one after the other; nothing here knows their order of decision but `guardNames`.
+ */
 import type { Attempt, FailureStreak, JudgedWorker } from './attempt.ts';
 import type { Verdict } from './decision.ts';
 import type { GuardResult, Ruling } from './guard.ts';
 import { guards } from './index.ts';
 import { type GuardName, guardNames } from './names.ts';
-import { extendStreak } from './stuck.ts';
 
-export type Evaluated = {
-  /** How far the attempt has come; it is still open where `ruling` is null. */
-  readonly attempt: Attempt;
-  readonly ruling: (Ruling & { readonly guard: GuardName }) | null;
-  /** The worker's, one longer where checks or hooks would block for the same reason again. */
-  readonly failureStreak: FailureStreak | null;
-};
+/** A worker whose attempt is open. */
+export type JudgedAttempt = JudgedWorker & { readonly attempt: Attempt };
 
-/** Milliseconds on a stopwatch, for `tookMs` alone. */
-export type Stopwatch = () => number;
+/**
+ * The results for the context asked last: several rows of the chart ask the same guard of the same context, and a
+ * context is never changed in place.
+ */
+let memo: { readonly worker: JudgedAttempt; readonly results: Partial<Record<GuardName, GuardResult>> } | null = null;
 
-export function evaluateGuards(worker: JudgedWorker, from: Attempt, stopwatch: Stopwatch): Evaluated {
-  // One copy for the whole way; the guards read it as it grows.
-  const attempt: Progress = { ...from, verdicts: from.verdicts.slice() };
-  if (from.isHeld) resumeHeld(attempt);
-  for (let index = guardNames.indexOf(attempt.guard); index < guardNames.length; index += 1) {
-    const guard = guardNames[index] as GuardName;
-    if (guard === 'stuck') continue;
-    const startedMs = stopwatch();
-    const result = guards[guard]({ worker, attempt });
-    const tookMs = waitedMs(attempt, guard) + roundToMicros(stopwatch() - startedMs);
-    keep(attempt, guard, result);
-    if (result.kind === 'pending' || result.kind === 'hold')
-      return { attempt, ruling: null, failureStreak: worker.failureStreak };
-    attempt.verdicts.push(verdictOf(guard, result, tookMs));
-    if (result.kind !== 'decides') continue;
-    const ruling = { guard, ...result.ruling };
-    return isFailure(ruling)
-      ? blockOrEscalate(worker, attempt, ruling)
-      : { attempt, ruling, failureStreak: worker.failureStreak };
+/** @returns what `guard` makes of the attempt now; a pass where it has passed before */
+export function resultOf(guard: GuardName, worker: JudgedAttempt): GuardResult {
+  if (memo?.worker !== worker) memo = { worker, results: {} };
+  const { results } = memo;
+  let result = results[guard];
+  if (result === undefined) {
+    const ask = (other: GuardName) => resultOf(other, worker);
+    result = guards[guard]({ worker, attempt: worker.attempt, resultOf: ask });
+    results[guard] = result;
   }
-  throw new Error('guard "done" always decides');
+  return result;
+}
+
+/** An attempt that had to wait goes on where it stood: what came before is not asked again. */
+export const isBehind = (guard: GuardName, { guard: at }: Attempt): boolean =>
+  guardNames.indexOf(guard) < guardNames.indexOf(at);
+
+/**
+ * The attempt once every guard before `until` has passed, with their verdicts and what they found. A guard that would
+ * not pass but was passed over by the chart counts as passed.
+ */
+export function advanceTo(until: GuardName, worker: JudgedAttempt): Attempt {
+  const attempt: Progress = { ...worker.attempt, verdicts: worker.attempt.verdicts.slice() };
+  for (const guard of guardNames.slice(guardNames.indexOf(attempt.guard), guardNames.indexOf(until))) {
+    if (guard === 'stuck') continue;
+    const result = resultOf(guard, worker);
+    keep(attempt, guard, result);
+    attempt.verdicts.push({ guard, verdict: 'pass', detail: result.detail, ...shownIfError(result, attempt, guard) });
+  }
+  attempt.guard = until;
+  return attempt;
 }
 
 type Progress = { -readonly [Key in keyof Attempt]: Attempt[Key] } & { verdicts: Verdict[] };
-type GuardRuling = Ruling & { readonly guard: GuardName };
 
-/** The work is not done: these blocks count against the policy's retries. */
-export const isFailure = ({
-  decision,
-  guard,
-}: Pick<Ruling, 'decision'> & { readonly guard: GuardName | null }): boolean =>
-  decision === 'block' && (guard === 'checks' || guard === 'hooks');
-
-function blockOrEscalate(worker: JudgedWorker, attempt: Progress, ruling: GuardRuling): Evaluated {
-  const failureStreak = extendStreak(worker.failureStreak, ruling.reason);
-  const result = guards.stuck({ worker, attempt });
-  if (result.kind !== 'decides') return { attempt, ruling, failureStreak };
-  attempt.verdicts.push(verdictOf('stuck', result, 0));
-  return { attempt, ruling: { guard: 'stuck', ...result.ruling }, failureStreak };
+/** Adds what a guard found that does not pass: a verdict with its input, or what it waits for. */
+export function stopAt(guard: GuardName, result: GuardResult, from: Attempt, verdict: Verdict['verdict']): Attempt {
+  const attempt: Progress = { ...from, verdicts: from.verdicts.slice(), guard };
+  keep(attempt, guard, result);
+  if (result.kind === 'pending') return { ...attempt, pending: result.check, pendingCount: result.check.number };
+  if (result.kind === 'hold') return { ...attempt, isHeld: true };
+  const { detail, input } = result;
+  const tookMs = waitedMs(attempt, guard);
+  attempt.verdicts.push({ guard, verdict: result.isError ? 'error' : verdict, detail, input, tookMs });
+  return attempt;
 }
 
-function keep(attempt: Progress, guard: GuardName, result: GuardResult): void {
-  attempt.guard = guard;
-  attempt.pending = result.kind === 'pending' ? result.check : null;
-  attempt.pendingCount = attempt.pending?.number ?? attempt.pendingCount;
-  attempt.isHeld = result.kind === 'hold';
-  attempt.checksPassed ||= guard === 'pending';
-  const { kept } = result;
+function keep(attempt: Progress, guard: GuardName, { kept }: GuardResult): void {
   if (kept === undefined) return;
   if (kept.findings !== undefined) attempt.findings = kept.findings;
   if (kept.checkpoint !== undefined) attempt.checkpoint = kept.checkpoint;
@@ -75,19 +74,24 @@ function keep(attempt: Progress, guard: GuardName, result: GuardResult): void {
     attempt.feedback = guard === 'checks' ? kept.feedback : [...attempt.feedback, ...kept.feedback];
 }
 
-/** A held attempt sees the tasks of the moment first, then the clock. */
-function resumeHeld(attempt: Progress): void {
-  attempt.guard = 'pending';
-  attempt.verdicts = attempt.verdicts.filter((it) => it.guard !== 'pending');
-}
+const shownIfError = (result: GuardResult, attempt: Attempt, guard: GuardName): Partial<Verdict> =>
+  result.isError ? { verdict: 'error', input: result.input, tookMs: waitedMs(attempt, guard) } : {};
 
-function verdictOf(guard: GuardName, result: GuardResult, tookMs: number): Verdict {
-  const verdict = result.isError ? 'error' : result.kind === 'decides' ? result.ruling.decision : 'pass';
-  return { guard, verdict, detail: result.detail, input: result.input, tookMs };
-}
+/** In the log's time: a replay says the same. */
+const waitedMs = ({ waitedMs: waited }: Attempt, guard: GuardName): number =>
+  guard === 'checks' || guard === 'hooks' ? waited[guard] : 0;
 
-/** Answers from outside count as the guard's own time. */
-const waitedMs = ({ pending, facts }: Attempt, guard: GuardName): number =>
-  pending?.by === guard ? facts.nowMs - pending.sinceMs : 0;
+/** The work is not done: these blocks count against the policy's retries. */
+export const isFailure = ({
+  decision,
+  guard,
+}: Pick<Ruling, 'decision'> & { readonly guard: GuardName | null }): boolean =>
+  decision === 'block' && (guard === 'checks' || guard === 'hooks');
 
-const roundToMicros = (ms: number): number => Math.round(ms * 1_000) / 1_000;
+/** Guards 8 and 9 are behind: a streak of equal failures ends, unless one of them could not be judged. */
+export const streakAfter = (streak: FailureStreak | null, attempt: Attempt): FailureStreak | null =>
+  isBehind('hooks', attempt) && !isUnjudged(attempt) ? null : streak;
+
+/** A check or a hook was in error, and its `onError` let that pass. */
+export const isUnjudged = ({ verdicts }: Pick<Attempt, 'verdicts'>): boolean =>
+  verdicts.some(({ guard, verdict }) => verdict === 'error' && (guard === 'checks' || guard === 'hooks'));

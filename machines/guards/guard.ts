@@ -6,9 +6,15 @@ import type { Findings } from '../policy/checks/check.ts';
 import type { Feedback } from '../policy/checks/check-result.ts';
 import type { Attempt, JudgedWorker, PendingCheck } from './attempt.ts';
 import type { Decision } from './decision.ts';
+import type { GuardName } from './names.ts';
 import type { HookRun } from './task-hooks/hook.ts';
 
-export type GuardScope = { readonly worker: JudgedWorker; readonly attempt: Attempt };
+export type GuardScope = {
+  readonly worker: JudgedWorker;
+  readonly attempt: Attempt;
+  /** What another guard makes of the same attempt. */
+  readonly resultOf: (guard: GuardName) => GuardResult;
+};
 export type Guard = (scope: GuardScope) => GuardResult;
 
 /** What a guard that decides makes of the stop. */

@@ -16,17 +16,20 @@ export const hooks: Guard = (scope) => {
   const outcome = evaluateHooks(task.hooks, hookFactsOf(scope), resultsOf(scope));
   if (outcome.kind === 'pending') {
     const { key, name } = outcome;
-    const pending = pendingSince(attempt, name, checkTimeoutMs);
+    const pending = pendingSince(attempt, { name, timeoutMs: checkTimeoutMs, onRunner: false });
     const check = { by: 'hooks', key: `${task.task}:${key}`, remote: name, ...pending } as const;
     return { kind: 'pending', detail: `asked ${name}`, input: place, check };
   }
   const { runs } = outcome;
   const input = { ...place, said: runs.map(shownOf) };
-  if (outcome.kind === 'none') return { kind: 'pass', detail: 'none has a say', input, kept: { hookRuns: runs } };
+  const failed = runs.find((run) => run.action === 'skip' && run.failed);
+  const error = failed === undefined ? {} : ({ isError: true, detail: `${failed.hook}: ${failed.reason}` } as const);
+  if (outcome.kind === 'none')
+    return { kind: 'pass', detail: 'none has a say', input, kept: { hookRuns: runs }, ...error };
   const { hookId, action, reason, metadata } = outcome;
   const kept = { hookRuns: runs, ...(outcome.checkpoint ? { checkpoint: { data: outcome.checkpointData } } : {}) };
   const result = { detail: `${hookId}: ${action} (${reason})`, input };
-  if (action === 'complete') return { ...result, kind: 'pass', kept };
+  if (action === 'complete') return { ...result, kind: 'pass', kept, ...error };
   if (action === 'escalate')
     return { ...result, kind: 'decides', kept, ruling: allow('escalate', 'escalated', reason) };
   const feedback: Feedback[] = [{ check: hookId, outcome: 'fail', message: reason, details: metadata }];

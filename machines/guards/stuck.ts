@@ -3,9 +3,7 @@
  * before a block of guards 8 or 9 is given, and listed only when it decides.
  */
 import type { FailureStreak } from './attempt.ts';
-import { checks } from './checks.ts';
 import { allow, decide, type Guard, type GuardScope, pass } from './guard.ts';
-import { hooks } from './hooks.ts';
 
 export const stuck: Guard = (scope) => {
   const max = scope.attempt.inForce.policy.stuckAfter;
@@ -24,8 +22,8 @@ export const extendStreak = (streak: FailureStreak | null, reason: string): Fail
 
 /** Why guard 8 or 9 would block; null: neither does. */
 function failureOf(scope: GuardScope): string | null {
-  for (const guard of [checks, hooks]) {
-    const result = guard(scope);
+  for (const guard of ['checks', 'hooks'] as const) {
+    const result = scope.resultOf(guard);
     if (result.kind === 'decides') return result.ruling.decision === 'block' ? result.ruling.reason : null;
     if (result.kind !== 'pass') return null;
   }

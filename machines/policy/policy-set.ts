@@ -29,6 +29,8 @@ export const policySetSchema: z.ZodType<PolicySet> = schemas.loose.policySet;
 /** What stands under `policies:` of a configuration, and under `assign:`. */
 export const strictPoliciesSchema = schemas.strict.policies;
 export const strictAssignSchema = schemas.strict.assign;
+/** One policy, in the form in which `policy.set` has it. */
+export const policySchema: z.ZodType<Policy> = schemas.loose.policy;
 /** The form that a person writes, for a JSON Schema. */
 export const policyFormSchema = schemas.strict.policyForm;
 
@@ -42,9 +44,8 @@ function createSchemas(object: ObjectMaker) {
       labels: z.record(z.string(), z.string()).optional(),
     }),
   );
-  const policies = z
-    .record(idSchema, policyForm.transform(normalizePolicy))
-    .transform((it) => new Map(Object.entries(it)));
+  const policy = policyForm.transform(normalizePolicy);
+  const policies = z.record(idSchema, policy).transform((it) => new Map(Object.entries(it)));
   const policySet = z
     .object({ policies, assign: assign.optional(), releaseAfter: durationSchema.nullable().optional() })
     .transform(
@@ -54,5 +55,5 @@ function createSchemas(object: ObjectMaker) {
         releaseAfterMs: releaseAfter ?? null,
       }),
     );
-  return { policyForm, policies, assign, policySet };
+  return { policyForm, policy, policies, assign, policySet };
 }

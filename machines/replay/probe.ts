@@ -4,16 +4,17 @@
  */
 
 import type { AttemptFields } from '../entries/attempt.ts';
-import { factsFor } from '../fleet/facts.ts';
+import { surroundingsOf } from '../fleet/facts.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { policyInForce } from '../fleet/policies.ts';
-import type { Facts, PendingCheck, PolicyInForce } from '../guards/attempt.ts';
+import type { PendingCheck, PolicyInForce, TaskFacts } from '../guards/attempt.ts';
 import type { Decision } from '../guards/decision.ts';
 import type { CheckResult } from '../policy/checks/check-result.ts';
 import { noPlan } from '../policy/plan.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
-import { answerCheck, openAttempt } from '../worker/attempt.ts';
 import type { WorkerContext } from '../worker/context.ts';
+import type { Surroundings } from '../worker/events.ts';
+import type { WorkerSnapshot } from '../worker/worker.ts';
 
 /** Either the decision, or a check that waits for its answer from outside, which goes to `next`. */
 export type Probe =
@@ -33,48 +34,46 @@ export function probe(
   nowMs: number,
   scope: ProbeScope = 'stop',
 ): Probe {
-  const known = fleet.workers.get(worker)?.snapshot.context.worker;
-  const context: WorkerContext = {
-    ...(known ?? fleet.workerStepper.start({ fleet: fleet.name, worker, atMs: nowMs }).context.worker),
-    attempt: null,
-  };
+  const known =
+    fleet.workers.get(worker)?.snapshot ?? fleet.workerStepper.start({ fleet: fleet.name, worker, atMs: nowMs });
+  const context: WorkerContext = { ...known.context.worker, attempt: null };
   const found = policyInForce(fleet, context);
-  const inForce = scope === 'step' ? checksOnly(found) : found;
-  const surroundings = () => {
-    const facts = factsFor(fleet, context, found, Math.max(nowMs, fleet.nowMs));
-    return { facts: scope === 'step' ? withoutHooks(facts) : facts, stopwatch: fleet.stopwatch };
+  const atMs = Math.max(nowMs, fleet.nowMs);
+  const surroundings = (): Surroundings => {
+    const around = surroundingsOf(fleet, context, found, atMs);
+    if (scope === 'stop') return around;
+    return { ...around, inForce: checksOnly(found), task: withoutHooks(around.task ?? null), from: 'checks' };
   };
-  const step = (at: WorkerContext): Probe => {
+  const step = (snapshot: WorkerSnapshot): Probe => {
+    const { worker: at } = snapshot.context;
     const pending = at.attempt?.pending ?? null;
-    if (pending === null) return { decision: dryRun(at.lastDecision as Decision, Math.max(nowMs, fleet.nowMs)) };
-    const next = (result: CheckResult) =>
-      step({
-        ...at,
-        ...answerCheck(at, { ...surroundings(), type: 'check.finished', result: { ...result, check: pending.name } }),
-      });
+    if (pending === null) return { decision: dryRun(at.lastDecision as Decision, atMs) };
+    const next = (result: CheckResult) => {
+      const data = { ...result, attempt: probeId, check: pending.name };
+      const event = { type: 'check.finished', data, seq: 0, atMs, facts: surroundings() } as const;
+      return step(fleet.workerStepper.next(snapshot, event));
+    };
     return { pending, worker: { ...at, plan: context.plan }, next };
   };
-  const event = {
-    type: 'stop.attempted',
-    attempt: 'probe',
-    seq: 0,
-    fields: { ...fields, holdMs: 0 },
-    inForce,
-    ...surroundings(),
-  } as const;
-  if (scope === 'stop') return step({ ...context, ...openAttempt(context, event) });
-  // Of an empty plan nothing remains.
-  const asIfPlanned = { ...context, plan: noPlan };
-  return step({ ...asIfPlanned, ...openAttempt(asIfPlanned, event, 'checks') });
+  // An open attempt is left alone: the probe starts as if there were none. Of an empty plan nothing remains.
+  const from = {
+    ...known,
+    value: { ...known.value, state: 'working' },
+    context: { worker: scope === 'step' ? { ...context, plan: noPlan } : context },
+  } as WorkerSnapshot;
+  const data = { ...fields, attempt: probeId, holdMs: 0 };
+  return step(fleet.workerStepper.next(from, { type: 'stop.attempted', data, seq: 0, atMs, facts: surroundings() }));
 }
+
+/** No id, so no attempt has it. */
+const probeId = '~probe';
 
 const checksOnly = (inForce: PolicyInForce): PolicyInForce => ({
   ...inForce,
   policy: { ...inForce.policy, persistence: null, stuckAfter: null },
 });
 
-const withoutHooks = (facts: Facts): Facts =>
-  facts.task === null ? facts : { ...facts, task: { ...facts.task, hooks: [] } };
+const withoutHooks = (task: TaskFacts | null): TaskFacts | null => (task === null ? null : { ...task, hooks: [] });
 
 const dryRun = (decision: Decision, nowMs: number): Decision => ({
   ...decision,

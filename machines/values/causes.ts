@@ -12,6 +12,7 @@ export const causes = [
   'pending-tasks',
   'idle',
   'idle-timeout',
+  'unjudged',
   'complete',
   'no-policy',
   'superseded',

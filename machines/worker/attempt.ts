@@ -1,38 +1,44 @@
 /**
- * A worker's attempt, from its opening to its end: the guards leave it open or decide it
- * (protocol.md §4 and §5).
+ * A worker's attempt, from its opening to its end. What comes from outside only goes into the context here; the chart
+ * of `validating` judges it by the guards, and takes a row that decides or waits (protocol.md §4 and §5).
  */
-import type { Attempt, Facts, PendingCheck } from '../guards/attempt.ts';
-import { evaluateGuards, type Stopwatch } from '../guards/evaluate.ts';
+import type { Attempt, PendingCheck } from '../guards/attempt.ts';
+import { expiredResult, startPending } from '../guards/circumstances.ts';
+import { advanceTo, isBehind, type JudgedAttempt, resultOf, stopAt, streakAfter } from '../guards/evaluate.ts';
+import type { GuardResult, Ruling } from '../guards/guard.ts';
 import type { GuardName } from '../guards/names.ts';
+import { extendStreak } from '../guards/stuck.ts';
 import type { CheckResult } from '../policy/checks/check-result.ts';
 import { findingOf } from '../policy/checks/evaluate.ts';
 import { idleLimitOf } from '../policy/persistence.ts';
+import type { Cause } from '../values/causes.ts';
 import { type Change, resetCounts } from './changes.ts';
 import { empty, type WorkerContext } from './context.ts';
-import { decide } from './decide.ts';
+import { decide, stateAfter } from './decide.ts';
 import type { On } from './events.ts';
+import { factsFor, policyFor } from './surroundings.ts';
 
 const noFindings = Object.freeze({});
 
-/** @param guard the first that is evaluated */
-export function openAttempt(context: WorkerContext, event: On<'stop.attempted'>, guard?: GuardName): Change {
-  return evaluate(context, event.stopwatch, createAttempt(context, event, guard));
+export function openAttempt(context: WorkerContext, event: On<'stop.attempted'>): Change {
+  const { seq, data: fields } = event;
+  const inForce = policyFor({ ...context, attempt: null }, event.facts);
+  const facts = factsFor(context, inForce, event);
+  const opening = { attempt: fields.attempt ?? `seq-${seq}`, seq, fields, inForce, facts };
+  return { attempt: createAttempt(context, opening, event.facts?.from) };
 }
+
+type Opening = Pick<Attempt, 'attempt' | 'seq' | 'fields' | 'inForce' | 'facts'>;
 
 /** The attempt as it stands before its first guard. */
 export function createAttempt(
   { profile }: WorkerContext,
-  { attempt, seq, fields, inForce, facts }: Omit<On<'stop.attempted'>, 'stopwatch'>,
+  { attempt, seq, fields, inForce, facts }: Opening,
   guard: GuardName = 'retired',
 ): Attempt {
   const { persistence } = inForce.policy;
   return {
-    attempt,
-    seq,
-    atMs: facts.nowMs,
-    fields,
-    inForce,
+    ...{ attempt, seq, atMs: facts.nowMs, fields, inForce },
     idleLimitMs: idleLimitOf(inForce.policy, profile),
     holdUntilMs: facts.nowMs + (persistence === null ? 0 : (fields.holdMs ?? persistence.holdMs)),
     facts,
@@ -43,70 +49,194 @@ export function createAttempt(
     hookResults: noFindings,
     pending: null,
     pendingCount: 0,
+    waitedMs: noWait,
     isHeld: false,
-    checksPassed: false,
     checkpoint: null,
     hookRuns: empty,
   };
 }
 
-/** To be called while that check is pending. */
-export function answerCheck(context: WorkerContext, { result, facts, stopwatch }: On<'check.finished'>): Change {
-  const attempt = context.attempt as Attempt;
-  return evaluate(context, stopwatch, answered(attempt, attempt.pending as PendingCheck, result, facts));
+const noWait = Object.freeze({ checks: 0, hooks: 0 });
+
+/** A start or an answer counts for the attempt that is open and for the check that is pending. */
+export const isAboutPending = ({ attempt }: WorkerContext, { data }: On<'check.started' | 'check.finished'>): boolean =>
+  attempt?.attempt === data.attempt && attempt.pending?.name === data.check;
+
+/** To be called where `isAboutPending`. */
+export function startCheck({ attempt }: WorkerContext, { atMs }: On<'check.started'>): Change {
+  const { pending, ...rest } = attempt as Attempt;
+  return { attempt: { ...rest, pending: startPending(pending as PendingCheck, atMs) } };
 }
 
-/** A pending check has run into its deadline; else the attempt was held. */
-export function resumeAttempt(context: WorkerContext, { facts, stopwatch }: On<'attempt.resumed'>): Change {
+/** To be called where `isAboutPending`. */
+export const answerCheck = (context: WorkerContext, event: On<'check.finished'>): Change => ({
+  attempt: answered(context, event, event.data),
+});
+
+/** The attempt is looked at again: a deadline has come, or a task has arrived for a held one. */
+export function lookAgain(context: WorkerContext, event: On<'timer.fired'>): Change {
   const attempt = context.attempt as Attempt;
   const { pending } = attempt;
-  if (pending === null) return evaluate(context, stopwatch, { ...attempt, facts });
-  const timeout: CheckResult = { attempt: attempt.attempt, check: pending.name, outcome: 'timeout' };
-  return evaluate(context, stopwatch, answered(attempt, pending, timeout, facts));
+  if (pending !== null) {
+    if (event.atMs < pending.deadlineMs) return {};
+    return { attempt: answered(context, event, expiredResult(pending, attempt.attempt)) };
+  }
+  // A held attempt sees the tasks of the moment first, then the clock.
+  const verdicts = attempt.verdicts.filter((it) => it.guard !== 'pending');
+  const facts = factsFor(context, attempt.inForce, event);
+  return { attempt: { ...attempt, facts, verdicts, guard: 'pending', isHeld: false } };
 }
 
-function answered(attempt: Attempt, pending: PendingCheck, result: CheckResult, facts: Facts): Attempt {
-  if (pending.by === 'hooks')
-    return { ...attempt, facts, hookResults: { ...attempt.hookResults, [pending.key]: result } };
-  const { check } = pending;
-  return { ...attempt, facts, findings: { ...attempt.findings, [check.name]: findingOf(check, result) } };
+function answered(context: WorkerContext, event: On<'check.finished' | 'timer.fired'>, result: CheckResult): Attempt {
+  const attempt = context.attempt as Attempt;
+  const { by, sinceMs, ...pending } = attempt.pending as PendingCheck;
+  const facts = factsFor(context, attempt.inForce, event);
+  const waitedMs = { ...attempt.waitedMs, [by]: attempt.waitedMs[by] + facts.nowMs - sinceMs };
+  const next = { ...attempt, facts, waitedMs, pending: null };
+  if ('key' in pending) return { ...next, hookResults: { ...attempt.hookResults, [pending.key]: result } };
+  return { ...next, findings: { ...attempt.findings, [pending.check.name]: findingOf(pending.check, result) } };
 }
 
-function evaluate(context: WorkerContext, stopwatch: Stopwatch, from: Attempt): Change {
-  const { attempt, ruling, failureStreak: streak } = evaluateGuards(context, from, stopwatch);
-  const failureStreak = attempt.checksPassed ? null : streak;
-  if (ruling === null) return { attempt, failureStreak };
-  return { failureStreak, ...decide({ ...context, failureStreak }, attempt, ruling) };
+/** A state that a decision leads to; the row of the chart that is taken names it, and so makes the decision. */
+export type Verdict = 'stopped' | 'escalated' | 'blocked' | 'idle';
+
+/** Does this guard lead there now? False where it passed before the attempt had to wait. */
+export function leadsTo(guard: GuardName, to: Verdict, worker: WorkerContext): boolean {
+  if (!isOpen(worker) || isBehind(guard, worker.attempt)) return false;
+  const result = resultOf(guard, worker);
+  return result.kind === 'decides' && stateAfter(result.ruling) === to;
+}
+
+/** Must the attempt stay open at this guard, for an answer or for a task? */
+export function mustWait(guard: GuardName, worker: WorkerContext): boolean {
+  if (!isOpen(worker) || isBehind(guard, worker.attempt)) return false;
+  const { kind } = resultOf(guard, worker);
+  return kind === 'pending' || kind === 'hold';
+}
+
+export const isWaiting = ({ attempt }: WorkerContext): boolean =>
+  attempt !== null && (attempt.pending !== null || attempt.isHeld);
+
+const isOpen = (worker: WorkerContext): worker is WorkerContext & JudgedAttempt => worker.attempt !== null;
+
+/** Leaves the attempt open at `guard`. */
+export function wait(worker: WorkerContext, guard: GuardName): Change {
+  if (!isOpen(worker)) return {};
+  const attempt = stopAt(guard, resultOf(guard, worker), advanceTo(guard, worker), 'pass');
+  return { attempt, failureStreak: streakAfter(worker.failureStreak, attempt) };
+}
+
+/**
+ * Makes the decision of the row that was taken: its state says allow or block and what to do, its guard why.
+ * @param failure guard 8 or 9, whose block `stuck` turns into an escalation
+ */
+export function decideBy(
+  worker: WorkerContext,
+  guard: GuardName,
+  to: Verdict,
+  failure: 'checks' | 'hooks' | null = null,
+): Change {
+  if (!isOpen(worker)) return {};
+  const result = resultOf(guard, worker);
+  const ruling = { ...rulingOf(guard, to, result), ...outcomes[to], guard };
+  let from = advanceTo(failure ?? guard, worker);
+  if (failure !== null) from = stopAt(failure, resultOf(failure, worker), from, 'block');
+  const attempt = stopAt(guard, shown(result, ruling), from, ruling.decision);
+  const isFailed = failure !== null || (to === 'blocked' && (guard === 'checks' || guard === 'hooks'));
+  const failureStreak = isFailed
+    ? extendStreak(worker.failureStreak, failure === null ? ruling.reason : failureReason(failure, worker))
+    : streakAfter(worker.failureStreak, attempt);
+  return { failureStreak, ...decide({ ...worker, failureStreak }, attempt, ruling) };
+}
+
+const outcomes = {
+  stopped: { decision: 'allow', action: 'complete' },
+  escalated: { decision: 'allow', action: 'escalate' },
+  idle: { decision: 'allow', action: 'continue' },
+  blocked: { decision: 'block', action: 'continue' },
+} as const satisfies Record<Verdict, object>;
+
+/** The guard's own reason; where a machine was given another guard of that name, one that says as much. */
+function rulingOf(guard: GuardName, to: Verdict, result: GuardResult): Pick<Ruling, 'cause' | 'reason' | 'nextPrompt'> {
+  if (result.kind === 'decides') return result.ruling;
+  const reason = `Guard ${guard} decided`;
+  return { cause: causesOf(guard, to), reason, nextPrompt: to === 'blocked' ? `${reason}. Go on.` : null };
+}
+
+function causesOf(guard: GuardName, to: Verdict): Cause {
+  if (guard === 'checks' || guard === 'hooks') return to === 'blocked' ? 'incomplete' : 'escalated';
+  if (guard === 'pending') return to === 'blocked' ? 'pending-tasks' : 'capped';
+  if (guard === 'idle') return to === 'blocked' ? 'idle' : 'idle-timeout';
+  if (guard === 'done') return to === 'idle' ? 'unjudged' : 'complete';
+  return guardCauses[guard];
+}
+const guardCauses = {
+  retired: 'retired',
+  escalated: 'escalated',
+  bypass: 'bypassed',
+  limited: 'limited',
+  waiting: 'waiting',
+  retries: 'capped',
+  promise: 'escalated',
+  stuck: 'stuck',
+} as const;
+
+const shown = (result: GuardResult, { reason }: Pick<Ruling, 'reason'>): GuardResult =>
+  result.kind === 'decides' ? result : { kind: 'pass', detail: reason, input: result.input };
+
+function failureReason(guard: GuardName, worker: WorkerContext & JudgedAttempt): string {
+  const result = resultOf(guard, worker);
+  return result.kind === 'decides' ? result.ruling.reason : result.detail;
+}
+
+/** No row of the chart fits: nothing was judged, and nothing stays open. */
+export function decideNothing(worker: WorkerContext): Change {
+  if (worker.attempt === null) return {};
+  const ruling = {
+    ...outcomes.idle,
+    cause: 'unjudged',
+    reason: 'No guard decided',
+    nextPrompt: null,
+    guard: null,
+  } as const;
+  return decide(worker, worker.attempt, ruling);
 }
 
 /** A newer attempt, or a prompt, takes the place of the open one. */
-export function supersedeAttempt(context: WorkerContext, { facts }: On<'attempt.superseded'>): Change {
+export function supersedeAttempt(
+  context: WorkerContext,
+  event: On<'attempt.superseded' | 'stop.attempted' | 'prompt.submitted'>,
+): Change {
+  const { attempt } = context;
+  if (attempt === null) return {};
+  const facts = factsFor(context, attempt.inForce, { ...event, facts: { ...event.facts, queue: attempt.facts.queue } });
   const ruling = {
-    decision: 'block',
-    action: 'continue',
+    ...outcomes.blocked,
     cause: 'superseded',
     reason: 'A newer attempt or prompt took the place of this one',
     nextPrompt: null,
     guard: null,
   } as const;
-  return decide(context, { ...(context.attempt as Attempt), facts }, ruling);
+  return decide(context, { ...attempt, facts }, ruling);
 }
 
 /** The session ends or the worker is retired, whatever was open. */
-export function closeSession(context: WorkerContext, { as, facts, atMs }: On<'session.closed'>): Change {
-  const closed = { ended: as, escalation: null, awaitsInput: false, background: empty, tasks: empty, attempt: null };
-  const freed = context.tasks.length > 0 ? { ...resetCounts, activeMs: atMs } : {};
+export function closeSession(context: WorkerContext, event: On<'session.ended' | 'worker.retired'>): Change {
+  const as = event.type === 'worker.retired' || context.ended === 'retired' ? 'retired' : 'ended';
+  const closed = {
+    ended: as,
+    escalation: null,
+    awaitsInput: false,
+    background: empty,
+    tasks: empty,
+    attempt: null,
+  } as const;
+  const freed = context.tasks.length > 0 ? { ...resetCounts, activeMs: event.atMs } : {};
   if (context.attempt === null) return { ...closed, ...freed };
   const reason = as === 'retired' ? 'The worker was retired' : 'The session ended';
   const verdict = { guard: 'retired', verdict: 'allow', detail: reason, input: { ended: as } } as const;
+  const facts = factsFor(context, context.attempt.inForce, event);
   const attempt: Attempt = { ...context.attempt, facts, verdicts: [...context.attempt.verdicts, verdict] };
-  const ruling = {
-    decision: 'allow',
-    action: 'complete',
-    cause: 'retired',
-    reason,
-    nextPrompt: null,
-    guard: 'retired',
-  } as const;
+  const ruling = { ...outcomes.stopped, cause: 'retired', reason, nextPrompt: null, guard: 'retired' } as const;
   return { ...decide(context, attempt, ruling), ...closed, ...freed, lastDisposition: 'held' };
 }

@@ -16,8 +16,9 @@ export function register({ data, atMs }: On<'worker.registered'>): Change {
 }
 
 export function beginTurn(context: WorkerContext): Change {
-  if (context.ended === 'retired') return {};
-  const reset = { ended: null, awaitsInput: false, budgetExhausted: false, files: empty };
+  // Nothing but a registration brings a retired worker back.
+  const ended = context.ended === 'retired' ? context.ended : null;
+  const reset = { ended, awaitsInput: false, budgetExhausted: false, files: empty };
   return { ...reset, ...notEscalated, ...resetCounts };
 }
 
@@ -31,12 +32,13 @@ export function useTool(context: WorkerContext, { data }: On<'tool.used'>): Work
   return { ...context, toolCount, files: [...context.files, ...new Set(added)].slice(0, filesMax) };
 }
 
-export function takeTask(context: WorkerContext, { task, plan, atMs }: On<'task.taken'>): Change {
+export function takeTask(context: WorkerContext, { data: { task }, facts, atMs }: On<'task.claimed'>): Change {
+  const plan = facts?.plan ?? null;
   const tasks = [...context.tasks.filter((held) => held !== task), task];
   return { ...resetCounts, tasks, activeMs: atMs, files: empty, ...(plan === null ? {} : { plan }) };
 }
 
-export const letGoOfTask = (context: WorkerContext, { task, atMs }: On<'task.lost'>): Change => ({
+export const letGoOfTask = (context: WorkerContext, { data: { task }, atMs }: On<'task.lost'>): Change => ({
   ...resetCounts,
   tasks: context.tasks.filter((held) => held !== task),
   activeMs: atMs,
@@ -58,6 +60,7 @@ export function reachLimit(context: WorkerContext, { data }: On<'limit.reached'>
   return context.scopes.includes(scope) ? {} : { scopes: [...context.scopes, scope] };
 }
 
-export function resolveEscalation({ atMs, by, verdict, prompt }: On<'escalation.resolved'>): Change {
+export function resolveEscalation({ atMs, data }: On<'escalation.resolved'>): Change {
+  const { by, verdict, prompt = null } = data;
   return { escalation: null, resolution: { at: formatIsoTime(atMs), by, verdict, prompt } };
 }

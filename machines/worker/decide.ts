@@ -58,6 +58,7 @@ function decisionOf(context: WorkerContext, attempt: Attempt, ruling: Decided): 
     feedback: fitFeedback(attempt.feedback),
     state: stateAfter(ruling),
     retry: { count: context.retryCount + (isFailure(ruling) ? 1 : 0), max: policy.retries },
+    keepAlives: { count: context.keepAlives + (isKeepAlive(ruling) ? 1 : 0), max: policy.keepAlives },
     idle: idleOf(context, attempt.idleLimitMs, facts.nowMs),
     pendingTasks: facts.pendingTasks,
     policy: { name, seq },
@@ -80,16 +81,21 @@ function fitFeedback(feedback: readonly Feedback[]): Feedback[] {
   });
 }
 
-function stateAfter({ decision, action, cause }: Ruling): State {
+/** Where a decision leads. */
+export function stateAfter({ decision, action, cause }: Pick<Ruling, 'decision' | 'action' | 'cause'>): State {
   if (cause === 'superseded') return 'validating';
   if (decision === 'block') return 'blocked';
   return action === 'complete' ? 'stopped' : action === 'escalate' ? 'escalated' : 'idle';
 }
 
+/** Blocks by 11 and 12 keep a worker alive and count apart. */
+const isKeepAlive = ({ decision, guard }: Decided): boolean =>
+  decision === 'block' && guard !== null && guard !== 'checks' && guard !== 'hooks';
+
 function countsAfter(context: WorkerContext, ruling: Decided): Change {
   if (ruling.decision === 'allow') return ruling.action === 'continue' ? {} : resetCounts;
   if (isFailure(ruling)) return { retryCount: context.retryCount + 1 };
-  return ruling.guard === null ? {} : { keepAlives: context.keepAlives + 1 };
+  return isKeepAlive(ruling) ? { keepAlives: context.keepAlives + 1 } : {};
 }
 
 function dispositionOf({ decision, action, cause }: Ruling): TaskDisposition {

@@ -1,51 +1,46 @@
-/** The events of a worker's machine: its entries as they are, and what the fold makes of the rest. */
-import type { AttemptFields } from '../entries/attempt.ts';
-import type { WorkerEntry } from '../entries/index.ts';
+/**
+ * The events of a worker's machine: the entries of protocol.md §3 about a worker, and what the fold adds where there is
+ * no entry.
+ */
+import type { OwnWorkerEntry, WorkerEntry } from '../entries/index.ts';
 import type { RefusedEntry } from '../entries/refusal.ts';
-import type { Facts, PolicyInForce } from '../guards/attempt.ts';
-import type { Stopwatch } from '../guards/evaluate.ts';
-import type { CheckResult } from '../policy/checks/check-result.ts';
+import type { PolicyInForce, TaskFacts } from '../guards/attempt.ts';
+import type { GuardName } from '../guards/names.ts';
 import type { Plan } from '../policy/plan.ts';
 import type { Presence } from '../values/states.ts';
 
-type At = { readonly atMs: number };
-/** What an evaluation of the guards needs. */
-type Surroundings = { readonly facts: Facts; readonly stopwatch: Stopwatch };
-type EntryEvent = WorkerEntry extends infer E
-  ? E extends { type: infer T; data: infer D }
-    ? T extends 'stop.attempted'
-      ? never
-      : { readonly type: T; readonly data: D } & At
-    : never
+/**
+ * What the entry itself does not say: the fleet around the worker at `atMs`. All of it may be left out: then the
+ * built-in policy holds, the queue is empty and a usage limit is the worker's own.
+ */
+export type Surroundings = {
+  /** In the configuration's form, as under `policies:` in stopgate.yaml. */
+  readonly policy?: object | undefined;
+  readonly pendingTasks?: number | undefined;
+  readonly limited?: boolean | undefined;
+  /** The fold's own: the policy as it was found, the worker's queue, and the held task that was claimed last. */
+  readonly inForce?: PolicyInForce | undefined;
+  readonly queue?: string | undefined;
+  readonly task?: TaskFacts | null | undefined;
+  /** Of a claim: the task's own plan. */
+  readonly plan?: Plan | null | undefined;
+  /** Of an attempt: the guard at which it begins. */
+  readonly from?: GuardName | undefined;
+};
+
+/** `seq` and `atMs`: the entry's place and time in the log. */
+type Place = { readonly seq: number; readonly atMs: number; readonly facts?: Surroundings | undefined };
+type EventOf<Entry> = Entry extends { type: infer T; data: infer D }
+  ? { readonly type: T; readonly data: D } & Place
   : never;
 
 export type WorkerEvent =
-  | EntryEvent
-  /** A claim brings the task's own plan, where it has one. */
-  | ({ readonly type: 'task.taken'; readonly task: string; readonly plan: Plan | null } & At)
-  /** A held task is no longer this worker's. */
-  | ({ readonly type: 'task.lost'; readonly task: string } & At)
-  | ({
-      readonly type: 'stop.attempted';
-      readonly attempt: string;
-      readonly seq: number;
-      readonly fields: AttemptFields;
-      readonly inForce: PolicyInForce;
-    } & Surroundings)
-  /** The answer from outside to the open attempt's pending check. */
-  | ({ readonly type: 'check.finished'; readonly result: CheckResult } & Surroundings)
-  /** A deadline of the open attempt has come, or a task has arrived for it. */
-  | ({ readonly type: 'attempt.resumed' } & Surroundings)
-  | { readonly type: 'attempt.superseded'; readonly facts: Facts }
-  | ({ readonly type: 'session.closed'; readonly as: 'ended' | 'retired'; readonly facts: Facts } & At)
-  | ({ readonly type: 'escalation.acknowledged'; readonly by: string } & At)
-  | ({ readonly type: 'escalation.notified' } & At)
-  | ({
-      readonly type: 'escalation.resolved';
-      readonly by: string;
-      readonly verdict: 'resume' | 'stop';
-      readonly prompt: string | null;
-    } & At)
+  | EventOf<WorkerEntry>
+  | EventOf<OwnWorkerEntry>
+  /** A held task is no longer this worker's: it was cancelled, or handed back. */
+  | ({ readonly type: 'task.lost'; readonly data: { readonly task: string } } & Place)
+  /** Another attempt, or a prompt, is about to take the place of the open one. */
+  | ({ readonly type: 'attempt.superseded' } & Place)
   | { readonly type: 'presence.changed'; readonly presence: Presence }
   | { readonly type: 'files.cleared' }
   | { readonly type: 'entry.refused'; readonly refused: RefusedEntry };

@@ -8,8 +8,23 @@ import type { GuardName } from '../guards/names.ts';
 import { updateStep } from '../policy/plan.ts';
 import { acknowledge, noteNotice } from '../values/escalation.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
-import type { Presence, State } from '../values/states.ts';
-import { answerCheck, closeSession, openAttempt, resumeAttempt, supersedeAttempt } from './attempt.ts';
+import type { Presence } from '../values/states.ts';
+import {
+  answerCheck,
+  closeSession,
+  decideBy,
+  decideNothing,
+  isAboutPending,
+  isWaiting,
+  leadsTo,
+  lookAgain,
+  mustWait,
+  openAttempt,
+  startCheck,
+  supersedeAttempt,
+  type Verdict,
+  wait,
+} from './attempt.ts';
 import {
   beginTurn,
   type Change,
@@ -29,18 +44,19 @@ export type WorkerSnapshot = SnapshotFrom<typeof workerMachine>;
 
 const refusedMax = 20;
 
-/** Where a decision leads: read by the `always` transitions of `validating`, one for each guard and outcome. */
-const decidedBy = (guard: GuardName, context: WorkerContext, state: State): boolean =>
-  context.attempt === null &&
-  context.lastDecision?.state === state &&
-  context.lastDecision.verdicts.at(-1)?.guard === guard;
-
 type Machine = { readonly worker: WorkerContext };
 
 /** An action on the worker's own data. It is one object within the context, for XState copies a context key by key. */
 function change<E extends WorkerEvent>(act: (worker: WorkerContext, event: E) => Change) {
   return assign<Machine, WorkerEvent, undefined, WorkerEvent, never>(({ context, event }) => ({
     worker: { ...context.worker, ...act(context.worker, event as E) },
+  }));
+}
+
+/** An action with parameters, that looks at no event. */
+function changeBy<Params extends object>(act: (params: Params, worker: WorkerContext) => Change) {
+  return assign<Machine, WorkerEvent, Params, WorkerEvent, never>(({ context }, params) => ({
+    worker: { ...context.worker, ...act(params, context.worker) },
   }));
 }
 
@@ -51,13 +67,21 @@ function replace<E extends WorkerEvent>(act: (worker: WorkerContext, event: E) =
   }));
 }
 
-type To = { readonly state: State };
+/** Of a row of `validating`: the guard that decides, and where its decision leads. */
+type Row = { readonly guard: GuardName; readonly to: Verdict };
+type At = { readonly context: Machine };
+
 const decides =
   (guard: GuardName) =>
-  ({ context }: { context: Machine }, { state }: To) =>
-    decidedBy(guard, context.worker, state);
-const rule = (guard: GuardName, state: Exclude<State, 'working' | 'validating'>) =>
-  ({ guard: { type: guard, params: { state } }, target: state }) as const;
+  ({ context }: At, { to }: { readonly to: Verdict }) =>
+    leadsTo(guard, to, context.worker);
+
+/** The same id again, as long as it can be known here: the fleet knows more of them. */
+const isRepeat = ({ attempt, lastDecision }: WorkerContext, { data, seq }: On<'stop.attempted'>): boolean => {
+  const id = data.attempt ?? `seq-${seq}`;
+  return attempt?.attempt === id || (attempt === null && lastDecision?.attempt === id);
+};
+const taskOf = (event: WorkerEvent): string => (event as On<'task.released'>).data.task;
 
 const machine = setup({
   types: {} as { context: Machine; events: WorkerEvent; input: WorkerInput },
@@ -71,13 +95,19 @@ const machine = setup({
     promise: decides('promise'),
     checks: decides('checks'),
     hooks: decides('hooks'),
-    stuck: decides('stuck'),
+    stuck: ({ context: { worker } }: At, { by }: { by: 'checks' | 'hooks' }) =>
+      leadsTo(by, 'blocked', worker) && leadsTo('stuck', 'escalated', worker),
     pending: decides('pending'),
     idle: decides('idle'),
     done: decides('done'),
+    waits: ({ context }: At) => isWaiting(context.worker),
+    mustWait: ({ context }: At, { guard }: { guard: GuardName }) => mustWait(guard, context.worker),
+    isRepeat: ({ context: { worker }, event }) => isRepeat(worker, event as On<'stop.attempted'>),
+    isAboutPending: ({ context: { worker }, event }) => isAboutPending(worker, event as On<'check.finished'>),
     inService: ({ context: { worker } }) => worker.ended === null,
     mayReturn: ({ context: { worker } }) => worker.ended !== 'retired',
-    holdsNone: ({ context: { worker }, event }) => worker.tasks.every((task) => 'task' in event && task === event.task),
+    holdsNotIt: ({ context: { worker }, event }) => !worker.tasks.includes(taskOf(event)),
+    holdsNoOther: ({ context: { worker }, event }) => worker.tasks.every((task) => task === taskOf(event)),
     resumes: (_, { verdict }: { verdict: 'resume' | 'stop' }) => verdict === 'resume',
     nowActive: (_, { presence }: { presence: Presence }) => presence === 'active',
     nowStale: (_, { presence }: { presence: Presence }) => presence === 'stale',
@@ -89,7 +119,7 @@ const machine = setup({
     useTool: replace((it, event: On<'tool.used'>) => useTool(it, event)),
     setPlan: change((_it, { data }: On<'plan.updated'>) => ({ plan: data.steps })),
     setStep: replace((it, { data }: On<'step.updated'>) => ({ ...it, plan: updateStep(it.plan, data) })),
-    takeTask: change((it, event: On<'task.taken'>) => takeTask(it, event)),
+    takeTask: change((it, event: On<'task.claimed'>) => takeTask(it, event)),
     letGo: change((it, event: On<'task.lost'>) => letGoOfTask(it, event)),
     startBackground: change((it, event: On<'background.started'>) => startBackground(it, event)),
     finishBackground: change((it, event: On<'background.finished'>) => finishBackground(it, event)),
@@ -99,12 +129,17 @@ const machine = setup({
     clearLimit: change((_it, { data }: On<'limit.cleared'>) => (data.scope === undefined ? { limit: null } : {})),
     exhaustBudget: change(() => ({ budgetExhausted: true })),
     openAttempt: change((it, event: On<'stop.attempted'>) => openAttempt(it, event)),
+    startCheck: change((it, event: On<'check.started'>) => startCheck(it, event)),
     answerCheck: change((it, event: On<'check.finished'>) => answerCheck(it, event)),
-    resume: change((it, event: On<'attempt.resumed'>) => resumeAttempt(it, event)),
+    lookAgain: change((it, event: On<'timer.fired'>) => lookAgain(it, event)),
     supersede: change((it, event: On<'attempt.superseded'>) => supersedeAttempt(it, event)),
-    close: change((it, event: On<'session.closed'>) => closeSession(it, event)),
-    acknowledge: change((it, { by, atMs }: On<'escalation.acknowledged'>) => ({
-      escalation: acknowledge(it.escalation, by, formatIsoTime(atMs)),
+    close: change((it, event: On<'session.ended'>) => closeSession(it, event)),
+    decide: changeBy(({ guard, to }: Row, it) => decideBy(it, guard, to)),
+    decideStuck: changeBy(({ by }: { by: 'checks' | 'hooks' }, it) => decideBy(it, 'stuck', 'escalated', by)),
+    wait: changeBy(({ guard }: { guard: GuardName }, it) => wait(it, guard)),
+    decideNothing: change((it) => decideNothing(it)),
+    acknowledge: change((it, { data, atMs }: On<'escalation.acknowledged'>) => ({
+      escalation: acknowledge(it.escalation, data.by, formatIsoTime(atMs)),
     })),
     noteNotice: change((it, { atMs }: On<'escalation.notified'>) => ({
       escalation: noteNotice(it.escalation, formatIsoTime(atMs)),
@@ -132,14 +167,71 @@ const workMoves = {
   'tool.used': { target: 'working', actions: 'useTool' },
   'plan.updated': { target: 'working', actions: 'setPlan' },
   'step.updated': { target: 'working', actions: 'setStep' },
-  'task.taken': { target: 'working', actions: 'takeTask' },
+  'task.claimed': { target: 'working', actions: 'takeTask' },
 } as const;
-const taskLost = {
-  'task.lost': [{ guard: 'holdsNone', target: 'idle', actions: 'letGo' }, { actions: 'letGo' }],
+const letGo = [
+  { guard: 'holdsNotIt' },
+  { guard: 'holdsNoOther', target: 'idle', actions: 'letGo' },
+  { actions: 'letGo' },
+] as const;
+const letGoOnly = [{ guard: 'holdsNotIt' }, { actions: 'letGo' }] as const;
+const lettingGo = {
+  'task.completed': letGo,
+  'task.failed': letGo,
+  'task.released': letGo,
+  'task.lost': letGo,
 } as const;
-const attempted = { 'stop.attempted': { target: 'validating', actions: 'openAttempt' } } as const;
-const closed = { 'session.closed': { target: 'stopped', actions: 'close' } } as const;
+const attempted = {
+  'stop.attempted': [{ guard: 'isRepeat' }, { target: 'validating', actions: 'openAttempt' }],
+} as const;
+const close = { target: 'stopped', actions: 'close' } as const;
+const closed = { 'session.ended': close, 'worker.retired': close } as const;
 const registration = { 'worker.registered': { target: 'idle', actions: 'register' } } as const;
+
+const row = (guard: Exclude<GuardName, 'stuck'>, to: Verdict) =>
+  ({ guard: { type: guard, params: { to } }, target: to, actions: { type: 'decide', params: { guard, to } } }) as const;
+const waitAt = (guard: GuardName) =>
+  ({ guard: { type: 'mustWait', params: { guard } }, actions: { type: 'wait', params: { guard } } }) as const;
+const stuckBy = (by: 'checks' | 'hooks') =>
+  ({
+    guard: { type: 'stuck', params: { by } },
+    target: 'escalated',
+    actions: { type: 'decideStuck', params: { by } },
+  }) as const;
+
+/**
+ * A stop is judged here: the guards of protocol.md §5 in their order, a row for each state that one of them may lead
+ * to. The action of the row that is taken makes the decision. Where `checks` or `hooks` would block, `stuck` is asked
+ * before. An attempt that waits for an answer, or is held, stays as it is until an event brings news.
+ */
+const judging = [
+  { guard: 'waits' },
+  row('retired', 'stopped'),
+  row('escalated', 'escalated'),
+  row('bypass', 'stopped'),
+  row('limited', 'idle'),
+  row('waiting', 'idle'),
+  row('retries', 'stopped'),
+  row('retries', 'escalated'),
+  row('promise', 'escalated'),
+  waitAt('checks'),
+  stuckBy('checks'),
+  row('checks', 'blocked'),
+  row('checks', 'escalated'),
+  waitAt('hooks'),
+  stuckBy('hooks'),
+  row('hooks', 'blocked'),
+  row('hooks', 'escalated'),
+  row('pending', 'blocked'),
+  row('pending', 'stopped'),
+  waitAt('idle'),
+  row('idle', 'blocked'),
+  row('idle', 'stopped'),
+  row('done', 'idle'),
+  row('done', 'stopped'),
+  // Nothing stays open because no guard decided.
+  { target: 'idle', actions: 'decideNothing' },
+] as const;
 
 export const workerMachine = machine.createMachine({
   id: 'worker-v1',
@@ -161,47 +253,32 @@ export const workerMachine = machine.createMachine({
     'tool.used': { actions: 'useTool' },
     'plan.updated': { actions: 'setPlan' },
     'step.updated': { actions: 'setStep' },
-    'task.taken': { actions: 'takeTask' },
-    'task.lost': { actions: 'letGo' },
+    'task.claimed': { actions: 'takeTask' },
+    'task.completed': letGoOnly,
+    'task.failed': letGoOnly,
+    'task.released': letGoOnly,
+    'task.lost': letGoOnly,
   },
   states: {
     state: {
       initial: 'idle',
       states: {
-        idle: { on: { ...workMoves, ...taskLost, ...attempted, ...closed } },
+        idle: { on: { ...workMoves, ...lettingGo, ...attempted, ...closed } },
         // Work here changes the context only, by the root.
-        working: { on: { 'prompt.submitted': { actions: 'prompt' }, ...taskLost, ...attempted, ...closed } },
+        working: { on: { 'prompt.submitted': { actions: 'prompt' }, ...lettingGo, ...attempted, ...closed } },
         validating: {
-          always: [
-            rule('retired', 'stopped'),
-            rule('escalated', 'escalated'),
-            rule('bypass', 'stopped'),
-            rule('limited', 'idle'),
-            rule('waiting', 'idle'),
-            rule('retries', 'stopped'),
-            rule('retries', 'escalated'),
-            rule('promise', 'escalated'),
-            rule('checks', 'blocked'),
-            rule('checks', 'escalated'),
-            rule('hooks', 'blocked'),
-            rule('hooks', 'escalated'),
-            rule('stuck', 'escalated'),
-            rule('pending', 'blocked'),
-            rule('pending', 'stopped'),
-            rule('idle', 'blocked'),
-            rule('idle', 'stopped'),
-            rule('done', 'stopped'),
-          ],
+          always: judging,
           on: {
             ...closed,
-            'stop.attempted': { actions: 'openAttempt' },
-            'check.finished': { actions: 'answerCheck' },
-            'attempt.resumed': { actions: 'resume' },
-            'attempt.superseded': { actions: 'supersede' },
-            'prompt.submitted': { target: 'working', actions: 'prompt' },
+            'stop.attempted': [{ guard: 'isRepeat' }, { actions: ['supersede', 'openAttempt'] }],
+            'check.started': { guard: 'isAboutPending', actions: 'startCheck' },
+            'check.finished': { guard: 'isAboutPending', actions: 'answerCheck' },
+            'timer.fired': { actions: 'lookAgain' },
+            'attempt.superseded': { target: 'working', actions: 'supersede' },
+            'prompt.submitted': { target: 'working', actions: ['supersede', 'prompt'] },
           },
         },
-        blocked: { on: { ...workMoves, ...taskLost, ...attempted, ...closed, ...registration } },
+        blocked: { on: { ...workMoves, ...lettingGo, ...attempted, ...closed, ...registration } },
         escalated: {
           on: {
             ...attempted,
@@ -212,7 +289,7 @@ export const workerMachine = machine.createMachine({
             'escalation.notified': { actions: 'noteNotice' },
             'escalation.resolved': [
               {
-                guard: { type: 'resumes', params: ({ event }) => ({ verdict: event.verdict }) },
+                guard: { type: 'resumes', params: ({ event }) => ({ verdict: event.data.verdict }) },
                 target: 'idle',
                 actions: 'resolve',
               },
@@ -225,12 +302,12 @@ export const workerMachine = machine.createMachine({
             ...attempted,
             ...closed,
             ...registration,
-            'prompt.submitted': { guard: 'mayReturn', target: 'working', actions: 'prompt' },
+            'prompt.submitted': [{ guard: 'mayReturn', target: 'working', actions: 'prompt' }, { actions: 'prompt' }],
             'tool.used': [{ guard: 'inService', target: 'working', actions: 'useTool' }, { actions: 'useTool' }],
             'plan.updated': [{ guard: 'inService', target: 'working', actions: 'setPlan' }, { actions: 'setPlan' }],
             'step.updated': [{ guard: 'inService', target: 'working', actions: 'setStep' }, { actions: 'setStep' }],
-            'task.taken': { target: 'working', actions: 'takeTask' },
-            'task.lost': taskLost['task.lost'],
+            'task.claimed': { target: 'working', actions: 'takeTask' },
+            ...lettingGo,
           },
         },
       },

@@ -1,5 +1,5 @@
 /** `stopgate runner`: serves `command` and `files` checks of its own stopgate.yaml, next to a workspace (protocol.md §8). */
-import { readJson } from '../../machines/index.ts';
+import { placeTimeoutMs, readJson } from '../../machines/index.ts';
 import type { Config } from '../config/config.ts';
 import type { ConfigFile } from '../config/file.ts';
 import { followConfigFile } from '../config/follow.ts';
@@ -75,12 +75,12 @@ function createAnswering(name: string, runner: Runner, first: ConfigFile) {
     close() {
       closed = true;
     },
-    async answer({ text }: Request): Promise<RunResult> {
+    async answer({ text, started }: Request): Promise<RunResult> {
       const request = readRequest(text);
       const ownMs = request.kind === 'command' ? commands[request.name]?.timeoutMs : undefined;
       const timeoutMs = timeoutOf(request.timeoutMs, ownMs ?? null);
-      const patienceMs = Math.min((request.timeoutMs ?? timerMsMax) + graceMs, timerMsMax);
-      const result = await runner.run({ ...request, timeoutMs }, AbortSignal.timeout(patienceMs));
+      const patienceMs = Math.min(placeTimeoutMs + (request.timeoutMs ?? timerMsMax) + graceMs, timerMsMax);
+      const result = await runner.run({ ...request, timeoutMs }, AbortSignal.timeout(patienceMs), started);
       return closed && result.reason === 'cancelled' ? { ...result, reason: `runner ${name} was stopped` } : result;
     },
   };

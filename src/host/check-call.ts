@@ -12,7 +12,7 @@ import { questionOf, questionOfIteration } from './check-question.ts';
 import type { HostContext } from './context.ts';
 import { askRemote } from './remote-check.ts';
 import type { RunRequest, RunResult } from './run-request.ts';
-import { runWorkspaceCheck } from './workspace-check.ts';
+import { type CheckTimes, runWorkspaceCheck } from './workspace-check.ts';
 
 /** The check that an attempt waits for. Never rejects: a check that cannot be called has the outcome `error`. */
 export function callCheck(
@@ -20,9 +20,9 @@ export function callCheck(
   pending: PendingCheck,
   worker: WorkerContext,
   attempt: string,
-  signal: AbortSignal,
+  how: Pick<CheckTimes, 'signal' | 'onStarted'>,
 ): Promise<CheckResult> {
-  return toCheckResult(attempt, pending.name, runOf(context, pending, worker, attempt, signal));
+  return toCheckResult(attempt, pending.name, runOf(context, pending, worker, attempt, how));
 }
 
 async function runOf(
@@ -30,13 +30,14 @@ async function runOf(
   pending: PendingCheck,
   worker: WorkerContext,
   attempt: string,
-  signal: AbortSignal,
+  how: Pick<CheckTimes, 'signal' | 'onStarted'>,
 ): Promise<RunResult> {
-  const timeoutMs = pending.deadlineMs - pending.sinceMs;
+  const { timeoutMs } = pending;
   const remote = (name: string) => askRemote(context, name, questionOf(context.fleet, worker, attempt), timeoutMs);
   if (pending.by === 'hooks') return remote(pending.remote);
   if (pending.check.kind === 'remote') return remote(pending.check.remote);
-  return runWorkspaceCheck(context, runRequestOf(pending.check, worker, attempt), worker, timeoutMs, signal);
+  const times = { ...how, startTimeoutMs: pending.deadlineMs - pending.sinceMs, timeoutMs };
+  return runWorkspaceCheck(context, runRequestOf(pending.check, worker, attempt), worker, times);
 }
 
 type WorkspaceCheck = Exclude<EffectfulCheck, { kind: 'remote' }>;

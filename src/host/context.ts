@@ -59,7 +59,7 @@ export type HostContext = Omit<HostOptions, 'fleet'> & {
 };
 
 export function createHostContext(options: HostOptions): HostContext {
-  const fleet = createFleet(options.fleet, { stopwatch: () => performance.now() });
+  const fleet = createFleet(options.fleet);
   return {
     ...options,
     fleet,

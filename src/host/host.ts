@@ -23,6 +23,7 @@ import { catchUpInTime, foldInTime } from './read-barrier.ts';
 import { repeatAttempt } from './repeated-attempts.ts';
 import { createTakeover } from './takeover.ts';
 import { createTimers } from './timers.ts';
+import type { CheckTimes } from './workspace-check.ts';
 
 export type Host = {
   readonly fleet: Fleet;
@@ -46,7 +47,12 @@ export type Host = {
   setPolicies(form: PolicyForm): void;
   setEscalation(rules: EscalationRules): void;
   /** Calls a check for a probe: nothing is stored. Never rejects. */
-  callCheck(pending: PendingCheck, worker: WorkerContext, attempt: string, signal: AbortSignal): Promise<CheckResult>;
+  callCheck(
+    pending: PendingCheck,
+    worker: WorkerContext,
+    attempt: string,
+    how: Pick<CheckTimes, 'signal' | 'onStarted'>,
+  ): Promise<CheckResult>;
   /** Why nothing can be decided now, or null. */
   fault(): AppError | null;
   readonly foldedSeq: () => number;

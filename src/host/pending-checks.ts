@@ -5,6 +5,7 @@
 import {
   attemptMessageId,
   checkMessageId,
+  checkStartedMessageId,
   type Fleet,
   type PendingCheck,
   type WorkerContext,
@@ -12,6 +13,7 @@ import {
 import { callCheck } from './check-call.ts';
 import { storeCheckResult } from './check-results.ts';
 import type { HostContext } from './context.ts';
+import { appendUntilFolded } from './own-entries.ts';
 
 export type PendingChecks = {
   /** Calls the check that the worker's open attempt waits for, if it is ours and not running yet. */
@@ -71,13 +73,22 @@ function pendingOf(fleet: Fleet, id: string): Pending | null {
 
 async function run(context: HostContext, { worker, attempt, check }: Pending, signal: AbortSignal): Promise<void> {
   const id = worker.worker;
-  const result = await callCheck(context, check, worker, attempt, signal);
+  const isOpen = (now: Pending | null) =>
+    !signal.aborted && now?.attempt === attempt && now.check.number === check.number;
+  const onStarted = () =>
+    void appendUntilFolded(context, {
+      tail: `own.worker.${id}.check.started`,
+      data: { attempt, check: check.name },
+      messageId: checkStartedMessageId(id, attempt, check.number, check.name),
+      isNeeded() {
+        const now = pendingOf(context.fleet, id);
+        return isOpen(now) && now?.check.startedMs === null;
+      },
+    });
+  const result = await callCheck(context, check, worker, attempt, { signal, onStarted });
   await storeCheckResult(context, result, {
     ...{ entity: 'worker', id, messageId: checkMessageId(id, attempt, check.number, check.name) },
-    isNeeded() {
-      const now = pendingOf(context.fleet, id);
-      return !signal.aborted && now?.attempt === attempt && now.check.number === check.number;
-    },
+    isNeeded: () => isOpen(pendingOf(context.fleet, id)),
     // The result is there and the log does not take it, so the caller need not wait for the decision.
     onRefused: (error) => context.decisionWaiters.fail(attemptMessageId(id, attempt), error),
   });

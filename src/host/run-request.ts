@@ -12,10 +12,11 @@ type RunIds = {
 export type RunRequest = { readonly cwd: string | null; readonly timeoutMs: number | null } & (
   | { readonly kind: 'command'; readonly name: string; readonly env: RunIds }
   | { readonly kind: 'files'; readonly files: readonly string[] }
+  | { readonly kind: 'git'; readonly clean: boolean; readonly pushed: boolean }
 );
 
 /** What a check found. */
 export type RunResult = Omit<CheckResult, 'attempt' | 'check'>;
 
-/** The runner inside the service. */
-export type RunCheck = (request: RunRequest, signal: AbortSignal) => Promise<RunResult>;
+/** The runner inside the service. `onStarted`: the check has its place, and its time runs. */
+export type RunCheck = (request: RunRequest, signal: AbortSignal, onStarted: () => void) => Promise<RunResult>;

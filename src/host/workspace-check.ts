@@ -1,23 +1,29 @@
-/** `command` and `files` checks: run by the runner inside this service, or by the one that the policy names. */
+/** `command`, `files` and `git` checks: run by the runner inside this service, or by the one that the policy names. */
 import { z } from 'zod';
 import type { WorkerContext } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import { type HostContext, subject } from './context.ts';
 import type { RunRequest, RunResult } from './run-request.ts';
 
-/** @param timeoutMs how long the attempt waits for the answer */
+/** How the attempt waits: for the check's place at most `startTimeoutMs`, then `timeoutMs` for its answer. */
+export type CheckTimes = {
+  readonly startTimeoutMs: number;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly onStarted: () => void;
+};
+
 export async function runWorkspaceCheck(
   context: HostContext,
   request: RunRequest,
   worker: WorkerContext,
-  timeoutMs: number,
-  signal: AbortSignal,
+  times: CheckTimes,
 ): Promise<RunResult> {
   const named = runnerOf(worker);
-  if (named === null) return context.runCheck(request, signal);
+  if (named === null) return context.runCheck(request, times.signal, times.onStarted);
   if ('reason' in named) return { outcome: 'error', reason: named.reason };
   // A remote runner must not wait longer than we do, so it is always told how long that is.
-  return askRunner(context, named.runner, { ...request, timeoutMs }, timeoutMs);
+  return askRunner(context, named.runner, { ...request, timeoutMs: times.timeoutMs }, times);
 }
 
 /** Null: the policy names none. `reason`: it names several, and the worker's label is none of them. */
@@ -49,10 +55,11 @@ async function askRunner(
   context: HostContext,
   runner: string,
   request: RunRequest,
-  timeoutMs: number,
+  { startTimeoutMs, timeoutMs, onStarted }: CheckTimes,
 ): Promise<RunResult> {
   const waitMs = Math.ceil(timeoutMs - Math.min(earlierMsMax, timeoutMs / 10));
-  const waiting = context.bus.request(subject(context, `run.${runner}`), JSON.stringify(request), waitMs);
+  const times = { startTimeoutMs: startTimeoutMs - earlierMsMax, timeoutMs: waitMs, onStarted };
+  const waiting = context.bus.requestRun(subject(context, `run.${runner}`), JSON.stringify(request), times);
   const text = await waiting.catch((error: Error) => error);
   if (text instanceof Error) {
     const refused = text instanceof AppError && text.code === 'check.failed';

@@ -1,6 +1,7 @@
 /** What a replica does on the bus beside its log: it answers inboxes and sends requests to other processes. */
-import { type NatsConnection, RequestError } from '@nats-io/nats-core';
+import { headers, type Msg, type NatsConnection, RequestError } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
+import { newInbox } from './connection.ts';
 
 export type Bus = {
   /** False while the connection to the server is broken; it reconnects by itself. */
@@ -11,7 +12,20 @@ export type Bus = {
   ping(replica: string): Promise<'alive' | 'silent' | 'gone'>;
   /** @throws AppError service.unreachable: no responder, or no reply in time; check.failed: the responder's own error */
   request(subject: string, payload: string, timeoutMs: number): Promise<string>;
+  /**
+   * A request whose responder may tell that it has begun (a reply with the header `Stopgate-Started`, where the
+   * request has it), before its answer. @throws AppError as `request`
+   */
+  requestRun(subject: string, payload: string, times: RunTimes): Promise<string>;
 };
+
+/** How long the responder may take to begin, and from there to answer. */
+export type RunTimes = {
+  readonly startTimeoutMs: number;
+  readonly timeoutMs: number;
+  readonly onStarted: () => void;
+};
+export const startedHeader = 'Stopgate-Started';
 
 const builtInPrefixes = ['_INBOX.', '_R_.'];
 const pingTimeoutMs = 1_000;
@@ -44,12 +58,10 @@ export function createBus(nc: NatsConnection, replyPrefixes: readonly string[]):
         return isNoResponder(cause) ? 'gone' : 'silent';
       }
     },
+    requestRun: (subject, payload, times) => requestRun(nc, subject, payload, times),
     async request(subject, payload, timeoutMs) {
       try {
-        const reply = await nc.request(subject, payload, { timeout: timeoutMs });
-        const failed = reply.headers?.has('Nats-Service-Error-Code') ?? false;
-        if (failed) throw new AppError('check.failed', reply.headers?.get('Nats-Service-Error') || 'unknown error');
-        return reply.string();
+        return readReply(await nc.request(subject, payload, { timeout: timeoutMs }));
       } catch (cause) {
         if (cause instanceof AppError) throw cause;
         const why = isNoResponder(cause)
@@ -59,6 +71,56 @@ export function createBus(nc: NatsConnection, replyPrefixes: readonly string[]):
       }
     },
   };
+}
+
+/** @throws AppError check.failed: the responder answered with an error */
+function readReply(reply: Msg): string {
+  const failed = reply.headers?.has('Nats-Service-Error-Code') ?? false;
+  if (failed) throw new AppError('check.failed', reply.headers?.get('Nats-Service-Error') || 'unknown error');
+  return reply.string();
+}
+
+function requestRun(nc: NatsConnection, subject: string, payload: string, times: RunTimes): Promise<string> {
+  const { startTimeoutMs, timeoutMs, onStarted } = times;
+  return new Promise((resolve, reject) => {
+    const inbox = newInbox(nc);
+    const end = (settle: () => void) => {
+      clearTimeout(timer);
+      subscription.unsubscribe();
+      settle();
+    };
+    const giveUpAfter = (ms: number) =>
+      setTimeout(() => {
+        const why = `no reply from ${subject} within ${ms} ms`;
+        end(() => reject(new AppError('service.unreachable', why)));
+      }, ms);
+    const onReply = (message: Msg) => {
+      if (message.headers?.code === 503 && message.data.length === 0)
+        end(() => reject(new AppError('service.unreachable', `nobody serves ${subject}`)));
+      else if (message.headers?.has(startedHeader)) {
+        clearTimeout(timer);
+        timer = giveUpAfter(timeoutMs);
+        onStarted();
+      } else
+        end(() => {
+          try {
+            resolve(readReply(message));
+          } catch (error) {
+            reject(error);
+          }
+        });
+    };
+    const subscription = nc.subscribe(inbox, { callback: (_error, message) => onReply(message) });
+    let timer = giveUpAfter(startTimeoutMs);
+    try {
+      // A client that does not ask for it gets one reply, the answer.
+      const wanted = headers();
+      wanted.set(startedHeader, 'wanted');
+      nc.publish(subject, payload, { reply: inbox, headers: wanted });
+    } catch (cause) {
+      end(() => reject(new AppError('service.unreachable', `${subject} could not be asked`, { cause })));
+    }
+  });
 }
 
 const isNoResponder = (cause: unknown) => cause instanceof RequestError && cause.isNoResponders();

@@ -6,9 +6,16 @@
 import { headers, type Msg, type NatsConnection, type Subscription } from '@nats-io/nats-core';
 import { AppError, errorBody, errorCodes } from '../errors.ts';
 import type { Logger } from '../log.ts';
+import { startedHeader } from './bus.ts';
 
 /** `tail`: what follows the endpoint's own subject. A string is sent as it is, an object as JSON. */
-export type Request = { readonly tail: string; readonly text: string; readonly bytes: number };
+export type Request = {
+  readonly tail: string;
+  readonly text: string;
+  readonly bytes: number;
+  /** Tells whoever asks that the work on it has begun; the answer follows. */
+  readonly started: () => void;
+};
 export type Endpoint = {
   readonly name: string;
   /** Listens on `<subject>.>`, so that a bad id gets an answer too; with `exact` on `subject` itself. */
@@ -79,7 +86,12 @@ async function answer(
   let status = 200;
   try {
     const tail = message.subject.slice(endpoint.subject.length + 1);
-    const reply = await endpoint.handle({ tail, text: message.string(), bytes: message.data.length });
+    const reply = await endpoint.handle({
+      tail,
+      text: message.string(),
+      bytes: message.data.length,
+      started: () => respondStarted(message),
+    });
     message.respond(typeof reply === 'string' ? reply : JSON.stringify(reply));
   } catch (cause) {
     const error =
@@ -96,6 +108,13 @@ async function answer(
   stats.requests += 1;
   stats.busyNs += Math.round(tookMs * 1e6);
   onAnswer?.(endpoint.name, status, tookMs);
+}
+
+function respondStarted(message: Msg): void {
+  if (!message.headers?.has(startedHeader)) return;
+  const h = headers();
+  h.set(startedHeader, 'true');
+  message.respond('', { headers: h });
 }
 
 function respondError(message: Msg, error: AppError, status: number): void {

@@ -29,7 +29,12 @@ export async function probeWorker(
 /** No log keeps this check's deadline, so a timer does. */
 async function callInTime(host: Host, check: PendingCheck, worker: WorkerContext): Promise<CheckResult> {
   const abort = new AbortController();
-  const timer = setTimeout(() => abort.abort(), check.deadlineMs - check.sinceMs);
-  const result = await host.callCheck(check, worker, 'probe', abort.signal).finally(() => clearTimeout(timer));
+  let timer = setTimeout(() => abort.abort(), check.deadlineMs - check.sinceMs);
+  const onStarted = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => abort.abort(), check.timeoutMs);
+  };
+  const how = { signal: abort.signal, onStarted };
+  const result = await host.callCheck(check, worker, 'probe', how).finally(() => clearTimeout(timer));
   return abort.signal.aborted ? { attempt: 'probe', check: check.name, outcome: 'timeout' } : result;
 }

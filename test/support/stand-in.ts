@@ -91,6 +91,7 @@ export const blocked: Decision = {
   feedback: [{ check: 'tests', outcome: 'fail', message: '3 tests failed', details: {} }],
   state: 'blocked',
   retry: { count: 1, max: 3 },
+  keepAlives: { count: 0, max: null },
   idle: { ms: 180_000, limitMs: 600_000, remainingMs: 420_000 },
   pendingTasks: 2,
   policy: { name: 'strict', seq: 3 },

@@ -21,7 +21,7 @@ export function evaluateHooks(hooks: readonly Hook[], facts: HookFacts, results:
   for (const each of hooks) {
     const { hook, enabled, form } = each;
     if (!enabled) continue;
-    const outcome = evaluateHook(form, facts, results, hook);
+    const outcome = evaluateHook(form, facts, results);
     if (outcome.kind === 'pending') return { ...outcome, hookId: hook };
     runs.push(runOf(each, outcome, results));
     if (outcome.kind === 'skip') continue;
@@ -34,8 +34,8 @@ export function evaluateHooks(hooks: readonly Hook[], facts: HookFacts, results:
 
 function runOf({ hook, form }: Hook, outcome: HookAnswer | HookSkip, results: HookResults): HookRun {
   let tookMs = 0;
-  for (const [key, result] of Object.entries(results))
-    if (key === hook || key.startsWith(`${hook}/`)) tookMs += result.tookMs ?? 0;
+  const names = remoteNames(form);
+  for (const [name, result] of Object.entries(results)) if (names.includes(name)) tookMs += result.tookMs ?? 0;
   const run = { hook, type: form.type, tookMs };
   if (outcome.kind === 'answer')
     return { ...run, action: outcome.action, reason: outcome.reason, failed: outcome.failed };
@@ -44,20 +44,23 @@ function runOf({ hook, form }: Hook, outcome: HookAnswer | HookSkip, results: Ho
   return { ...run, action: 'skip', reason, failed: error !== null };
 }
 
+const remoteNames = (form: HookForm): readonly string[] =>
+  form.type === 'remote' ? [form.name ?? ''] : (form.of ?? []).flatMap(remoteNames);
+
 function capIterations<It extends HookAnswer>(last: It, current: Iteration | null): It {
   if (current === null || current.completed || current.iteration < current.maxIterations) return last;
   const reason = `Maximum iterations reached (${current.maxIterations})`;
   return { ...last, action: 'escalate', reason, nextPrompt: null };
 }
 
-function evaluateHook(form: HookForm, facts: HookFacts, results: HookResults, key: string): HookOutcome {
+function evaluateHook(form: HookForm, facts: HookFacts, results: HookResults): HookOutcome {
   if (!holds(form.when, facts)) return { kind: 'skip', error: null };
   switch (form.type) {
     case 'remote':
-      return remoteOutcome(form, results, key);
+      return remoteOutcome(form, results);
     case 'all':
     case 'any':
-      return evaluateGroup(form, form.type, (member, index) => evaluateHook(member, facts, results, `${key}/${index}`));
+      return evaluateGroup(form, form.type, (member) => evaluateHook(member, facts, results));
     default:
       return presets[form.type](facts, form);
   }

@@ -3,10 +3,12 @@ import type { HookForm } from '../../entries/hook.ts';
 import type { CheckResult } from '../../policy/checks/check-result.ts';
 import { answer, type HookOutcome, type HookResults } from './hook.ts';
 
-export function remoteOutcome(form: HookForm, results: HookResults, key: string): HookOutcome {
-  // By its own key: a hook may be named `constructor`.
-  const result = Object.hasOwn(results, key) ? results[key] : undefined;
-  return result === undefined ? { kind: 'pending', key, name: form.name ?? key } : outcomeOf(form, result);
+/** Two hooks of one `name` are one question within an attempt (protocol.md §5). */
+export function remoteOutcome(form: HookForm, results: HookResults): HookOutcome {
+  const name = form.name as string;
+  // Of its own: a check may be named `constructor`.
+  const result = Object.hasOwn(results, name) ? results[name] : undefined;
+  return result === undefined ? { kind: 'pending', key: name, name } : outcomeOf(form, result);
 }
 
 function outcomeOf(form: HookForm, result: CheckResult): HookOutcome {

@@ -32,7 +32,7 @@ export type ChartDefinition = {
 };
 
 /** What no agent says: deadlines that came, and silence that was noticed. */
-const timerEvents: ReadonlySet<string> = new Set(['attempt.resumed', 'presence.changed']);
+const timerEvents: ReadonlySet<string> = new Set(['timer.fired', 'presence.changed']);
 const after = 'xstate.after.';
 
 export function chartOf(machine: AnyStateMachine): ChartDefinition {

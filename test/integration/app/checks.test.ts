@@ -85,7 +85,7 @@ describe('a command', () => {
   });
 
   test.each([
-    ['allows', { decision: 'allow', action: 'complete', cause: 'complete' }, 'error'],
+    ['allows', { decision: 'allow', action: 'continue', cause: 'unjudged', state: 'idle' }, 'error'],
     ['blocks', { decision: 'block', cause: 'incomplete', retry: { count: 1, max: 3 } }, 'block'],
     ['escalates', { decision: 'allow', action: 'escalate', cause: 'escalated', state: 'escalated' }, 'error'],
   ])('that cannot tell is in error, which %s where onError says so', async (policy, decision, verdict) => {
@@ -164,7 +164,7 @@ describe('files', () => {
     const place = { cwd: cwdOf() };
     const worker = what.replaceAll(' ', '-');
     const lenient = await stop('files', { worker, ...place });
-    expect(lenient).toMatchObject({ decision: 'allow', cause: 'complete', feedback: [{ outcome: 'error' }] });
+    expect(lenient).toMatchObject({ decision: 'allow', cause: 'unjudged', feedback: [{ outcome: 'error' }] });
     expect(checked(lenient)).toMatchObject({ verdict: 'error', detail: expect.stringContaining(words) });
     expect(await stop('strictfiles', { worker: `${worker}-2`, ...place })).toMatchObject({
       decision: 'block',

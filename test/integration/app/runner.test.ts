@@ -1,6 +1,8 @@
 /** `stopgate runner` as it is shipped: checks of one folder's policies, run in another folder by its own rules. */
+
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { headers } from '@nats-io/nats-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
 import { runCommand } from '../../support/command.ts';
@@ -233,8 +235,14 @@ describe('a runner that is lost is an error of the check', () => {
     });
   });
 
-  test('it is there and says nothing', async () => {
-    at.client.nc.subscribe('stopgate.main.run.silent', { callback: () => undefined });
+  test('it begins and gives no answer: the time of the check runs from there', async () => {
+    at.client.nc.subscribe('stopgate.main.run.silent', {
+      callback(_error, message) {
+        const begun = headers();
+        begun.set('Stopgate-Started', 'true');
+        message.respond('', { headers: begun });
+      },
+    });
     const reason = 'runner silent does not answer: no reply from stopgate.main.run.silent within 2700 ms';
     expect(await stop('silent')).toMatchObject({ decision: 'block', reason });
   });

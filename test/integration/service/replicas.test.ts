@@ -130,7 +130,10 @@ test('two services with different policies: both say so, and the last in the log
 });
 
 test('a check that takes too long is in error, and its onError decides', async () => {
-  const never = () => new Promise<never>(() => {});
+  const never = (_request: unknown, _signal: AbortSignal, onStarted: () => void) => {
+    onStarted();
+    return new Promise<never>(() => {});
+  };
   const policies = { policies: { default: { checks: [{ command: 'tests', timeout: '200ms', onError: 'block' }] } } };
   const { service } = await start('ra', { policies, runCheck: never });
   const decision = await service.decide('w9', { attempt: 'a1' });

@@ -117,13 +117,14 @@ const cycles = [
     }),
     differs(
       'each cycle is independent and stateless',
-      'except for two counts: retries, which each decision shows, and keep-alives, which the view of the worker shows',
+      'except for two counts, retries and keep-alives, which each decision shows',
       () => {
         const [often, once] = [registered(), registered()];
         for (let minute = 1; minute < 7; minute += 1) often.stop(minutesAfter('12:00', minute), 'w1');
         const [late, first] = [often.stop('12:07', 'w1'), once.stop('12:07', 'w1')] as [Decision, Decision];
-        expect({ ...late, seq: 0, attempt: '' }).toEqual({ ...first, seq: 0, attempt: '' });
-        expect([often, once].map((log) => log.workerAt('12:07').keepAlives)).toEqual([7, 1]);
+        expect([late, first].map(({ keepAlives }) => keepAlives.count)).toEqual([7, 1]);
+        const bare = { seq: 0, attempt: '', keepAlives: null };
+        expect({ ...late, ...bare }).toEqual({ ...first, ...bare });
         const retried = createVirtualLog({ default: { checks: [{ plan: {} }] } });
         retried.publish('12:00', 'worker.w1.plan.updated', planOf('pending'));
         expect([1, 2].map(() => retried.stop('12:01', 'w1')?.retry.count)).toEqual([1, 2]);

@@ -11,10 +11,10 @@ export const notYetInForce: {
   /** `<entry> <field>` */
   readonly fields: readonly string[];
 } = {
-  causes: ['unjudged'],
+  causes: [],
   commands: ['snapshot', 'export', 'explain'],
-  decision: ['keepAlives'],
-  entries: ['check.started', 'input.answered', 'rules.set'],
+  decision: [],
+  entries: ['input.answered', 'rules.set'],
   fields: [
     'input.requested request?',
     'input.requested tool?',

@@ -18,7 +18,10 @@ async function start(onFolded: (subject: string) => void = () => {}): Promise<Sc
   const scene = { log, broken: 0 } as Scene;
   scene.host = createHost({
     ...{ fleet: 'main', replica: 'r1', log, entryTimeoutMs: 5_000, openRequestsMax: 2 },
-    bus: { isConnected: () => true, answer: () => true, ping: async () => 'alive', request: async () => '' },
+    bus: {
+      ...{ isConnected: () => true, answer: () => true, ping: async () => 'alive' },
+      ...{ request: async () => '', requestRun: async () => '' },
+    },
     // Never ends by itself.
     runCheck: (_request, signal) =>
       new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),

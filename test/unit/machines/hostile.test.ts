@@ -76,7 +76,7 @@ test('many files are not searched for one by one in the files that are known', (
   const includes = vi.spyOn(known, 'includes');
   const context = { ...createWorkerContext({ fleet: 'main', worker: 'w1', atMs: 0 }), files: known };
   const given = known.map((file) => `${file}.new`);
-  const after = useTool(context, { type: 'tool.used', data: { tool: 'Edit', files: given }, atMs: 1 });
+  const after = useTool(context, { type: 'tool.used', data: { tool: 'Edit', files: given }, seq: 1, atMs: 1 });
   expect(after.files).toHaveLength(2_000);
   expect(includes).not.toHaveBeenCalled();
 });

@@ -4,6 +4,7 @@ import {
   type Attempt,
   builtInPolicy,
   type GuardName,
+  type GuardScope,
   guardNames,
   guards,
   policySetSchema,
@@ -18,7 +19,7 @@ type Given = {
   readonly facts?: Partial<Attempt['facts']>;
 };
 
-function scopeOf({ worker = {}, policy = {}, fields = {}, facts = {} }: Given) {
+function scopeOf({ worker = {}, policy = {}, fields = {}, facts = {} }: Given): GuardScope {
   const { policies } = policySetSchema.parse({ policies: { default: policy } });
   const context = { ...createWorkerContext({ fleet: 'main', worker: 'w1', atMs: 0 }), ...worker };
   const attempt = createAttempt(context, {
@@ -26,7 +27,8 @@ function scopeOf({ worker = {}, policy = {}, fields = {}, facts = {} }: Given) {
     inForce: { name: 'default', seq: 1, notes: [], policy: policies.get('default') ?? builtInPolicy },
     facts: { nowMs: 60_000, limited: false, queue: 'main', pendingTasks: 0, task: null, ...facts },
   });
-  return { worker: context, attempt };
+  const scope: GuardScope = { worker: context, attempt, resultOf: (guard) => guards[guard](scope) };
+  return scope;
 }
 
 const persistence = { persistence: 'default' };
