@@ -18,7 +18,7 @@ afterAll(() => folder.remove());
 const hook = (args: readonly string[], stdin: object) =>
   runShipped(['hook', ...args], { cwd: folder.path, stdin: JSON.stringify(stdin) });
 
-test('prints its block in one line and nothing else, and nothing at all for an allow', async () => {
+test('prints a block as one line, and nothing for an allow', async () => {
   const at = await deploy({ config: 'policies: { default: { checks: [{ plan: {} }] } }\n' });
   onTestFinished(() => at.close());
   const line = ['shell', '--worker', 'w1', '--http', at.http];
@@ -33,7 +33,7 @@ test('prints its block in one line and nothing else, and nothing at all for an a
   expect(await hook(['claude', '--http', at.http], { ...stop, session_id: 'w1' })).toEqual(nothing);
 });
 
-test('--wake ends with the agent that has begun it', async () => {
+test('--wake ends with the agent that started it', async () => {
   const { http, heard } = await openPort(null);
   const file = await folder.write('stop.json', JSON.stringify({ ...stop, session_id: 'wake-3' }));
   const line = `"${process.execPath}" "${main}" hook claude --wake --http ${http} < "${file}" & wait`;
@@ -83,7 +83,9 @@ test.each([
 });
 
 // It would wait for 15 s for each.
-test('--autostart does not wait for what cannot start, or listens elsewhere', { timeout: 14_000 }, async () => {
+test('--autostart does not wait for a service that cannot start, or listens elsewhere', {
+  timeout: 14_000,
+}, async () => {
   const broken = await makeFolder({ 'stopgate.yaml': 'policies: [' });
   onTestFinished(() => broken.remove());
   const busy = await makeFolder();

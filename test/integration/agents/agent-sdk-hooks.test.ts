@@ -19,7 +19,7 @@ const call = (hooks: StopHooks, name: string, session: string, signal = new Abor
   return callback?.(input, undefined, { signal }) as Promise<HookOutput>;
 };
 
-test('they tell the plan, block while a step remains, and then allow', async () => {
+test('the plan is stored, a stop is blocked while a step remains, and then allowed', async () => {
   const hooks = stopHooks({ http: at.http });
   expect(await call(hooks, 'SessionStart', 'sdk-1')).toEqual({});
   expect(await call(hooks, 'PostToolUse.TaskCreate', 'sdk-1')).toEqual({});
@@ -31,12 +31,12 @@ test('they tell the plan, block while a step remains, and then allow', async () 
   expect(await call(hooks, 'Stop', 'sdk-1')).toEqual({});
 });
 
-test('a policy that is given is the one that the session names', async () => {
+test('the session names the policy that is given', async () => {
   await call(stopHooks({ http: at.http, policy: 'free' }), 'UserPromptSubmit', 'sdk-2');
   expect((await at.client.ask('get.worker.sdk-2')).body).toMatchObject({ policy: 'free' });
 });
 
-test('with the service away a stop is allowed and told, by default as a warning; other events pass', async () => {
+test('without a service a stop is allowed with a notice, by default a warning; other events pass', async () => {
   const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   onTestFinished(() => warned.mockRestore());
   const hooks = stopHooks({ http: unreachable });
@@ -49,7 +49,7 @@ test('with the service away a stop is allowed and told, by default as a warning;
   expect(warned).toHaveBeenCalledExactlyOnceWith(systemMessage, 'StopgateWarning');
 });
 
-test('one that the agent has given up on is not waited for', async () => {
+test('an answer that the agent has given up on is not awaited', async () => {
   const own = await deploy({
     config:
       'policies: { default: { checks: [{ command: slow }] } }\ncommands: { slow: { run: [sleep, "20"], cwd: . } }\n',
@@ -72,7 +72,7 @@ async function giveUp(session: string): Promise<void> {
 const resolve = (session: string, data: object) =>
   at.client.publish(`own.worker.${session}.escalation.resolved`, { by: 'me', ...data });
 
-test('an escalated session is waited for until a person has spoken: what he said, or null where he says stop', async () => {
+test('an escalated session is awaited until it is resolved: with its prompt, or null for a stop', async () => {
   for (const [session, data, word] of [
     ['sdk-5', { verdict: 'resume', prompt: 'Use the other key' }, 'Use the other key'],
     ['sdk-6', { verdict: 'stop' }, null],
@@ -85,7 +85,7 @@ test('an escalated session is waited for until a person has spoken: what he said
   }
 });
 
-test('the waiting is ended by its signal, and a session that nobody knows is told', async () => {
+test('the wait ends with its signal, or an error for an unknown session', async () => {
   await giveUp('sdk-7');
   const gone = new AbortController();
   const waited = untilResolved('sdk-7', { http: at.http, signal: gone.signal });

@@ -70,7 +70,7 @@ test('a whole session: blocked while a step remains, allowed when all are done',
 });
 
 describe('the retry count', () => {
-  test('is kept by prompts that our own blocks cause, and by notifications; the cap is exact', async () => {
+  test('is not reset by prompts that our own blocks cause, nor by notifications; the cap is exact', async () => {
     const session = 'session-of-retries';
     await call(session, 'UserPromptSubmit');
     await plan(session, 'Write the tests');
@@ -91,7 +91,7 @@ describe('the retry count', () => {
       .toEqual(['incomplete', 'incomplete', 'incomplete', 'capped']);
   });
 
-  test('begins anew when a person speaks', async () => {
+  test('is reset by a person’s prompt', async () => {
     const session = 'session-of-a-person';
     await plan(session, 'Write the tests');
     await call(session, 'Stop');
@@ -136,7 +136,7 @@ describe('a sub-agent', () => {
   const agent = String(recorded('SubagentStart').agent_id);
   const asChild = { agent_id: agent, agent_type: 'general-purpose' };
 
-  test('stops for itself: its parent is not touched', async () => {
+  test('stops for itself: its parent does not change', async () => {
     const session = 'session-of-a-parent';
     await plan(session, 'Write the tests');
     expect(await call(session, 'Stop')).toMatchObject(blockedFor('Write the tests'));
@@ -162,7 +162,7 @@ describe('a sub-agent', () => {
     expect(await call(session, 'Stop')).toMatchObject(allowed);
   });
 
-  test('that is only a compaction is nobody', async () => {
+  test('that is only a compaction is no worker', async () => {
     const before = await countEntries(at.client);
     expect(await call('session-compacted', 'SubagentStop.compact')).toMatchObject(allowed);
     expect(await countEntries(at.client)).toBe(before);
@@ -182,7 +182,7 @@ describe('who may post', () => {
     expect(await countEntries(at.client)).toBe(before);
   });
 
-  test('what is no call of Claude Code is told so, and so is an agent that nobody knows', async () => {
+  test('what is no call of Claude Code is an error, and so is an unknown agent', async () => {
     expect(await post({ hook_event_name: 'Stop' })).toMatchObject({
       status: 400,
       json: { error: { code: 'BAD_REQUEST' } },
@@ -191,7 +191,7 @@ describe('who may post', () => {
   });
 });
 
-test('with NATS gone a stop is answered with 503 in time, and judged again when it is back', async () => {
+test('with NATS gone a stop gets 503 in time, and is judged when NATS is back', async () => {
   const session = 'session-cut-off';
   await plan(session, 'Write the tests');
   await at.server.kill('SIGKILL');

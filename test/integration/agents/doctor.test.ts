@@ -1,49 +1,14 @@
-/** `stopgate doctor` as it is shipped: what it finds in settings and service, and what a dry turn shows. */
-import { chmod, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+/** `stopgate doctor`: what it finds in settings and in the service. */
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { runCommand } from '../../support/command.ts';
-import { type Deployment, deploy, type Folder, makeFolder } from '../../support/deployment.ts';
+import { type Deployment, deploy } from '../../support/deployment.ts';
 import { recorded } from '../../unit/agents/recordings/claude.ts';
 import { ask } from '../http/request.ts';
+import { holding, makePlace } from './doctor-place.ts';
 
-type Finding = { readonly state: string; readonly about: string; readonly text: string; readonly fix?: string };
-
-const systemPath = '/usr/local/bin:/usr/bin:/bin:/usr/sbin';
-
-async function ownFolder(files: Record<string, string> = {}): Promise<Folder> {
-  const folder = await makeFolder(files);
-  onTestFinished(() => folder.remove());
-  return folder;
-}
-
-/** The project and the home are two folders, so that the scopes are. */
-async function place(files: Record<string, string> = {}) {
-  const folder = await ownFolder({ 'project/.keep': '', 'home/.keep': '', 'bin/.keep': '', ...files });
-  const cwd = join(folder.path, 'project');
-  const PATH = `${join(folder.path, 'bin')}:${systemPath}`;
-  const run = (args: readonly string[], env: Record<string, string> = {}) =>
-    runCommand(args, { cwd, env: { HOME: join(folder.path, 'home'), PATH, ...env } });
-  return {
-    ...{ folder, cwd, run },
-    async doctor(args: readonly string[], env: Record<string, string> = {}) {
-      const { code, stdout, stderr } = await run(['doctor', ...args, '--json'], env);
-      expect(stderr).toBe('');
-      const { ok, findings } = JSON.parse(stdout) as { ok: boolean; findings: Finding[] };
-      expect(ok).toBe(code === 0);
-      const says = (state: string) => findings.filter((one) => one.state === state).map(({ text }) => text);
-      return { code, findings, ok: says('ok'), warn: says('warn'), bad: says('bad'), skip: says('skip') };
-    },
-    async program(name: string, script: string) {
-      await chmod(await folder.write(`bin/${name}`, `#!/usr/bin/env node\n${script}`), 0o755);
-    },
-  };
-}
-const holding = (text: string) => expect.arrayContaining([expect.stringContaining(text)]);
-
-test('without a service and without hooks it says so, and how to mend it', async () => {
-  const { run } = await place();
+test('without a service and without hooks it reports both, and how to fix them', async () => {
+  const { run } = await makePlace();
   const { code, stdout } = await run(['doctor', 'claude', '--http', '127.0.0.1:59999']);
   expect(code).toBe(1);
   expect(stdout).toContain(
@@ -56,8 +21,8 @@ test('without a service and without hooks it says so, and how to mend it', async
   expect(stdout).toMatch(/^✓ service {2}node v/);
 });
 
-test('an agent that nobody knows is bad usage', async () => {
-  const { run } = await place();
+test('an unknown agent is bad usage', async () => {
+  const { run } = await makePlace();
   expect(await run(['doctor', 'frob'])).toMatchObject({
     code: 2,
     stderr: expect.stringContaining("does not know 'frob'"),
@@ -73,7 +38,7 @@ describe('with a service', () => {
   const http = () => at.http.replace('http://', '');
 
   test('all is well after init and a first session', async () => {
-    const { run, doctor, cwd } = await place({
+    const { run, doctor, cwd } = await makePlace({
       'project/stopgate.yaml': 'policies: { default: { checks: [{ plan: {} }] } }\n',
     });
     await run(['init', 'claude', '--yes', '--http', http()]);
@@ -91,22 +56,23 @@ describe('with a service', () => {
     expect(after.ok).toEqual(holding('1 in this folder, through the project settings'));
   });
 
-  test('without an agent it looks at those that are used', async () => {
-    const { run, doctor, program } = await place();
+  test('without an agent it checks those that are connected', async () => {
+    const { run, doctor, program } = await makePlace();
     await program('codex', 'console.log("codex-cli 9.9.9")');
+    await program('opencode', '');
     expect(await doctor(['--http', http()])).toMatchObject({
       code: 1,
       bad: ['no agent asks before it stops'],
-      skip: holding('Codex is here, and not connected'),
+      skip: ['Codex', 'OpenCode'].map((title) => expect.stringContaining(`${title} is here, and not connected`)),
     });
     await run(['init', 'gemini', '--yes', '--http', http()]);
     const { code, findings } = await doctor(['--http', http()]);
     expect(code).toBe(0);
-    expect(new Set(findings.map(({ about }) => about))).toEqual(new Set(['service', 'codex', 'gemini']));
+    expect(new Set(findings.map(({ about }) => about))).toEqual(new Set(['service', 'codex', 'gemini', 'opencode']));
   });
 
-  test('hooks that point elsewhere, stand twice, or are switched off', async () => {
-    const { run, doctor } = await place({ 'project/.claude/settings.local.json': '{ "disableAllHooks": true }' });
+  test('hooks that point elsewhere, exist twice, or are switched off', async () => {
+    const { run, doctor } = await makePlace({ 'project/.claude/settings.local.json': '{ "disableAllHooks": true }' });
     await run(['init', 'claude', '--yes', '--http', '127.0.0.1:4999']);
     await run(['init', 'claude', '--yes', '--user', '--http', http()]);
     const { code, bad, warn } = await doctor(['claude', '--http', http()]);
@@ -120,14 +86,14 @@ describe('with a service', () => {
 
   test('a hook that was written by hand finds its service by itself', async () => {
     const hooks = { Stop: [{ hooks: [{ type: 'command', command: 'npx stopgate hook claude' }] }] };
-    const { doctor } = await place({ 'project/.claude/settings.json': JSON.stringify({ hooks }) });
+    const { doctor } = await makePlace({ 'project/.claude/settings.json': JSON.stringify({ hooks }) });
     const { bad, ok } = await doctor(['claude', '--http', http()]);
     expect(bad).toEqual([]);
     expect(ok).toEqual(holding('has our hooks'));
   });
 
-  test('Claude Code by its plugin, and when its hooks stand in settings too', async () => {
-    const { run, doctor, folder } = await place();
+  test('Claude Code’s plugin, and the plugin together with hooks in settings', async () => {
+    const { run, doctor, folder } = await makePlace();
     const installed = join(folder.path, 'home/.claude/plugins/cache/stopgate');
     const hooks = await readFile(new URL('../../../plugins/claude/hooks/hooks.json', import.meta.url), 'utf8');
     await folder.write(
@@ -150,22 +116,22 @@ describe('with a service', () => {
     );
   });
 
-  test('OpenCode by its plugin', async () => {
-    const { doctor } = await place({
+  test('OpenCode’s plugin', async () => {
+    const { doctor } = await makePlace({
       'project/.opencode/plugin/stopgate.js': `const defaultUrl = ${JSON.stringify(at.http)};\n`,
     });
     expect((await doctor(['opencode', '--http', http()])).ok).toEqual(
       holding('plugin/stopgate.js is there, and points to'),
     );
     expect((await doctor(['opencode', '--http', '127.0.0.1:4999'])).bad).toEqual(holding('does not point to'));
-    const { doctor: elsewhere } = await place();
+    const { doctor: elsewhere } = await makePlace();
     expect((await elsewhere(['opencode', '--http', http()])).bad).toEqual(holding('no plugin of stopgate'));
   });
 
-  test('settings that cannot be read, with their place', async () => {
-    const { doctor } = await place({ 'project/.claude/settings.json': '{\n  "hooks": [\n}' });
+  test('settings that cannot be read, with file, line and column', async () => {
+    const { doctor } = await makePlace({ 'project/.claude/settings.json': '{\n  "hooks": [\n}' });
     expect((await doctor(['claude', '--http', http()])).bad).toEqual(holding('.claude/settings.json:3:1: '));
-    const { doctor: strange } = await place({
+    const { doctor: strange } = await makePlace({
       'project/.claude/settings.json/x': '',
       'project/.gemini': '',
       'project/.opencode': '',
@@ -175,8 +141,8 @@ describe('with a service', () => {
       expect((await strange([agent, '--http', http()])).bad).toEqual(holding('settings.json cannot be read'));
   });
 
-  test('a stop that takes longer than its hook, and retries above the cap of Claude Code', async () => {
-    const { run, doctor, folder } = await place({
+  test('a stop that takes longer than its hook, and retries above an agent’s own cap', async () => {
+    const { run, doctor, folder } = await makePlace({
       'project/stopgate.yaml':
         'policies: { default: { retries: 20, persistence: { hold: 9m }, checks: [{ remote: scan, timeout: 2m }] } }\n',
     });
@@ -201,7 +167,7 @@ describe('with a service', () => {
   });
 
   test('checks that take longer than an agent waits after a tool', async () => {
-    const { run, doctor } = await place({
+    const { run, doctor } = await makePlace({
       'project/stopgate.yaml':
         'policies: { default: { stopWhenComplete: true, checks: [{ remote: scan, timeout: 2m }] } }\n',
     });
@@ -212,8 +178,8 @@ describe('with a service', () => {
     expect((await doctor(['claude', '--http', http()])).warn).toEqual(says('55s'));
   });
 
-  test('a Codex that does not trust, and a Gemini without its guard', async () => {
-    const { run, doctor, folder } = await place();
+  test('a Codex without trust, and a Gemini without its guard', async () => {
+    const { run, doctor, folder } = await makePlace();
     await run(['init', 'codex', '--yes', '--http', http()]);
     expect((await doctor(['codex', '--http', http()])).bad).toEqual([
       expect.stringMatching(/^0 of \d+ hooks are trusted/),
@@ -227,7 +193,7 @@ describe('with a service', () => {
 });
 
 test('a Codex hook that was changed after it was trusted', async () => {
-  const { run, doctor, folder, program } = await place();
+  const { run, doctor, folder, program } = await makePlace();
   // What "codex app-server" answers; a hash is that of the line.
   await program(
     'codex',
@@ -256,7 +222,7 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
 test('a token that the service wants and the hook does not send', async () => {
   const at = await deploy({ args: ['--token', 'hush'] });
   onTestFinished(() => at.close());
-  const { run, doctor } = await place();
+  const { run, doctor } = await makePlace();
   const http = at.http.replace('http://', '');
   await run(['init', 'claude', '--yes', '--http', http]);
   const { bad } = await doctor(['claude', '--http', http]);
@@ -264,64 +230,4 @@ test('a token that the service wants and the hook does not send', async () => {
   const env = { STOPGATE_TOKEN: 'hush' };
   await run(['init', 'claude', '--yes', '--http', http], env);
   expect(await doctor(['claude', '--http', http], env)).toMatchObject({ code: 0, bad: [] });
-});
-
-describe('a dry turn', () => {
-  // A stand-in that does what Claude Code does with its settings; the real one is run by `npm run test:agents`.
-  const standIn = (obeys: boolean) => `
-const { readFileSync } = require('node:fs');
-const { env, argv } = process;
-if (argv.includes('--version')) { console.log('2.1.329 (Claude Code)'); process.exit(0); }
-const { hooks } = JSON.parse(readFileSync(env.CLAUDE_CONFIG_DIR + '/settings.json', 'utf8'));
-const post = (url, body) => fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
-const fire = async (event) => {
-  const answer = await post(hooks[event][0].hooks[0].url, { session_id: 's', hook_event_name: event });
-  return answer.status === 200 ? await answer.json() : null;
-};
-const turn = async (content) => (await post(env.ANTHROPIC_BASE_URL + '/v1/messages', { model: 'm', tools: [{}], messages: [{ role: 'user', content }] })).json();
-(async () => {
-  if (env.SECRET !== undefined) throw new Error('it got the environment of the user');
-  await fire('UserPromptSubmit');
-  await turn('hello');
-  const block = await fire('Stop');
-  if (${obeys} && block !== null) { await turn('Stop hook feedback: ' + block.reason); await fire('Stop'); }
-})();`;
-  const scratch = async () => (await readdir(tmpdir())).filter((name) => name.startsWith('stopgate-doctor-'));
-
-  test('sees the hooks fire and the block hold, with nothing of the user in reach', async () => {
-    const { doctor, program } = await place();
-    await program('claude', standIn(true));
-    const before = await scratch();
-    const { ok } = await doctor(['claude', '--http', '127.0.0.1:59999'], { SECRET: 'hush', ANTHROPIC_API_KEY: 'real' });
-    expect(ok).toEqual(
-      expect.arrayContaining([
-        'Claude Code 2.1.329',
-        'dry turn: UserPromptSubmit, Stop fired; the first stop was blocked, and the agent went on with the reason',
-      ]),
-    );
-    expect(await scratch()).toEqual(before);
-  });
-
-  test('sees a block that does not hold, and a program that fires no hook', async () => {
-    const { doctor, program, folder } = await place();
-    await program('claude', standIn(false));
-    expect((await doctor(['claude', '--http', '127.0.0.1:59999'])).bad).toEqual(
-      holding('the block did not hold, in 1 turn of'),
-    );
-    await program('claude', "console.error('no login'); process.exit(1);");
-    const { bad, warn } = await doctor(['claude', '--http', '127.0.0.1:59999']);
-    expect(bad).toEqual(
-      holding('no hook fired, in 0 turns of the model; the program ended with exit code 1: no login'),
-    );
-    expect(warn).toEqual(holding('does not print its version'));
-    await rm(join(folder.path, 'bin/claude'));
-    expect((await doctor(['claude', '--http', '127.0.0.1:59999'])).skip).toEqual(holding('not on PATH'));
-  });
-
-  test('is left out by --quick', async () => {
-    const { doctor, program } = await place();
-    await program('claude', standIn(true));
-    const { findings } = await doctor(['claude', '--quick', '--http', '127.0.0.1:59999']);
-    expect(findings.map(({ text }) => text).join()).not.toContain('dry turn');
-  });
 });

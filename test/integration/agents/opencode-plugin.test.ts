@@ -1,4 +1,4 @@
-/** OpenCode's plugin as it ships, with a client that stands in for OpenCode's, against a service that is told what to say. */
+/** OpenCode's plugin with a stand-in for OpenCode's client, against a service whose answers the test sets. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -12,23 +12,23 @@ type Posted = { event: string | null; authorization: string | undefined; body: R
 
 let server: Server;
 let posted: Posted[];
-/** What the next idle is answered; null is an empty 204. */
+/** The answer to the next idle. Null: an empty 204. */
 let answer: object | null;
-/** What those who ask for a person's word are answered, in turn; while there is none they wait. */
-let words: { status: number; body?: object }[];
+/** The answers to requests for a resolution, in turn. Without one, the request is kept open. */
+let resolutions: { status: number; body?: object }[];
 let asked: string[];
 let release: Promise<unknown>;
 
 beforeEach(async () => {
   posted = [];
   answer = null;
-  words = [];
+  resolutions = [];
   asked = [];
   release = Promise.resolve();
   server = createServer((request, response) => {
     if (request.url?.startsWith('/hooks/opencode/wake')) {
       asked.push(request.url);
-      const { status, body } = words.shift() ?? {};
+      const { status, body } = resolutions.shift() ?? {};
       if (status !== undefined) response.writeHead(status).end(body === undefined ? undefined : JSON.stringify(body));
       return;
     }
@@ -79,7 +79,7 @@ const events = () => posted.map(({ event }) => event);
 const settled = (count: number) => expect.poll(() => posted.length, { timeout: 5_000 }).toBe(count);
 const block = { decision: 'block', reason: 'the tests have not been run yet' };
 
-test('a blocked idle is a new prompt, an allowed one is left alone', async () => {
+test('a blocked idle session gets a new prompt, an allowed one does not', async () => {
   const { client, event } = await load();
   answer = block;
   await event('session.idle');
@@ -96,7 +96,7 @@ test('a blocked idle is a new prompt, an allowed one is left alone', async () =>
   expect(client.session.promptAsync).toHaveBeenCalledTimes(1);
 });
 
-test('finds the service by HOST:PORT and by a port too, as every command does', async () => {
+test('finds the service by HOST:PORT, a port or a URL, as every command does', async () => {
   const { port } = server.address() as AddressInfo;
   for (const [index, http] of [`127.0.0.1:${port}`, String(port), `http://127.0.0.1:${port}/`].entries()) {
     vi.stubEnv('STOPGATE_HTTP', http);
@@ -106,7 +106,7 @@ test('finds the service by HOST:PORT and by a port too, as every command does', 
   }
 });
 
-test('what happens is posted in its order, tools without their output', async () => {
+test('events are posted in their order, tools without their output', async () => {
   const { plugin, event, message } = await load();
   await event('session.created');
   await message('say hello');
@@ -124,7 +124,7 @@ test('what happens is posted in its order, tools without their output', async ()
   });
 });
 
-test('a sub-agent is not prompted, known by its start or by asking OpenCode', async () => {
+test('a sub-agent, known by its start or from OpenCode, is not prompted', async () => {
   const { client, event } = await load();
   answer = block;
   await event('session.created.child');
@@ -139,7 +139,7 @@ test('a sub-agent is not prompted, known by its start or by asking OpenCode', as
   for (const { session } of [client, later.client]) expect(session.promptAsync).not.toHaveBeenCalled();
 });
 
-test('after an error nobody is asked, though the session is idle twice, until somebody speaks', async () => {
+test('after an error the session does not ask to stop until somebody prompts it', async () => {
   const { client, event, message } = await load();
   answer = block;
   await event('session.error', { properties: { sessionID: root, error: { name: 'APIError' } } });
@@ -152,7 +152,7 @@ test('after an error nobody is asked, though the session is idle twice, until so
   await expect.poll(() => client.session.promptAsync.mock.calls.length).toBe(1);
 });
 
-test('one idle is one question, and who speaks while it is open has the word', async () => {
+test('an idle session asks once, and a prompt in the meantime withdraws the question', async () => {
   const { client, event, message } = await load();
   answer = block;
   let open = () => {};
@@ -172,7 +172,7 @@ test('one idle is one question, and who speaks while it is open has the word', a
   expect(events()).toEqual(['session.idle', 'chat.message', 'session.idle']);
 });
 
-test('a service that is away is said once, and nothing else happens', async () => {
+test('an unreachable service is logged once, and nothing else happens', async () => {
   vi.stubEnv('STOPGATE_HTTP', 'http://127.0.0.1:9');
   const { client, event, message } = await load();
   await message('hello');
@@ -193,10 +193,10 @@ describe('a session that waits for a person', () => {
   const prompts = (client: Awaited<ReturnType<typeof load>>['client']) =>
     client.session.promptAsync.mock.calls as unknown as [{ body: object }][];
 
-  test('is prompted with what he said, once, however often it had to ask', async () => {
+  test('gets the prompt of the resolution once, however often it had to ask', async () => {
     const { client, event } = await load();
     answer = waits;
-    words = [{ status: 204 }, resolved];
+    resolutions = [{ status: 204 }, resolved];
     await event('session.idle');
     await expect
       .poll(() => prompts(client))
@@ -205,12 +205,12 @@ describe('a session that waits for a person', () => {
   });
 
   test.each([
-    ['he said nothing for it', { status: 200, body: { prompt: null } }],
-    ['nobody knows it any more', { status: 404 }],
-  ])('is left alone where %s', async (_why, word) => {
+    ['the resolution has no prompt', { status: 200, body: { prompt: null } }],
+    ['it is unknown', { status: 404 }],
+  ])('is not prompted if %s', async (_why, resolution) => {
     const { client, event, message } = await load();
     answer = waits;
-    words = [word, resolved];
+    resolutions = [resolution, resolved];
     await event('session.idle');
     await expect.poll(() => asked.length).toBe(1);
     answer = null;
@@ -220,7 +220,7 @@ describe('a session that waits for a person', () => {
     expect([prompts(client).length, asked.length]).toEqual([0, 1]);
   });
 
-  test('waits no more when somebody speaks, or it is deleted', async () => {
+  test('waits no more when somebody prompts it, or it is deleted', async () => {
     const { client, event, message } = await load();
     answer = waits;
     const gone = vi.fn();
@@ -238,7 +238,7 @@ describe('a session that waits for a person', () => {
   });
 });
 
-test('whatever OpenCode answers, nothing is thrown at it', async () => {
+test('whatever OpenCode answers, nothing is thrown', async () => {
   const { client, event } = await load();
   answer = block;
   client.session.get.mockRejectedValue(new Error('gone'));
@@ -252,7 +252,7 @@ test('whatever OpenCode answers, nothing is thrown at it', async () => {
   await event('session.idle', { properties: undefined });
 });
 
-test('a token goes along', async () => {
+test('a token is sent', async () => {
   vi.stubEnv('STOPGATE_TOKEN', 't1');
   const { event } = await load();
   await event('session.idle');

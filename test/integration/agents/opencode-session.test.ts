@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 const view = async () => (await at.client.ask(`get.worker.${root}`)).body as unknown as WorkerView;
 
-test('an idle session is prompted while a step remains, three times, and then let go', async () => {
+test('an idle session is prompted three times while a step remains, and then stays idle', async () => {
   const prompts: string[] = [];
   const client = {
     session: {

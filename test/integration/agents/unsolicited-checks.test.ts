@@ -35,7 +35,7 @@ const call = async (session: string, name: string, more: object = {}) => {
   return [status, json];
 };
 
-test('a step is refused while the tests are red, with their output; then marked, and the agent is told to stop', async () => {
+test('a step is refused while the tests fail, with their output; then it is marked, and the agent is told to stop', async () => {
   await call('strict', 'PostToolUse.TaskCreate');
   expect(await call('strict', 'TaskCompleted')).toEqual([
     200,
@@ -54,7 +54,7 @@ test('a step is refused while the tests are red, with their output; then marked,
   });
 });
 
-test('where the policy does not want it no check is run but for a stop', async () => {
+test('checks run only for a stop, unless the policy wants more', async () => {
   for (const name of ['PostToolUse.TaskCreate', 'TaskCompleted', 'PostToolBatch'])
     expect(await call('free', name)).toEqual([204, null]);
   expect(await runs()).toBe(0);

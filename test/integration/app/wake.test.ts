@@ -1,4 +1,4 @@
-/** How a person's word reaches a session that waits for it: what OpenCode's plugin asks, and what the command line says. */
+/** How a resolution reaches a session that waits for it: the request of OpenCode's plugin, and what `resolve` prints. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { runCommand } from '../../support/command.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
@@ -26,20 +26,20 @@ const wake = (session: string, { http } = at) => ask(http, `/hooks/opencode/wake
 const resolve = (session: string, data: object) =>
   at.client.publish(`own.worker.${session}.escalation.resolved`, { by: 'me', ...data });
 
-test('the question is held until a person has spoken, and answered with what he said', async () => {
+test('the request is kept open until a person resolves the escalation, and gets the prompt', async () => {
   expect((await giveUp('ses_1')).json).toEqual({ decision: 'allow', waits: true });
   let answer: Answer | null = null;
   const asked = wake('ses_1').then((it) => {
     answer = it;
   });
-  // Somebody looks, which changes the escalation, and is no word yet.
+  // An acknowledgement changes the escalation, but does not resolve it.
   await at.client.publish('own.worker.ses_1.escalation.acknowledged', { by: 'me' });
   expect((await at.client.ask('get.worker.ses_1')).body).toMatchObject({ escalation: { acknowledgedBy: 'me' } });
   expect(answer).toBeNull();
   await resolve('ses_1', { verdict: 'resume', prompt: 'Use the other key' });
   await asked;
   expect(answer).toMatchObject({ status: 200, json: { prompt: 'Use the other key' } });
-  // Until its session has been prompted, it can be asked for again.
+  // Until the session is prompted, the resolution can be requested again.
   expect((await wake('ses_1')).json).toEqual({ prompt: 'Use the other key' });
   await ask(at.http, '/hooks/opencode?event=chat.message', {
     body: { input: { sessionID: 'ses_1' }, output: { parts: [{ type: 'text', text: 'Use the other key' }] } },
@@ -47,7 +47,7 @@ test('the question is held until a person has spoken, and answered with what he 
   expect((await wake('ses_1')).json).toEqual({ prompt: null });
 });
 
-test('it is over without a word where he says stop, or nothing for the agent', async () => {
+test('a resolution to stop, or without a prompt, has a prompt of null', async () => {
   for (const [session, verdict] of [
     ['ses_2', 'stop'],
     ['ses_3', 'resume'],
@@ -59,13 +59,13 @@ test('it is over without a word where he says stop, or nothing for the agent', a
   }
 });
 
-test('a session that nobody knows, and a question that names none, are told so', async () => {
+test('an unknown session, and a request without one, are errors', async () => {
   expect((await wake('ses_unknown')).status).toBe(404);
   expect((await wake('')).status).toBe(400);
   expect((await ask(at.http, '/hooks/nobody/wake?worker=w', { method: 'GET' })).status).toBe(404);
 });
 
-test('a service that ends does not wait for a person, and whoever asked is to ask again', async () => {
+test('a service that ends closes the request, which is to be sent again', async () => {
   const own = await deploy({ config });
   onTestFinished(() => own.close());
   await giveUp('ses_1', own);
@@ -75,7 +75,7 @@ test('a service that ends does not wait for a person, and whoever asked is to as
   expect((await asked).status).toBe(204);
 });
 
-test('`stopgate resolve` says how the agent hears of it', async () => {
+test('`stopgate resolve` tells how the agent gets the prompt', async () => {
   const say = async (session: string) => {
     const word = ['--resume', '--prompt', "Use Bob's key", '--yes', '--nats', at.server.url];
     return (await runCommand(['resolve', session, ...word], { cwd: at.folder.path })).stdout;

@@ -38,7 +38,7 @@ describe('with a service', () => {
     ...changes,
   });
 
-  test('prints its block in one line and nothing else, and nothing at all for an allow', async () => {
+  test('prints a block as one line, and nothing for an allow', async () => {
     const planned = call('session-1', 'PostToolUse.TaskCreate', {
       tool_input: { subject: 'Write tests' },
       tool_response: { task: { id: '1', subject: 'Write tests' } },
@@ -51,7 +51,7 @@ describe('with a service', () => {
     expect(await hook(['claude'], call('session-2', 'Stop'), { STOPGATE_HTTP: at.http })).toEqual(nothing);
   });
 
-  test('a shell is judged by exit code, whatever tool it is', async () => {
+  test('a script gets its answer as an exit code', async () => {
     const line = ['shell', '--worker', 'tool-1', '--http', at.http];
     const steps = [{ title: 'Write tests', status: 'pending' }];
     expect((await hook([...line, '--event', 'plan'], { steps })).code).toBe(0);
@@ -61,21 +61,21 @@ describe('with a service', () => {
     expect(await hook(line, '')).toEqual({ code: 0, stdout: '', stderr: '' });
   });
 
-  test('Copilot names its event in the line, since its call does not', async () => {
+  test('Copilot’s line names the event, since its call does not', async () => {
     const line = ['copilot', '--http', at.http, '--event', 'agentStop'];
     const answer = await hook(line, { sessionId: 'copilot-1', timestamp: 1, cwd: '/w', stopReason: 'end_turn' });
     expect(answer).toEqual({ code: 0, stdout: '', stderr: '' });
     expect((await at.client.ask('get.worker.copilot-1')).body).toMatchObject({ agent: 'copilot', state: 'stopped' });
   });
 
-  test('a policy in the line is the one that the worker names', async () => {
+  test('the worker names the policy of the line', async () => {
     await hook(['claude', '--http', at.http, '--policy', 'free'], call('session-3', 'UserPromptSubmit'));
     expect((await at.client.ask('get.worker.session-3')).body).toMatchObject({ policy: 'free' });
     const { stderr } = await hook(['claude', '--http', at.http, '--policy', 'a b'], call('session-3', 'Stop'));
     expect(stderr).toContain('?policy=a b is no name of a policy');
   });
 
-  test('a call that is none of this agent is told on stderr, and lets it go on', async () => {
+  test('a call that is not this agent’s lets it continue, with a notice on stderr', async () => {
     const { code, stdout, stderr } = await hook(['claude', '--http', at.http], { hook_event_name: 'Stop' });
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('not judged (cause unknown)') });
     expect(JSON.parse(stdout)).toEqual({ systemMessage: expect.stringContaining('cause unknown') });
@@ -88,7 +88,7 @@ describe('with a service', () => {
       at.client.publish(`own.worker.${session}.escalation.resolved`, { by: 'me', ...data });
     const quiet = { code: 0, stdout: '', stderr: '' };
 
-    test('begun before its stop is judged, it waits for a person, and one of two gets his word', async () => {
+    test('started before its stop is judged, it waits for the resolution, and one of two gets the prompt', async () => {
       const waiting = [wait('wake-1'), wait('wake-1')];
       await hook(['claude', '--http', at.http, '--policy', 'stuck'], giveUp('wake-1'));
       await resolve('wake-1', { verdict: 'resume', prompt: 'Use the other key' });
@@ -98,7 +98,7 @@ describe('with a service', () => {
       expect((await at.client.ask('get.worker.wake-1')).body).toMatchObject({ state: 'working', resolution: null });
     });
 
-    test('it is quiet where the session is stopped for good, was never escalated, it takes too long, or there is no service', async () => {
+    test('it is silent if the session is to stop, was never escalated, the wait is too long, or there is no service', async () => {
       await hook(['claude', '--http', at.http, '--policy', 'stuck'], giveUp('wake-2'));
       expect(await hook(['claude', '--wake', '--timeout', '100ms', '--http', at.http], giveUp('wake-2'))).toEqual(
         quiet,
@@ -115,7 +115,7 @@ describe('with a service', () => {
     });
   });
 
-  test('16 MiB of tool output is no reason to fail', async () => {
+  test('a call of more than 16 MiB is not judged, and a large one is', async () => {
     const huge = call('session-4', 'PostToolUse', { tool_response: 'x'.repeat(17 * 1024 * 1024) });
     expect(await hook(['claude', '--http', at.http], huge)).toEqual({
       code: 0,
@@ -133,7 +133,7 @@ describe('without a service', () => {
     http = await closedPort();
   });
 
-  test.each(['claude', 'codex'])('%s may stop, and its person reads that nothing was judged', async (agent) => {
+  test.each(['claude', 'codex'])('%s may stop, with a notice to the person that nothing was judged', async (agent) => {
     const { code, stdout, stderr } = await hook([agent, '--http', http], stop);
     expect(code).toBe(0);
     expect(stderr).toMatch(
@@ -142,7 +142,7 @@ describe('without a service', () => {
     expect(JSON.parse(stdout)).toEqual({ systemMessage: stderr.trimEnd() });
   });
 
-  test('an event that is only told is passed over', async () => {
+  test('an event that is only stored is skipped', async () => {
     const { code, stdout, stderr } = await hook(['claude', '--http', http, '--on-unreachable', 'block'], {
       ...stop,
       hook_event_name: 'PostToolUse',
@@ -156,7 +156,7 @@ describe('without a service', () => {
     ['codex', ['decision', 'reason', 'systemMessage']],
     ['copilot', ['decision', 'reason']],
     ['cursor', ['followup_message']],
-  ])('%s is blocked where that was asked for', async (agent, keys) => {
+  ])('%s is blocked if the line asks for it', async (agent, keys) => {
     const event = agent === 'cursor' ? 'stop' : 'Stop';
     const line = [agent, '--http', http, '--on-unreachable', 'block', '--event', event];
     const { code, stdout, stderr } = await hook(line, stop);
@@ -171,13 +171,13 @@ describe('without a service', () => {
     expect({ code, keys: Object.keys(JSON.parse(stdout) as object) }).toEqual({ code: 0, keys: ['systemMessage'] });
   });
 
-  test('a shell gets exit code 0, or 2 with the reason on stderr', async () => {
+  test('a script gets exit code 0, or 2 with the reason on stderr', async () => {
     expect(await hook(['shell', '--worker', 'w1', '--http', http], '')).toMatchObject({ code: 0, stdout: '' });
     const blocked = await hook(['shell', '--worker', 'w1', '--http', http, '--on-unreachable', 'block'], '');
     expect(blocked).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('Do not work around this') });
   });
 
-  test('one that is there again in a moment is waited for before a block', async () => {
+  test('a service that is back in a moment is awaited before a block', async () => {
     let calls = 0;
     const restarted = createServer((socket) => {
       calls += 1;
@@ -213,20 +213,20 @@ describe('with something else where the service should be', () => {
     expect(JSON.parse(stdout)).toEqual({ systemMessage: expect.stringContaining(says) });
   });
 
-  test('one that never answers is not waited for beyond the deadline', async () => {
+  test('a service that never answers is not awaited beyond the deadline', async () => {
     const { http } = await openPort(null);
     const { code, stderr } = await hook(['codex', '--http', http, '--timeout', '300ms'], stop);
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('within 0.3 s') });
   });
 
-  test('the token comes from its variable, and goes into the header', async () => {
+  test('the token of the variable goes into the header', async () => {
     const { http, heard } = await openPort('HTTP/1.1 204 No Content\r\n\r\n');
     await hook(['claude', '--http', http, '--token-env', 'MINE'], stop, { MINE: 'hush' });
     expect(heard.join('')).toContain('\r\nauthorization: Bearer hush\r\n');
     expect(heard.join('')).toMatch(/^POST \/hooks\/claude\?event=Stop HTTP\/1\.0\r\n/);
   });
 
-  test('words for a shell become its exit code', async () => {
+  test('an answer to a script becomes its exit code', async () => {
     const { http, heard } = await openPort(json('{"decision":"block","reason":"Write the tests"}'));
     const blocked = await hook(['shell', '--worker', 'w1', '--http', http], '{"output":"done"}');
     expect(blocked).toEqual({ code: 2, stdout: '', stderr: 'Write the tests\n' });
@@ -241,7 +241,7 @@ describe('junk', () => {
     ['a list', '[1]', 'is no JSON object'],
     ['null', 'null', 'is no JSON object'],
     ['broken text', '\u0000\uFFFD', 'is no JSON'],
-  ])('%s on stdin blocks nobody, not even where a lost service would', async (_what, stdin, says) => {
+  ])('%s on stdin blocks nobody, not even with --on-unreachable block', async (_what, stdin, says) => {
     const line = ['codex', '--event', 'Stop', '--http', await closedPort(), '--on-unreachable', 'block'];
     expect(await hook(line, stdin)).toEqual({ code: 0, stdout: '', stderr: expect.stringContaining(says) });
   });

@@ -1,0 +1,66 @@
+/** `stopgate doctor AGENT` runs a turn of the agent's program: here a stand-in, the real ones in test/system/agents. */
+import { readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { holding, makePlace } from './doctor-place.ts';
+
+describe('a dry turn', () => {
+  // A stand-in that does what Claude Code does with its settings; the real one is run by `npm run test:agents`.
+  const standIn = (obeys: boolean) => `
+const { readFileSync } = require('node:fs');
+const { env, argv } = process;
+if (argv.includes('--version')) { console.log('2.1.329 (Claude Code)'); process.exit(0); }
+const { hooks } = JSON.parse(readFileSync(env.CLAUDE_CONFIG_DIR + '/settings.json', 'utf8'));
+const post = (url, body) => fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+const fire = async (event) => {
+  const answer = await post(hooks[event][0].hooks[0].url, { session_id: 's', hook_event_name: event });
+  return answer.status === 200 ? await answer.json() : null;
+};
+const turn = async (content) => (await post(env.ANTHROPIC_BASE_URL + '/v1/messages', { model: 'm', tools: [{}], messages: [{ role: 'user', content }] })).json();
+(async () => {
+  if (env.SECRET !== undefined) throw new Error('it got the environment of the user');
+  await fire('UserPromptSubmit');
+  await turn('hello');
+  const block = await fire('Stop');
+  if (${obeys} && block !== null) { await turn('Stop hook feedback: ' + block.reason); await fire('Stop'); }
+})();`;
+  const scratch = async () => (await readdir(tmpdir())).filter((name) => name.startsWith('stopgate-doctor-'));
+
+  test('sees the hooks fire and the block hold, with nothing of the user in reach', async () => {
+    const { doctor, program } = await makePlace();
+    await program('claude', standIn(true));
+    const before = await scratch();
+    const { ok } = await doctor(['claude', '--http', '127.0.0.1:59999'], { SECRET: 'hush', ANTHROPIC_API_KEY: 'real' });
+    expect(ok).toEqual(
+      expect.arrayContaining([
+        'Claude Code 2.1.329',
+        'dry turn: UserPromptSubmit, Stop fired; the first stop was blocked, and the agent went on with the reason',
+      ]),
+    );
+    expect(await scratch()).toEqual(before);
+  });
+
+  test('sees a block that does not hold, and a program that fires no hook', async () => {
+    const { doctor, program, folder } = await makePlace();
+    await program('claude', standIn(false));
+    expect((await doctor(['claude', '--http', '127.0.0.1:59999'])).bad).toEqual(
+      holding('the block did not hold, in 1 turn of'),
+    );
+    await program('claude', "console.error('no login'); process.exit(1);");
+    const { bad, warn } = await doctor(['claude', '--http', '127.0.0.1:59999']);
+    expect(bad).toEqual(
+      holding('no hook fired, in 0 turns of the model; the program ended with exit code 1: no login'),
+    );
+    expect(warn).toEqual(holding('does not print its version'));
+    await rm(join(folder.path, 'bin/claude'));
+    expect((await doctor(['claude', '--http', '127.0.0.1:59999'])).skip).toEqual(holding('not on PATH'));
+  });
+
+  test('is left out by --quick', async () => {
+    const { doctor, program } = await makePlace();
+    await program('claude', standIn(true));
+    const { findings } = await doctor(['claude', '--quick', '--http', '127.0.0.1:59999']);
+    expect(findings.map(({ text }) => text).join()).not.toContain('dry turn');
+  });
+});
