@@ -37,7 +37,7 @@ const pictures: readonly Picture[] = [
     async prepare(page) {
       await page.getByRole('button', { name: 'Time travel' }).click();
       await page.locator('.travel').waitFor();
-      const slider = page.getByLabel('Entry of the log');
+      const slider = page.getByLabel('Log entry');
       await slider.fill(String(Math.round(Number(await slider.getAttribute('max')) * 0.78)));
       await page.waitForTimeout(500);
     },

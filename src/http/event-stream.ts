@@ -1,7 +1,7 @@
 /** Server-Sent Events over one response. The writer never waits: it checks `isReady` and skips a slow client. */
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import type { LiveClient } from '../inspector/live.ts';
+import type { LiveClient } from '../inspector/live/page.ts';
 import { commonHeaders } from './replies.ts';
 
 export type EventStream = LiveClient & { onClose(close: () => void): void; end(): void };

@@ -1,11 +1,11 @@
-/** What the inspector's page asks: the stream, the past, timelines, and an operator's words. */
+/** The endpoints of the inspector's page: the stream, the past, timelines, what if, and operator actions. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { formatIsoTime, idSchema, isoTimeSchema, staleAfterMs, viewTask, viewWorker } from '../../machines/index.ts';
+import { idSchema, isoTimeSchema, staleAfterMs } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import { toCutJson } from '../inspector/cut.ts';
 import type { Inspection } from '../inspector/index.ts';
-import { rowsOf } from '../inspector/rows.ts';
+import type { Topic } from '../inspector/messages.ts';
+import { toTruncatedJson } from '../inspector/truncated-json.ts';
 import { parseInput } from '../parse-input.ts';
 import { type OperatorAction, operatorActions } from '../service/operate.ts';
 import type { Service } from '../service/service.ts';
@@ -32,14 +32,14 @@ export type InspectorRoutes = {
   readonly version: string;
 };
 
-/** Pages that are open at once. */
+/** How many pages may be open at once. */
 const streamsMax = 200;
 
 const seqSchema = z
   .string()
-  .regex(/^\d{1,15}$/, 'is no sequence number of an entry: a whole number is, from 0 on')
+  .regex(/^\d{1,15}$/, 'must be the sequence number of an entry: a whole number of at least 0')
   .transform(Number);
-const topicSchema = z
+const selectionSchema = z
   .object({ worker: idSchema.optional(), task: idSchema.optional(), after: seqSchema.optional() })
   .refine((it) => it.worker === undefined || it.task === undefined, 'name a worker or a task, not both');
 const pageSchema = z.object({
@@ -57,36 +57,34 @@ const timelineSchema = z.object({ entity: z.enum(['worker', 'task']), id: idSche
 export function addInspectorRoutes(api: FastifyInstance, routes: InspectorRoutes): void {
   addStream(api, routes);
   addPast(api, routes);
-  addHistory(api, routes);
+  addTimelines(api, routes);
   addWhatIf(api, routes);
-  addOperator(api, routes);
+  addOperatorActions(api, routes);
   addSession(api, routes);
 }
 
+const readTopic = ({ worker, task }: z.output<typeof selectionSchema>): Topic | null =>
+  worker !== undefined ? { entity: 'worker', id: worker } : task !== undefined ? { entity: 'task', id: task } : null;
+
 function addStream(api: FastifyInstance, { service, inspection, admission, version }: InspectorRoutes): void {
   const streams = new Set<EventStream>();
-  // A close waits for what still runs, and a stream would run for ever.
+  // A graceful close waits for open requests, and a stream would never end.
   api.addHook('preClose', async () => {
     for (const stream of streams) stream.end();
   });
   api.get('/stream', async ({ query, headers }, reply) => {
-    const { worker, task, after = null } = parseInput(topicSchema, query);
-    // A page that asks for another actor opens a new stream, and says by `after` what it has seen.
+    const selection = parseInput(selectionSchema, query);
+    // A page that selects another actor opens a new stream; `after` is then the last entry that it has received.
+    const { after = null } = selection;
     const lastId = seqSchema.safeParse(headers['last-event-id'] || undefined);
     if (streams.size >= streamsMax)
-      throw new AppError('service.busy', `${streamsMax} pages are open here, the most that this replica serves`);
+      throw new AppError('service.busy', `${streamsMax} pages are open, the most that this replica serves`);
     const stream = openEventStream(reply);
     streams.add(stream);
     const { fleet, replica } = service;
     const rights = { operator: isOperator(headers, admission), token: admission.operatorToken !== null };
     stream.send('hello', JSON.stringify({ fleet, replica, version, staleAfterMs, ...rights }), null);
-    const topic =
-      worker !== undefined
-        ? ({ entity: 'worker', id: worker } as const)
-        : task !== undefined
-          ? ({ entity: 'task', id: task } as const)
-          : null;
-    const leave = inspection.live.join(stream, topic, lastId.success ? lastId.data : after);
+    const leave = inspection.live.join(stream, readTopic(selection), lastId.success ? lastId.data : after);
     stream.onClose(() => {
       streams.delete(stream);
       leave();
@@ -97,37 +95,28 @@ function addStream(api: FastifyInstance, { service, inspection, admission, versi
 function addPast(api: FastifyInstance, { inspection }: InspectorRoutes): void {
   api.get('/range', async () => inspection.range());
   api.get<{ Params: { seq: string } }>('/at/:seq', async ({ params, query }, reply) => {
-    const { worker, task } = parseInput(topicSchema, query);
-    const seen = await inspection.past.at(parseInput(seqSchema, params.seq), ({ fleet, seq, entry }) => {
-      const moment = { seq, atMs: fleet.nowMs, entry };
-      if (worker === undefined && task === undefined) return { ...moment, ...rowsOf(fleet) };
-      const view = worker !== undefined ? viewWorker(fleet, worker, fleet.nowMs) : viewTask(fleet, task as string);
-      if (view !== null) return { ...moment, view };
-      const who = worker === undefined ? `task ${task}` : `worker ${worker}`;
-      const at = fleet.nowMs === 0 ? '' : ` (${formatIsoTime(fleet.nowMs)})`;
-      throw new AppError('actor.unknown', `${who} was not known yet at entry ${seq}${at}`);
-    });
-    return sendCut(reply, seen);
+    const topic = readTopic(parseInput(selectionSchema, query));
+    return sendTruncated(reply, await inspection.past(parseInput(seqSchema, params.seq), topic));
   });
 }
 
-function addHistory(api: FastifyInstance, { service, inspection }: InspectorRoutes): void {
+function addTimelines(api: FastifyInstance, { service, inspection }: InspectorRoutes): void {
   api.get('/timeline/:entity/:id', async ({ params, query }, reply) => {
     const { entity, id } = parseInput(timelineSchema, params);
     const { before = null, limit } = parseInput(pageSchema, query);
     await service.get(entity, id);
-    return sendCut(reply, await inspection.timeline(entity, id, { before, limit }));
+    return sendTruncated(reply, await inspection.timeline({ entity, id }, { before, limit }));
   });
   api.get<{ Params: { seq: string } }>('/entry/:seq', async ({ params }) => {
     const seq = parseInput(seqSchema, params.seq);
     const entry = await inspection.entry(seq);
-    if (entry === null) throw new AppError('actor.unknown', `there is no entry ${seq} that tells of anyone`);
+    if (entry === null) throw new AppError('actor.unknown', `there is no entry ${seq} about a worker or task`);
     return entry;
   });
   api.get<{ Params: { file: string } }>('/history/:file', async ({ params }, reply) => {
     const worker = parseInput(idSchema, params.file.replace(/\.jsonl$/, ''));
     await service.get('worker', worker);
-    const lines = await inspection.lines(worker);
+    const lines = await inspection.replayLines(worker);
     return reply
       .type('application/jsonl; charset=utf-8')
       .header('content-disposition', `attachment; filename="${worker}.jsonl"`)
@@ -135,7 +124,7 @@ function addHistory(api: FastifyInstance, { service, inspection }: InspectorRout
   });
 }
 
-function addOperator(api: FastifyInstance, { service, admission }: InspectorRoutes): void {
+function addOperatorActions(api: FastifyInstance, { service, admission }: InspectorRoutes): void {
   api.post<{ Params: { word: string } }>('/operator/:word', async ({ params, headers, body }) => {
     checkOperator(headers, admission);
     if (!Object.hasOwn(operatorActions, params.word))
@@ -145,14 +134,14 @@ function addOperator(api: FastifyInstance, { service, admission }: InspectorRout
 }
 
 function addWhatIf(api: FastifyInstance, { inspection }: InspectorRoutes): void {
-  api.get('/policy', async () => inspection.policy());
+  api.get('/policy', async () => inspection.policies());
   api.post('/what-if', async ({ body }, reply) => {
     const { policy, last, since: sinceMs = null } = parseInput(whatIfSchema, body);
-    return sendCut(reply, await inspection.whatIf({ policy, last, sinceMs }));
+    return sendTruncated(reply, await inspection.whatIf({ policy, last, sinceMs }));
   });
 }
 
-/** A session for reading, or for speaking as an operator: as the token allows. */
+/** A session for reading, or for operator actions, depending on the token. */
 function addSession(api: FastifyInstance, { admission }: InspectorRoutes): void {
   const tokenSchema = z.object({ token: z.string().trim().min(1).max(1_000) });
   api.post('/session', async ({ body, headers }, reply) => {
@@ -165,5 +154,5 @@ function addSession(api: FastifyInstance, { admission }: InspectorRoutes): void 
   );
 }
 
-const sendCut = (reply: FastifyReply, value: object): FastifyReply =>
-  reply.type('application/json; charset=utf-8').send(toCutJson(value));
+const sendTruncated = (reply: FastifyReply, value: object): FastifyReply =>
+  reply.type('application/json; charset=utf-8').send(toTruncatedJson(value));

@@ -1,56 +1,48 @@
-/** What the inspector may see of a replica: the fleet live, its past, and what was said of each actor. */
+/** What the inspector shows of a replica: the fleet live, its past, and the entries of each actor. */
 import type { Host } from '../host/host.ts';
 import type { EventLog, LogBounds } from '../nats/event-log.ts';
-import { readLines, readTimeline } from './history.ts';
-import { createLive, type Live } from './live.ts';
-import { createPast, type Past } from './past.ts';
-import { type PolicyText, readPolicyText } from './policy-text.ts';
+import { type CurrentPolicies, readCurrentPolicies } from './current-policies.ts';
+import { createFoldCursor } from './fold-cursor.ts';
+import { createLive, type Live } from './live/live.ts';
+import type { PastActor, PastFleet, TimelineEntry, TimelinePage, Topic } from './messages.ts';
+import { readPast } from './past.ts';
+import { readReplayLines } from './replay-lines.ts';
+import { createSharedWatcher } from './shared-watcher.ts';
 import { createFeed, type Feed } from './stately/feed.ts';
-import { type TimelineEntry, timelineEntry } from './timeline.ts';
-import { createWatch } from './watch.ts';
-import { type AskWhatIf, createAskWhatIf } from './what-if.ts';
+import { readEntryAt, readTimeline } from './timeline.ts';
+import { type Compare, createCompare } from './what-if.ts';
 
 export type Inspection = {
   readonly live: Live;
-  readonly past: Past;
-  /** For inspectors of XState. */
+  /** For XState inspectors. */
   readonly feed: Feed;
   range(): Promise<LogBounds>;
-  timeline(
-    entity: 'worker' | 'task',
-    id: string,
-    page: { before: number | null; limit: number },
-  ): Promise<{ entries: TimelineEntry[]; before: number | null }>;
-  /** One entry, whole. Null: none of anyone stands there. */
+  /** `topic` null: all actors. @throws AppError input.bad, actor.unknown */
+  past(seq: number, topic: Topic | null): Promise<PastFleet | PastActor>;
+  /** The newest `limit` entries about an actor before `before`; null: before the end. */
+  timeline(topic: Topic, page: { before: number | null; limit: number }): Promise<TimelinePage>;
+  /** One entry, not truncated. Null: there is none at `seq`, or it is about no actor. */
   entry(seq: number): Promise<TimelineEntry | null>;
-  /** The policies in force, as a text. */
-  policy(): Promise<PolicyText>;
-  readonly whatIf: AskWhatIf;
-  /** A worker's entries, as `stopgate replay` takes them. */
-  lines(worker: string): Promise<string[]>;
+  policies(): Promise<CurrentPolicies>;
+  readonly whatIf: Compare;
+  /** A worker's history, as lines for `stopgate replay`. */
+  replayLines(worker: string): Promise<string[]>;
 };
 
 export function createInspection(host: Host, log: EventLog): Inspection {
   const { fleet } = host;
   const headSeq = () => log.lastSeq();
-  const watch = createWatch(fleet);
+  const watch = createSharedWatcher(fleet);
+  const cursor = createFoldCursor(fleet.name, log);
   return {
     live: createLive({ fleet, watch, logNow: host.logNow, foldedSeq: host.foldedSeq, headSeq, observe: host.observe }),
-    past: createPast(fleet.name, log),
     feed: createFeed(fleet, watch),
     range: () => log.range(),
-    timeline: (entity, id, page) => readTimeline(log, { fleet: fleet.name, entity, id }, page),
+    past: (seq, topic) => readPast(cursor, seq, topic),
+    timeline: (topic, page) => readTimeline(log, fleet.name, topic, page),
     entry: (seq) => readEntryAt(log, seq),
-    policy: () => readPolicyText(log, fleet.name),
-    whatIf: createAskWhatIf(fleet.name, log),
-    lines: (worker) => readLines(log, fleet.name, worker),
+    policies: () => readCurrentPolicies(log, fleet.name),
+    whatIf: createCompare(fleet.name, log),
+    replayLines: (worker) => readReplayLines(log, fleet.name, worker),
   };
-}
-
-async function readEntryAt(log: EventLog, seq: number): Promise<TimelineEntry | null> {
-  let found: TimelineEntry | null = null;
-  await log.history({ fromSeq: seq, toSeq: seq }, (message) => {
-    found = timelineEntry(message);
-  });
-  return found;
 }

@@ -1,31 +1,75 @@
-/** What the page hears and gets: the shapes of the stream and of the inspector's answers. Types only, for both sides. */
-import type { TaskView, WorkerView } from '../../machines/index.ts';
-import type { Rows } from './rows.ts';
-import type { TimelineEntry } from './timeline.ts';
+/** What the page receives: the events of its stream and the replies of the inspector's endpoints. Types only. */
+import type { Decision, TaskView, WorkerView } from '../../machines/index.ts';
 
-/** `operator`: this session may speak as one; `token`: some session may. */
+/** Times are milliseconds since 1970 by the log's clock; states and presences are indexes into `workerStates`, `presences`. */
+export type WorkerRow = readonly [
+  worker: string,
+  state: number,
+  presence: number,
+  retryCount: number,
+  retryMax: number | null,
+  keepAlives: number,
+  /** Idle time counts from here; null while a task is held. */
+  idleSinceMs: number | null,
+  idleLimitMs: number | null,
+  task: string | null,
+  tasksHeld: number,
+  agent: string | null,
+  lastDecision: 'allow' | 'block' | null,
+  lastCause: string | null,
+  lastDecisionMs: number | null,
+  lastSeenMs: number,
+  parent: string | null,
+  waitsFor: string | null,
+  waitUntilMs: number | null,
+  acknowledged: 0 | 1,
+  planDone: number,
+  planTotal: number,
+  policy: string,
+  queue: string,
+];
+export type TaskRow = readonly [
+  task: string,
+  state: number,
+  worker: string | null,
+  queue: string | null,
+  title: string | null,
+  iteration: number | null,
+  maxIterations: number | null,
+  hooks: number,
+  outcome: 'completed' | 'cancelled' | null,
+];
+export type QueueRow = readonly [queue: string, pending: number, reported: number];
+export type Rows = { readonly workers: WorkerRow[]; readonly tasks: TaskRow[]; readonly queues: QueueRow[] };
+
+/** `operator`: this session may act as one; `token`: the service has an operator token. */
 export type Hello = {
   readonly fleet: string;
   readonly replica: string;
   readonly version: string;
-  /** A worker that says nothing for so long is stale. */
+  /** A worker without an entry for this long is stale. */
   readonly staleAfterMs: number;
   readonly operator: boolean;
   readonly token: boolean;
 };
 type Head = { readonly seq: number; readonly nowMs: number; readonly headSeq: number };
 export type Full = Head & Rows;
-/** States as places in `workerStates`; `count`: how often since the last message. */
-export type Move = readonly [machine: 'w' | 't', from: number, to: number, event: string, count: number];
+/** States are indexes into `workerStates`; `count`: how often since the last message. */
+export type Transition = readonly [machine: 'w' | 't', from: number, to: number, event: string, count: number];
 /** `entries`: how many were folded since the last message. Lists without a change are left out. */
-export type Delta = Head & Partial<Rows> & { readonly moves?: readonly Move[]; readonly entries: number };
-/** The selected actor. `moved`: its last step; `more`: entries that were left out, since too many came at once. */
+export type Delta = Head & Partial<Rows> & { readonly transitions?: readonly Transition[]; readonly entries: number };
+/** The selected actor. `transition`: its latest; `omitted`: entries left out because too many came at once. */
 export type Focus<View = WorkerView | TaskView> = {
   readonly id: string;
   readonly view: View | null;
-  readonly moved: { readonly from: string; readonly to: string; readonly event: string; readonly atMs: number } | null;
+  readonly transition: {
+    readonly from: string;
+    readonly to: string;
+    readonly event: string;
+    readonly atMs: number;
+  } | null;
   readonly entries: readonly TimelineEntry[];
-  readonly more: number;
+  readonly omitted: number;
 };
 export type StreamMessage =
   | { readonly event: 'hello'; readonly data: Hello }
@@ -34,8 +78,49 @@ export type StreamMessage =
   | { readonly event: 'worker'; readonly data: Focus<WorkerView> }
   | { readonly event: 'task'; readonly data: Focus<TaskView> };
 
-type Moment = { readonly seq: number; readonly atMs: number; readonly entry: TimelineEntry | null };
-/** `at/<seq>`: all actors, or the one that was asked for. */
+/** An actor that a page has selected. */
+export type Topic = { readonly entity: 'worker' | 'task'; readonly id: string };
+
+/** `entry`: the one at `seq`; null: it is about no actor. */
+export type Moment = { readonly seq: number; readonly atMs: number; readonly entry: TimelineEntry | null };
 export type PastFleet = Moment & Rows;
 export type PastActor = Moment & { readonly view: WorkerView | TaskView };
+
+/** `text`: a short summary. `data`: all fields; for a `decision` the Decision. */
+export type TimelineEntry = {
+  readonly seq: number;
+  readonly atMs: number;
+  readonly entity: string;
+  readonly id: string;
+  readonly type: string;
+  readonly by: 'agent' | 'service' | 'operator';
+  readonly text: string;
+  readonly data: object;
+};
+/** Oldest first. `before`: where the next page ends; null: there is none. */
 export type TimelinePage = { readonly entries: readonly TimelineEntry[]; readonly before: number | null };
+
+export type WhatIfAnswer = {
+  /** How many attempts were compared. */
+  readonly compared: number;
+  /** Attempts whose result is unknown: `after` is null, and `missingCheck` names the check without a result. */
+  readonly unknown: number;
+  /** Oldest first. */
+  readonly differences: readonly WhatIfDifference[];
+  /** Earlier differences that are left out. */
+  readonly omitted: number;
+  readonly tookMs: number;
+};
+export type WhatIfDifference = {
+  readonly worker: string;
+  readonly attempt: string;
+  /** Sequence of the decision in the log. */
+  readonly seq: number | null;
+  readonly at: string;
+  readonly before: Decision;
+  readonly after: Decision | null;
+  /** Null with `after` null: the attempt would still be held. */
+  readonly missingCheck: string | null;
+  /** The guards that decided. */
+  readonly guards: readonly [before: string | null, after: string | null];
+};

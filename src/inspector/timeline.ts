@@ -1,45 +1,33 @@
-/** The history of one worker or task, as lines that a person reads: what it said, what was asked, what was decided. */
-import { type Decision, describeEntry, isHousekeeping, readEntry, readJson, topicOf } from '../../machines/index.ts';
-import type { LogMessage } from '../nats/log-reader.ts';
+/** Pages of the timeline of one worker or task, read from the log by its subjects. */
+import { subjectTailsAbout } from '../../machines/index.ts';
+import type { EventLog } from '../nats/event-log.ts';
+import type { TimelineEntry, TimelinePage, Topic } from './messages.ts';
+import { timelineEntry } from './timeline-entry.ts';
 
-/** `text`: a few plain words. `data`: what was said, whole; of a `decision` the Decision. */
-export type TimelineEntry = {
-  readonly seq: number;
-  readonly atMs: number;
-  readonly entity: string;
-  readonly id: string;
-  readonly type: string;
-  readonly by: 'agent' | 'service' | 'operator';
-  readonly text: string;
-  readonly data: object;
-};
-
-const operatorTypes: ReadonlySet<string> = new Set([
-  'escalation.acknowledged',
-  'escalation.resolved',
-  'worker.retired',
-]);
-const textLengthMax = 300;
-const decoder = new TextDecoder();
-
-/** Null: the service's own ticking, which tells nothing of anyone. */
-export function timelineEntry({ seq, atMs, subject, data }: LogMessage): TimelineEntry | null {
-  const { entity, id, type } = topicOf(subject);
-  if (isHousekeeping(type)) return null;
-  const read = readJson(decoder.decode(data));
-  const fields = read.ok ? read.value : { unreadable: read.message };
-  const own = subject.split('.')[2] !== entity;
-  const by = operatorTypes.has(type) ? 'operator' : own ? 'service' : 'agent';
-  const text =
-    type === 'decision' ? wordsOf(fields as Decision) : (whyRefused(subject, data) ?? describeEntry(type, fields));
-  return { seq, atMs, entity, id, type, by, text: text.slice(0, textLengthMax), data: fields };
+/** The newest `limit` entries before `before`; null: before the end. */
+export async function readTimeline(
+  log: Pick<EventLog, 'newest'>,
+  fleet: string,
+  topic: Topic,
+  { before, limit }: { readonly before: number | null; readonly limit: number },
+): Promise<TimelinePage> {
+  // A consumer of nats-server 2.9 has one filter subject only, so each subject is read separately.
+  const parts = await Promise.all(subjectsOf(fleet, topic).map((subject) => log.newest(subject, limit, before)));
+  const messages = parts.flat().sort((a, b) => a.seq - b.seq);
+  const page = messages.slice(-limit);
+  const entries = page.map(timelineEntry).filter((it) => it !== null);
+  return { entries, before: messages.length < limit ? null : (page[0]?.seq ?? null) };
 }
 
-/** Null: it was taken. What was refused stands in the log all the same, and must not look as if it had counted. */
-function whyRefused(subject: string, data: Uint8Array): string | null {
-  const entry = readEntry(subject, decoder.decode(data), data.length);
-  return entry === null || 'data' in entry ? null : `refused, so nothing changed: ${entry.message}`;
+/** Null: there is none at `seq`, or it is about no actor. */
+export async function readEntryAt(log: Pick<EventLog, 'history'>, seq: number): Promise<TimelineEntry | null> {
+  let found: TimelineEntry | null = null;
+  await log.history({ fromSeq: seq, toSeq: seq }, (message) => {
+    found = timelineEntry(message);
+  });
+  return found;
 }
 
-const wordsOf = ({ decision, action, cause, reason }: Decision): string =>
-  `${decision} · ${action} · ${cause}: ${reason}`;
+/** Every subject with entries about an actor. */
+export const subjectsOf = (fleet: string, { entity, id }: Topic): string[] =>
+  subjectTailsAbout(entity, id).map((tail) => `stopgate.${fleet}.${tail}`);

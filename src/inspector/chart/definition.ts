@@ -1,10 +1,10 @@
 /**
- * A machine as what is drawn of it: its states, and all that may happen in each. Read off the machine itself, with the
- * `always` transitions, which `xstate/graph` leaves out. Pure.
+ * The states and transitions of a machine, for a drawing. Read from the machine itself, with the `always` transitions
+ * that `xstate/graph` leaves out. Pure.
  */
 import type { AnyStateMachine, AnyStateNode, AnyTransitionDefinition } from 'xstate';
 
-/** `id`: the path below the root, with dots. `parent` null: it stands at the root. */
+/** `id`: the path below the root, with dots. `parent` null: the root. */
 export type ChartState = {
   readonly id: string;
   readonly name: string;
@@ -12,26 +12,26 @@ export type ChartState = {
   readonly kind: 'atomic' | 'compound' | 'parallel' | 'final' | 'history' | 'region';
   readonly initial: boolean;
 };
-/** `always`: taken by itself, when its guard speaks; `timer`: sent by the service's own clock. */
+/** `always`: taken without an event, if its guard allows; `timer`: sent when a deadline passes. */
 export type ChartTransition = {
   readonly kind: 'event' | 'always' | 'timer';
   readonly event: string;
   readonly guard: string | null;
   readonly from: string;
-  /** Null: changes the context, and no state. */
+  /** Null: changes the context only. */
   readonly to: string | null;
 };
 export type ChartDefinition = {
   readonly id: string;
-  /** Parents come before their children, siblings as the machine lists them. */
+  /** Parents before their children, siblings in the machine's order. */
   readonly states: readonly ChartState[];
-  /** In the order in which the machine tries them. */
+  /** In the order in which the machine evaluates them. */
   readonly transitions: readonly ChartTransition[];
-  /** What is heard in every state that says nothing of it itself, and changes the context only. */
+  /** Events that every state handles, unless it has its own transition; they change the context only. */
   readonly everywhere: readonly string[];
 };
 
-/** What no agent says: deadlines that came, and silence that was noticed. */
+/** Not sent by agents: the service's clock causes them. */
 const timerEvents: ReadonlySet<string> = new Set(['timer.fired', 'presence.changed']);
 const after = 'xstate.after.';
 

@@ -1,18 +1,18 @@
 /**
- * Where everything of a chart is drawn. Made when the package is built, by ELK, which is far too large for a page; the
- * same definition gives the same drawing. Never imported by what serves or shows it.
+ * Lays out a chart with ELK, which is far too large for a page: this runs in the build only, and nothing that serves or
+ * shows charts may import it. Equal definitions get equal drawings.
  */
 
 import elk from 'elkjs/lib/elk.bundled.js';
 import type { ELK, ElkNode } from 'elkjs/lib/elk-api.js';
 import type { AnyStateMachine } from 'xstate';
-import type { Area, ChartBox, ChartDrawing, ChartEdge, ChartText } from './charts.ts';
 import { type ChartDefinition, type ChartState, type ChartTransition, chartOf } from './definition.ts';
+import type { Area, ChartBox, ChartDrawing, ChartEdge, ChartText } from './drawing.ts';
 
-/** Labels are set in a monospaced face, so that their width is known here: the widest of the usual ones at 11 px. */
+/** Labels use a monospaced font, so that their width is known here: that of the widest common one at 11 px. */
 const label = { charWidth: 6.7, lineHeight: 14, padX: 5, padY: 2, lineCharsMax: 24 };
 const nameCharWidth = 9;
-/** Room beside a state's name for how many stand in it: six digits. */
+/** Room beside a state's name for the count of actors: six digits. */
 const countWidth = 64;
 const headHeight = 34;
 const gap = 16;
@@ -25,7 +25,7 @@ const options = {
   'elk.json.edgeCoords': 'ROOT',
   'elk.randomSeed': '1',
   'elk.layered.edgeLabels.sideSelection': 'SMART_DOWN',
-  // From the initial state down, as a life goes; the strategies that turn fewer edges put `validating` above `working`.
+  // From the initial state down. The strategies that reverse fewer edges put `validating` above `working`.
   'elk.layered.cycleBreaking.strategy': 'DEPTH_FIRST',
   'elk.layered.nodePlacement.strategy': 'NETWORK_SIMPLEX',
   'elk.layered.compaction.postCompaction.strategy': 'EDGE_LENGTH',
@@ -38,18 +38,18 @@ const options = {
   'elk.spacing.edgeLabel': '2',
   'elk.padding': '[top=8,left=8,bottom=8,right=8]',
 };
-// Options of the root do not reach what is nested in it.
+// ELK does not apply the root's options to nested nodes.
 const nested = { ...options, 'elk.padding': `[top=${headHeight + 6},left=${gap},bottom=${gap},right=${gap}]` };
 
 export async function drawingOf(machine: AnyStateMachine): Promise<ChartDrawing> {
   const chart = chartOf(machine);
-  const edges = merge(chart.transitions);
+  const edges = mergeTransitions(chart.transitions);
   const engine = new (elk as unknown as new () => ELK)();
   const graph: ElkNode = {
     id: chart.id,
     layoutOptions: options,
     children: nodesIn(chart, null, edges),
-    edges: edges.filter(leadsOn).map(({ id, from, to, lines }) => ({
+    edges: edges.filter(isDrawn).map(({ id, from, to, lines }) => ({
       ...{ id, sources: [from], targets: [to as string] },
       // ELK leaves no room for a label without text.
       labels: [{ id: `label ${id}`, text: id, ...sizeOf(lines) }],
@@ -68,15 +68,16 @@ export async function drawingOf(machine: AnyStateMachine): Promise<ChartDrawing>
   };
 }
 
-/** All that leads from one state to another: one edge, with a word for each. */
+/** All transitions from one state to another, as one edge with a label for each. */
 type Merged = Pick<ChartEdge, 'id' | 'from' | 'to'> & {
   readonly transitions: ChartTransition[];
   readonly lines: readonly string[];
 };
 
-const leadsOn = ({ from, to }: Pick<ChartEdge, 'from' | 'to'>): boolean => to !== null && to !== from;
+/** As a line; the others are text in the box of their state. */
+const isDrawn = ({ from, to }: Pick<ChartEdge, 'from' | 'to'>): boolean => to !== null && to !== from;
 
-function merge(transitions: readonly ChartTransition[]): Merged[] {
+function mergeTransitions(transitions: readonly ChartTransition[]): Merged[] {
   const groups = new Map<string, ChartTransition[]>();
   for (const it of transitions) {
     const id = `${it.from} ${it.to ?? ''}`.trim();
@@ -84,26 +85,26 @@ function merge(transitions: readonly ChartTransition[]): Merged[] {
   }
   return [...groups].map(([id, group]) => {
     const { from, to } = group[0] as ChartTransition;
-    const words = group.map((it) => wordOf(it, transitions));
-    const lines = leadsOn({ from, to }) ? wrap(words) : words.map((word) => (to === null ? word : `↻ ${word}`));
+    const labels = group.map((it) => labelOf(it, transitions));
+    const lines = isDrawn({ from, to }) ? wrap(labels) : labels.map((text) => (to === null ? text : `↻ ${text}`));
     return { id, from, to, transitions: group, lines };
   });
 }
 
-function wordOf({ event, guard, from }: ChartTransition, all: readonly ChartTransition[]): string {
+function labelOf({ event, guard, from }: ChartTransition, all: readonly ChartTransition[]): string {
   const isElse = guard === null && all.some((it) => it.from === from && it.event === event && it.guard !== null);
   return [event, isElse ? '[else]' : guard === null ? '' : `[${guard}]`].filter((part) => part !== '').join(' ');
 }
 
-/** Short words share a line; of a long one the guard stands below. */
-function wrap(words: readonly string[]): string[] {
+/** Short labels share a line; a long one has its guard below. */
+function wrap(labels: readonly string[]): string[] {
   const lines: string[] = [];
-  for (const word of words) {
+  for (const text of labels) {
     const last = lines.at(-1);
-    if (word.length > label.lineCharsMax)
-      lines.push(...word.split(' ').map((part, at) => (at === 0 ? part : `  ${part}`)));
-    else if (last === undefined || last.length + word.length + 2 > label.lineCharsMax) lines.push(word);
-    else lines[lines.length - 1] = `${last}, ${word}`;
+    if (text.length > label.lineCharsMax)
+      lines.push(...text.split(' ').map((part, at) => (at === 0 ? part : `  ${part}`)));
+    else if (last === undefined || last.length + text.length + 2 > label.lineCharsMax) lines.push(text);
+    else lines[lines.length - 1] = `${last}, ${text}`;
   }
   return lines;
 }
@@ -130,7 +131,7 @@ function nodeOf(chart: ChartDefinition, { id, name, initial }: ChartState, edges
 }
 
 const rowsIn = (state: string, edges: readonly Merged[]): Merged[] =>
-  edges.filter((it) => it.from === state && !leadsOn(it));
+  edges.filter((it) => it.from === state && !isDrawn(it));
 
 function readBoxes(chart: ChartDefinition, placed: ElkNode): ChartBox[] {
   const areas = new Map<string, Area>();
@@ -167,7 +168,7 @@ function rowAt(id: string, from: string, merged: readonly Merged[], boxes: reado
   return { x: x + 8, y: y + headHeight + above.reduce((sum, { lines }) => sum + sizeOf(lines).height, 0) };
 }
 
-/** Under the last region, where there are some, else at the right of everything. */
+/** Below the last region if there are regions, otherwise to the right of everything. */
 function placeBeside(boxes: readonly ChartBox[], { width = 0 }: ElkNode, lines: readonly string[]): ChartText {
   const region = boxes.findLast(({ kind }) => kind === 'region');
   const size = sizeOf(lines);

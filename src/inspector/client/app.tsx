@@ -1,93 +1,91 @@
-/** The page: a list on one side, the actor that was opened on the other. */
+/** The page: a list on one side, the selected actor on the other. */
 import { useEffect, useRef } from 'preact/hooks';
-import { fleet, locked } from './api.ts';
-import { live } from './connection.ts';
-import { Header, leave, Notice } from './header.tsx';
-import { Queues, Tasks, Workers } from './lists.tsx';
-import { OperatorQuestion } from './operator.tsx';
-import { isPast, pastProblem, shown } from './past.ts';
-import { follow, hrefOf, place, selected } from './place.ts';
-import { SignIn } from './sign-in.tsx';
-import { Summary } from './summary.tsx';
-import { TaskPanel } from './task-view.tsx';
-import { Name } from './text.tsx';
-import { NoMoment, TravelBar } from './travel.tsx';
-import { WhatIf } from './what-if.tsx';
-import { WorkerPanel } from './worker-view.tsx';
+import { TaskPanel } from './actor/task-panel.tsx';
+import { WorkerPanel } from './actor/worker-panel.tsx';
+import { fleet, locked } from './data/api.ts';
+import { liveFleet } from './data/connection.ts';
+import { isPast, pastProblem, shownFleet } from './data/past.ts';
+import { Header } from './header.tsx';
+import { QueueList } from './lists/queue-list.tsx';
+import { TaskList } from './lists/task-list.tsx';
+import { WorkerList } from './lists/worker-list.tsx';
+import { LiveSummary } from './live-summary.tsx';
+import { Notice } from './notice.tsx';
+import { OperatorDialog } from './operator/operator-dialog.tsx';
+import { LockedPage, SignInDialog } from './operator/sign-in.tsx';
+import { navigate, noSelection, route, selected } from './route.ts';
+import { MissingEntry } from './time-travel/missing-entry.tsx';
+import { TimeTravelBar } from './time-travel/time-travel-bar.tsx';
+import { Link } from './ui/link.tsx';
+import { Name } from './ui/text.tsx';
+import { WhatIf } from './what-if/what-if.tsx';
 
 export function App() {
-  useEscape();
-  if (locked.value) return <SignIn />;
-  const { view } = place.value;
+  useEscapeKey();
+  if (locked.value) return <LockedPage />;
+  const { view } = route.value;
   const topic = selected.value;
-  const noMoment = isPast.value && pastProblem.value !== null && view !== 'what-if';
+  const isMissing = isPast.value && pastProblem.value !== null && view !== 'what-if';
   return (
     <>
       <a class="skip" href="#main">
         Skip to the list
       </a>
       <Header />
-      <TravelBar />
+      <TimeTravelBar />
       <Notice />
-      <div class={topic === null || noMoment ? 'page' : 'page with-panel'}>
+      <div class={topic === null || isMissing ? 'page' : 'page with-panel'}>
         <main id="main" tabIndex={-1}>
           {view === 'what-if' ? (
             <WhatIf />
-          ) : noMoment ? (
-            <NoMoment />
-          ) : !shown.value.loaded.value ? (
-            <Waiting />
+          ) : isMissing ? (
+            <MissingEntry />
+          ) : !shownFleet.value.loaded.value ? (
+            <Loading />
           ) : (
             <List view={view} />
           )}
         </main>
-        {topic !== null && !noMoment && <Panel key={`${topic.entity}${topic.id}`} {...topic} />}
+        {topic !== null && !isMissing && <Panel key={`${topic.entity}${topic.id}`} {...topic} />}
       </div>
-      <SignIn />
-      <OperatorQuestion />
-      <Summary store={live} />
+      <SignInDialog />
+      <OperatorDialog />
+      <LiveSummary store={liveFleet} />
     </>
   );
 }
 
 const List = ({ view }: { view: 'workers' | 'tasks' | 'queues' }) =>
-  view === 'workers' ? <Workers /> : view === 'tasks' ? <Tasks /> : <Queues />;
+  view === 'workers' ? <WorkerList /> : view === 'tasks' ? <TaskList /> : <QueueList />;
 
-const Waiting = () => <p class="muted pad">{fleet.value === '' ? 'Asking the service…' : 'Reading the fleet…'}</p>;
+const Loading = () => <p class="muted pad">{fleet.value === '' ? 'Connecting…' : 'Loading the fleet…'}</p>;
 
 function Panel({ entity, id }: { entity: 'worker' | 'task'; id: string }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus({ preventScroll: true }), []);
-  const closed = { worker: null, task: null };
   return (
     <aside aria-label={`${entity} ${id}`}>
       <div class="panel-head">
         <h2 ref={heading} tabIndex={-1}>
           <span class="muted">{entity}</span> <Name value={id} />
         </h2>
-        <a
-          class="close"
-          href={hrefOf(closed)}
-          aria-label={`Close ${entity} ${id}`}
-          title="Close (Escape)"
-          onClick={(event) => follow(event, closed)}
-        >
+        <Link class="close" to={noSelection} aria-label={`Close ${entity} ${id}`} title="Close (Escape)">
           ✕
-        </a>
+        </Link>
       </div>
       {entity === 'worker' ? <WorkerPanel id={id} /> : <TaskPanel id={id} />}
     </aside>
   );
 }
 
-function useEscape(): void {
+/** Escape closes the panel and returns the focus to the actor's row. */
+function useEscapeKey(): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key !== 'Escape' || event.defaultPrevented || document.querySelector('dialog[open]') !== null) return;
       const topic = selected.peek();
       if (topic === null) return;
-      leave();
-      // Back to the row that was left, where it is in sight.
+      navigate(noSelection);
       requestAnimationFrame(() =>
         document.querySelector<HTMLElement>(`tr[data-id="${CSS.escape(topic.id)}"]`)?.focus({ preventScroll: true }),
       );

@@ -1,5 +1,5 @@
-/** What the build has drawn: see chart/write.ts. */
+/** The laid-out charts, as the build writes them: see inspector/chart/write-drawings.ts. */
 declare module 'stopgate:charts' {
-  export const worker: import('../chart/charts.ts').ChartDrawing;
-  export const task: import('../chart/charts.ts').ChartDrawing;
+  export const worker: import('../chart/drawing.ts').ChartDrawing;
+  export const task: import('../chart/drawing.ts').ChartDrawing;
 }

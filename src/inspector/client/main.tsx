@@ -1,13 +1,14 @@
+/** Starts the inspector's page. */
 import { render } from 'preact';
 import { App } from './app.tsx';
-import { startChoosing } from './chosen.ts';
-import { startConnection } from './connection.ts';
+import { startConnection } from './data/connection.ts';
+import { startPast } from './data/past.ts';
+import { startListing } from './lists/listed-ids.ts';
 import { renderByFrames } from './measure.ts';
-import { startPast } from './past.ts';
-import './style.css';
+import './styles/index.css';
 
 renderByFrames();
-startChoosing();
+startListing();
 startPast();
 startConnection();
 render(<App />, document.querySelector('#app') as HTMLElement);

@@ -1,22 +1,22 @@
-/** What the page's own work takes, as the browser's tools and the bench read it. */
+/** Measures of the page's own work, for the browser's performance tools and the bench. */
 import { options } from 'preact';
 
-let kept = 0;
-const keptMax = 2_000;
+let count = 0;
+const countMax = 2_000;
 
 export function measure<Result>(name: string, work: () => Result): Result {
   const start = performance.now();
   const result = work();
-  if (kept >= keptMax) {
+  if (count >= countMax) {
     performance.clearMeasures();
-    kept = 0;
+    count = 0;
   }
-  kept += 1;
+  count += 1;
   performance.measure(name, { start });
   return result;
 }
 
-/** Renders once a frame at most, and never in a page that nobody sees. */
+/** Renders at most once per frame, and never in a hidden page. */
 export function renderByFrames(): void {
   options.debounceRendering = (render) => requestAnimationFrame(() => measure('render', render));
 }

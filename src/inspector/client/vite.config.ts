@@ -11,7 +11,7 @@ export default defineConfig({
     outDir: '../../../dist/inspector',
     emptyOutDir: true,
     target: 'es2022',
-    // Nothing in line: the page's policy allows no data: URLs.
+    // No inlined assets: the page's content security policy allows no data: URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
   },

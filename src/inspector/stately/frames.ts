@@ -1,7 +1,7 @@
 /**
- * The Stately inspection protocol (`@statelyai/inspect` 0.7.2), as we speak it: one JSON object a text frame, one way.
- * Written by hand, since the package's own inspector needs live actors and drops the ids of what is none. What an
- * actor's context shows is listed here, name by name: no prompt, no output and no path leaves by this door.
+ * The Stately inspection protocol (`@statelyai/inspect` 0.7.2): one JSON object per text frame, in one direction.
+ * Written by hand, because the package's own inspector needs live actors and loses the ids of others. The fields of an
+ * actor's context are listed one by one: no prompt, no output and no path is ever sent.
  */
 
 import type { SnapshotFrom } from 'xstate';
@@ -14,11 +14,11 @@ export type Actor = {
   readonly rootId: string;
   readonly parentId: string | undefined;
 };
-/** Snapshots are never changed, so one that is kept costs no copy. */
+/** Snapshots are immutable, so keeping one needs no copy. */
 export type Captured =
   | { readonly entity: 'worker'; readonly snapshot: SnapshotFrom<typeof workerMachine> }
   | { readonly entity: 'task'; readonly snapshot: SnapshotFrom<typeof taskMachine> };
-export type Told = { readonly type: string } & Readonly<Record<string, unknown>>;
+type InspectedEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 const protocolVersion = '0.7.2';
 const textLengthMax = 200;
@@ -27,26 +27,26 @@ const common = ({ sessionId, rootId }: Actor, atMs: number) => ({
   ...{ sessionId, rootId, createdAt: String(atMs), id: null, _version: protocolVersion },
 });
 
-/** `definition`: the machine's configuration, as JSON in a string. */
+/** `definition`: the machine's configuration as a JSON string. */
 export const actorFrame = (actor: Actor, captured: Captured, definition: string, atMs: number): string =>
   JSON.stringify({
     ...{ type: '@xstate.actor', name: `${actor.entity} ${actor.id}`, ...common(actor, atMs) },
     ...{ parentId: actor.parentId, definition, snapshot: snapshotOf(captured) },
   });
 
-export const eventFrame = (actor: Actor, event: Told, atMs: number): string =>
+export const eventFrame = (actor: Actor, event: InspectedEvent, atMs: number): string =>
   JSON.stringify({ type: '@xstate.event', ...common(actor, atMs), event });
 
-export const snapshotFrame = (actor: Actor, event: Told, captured: Captured, atMs: number): string =>
+export const snapshotFrame = (actor: Actor, event: InspectedEvent, captured: Captured, atMs: number): string =>
   JSON.stringify({ type: '@xstate.snapshot', ...common(actor, atMs), event, snapshot: snapshotOf(captured) });
 
-/** The protocol has no word for guards, so a decision is told as an event with what each of them said. */
-export const decisionEvent = ({ decision, action, cause, verdicts }: Decision): Told => ({
+/** The protocol does not know guards, so a decision is sent as an event with the verdict of each guard. */
+export const decisionEvent = ({ decision, action, cause, verdicts }: Decision): InspectedEvent => ({
   ...{ type: 'stop.decided', decision, action, cause },
   guards: verdicts.map(({ guard, verdict, tookMs }) => ({ guard, verdict, tookMs })),
 });
 
-/** A machine's configuration as text; functions go by their names, as the package itself sends them. */
+/** A machine's configuration as JSON; functions become `{ type: name }`, as in the package. */
 export const definitionOf = (machine: { readonly config: object }): string =>
   JSON.stringify({ ...machine.config, context: undefined }, (_key, value: unknown) =>
     typeof value === 'function' ? { type: value.name } : value,

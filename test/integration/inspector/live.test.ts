@@ -1,6 +1,6 @@
-/** The inspector's stream: everything at once, then what moved, and one actor in full. */
+/** The inspector's stream: everything at once, then what changed, and one actor in full. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Rows } from '../../../src/inspector/rows.ts';
+import type { Rows } from '../../../src/inspector/messages.ts';
 import { openStage, operatorToken, type Stage } from '../../support/stage.ts';
 
 let stage: Stage;
@@ -18,7 +18,7 @@ const has =
 const startOf = ({ workers = [] }: Partial<Rows>, worker: string) =>
   workers.find(([name]) => name === worker)?.slice(0, 5);
 
-test('begins with who serves, then every actor as a row', async () => {
+test('starts with the replica, then a row for every actor', async () => {
   await stage.client.publish('worker.f1.tool.used', { tool: 'Bash' });
   await stage.client.publish('task.F-1.task.created', { title: 'Write tests' });
   await stage.get('get/worker/f1');
@@ -34,18 +34,18 @@ test('begins with who serves, then every actor as a row', async () => {
   expect(full.id).toBe(String(full.data.seq));
 });
 
-test('then tells what moved, with the transition that was taken', async () => {
+test('then sends what changed, with the transitions taken', async () => {
   const stream = await stage.stream();
   await stream.until('full');
   await stage.client.publish('worker.d1.plan.updated', { steps: [{ title: 'Fix lint', status: 'pending' }] });
   await stage.client.ask('decide.d1');
   const delta = await stream.until('delta', has('d1', blocked));
   expect(startOf(delta.data, 'd1')).toEqual(['d1', blocked, 0, 1, 3]);
-  const moves = stream.all('delta').flatMap((it) => it.moves ?? []);
-  expect(moves).toContainEqual(['w', working, blocked, 'stop.attempted', 1]);
+  const transitions = stream.all('delta').flatMap((it) => it.transitions ?? []);
+  expect(transitions).toContainEqual(['w', working, blocked, 'stop.attempted', 1]);
 });
 
-test('shows the selected worker whole, with what was said about it', async () => {
+test('sends the selected worker in full, with its entries', async () => {
   const stream = await stage.stream('stream?worker=s1');
   await stage.client.publish('worker.s1.tool.used', { tool: 'Bash', ok: true });
   await stage.client.ask('decide.s1');
@@ -63,7 +63,7 @@ test('shows the selected worker whole, with what was said about it', async () =>
   });
 });
 
-test('goes on where a page was cut off, without telling everything again', async () => {
+test('resumes where a page was cut off, without sending everything again', async () => {
   const first = await stage.stream();
   const { id } = await first.until('full');
   await stage.client.publish('worker.c1.tool.used', { tool: 'Bash' });
@@ -75,12 +75,12 @@ test('goes on where a page was cut off, without telling everything again', async
   expect(second.all('full')).toEqual([]);
 });
 
-test('tells everything again where what was missed is no longer known', async () => {
+test('sends everything again if what the page missed is no longer known', async () => {
   const stream = await stage.stream('stream', { 'Last-Event-ID': '1' });
   expect((await stream.until('full')).data.workers.length).toBeGreaterThan(0);
 });
 
-test('beats each second, so that a page knows how old it is', async () => {
+test('sends a message every second, so that a page notices a lost connection', async () => {
   const stream = await stage.stream();
   const { data } = await stream.until('delta', (it) => it.workers === undefined);
   expect(data).toMatchObject({ seq: data.headSeq, entries: 0 });
@@ -106,7 +106,7 @@ test.each([
   expect(answer.body.error.message).not.toBe('');
 });
 
-test('an operator speaks with his token, and nobody without', async () => {
+test('an operator action needs the operator token', async () => {
   await stage.client.publish('worker.o1.task.claimed', { task: 'O-1' });
   await stage.client.publish('worker.o1.task.failed', { task: 'O-1', reason: 'no idea' });
   const body = { entity: 'task', id: 'O-1', by: 'ann', verdict: 'resume' };
@@ -126,7 +126,7 @@ test('an operator speaks with his token, and nobody without', async () => {
 });
 const client = () => stage.client;
 
-test('of two operators who resolve at once, one is told that he came too late', async () => {
+test('of two operators who resolve at once, the second is refused', async () => {
   await stage.client.publish('worker.o2.task.claimed', { task: 'O-2' });
   await stage.client.publish('worker.o2.task.failed', { task: 'O-2' });
   const body = { entity: 'task', id: 'O-2', by: 'ann', verdict: 'resume' };
@@ -136,8 +136,8 @@ test('of two operators who resolve at once, one is told that he came too late', 
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
 });
 
-// The stage's server would wait a minute for what still runs.
-test('a server that closes ends its streams, and does not wait for them', async () => {
+// The stage's server would wait a minute for open requests.
+test('a server that closes ends its streams instead of waiting for them', async () => {
   const other = await openStage();
   const stream = await other.stream();
   await stream.until('full');
@@ -145,7 +145,7 @@ test('a server that closes ends its streams, and does not wait for them', async 
   await other.close();
 });
 
-test('a session is a cookie that no script can read', async () => {
+test('a session is a cookie that scripts cannot read', async () => {
   const url = `${stage.http.url}/api/main/session`;
   const headers = { 'content-type': 'application/json' };
   const refused = await fetch(url, { method: 'POST', headers, body: '{"token":"wrong"}' });

@@ -1,4 +1,4 @@
-/** Time travel: the fleet as it was at an entry is what a replay of the log up to there gives. */
+/** Time travel: the fleet at an entry equals a replay of the log up to it. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createReplay } from '../../../machines/index.ts';
 import { openStage, type Stage } from '../../support/stage.ts';
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(async () => stage.close());
 
-/** The log up to `seq`, folded as a file would be. */
+/** The log up to `seq`, folded like a file. */
 async function replayed(seq: number) {
   const messageAt = async (at: number) => {
     const message = await stage.client.manager.streams.getMessage('STOPGATE_main', { seq: at });
@@ -34,12 +34,12 @@ async function replayed(seq: number) {
   return replay.view().fleets.main;
 }
 const comparable = (view: object | undefined | null) => {
-  // When it is looked at, and by which replica a stop is judged, is no part of what was folded.
+  // The idle time depends on when it is read, and the time of a guard on the machine that ran it.
   const { idle: _, lastDecision, ...rest } = (view ?? {}) as { idle?: object; lastDecision?: { verdicts: object[] } };
   return { ...rest, verdicts: lastDecision?.verdicts.map((it) => ({ ...it, tookMs: 0 })) };
 };
 
-test('at every entry, forwards and backwards, it equals the replay up to there', async () => {
+test('equals the replay at every entry, going forward and back', async () => {
   const order = [...Array(lastSeq).keys()].map((it) => it + 1);
   for (const seq of [...order, ...[...order].reverse()]) {
     const fleet = await replayed(seq);
@@ -55,7 +55,7 @@ test('at every entry, forwards and backwards, it equals the replay up to there',
   }
 });
 
-test('shows all actors at once, and the entry that stands there', async () => {
+test('returns all actors, and the entry itself', async () => {
   const { body } = await stage.get(`at/${lastSeq - 1}`);
   const names = (rows: unknown[][]) => rows.map(([name]) => name);
   expect({ workers: names(body.workers), tasks: names(body.tasks) }).toEqual({ workers: ['w1', 'w2'], tasks: ['T-1'] });
@@ -69,11 +69,11 @@ test('shows all actors at once, and the entry that stands there', async () => {
   });
 });
 
-test('before the first entry there is nobody', async () => {
+test('is empty before the first entry', async () => {
   expect((await stage.get('at/0')).body).toMatchObject({ seq: 0, workers: [], tasks: [] });
 });
 
-test('a timeline is read in pages, newest first, and leaves out what the service only ticks', async () => {
+test('a timeline is read in pages, newest first, without housekeeping entries', async () => {
   const first = (await stage.get('timeline/worker/w1?limit=4')).body;
   const second = (await stage.get(`timeline/worker/w1?limit=4&before=${first.before}`)).body;
   const types = [...second.entries, ...first.entries].map(({ type }: { type: string }) => type);
@@ -89,7 +89,7 @@ test('a timeline is read in pages, newest first, and leaves out what the service
   expect(second.before).toBeNull();
 });
 
-test('a worker is downloaded as lines that a replay decides alike', async () => {
+test('the download of a worker replays to the same decisions', async () => {
   const text = await (await fetch(`${stage.http.url}/api/main/history/w1.jsonl`)).text();
   const replay = createReplay();
   for (const line of text.trim().split('\n')) expect(replay.fold(line)).toBeNull();

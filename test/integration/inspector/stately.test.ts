@@ -1,4 +1,4 @@
-/** The Stately inspection protocol, against the package's own receiver and relay: what is sent, to whom, and what never is. */
+/** The Stately inspection protocol, against the package's own receiver and relay: what is sent, to whom, and what never. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { createWebSocketReceiver } from '@statelyai/inspect';
@@ -8,8 +8,8 @@ import { WebSocket } from 'ws';
 import { createMachine } from 'xstate';
 import { createFleet, foldEntry } from '../../../machines/index.ts';
 import { openHttpServer } from '../../../src/http/server.ts';
+import { createSharedWatcher } from '../../../src/inspector/shared-watcher.ts';
 import { createFeed } from '../../../src/inspector/stately/feed.ts';
-import { createWatch } from '../../../src/inspector/watch.ts';
 import { createLogger } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics.ts';
 import { openStage, type Stage } from '../../support/stage.ts';
@@ -45,7 +45,7 @@ const claims = async (worker: string, task: string) => {
 };
 
 describe("the package's own receiver", () => {
-  test('hears of each actor with its definition and its state now, parents first', async () => {
+  test('gets each actor with its definition and current state, parents first', async () => {
     await claims('p1', 'P-1');
     await stage.client.publish('worker.p2.worker.registered', { parent: 'p1' });
     await stage.get('get/worker/p2');
@@ -71,7 +71,7 @@ describe("the package's own receiver", () => {
     expect(states.state?.states.validating?.always?.length).toBeGreaterThan(10);
   });
 
-  test('then hears each event with the snapshot that it led to, and what each guard said of a stop', async () => {
+  test('then gets each event with the resulting snapshot, and the verdict of each guard on a stop', async () => {
     await claims('e1', 'E-1');
     await stage.client.publish('worker.e1.plan.updated', { steps: [{ title: 'Fix lint', status: 'pending' }] });
     await stage.get('get/worker/e1');
@@ -94,7 +94,7 @@ describe("the package's own receiver", () => {
     await until(() => of(frames, 'task:E-1').find((frame) => frame.snapshot?.value === 'blocked'));
   });
 
-  test("hears the same through the package's relay, though it comes late", async () => {
+  test("gets the same through the package's relay, even if it connects late", async () => {
     await claims('r1', 'R-1');
     const port = await freePort();
     const relay = createInspectorServer({ port, autoOpen: false, url: 'about:blank' });
@@ -122,7 +122,7 @@ describe("the package's own receiver", () => {
   });
 });
 
-test('one worker is shown alone, with its tasks and its subagents', async () => {
+test('?worker= shows one worker, with its tasks and subagents', async () => {
   await claims('o1', 'O-1');
   await claims('o2', 'O-2');
   await stage.client.publish('worker.o3.worker.registered', { parent: 'o1' });
@@ -159,20 +159,20 @@ test('of a large fleet, shows the most recent actors, at most fifty', async () =
   }
 });
 
-test('what agents say, run and see leaves by no frame', async () => {
+test('no frame contains what agents say, run or see', async () => {
   const secret = 'hunter2';
-  const say = (type: string, data: object) => stage.client.publish(`worker.s1.${type}`, data);
+  const publish = (type: string, data: object) => stage.client.publish(`worker.s1.${type}`, data);
   const frames: Frame[] = [];
-  await say('worker.registered', { agent: 'claude', cwd: `/home/${secret}`, labels: { key: secret } });
+  await publish('worker.registered', { agent: 'claude', cwd: `/home/${secret}`, labels: { key: secret } });
   await stage.get('get/worker/s1');
   const socket = new WebSocket(socketUrl());
   socket.on('message', (frame) => frames.push(String(frame)));
   await once(socket, 'open');
   await stage.client.publish('task.S-1.task.created', { title: secret });
-  await say('task.claimed', { task: 'S-1' });
-  await say('prompt.submitted', { prompt: secret });
-  await say('tool.used', { tool: 'Bash', input: secret, output: secret, files: [`/home/${secret}`] });
-  await say('plan.updated', { steps: [{ title: secret, status: 'pending' }] });
+  await publish('task.claimed', { task: 'S-1' });
+  await publish('prompt.submitted', { prompt: secret });
+  await publish('tool.used', { tool: 'Bash', input: secret, output: secret, files: [`/home/${secret}`] });
+  await publish('plan.updated', { steps: [{ title: secret, status: 'pending' }] });
   await stage.client.ask('decide.s1', { message: secret });
   await until(() => frames.find((frame) => frame.includes('stop.decided') && frame.includes('worker:s1')));
   await until(() => frames.find((frame) => frame.includes('"value":"blocked"') && frame.includes('task:S-1')));
@@ -181,7 +181,7 @@ test('what agents say, run and see leaves by no frame', async () => {
   socket.terminate();
 });
 
-test('for an inspector that does not read, the newest step of each actor is kept, and no more', async () => {
+test('for an inspector that does not read, only the latest step of each actor is kept', async () => {
   await stage.client.publish('worker.b1.tool.used', { tool: 'Bash' });
   await stage.get('get/worker/b1');
   const frames: Frame[] = [];
@@ -207,19 +207,19 @@ test('for an inspector that does not read, the newest step of each actor is kept
   leave();
 });
 
-test('one round fills a socket little further than to the mark at which it is left alone', async () => {
+test('one round fills a socket only slightly beyond its limit', async () => {
   const fleet = createFleet('main');
-  const feed = createFeed(fleet, createWatch(fleet));
+  const feed = createFeed(fleet, createSharedWatcher(fleet));
   const act = (worker: number) => {
     const entry = { area: 'worker', fleet: 'main', id: `w${worker}`, type: 'input.requested', data: {} } as const;
     foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_000 + fleet.seq, entry });
   };
   for (let worker = 0; worker < 50; worker += 1) act(worker);
-  const mark = 64 * 1024;
+  const limit = 64 * 1024;
   const socket = { bytes: 0, looks: 0 };
   const isReady = () => {
     socket.looks += 1;
-    return socket.bytes < mark;
+    return socket.bytes < limit;
   };
   const send = (frame: string) => {
     socket.bytes += frame.length;
@@ -229,11 +229,11 @@ test('one round fills a socket little further than to the mark at which it is le
   const looks = socket.looks;
   await until(() => socket.looks >= looks + 100);
   leave();
-  expect(socket.bytes).toBeGreaterThan(mark);
-  expect(socket.bytes).toBeLessThan(2 * mark);
+  expect(socket.bytes).toBeGreaterThan(limit);
+  expect(socket.bytes).toBeLessThan(2 * limit);
 });
 
-test('two that call each other their parent are shown all the same', async () => {
+test('two workers that name each other as parent are shown', async () => {
   await stage.client.publish('worker.c1.worker.registered', { parent: 'c2' });
   await stage.client.publish('worker.c2.worker.registered', { parent: 'c1' });
   await stage.get('get/worker/c2');
@@ -241,7 +241,7 @@ test('two that call each other their parent are shown all the same', async () =>
   await until(() => of(frames, 'worker:c2')[0] && of(frames, 'worker:c1')[0]);
 });
 
-describe('a WebSocket is admitted as a request is', () => {
+describe('a WebSocket follows the admission rules of requests', () => {
   const refusal = async (url: string, headers: Record<string, string> = {}) => {
     const socket = new WebSocket(url, { headers });
     const [, response] = await once(socket, 'unexpected-response');
@@ -251,24 +251,24 @@ describe('a WebSocket is admitted as a request is', () => {
   };
 
   test.each([
-    ['a page from elsewhere', '', { origin: 'https://evil.example' }, 403],
-    ['a name that was pointed here', '', { host: 'evil.example' }, 421],
-    ['a worker that nobody knows', '?worker=nobody', {}, 404],
-    ['what is no name', '?worker=a.b', {}, 400],
+    ['a page of a foreign origin', '', { origin: 'https://evil.example' }, 403],
+    ['a foreign host name', '', { host: 'evil.example' }, 421],
+    ['an unknown worker', '?worker=nobody', {}, 404],
+    ['an invalid worker id', '?worker=a.b', {}, 400],
   ])('%s is refused', async (_who, query, headers, status) => {
     const refused = await refusal(socketUrl(query), headers as Record<string, string>);
     expect(refused.status).toBe(status);
     expect(refused.message).not.toBe('');
   });
 
-  test('another path has none', async () => {
+  test('another path has no WebSocket', async () => {
     expect(await refusal(`${stage.http.url.replace('http', 'ws')}/elsewhere`)).toEqual({
       status: 404,
       message: 'no WebSocket at /elsewhere; use /inspect/ws',
     });
   });
 
-  test('a token is asked for where one is set', async () => {
+  test('requires the token if one is set', async () => {
     const { service, inspection } = stage.replica;
     const guarded = await openHttpServer({
       ...{ service, inspection, host: '127.0.0.1', port: 0, token: 'a-token', operatorToken: null, version: '0.0.0' },
@@ -279,7 +279,7 @@ describe('a WebSocket is admitted as a request is', () => {
     expect((await refusal(url, { authorization: 'Bearer wrong' })).status).toBe(401);
     const socket = new WebSocket(url, { headers: { authorization: 'Bearer a-token' } });
     await once(socket, 'open');
-    // An inspector that stays does not keep the service from closing.
+    // A connected inspector does not keep the service from closing.
     await guarded.close();
     await until(() => socket.readyState === WebSocket.CLOSED);
   });

@@ -1,4 +1,4 @@
-/** What if, as the page asks it: what `stopgate replay --diff` says of the same log, and only of the newest attempts. */
+/** What if over HTTP: the same result as `stopgate replay --diff` on the same log, for the newest attempts only. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWhatIf, type Difference } from '../../../machines/index.ts';
 import { readConfigFile } from '../../../src/config/file-reader.ts';
@@ -31,37 +31,40 @@ async function compared(): Promise<Difference[]> {
   return whatIf.take();
 }
 
-test('differs where a replay of the log says that it does', async () => {
+test('differs where a replay of the log differs', async () => {
   const { status, body } = await stage.post('what-if', { policy });
   const expected = await compared();
   expect(status).toBe(200);
-  expect(body).toMatchObject({ looked: 5, unknown: 0, more: 0 });
-  expect(body.differ.map(({ attempt, before, after }: Difference) => ({ attempt, before, after }))).toEqual(
+  expect(body).toMatchObject({ compared: 5, unknown: 0, omitted: 0 });
+  expect(body.differences.map(({ attempt, before, after }: Difference) => ({ attempt, before, after }))).toEqual(
     expected.map(({ attempt, before, after }) => ({ attempt, before, after })),
   );
-  expect(body.differ.map(({ guards }: { guards: string[] }) => guards)).toEqual([['checks', 'retries']]);
+  expect(body.differences.map(({ guards }: { guards: string[] }) => guards)).toEqual([['checks', 'retries']]);
 });
 
-test('looks at the newest attempts alone, and still knows what came before', async () => {
+test('compares only the newest attempts, but folds what came before', async () => {
   const { body } = await stage.post('what-if', { policy, last: 4 });
-  expect(body.looked).toBe(4);
-  expect(body.differ).toHaveLength(1);
-  // The second in a row: that there was a first is known, though it is not compared.
-  expect(body.differ[0].after.cause).toBe('capped');
-  expect((await stage.post('what-if', { policy, last: 3 })).body).toMatchObject({ looked: 3, differ: [] });
+  expect(body.compared).toBe(4);
+  expect(body.differences).toHaveLength(1);
+  // The second block in a row: the first counts, although it is not compared.
+  expect(body.differences[0].after.cause).toBe('capped');
+  expect((await stage.post('what-if', { policy, last: 3 })).body).toMatchObject({ compared: 3, differences: [] });
 });
 
 test.each([
   ['policies:\n  default: { retrys: 1 }\n', { line: 2, column: 14 }],
   ['policies: [', { line: 1 }],
   ['fleet: main\n', { line: 1, column: 1, message: 'is missing' }],
-])('a policy that is none is told so, with its place: %j', async (text, place) => {
+])('an invalid policy is reported with its place: %j', async (text, place) => {
   const { status, body } = await stage.post('what-if', { policy: text });
   expect(status).toBe(400);
   expect(body.error.issues[0]).toMatchObject(place);
 });
 
-test('gives the policies in force as a text that it takes back', async () => {
+test('returns the policies in force as a text that it accepts again', async () => {
   const { text } = (await stage.get('policy')).body;
-  expect(await stage.post('what-if', { policy: text })).toMatchObject({ status: 200, body: { looked: 5, differ: [] } });
+  expect(await stage.post('what-if', { policy: text })).toMatchObject({
+    status: 200,
+    body: { compared: 5, differences: [] },
+  });
 });

@@ -1,4 +1,4 @@
-/** The page for everybody: by keyboard alone, in both colour schemes, on a phone, with a screen reader's rules. */
+/** Accessibility of the page: keyboard, both colour schemes, phones, and the rules for screen readers. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Browser, describeInBrowser, openBrowser } from '../../support/browser.ts';
 import { openStage, type Stage } from '../../support/stage.ts';
@@ -17,14 +17,14 @@ const focused = () =>
 const press = (...keys: string[]) =>
   keys.reduce((done, key) => done.then(() => browser.page.keyboard.press(key)), Promise.resolve());
 
-const places = [
+const pages = [
   ['an empty fleet', '/?at=0', '.empty'],
   ['the fleet', '/', '.grid tr[data-id]'],
   ['a worker', '/?worker=w2', 'article.decision'],
   ['an escalated worker', '/?worker=w3', '.escalation'],
   ['tasks, and one of them', '/?view=tasks&task=T-1', '.hooks li'],
   ['queues', '/?view=queues', '.grid tr[data-id]'],
-  ['the past', '/?at=5&worker=w1', '.travel'],
+  ['time travel', '/?at=5&worker=w1', '.travel'],
   ['what if', '/?view=what-if', 'textarea'],
 ] as const;
 
@@ -51,8 +51,8 @@ describeInBrowser('the page', () => {
     await stage?.close();
   });
 
-  test.each(places)(
-    'breaks no rule of WCAG 2.2 AA: %s',
+  test.each(pages)(
+    'meets WCAG 2.2 AA: %s',
     async (_, path, until) => {
       await open(path, until);
       expect(await browser.axe()).toEqual([]);
@@ -60,7 +60,7 @@ describeInBrowser('the page', () => {
     60_000,
   );
 
-  test.each(places)('fits a phone of 360 pixels: %s', async (_, path, until) => {
+  test.each(pages)('fits a phone of 360 pixels: %s', async (_, path, until) => {
     await browser.page.setViewportSize({ width: 360, height: 740 });
     await open(path, until);
     const tooWide = await browser.page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
@@ -68,7 +68,7 @@ describeInBrowser('the page', () => {
     expect(tooWide).toBeLessThanOrEqual(0);
   });
 
-  test('is walked through by keyboard alone', async () => {
+  test('can be used with the keyboard alone', async () => {
     await open('/', '.grid tr[data-id]');
     await press('Tab');
     expect(await focused()).toBe('Skip to the list');
@@ -95,7 +95,7 @@ describeInBrowser('the page', () => {
     expect(browser.page.url()).toBe(`${stage.http.url}/`);
   });
 
-  test('goes back and forward as a browser does', async () => {
+  test('supports back and forward', async () => {
     await open('/', '.grid tr[data-id]');
     await browser.page.locator('.chip').first().click();
     await browser.page.locator('aside').waitFor();
@@ -105,7 +105,7 @@ describeInBrowser('the page', () => {
     await browser.page.locator('aside').waitFor();
   });
 
-  test('was seen without an error and without a request to anybody else', () => {
+  test('causes no errors and no requests to other origins', () => {
     expect(browser.problems()).toEqual([]);
   });
 });

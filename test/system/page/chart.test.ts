@@ -1,4 +1,4 @@
-/** The chart in a real browser: what is marked, what a click and the keys do, what can be taken along. */
+/** The chart in a real browser: marks, clicks, keys, and downloads. */
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -36,11 +36,11 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     drawings.task = await drawingOf(taskMachine);
     site = await serveModule(
       `import { h, render } from 'preact';
-       import { Chart } from '/src/inspector/client/chart.tsx';
+       import { Chart } from '/src/inspector/client/chart/chart.tsx';
        const drawings = ${JSON.stringify(drawings)};
        globalThis.picks = [];
        globalThis.show = ({ machine = 'worker', ...props }) => render(
-         h(Chart, { machine, layout: drawings[machine], onPick: (state) => globalThis.picks.push(state), ...props }),
+         h(Chart, { machine, drawing: drawings[machine], onPick: (state) => globalThis.picks.push(state), ...props }),
          document.querySelector('main'));
        globalThis.show({});`,
       { css, body: '<main></main>' },
@@ -60,7 +60,7 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     expect(browser.complaints.splice(0)).toEqual([]);
   });
 
-  test('marks where an actor stands, and nothing else', async () => {
+  test('marks the states of an actor, and no others', async () => {
     await show({ active: ['blocked', 'stale'] });
     expect(await page.locator('[aria-selected="true"]').evaluateAll((all) => all.map((it) => it.ariaLabel))).toEqual([
       ...['blocked, active', 'stale, active'],
@@ -70,17 +70,17 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     expect(await state('blocked').getAttribute('aria-selected')).toBe('false');
   });
 
-  test('marks the last edge that was taken, one alone, until the next is', async () => {
-    await show({ moved: { from: 'idle', to: 'working', event: 'prompt.submitted' } });
+  test('marks the last edge taken until another one is', async () => {
+    await show({ transition: { from: 'idle', to: 'working', event: 'prompt.submitted' } });
     await expect.poll(taken).toEqual(['state.idle state.working']);
-    await show({ moved: { from: 'working', to: 'working', event: 'tool.used' } });
-    await expect.poll(() => page.locator('[data-heard]').textContent()).toBe('tool.used');
+    await show({ transition: { from: 'working', to: 'working', event: 'tool.used' } });
+    await expect.poll(() => page.locator('[data-latest]').textContent()).toBe('tool.used');
     expect(await taken()).toEqual(['state.idle state.working']);
-    await show({ moved: { from: 'working', to: 'blocked', event: 'stop.attempted' } });
+    await show({ transition: { from: 'working', to: 'blocked', event: 'stop.attempted' } });
     await expect.poll(taken).toEqual(['state.validating state.blocked']);
   });
 
-  test('tells how many stand in each state, to the eye and to a screen reader', async () => {
+  test('shows how many actors are in each state, also to a screen reader', async () => {
     await show({ heat: true, counts: [524, 3021, 48, 230, 17, 1160, 4700, 210, 90] });
     await expect.poll(() => state('working').getAttribute('aria-label')).toBe('working, 3021 here');
     expect(await state('limited').locator('.chart-count').textContent()).toBe('90');
@@ -101,12 +101,12 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     await state('stale').click();
     expect(await picks()).toEqual(['escalated', 'stale']);
     await show({ picked: 'escalated' });
-    await expect.poll(() => state('escalated').getAttribute('aria-label')).toBe('escalated, shown only');
+    await expect.poll(() => state('escalated').getAttribute('aria-label')).toBe('escalated, filtered');
     await show({ picked: ['idle', 'stale'] });
     await expect.poll(() => page.locator('[data-picked]').count()).toBe(2);
   });
 
-  test('is walked through by keys, as a tree', async () => {
+  test('is a tree for the keyboard', async () => {
     await page.getByRole('button', { name: 'Mermaid' }).focus();
     await page.keyboard.press('Tab');
     expect(await focused()).toBe('state.idle');
@@ -132,7 +132,7 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     expect(await page.locator('[role="treeitem"][tabindex="0"]').count()).toBe(1);
   });
 
-  test.each(['light', 'dark'] as const)('is free of what axe finds, in the %s', async (colorScheme) => {
+  test.each(['light', 'dark'] as const)('has no axe violations in %s mode', async (colorScheme) => {
     await page.emulateMedia({ colorScheme });
     for (const machine of ['worker', 'task']) {
       await show({ machine, heat: true, counts: [5, 400, 3, 2, 1, 0, 1, 2, 3], picked: 'blocked', active: 'working' });
@@ -141,7 +141,7 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     }
   });
 
-  test('on a phone, can be read, and shows the state that is active', async () => {
+  test('is readable on a phone, with the active state in view', async () => {
     await page.setViewportSize({ width: 390, height: 800 });
     await show({ active: ['stopped', 'limited'] });
     const inView = () =>
@@ -166,7 +166,7 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     return { name: download.suggestedFilename(), bytes: await readFile(await download.path()) };
   };
 
-  test('goes along as an SVG that stands by itself', async () => {
+  test('downloads as an SVG without external styles', async () => {
     await page.emulateMedia({ colorScheme: 'dark' });
     await show({ active: ['working', 'active'], heat: true, counts: [1, 2, 3, 4, 5, 6] });
     const { name, bytes } = await saved('SVG');
@@ -181,18 +181,18 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     expect(words.filter((word) => !svg.includes(word))).toEqual([]);
   });
 
-  test('goes along as a PNG, with everything on it', async () => {
+  test('downloads as a PNG with everything on it', async () => {
     await show({ active: ['working', 'active'] });
     const { name, bytes } = await saved('PNG');
     expect(name).toBe('stopgate-worker.png');
     expect(bytes.subarray(1, 4).toString()).toBe('PNG');
     const width = bytes.readUInt32BE(16);
     expect(width).toBe(Math.ceil((drawings.worker as { width: number }).width) * 2);
-    // An empty sheet of this size is a few kilobytes.
+    // An empty image of this size has a few kilobytes.
     expect(bytes.length).toBeGreaterThan(100_000);
   });
 
-  test('goes along as Mermaid text', async () => {
+  test('downloads as Mermaid text', async () => {
     const { name, bytes } = await saved('Mermaid');
     expect(name).toBe('stopgate-worker.mmd');
     const lines = bytes

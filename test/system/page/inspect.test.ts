@@ -1,4 +1,4 @@
-/** The page /inspect as the inspector of a real XState app that lives on another port. */
+/** The page /inspect as the inspector of a real XState app on another port. */
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -11,7 +11,7 @@ import {
 } from '../../support/chromium.ts';
 import { openStage, type Stage } from '../../support/stage.ts';
 
-/** A traffic light with a child for each walk; what it was told is in its context, markup included. */
+/** A traffic light with a child actor; its context shows what it was sent, markup included. */
 const app = (inspector: string) => `
   import { createBrowserInspector } from '@statelyai/inspect';
   import { assign, createActor, createMachine } from 'xstate';
@@ -71,7 +71,7 @@ describe.skipIf(noChromium !== null)(
       expect(browser.complaints.splice(0)).toEqual([]);
     });
 
-    test('shows the actors, the states, and where each stands as it moves', async () => {
+    test('shows the actors, their states, and each transition', async () => {
       const { page, inspector } = await openBoth();
       await expect.poll(() => active(inspector)).toEqual(['green']);
       await expect.poll(() => inspector.getByRole('status').textContent()).toBe(`From ${new URL(site.url).origin}`);
@@ -87,7 +87,7 @@ describe.skipIf(noChromium !== null)(
       await expect.poll(() => active(inspector)).toEqual(['walking']);
     });
 
-    test('shows what an actor was told as text, whatever it is, and long ones cut', async () => {
+    test('shows events as text, whatever they contain, and long ones truncated', async () => {
       const { page, inspector } = await openBoth();
       const words = `<img src=x onerror="document.title='run'"> \u202egpj.exe ${'long '.repeat(2_000)}`;
       await send(page, { type: 'say', words });
@@ -99,7 +99,7 @@ describe.skipIf(noChromium !== null)(
       expect((await context.textContent())?.length).toBeGreaterThan(10_000);
     });
 
-    test('hears the app that opened it, and nobody else', async () => {
+    test('accepts messages only from the app that opened it', async () => {
       const { page, inspector } = await openBoth();
       await expect.poll(() => active(inspector)).toEqual(['green']);
       const frame = { type: '@xstate.actor', _version: '0.7.2', sessionId: 'evil', name: 'evil', createdAt: '0' };
@@ -109,7 +109,7 @@ describe.skipIf(noChromium !== null)(
       expect(await inspector.locator('.actors .name').allTextContents()).toEqual(['light', 'walk']);
     });
 
-    test('stands what is no proper frame, actors without end, and those that are their own parents', async () => {
+    test('survives malformed frames, too many actors, and actors that are their own ancestors', async () => {
       const { page, inspector } = await openBoth();
       await expect.poll(() => active(inspector)).toEqual(['green']);
       await page.evaluate(() => {
@@ -136,21 +136,21 @@ describe.skipIf(noChromium !== null)(
       expect(await inspector.locator('.actors li').count()).toBe(500);
     });
 
-    test('stands in a frame of the app as well', async () => {
+    test('works in a frame of the app', async () => {
       const page = await open();
       await page.evaluate(() => Object(globalThis).beginFramed());
       const inspector = page.frameLocator('iframe');
       await expect.poll(() => active(inspector)).toEqual(['green']);
     });
 
-    test('opened by hand, says how an app is told of it', async () => {
+    test('opened by hand, shows how to connect an app', async () => {
       const page = await browser.context.newPage();
       await page.goto(address());
       expect(await page.getByRole('status').textContent()).toBe('Not connected');
       expect(await page.locator('pre').textContent()).toContain(`createBrowserInspector({ url: '${address()}' })`);
     });
 
-    test.each(['light', 'dark'] as const)('is free of what axe finds, in the %s', async (colorScheme) => {
+    test.each(['light', 'dark'] as const)('has no axe violations in %s mode', async (colorScheme) => {
       const { inspector } = await openBoth();
       await inspector.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
       await expect.poll(() => active(inspector)).toEqual(['green']);

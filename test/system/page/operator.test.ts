@@ -1,4 +1,4 @@
-/** What a person does on the page: gives a token, looks after an escalation, resolves it, retires a worker; and a lost service. */
+/** An operator on the page: signs in, acknowledges and resolves an escalation, retires a worker; and a lost connection. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openHttpServer } from '../../../src/http/server.ts';
 import { createLogger } from '../../../src/log.ts';
@@ -32,34 +32,34 @@ describeInBrowser('an operator', () => {
     await stage?.close();
   });
 
-  test('is asked for the token once, then says who he is, and acknowledges', async () => {
+  test('signs in once, gives a name, and acknowledges', async () => {
     const { page } = browser;
     await page.goto(`${stage.http.url}/?worker=ana`);
     await button('Acknowledge').click();
     await page.getByText('.stopgate/credentials/operator.json').waitFor();
-    await page.getByLabel('Operator’s token').fill('a guess');
-    await button('Go on').click();
+    await page.getByLabel('Operator token').fill('a guess');
+    await button('Continue').click();
     await page.getByText('this requires the operator token, and the request has none or a wrong one').waitFor();
     expect(await browser.axe()).toEqual([]);
-    await page.getByLabel('Operator’s token').fill(operatorToken);
-    await button('Go on').click();
-    await page.getByLabel('Your name, which the entry will carry').fill('Ann');
+    await page.getByLabel('Operator token').fill(operatorToken);
+    await button('Continue').click();
+    await page.getByLabel('Your name (stored with the entry)').fill('Ann');
     expect(await browser.axe()).toEqual([]);
     await page.locator('dialog').getByRole('button', { name: 'Acknowledge' }).click();
-    await page.locator('.escalation', { hasText: 'Ann looks after it' }).waitFor();
+    await page.locator('.escalation', { hasText: 'acknowledged by Ann' }).waitFor();
     expect(await stored('worker.ana.escalation.acknowledged')).toEqual([{ by: 'Ann' }]);
-    // No script of the page has the token.
+    // Scripts of the page cannot read the token.
     expect(
       await page.evaluate('document.cookie + JSON.stringify({ ...localStorage, ...sessionStorage })'),
     ).not.toContain(operatorToken);
   }, 60_000);
 
-  test('lets it go on with a prompt, and the page shows what he said', async () => {
+  test('resolves an escalation with a prompt, which the page shows', async () => {
     const { page } = browser;
-    await button('Let it go on…').click();
-    await page.getByLabel('Prompt for the agent (may be empty)').fill('Take the one that is there.');
-    expect(await page.getByLabel('Your name, which the entry will carry').inputValue()).toBe('Ann');
-    await button('Resolve: go on').click();
+    await button('Resume…').click();
+    await page.getByLabel('Prompt for the agent (optional)').fill('Take the one that is there.');
+    expect(await page.getByLabel('Your name (stored with the entry)').inputValue()).toBe('Ann');
+    await button('Resolve: resume').click();
     await page.locator('.resolution', { hasText: 'Take the one that is there.' }).waitFor();
     expect(await stored('worker.ana.escalation.resolved')).toEqual([
       { by: 'Ann', verdict: 'resume', prompt: 'Take the one that is there.' },
@@ -67,14 +67,14 @@ describeInBrowser('an operator', () => {
     await page.locator('.line[data-by="operator"]', { hasText: 'escalation.resolved' }).waitFor();
   });
 
-  test('stops one and retires another, and nothing is done where he cancels', async () => {
+  test('stops one worker and retires another, and nothing happens on cancel', async () => {
     const { page } = browser;
     await page.goto(`${stage.http.url}/?worker=bob`);
-    await button('Stop it…').click();
+    await button('Stop…').click();
     await button('Cancel').click();
     await page.locator('dialog').waitFor({ state: 'detached' });
     expect(await stored('worker.bob.escalation.resolved')).toEqual([]);
-    await button('Stop it…').click();
+    await button('Stop…').click();
     await button('Resolve: stop').click();
     await page.locator('aside .lead [data-state="stopped"]').waitFor();
     await page.goto(`${stage.http.url}/?worker=cleo`);
@@ -84,7 +84,7 @@ describeInBrowser('an operator', () => {
     expect(await stored('worker.cleo.worker.retired')).toEqual([{ by: 'Ann' }]);
   });
 
-  test('reads nothing of a service with a token until he has given it', async () => {
+  test('sees nothing of a service with a token before signing in', async () => {
     const guarded = await openHttpServer({ ...options(), port: 0, token: 'for-readers', operatorToken });
     const { page } = browser;
     guardedUrl = guarded.url;
@@ -92,11 +92,11 @@ describeInBrowser('an operator', () => {
       await browser.context.clearCookies();
       browser.problems();
       await page.goto(guarded.url);
-      await page.getByText('This service tells nothing without its token.').waitFor();
+      await page.getByText('This service requires a token.').waitFor();
       expect(await page.content()).not.toContain('main</span>');
       expect(await browser.axe()).toEqual([]);
       await page.getByLabel('Token').fill('for-readers');
-      await button('Go on').click();
+      await button('Continue').click();
       await page.locator('tr[data-id="ana"]').waitFor();
       await button('Sign in').waitFor();
       expect(browser.problems()).toEqual([]);
@@ -105,41 +105,41 @@ describeInBrowser('an operator', () => {
     }
   }, 60_000);
 
-  test('costs the service nothing while he does not look for half a minute', async () => {
+  test('costs the service nothing while the page is hidden for half a minute', async () => {
     const { page } = browser;
     const { live } = stage.replica.inspection;
-    const look = (hidden: boolean) =>
+    const setHidden = (hidden: boolean) =>
       page.evaluate(
         `Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
         document.dispatchEvent(new Event('visibilitychange'));`,
       );
     await page.clock.install();
     await page.goto(stage.http.url);
-    await page.locator('[data-link="live"]').waitFor();
+    await page.locator('[data-connection="live"]').waitFor();
     await expect.poll(() => live.size).toBe(1);
-    await look(true);
+    await setHidden(true);
     await page.clock.fastForward(29_000);
     expect(live.size).toBe(1);
     await page.clock.fastForward(2_000);
     await expect.poll(() => live.size).toBe(0);
-    await page.locator('[data-link="asleep"]').waitFor();
-    await look(false);
-    await page.locator('[data-link="live"]').waitFor();
+    await page.locator('[data-connection="paused"]').waitFor();
+    await setHidden(false);
+    await page.locator('[data-connection="live"]').waitFor();
     expect(live.size).toBe(1);
   });
 
-  test('is told when the service is gone, and how old what he sees is; and goes on when it is back', async () => {
+  test('sees that the connection is lost and since when, and the page recovers', async () => {
     const { page } = browser;
     await page.goto(stage.http.url);
     await page.locator('tr[data-id="ana"]').waitFor();
     await stage.http.close();
     await page.getByRole('alert').filter({ hasText: 'The connection is lost' }).waitFor();
-    await page.locator('[data-link="lost"]', { hasText: /\d+s old/ }).waitFor();
+    await page.locator('[data-connection="lost"]', { hasText: /\d+s ago/ }).waitFor();
     expect(await page.locator('tr[data-id="ana"]').count()).toBe(1);
     const port = Number(new URL(stage.http.url).port);
     const again = await openHttpServer({ ...options(), port, token: null, operatorToken });
     try {
-      await page.locator('[data-link="live"]').waitFor({ timeout: 15_000 });
+      await page.locator('[data-connection="live"]').waitFor({ timeout: 15_000 });
       await stage.client.publish('worker.new.tool.used', { tool: 'Bash' });
       await page.locator('tr[data-id="new"]').waitFor();
       expect(browser.problems()).toEqual([]);

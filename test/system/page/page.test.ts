@@ -1,4 +1,4 @@
-/** The inspector's page in a real browser, against a real service: the fleet, one worker, the past, and what if. */
+/** The inspector's page in a real browser, against a real service: the fleet, one worker, time travel, and what if. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
 import { type Browser, describeInBrowser, openBrowser } from '../../support/browser.ts';
@@ -34,7 +34,7 @@ describeInBrowser('the page', () => {
     await stage?.close();
   });
 
-  test('of an empty fleet shows the three lines that create a worker, and goes on by itself', async () => {
+  test('shows how to create a worker in an empty fleet, and updates by itself', async () => {
     await open('/');
     const lines = (await browser.page.locator('.empty pre').innerText()).split('\n');
     expect(lines).toHaveLength(3);
@@ -45,7 +45,7 @@ describeInBrowser('the page', () => {
     expect(await text('tr[data-id="w1"] .state')).toBe('working');
   });
 
-  test('shows live what becomes of a worker: its row, the counts, the chart', async () => {
+  test('shows changes of a worker live: its row, the counts, the chart', async () => {
     await open('/');
     await rowOf('w1').waitFor();
     const chart = '.chart-state[data-state="blocked"] .chart-count';
@@ -59,7 +59,7 @@ describeInBrowser('the page', () => {
     await expect.poll(() => browser.page.locator('.chart-edge[data-taken]').count()).toBe(1);
   });
 
-  test('keeps what is searched, picked and sorted in the address', async () => {
+  test('keeps search, filters and sorting in the address', async () => {
     for (const worker of ['ana', 'bob', 'cleo'])
       await stage.client.publish(`worker.${worker}.worker.registered`, {
         agent: worker === 'bob' ? 'codex' : 'claude',
@@ -79,13 +79,13 @@ describeInBrowser('the page', () => {
     await open('/?state=blocked');
     await rowOf('w1').waitFor();
     expect(await names()).toEqual(['w1']);
-    // Counts are those of all workers, whatever is shown.
+    // The counts are those of all workers, whatever the filter.
     expect(await text('button.count[data-state="idle"]')).toBe('idle 3');
     await browser.page.locator('.chart-state[data-state="blocked"]').click();
     await expect.poll(names).toEqual(['ana', 'bob', 'cleo', 'w1']);
   });
 
-  test('sorts by the keys, and opens the row that has the focus, wherever it has moved', async () => {
+  test('sorts by keyboard, and opens the focused row even after it has moved', async () => {
     const { page } = browser;
     await open('/?sort=seen');
     await rowOf('cleo').waitFor();
@@ -103,17 +103,17 @@ describeInBrowser('the page', () => {
     expect(new URL(page.url()).searchParams.get('worker')).toBe('ana');
   });
 
-  test('says so where nobody can have that name, or nobody has it yet, and goes on', async () => {
+  test('reports an invalid or unknown id, and stays usable', async () => {
     await open(`/?worker=${encodeURIComponent('\u202Eevil<b>')}`);
-    await browser.page.locator('aside', { hasText: 'No worker ⟨U+202E⟩evil<b> is known.' }).waitFor();
-    await browser.page.locator('aside', { hasText: 'names have letters, digits' }).waitFor();
+    await browser.page.locator('aside', { hasText: 'There is no worker ⟨U+202E⟩evil<b> yet.' }).waitFor();
+    await browser.page.locator('aside', { hasText: 'ids consist of letters, digits' }).waitFor();
     await rowOf('ana').waitFor();
     await open('/?worker=nobody');
-    await browser.page.locator('aside', { hasText: 'this page then shows it by itself' }).waitFor();
+    await browser.page.locator('aside', { hasText: 'It appears here with its first entry.' }).waitFor();
     expect(await browser.axe()).toEqual([]);
   });
 
-  test('opens a worker by its name, with its last decision guard by guard', async () => {
+  test('opens a worker with its last decision, guard by guard', async () => {
     await stage.client.publish('worker.dan.plan.updated', plan('completed', 'in_progress', 'pending'));
     await stage.client.ask('decide.dan');
     await open('/');
@@ -127,7 +127,7 @@ describeInBrowser('the page', () => {
         rows.map((row) => [row.querySelector('th')?.textContent, row.getAttribute('data-verdict')]),
       );
     expect(shown).toEqual(decision.verdicts.map(({ guard, verdict }) => [guard, verdict]));
-    expect(await text('.told blockquote')).toBe(decision.nextPrompt);
+    expect(await text('.next-prompt blockquote')).toBe(decision.nextPrompt);
     expect(await text('.feedback')).toContain('2 of 3 plan steps remain: Write tests, Fix lint');
     expect(
       await browser.page
@@ -135,19 +135,19 @@ describeInBrowser('the page', () => {
         .evaluateAll((all) => all.map((it) => it.getAttribute('data-state'))),
     ).toEqual(['blocked', 'active']);
     await browser.page.locator('details.input summary').first().click();
-    expect(JSON.parse(await browser.page.locator('.guards details.input[open] .said').innerText())).toEqual(
+    expect(JSON.parse(await browser.page.locator('.guards details.input[open] .untrusted').innerText())).toEqual(
       decision.verdicts[0]?.input,
     );
   });
 
-  test('adds to the timeline what is said meanwhile', async () => {
+  test('adds new entries to the timeline', async () => {
     await open('/?worker=dan');
     await browser.page.locator('.timeline .line[data-type="decision"]').first().waitFor();
     const { seq } = await stage.client.publish('worker.dan.tool.used', { tool: 'Bash', ok: true });
     await browser.page.locator(`.timeline .line[data-seq="${seq}"]`).waitFor();
     expect(await text(`.timeline .line[data-seq="${seq}"]`)).toContain('tool.used Bash (ok)');
     expect(await browser.page.locator('.timeline .line').first().getAttribute('data-seq')).toBe(String(seq));
-    // What was opened stays so when something comes before it.
+    // An open entry stays open when another comes before it.
     await browser.page.locator(`.timeline .line[data-seq="${seq}"] summary`).click();
     const next = await stage.client.publish('worker.dan.tool.used', { tool: 'Read', ok: true });
     await browser.page.locator(`.timeline .line[data-seq="${next.seq}"]`).waitFor();
@@ -155,23 +155,23 @@ describeInBrowser('the page', () => {
     expect(await opened.evaluateAll((all) => all.map((it) => it.getAttribute('data-seq')))).toEqual([String(seq)]);
   });
 
-  test('counts down what a worker waits for', async () => {
+  test('counts down the timers of a worker', async () => {
     await stage.client.publish('worker.eve.worker.registered', { policy: 'helper' });
     const held = stage.client.ask('decide.eve', {}, 30_000);
     await open('/?worker=eve');
-    const left = async () => Number(/(\d+)s left/.exec(await text('[data-clock="held stop"] .clock-left'))?.[1]);
-    await browser.page.locator('[data-clock="held stop"]').waitFor();
+    const left = async () => Number(/(\d+)s left/.exec(await text('[data-timer="held stop"] .timer-left'))?.[1]);
+    await browser.page.locator('[data-timer="held stop"]').waitFor();
     const before = await left();
     expect(before).toBeGreaterThan(10);
     await expect.poll(left, { timeout: 5_000 }).toBeLessThan(before);
     expect(await rowOf('eve').locator('.state').textContent()).toMatch(/^validating · hold/);
-    expect(await browser.page.locator('[data-clock="idle"]').innerText()).toMatch(/left/);
+    expect(await browser.page.locator('[data-timer="idle"]').innerText()).toMatch(/left/);
     await stage.client.publish('task.E-1.task.created', { title: 'Something to do' });
     expect((await held).body.cause).toBe('pending-tasks');
-    await browser.page.locator('[data-clock="held stop"]').waitFor({ state: 'detached' });
+    await browser.page.locator('[data-timer="held stop"]').waitFor({ state: 'detached' });
   });
 
-  test('shows a task with its hooks, and why each said what it said', async () => {
+  test('shows a task with the results of its hooks', async () => {
     const { client } = stage;
     await client.publish('task.H-1.task.created', { title: 'Ship it' });
     await client.publish('task.H-1.hook.registered', { hook: 'rules', type: 'validation' });
@@ -182,17 +182,17 @@ describeInBrowser('the page', () => {
     await browser.page.locator('.hooks li').waitFor();
     const { hookStats } = (await stage.get('get/task/H-1')).body;
     expect(await text('.hooks li')).toContain(`continue ${hookStats[0].last.reason}`);
-    expect(await text('.hooks li')).toContain('asked 1 time: 0 complete, 1 continue');
+    expect(await text('.hooks li')).toContain('run 1 time: 0 complete, 1 continue');
     expect(await text('aside .facts')).toContain('Iteration 1 of 5');
   });
 
-  test('shows the fleet and a worker as they were at any entry, as the service folds them', async () => {
+  test('shows the fleet and a worker at any entry, as the service folds them', async () => {
     const { lastSeq } = (await stage.get('range')).body;
     await open('/?worker=dan');
     await browser.page.getByRole('button', { name: 'Time travel' }).click();
     await browser.page.locator('.travel').waitFor();
     expect(new URL(browser.page.url()).searchParams.get('at')).toBe(String(lastSeq));
-    const slider = browser.page.getByLabel('Entry of the log');
+    const slider = browser.page.getByLabel('Log entry');
     for (const at of [lastSeq - 3, 12, 6, lastSeq]) {
       await slider.fill(String(at));
       await browser.page.locator('.travel-now', { hasText: `Entry ${at} of` }).waitFor();
@@ -204,10 +204,11 @@ describeInBrowser('the page', () => {
       );
       expect(states.map(Number)).toEqual(counted);
       const one = await stage.get(`at/${at}?worker=dan`);
-      if (one.status === 404) await browser.page.locator('aside', { hasText: 'is known at this entry' }).waitFor();
+      if (one.status === 404)
+        await browser.page.locator('aside', { hasText: 'There is no worker dan at this entry.' }).waitFor();
       else expect(await text('aside .lead')).toMatch(new RegExp(`^${one.body.view.state}`));
     }
-    await browser.page.getByRole('button', { name: 'One entry back' }).click();
+    await browser.page.getByRole('button', { name: 'Previous entry' }).click();
     await browser.page.locator('.travel-now', { hasText: `Entry ${lastSeq - 1} of` }).waitFor();
     await browser.page.reload();
     await browser.page.locator('.travel-now', { hasText: `Entry ${lastSeq - 1} of` }).waitFor();
@@ -215,17 +216,19 @@ describeInBrowser('the page', () => {
     await browser.page.locator('.travel').waitFor({ state: 'detached' });
   });
 
-  test('says of an entry past the end that it is not there, and leads back', async () => {
+  test('reports an entry beyond the end of the log, and leads back', async () => {
     const { lastSeq } = (await stage.get('range')).body;
     await open(`/?worker=dan&at=${lastSeq + 1_000}`);
-    await browser.page.locator('main', { hasText: `is not there yet: the log ends at` }).waitFor();
+    await browser.page
+      .locator('main', { hasText: `there is no entry ${lastSeq + 1_000} yet: the log ends at` })
+      .waitFor();
     expect(await browser.axe()).toEqual([]);
     await browser.page.getByRole('button', { name: 'Go to the newest entry' }).click();
     await browser.page.locator('aside .lead').waitFor();
     expect(browser.problems().filter((it) => !it.includes('400 (Bad Request)'))).toEqual([]);
   });
 
-  test('tells what other policies would have decided, and where they are wrong', async () => {
+  test('shows what other policies would have decided, and where they are invalid', async () => {
     await open('/?view=what-if');
     const area = browser.page.getByLabel('Policies, as in stopgate.yaml');
     await expect.poll(() => area.inputValue()).toContain('retries: 3');
@@ -242,9 +245,9 @@ describeInBrowser('the page', () => {
     await browser.page.getByRole('button', { name: 'Compare' }).click();
     await browser.page.locator('.difference').first().waitFor();
     const { body } = await stage.post('what-if', { policy, last: 200 });
-    expect(body.differ.length).toBeGreaterThan(1);
-    expect(await browser.page.locator('.difference').count()).toBe(body.differ.length);
-    const dan = body.differ.find(({ worker }: { worker: string }) => worker === 'dan');
+    expect(body.differences.length).toBeGreaterThan(1);
+    expect(await browser.page.locator('.difference').count()).toBe(body.differences.length);
+    const dan = body.differences.find(({ worker }: { worker: string }) => worker === 'dan');
     expect(dan.guards).toEqual(['checks', 'done']);
     const line = browser.page.locator('.difference[data-worker="dan"]');
     expect((await line.innerText()).replace(/\s+/g, ' ')).toContain(
@@ -254,7 +257,7 @@ describeInBrowser('the page', () => {
     expect(await line.getByLabel('After').locator('.reason').innerText()).toBe(dan.after.reason);
   });
 
-  test('shows what agents call themselves and say as text, and never more than was asked for', async () => {
+  test('shows the text of agents as text, and long text collapsed', async () => {
     const agent = '<img src=x onerror=alert(1)>\u202egnp.exe\u0000';
     const output = `\u001b[31mred\u001b[0m <script>alert(1)</script>${'y'.repeat(60_000)}`;
     await stage.client.publish('worker.evil.worker.registered', { agent });
@@ -276,11 +279,11 @@ describeInBrowser('the page', () => {
     );
     const attempt = browser.page.locator('.line[data-type="stop.attempted"]').first();
     await attempt.locator('summary').click();
-    await attempt.getByRole('button', { name: 'Get the whole entry' }).click();
-    await expect.poll(async () => attempt.locator('.whole .more').innerText()).toMatch(/more \(5\d,\d{3} characters\)/);
+    await attempt.getByRole('button', { name: 'Load the full entry' }).click();
+    await expect.poll(async () => attempt.locator('.full .more').innerText()).toMatch(/more \(5\d,\d{3} characters\)/);
   });
 
-  test('was seen without an error and without a request to anybody else', () => {
+  test('causes no errors and no requests to other origins', () => {
     expect(browser.problems()).toEqual([
       'Failed to load resource: the server responded with a status of 400 (Bad Request)',
     ]);

@@ -1,11 +1,11 @@
-/** The drawn charts: everything that the machines can do is there, and nothing lies on anything else. */
+/** The layouts of the charts: they show everything that the machines can do, and nothing overlaps. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createMachine } from 'xstate';
 import { presences, taskMachine, workerMachine, workerStates } from '../../../machines/index.ts';
-import type { Area, ChartDrawing } from '../../../src/inspector/chart/charts.ts';
 import { chartOf } from '../../../src/inspector/chart/definition.ts';
+import type { Area, ChartDrawing } from '../../../src/inspector/chart/drawing.ts';
 import { drawingOf } from '../../../src/inspector/chart/layout.ts';
-import { edgeTaken } from '../../../src/inspector/chart/taken.ts';
+import { edgeTaken } from '../../../src/inspector/chart/taken-edge.ts';
 
 const machines = { worker: workerMachine, task: taskMachine } as const;
 const drawings = {} as Record<keyof typeof machines, ChartDrawing>;
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 
 type Config = { on?: object; always?: object[]; states?: Record<string, Config> };
-/** Counted on what was written down, not on what XState made of it. */
+/** Counted in the machine's configuration, not in what XState makes of it. */
 const countOf = ({ on = {}, always = [], states = {} }: Config): number =>
   Object.values(on).reduce((sum, it) => sum + (Array.isArray(it) ? it.length : 1), 0) +
   always.length +
@@ -35,7 +35,7 @@ describe.each(['worker', 'task'] as const)('the chart of a %s', (name) => {
     }
   });
 
-  test('is drawn without boxes that overlap, but for those that hold others', () => {
+  test('has no overlapping boxes, except for those inside others', () => {
     const { boxes } = drawings[name];
     const holds = (outer: string, inner: string) => inner.startsWith(`${outer}.`);
     for (const [one, other] of pairs(boxes)) {
@@ -53,7 +53,7 @@ describe.each(['worker', 'task'] as const)('the chart of a %s', (name) => {
         ).toBe(true);
   });
 
-  test('has labels that lie on no state, no other label and no foreign line', () => {
+  test('has labels that overlap no state, no other label and no line of another edge', () => {
     const { boxes, edges, everywhere, width, height } = drawings[name];
     const states = boxes.filter(({ id }) => !boxes.some(({ parent }) => parent === id));
     for (const { id, from, points, label } of edges) {
@@ -76,7 +76,7 @@ describe.each(['worker', 'task'] as const)('the chart of a %s', (name) => {
     for (const part of [...states, ...edges.map(({ label }) => label)]) expect(overlap(part, everywhere)).toBe(false);
   });
 
-  test('has lines that go round the states, from the one to the other', () => {
+  test('has lines that lead from state to state, around all others', () => {
     const { boxes, edges } = drawings[name];
     const states = boxes.filter(({ id }) => !boxes.some(({ parent }) => parent === id));
     for (const { id, points } of edges)
@@ -90,12 +90,12 @@ describe.each(['worker', 'task'] as const)('the chart of a %s', (name) => {
     }
   });
 
-  test('is the same each time it is made', async () => {
+  test('is the same every time', async () => {
     expect(await drawingOf(machines[name])).toEqual(drawings[name]);
   });
 });
 
-test('names states in the order in which counts are given', () => {
+test('lists states in the order of the counts', () => {
   const atomic = (drawing: ChartDrawing) => drawing.boxes.filter(({ kind }) => kind === 'atomic').map((it) => it.name);
   const final = (drawing: ChartDrawing) => drawing.boxes.filter(({ kind }) => kind !== 'region').map((it) => it.name);
   expect(atomic(drawings.worker)).toEqual([...workerStates, ...presences]);
@@ -108,14 +108,14 @@ test('leaves room for a count beside each name', () => {
       if (kind !== 'region') expect(width, name).toBeGreaterThan((name.length + ' 520000'.length) * 9);
 });
 
-test('puts each initial state above the states beside it', () => {
+test('puts each initial state above its siblings', () => {
   for (const { boxes } of Object.values(drawings))
     for (const first of boxes.filter(({ initial }) => initial))
       for (const other of boxes.filter(({ parent, id }) => parent === first.parent && id !== first.id))
         expect(first.y, other.id).toBeLessThan(other.y);
 });
 
-test('of any machine: nested states, final ones, delays and anonymous guards', () => {
+test('works for any machine: nested and final states, delays, anonymous guards', () => {
   const chart = chartOf(
     createMachine({
       id: 'light',
@@ -142,11 +142,11 @@ test('of any machine: nested states, final ones, delays and anonymous guards', (
   ]);
 });
 
-describe('the edge that a move took', () => {
+describe('the edge that a transition took', () => {
   test.each([
     ['worker', 'idle', 'working', 'prompt.submitted', 'state.idle state.working'],
     ['worker', 'working', 'validating', 'stop.attempted', 'state.working state.validating'],
-    // Judged at once: the machine went on through `validating`.
+    // Decided at once: the machine went through `validating`.
     ['worker', 'working', 'blocked', 'stop.attempted', 'state.validating state.blocked'],
     ['worker', 'blocked', 'blocked', 'stop.attempted', 'state.validating state.blocked'],
     ['worker', 'validating', 'stopped', 'check.finished', 'state.validating state.stopped'],

@@ -1,4 +1,4 @@
-/** Every actor with its state, under the one that spawned it. */
+/** All actors with their states, each below its parent. */
 import { type Actor, type Actors, inOrder } from './actors.ts';
 import { activePaths } from './states.ts';
 
@@ -19,7 +19,7 @@ export const ActorList = ({ actors, selected, onSelect }: Props) => (
   </nav>
 );
 
-/** In a few words: where it stands, or how it ended. */
+/** The innermost active states, or how the actor ended. */
 function stateOf({ snapshot }: Actor): string {
   if (snapshot === null) return '';
   const { status, value } = snapshot;

@@ -1,13 +1,13 @@
-/** One actor: its states with the active ones marked, its snapshot, and what it was sent. */
+/** One actor: its states with the active ones marked, its snapshot, and its events. */
 import { useState } from 'preact/hooks';
-import type { Actor, Heard } from './actors.ts';
+import type { Actor, ReceivedEvent } from './actors.ts';
 import { activePaths, type StateNode } from './states.ts';
 
 const textLengthMax = 4_000;
 const eventsShown = 100;
 
 export function ActorPane({ actor }: { actor: Actor }) {
-  const { snapshot, states, events, heard } = actor;
+  const { snapshot, states, events, eventCount } = actor;
   const { context, value, status, output, error } = snapshot ?? {};
   const active = activePaths(value);
   const last = events.at(-1)?.type ?? null;
@@ -16,10 +16,10 @@ export function ActorPane({ actor }: { actor: Actor }) {
       <section aria-label="States">
         <h2>States</h2>
         {states === null ? (
-          <p class="muted">{value === undefined ? 'This actor is no machine, so it has none.' : text(value)}</p>
+          <p class="muted">{value === undefined ? 'This actor is not a state machine.' : text(value)}</p>
         ) : (
           <ul class="states">
-            {states.steps.length > 0 && <Steps node={states} last={last} name="anywhere" />}
+            {states.transitions.length > 0 && <Transitions node={states} last={last} name="anywhere" />}
             {states.states.map((node) => (
               <State key={node.path} node={node} active={active} last={last} />
             ))}
@@ -36,18 +36,20 @@ export function ActorPane({ actor }: { actor: Actor }) {
       </section>
       <section aria-label="Events">
         <h2>
-          Events <small>{heard}</small>
+          Events <small>{eventCount}</small>
         </h2>
         {events.length === 0 ? <p class="muted">None yet.</p> : null}
-        <ol class="events" reversed start={heard}>
+        <ol class="events" reversed start={eventCount}>
           {events
             .slice(-eventsShown)
             .reverse()
             .map((it) => (
-              <Event key={it.number} heard={it} />
+              <EventLine key={it.number} received={it} />
             ))}
         </ol>
-        {heard > eventsShown && <p class="muted">The last {Math.min(eventsShown, events.length)} are shown.</p>}
+        {eventCount > eventsShown && (
+          <p class="muted">Only the last {Math.min(eventsShown, events.length)} are shown.</p>
+        )}
       </section>
     </article>
   );
@@ -64,9 +66,9 @@ function State({ node, active, last }: StateProps) {
         <bdi>{node.name}</bdi>{' '}
         <small>{[node.initial ? 'initial' : '', node.kind ?? ''].filter(Boolean).join(', ')}</small>
       </span>
-      {node.steps.length > 0 && (
+      {node.transitions.length > 0 && (
         <ul>
-          <Steps node={node} last={isActive ? last : null} />
+          <Transitions node={node} last={isActive ? last : null} />
         </ul>
       )}
       {node.states.length > 0 && (
@@ -80,10 +82,10 @@ function State({ node, active, last }: StateProps) {
   );
 }
 
-const Steps = ({ node, last, name }: { node: StateNode; last: string | null; name?: string }) => (
+const Transitions = ({ node, last, name }: { node: StateNode; last: string | null; name?: string }) => (
   <>
-    {node.steps.map(({ on, guard, to }, at) => (
-      <li key={at} class="step" data-last={on === last || undefined}>
+    {node.transitions.map(({ on, guard, to }, at) => (
+      <li key={at} class="transition" data-last={on === last || undefined}>
         {name === undefined ? '' : `${name}: `}
         <bdi>{on}</bdi>
         {guard === null ? '' : ` [${guard}]`}
@@ -93,7 +95,7 @@ const Steps = ({ node, last, name }: { node: StateNode; last: string | null; nam
   </>
 );
 
-const Event = ({ heard: { atMs, type, from, event } }: { heard: Heard }) => (
+const EventLine = ({ received: { atMs, type, from, event } }: { received: ReceivedEvent }) => (
   <li>
     <details>
       <summary>
@@ -105,17 +107,17 @@ const Event = ({ heard: { atMs, type, from, event } }: { heard: Heard }) => (
   </li>
 );
 
-/** Long ones are cut, until more is asked for. */
+/** A long value is truncated until the reader asks for all of it. */
 function Json({ name, value }: { name: string; value: unknown }) {
-  const [whole, showWhole] = useState(false);
+  const [isExpanded, setExpanded] = useState(false);
   const all = text(value);
-  const isCut = all.length > textLengthMax && !whole;
+  const isTruncated = all.length > textLengthMax && !isExpanded;
   return (
     <>
       <h3>{name}</h3>
-      <pre>{isCut ? `${all.slice(0, textLengthMax)}…` : all}</pre>
-      {isCut && (
-        <button type="button" onClick={() => showWhole(true)}>
+      <pre>{isTruncated ? `${all.slice(0, textLengthMax)}…` : all}</pre>
+      {isTruncated && (
+        <button type="button" onClick={() => setExpanded(true)}>
           Show all {all.length} characters
         </button>
       )}

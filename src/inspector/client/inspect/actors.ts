@@ -1,8 +1,8 @@
-/** What was heard of each actor. Bounded for each, so that one that talks a lot pushes out nothing of the others. */
+/** What was received about each actor. Bounded for each, so that a busy actor displaces nothing of the others. */
 import type { Frame } from './receiver.ts';
 import { readStates, type StateNode } from './states.ts';
 
-export type Heard = {
+export type ReceivedEvent = {
   readonly number: number;
   readonly atMs: number;
   readonly type: string;
@@ -13,13 +13,13 @@ export type Actor = {
   readonly id: string;
   name: string;
   parent: string | null;
-  /** Null: no machine, or none that can be read. */
+  /** Null: not a state machine, or one that cannot be read. */
   states: StateNode | null;
   snapshot: Readonly<Record<string, unknown>> | null;
   /** Newest last. */
-  readonly events: Heard[];
-  /** How many events were heard in all. */
-  heard: number;
+  readonly events: ReceivedEvent[];
+  /** How many events were received in total. */
+  eventCount: number;
 };
 export type Actors = Map<string, Actor>;
 
@@ -27,14 +27,14 @@ const actorsMax = 500;
 const eventsMax = 200;
 const nameLengthMax = 200;
 
-export function hear(actors: Actors, frame: Frame): void {
+export function applyFrame(actors: Actors, frame: Frame): void {
   const actor = actors.get(frame.sessionId) ?? add(actors, frame.sessionId);
   if (frame.type === '@xstate.actor') {
     if (typeof frame.name === 'string') actor.name = frame.name.slice(0, nameLengthMax);
     actor.parent = typeof frame.parentId === 'string' ? frame.parentId : null;
     actor.states = typeof frame.definition === 'string' ? readStates(frame.definition) : null;
   }
-  if (frame.type === '@xstate.event') note(actor, frame);
+  if (frame.type === '@xstate.event') addEvent(actor, frame);
   if (typeof frame.snapshot === 'object' && frame.snapshot !== null)
     actor.snapshot = frame.snapshot as Actor['snapshot'];
 }
@@ -51,18 +51,18 @@ function add(actors: Actors, id: string): Actor {
     states: null,
     snapshot: null,
     events: [],
-    heard: 0,
+    eventCount: 0,
   };
   actors.set(id, actor);
   return actor;
 }
 
-function note(actor: Actor, { event, sourceId, createdAt }: Frame): void {
+function addEvent(actor: Actor, { event, sourceId, createdAt }: Frame): void {
   const { type } = (typeof event === 'object' && event !== null ? event : {}) as { type?: unknown };
-  actor.heard += 1;
+  actor.eventCount += 1;
   const atMs = Number(createdAt);
   actor.events.push({
-    number: actor.heard,
+    number: actor.eventCount,
     atMs: Number.isFinite(atMs) && atMs > 0 ? atMs : Date.now(),
     type: String(type ?? 'unknown').slice(0, nameLengthMax),
     from: typeof sourceId === 'string' ? sourceId : null,
@@ -71,7 +71,7 @@ function note(actor: Actor, { event, sourceId, createdAt }: Frame): void {
   if (actor.events.length > eventsMax) actor.events.shift();
 }
 
-/** Parents before their children, each with its depth. One whose parent was not heard of stands at the top. */
+/** Parents before their children, each with its depth. An actor with an unknown parent is at the top level. */
 export function inOrder(actors: Actors): { actor: Actor; depth: number }[] {
   const children = new Map<string | null, Actor[]>();
   for (const actor of actors.values()) {
@@ -81,7 +81,7 @@ export function inOrder(actors: Actors): { actor: Actor; depth: number }[] {
   const below = (parent: string | null, depth: number): { actor: Actor; depth: number }[] =>
     (children.get(parent) ?? []).flatMap((actor) => [{ actor, depth }, ...below(actor.id, depth + 1)]);
   const ordered = below(null, 0);
-  // Two that name each other as parents have no top.
-  const lost = [...actors.values()].filter((actor) => !ordered.some((it) => it.actor === actor));
-  return [...ordered, ...lost.map((actor) => ({ actor, depth: 0 }))];
+  // Actors that are each other's ancestors have no top level.
+  const rest = [...actors.values()].filter((actor) => !ordered.some((it) => it.actor === actor));
+  return [...ordered, ...rest.map((actor) => ({ actor, depth: 0 }))];
 }

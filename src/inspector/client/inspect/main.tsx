@@ -1,38 +1,39 @@
-/** The page at /inspect: the actors of any XState app that names it as its inspector, without leaving this machine. */
-import { render } from 'preact';
+/** The page at /inspect: the actors of any XState app that uses it as its inspector. Nothing leaves this machine. */
+import { render as renderPage } from 'preact';
 import { useEffect, useReducer, useState } from 'preact/hooks';
 import { ActorList } from './actor-list.tsx';
 import { ActorPane } from './actor-pane.tsx';
-import { type Actors, hear } from './actors.ts';
+import { type Actors, applyFrame } from './actors.ts';
 import './inspect.css';
 import { receive } from './receiver.ts';
 
 const actors: Actors = new Map();
-const app = { isOpened: false, site: null as string | null };
-let redraw = () => {};
-let due = false;
+const app = { isConnected: false, origin: null as string | null };
+let render = () => {};
+let isScheduled = false;
 
-function onChange(): void {
-  if (due) return;
-  due = true;
+/** Renders at most once per frame. */
+function scheduleRender(): void {
+  if (isScheduled) return;
+  isScheduled = true;
   requestAnimationFrame(() => {
-    due = false;
-    redraw();
+    isScheduled = false;
+    render();
   });
 }
 
-app.isOpened = receive(window, (frame, site) => {
-  app.site = site;
-  hear(actors, frame);
-  onChange();
+app.isConnected = receive(window, (frame, origin) => {
+  app.origin = origin;
+  applyFrame(actors, frame);
+  scheduleRender();
 });
 
 function Page() {
-  const [, draw] = useReducer((count: number) => count + 1, 0);
+  const [, update] = useReducer((count: number) => count + 1, 0);
   const [selected, select] = useState<string | null>(null);
   useEffect(() => {
-    redraw = () => draw(undefined as never);
-    redraw();
+    render = () => update(undefined as never);
+    render();
   }, []);
   const actor = actors.get(selected ?? '') ?? actors.values().next().value;
   return (
@@ -40,11 +41,11 @@ function Page() {
       <header>
         <h1>XState actors</h1>
         <p role="status">
-          {app.site === null
-            ? app.isOpened
-              ? 'Connected. Waiting for the first actor.'
+          {app.origin === null
+            ? app.isConnected
+              ? 'Connected, waiting for the first actor'
               : 'Not connected'
-            : `From ${app.site}`}
+            : `From ${app.origin}`}
         </p>
       </header>
       {actor === undefined ? (
@@ -61,19 +62,16 @@ function Page() {
 
 const Empty = () => (
   <main class="empty">
-    <h2>No actor yet</h2>
-    <p>
-      Name this page as the inspector of your app. What its actors do is shown here, and leaves this machine for
-      nowhere.
-    </p>
+    <h2>No actors yet</h2>
+    <p>Use this page as the inspector of your app. Its actors appear here, and nothing leaves this machine.</p>
     <pre>
       {`import { createBrowserInspector } from '@statelyai/inspect';
 
 const inspector = createBrowserInspector({ url: '${location.origin}/inspect' });
 createActor(machine, { inspect: inspector.inspect }).start();`}
     </pre>
-    <p>The browser may block the window that this opens: allow it for your app, and load it again.</p>
+    <p>If the browser blocks the window that this opens, allow it for your app and reload.</p>
   </main>
 );
 
-render(<Page />, document.getElementById('app') as HTMLElement);
+renderPage(<Page />, document.getElementById('app') as HTMLElement);

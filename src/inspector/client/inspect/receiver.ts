@@ -1,9 +1,9 @@
 /**
- * The receiving half of `createBrowserInspector({ url })`: an XState app opens this page, or frames it, and posts what
- * its actors do. Only the window that did so is heard, and only while it shows the site that spoke first.
+ * The receiving side of `createBrowserInspector({ url })`: an XState app opens this page, or frames it, and posts what
+ * its actors do. Only messages of that window are accepted, and only from the origin of the first one.
  */
 
-/** As `@statelyai/inspect` 0.7.2 sends them; another version may leave out what it likes. */
+/** As `@statelyai/inspect` 0.7.2 sends them; other versions may lack any of the optional fields. */
 export type Frame = {
   readonly type: string;
   readonly _version: string;
@@ -17,17 +17,17 @@ export type Frame = {
   readonly event?: unknown;
 };
 
-/** @param onFrame told of each frame, and of the site it comes from. @returns false: nobody opened this page */
+/** @param onFrame gets each frame with its origin. @returns false: no app opened this page */
 export function receive(here: Window, onFrame: (frame: Frame, origin: string) => void): boolean {
   const app: Window | null = here.self === here.top ? here.opener : here.parent;
   if (app === null) return false;
-  let site: string | null = null;
+  let accepted: string | null = null;
   here.addEventListener('message', ({ source, origin, data }: MessageEvent) => {
-    if (source !== app || (site !== null && origin !== site) || !isFrame(data)) return;
-    site = origin;
+    if (source !== app || (accepted !== null && origin !== accepted) || !isFrame(data)) return;
+    accepted = origin;
     onFrame(data, origin);
   });
-  // Says only that somebody listens, so any site may hear it: which one opened us is not told to us.
+  // Any origin may get this, since it reveals only that somebody listens; we cannot know which origin opened us.
   app.postMessage({ type: '@statelyai.connected' }, '*');
   return true;
 }

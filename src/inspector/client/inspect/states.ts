@@ -1,20 +1,20 @@
-/** A foreign machine's definition as nested states, and which of them a snapshot is in. Reads what it can, and never throws. */
+/** A foreign machine's definition as nested states, and which of them are active. Reads what it can, and never throws. */
 
-export type Step = { readonly on: string; readonly guard: string | null; readonly to: readonly string[] };
+export type Transition = { readonly on: string; readonly guard: string | null; readonly to: readonly string[] };
 export type StateNode = {
   /** Keys from the root, joined by dots; '' for the root itself. */
   readonly path: string;
   readonly name: string;
   readonly kind: string | null;
   readonly initial: boolean;
-  readonly steps: readonly Step[];
+  readonly transitions: readonly Transition[];
   readonly states: readonly StateNode[];
 };
 
 const depthMax = 12;
 const statesMax = 500;
 
-/** @param definition JSON of a machine's configuration. Null: there are no states in it */
+/** @param definition JSON of a machine's configuration. @returns null: it has no states */
 export function readStates(definition: string): StateNode | null {
   try {
     const config = objectOf(JSON.parse(definition));
@@ -24,8 +24,8 @@ export function readStates(definition: string): StateNode | null {
       name: path.at(-1) ?? String(it.id ?? 'machine'),
       kind: typeof it.type === 'string' && it.type !== 'atomic' && it.type !== 'compound' ? it.type : null,
       initial,
-      steps: stepsOf(it),
-      // Senders sort them by name, so that the first to be drawn is the one where it begins.
+      transitions: transitionsOf(it),
+      // The initial state first; senders sort states by name.
       states: Object.entries(path.length < depthMax ? objectOf(it.states) : {})
         .sort(([one], [other]) => Number(other === it.initial) - Number(one === it.initial))
         .flatMap(([key, state]) => {
@@ -40,7 +40,7 @@ export function readStates(definition: string): StateNode | null {
   }
 }
 
-/** The paths of all states that are active, by a snapshot's `value`. */
+/** The paths of all active states, from a snapshot's `value`. */
 export function activePaths(value: unknown, above: readonly string[] = []): ReadonlySet<string> {
   if (typeof value === 'string') return new Set([[...above, value].join('.')]);
   if (above.length >= depthMax) return new Set();
@@ -58,7 +58,7 @@ const objectOf = (value: unknown): Fields =>
 const listOf = (value: unknown): readonly unknown[] =>
   Array.isArray(value) ? value : value === undefined ? [] : [value];
 
-const stepsOf = ({ on, always, after, onDone, invoke }: Fields): Step[] => [
+const transitionsOf = ({ on, always, after, onDone, invoke }: Fields): Transition[] => [
   ...Object.entries(objectOf(on)).flatMap(([event, it]) => read(event, it)),
   ...read('always', always),
   ...Object.entries(objectOf(after)).flatMap(([delay, it]) => read(`after ${delay}`, it)),
@@ -69,7 +69,7 @@ const stepsOf = ({ on, always, after, onDone, invoke }: Fields): Step[] => [
   ]),
 ];
 
-const read = (on: string, transitions: unknown): Step[] =>
+const read = (on: string, transitions: unknown): Transition[] =>
   listOf(transitions).map((it) => {
     const { target, guard } = typeof it === 'string' ? { target: it, guard: undefined } : objectOf(it);
     return { on, guard: guardName(guard), to: listOf(target).filter((name) => typeof name === 'string') };

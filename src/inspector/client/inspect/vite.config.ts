@@ -1,4 +1,4 @@
-/** Builds the page for XState apps into dist/inspect, which the service serves at /inspect. Small, so with plain names. */
+/** Builds the page for XState apps into dist/inspect, which the service serves at /inspect, under fixed file names. */
 import { defineConfig } from 'vite';
 
 export default defineConfig({
@@ -10,7 +10,7 @@ export default defineConfig({
     outDir: '../../../../dist/inspect',
     emptyOutDir: true,
     target: 'es2022',
-    // Nothing in line: the page's policy allows no data: URLs.
+    // No inlined assets: the page's content security policy allows no data: URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: { output: { entryFileNames: 'inspect.js', assetFileNames: 'inspect[extname]' } },

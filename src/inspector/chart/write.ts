@@ -1,8 +1,0 @@
-/** A step of the build: draws the machines, for the page and for `GET /machines.json`. Run from dist, before the page is bundled. */
-import { writeFileSync } from 'node:fs';
-import { taskMachine, workerMachine } from '../../../machines/index.ts';
-import type { Charts } from './charts.ts';
-import { drawingOf } from './layout.ts';
-
-const charts: Charts = { worker: await drawingOf(workerMachine), task: await drawingOf(taskMachine) };
-writeFileSync(new URL('../../../machines.json', import.meta.url), `${JSON.stringify(charts)}\n`);

@@ -1,0 +1,70 @@
+/** One task: who holds it, the results of its hooks, its checkpoints, and its history. */
+import type { TaskView } from '../../../../machines/index.ts';
+import { ActorChart } from '../chart/actor-chart.tsx';
+import { shownView } from '../data/past.ts';
+import { EscalationNote } from '../operator/escalation-note.tsx';
+import { OperatorButtons } from '../operator/operator-buttons.tsx';
+import { StateMark } from '../ui/state-mark.tsx';
+import { Name, Text } from '../ui/text.tsx';
+import { ActorLinks } from './actor-links.tsx';
+import { CheckpointList } from './checkpoint-list.tsx';
+import { Fact, Facts } from './facts.tsx';
+import { HookList } from './hook-list.tsx';
+import { PlanList } from './plan-list.tsx';
+import { RefusedEntries } from './refused-entries.tsx';
+import { Timeline } from './timeline.tsx';
+import { UnknownActor } from './unknown-actor.tsx';
+
+export function TaskPanel({ id }: { id: string }) {
+  const view = shownView.value as TaskView | null | undefined;
+  if (view === undefined) return <p class="muted pad">Loading…</p>;
+  if (view === null) return <UnknownActor entity="task" id={id} />;
+  return (
+    <>
+      <p class="lead">
+        <StateMark state={view.state} note={view.outcome} />
+      </p>
+      {view.title !== null && (
+        <p class="title">
+          <Text value={view.title} max={200} />
+        </p>
+      )}
+      <OperatorButtons entity="task" id={id} escalation={view.escalation} ended />
+      <EscalationNote escalation={view.escalation} resolution={null} />
+      <TaskFacts view={view} />
+      <HookList view={view} />
+      <ActorChart machine="task" states={[view.state]} />
+      {view.plan !== null && view.plan.length > 0 && <PlanList plan={view.plan} />}
+      <CheckpointList checkpoints={view.checkpoints} />
+      <RefusedEntries refused={view.refused} />
+      <Timeline entity="task" id={id} />
+    </>
+  );
+}
+
+const TaskFacts = ({ view }: { view: TaskView }) => (
+  <Facts>
+    <Fact name="Worker">{view.worker === null ? 'none' : <ActorLinks entity="worker" ids={[view.worker]} />}</Fact>
+    <Fact name="Queue">{view.queue === null ? 'none' : <Name value={view.queue} />}</Fact>
+    {view.policy !== null && (
+      <Fact name="Policy">
+        <Name value={view.policy} />
+      </Fact>
+    )}
+    {view.after.length > 0 && (
+      <Fact name="After">
+        <ActorLinks entity="task" ids={view.after} />
+      </Fact>
+    )}
+    {view.iteration !== null && (
+      <Fact name="Iteration">
+        {view.iteration} {view.maxIterations === null ? '' : `of ${view.maxIterations}`}
+      </Fact>
+    )}
+    {view.phase !== null && (
+      <Fact name="Phase">
+        <Text value={view.phase} max={80} />
+      </Fact>
+    )}
+  </Facts>
+);

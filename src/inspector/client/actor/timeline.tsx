@@ -1,0 +1,101 @@
+/** The entries and decisions of one actor, newest first. Periods without entries are collapsed to a line. */
+import { Fragment } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Decision } from '../../../../machines/index.ts';
+import type { TimelineEntry } from '../../messages.ts';
+import { get } from '../data/api.ts';
+import { route } from '../route.ts';
+import { dateTime, duration, time } from '../ui/format.ts';
+import { Link } from '../ui/link.tsx';
+import { DecisionMark } from '../ui/state-mark.tsx';
+import { Excerpt, Json } from '../ui/text.tsx';
+import { DecisionCard } from './decision-card.tsx';
+import { useTimeline } from './timeline-entries.ts';
+
+const gapMinMs = 60_000;
+
+export function Timeline({ entity, id }: { entity: 'worker' | 'task'; id: string }) {
+  const { entries, hasOlder, problem, busy, loadOlder } = useTimeline(entity, id);
+  const lines = [...entries].reverse();
+  return (
+    <section class="timeline" aria-label="Timeline">
+      <h3>Timeline</h3>
+      {problem !== null && <p class="problem">{problem}</p>}
+      {lines.length === 0 && problem === null && <p class="muted">{busy ? 'Loading…' : 'No entries yet.'}</p>}
+      <ol>
+        {lines.map((entry, index) => {
+          const later = lines[index - 1];
+          const gapMs = later === undefined ? 0 : later.atMs - entry.atMs;
+          return (
+            <Fragment key={entry.seq}>
+              {gapMs >= gapMinMs && <li class="gap">{duration(gapMs)} without entries</li>}
+              <Line entry={entry} />
+            </Fragment>
+          );
+        })}
+      </ol>
+      {hasOlder && (
+        <button type="button" disabled={busy} onClick={loadOlder}>
+          {busy ? 'Loading…' : 'Older entries'}
+        </button>
+      )}
+    </section>
+  );
+}
+
+function Line({ entry }: { entry: TimelineEntry }) {
+  const [isOpen, setOpen] = useState(false);
+  const { seq, type, by, text, atMs } = entry;
+  const decision = type === 'decision' ? (entry.data as Decision) : null;
+  return (
+    <li class="line" data-by={by} data-type={type} data-seq={seq}>
+      <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <summary>
+          <time dateTime={new Date(atMs).toISOString()} title={dateTime(atMs)}>
+            {time(atMs)}
+          </time>
+          <span class="type">{type}</span>
+          {by !== 'agent' && <span class="tag">{by}</span>}
+          <span class="text">
+            {decision === null ? <Excerpt value={text} /> : <DecisionMark decision={decision} />}
+          </span>
+        </summary>
+        {isOpen && <FullEntry entry={entry} isDecision={decision !== null} />}
+      </details>
+      <Link
+        class="seq"
+        to={{ at: seq }}
+        aria-current={route.value.at === seq ? 'true' : undefined}
+        title="Show the fleet at this entry"
+        aria-label={`Entry ${seq}: show the fleet at this entry`}
+      >
+        {seq}
+      </Link>
+    </li>
+  );
+}
+
+/** Part of the mark that the service leaves where it has truncated a text. */
+const truncationMark = '… [truncated: ';
+
+function FullEntry({ entry, isDecision }: { entry: TimelineEntry; isDecision: boolean }) {
+  const [data, setData] = useState<object>(entry.data);
+  const [problem, setProblem] = useState<string | null>(null);
+  const isTruncated = JSON.stringify(data).includes(truncationMark);
+  const load = () =>
+    get<TimelineEntry>(`entry/${entry.seq}`).then(
+      (it) => setData(it.data),
+      (error: Error) => setProblem(error.message),
+    );
+  return (
+    <div class="full">
+      {isDecision ? <DecisionCard decision={data as Decision} /> : <Json value={data} />}
+      {isTruncated && (
+        <button type="button" onClick={() => void load()}>
+          Load the full entry
+        </button>
+      )}
+      {problem !== null && <p class="problem">{problem}</p>}
+    </div>
+  );
+}

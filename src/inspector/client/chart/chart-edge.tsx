@@ -1,0 +1,73 @@
+/** The edges of a chart and their labels; and the events that are handled in every state. */
+import type { JSX } from 'preact';
+import type { ChartDrawing, ChartEdge, ChartText } from '../../chart/drawing.ts';
+import { NamedArea } from './chart-state.tsx';
+import { headPath, linePath } from './edge-path.ts';
+
+type EdgeProps = {
+  readonly edge: ChartEdge;
+  readonly drawing: ChartDrawing;
+  readonly isTaken: boolean;
+  readonly isHighlighted: boolean;
+};
+
+export function ChartEdgeView({ edge, drawing, isTaken, isHighlighted }: EdgeProps): JSX.Element {
+  const { x, y, width, height } = edge.label;
+  return (
+    <g
+      class="chart-edge"
+      data-edge={edge.id}
+      data-of={drawing.boxes.find(({ id }) => id === edge.from)?.name}
+      data-taken={isTaken || undefined}
+      data-highlighted={isHighlighted || undefined}
+      data-timer={edge.transitions.every(({ kind }) => kind === 'timer') || undefined}
+    >
+      {edge.points.length > 0 && (
+        <>
+          <path class="chart-line" d={linePath(edge.points)} />
+          <path class="chart-head" d={headPath(edge.points)} />
+          <rect class="chart-label" x={x} y={y} width={width} height={height} rx="4" />
+        </>
+      )}
+      <EdgeLabel edge={edge} />
+    </g>
+  );
+}
+
+function EdgeLabel({ edge: { label, transitions } }: { edge: ChartEdge }): JSX.Element {
+  const isTimer = (line: string) => transitions.some((it) => it.kind === 'timer' && line.startsWith(it.event));
+  return (
+    <>
+      {label.lines.map((line, at) => (
+        <text
+          key={line}
+          class="chart-text"
+          data-timer={isTimer(line) || undefined}
+          x={label.x + 5}
+          y={label.y + 12.5 + at * 14}
+        >
+          {line.replace(/^ +/, '\u00a0\u00a0')}
+        </text>
+      ))}
+    </>
+  );
+}
+
+/** Events that every state handles without changing the state. `event`: the latest one. */
+export const EverywhereArea = ({ text, event }: { text: ChartText; event: string | undefined }) => (
+  // biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus
+  <g class="chart-everywhere" aria-hidden="true">
+    <NamedArea name="in every state" area={text} />
+    {text.lines.map((line, at) => (
+      <text
+        key={line}
+        class="chart-text"
+        data-latest={line === event || undefined}
+        x={text.x + 16}
+        y={text.y + 46 + at * 14}
+      >
+        {line}
+      </text>
+    ))}
+  </g>
+);

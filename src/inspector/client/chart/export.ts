@@ -1,0 +1,136 @@
+/**
+ * Downloads of a chart: as SVG without a style sheet, as PNG, and as Mermaid text. The page's content security policy
+ * forbids images from memory, so the PNG is painted element by element instead of from the SVG.
+ */
+import type { ChartDrawing } from '../../chart/drawing.ts';
+
+const shapes = 'rect, path, circle, text';
+const shapeStyles = ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'stroke-linecap', 'opacity', 'text-anchor'];
+const textStyles = [...shapeStyles, 'font-family', 'font-size', 'font-weight', 'font-style'];
+
+function chartSvg(svg: SVGSVGElement): string {
+  const { width, height } = svg.viewBox.baseVal;
+  const copy = svg.cloneNode(true) as SVGSVGElement;
+  const copies = copy.querySelectorAll<SVGElement>(shapes);
+  for (const [at, element] of svg.querySelectorAll<SVGElement>(shapes).entries()) {
+    const style = getComputedStyle(element);
+    const target = copies[at] as SVGElement;
+    for (const name of element.tagName === 'text' ? textStyles : shapeStyles)
+      target.setAttribute(name, plainColour(style.getPropertyValue(name)));
+  }
+  for (const element of [copy, ...copy.querySelectorAll('*')])
+    for (const { name } of [...element.attributes])
+      if (/^(class|style|role|tabindex|aria-.+)$/.test(name)) element.removeAttribute(name);
+  copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
+  copy.setAttribute('width', String(width));
+  copy.setAttribute('height', String(height));
+  const background = document.createElementNS('http://www.w3.org/2000/svg', 'rect');
+  background.setAttribute('width', String(width));
+  background.setAttribute('height', String(height));
+  background.setAttribute('fill', plainColour(backgroundOf(svg)));
+  copy.prepend(background);
+  return new XMLSerializer().serializeToString(copy);
+}
+
+/** @param scale pixels for each unit of the drawing */
+async function chartPng(svg: SVGSVGElement, scale = 2): Promise<Blob> {
+  const { width, height } = svg.viewBox.baseVal;
+  const canvas = document.createElement('canvas');
+  [canvas.width, canvas.height] = [Math.ceil(width * scale), Math.ceil(height * scale)];
+  const context = canvas.getContext('2d');
+  if (context === null) throw new Error('this browser has no canvas');
+  context.scale(scale, scale);
+  context.fillStyle = backgroundOf(svg);
+  context.fillRect(0, 0, width, height);
+  for (const element of svg.querySelectorAll<SVGElement>(shapes)) paint(context, element);
+  const blob = await new Promise<Blob | null>((done) => canvas.toBlob(done, 'image/png'));
+  if (blob === null) throw new Error('the drawing is too large for this browser');
+  return blob;
+}
+
+/** The same states and transitions as Mermaid's `stateDiagram-v2`. */
+function chartMermaid({ boxes, edges }: ChartDrawing): string {
+  const idOf = (id: string) => id.replaceAll('.', '_');
+  const block = (parent: string | null, indent: string): string[] => {
+    const here = boxes.filter((box) => box.parent === parent);
+    const regions = here.filter(({ kind }) => kind === 'region');
+    if (regions.length > 0)
+      return regions.flatMap(({ id }, at) => [...(at > 0 ? [`${indent}--`] : []), ...block(id, indent)]);
+    return here.flatMap((box) => {
+      const inner = block(box.id, `${indent}  `);
+      const own = edges.filter(({ from }) => from === box.id);
+      return [
+        `${indent}state "${box.name}" as ${idOf(box.id)}${inner.length > 0 ? ' {' : ''}`,
+        ...(inner.length > 0 ? [...inner, `${indent}}`] : []),
+        ...(box.initial ? [`${indent}[*] --> ${idOf(box.id)}`] : []),
+        ...own.map(({ from, to, transitions }) => {
+          const labels = transitions.map(({ event, guard }) =>
+            [event, guard === null ? '' : `[${guard}]`].join(' ').trim(),
+          );
+          const target = to === null ? '' : ` --> ${idOf(to)}`;
+          return `${indent}${idOf(from)}${target} : ${labels.join(', ')}`;
+        }),
+      ];
+    });
+  };
+  const isParallel = boxes.some(({ kind, parent }) => kind === 'region' && parent === null);
+  const body = isParallel ? ['  state machine {', ...block(null, '    '), '  }'] : block(null, '  ');
+  return `${['stateDiagram-v2', ...body].join('\n')}\n`;
+}
+
+export const saveSvg = (svg: SVGSVGElement, name: string): void =>
+  save(new Blob([chartSvg(svg)], { type: 'image/svg+xml' }), `${name}.svg`);
+export const savePng = async (svg: SVGSVGElement, name: string): Promise<void> =>
+  save(await chartPng(svg), `${name}.png`);
+export const saveMermaid = (drawing: ChartDrawing, name: string): void =>
+  save(new Blob([chartMermaid(drawing)], { type: 'text/plain' }), `${name}.mmd`);
+
+function save(blob: Blob, name: string): void {
+  const url = URL.createObjectURL(blob);
+  const link = document.createElement('a');
+  [link.href, link.download] = [url, name];
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+/** Mixed colours are computed as `color(srgb …)`, which few programs except browsers understand. */
+const plainColour = (value: string): string =>
+  value.replace(/color\(srgb ([\d. e-]+?)(?: \/ [\d.]+)?\)/g, (_all, parts: string) => {
+    const [red, green, blue] = parts.split(' ').map((part) => Math.round(Number(part) * 255));
+    return `rgb(${red}, ${green}, ${blue})`;
+  });
+
+/** The colour behind the drawing. */
+function backgroundOf(svg: SVGSVGElement): string {
+  for (let element: Element | null = svg; element !== null; element = element.parentElement) {
+    const { backgroundColor } = getComputedStyle(element);
+    if (backgroundColor !== 'rgba(0, 0, 0, 0)' && backgroundColor !== 'transparent') return backgroundColor;
+  }
+  return 'white';
+}
+
+function paint(context: CanvasRenderingContext2D, element: SVGElement): void {
+  const style = getComputedStyle(element);
+  const number = (name: string) => Number(element.getAttribute(name) ?? 0);
+  context.save();
+  context.globalAlpha = Number(style.opacity);
+  context.setLineDash(
+    style.strokeDasharray === 'none' ? [] : style.strokeDasharray.split(/[ ,]+/).map(Number.parseFloat),
+  );
+  context.lineWidth = Number.parseFloat(style.strokeWidth);
+  context.lineCap = style.strokeLinecap as CanvasLineCap;
+  [context.fillStyle, context.strokeStyle] = [style.fill, style.stroke];
+  if (element.tagName === 'text') {
+    context.font = `${style.fontStyle} ${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+    context.textAlign = style.textAnchor === 'end' ? 'right' : style.textAnchor === 'middle' ? 'center' : 'left';
+    context.fillText(element.textContent ?? '', number('x'), number('y'));
+  } else {
+    const path = new Path2D(element.getAttribute('d') ?? '');
+    if (element.tagName === 'rect')
+      path.roundRect(number('x'), number('y'), number('width'), number('height'), number('rx'));
+    if (element.tagName === 'circle') path.arc(number('cx'), number('cy'), number('r'), 0, 2 * Math.PI);
+    if (style.fill !== 'none') context.fill(path);
+    if (style.stroke !== 'none') context.stroke(path);
+  }
+  context.restore();
+}

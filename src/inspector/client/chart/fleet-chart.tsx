@@ -1,0 +1,58 @@
+/** The whole fleet on its statechart: how many actors are in each state, and the latest transition. */
+import { task, worker } from 'stopgate:charts';
+import { useMemo, useState } from 'preact/hooks';
+import type { State } from '../../../../machines/index.ts';
+import { presences } from '../../../../machines/values/states.ts';
+import { isPast, shownFleet } from '../data/past.ts';
+import { stateCounts } from '../data/state-counts.ts';
+import { toggleState } from '../lists/state-counts.tsx';
+import { navigate, route } from '../route.ts';
+import { stateOf } from '../ui/state-mark.tsx';
+import { Chart } from './chart.tsx';
+
+const charts = { worker, task };
+
+export function FleetChart({ machine }: { machine: 'worker' | 'task' }) {
+  const [isOpen, setOpen] = useState(readOpen);
+  const toggle = (open: boolean) => {
+    setOpen(open);
+    localStorage.setItem(openKey, open ? 'yes' : 'no');
+  };
+  return (
+    <details class="fold" open={isOpen} onToggle={(event) => toggle(event.currentTarget.open)}>
+      <summary>Statechart</summary>
+      {isOpen && <OpenChart machine={machine} />}
+    </details>
+  );
+}
+
+const openKey = 'stopgate.chart';
+/** Closed at first on a phone, where it would fill the screen. */
+const readOpen = () => (localStorage.getItem(openKey) ?? (innerWidth < 700 ? 'no' : 'yes')) === 'yes';
+
+function OpenChart({ machine }: { machine: 'worker' | 'task' }) {
+  const text = stateCounts[machine].value;
+  const counts = useMemo(() => text.split(',').map(Number), [text]);
+  const latest = isPast.value ? null : shownFleet.value.transition.value;
+  const transition =
+    latest === null || latest[0] !== machine[0]
+      ? null
+      : { from: stateOf(latest[1]), to: stateOf(latest[2]), event: latest[3] };
+  const { state, presence } = route.value;
+  const onPick = (name: string) => {
+    const isPresence = presences.some((it) => it === name);
+    if (isPresence) navigate({ presence: presence === name ? '' : name });
+    else toggleState(name as State);
+  };
+  return (
+    <Chart
+      machine={machine}
+      drawing={charts[machine]}
+      counts={counts}
+      transition={transition}
+      heat
+      picked={state.includes(',') ? null : state || presence || null}
+      onPick={onPick}
+    />
+  );
+}

@@ -1,0 +1,56 @@
+/** What the parts of a chart share: the status of each state, the focus, and the order of the tree. */
+import type { ChartBox, ChartDrawing } from '../../chart/drawing.ts';
+
+export type StateStatus = {
+  /** How many actors are in it; null: one actor is shown. */
+  readonly count: number | null;
+  /** Of all actors, 0 to 1. */
+  readonly share: number;
+  readonly active: boolean;
+  readonly picked: boolean;
+};
+export const noStatus: StateStatus = { count: null, share: 0, active: false, picked: false };
+
+export type ChartScene = {
+  readonly drawing: ChartDrawing;
+  /** By the id of the state. */
+  readonly statuses: ReadonlyMap<string, StateStatus>;
+  readonly heat: boolean | undefined;
+  readonly onPick: ((state: string) => void) | undefined;
+  /** The state in the tab order. */
+  readonly focused: string;
+  readonly focus: (id: string) => void;
+  /** Highlights the edges that leave a state. */
+  readonly highlight: (id: string | null) => void;
+};
+
+type Statuses = {
+  readonly drawing: ChartDrawing;
+  readonly counts?: readonly number[] | undefined;
+  readonly active?: string | readonly string[] | null | undefined;
+  readonly picked?: string | readonly string[] | null | undefined;
+};
+
+/** A share is that among the states of one region. */
+export function statusesOf({ drawing, counts, active, picked }: Statuses): ReadonlyMap<string, StateStatus> {
+  const states = drawing.boxes.filter((box) => !drawing.boxes.some(({ parent }) => parent === box.id));
+  const [activeNames, pickedNames] = [active, picked].map((it) => (typeof it === 'string' ? [it] : (it ?? [])));
+  const statuses = states.map((box, at): readonly [string, StateStatus] => {
+    const siblingCounts = states.map((it, index) => (it.parent === box.parent ? (counts?.[index] ?? 0) : 0));
+    const total = siblingCounts.reduce((sum, count) => sum + count, 0);
+    const count = counts?.[at] ?? null;
+    const isIn = (names: readonly string[] | undefined) => names?.includes(box.name) ?? false;
+    const share = total === 0 || count === null ? 0 : count / total;
+    return [box.id, { count, share, active: isIn(activeNames), picked: isIn(pickedNames) }];
+  });
+  return new Map(statuses);
+}
+
+/** The tree's items from top to bottom. Regions only group them. */
+export const treeOrder = (drawing: ChartDrawing, parent: string | null = null): ChartBox[] =>
+  drawing.boxes
+    .filter((box) => box.parent === parent)
+    .flatMap((box) => [...(box.kind === 'region' ? [] : [box]), ...treeOrder(drawing, box.id)]);
+
+export const itemOf = (svg: SVGSVGElement | null, id: string): SVGGElement | null =>
+  svg?.querySelector<SVGGElement>(`[data-id="${CSS.escape(id)}"]`) ?? null;

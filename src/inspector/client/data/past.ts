@@ -1,0 +1,96 @@
+/**
+ * Time travel: the fleet at the entry that the route names, folded by the service. One request at a time; of several
+ * wanted entries only the newest is loaded.
+ */
+import { computed, effect, signal } from '@preact/signals';
+import type { TaskView, WorkerView } from '../../../../machines/index.ts';
+import type { Moment, PastActor, PastFleet } from '../../messages.ts';
+import { navigate, route, selected } from '../route.ts';
+import { fleet, get } from './api.ts';
+import { focus, liveFleet, nowMs } from './connection.ts';
+import { createFleetStore } from './fleet-store.ts';
+
+export type LogRange = {
+  readonly firstSeq: number;
+  readonly lastSeq: number;
+  readonly firstMs: number;
+  readonly lastMs: number;
+};
+
+const pastFleet = createFleetStore();
+export const logRange = signal<LogRange | null>(null);
+/** The entry whose state is loaded. */
+export const moment = signal<Moment | null>(null);
+export const pastProblem = signal<string | null>(null);
+const pastView = signal<{ id: string; seq: number; view: WorkerView | TaskView | null } | null>(null);
+
+export const isPast = computed(() => route.value.at !== null);
+/** The fleet on screen, live or past. */
+export const shownFleet = computed(() => (isPast.value ? pastFleet : liveFleet));
+/** The time on screen, by the log's clock. */
+export const shownMs = computed(() => (isPast.value ? (moment.value?.atMs ?? 0) : nowMs.value));
+/** The selected actor. Undefined: still loading; null: unknown. */
+export const shownView = computed((): WorkerView | TaskView | null | undefined => {
+  const id = selected.value?.id;
+  if (isPast.value) return pastView.value?.id === id ? pastView.value?.view : undefined;
+  return focus.value?.id === id ? focus.value?.view : undefined;
+});
+
+let wanted: { at: number; topic: typeof selected.value } | null = null;
+let busy = false;
+
+export function startPast(): void {
+  effect(() => {
+    const { at } = route.value;
+    if (at === null || fleet.value === '') {
+      wanted = null;
+      pastProblem.value = null;
+      return;
+    }
+    wanted = { at, topic: selected.value };
+    if (!busy) void load();
+  });
+}
+
+async function load(): Promise<void> {
+  busy = true;
+  while (wanted !== null) {
+    const { at, topic } = wanted;
+    wanted = null;
+    try {
+      if (logRange.peek() === null || at > (logRange.peek()?.lastSeq ?? 0)) logRange.value = await get('range');
+      if (moment.peek()?.seq !== at || !pastFleet.loaded.peek()) {
+        const past = await get<PastFleet>(`at/${at}`);
+        pastFleet.apply(past, true);
+        moment.value = past;
+      }
+      if (topic !== null) pastView.value = await readActor(at, topic);
+      pastProblem.value = null;
+    } catch (error) {
+      pastProblem.value = (error as Error).message;
+    }
+  }
+  busy = false;
+}
+
+async function readActor(at: number, { entity, id }: NonNullable<typeof selected.value>) {
+  const exists = entity === 'worker' ? pastFleet.workers.has(id) : pastFleet.tasks.has(id);
+  const view = exists ? (await get<PastActor>(`at/${at}?${entity}=${id}`)).view : null;
+  return { id, seq: at, view };
+}
+
+/** Starts at the newest entry. */
+export async function enterPast(): Promise<void> {
+  try {
+    const range = await get<LogRange>('range');
+    logRange.value = range;
+    navigate({ at: range.lastSeq });
+  } catch (error) {
+    pastProblem.value = (error as Error).message;
+  }
+}
+
+/** Resolves when the entry that the route names is loaded. */
+export const settled = async (): Promise<void> => {
+  while (busy) await new Promise((done) => setTimeout(done, 30));
+};

@@ -1,0 +1,103 @@
+/** The search field and the selects above a table. What they are set to is in the route. */
+import type { RefObject } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { navigate, route } from '../route.ts';
+import { count, plural } from '../ui/format.ts';
+import { listedIds } from './listed-ids.ts';
+
+type Select = {
+  readonly name: 'presence' | 'agent' | 'queue';
+  /** The text of the option that does not filter. */
+  readonly any: string;
+  readonly options: readonly string[];
+};
+type Props = { readonly total: number; readonly noun: string; readonly selects: readonly Select[] };
+
+export function Filters({ total, noun, selects }: Props) {
+  const { q, state, presence, agent, queue } = route.value;
+  const isFiltered = [q, state, presence, agent, queue].some((it) => it !== '');
+  return (
+    <search class="filters">
+      <SearchField noun={noun} />
+      {selects.map((select) => (
+        <SelectField key={select.name} select={select} />
+      ))}
+      <span class="muted shown">
+        {isFiltered ? `${count(listedIds.value.length)} of ${plural(total, noun)}` : plural(total, noun)}
+      </span>
+      {isFiltered && (
+        <button
+          type="button"
+          class="link"
+          onClick={() => navigate({ q: '', state: '', presence: '', agent: '', queue: '' })}
+        >
+          Show all
+        </button>
+      )}
+    </search>
+  );
+}
+
+function SearchField({ noun }: { noun: string }) {
+  const field = useRef<HTMLInputElement>(null);
+  const { q } = route.value;
+  useSlashKey(field);
+  return (
+    <input
+      ref={field}
+      type="search"
+      aria-label={`Search ${noun}s`}
+      placeholder={`Search ${noun}s   /`}
+      value={q}
+      onInput={(event) => navigate({ q: event.currentTarget.value }, 'replace')}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape' || q === '') return;
+        event.stopPropagation();
+        navigate({ q: '' }, 'replace');
+      }}
+    />
+  );
+}
+
+/** `/` focuses the search field. */
+function useSlashKey(field: RefObject<HTMLInputElement | null>): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const isTyping = event.target instanceof HTMLElement && event.target.matches('input, textarea, select');
+      if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey) return;
+      event.preventDefault();
+      field.current?.focus();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+}
+
+/** Hidden while there is no choice. A value from the address is offered even if no row has it. */
+function SelectField({ select: { name, any, options } }: { select: Select }) {
+  const value = route.value[name];
+  if (options.length < 2 && value === '') return null;
+  return (
+    <select aria-label={name} value={value} onChange={(event) => navigate({ [name]: event.currentTarget.value })}>
+      <option value="">{any}</option>
+      {[...new Set([...options, ...(value === '' ? [] : [value])])].map((it) => (
+        <option key={it} value={it}>
+          {it}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+const valuesMax = 100;
+
+/** The values of a column, as options of a select. */
+export function valuesOf(rows: Iterable<readonly unknown[]>, index: number): string[] {
+  const found = new Set<string>();
+  for (const row of rows) {
+    const value = row[index];
+    if (typeof value === 'string') found.add(value);
+    if (found.size >= valuesMax) break;
+  }
+  return [...found].sort();
+}

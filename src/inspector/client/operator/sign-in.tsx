@@ -1,0 +1,123 @@
+/** Asks for a token: for reading, or for operator actions. It becomes a cookie that scripts cannot read. */
+import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { signIn } from '../data/api.ts';
+import { hello, reopen } from '../data/connection.ts';
+import { Dialog } from '../ui/dialog.tsx';
+
+/** What to do after the operator has signed in; null: the dialog is closed. */
+const afterSignIn = signal<(() => void) | null>(null);
+
+/** Opens the dialog that asks for the operator token. */
+export function requestSignIn(next: () => void = () => {}): void {
+  afterSignIn.value = next;
+}
+
+/** In place of the page, if reading requires a token. */
+export const LockedPage = () => (
+  <main id="main" class="locked">
+    <h1>stopgate inspector</h1>
+    <p>This service requires a token.</p>
+    <TokenForm label="Token" onSuccess={() => {}}>
+      The service was started with it: <code>--token</code>, or <code>STOPGATE_TOKEN</code>.
+    </TokenForm>
+  </main>
+);
+
+export function SignInDialog() {
+  const next = afterSignIn.value;
+  if (next === null) return null;
+  const close = () => {
+    afterSignIn.value = null;
+  };
+  const onSuccess = () => {
+    close();
+    next();
+  };
+  return (
+    <Dialog title="Sign in as operator" close={close}>
+      {hello.value?.token === false ? (
+        <NoOperatorToken close={close} />
+      ) : (
+        <TokenForm label="Operator token" onSuccess={onSuccess} onCancel={close}>
+          With <code>npm start</code> or <code>stopgate dev</code>, it is <code>pass</code> in{' '}
+          <code>.stopgate/credentials/operator.json</code>; with <code>stopgate serve</code>, the value of{' '}
+          <code>--token</code>.
+        </TokenForm>
+      )}
+    </Dialog>
+  );
+}
+
+const NoOperatorToken = ({ close }: { close: () => void }) => (
+  <div class="token">
+    <p>
+      This service has no operator token, so nobody can do this here. Start it with <code>--token</code>, or use{' '}
+      <code>stopgate resolve</code> with operator credentials.
+    </p>
+    <p class="buttons">
+      <button type="button" onClick={close}>
+        Close
+      </button>
+    </p>
+  </div>
+);
+
+type TokenFormProps = {
+  readonly label: string;
+  readonly onSuccess: () => void;
+  readonly onCancel?: () => void;
+  /** Where to find the token. */
+  readonly children: ComponentChildren;
+};
+
+function TokenForm({ label, onSuccess, onCancel, children }: TokenFormProps) {
+  const [token, setToken] = useState('');
+  const [problem, setProblem] = useState<string | null>(null);
+  const submit = async () => {
+    try {
+      await signIn(token.trim());
+      reopen();
+      onSuccess();
+    } catch (error) {
+      setProblem((error as Error).message);
+    }
+  };
+  return (
+    <form
+      class="token"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
+      <label>
+        {label}
+        <input
+          type="password"
+          required
+          value={token}
+          autoComplete="off"
+          onInput={(event) => setToken(event.currentTarget.value)}
+        />
+      </label>
+      <p class="muted">{children}</p>
+      {problem !== null && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      <p class="buttons">
+        <button type="submit" class="primary">
+          Continue
+        </button>
+        {onCancel !== undefined && (
+          <button type="button" onClick={onCancel}>
+            Cancel
+          </button>
+        )}
+      </p>
+    </form>
+  );
+}

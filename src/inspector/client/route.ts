@@ -1,0 +1,80 @@
+/** The route: what the page shows, all of it in the address, so that it can be shared, reloaded and gone back to. */
+import { computed, signal } from '@preact/signals';
+
+export const views = ['workers', 'tasks', 'queues', 'what-if'] as const;
+export type View = (typeof views)[number];
+export type Route = {
+  readonly view: View;
+  /** The search text. */
+  readonly q: string;
+  /** States, separated by commas. */
+  readonly state: string;
+  readonly presence: string;
+  readonly agent: string;
+  readonly queue: string;
+  /** A column's key; descending with a leading minus. */
+  readonly sort: string;
+  readonly worker: string | null;
+  readonly task: string | null;
+  /** The log entry at which the past is shown; null: live. */
+  readonly at: number | null;
+};
+
+const filters = ['q', 'state', 'presence', 'agent', 'queue', 'sort'] as const;
+
+export const route = signal<Route>(readRoute());
+addEventListener('popstate', () => {
+  route.value = readRoute();
+});
+
+/** The actor in the side panel. */
+export const selected = computed(() => {
+  const { worker, task } = route.value;
+  if (worker !== null) return { entity: 'worker', id: worker } as const;
+  return task === null ? null : ({ entity: 'task', id: task } as const);
+});
+
+/** `replace`: without a step in the browser's history, as for each letter that is typed. */
+export function navigate(change: Partial<Route>, how: 'push' | 'replace' = 'push'): void {
+  route.value = { ...route.value, ...change };
+  const address = hrefOf({});
+  if (how === 'replace') history.replaceState(null, '', address);
+  else if (address !== location.pathname + location.search) history.pushState(null, '', address);
+}
+
+/** The current address with some changes. */
+export function hrefOf(change: Partial<Route>): string {
+  const { view, worker, task, at, ...rest } = { ...route.value, ...change };
+  const query = new URLSearchParams();
+  if (view !== 'workers') query.set('view', view);
+  for (const name of filters) if (rest[name] !== '') query.set(name, rest[name]);
+  if (worker !== null) query.set('worker', worker);
+  if (task !== null) query.set('task', task);
+  if (at !== null) query.set('at', String(at));
+  const text = query.toString().replaceAll('%2C', ',');
+  return text === '' ? '/' : `/?${text}`;
+}
+
+/** The change that selects an actor. */
+export const selection = (entity: 'worker' | 'task', id: string): Pick<Route, 'worker' | 'task'> =>
+  entity === 'worker' ? { worker: id, task: null } : { worker: null, task: id };
+
+export const noSelection = { worker: null, task: null } as const satisfies Partial<Route>;
+
+function readRoute(): Route {
+  const query = new URLSearchParams(location.search);
+  const text = (name: string) => query.get(name) ?? '';
+  const at = text('at');
+  return {
+    view: views.find((it) => it === text('view')) ?? 'workers',
+    q: text('q'),
+    state: text('state'),
+    presence: text('presence'),
+    agent: text('agent'),
+    queue: text('queue'),
+    sort: text('sort'),
+    worker: text('worker') || null,
+    task: text('task') || null,
+    at: /^\d{1,15}$/.test(at) ? Number(at) : null,
+  };
+}

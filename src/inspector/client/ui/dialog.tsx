@@ -1,0 +1,20 @@
+/** A modal dialog: Escape closes it, and the focus returns to where it was. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+
+type DialogProps = { readonly title: string; readonly close: () => void; readonly children: ComponentChildren };
+
+export function Dialog({ title, close, children }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  useEffect(() => {
+    element.current?.showModal();
+    return () => element.current?.close();
+  }, []);
+  return (
+    <dialog ref={element} aria-labelledby={heading} onClose={close} onCancel={close}>
+      <h2 id={heading}>{title}</h2>
+      {children}
+    </dialog>
+  );
+}

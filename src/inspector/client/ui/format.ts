@@ -1,0 +1,50 @@
+/** Formats durations, times and counts for people, and makes invisible characters of foreign text visible. */
+
+const invisible =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what we look for
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/gu;
+
+const names: Readonly<Record<number, string>> = { 0: 'NUL', 7: 'BEL', 8: 'BS', 13: 'CR', 27: 'ESC', 127: 'DEL' };
+
+/** Shows control, invisible and direction-changing characters by their names. */
+export const visible = (text: string): string =>
+  text.replace(invisible, (char) => {
+    const code = char.codePointAt(0) ?? 0;
+    return `⟨${names[code] ?? `U+${code.toString(16).toUpperCase().padStart(4, '0')}`}⟩`;
+  });
+
+/** `2h 5m`, `4m 10s`, `12s`: at most two units. */
+export function duration(ms: number): string {
+  const sign = ms < 0 ? '-' : '';
+  const seconds = Math.floor(Math.abs(ms) / 1_000);
+  if (seconds < 60) return `${sign}${seconds}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${sign}${minutes}m${seconds % 60 === 0 ? '' : ` ${seconds % 60}s`}`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return `${sign}${hours}h${minutes % 60 === 0 ? '' : ` ${minutes % 60}m`}`;
+  return `${sign}${Math.floor(hours / 24)}d${hours % 24 === 0 ? '' : ` ${hours % 24}h`}`;
+}
+
+export const ago = (thenMs: number, nowMs: number): string =>
+  nowMs - thenMs < 1_000 ? 'just now' : `${duration(nowMs - thenMs)} ago`;
+
+export const millis = (ms: number): string =>
+  ms < 10 ? `${ms.toFixed(1)} ms` : ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
+
+export const count = (number: number): string => number.toLocaleString('en');
+
+export const plural = (number: number, one: string, many = `${one}s`): string =>
+  `${count(number)} ${number === 1 ? one : many}`;
+
+const pad = (number: number, width = 2) => String(number).padStart(width, '0');
+
+/** In the reader's own time zone. */
+export function time(ms: number): string {
+  const date = new Date(ms);
+  return `${pad(date.getHours())}:${pad(date.getMinutes())}:${pad(date.getSeconds())}`;
+}
+
+export function dateTime(ms: number): string {
+  const date = new Date(ms);
+  return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())} ${time(ms)}`;
+}

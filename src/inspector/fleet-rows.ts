@@ -1,0 +1,100 @@
+/** The fleet as rows: what the page needs of every actor, as compact as possible, since it gets thousands at once. */
+import {
+  type Fleet,
+  idleLimitOf,
+  isDone,
+  parseIsoTime,
+  pendingIn,
+  policyInForce,
+  presences,
+  queueOfWorker,
+  type WorkerRecord,
+  workerStates,
+} from '../../machines/index.ts';
+import type { QueueRow, Rows, TaskRow, WorkerRow } from './messages.ts';
+
+const stateIndex = new Map(workerStates.map((state, index) => [state, index]));
+const presenceIndex = new Map(presences.map((presence, index) => [presence, index]));
+const titleLengthMax = 80;
+const nameLengthMax = 128;
+
+/** Rows of the named actors, or of all. Unknown names are left out. */
+export function rowsOf(
+  fleet: Fleet,
+  names?: { readonly workers: Iterable<string>; readonly tasks: Iterable<string>; readonly queues: Iterable<string> },
+): Rows {
+  const { workers, tasks, queues } = names ?? {
+    workers: fleet.workers.keys(),
+    tasks: fleet.tasks.keys(),
+    queues: new Set(['main', ...fleet.queues.keys()]),
+  };
+  const isKnown = <Row>(row: Row | null): row is Row => row !== null;
+  return {
+    workers: [...workers].map((worker) => workerRow(fleet, worker)).filter(isKnown),
+    tasks: [...tasks].map((task) => taskRow(fleet, task)).filter(isKnown),
+    queues: [...queues].map((queue) => queueRow(fleet, queue)),
+  };
+}
+
+function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
+  const record = fleet.workers.get(worker);
+  if (record === undefined) return null;
+  const { value } = record.snapshot;
+  const it = record.snapshot.context.worker;
+  const inForce = it.attempt?.inForce ?? policyInForce(fleet, it);
+  const last = it.lastDecision;
+  return [
+    worker,
+    stateIndex.get(value.state) ?? 0,
+    presenceIndex.get(value.presence) ?? 0,
+    it.retryCount,
+    inForce.policy.retries,
+    it.keepAlives,
+    it.tasks.length > 0 ? null : it.activeMs,
+    it.attempt?.idleLimitMs ?? idleLimitOf(inForce.policy, it.profile),
+    it.tasks.at(-1) ?? null,
+    it.tasks.length,
+    it.agent?.slice(0, nameLengthMax) ?? null,
+    last?.decision ?? null,
+    last?.cause ?? null,
+    last === null ? null : parseIsoTime(last.at),
+    record.lastSeenMs,
+    it.parent,
+    waitsFor(record),
+    record.wakeMs,
+    it.escalation?.acknowledgedBy == null ? 0 : 1,
+    it.plan.filter(isDone).length,
+    it.plan.length,
+    inForce.name,
+    queueOfWorker(it, inForce),
+  ];
+}
+
+function waitsFor({ snapshot }: WorkerRecord): string | null {
+  const { attempt } = snapshot.context.worker;
+  if (attempt === null) return null;
+  return attempt.pending === null ? 'hold' : attempt.pending.name;
+}
+
+function taskRow(fleet: Fleet, task: string): TaskRow | null {
+  const snapshot = fleet.tasks.get(task)?.snapshot;
+  if (snapshot === undefined) return null;
+  const { context, value } = snapshot;
+  return [
+    task,
+    stateIndex.get(value) ?? 0,
+    context.worker,
+    context.queue,
+    context.title?.slice(0, titleLengthMax) ?? null,
+    context.iteration?.iteration ?? null,
+    context.iteration?.maxIterations ?? null,
+    context.hooks.length,
+    context.outcome,
+  ];
+}
+
+const queueRow = (fleet: Fleet, queue: string): QueueRow => [
+  queue,
+  pendingIn(fleet, queue),
+  fleet.queues.get(queue)?.reported ?? 0,
+];

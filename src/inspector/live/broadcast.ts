@@ -1,0 +1,68 @@
+/** Sends the changes of a tick to all pages: the same JSON to those that keep up, everything missed to the others. */
+import { viewTask, viewWorker } from '../../../machines/index.ts';
+import { rowsOf } from '../fleet-rows.ts';
+import type { Delta, Focus, Full, Rows, Topic } from '../messages.ts';
+import { toTruncatedJson } from '../truncated-json.ts';
+import { addNames, type ChangedNames, countNames } from './changed-names.ts';
+import type { TickChanges } from './changes.ts';
+import { keepForLater, type LivePage, takeNews } from './page.ts';
+import type { LiveSource } from './source.ts';
+
+export type Broadcast = {
+  send(changes: TickChanges, tick: { readonly ticks: number; readonly isBeat: boolean }): void;
+  /** Asks the log for its newest entry. */
+  refreshHead(): void;
+  /** Entry `seq` was read, so the log has it. */
+  sawEntry(seq: number): void;
+};
+
+/** The selected actor is sent every so many ticks: its view is large. */
+const topicEvery = 2;
+
+export function createBroadcast(source: LiveSource, pages: ReadonlySet<LivePage>): Broadcast {
+  const { fleet, foldedSeq, logNow } = source;
+  let headSeq = 0;
+  const sawEntry = (seq: number) => {
+    headSeq = Math.max(headSeq, seq);
+  };
+  const head = () => ({ seq: foldedSeq(), nowMs: logNow(), headSeq: Math.max(headSeq, foldedSeq()) });
+  const full = (): Full => ({ ...head(), ...rowsOf(fleet) });
+  const delta = (names: ChangedNames, { transitions, entries }: TickChanges): Delta => ({
+    ...head(),
+    ...nonEmpty(rowsOf(fleet, names)),
+    ...(transitions.length > 0 ? { transitions } : {}),
+    entries,
+  });
+  const sendTopic = (page: LivePage, { entity, id }: Topic) => {
+    const view = entity === 'worker' ? viewWorker(fleet, id, logNow()) : viewTask(fleet, id);
+    page.client.send(entity, toTruncatedJson({ id, view, ...takeNews(page) } satisfies Focus), null);
+  };
+  return {
+    sawEntry,
+    refreshHead: () => void source.headSeq().then(sawEntry, () => {}),
+    send(changes, { ticks, isBeat }) {
+      const seq = foldedSeq();
+      const isDue = isBeat || countNames(changes.names) > 0;
+      let shared: string | null = null;
+      for (const page of pages) {
+        if (!page.client.isReady()) {
+          keepForLater(page, changes.names);
+          continue;
+        }
+        if (page.missed === 'all') page.client.send('full', JSON.stringify(full()), seq);
+        else if (page.missed !== null) {
+          addNames(page.missed, changes.names);
+          page.client.send('delta', JSON.stringify(delta(page.missed, changes)), seq);
+        } else if (isDue) {
+          shared ??= JSON.stringify(delta(changes.names, changes));
+          page.client.send('delta', shared, seq);
+        }
+        page.missed = null;
+        if (page.topic !== null && page.topicChanged && ticks % topicEvery === 0) sendTopic(page, page.topic);
+      }
+    },
+  };
+}
+
+const nonEmpty = (rows: Rows): Partial<Rows> =>
+  Object.fromEntries(Object.entries(rows).filter(([, list]) => list.length > 0));

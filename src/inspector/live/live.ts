@@ -1,0 +1,121 @@
+/**
+ * Live: one feed for all pages. The fold reports which actors changed; ten times a second their rows are sent, encoded
+ * once for all pages that keep up. For a page that does not read, only names are kept, so that a stalled page never
+ * costs more memory than the fleet has names.
+ */
+import { topicOf } from '../../../machines/index.ts';
+import type { LogMessage } from '../../nats/log-reader.ts';
+import type { Topic } from '../messages.ts';
+import type { Watch } from '../shared-watcher.ts';
+import { createBroadcast } from './broadcast.ts';
+import { addNames, countNames } from './changed-names.ts';
+import { createChanges } from './changes.ts';
+import { addEntry, createPage, isSelected, type LiveClient, type LivePage } from './page.ts';
+import { createRecentChanges } from './recent-changes.ts';
+import type { LiveSource } from './source.ts';
+
+export type Live = {
+  /** `afterSeq`: what the page has already received. @returns a function that leaves */
+  join(client: LiveClient, topic: Topic | null, afterSeq: number | null): () => void;
+  readonly size: number;
+  close(): void;
+};
+
+const tickMs = 100;
+/** Without changes, a message every so many ticks shows that the service is alive. */
+const beatEvery = 10;
+/** A reloaded page comes back at once. */
+const lingerMs = 60_000;
+
+export function createLive(source: LiveSource): Live {
+  const { fleet, foldedSeq } = source;
+  const pages = new Set<LivePage>();
+  const changes = createChanges();
+  const recent = createRecentChanges();
+  const broadcast = createBroadcast(source, pages);
+  let ticks = 0;
+
+  const tick = () => {
+    ticks += 1;
+    const isBeat = ticks % beatEvery === 0;
+    if (isBeat) broadcast.refreshHead();
+    const taken = changes.take();
+    if (countNames(taken.names) > 0) recent.add(foldedSeq(), taken.names);
+    broadcast.send(taken, { ticks, isBeat });
+  };
+  const onTransition =
+    (entity: Topic['entity']): Parameters<Watch>[0]['worker'] =>
+    (id, from, to, event) => {
+      changes.transition(entity, id, from, to, event);
+      for (const page of pages) {
+        if (!isSelected(page, entity, id)) continue;
+        page.topicChanged = true;
+        page.transition = { from, to, event, atMs: fleet.nowMs };
+      }
+    };
+  const onFolded = (message: LogMessage) => {
+    changes.entry();
+    broadcast.sawEntry(message.seq);
+    const { entity, id } = topicOf(message.subject);
+    for (const page of pages) if (isSelected(page, entity, id)) addEntry(page, message);
+  };
+  const activity = createActivity(() => {
+    const unwatch = source.watch({
+      worker: onTransition('worker'),
+      task: onTransition('task'),
+      queue: (id) => changes.queue(id),
+    });
+    source.observe(onFolded);
+    const timer = setInterval(tick, tickMs);
+    return () => {
+      clearInterval(timer);
+      unwatch();
+      source.observe(null);
+      recent.clear();
+      changes.take();
+    };
+  });
+
+  return {
+    get size() {
+      return pages.size;
+    },
+    join(client, topic, afterSeq) {
+      const missed = afterSeq === null ? null : recent.since(afterSeq, foldedSeq());
+      activity.start();
+      if (missed !== null) addNames(missed, changes.names());
+      const page = createPage(client, topic, missed);
+      pages.add(page);
+      return () => {
+        pages.delete(page);
+        if (pages.size === 0) activity.stopLater();
+      };
+    },
+    close: activity.stop,
+  };
+}
+
+/** Runs while pages are open, and a while longer. @param begin returns a function that ends it */
+function createActivity(begin: () => () => void) {
+  let end: (() => void) | null = null;
+  let linger: NodeJS.Timeout | null = null;
+  const keep = () => {
+    if (linger !== null) clearTimeout(linger);
+    linger = null;
+  };
+  const stop = () => {
+    keep();
+    end?.();
+    end = null;
+  };
+  return {
+    start() {
+      keep();
+      end ??= begin();
+    },
+    stop,
+    stopLater() {
+      if (end !== null) linger ??= setTimeout(stop, lingerMs).unref();
+    },
+  };
+}

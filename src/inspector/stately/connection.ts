@@ -1,0 +1,86 @@
+/** One inspector that is connected: the actors that it sees, and the steps that it has not received yet. */
+import { type Fleet, taskMachine, workerMachine } from '../../../machines/index.ts';
+import { type ActorRef, belongsTo, capture, parentOf, sessionIdOf } from './fleet-actors.ts';
+import {
+  type Actor,
+  actorFrame,
+  type Captured,
+  decisionEvent,
+  decisionIn,
+  definitionOf,
+  eventFrame,
+  snapshotFrame,
+} from './frames.ts';
+
+/** `isReady` false: earlier frames are still buffered, so no more may be sent. */
+export type FeedClient = { send(frame: string): void; isReady(): boolean };
+
+type Step = { readonly event: string; readonly captured: Captured; readonly atMs: number };
+type ShownActor = { readonly actor: Actor; captured: Captured; steps: Step[]; isSent: boolean };
+export type Connection = {
+  readonly client: FeedClient;
+  /** Null: the whole fleet. */
+  readonly worker: string | null;
+  /** By session id, parents before their children. */
+  readonly shown: Map<string, ShownActor>;
+};
+
+const actorsMax = 50;
+/** Steps of one actor between two ticks; of more, the latest are sent. */
+const stepsMax = 20;
+const definitions = { worker: definitionOf(workerMachine), task: definitionOf(taskMachine) };
+
+/** Shows an actor, its parent first. Without effect for one that is shown already, or when there are too many. */
+export function show(fleet: Fleet, connection: Connection, ref: ActorRef, path: readonly string[] = []): void {
+  const sessionId = sessionIdOf(ref);
+  const captured = capture(fleet, ref);
+  const { shown, worker } = connection;
+  // `path`: agents choose their parents themselves, so two may name each other.
+  if (captured === null || shown.has(sessionId) || shown.size >= actorsMax || path.includes(sessionId)) return;
+  const parent = parentOf(fleet, ref);
+  const parentRef: ActorRef | null = parent === null ? null : { entity: 'worker', id: parent };
+  if (parentRef !== null && belongsTo(fleet, worker, parentRef))
+    show(fleet, connection, parentRef, [...path, sessionId]);
+  if (shown.size >= actorsMax) return;
+  const above = parentRef === null ? undefined : shown.get(sessionIdOf(parentRef))?.actor;
+  const actor = { ...ref, sessionId, rootId: above?.rootId ?? sessionId, parentId: above?.sessionId };
+  shown.set(sessionId, { actor, captured, steps: [], isSent: false });
+}
+
+/** An actor took a step. */
+export function addStep(fleet: Fleet, connection: Connection, ref: ActorRef, step: Step): void {
+  const shown = connection.shown.get(sessionIdOf(ref));
+  if (shown === undefined) {
+    if (belongsTo(fleet, connection.worker, ref)) show(fleet, connection, ref);
+  } else {
+    shown.steps.push(step);
+    if (shown.steps.length > stepsMax) shown.steps.shift();
+  }
+}
+
+export function flush({ client, shown }: Connection, nowMs: number): void {
+  for (const it of shown.values()) {
+    // Checked for each actor, so that one round never fills a socket much beyond its limit.
+    if (!client.isReady()) it.steps.splice(0, it.steps.length - 1);
+    else if (it.isSent) sendSteps(client, it);
+    else sendActor(client, it, nowMs);
+  }
+}
+
+function sendActor(client: FeedClient, it: ShownActor, nowMs: number): void {
+  it.captured = it.steps.at(-1)?.captured ?? it.captured;
+  it.steps = [];
+  it.isSent = true;
+  client.send(actorFrame(it.actor, it.captured, definitions[it.actor.entity], nowMs));
+}
+
+function sendSteps(client: FeedClient, it: ShownActor): void {
+  for (const { event: type, captured, atMs } of it.steps.splice(0)) {
+    const decision = decisionIn(captured);
+    client.send(eventFrame(it.actor, { type }, atMs));
+    if (decision !== null && decision !== decisionIn(it.captured))
+      client.send(eventFrame(it.actor, decisionEvent(decision), atMs));
+    client.send(snapshotFrame(it.actor, { type }, captured, atMs));
+    it.captured = captured;
+  }
+}
