@@ -1,4 +1,4 @@
-/** Entries as short texts, for whoever shows the log: the command line and the inspector. */
+/** Entries as short texts, for the command line and the inspector. */
 import { isDone } from '../policy/plan.ts';
 import type { Entry } from './index.ts';
 

@@ -43,7 +43,7 @@ export function resumeEvaluation(fleet: Fleet, task: string, attempt: string, re
   evaluate(fleet, task, { ...open, results });
 }
 
-/** Where the pending hook is gone or disabled, nobody waits for its answer. */
+/** Where the pending hook is gone or disabled, its answer is not waited for. */
 export function reviewEvaluations(fleet: Fleet): void {
   for (const task of fleet.rehooked) {
     fleet.rehooked.delete(task);

@@ -63,7 +63,7 @@ export type Fleet = {
   readonly taskStepper: Stepper<typeof taskMachine>;
 };
 
-/** Called at each step of a machine, for whoever shows the fleet live. */
+/** Called at each step of a machine, to show the fleet live. */
 export type FleetWatcher = {
   worker(worker: string, from: State, to: State, event: string): void;
   task(task: string, from: State, to: State, event: string): void;
