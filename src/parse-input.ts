@@ -15,7 +15,7 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unkn
 export function checkId(entity: string, id: string): void {
   if (isId(id)) return;
   const rule = 'letters, digits, _ and - (128 at most)';
-  throw new AppError('input.bad', `'${id.slice(0, 140)}' is no id of a ${entity}: ${rule}`);
+  throw new AppError('input.bad', `'${id.slice(0, 140)}' is not the id of a ${entity}: ${rule}`);
 }
 
 /** A request as the log could hold it. @throws AppError input.bad, entry.large */

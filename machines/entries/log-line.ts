@@ -73,7 +73,7 @@ function parseLine(text: string): Line | string {
   const atMs = typeof at === 'string' ? parseIsoTime(at) : null;
   if (atMs === null) {
     const given = typeof at === 'string' ? JSON.stringify(at) : at === undefined ? 'missing' : `a ${typeof at}`;
-    return `"at" is no time in ISO 8601 (UTC): ${given}`;
+    return `"at" is not a time in ISO 8601 (UTC): ${given}`;
   }
   if (typeof subject !== 'string') return '"subject" is missing';
   if (isTooDeep(data)) return `${subject}: ${tooDeepMessage}`;

@@ -1,5 +1,7 @@
 /** Reads entries from messages: what is none is refused, with a code and a reason. */
+
 import type { z } from 'zod';
+import { idFault } from '../values/id.ts';
 import { type Entry, entrySchemas } from './index.ts';
 import { isTooDeep, readJson, tooDeepMessage } from './json.ts';
 import { jsonDepthMax, payloadBytesMax } from './limits.ts';
@@ -36,7 +38,7 @@ function readShape(address: Address, fields: unknown): Entry | Refusal {
   const result = schema.safeParse(fields);
   if (result.success) return { area, fleet, id, type, data: result.data } as Entry;
   const issues = toIssues(result.error);
-  const isBadId = issues.some((issue) => issue.message.startsWith('is no id'));
+  const isBadId = issues.some((issue) => issue.message === idFault);
   return refuse(address, isBadId ? 'BAD_ID' : 'BAD_SHAPE', describeIssues(issues), issues);
 }
 

@@ -45,8 +45,8 @@ export function readSubject(subject: string): Address | Refusal | null {
   const area = (own ? ownAreas : areas).get(entity);
   if (root !== 'stopgate' || area === undefined)
     return refuse('UNKNOWN_TYPE', `'${subject}' is no subject of an entry`);
-  if (!isId(fleet)) return refuse('BAD_ID', `'${fleet}' is no id of a fleet`);
-  if (!isId(id)) return refuse('BAD_ID', `'${id}' is no id of a ${entity}`);
+  if (!isId(fleet)) return refuse('BAD_ID', `'${fleet}' is not the id of a fleet`);
+  if (!isId(id)) return refuse('BAD_ID', `'${id}' is not the id of a ${entity}`);
   const type = `${noun}.${verb}`;
   if (more.length > 0 || !Object.hasOwn(entrySchemas[area], type)) {
     const known = Object.keys(entrySchemas[area]).join(', ');

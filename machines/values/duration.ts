@@ -4,7 +4,7 @@ const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
 
 export const durationPattern = /^\d{1,12}(\.\d{1,3})?(ms|s|m|h)$/;
 
-/** The written form in whole milliseconds; null: it is no duration. */
+/** The written form in whole milliseconds; null: it is not a duration. */
 export function parseDuration(text: string): number | null {
   if (!durationPattern.test(text)) return null;
   const unit = /[a-z]+$/.exec(text)?.[0] as keyof typeof unitMs;

@@ -9,4 +9,4 @@ export const isId = (text: string): boolean => idPattern.test(text);
 
 /** What follows the text in a message. */
 export const idFault =
-  'is no id: it must start with a letter or digit and hold only letters, digits, _ and - (128 at most)';
+  'is not an id: it must start with a letter or digit and contain only letters, digits, _ and - (128 at most)';

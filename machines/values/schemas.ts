@@ -11,7 +11,7 @@ export const durationSchema = z.union([
   z.int().nonnegative(),
   z
     .string()
-    .regex(durationPattern, 'is no duration: write 250ms, 50s, 10m, 2h or a number of milliseconds')
+    .regex(durationPattern, 'is not a duration: write 250ms, 50s, 10m, 2h or a number of milliseconds')
     .transform((text) => parseDuration(text) as number),
 ]);
 
@@ -19,6 +19,6 @@ export const durationSchema = z.union([
 export const isoTimeSchema = z.string().transform((text, context) => {
   const atMs = parseIsoTime(text);
   if (atMs !== null) return atMs;
-  context.addIssue({ code: 'custom', message: 'is no time: write ISO 8601 in UTC, e.g. 2026-03-02T12:00:00.000Z' });
+  context.addIssue({ code: 'custom', message: 'is not a time: write ISO 8601 in UTC, e.g. 2026-03-02T12:00:00.000Z' });
   return z.NEVER;
 });

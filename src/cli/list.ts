@@ -87,7 +87,7 @@ async function readAll<View>(
       items?: View[];
       next?: string | null;
     };
-    if (!Array.isArray(page.items)) throw new AppError('service.unreachable', `the answer is no list of ${entity}s`);
+    if (!Array.isArray(page.items)) throw new AppError('service.unreachable', `the answer is not a list of ${entity}s`);
     views.push(...page.items);
     after = page.next ?? null;
   } while (after !== null && views.length < most);

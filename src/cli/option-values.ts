@@ -12,7 +12,7 @@ export function readDuration(option: string, text: string): number {
   if (ms !== null && ms <= timeoutMsMax) return ms;
   throw new AppError(
     'input.bad',
-    `${option} '${text}' is no duration: write 250ms, 50s, 10m, 2h or a number of milliseconds`,
+    `${option} '${text}' is not a duration: write 250ms, 50s, 10m, 2h or a number of milliseconds`,
   );
 }
 
@@ -30,7 +30,7 @@ export const readEntryCount = (text: string | undefined): number =>
 export function readCount(option: string, text: string, min: number, max: number): number {
   const count = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
   if (count >= min && count <= max) return count;
-  throw new AppError('input.bad', `${option} '${text}' is no whole number from ${min} to ${max}`);
+  throw new AppError('input.bad', `${option} '${text}' is not a whole number from ${min} to ${max}`);
 }
 
 /** One token of a subject, so that no name reaches further than it should. @throws AppError input.bad */
@@ -38,6 +38,6 @@ export function readId(what: string, text: string): string {
   if (isId(text)) return text;
   throw new AppError(
     'input.bad',
-    `'${text}' is no id of a ${what}: letters, digits, _ and -, a letter or digit first, 128 at most`,
+    `'${text}' is not the id of a ${what}: letters, digits, _ and -, a letter or digit first, 128 at most`,
   );
 }

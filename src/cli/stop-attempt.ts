@@ -118,7 +118,7 @@ async function describeNonDecision(answer: unknown): Promise<AppError> {
   const { decisionSchema, describeIssues, toIssues } = await import('../../machines/index.ts');
   const { error } = decisionSchema.safeParse(answer);
   const why = error === undefined ? '' : `: ${describeIssues(toIssues(error))}`;
-  return new AppError('service.unreachable', `the answer is no decision${why}`);
+  return new AppError('service.unreachable', `the answer is not a decision${why}`);
 }
 
 /** The last words count, and an entry has a limit. */
@@ -135,7 +135,7 @@ function readValidation(text: string): { rule: string; passed: boolean }[] {
     if (rule !== undefined) return { rule, passed: result === 'pass' };
     throw new AppError(
       'input.bad',
-      `--validation '${part}' is no result: write rule=pass or rule=fail, separated by commas`,
+      `--validation '${part}' is not a result: write rule=pass or rule=fail, separated by commas`,
     );
   });
 }

@@ -26,7 +26,7 @@ const commandSchema = z.strictObject({
     .optional()
     .describe('tail (default): the last 2,000 characters of the output; json: stdout is the structured difference'),
   env: z
-    .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is no name of a variable'), z.string())
+    .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not the name of a variable'), z.string())
     .optional()
     .describe('variables beside those of the runner'),
 });
@@ -35,7 +35,7 @@ const escalationSchema = z.strictObject({
   remind: timerSchema.nullable().optional().describe('say it again after this long; null (default): never'),
   webhook: z
     .strictObject({
-      url: z.url({ protocol: /^https?$/, error: 'is no http(s) url' }),
+      url: z.url({ protocol: /^https?$/, error: 'is not an http(s) URL' }),
       secretEnv: word.optional().describe('the variable that holds the secret which signs each call'),
     })
     .nullable()
@@ -45,7 +45,7 @@ const escalationSchema = z.strictObject({
 /** A prefix is whole tokens, and none under which anything but an answer may be expected. */
 const replyPrefixSchema = z
   .string()
-  .regex(/^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?$/, 'is no prefix of a subject, such as _INBOX_app.')
+  .regex(/^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?$/, 'is not the prefix of a subject, such as _INBOX_app.')
   .refine((text) => text.split('.')[0] !== 'stopgate', 'is where entries and requests go: answers may not')
   .transform((text) => (text.endsWith('.') ? text : `${text}.`));
 

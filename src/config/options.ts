@@ -74,7 +74,7 @@ const rule = <Text extends string>(is: (text: string) => boolean, fault: string)
 
 const rules: { readonly [Name in Option]: Rule<Options[Name]> } = {
   nats: rule(isNatsUrl, natsFault),
-  creds: rule((text) => text !== '', 'is no path of a file'),
+  creds: rule((text) => text !== '', 'is not the path of a file'),
   fleet: rule(isId, idFault),
   http: { read: readHttpAddress, describe: (text) => `${describeValue(text)} ${httpFault}` },
   token: { read: (text) => (isToken(text) ? text : undefined), describe: () => tokenFault },

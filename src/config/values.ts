@@ -7,7 +7,7 @@ export const isLogLevel = (text: string): text is LogLevel => logLevels.some((le
 
 /** One or more servers, separated by commas; each `HOST`, `HOST:PORT`, `nats://…` or `tls://…`. Stays as written. */
 export const isNatsUrl = (text: string): boolean => text.split(',').every((part) => isServer(part.trim()));
-export const natsFault = 'is no NATS url, such as nats://127.0.0.1:4222';
+export const natsFault = 'is not a NATS URL, such as nats://127.0.0.1:4222';
 
 function isServer(text: string): boolean {
   const url = text.includes('://') ? text : `nats://${text}`;
@@ -31,7 +31,7 @@ export function readHttpAddress(text: string): HttpAddress | null | undefined {
   const url = `${scheme?.toLowerCase() ?? 'http'}://${host}:${Number(port)}`;
   return { host: host.replace(/^\[|\]$/g, ''), port: Number(port), url };
 }
-export const httpFault = 'is no HOST:PORT, such as 127.0.0.1:4280 (or "off")';
+export const httpFault = 'is not HOST:PORT, such as 127.0.0.1:4280 (or "off")';
 
 const addressPattern = /^(?:(https?):\/\/)?(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?\/?$/i;
 

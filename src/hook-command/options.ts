@@ -116,7 +116,7 @@ export function readToken(token: string | undefined): string | undefined {
 export function readHttp(text: string): string {
   const url = /^\d+$/.test(text) ? `http://127.0.0.1:${text}` : text.includes('://') ? text : `http://${text}`;
   if (URL.canParse(url) && /^https?:\/\/[^/?#@]+\/?$/i.test(url)) return url.replace(/\/$/, '');
-  throw new Error(`--http '${text}' is no HOST:PORT, such as 127.0.0.1:4280`);
+  throw new Error(`--http '${text}' is not HOST:PORT, such as 127.0.0.1:4280`);
 }
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
@@ -125,5 +125,5 @@ function readDuration(text: string): number {
   const [, count, unit = 'ms'] = /^(\d{1,9})(ms|s|m|h)?$/.exec(text) ?? [];
   const ms = Number(count) * (unitMs[unit] ?? Number.NaN);
   if (ms >= 1 && ms < 2 ** 31) return ms;
-  throw new Error(`--timeout '${text}' is no duration: write 250ms, 50s or 10m`);
+  throw new Error(`--timeout '${text}' is not a duration: write 250ms, 50s or 10m`);
 }

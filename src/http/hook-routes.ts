@@ -56,7 +56,7 @@ function readerOf(agent: string): ReadHook {
 function underPolicy(call: HookCall, policy: unknown): HookCall {
   if (policy === undefined) return call;
   if (typeof policy !== 'string' || !isId(policy))
-    throw new AppError('input.bad', `?policy=${String(policy)} is no name of a policy`);
+    throw new AppError('input.bad', `?policy=${String(policy)} is not the name of a policy`);
   return {
     ...call,
     translate(known) {

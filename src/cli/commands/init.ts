@@ -164,7 +164,7 @@ function readCap(
 ): number | undefined {
   if (cap === undefined) return undefined;
   if (!setsBlockCap) throw new AppError('input.bad', `--block-cap is for claude: ${name} has no cap that can be set`);
-  if (!/^\d{1,6}$/.test(cap)) throw new AppError('input.bad', `--block-cap '${cap}' is no whole number (0: no cap)`);
+  if (!/^\d{1,6}$/.test(cap)) throw new AppError('input.bad', `--block-cap '${cap}' is not a whole number (0: no cap)`);
   return Number(cap);
 }
 
@@ -183,7 +183,7 @@ async function readLine(agent: Agent, { flags, io }: InitContext): Promise<Line>
   const isTokenKnown = Boolean(io.env.STOPGATE_TOKEN) || !isLoopback(http.host);
   const tokenEnv = flags['token-env'] ?? (isTokenKnown ? 'STOPGATE_TOKEN' : undefined);
   if (tokenEnv !== undefined && !/^[A-Za-z_]\w*$/.test(tokenEnv))
-    throw new AppError('input.bad', `--token-env '${tokenEnv}' is no name of a variable`);
+    throw new AppError('input.bad', `--token-env '${tokenEnv}' is not the name of a variable`);
   if (tokenEnv !== undefined && form === 'curl')
     throw new AppError('input.bad', 'the form curl would show the token in the list of processes; use --form command');
   return {

@@ -149,7 +149,7 @@ function readTime(option: string, text: string | undefined): number | undefined 
   if (atMs !== null) return atMs;
   throw new AppError(
     'input.bad',
-    `${option} '${text}' is no time: write ISO 8601 in UTC, e.g. 2026-03-02T12:00:00.000Z`,
+    `${option} '${text}' is not a time: write ISO 8601 in UTC, e.g. 2026-03-02T12:00:00.000Z`,
   );
 }
 
@@ -161,7 +161,7 @@ async function readPolicies(path: string, { io, note, flags }: ReplayContext): P
       path: describePosition(problem, path),
       message: problem.message,
     }));
-    throw new AppError('config.bad', `'${path}' is no configuration`, { issues });
+    throw new AppError('config.bad', `'${path}' is not a configuration`, { issues });
   }
   for (const warning of read.warnings) note(`stopgate: ${warning}`);
   if (read.file.policyForm !== null) return read.file.policySet;

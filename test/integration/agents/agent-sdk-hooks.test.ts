@@ -97,6 +97,6 @@ test('the wait ends with its signal, or an error for an unknown session', async 
 });
 
 test('a bad address or token is an error at once', () => {
-  expect(() => stopHooks({ http: 'a b' })).toThrow('is no HOST:PORT');
+  expect(() => stopHooks({ http: 'a b' })).toThrow('is not HOST:PORT');
   expect(() => stopHooks({ token: 'a b' })).toThrow('printable ASCII');
 });

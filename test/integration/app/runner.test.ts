@@ -293,7 +293,7 @@ test('it goes on where the connection was lost', async () => {
 
 test.each([
   { args: ['runner'], code: 2, says: '--name is missing' },
-  { args: ['runner', '--name', 'b x'], code: 2, says: 'is no id of a runner' },
+  { args: ['runner', '--name', 'b x'], code: 2, says: 'is not the id of a runner' },
   { args: ['runner', '--name', 'box', '--nats', 'nats://127.0.0.1:1'], code: 3, says: 'no NATS server at' },
 ])('$args ends with $code', async ({ args, code, says }) => {
   const ended = await runCommand(args, { cwd: workspace.path });

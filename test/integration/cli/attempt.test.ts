@@ -93,9 +93,9 @@ describe('the exit code', () => {
     expect(code).toBe(3);
   });
 
-  test('an answer that is no decision: 3', async () => {
+  test('an answer that is not a decision: 3', async () => {
     const { code, stdout, stderr } = await ask(['decide', 'w1'], () => ({ hello: 'world' }));
-    expect(stderr).toContain('the answer is no decision');
+    expect(stderr).toContain('the answer is not a decision');
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
   });
 });
@@ -146,9 +146,9 @@ describe('what is asked', () => {
     { argv: ['{"output":5}'], says: 'output: ' },
     { argv: ['[]'], says: 'no object' },
     { argv: ['{'], says: 'the JSON is no JSON' },
-    { argv: ['--attempt', 'a b'], says: 'attempt: is no id' },
-    { argv: ['--validation', 'tests'], says: `--validation 'tests' is no result` },
-    { argv: ['--hold', 'long'], says: `--hold 'long' is no duration` },
+    { argv: ['--attempt', 'a b'], says: 'attempt: is not an id' },
+    { argv: ['--validation', 'tests'], says: `--validation 'tests' is not a result` },
+    { argv: ['--hold', 'long'], says: `--hold 'long' is not a duration` },
     { argv: ['--output', 'a', '--output-file', 'b'], says: 'give one' },
     { argv: ['--output-file', 'none.txt'], says: `cannot read 'none.txt': there is no such file` },
   ])('$argv is told before anything is sent', async ({ argv, says }) => {

@@ -122,7 +122,7 @@ test.each([
   { argv: ['resolve', 'w1', '--resume', '--stop'], says: 'either --resume or --stop' },
   { argv: ['resolve', 'w1', '--stop', '--prompt', 'x'], says: '--stop has none' },
   { argv: ['resolve', 'T-1', '--task', '--resume', '--prompt', 'x'], says: 'a task has none' },
-  { argv: ['ack', 'w 1'], says: `'w 1' is no id of a worker` },
+  { argv: ['ack', 'w 1'], says: `'w 1' is not the id of a worker` },
   { argv: ['ack'], says: 'WORKER is missing' },
   { argv: ['retire', 'w1', '--task'], says: `there is no option '--task'` },
 ])('bad usage: $argv', async ({ argv, says }) => {

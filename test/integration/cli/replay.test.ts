@@ -128,7 +128,7 @@ test('--policy holds instead of what the file says; a bad one stops it before th
 test.each([
   ['a file that is not there', ['none.jsonl'], /there is no such file/],
   ['no file', [], /FILE\.jsonl is missing/],
-  ['a time that is none', ['story.jsonl', '--at', 'noon'], /'noon' is no time/],
+  ['a time that is none', ['story.jsonl', '--at', 'noon'], /'noon' is not a time/],
 ])('%s: exit code 2 and one line', async (_what, argv, words) => {
   const { code, stdout, stderr } = await replay(...argv);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

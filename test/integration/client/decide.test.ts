@@ -86,7 +86,7 @@ describe('decide', () => {
   });
 
   test.each([
-    ['a bad worker', 'a.b', {}, 'input.bad', "'a.b' is no id of a worker"],
+    ['a bad worker', 'a.b', {}, 'input.bad', "'a.b' is not the id of a worker"],
     ['a bad attempt', 'w5', { attempt: 'no id' }, 'input.bad', 'this is not a stop attempt: attempt: '],
     ['a draft beyond the limit', 'w5', { draft: { content: 'x'.repeat(70_000) } }, 'entry.large', 'the limit is 65536'],
   ])('%s is refused before anything is sent', async (_what, worker, attempt, code, message) => {
@@ -193,7 +193,7 @@ test('entries are validated before they are sent, and a message id is stored onc
     code: 'input.bad',
     issues: [{ path: 'tool' }],
   });
-  await expect(client.publish('task', 'T 1', 'task.created')).rejects.toThrow("'T 1' is no id of a task");
+  await expect(client.publish('task', 'T 1', 'task.created')).rejects.toThrow("'T 1' is not the id of a task");
   await expect(client.publish('task', 'T-1', 'task.exploded' as 'task.created')).rejects.toThrow('these are: ');
 });
 

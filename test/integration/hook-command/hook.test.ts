@@ -72,7 +72,7 @@ describe('with a service', () => {
     await hook(['claude', '--http', at.http, '--policy', 'free'], call('session-3', 'UserPromptSubmit'));
     expect((await at.client.ask('get.worker.session-3')).body).toMatchObject({ policy: 'free' });
     const { stderr } = await hook(['claude', '--http', at.http, '--policy', 'a b'], call('session-3', 'Stop'));
-    expect(stderr).toContain('?policy=a b is no name of a policy');
+    expect(stderr).toContain('?policy=a b is not the name of a policy');
   });
 
   test('a call that is not this agent’s lets it continue, with a notice on stderr', async () => {
@@ -250,8 +250,8 @@ describe('junk', () => {
     [[], 'name an agent: claude, codex'],
     [['nobody'], "no agent 'nobody'"],
     [['claude', '--frob'], "'--frob'"],
-    [['claude', '--http', 'a b'], 'is no HOST:PORT'],
-    [['claude', '--timeout', 'soon'], 'is no duration'],
+    [['claude', '--http', 'a b'], 'is not HOST:PORT'],
+    [['claude', '--timeout', 'soon'], 'is not a duration'],
     [['claude', '--on-unreachable', 'maybe'], 'neither allow nor block'],
     [['shell'], '--worker W'],
   ])('a line that is wrong ends with 1, which blocks no agent: %s', async (args, says) => {

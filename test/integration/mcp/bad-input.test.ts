@@ -35,7 +35,7 @@ describe.each(clients)('over %s', (name, mcp) => {
     ['an unknown tool', 'hook_regist', {}, /no tool 'hook_regist'; the tools are: hook_register, /],
     ['no task', 'task_get', {}, /taskId: .*task_get takes: taskId$/],
     ['a wrong type', 'task_get', { taskId: 7 }, /taskId: /],
-    ['a bad id', 'task_get', { taskId: 'a.b' }, /taskId: is no id/],
+    ['a bad id', 'task_get', { taskId: 'a.b' }, /taskId: is not an id/],
     ['a misspelt field', 'hook_register', { taskId: 'X', hooktype: 'tdd' }, /"hooktype".*takes: taskId, hookType\?/],
     ['an unknown hook type', 'hook_register', { taskId: 'X', hookType: 'magic' }, /hookType: .*"default"/],
     [

@@ -58,7 +58,7 @@ describe('with a service', () => {
   });
 
   test.each([
-    [['--worker', 'a.b'], /'a\.b' is no id of a worker/],
+    [['--worker', 'a.b'], /'a\.b' is not the id of a worker/],
     [['--fleet', 'a.b'], /--fleet/],
     [['--creds', ''], /'--creds' needs a value/],
     [['--port', '1'], /no option '--port'/],

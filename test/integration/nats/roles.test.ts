@@ -263,7 +263,7 @@ test.each([
   [['--role', 'operator', '--check', 'a'], '--check is for the role check or runner, not for operator'],
   [['--role', 'runner', '--check', 'a'], 'give it a name too'],
   [['--role', 'agent', '--all'], '--all is all roles'],
-  [['--worker', 'w1.>'], "'w1.>' is no id of a worker"],
+  [['--worker', 'w1.>'], "'w1.>' is not the id of a worker"],
 ])('%j is refused', async (args, says) => {
   const ended = await runCommand(['permissions', ...args], { cwd: folder.path });
   expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(says) });

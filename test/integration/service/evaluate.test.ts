@@ -93,7 +93,7 @@ describe('evaluate', () => {
     ['an iteration that is not the current one', 'E-4', { iteration: 2 }, '409', 'REFUSED'],
     ['no iteration', 'E-4', {}, '400', 'BAD_REQUEST'],
     ['a wrong shape', 'E-4', { iteration: 'one' }, '400', 'BAD_REQUEST'],
-    ['what is no id', 'a.b', { iteration: 1 }, '400', 'BAD_REQUEST'],
+    ['what is not an id', 'a.b', { iteration: 1 }, '400', 'BAD_REQUEST'],
     ['an output of more than 64 KiB', 'E-4', { iteration: 1, output: 'x'.repeat(70_000) }, '400', 'TOO_LARGE'],
   ])('refuses %s and says why', async (_what, task, body, code, wire) => {
     await start('E-4');

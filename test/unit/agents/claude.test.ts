@@ -173,7 +173,7 @@ describe('calls of other versions', () => {
   test.each([
     ['no object', [] as unknown as object],
     ['no session', { hook_event_name: 'Stop' }],
-    ['a session that is no id', { ...recorded('Stop'), session_id: 'a.b' }],
+    ['a session that is not an id', { ...recorded('Stop'), session_id: 'a.b' }],
     ['a session with a star', { ...recorded('Stop'), session_id: '*' }],
     ['no event', { session_id: 's1' }],
   ])('%s is refused', (_name, body) => {

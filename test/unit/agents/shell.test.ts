@@ -63,7 +63,7 @@ describe('what is wrong is an error', () => {
   test.each([
     ['no worker', {}, 'worker'],
     ['an event of another name', { worker: 'w1', event: 'plann' }, 'these are: start, prompt, tool, plan, stop, end'],
-    ['a worker that is no id', { worker: 'a.b' }, 'worker'],
+    ['a worker that is not an id', { worker: 'a.b' }, 'worker'],
     ['an output that is no text', { worker: 'w1', output: 5 }, 'output'],
     ['rules in another shape', { worker: 'w1', validation: { tests: true } }, 'validation'],
   ])('%s', (_name, body, path) => {

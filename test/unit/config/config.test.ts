@@ -108,7 +108,7 @@ describe('an option', () => {
   test('in an empty variable is not given, with an empty flag is wrong', async () => {
     expect((await load({ env: { STOPGATE_FLEET: '', STOPGATE_TOKEN: '', STOPGATE_CONFIG: '' } })).fleet).toBe('main');
     expect(await problemsOf({ flags: { http: '' } })).toEqual([
-      '--http: "" is no HOST:PORT, such as 127.0.0.1:4280 (or "off")',
+      '--http: "" is not HOST:PORT, such as 127.0.0.1:4280 (or "off")',
     ]);
   });
 
@@ -192,9 +192,9 @@ describe('a bad value', () => {
       }),
     ).toEqual([
       'stopgate.yaml:2:1: unknown key "htpp"; did you mean "http"?',
-      'STOPGATE_NATS: "http://h" is no NATS url, such as nats://127.0.0.1:4222',
-      expect.stringMatching(/^STOPGATE_FLEET: "a b" is no id/),
-      '--http: "x" is no HOST:PORT, such as 127.0.0.1:4280 (or "off")',
+      'STOPGATE_NATS: "http://h" is not a NATS URL, such as nats://127.0.0.1:4222',
+      expect.stringMatching(/^STOPGATE_FLEET: "a b" is not an id/),
+      '--http: "x" is not HOST:PORT, such as 127.0.0.1:4280 (or "off")',
       '--log-level: "loud" is not "debug" or "info" or "warn" or "error" or "silent"',
     ]);
   });

@@ -209,22 +209,22 @@ describe('a wrong value', () => {
     [
       'a bad id for a value',
       'fleet: a b',
-      '1:8 "a b" is no id: it must start with a letter or digit and hold only letters, digits, _ and - (128 at most)',
+      '1:8 "a b" is not an id: it must start with a letter or digit and contain only letters, digits, _ and - (128 at most)',
     ],
     [
       'a bad id for a key',
       'policies:\n  a b: {}',
-      '2:3 "a b" is no id: it must start with a letter or digit and hold only letters, digits, _ and - (128 at most)',
+      '2:3 "a b" is not an id: it must start with a letter or digit and contain only letters, digits, _ and - (128 at most)',
     ],
     [
       'a bad duration',
       'releaseAfter: 12x',
-      '1:15 "12x" is no duration: write 250ms, 50s, 10m, 2h or a number of milliseconds',
+      '1:15 "12x" is not a duration: write 250ms, 50s, 10m, 2h or a number of milliseconds',
     ],
     [
       'a bad duration in a policy',
       'policies:\n  a:\n    persistence: { idle: soon }',
-      '3:26 "soon" is no duration: write 250ms, 50s, 10m, 2h or a number of milliseconds',
+      '3:26 "soon" is not a duration: write 250ms, 50s, 10m, 2h or a number of milliseconds',
     ],
     ['a duration of another type', 'releaseAfter: true', '1:15 expected a number or a string, got true'],
     [
@@ -238,12 +238,12 @@ describe('a wrong value', () => {
     [
       'a variable with a bad name',
       'commands: { a: { run: [x], env: { a-b: x } } }',
-      '1:35 "a-b" is no name of a variable',
+      '1:35 "a-b" is not the name of a variable',
     ],
-    ['a bad http address', 'http: localhost', '1:7 "localhost" is no HOST:PORT, such as 127.0.0.1:4280 (or "off")'],
-    ['a bad NATS url', 'nats: http://u:secret@h', '1:7 "***@h" is no NATS url, such as nats://127.0.0.1:4222'],
-    ['a bad webhook', 'escalation: { webhook: { url: "ftp://h/" } }', '1:31 "ftp://h/" is no http(s) url'],
-    ['a wildcard for a prefix', 'replyPrefixes: [">"]', '1:17 ">" is no prefix of a subject, such as _INBOX_app.'],
+    ['a bad http address', 'http: localhost', '1:7 "localhost" is not HOST:PORT, such as 127.0.0.1:4280 (or "off")'],
+    ['a bad NATS url', 'nats: http://u:secret@h', '1:7 "***@h" is not a NATS URL, such as nats://127.0.0.1:4222'],
+    ['a bad webhook', 'escalation: { webhook: { url: "ftp://h/" } }', '1:31 "ftp://h/" is not an http(s) URL'],
+    ['a wildcard for a prefix', 'replyPrefixes: [">"]', '1:17 ">" is not the prefix of a subject, such as _INBOX_app.'],
     [
       'a prefix into our own subjects',
       'replyPrefixes: [stopgate.main]',
