@@ -162,7 +162,7 @@ describe('a hook that throws', () => {
     await hooks.client.registerStopHook({ taskId, onError: 'skip' }, () => {
       throw new Error('database is away');
     });
-    expect(await stop()).toMatchObject({ decision: 'allow', action: 'complete', cause: 'complete' });
+    expect(await stop()).toMatchObject({ decision: 'allow', action: 'continue', cause: 'unjudged' });
   });
 });
 
