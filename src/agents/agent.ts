@@ -1,7 +1,6 @@
 /** All that stopgate knows of a coding agent. A new agent is a folder that gives one of these, and a line in index.ts. */
 import type { HookAgent } from '../hook-command/agent.ts';
 import type { Doctor } from './doctor/doctor.ts';
-import type { Program } from './setup/places.ts';
 import type { Setup } from './setup/setup.ts';
 import type { Capabilities } from './shared/capability.ts';
 import type { ReadHook } from './shared/hook-call.ts';
@@ -11,16 +10,16 @@ export type Agent = {
   readonly name: string;
   /** For people. */
   readonly title: string;
-  /** Null: it has no program of its own. */
-  readonly program: Program | null;
   /** Reads, translates and answers its hook calls. */
   readonly readHook: ReadHook;
   /** What the hook command knows of it. Must be the export of its `hook-command.ts`, which that program loads by itself. */
   readonly hookCommand: HookAgent;
-  /** How `stopgate init` connects it. */
-  readonly setup: Setup;
-  /** What `stopgate doctor` checks of it. Null: nothing. */
-  readonly doctor: Doctor | null;
+  /** How `stopgate init` connects it. Loaded on demand: the service does not need it. */
+  readonly setup: () => Promise<Setup>;
+  /** What `stopgate doctor` checks of it. Loaded on demand too. Null: nothing. */
+  readonly doctor: (() => Promise<Doctor>) | null;
+  /** Can the doctor run a turn of its program? */
+  readonly hasDryTurn: boolean;
   /** The arguments of the command that resumes a session with a prompt. Null: it has no such command. */
   readonly resume: ((session: string, prompt: string) => readonly string[]) | null;
   /** Does a running session get the prompt of a resolution without a person's help? */

@@ -29,7 +29,7 @@ export type HookWaits = {
   /** `--wake`: another hook posts the stop itself, at the same time. The service may learn of the session this much later. */
   readonly sessionMs: number;
 };
-export const hookWaits: HookWaits = { serviceMs: 2_000, serviceAgainMs: 15_000, sessionMs: 2_000 };
+const hookWaits: HookWaits = { serviceMs: 2_000, serviceAgainMs: 15_000, sessionMs: 2_000 };
 
 type Env = Readonly<Record<string, string | undefined>>;
 

@@ -1,6 +1,6 @@
 /** Claude Code's hooks in its settings. Seen with 2.1.329. */
 import { join } from 'node:path';
-import type { AgentHooks } from '../setup/agent-hooks.ts';
+import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { formatCommand, formatUrl, formatWakeCommand, type Line } from '../setup/line.ts';
 import { fileIn, type Program } from '../setup/places.ts';
 import { putCap, takeCap } from './block-cap.ts';
@@ -39,6 +39,8 @@ export const hooks: AgentHooks = {
   blockCap: { put: putCap, take: takeCap },
   trust: null,
 };
+
+export const setup = createHookSetup(hooks, program);
 
 const headersFor = ({ tokenEnv }: Line): object =>
   tokenEnv === undefined ? {} : { headers: { Authorization: `Bearer $${tokenEnv}` }, allowedEnvVars: [tokenEnv] };

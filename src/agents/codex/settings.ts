@@ -1,6 +1,6 @@
 /** Codex's hooks in its hooks.json. Seen with 0.169.0. */
 import { join } from 'node:path';
-import type { AgentHooks } from '../setup/agent-hooks.ts';
+import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { stopEvents, storedEvents } from '../setup/hook-events.ts';
 import { formatCommand } from '../setup/line.ts';
 import type { Program } from '../setup/places.ts';
@@ -34,3 +34,5 @@ export const hooks: AgentHooks = {
   }),
   trust,
 };
+
+export const setup = createHookSetup(hooks, program);

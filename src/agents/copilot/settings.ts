@@ -1,6 +1,6 @@
 /** Copilot CLI's hooks, in a file of their own. Seen with 1.0.102. */
 import { join } from 'node:path';
-import type { AgentHooks } from '../setup/agent-hooks.ts';
+import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { marginSeconds, stopEvents, storedEvents } from '../setup/hook-events.ts';
 import { formatCommand } from '../setup/line.ts';
 import { fileIn, type Program } from '../setup/places.ts';
@@ -34,3 +34,5 @@ export const hooks: AgentHooks = {
   },
   trust: null,
 };
+
+export const setup = createHookSetup(hooks, program);

@@ -1,6 +1,6 @@
 /** Cursor's hooks in its hooks.json. Written from its documentation. */
 import { join } from 'node:path';
-import type { AgentHooks } from '../setup/agent-hooks.ts';
+import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { stopEvents, storedEvents } from '../setup/hook-events.ts';
 import { formatCommand } from '../setup/line.ts';
 import { fileIn, type Program } from '../setup/places.ts';
@@ -27,3 +27,5 @@ export const hooks: AgentHooks = {
   handler: (event, line) => ({ command: formatCommand(agent, event, line, `--event ${event.name}`) }),
   trust: null,
 };
+
+export const setup = createHookSetup(hooks, program);

@@ -4,8 +4,6 @@ import type { Places, Program } from '../setup/places.ts';
 import type { Finding } from './finding.ts';
 
 export type Doctor = {
-  /** Is it known how to run a turn of its program? */
-  readonly hasDryTurn: boolean;
   readonly find: (places: Places) => Connection;
 };
 
@@ -21,7 +19,7 @@ export type Connection = {
 };
 
 export type CheckContext = {
-  readonly agent: { readonly name: string; readonly title: string; readonly program: Program | null };
+  readonly agent: { readonly name: string; readonly title: string; readonly program: Program };
   /** The program's path. Null: it is not on PATH. */
   readonly binary: string | null;
   readonly places: Places;

@@ -27,7 +27,6 @@ export type HookChecks = {
 
 export function createHookDoctor(hooks: AgentHooks, checks: HookChecks): Doctor {
   return {
-    hasDryTurn: checks.dryTurn !== null,
     find(places) {
       const { hooked, problems } = findHooks(hooks, checks, places);
       return {

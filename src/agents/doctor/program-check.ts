@@ -9,7 +9,7 @@ export async function checkProgram({
   agent: { name, title, program },
   binary,
 }: Pick<CheckContext, 'agent' | 'binary'>): Promise<Finding> {
-  if (program === null || binary === null) return skip(name, `${title} is not on PATH`);
+  if (binary === null) return skip(name, `${title} is not on PATH`);
   const version = await readVersion(binary);
   if (version === null) return warn(name, `${binary} does not print its version`, 'check whether it starts at all');
   if (version === program.seen) return ok(name, `${title} ${version}`);

@@ -1,6 +1,6 @@
 /** Gemini CLI's hooks in its settings. Seen with 0.61.0. */
 import { join } from 'node:path';
-import type { AgentHooks } from '../setup/agent-hooks.ts';
+import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { checkedEvents, stopEvents, storedEvents } from '../setup/hook-events.ts';
 import { formatCommand } from '../setup/line.ts';
 import { fileIn, type Program } from '../setup/places.ts';
@@ -33,6 +33,8 @@ export const hooks: AgentHooks = {
   }),
   trust: null,
 };
+
+export const setup = createHookSetup(hooks, program);
 
 /** A hook that is missing or crashes blocks Gemini for ever. So whatever happens, the line ends in an allow. */
 const withGuard = (command: string): string => (command.endsWith('|| exit 0') ? command : `${command} || exit 0`);

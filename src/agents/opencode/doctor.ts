@@ -8,7 +8,6 @@ import { pluginFile } from './settings.ts';
 const agent = 'opencode';
 
 export const doctor: Doctor = {
-  hasDryTurn: false,
   find(places) {
     const plugins = findPlugins(places);
     return {

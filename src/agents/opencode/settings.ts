@@ -9,7 +9,7 @@ import { fileIn, type Program } from '../setup/places.ts';
 import { openSettings } from '../setup/settings-file.ts';
 import type { SettingsSetup, Wish } from '../setup/setup.ts';
 
-export const program: Program = {
+const program: Program = {
   binary: 'opencode',
   seen: '1.18.33',
   folder: ({ home, env }) => join(env.XDG_CONFIG_HOME || join(home, '.config'), 'opencode'),
@@ -19,6 +19,7 @@ export const pluginFile = fileIn(['.opencode', 'plugin', 'stopgate.js'], program
 
 export const setup: SettingsSetup = {
   kind: 'settings',
+  program,
   forms: ['http'],
   scopes: ['project', 'user'],
   // The plugin does so by itself.

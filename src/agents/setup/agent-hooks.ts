@@ -3,7 +3,7 @@ import { type Change, planEdit } from './change.ts';
 import type { HookEvent } from './hook-events.ts';
 import { type HookSettings, putHooks, takeHooks, withBom } from './hook-settings.ts';
 import { type Form, isOurs, type Line } from './line.ts';
-import { type Places, rootOf, type Scope } from './places.ts';
+import { type Places, type Program, rootOf, type Scope } from './places.ts';
 import { openSettings } from './settings-file.ts';
 import type { SettingsSetup, Trust, Wish } from './setup.ts';
 
@@ -32,11 +32,11 @@ export type AgentHooks = {
   readonly trust: Trust | null;
 };
 
-export function createHookSetup(hooks: AgentHooks): SettingsSetup {
+export function createHookSetup(hooks: AgentHooks, program: Program): SettingsSetup {
   const { forms, scopes, waker, blockCap, trust } = hooks;
   return {
     kind: 'settings',
-    ...{ forms, scopes, trust },
+    ...{ program, forms, scopes, trust },
     wakes: waker !== undefined,
     setsBlockCap: blockCap !== undefined,
     plan: (wish) => planHooks(hooks, wish),

@@ -1,4 +1,4 @@
-/** Finds programs, and which agents are on this machine. */
+/** Finds programs, and what of an agent is on this machine. */
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { Places, Program } from './places.ts';
@@ -12,14 +12,13 @@ export type Installed = {
   readonly hasFolder: boolean;
 };
 
-type Agent = { readonly name: string; readonly title: string; readonly program: Program | null };
+type Agent = Pick<Installed, 'name' | 'title'> & { readonly program: Program };
 
-export function findInstalled(agents: Iterable<Agent>, places: Places): Installed[] {
-  return [...agents].flatMap(({ name, title, program }) => {
-    if (program === null) return [];
-    const binary = findProgram(program.binary, places.env);
-    return [{ name, title, binary, hasFolder: isFolder(program.folder(places)) }];
-  });
+export function findInstalled({ name, title, program }: Agent, places: Places): Installed {
+  return {
+    ...{ name, title, binary: findProgram(program.binary, places.env) },
+    hasFolder: isFolder(program.folder(places)),
+  };
 }
 
 export function findProgram(name: string, env: Places['env']): string | null {

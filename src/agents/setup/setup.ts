@@ -1,13 +1,14 @@
 /** How `stopgate init` connects an agent. */
 import type { Change } from './change.ts';
 import type { Form, Line } from './line.ts';
-import type { Places, Scope } from './places.ts';
+import type { Places, Program, Scope } from './places.ts';
 
 export type Setup = SettingsSetup | LineSetup;
 
 /** `init` writes a file of the agent's. */
 export type SettingsSetup = {
   readonly kind: 'settings';
+  readonly program: Program;
   /** The first is the default. */
   readonly forms: readonly Form[];
   /** The first is the default. */

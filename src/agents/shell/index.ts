@@ -3,16 +3,15 @@ import type { Agent } from '../agent.ts';
 import { readShellHook } from './adapter.ts';
 import { capabilities } from './capabilities.ts';
 import { hookCommand } from './hook-command.ts';
-import { setup } from './settings.ts';
 
 export const shell: Agent = {
   name: 'shell',
   title: 'a script',
-  program: null,
   readHook: readShellHook,
   hookCommand,
-  setup,
+  setup: async () => (await import('./settings.ts')).setup,
   doctor: null,
+  hasDryTurn: false,
   resume: null,
   promptsResolution: false,
   capabilities,

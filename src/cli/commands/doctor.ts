@@ -1,6 +1,5 @@
 /** doctor: checks all that a block needs, from the service to the agent, and tells how to fix what is wrong. */
 import { homedir } from 'node:os';
-import type { Doctor } from '../../agents/doctor/doctor.ts';
 import { bad, type Finding, skip } from '../../agents/doctor/finding.ts';
 import { checkService, type ServiceState } from '../../agents/doctor/service-checks.ts';
 import { checkWorkers } from '../../agents/doctor/worker-checks.ts';
@@ -13,10 +12,9 @@ import { clean } from '../../terminal/text.ts';
 import { type Context, defineCommand } from '../command.ts';
 import { formatAgo } from '../state-text.ts';
 
-type Patient = Agent & { readonly doctor: Doctor };
-const patients = [...agents.values()].filter((agent): agent is Patient => agent.doctor !== null);
-const names = patients.map(({ name }) => name);
-const withDryTurn = patients.filter(({ doctor: { hasDryTurn } }) => hasDryTurn).map(({ name }) => name);
+const list = [...agents.values()];
+const names = list.filter(({ doctor }) => doctor !== null).map(({ name }) => name);
+const withDryTurn = list.filter(({ hasDryTurn }) => hasDryTurn).map(({ name }) => name);
 
 export const doctor = defineCommand({
   args: {
@@ -46,9 +44,9 @@ export const doctor = defineCommand({
     const examination = { places, config, service, isNamed: agent !== undefined, quick: flags.quick };
     const findings: Finding[] = [...service.findings];
     let isConnected = false;
-    for (const patient of patients) {
-      if (agent !== undefined && agent !== patient.name) continue;
-      const result = await examine(patient, examination);
+    for (const each of list) {
+      if (agent !== undefined && agent !== each.name) continue;
+      const result = await examine(each, examination);
       findings.push(...result.findings);
       isConnected ||= result.isConnected;
     }
@@ -70,26 +68,28 @@ type Examination = {
 };
 
 async function examine(
-  agent: Patient,
+  { name, title, setup, doctor: load }: Agent,
   examination: Examination,
 ): Promise<{ findings: readonly Finding[]; isConnected: boolean }> {
   const { places, config, service, isNamed, quick } = examination;
-  const { name, title, program } = agent;
-  const binary = program === null ? null : findProgram(program.binary, places.env);
-  const { scopes, problems, check, dryTurn } = agent.doctor.find(places);
+  const [loaded, doctor] = await Promise.all([setup(), load?.()]);
+  if (doctor === undefined || loaded.kind !== 'settings') return { findings: [], isConnected: false };
+  const { program } = loaded;
+  const binary = findProgram(program.binary, places.env);
+  const { scopes, problems, check, dryTurn } = doctor.find(places);
   if (!isNamed && scopes.length === 0 && problems.length === 0) {
     const hint = skip(name, `${title} is here, and not connected: stopgate init ${name}`);
     return { findings: binary === null ? [] : [hint], isConnected: false };
   }
   const { needsToken } = service;
-  const context = { agent, binary, places, url: config.http?.url ?? '', needsToken };
+  const context = { agent: { name, title, program }, binary, places, url: config.http?.url ?? '', needsToken };
   const findings = [...problems, ...(await check({ ...context, policies: config.file.policySet.policies }))];
   findings.push(...(await askWorkers(name, scopes, examination)));
   if (isNamed && !quick) {
     const path = places.env.PATH ?? '';
     if (dryTurn === null) findings.push(skip(name, 'dry turn: not run, it is not known how for this agent'));
     else if (binary !== null) findings.push(await dryTurn(binary, path));
-    else findings.push(skip(name, `dry turn: not run, ${program?.binary} is not on PATH`));
+    else findings.push(skip(name, `dry turn: not run, ${program.binary} is not on PATH`));
   }
   return { findings, isConnected: true };
 }

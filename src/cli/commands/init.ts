@@ -3,11 +3,11 @@ import { homedir } from 'node:os';
 import { type Agent, agents } from '../../agents/index.ts';
 import type { Change } from '../../agents/setup/change.ts';
 import { diffLines } from '../../agents/setup/diff.ts';
-import { findInstalled } from '../../agents/setup/installed.ts';
+import { findInstalled, type Installed } from '../../agents/setup/installed.ts';
 import { type Form, hookProgram, type Line } from '../../agents/setup/line.ts';
 import type { Places, Scope } from '../../agents/setup/places.ts';
 import { writeSettings } from '../../agents/setup/settings-file.ts';
-import type { LineSetup, SettingsSetup } from '../../agents/setup/setup.ts';
+import type { LineSetup, SettingsSetup, Setup } from '../../agents/setup/setup.ts';
 import { loadConfig } from '../../config/config.ts';
 import { isLoopback } from '../../config/values.ts';
 import { AppError } from '../../errors.ts';
@@ -82,7 +82,7 @@ export const init = defineCommand({
     const agent = agents.get(name);
     if (agent === undefined)
       throw new AppError('input.bad', `there is no agent '${name}'; these are: ${names.join(', ')}`);
-    const { setup } = agent;
+    const setup = await agent.setup();
     if (setup.kind === 'line') return printLine(agent, setup, context);
     const places: Places = { cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env };
     return connect({ agent, setup, places, context });
@@ -101,7 +101,7 @@ async function connect(connecting: Connecting): Promise<number> {
   const { flags, note } = context;
   const { remove, 'dry-run': dryRun } = flags;
   const scope = readScope(agent.name, setup, flags);
-  const line = await readLine(agent, context);
+  const line = await readLine(agent.name, setup, context);
   const blockCap = readCap(agent.name, setup, flags);
   const change = setup.plan({ scope, places, line, blockCap, remove });
   const trust = remove ? (setup.trust?.planRemoval(change, places) ?? null) : null;
@@ -169,12 +169,11 @@ function readCap(
 }
 
 /** @throws AppError input.bad: options that cannot be combined */
-async function readLine(agent: Agent, { flags, io }: InitContext): Promise<Line> {
+async function readLine(name: string, setup: Setup, { flags, io }: InitContext): Promise<Line> {
   const { policy, autostart, wake, 'on-unreachable': onUnreachable = 'allow' } = flags;
-  const { name, setup } = agent;
   if (wake && !(setup.kind === 'settings' && setup.wakes))
     throw new AppError('input.bad', `--wake is for claude: ${name} has no hooks that wake it`);
-  const form = readForm(agent, flags);
+  const form = readForm(name, setup, flags);
   const { http } = await loadConfig({ flags: { http: flags.http }, cwd: io.cwd, env: io.env });
   if (http === null) {
     const problem = 'the service has no HTTP (http: off), and hooks come over HTTP; pass --http HOST:PORT';
@@ -194,7 +193,7 @@ async function readLine(agent: Agent, { flags, io }: InitContext): Promise<Line>
   };
 }
 
-function readForm({ name, setup: { forms } }: Agent, flags: InitContext['flags']): Form {
+function readForm(name: string, { forms }: Setup, flags: InitContext['flags']): Form {
   const { autostart, 'on-unreachable': onUnreachable = 'allow' } = flags;
   const needsCommand = onUnreachable === 'block' || autostart;
   const form = flags.form ?? (needsCommand && forms.includes('command') ? 'command' : (forms[0] as Form));
@@ -210,7 +209,7 @@ function readForm({ name, setup: { forms } }: Agent, flags: InitContext['flags']
 
 async function printLine(agent: Agent, setup: LineSetup, context: InitContext): Promise<number> {
   const { flags, out } = context;
-  const line = await readLine(agent, context);
+  const line = await readLine(agent.name, setup, context);
   const command = setup.commandFor(line, readId('worker', flags.worker ?? 'w1'));
   if (flags.json) await out.json({ agent: agent.name, form: line.form, http: line.http, command });
   else await out.print(command);
@@ -219,7 +218,7 @@ async function printLine(agent: Agent, setup: LineSetup, context: InitContext): 
 
 /** Null: nobody could be asked. The list has been printed. */
 async function choose({ io, out, note, flags }: InitContext): Promise<string | null> {
-  const found = findInstalled(agents.values(), { cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env });
+  const found = await findAll({ cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env });
   if (flags.json) {
     await out.json(found);
     return null;
@@ -236,4 +235,13 @@ async function choose({ io, out, note, flags }: InitContext): Promise<string | n
   }
   const name = await ask(io, 'Which one? ');
   return name === '' ? null : name;
+}
+
+async function findAll(places: Places): Promise<Installed[]> {
+  const found: Installed[] = [];
+  for (const { name, title, setup } of agents.values()) {
+    const loaded = await setup();
+    if (loaded.kind === 'settings') found.push(findInstalled({ name, title, program: loaded.program }, places));
+  }
+  return found;
 }

@@ -13,6 +13,16 @@ test.each([...agents])('%s: the hook command loads its part by the name of its f
   expect(agent.hookCommand).toBe(hookCommand);
 });
 
+test.each([...agents.values()])('$name: what is loaded on demand is there', async ({ setup, doctor, hasDryTurn }) => {
+  const { kind, forms } = await setup();
+  expect(forms.length).toBeGreaterThan(0);
+  // A script has neither settings nor a doctor.
+  expect(doctor === null).toBe(kind === 'line');
+  const nowhere = { cwd: '/nowhere', home: '/nowhere', env: {} };
+  const dryTurn = (await doctor?.())?.find(nowhere).dryTurn ?? null;
+  expect(hasDryTurn).toBe(dryTurn !== null);
+});
+
 test('every agent has its script', () => {
   expect([...new Set(scripts.map(({ agent }) => agent))].sort()).toEqual([...agents.keys()].sort());
 });
