@@ -5,7 +5,6 @@ export { describeEntry, isFields, isHousekeeping } from './entries/entry-text.ts
 export { type HookForm, hookTypes } from './entries/hook.ts';
 export * from './entries/index.ts';
 export { isTooDeep, readJson, tooDeepMessage } from './entries/json.ts';
-export * from './entries/limits.ts';
 export type { StoredText } from './entries/log-line.ts';
 export * from './entries/message-ids.ts';
 export { readEntry, readFields } from './entries/read-entry.ts';
@@ -57,7 +56,9 @@ export { formatDuration } from './values/duration.ts';
 export { type EscalatedEntity, type Escalation, nextDelivery, type TaskEscalation } from './values/escalation.ts';
 export { idPattern, isId } from './values/id.ts';
 export { formatIsoTime, parseIsoTime } from './values/iso-time.ts';
+export * from './values/limits.ts';
 export { durationSchema, idSchema, isoTimeSchema } from './values/schemas.ts';
 export * from './values/states.ts';
+export { cutMiddle } from './values/text.ts';
 export type { WorkerContext } from './worker/context.ts';
 export { workerMachine } from './worker/worker.ts';

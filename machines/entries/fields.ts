@@ -1,8 +1,11 @@
 /** Fields that several entries have. */
 import { z } from 'zod';
-import { filesMax } from './limits.ts';
+import { filesMax, pathLengthMax, titleLengthMax } from '../values/limits.ts';
+import { textSchema } from '../values/schemas.ts';
 
 /** Not empty. What is named so stands in no subject, so it need be no id. */
 export const name = z.string().min(1);
-export const files = z.array(name).max(filesMax);
+export const title = textSchema(titleLengthMax);
+export const reason = title;
+export const files = z.array(textSchema(pathLengthMax).min(1)).max(filesMax);
 export const noFields = z.object({});

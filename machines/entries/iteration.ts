@@ -1,8 +1,9 @@
 /** `iteration.*`: the turns of a loop that works on a task (protocol.md §7). */
 import { z } from 'zod';
+import { rulesSchema } from '../policy/checks/validation.ts';
 import { promiseNames } from '../policy/promise.ts';
 import { attemptSchema } from './attempt.ts';
-import { name, noFields } from './fields.ts';
+import { noFields } from './fields.ts';
 
 const iteration = z.int().positive();
 
@@ -10,7 +11,7 @@ export const iterationStarted = z.object({
   iteration,
   maxIterations: iteration,
   completionPromises: z.array(z.enum(promiseNames)).optional(),
-  rules: z.array(name).optional(),
+  rules: rulesSchema.optional(),
   breakers: z.object({ failures: z.int().positive().optional() }).optional(),
 });
 export const iterationValidated = attemptSchema.extend({ iteration });

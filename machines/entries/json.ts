@@ -1,5 +1,5 @@
 /** Payloads as JSON. */
-import { jsonDepthMax } from './limits.ts';
+import { jsonDepthMax } from '../values/limits.ts';
 
 /** An object in JSON, '' standing for `{}`. */
 export function readJson(text: string): { ok: true; value: object } | { ok: false; message: string } {

@@ -4,9 +4,10 @@
  */
 
 import { parseIsoTime } from '../values/iso-time.ts';
+import { payloadBytesMax } from '../values/limits.ts';
+import { utf8Length } from '../values/text.ts';
 import type { Entry, StoredEntry } from './index.ts';
 import { isTooDeep, tooDeepMessage } from './json.ts';
-import { payloadBytesMax } from './limits.ts';
 import { readEntry, readFields, tooLargeMessage } from './read-entry.ts';
 import type { Refusal } from './refusal.ts';
 import { readSubject } from './subject.ts';
@@ -88,13 +89,4 @@ function parseLine(text: string): Line | string {
     fields: data,
     seq: typeof seq === 'number' && Number.isSafeInteger(seq) && seq > 0 ? seq : null,
   };
-}
-
-function utf8Length(text: string): number {
-  let bytes = 0;
-  for (const char of text) {
-    const point = char.codePointAt(0) ?? 0;
-    bytes += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
-  }
-  return bytes;
 }

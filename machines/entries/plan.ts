@@ -2,13 +2,14 @@
 import { z } from 'zod';
 import { planStepsMax } from '../policy/plan.ts';
 import { idSchema } from '../values/schemas.ts';
+import { title } from './fields.ts';
 
-const step = z.object({ title: z.string(), status: z.string(), step: idSchema.optional() });
+const step = z.object({ title, status: z.string(), step: idSchema.optional() });
 export const stepsSchema = z.array(step).max(planStepsMax);
 
 export const planUpdated = z.object({ steps: stepsSchema });
 export const stepUpdated = z.object({
   step: idSchema,
-  title: z.string().optional(),
+  title: title.optional(),
   status: z.string().optional(),
 });

@@ -2,9 +2,9 @@
 
 import type { z } from 'zod';
 import { idFault } from '../values/id.ts';
+import { jsonDepthMax, payloadBytesMax } from '../values/limits.ts';
 import { type Entry, entrySchemas } from './index.ts';
 import { isTooDeep, readJson, tooDeepMessage } from './json.ts';
-import { jsonDepthMax, payloadBytesMax } from './limits.ts';
 import { describeIssues, type Issue, type Refusal, toIssues } from './refusal.ts';
 import { type Address, entityOf, readSubjectOnce } from './subject.ts';
 

@@ -1,18 +1,19 @@
 /** `task.*`: about the task itself, or from the worker that claims it or lets go of it. */
 import { z } from 'zod';
 import { idSchema } from '../values/schemas.ts';
+import { reason, title } from './fields.ts';
 import { stepsSchema } from './plan.ts';
 
 export const taskCreated = z.object({
-  title: z.string().optional(),
+  title: title.optional(),
   queue: idSchema.optional(),
   plan: stepsSchema.optional(),
   policy: idSchema.optional(),
   after: z.array(idSchema).optional(),
 });
-export const taskCancelled = z.object({ reason: z.string().optional() });
+export const taskCancelled = z.object({ reason: reason.optional() });
 
 export const taskClaimed = z.object({ task: idSchema });
 export const taskCompleted = z.object({ task: idSchema, result: z.unknown().optional() });
-export const taskFailed = z.object({ task: idSchema, reason: z.string().optional() });
+export const taskFailed = z.object({ task: idSchema, reason: reason.optional() });
 export const taskReleased = z.object({ task: idSchema });

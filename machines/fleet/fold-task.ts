@@ -1,8 +1,8 @@
 /** Folds entries about tasks: what makes no sense now is refused (protocol.md §3, §4 and §7). */
 import type { TaskEntry } from '../entries/index.ts';
-import { hooksMax } from '../entries/limits.ts';
 import type { TaskEvent } from '../task/events.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
+import { hooksMax } from '../values/limits.ts';
 import { clearFilesOf, loseTask } from './claims.ts';
 import { beginEvaluation } from './evaluations.ts';
 import type { Fleet, TaskRecord } from './fleet.ts';

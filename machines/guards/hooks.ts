@@ -2,9 +2,10 @@
 import { checkTimeoutMs } from '../policy/checks/check.ts';
 import type { Feedback } from '../policy/checks/check-result.ts';
 import { promisesOf } from '../policy/promise.ts';
+import { cutMiddle } from '../values/text.ts';
 import { circumstancesOf, pendingSince } from './circumstances.ts';
 import { allow, block, type Guard, type GuardScope, pass } from './guard.ts';
-import { cutMiddle, promptFor } from './prompt.ts';
+import { promptFor } from './prompt.ts';
 import { evaluateHooks } from './task-hooks/evaluate.ts';
 import type { HookFacts, HookResults, HookRun } from './task-hooks/hook.ts';
 

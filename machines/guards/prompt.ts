@@ -1,15 +1,14 @@
 /** The prompt for a blocked agent: written for a model, the same text for the same state. */
 import type { Feedback } from '../policy/checks/check-result.ts';
-
-const promptLengthMax = 2_000;
-const reasonLengthMax = 600;
+import { feedbackLengthMax, reasonLengthMax } from '../values/limits.ts';
+import { cutMiddle } from '../values/text.ts';
 
 /** What remains, and what was found. */
 export function promptFor(reason: string, feedback: readonly Feedback[]): string {
   const found = feedback.map(({ details }) => describe(details)).filter((text) => text !== '');
   const head = `Not done yet: ${cutMiddle(reason, reasonLengthMax)}. Finish what remains, then stop again.`;
   if (found.length === 0) return head;
-  return `${head}\n\n${cutMiddle(found.join('\n'), promptLengthMax - head.length - 2)}`;
+  return `${head}\n\n${cutMiddle(found.join('\n'), feedbackLengthMax)}`;
 }
 
 function describe(details: unknown): string {
@@ -19,9 +18,3 @@ function describe(details: unknown): string {
 
 const isEmpty = (details: unknown) =>
   details === null || details === undefined || (typeof details === 'object' && Object.keys(details).length === 0);
-
-export function cutMiddle(text: string, lengthMax: number): string {
-  if (text.length <= lengthMax) return text;
-  const half = Math.floor((lengthMax - 5) / 2);
-  return `${text.slice(0, half)}\n[…]${text.slice(text.length - half)}`;
-}

@@ -3,10 +3,10 @@
  * A pattern comes from policies and hooks and a path from an agent, so matching never backtracks: its time grows with
  * path length times pattern length (256 at most), whatever either holds.
  */
-import { z } from 'zod';
+import { globLengthMax } from '../values/limits.ts';
+import { textSchema } from '../values/schemas.ts';
 
-const globLengthMax = 256;
-export const globSchema = z.string().min(1).max(globLengthMax);
+export const globSchema = textSchema(globLengthMax).min(1);
 
 /** `text`: one character; '' for what is no text. */
 type Token = { readonly kind: 'text' | 'one' | 'run' | 'folders' | 'rest'; readonly text: string };

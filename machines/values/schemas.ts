@@ -3,8 +3,16 @@ import { z } from 'zod';
 import { durationPattern, parseDuration } from './duration.ts';
 import { idFault, idPattern } from './id.ts';
 import { parseIsoTime } from './iso-time.ts';
+import { isLonger } from './text.ts';
 
 export const idSchema = z.string().regex(idPattern, idFault);
+
+/** A text of so many code points at most. */
+export const textSchema = (lengthMax: number) =>
+  z
+    .string()
+    .refine((text) => !isLonger(text, lengthMax), `has more than ${lengthMax} characters`)
+    .meta({ maxLength: lengthMax });
 
 /** Accepts the written form or a number, and gives whole milliseconds. */
 export const durationSchema = z.union([

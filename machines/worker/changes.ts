@@ -1,6 +1,7 @@
 /** What entries change in a worker's context (protocol.md §3 and §4). */
-import { filesMax } from '../entries/limits.ts';
+
 import { formatIsoTime } from '../values/iso-time.ts';
+import { filesMax } from '../values/limits.ts';
 import { empty, type WorkerContext } from './context.ts';
 import type { On } from './events.ts';
 

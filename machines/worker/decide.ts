@@ -5,20 +5,20 @@ import { isFailure } from '../guards/evaluate.ts';
 import type { Ruling } from '../guards/guard.ts';
 import { idleOf } from '../guards/idle.ts';
 import type { GuardName } from '../guards/names.ts';
-import type { Feedback } from '../policy/checks/check-result.ts';
 import { type Escalation, escalate } from '../values/escalation.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import type { State } from '../values/states.ts';
 import type { TaskDisposition } from '../values/task-disposition.ts';
 import { type Change, resetCounts } from './changes.ts';
 import { empty, type WorkerContext } from './context.ts';
+import { fitDecision } from './fit-decision.ts';
 
 /** `guard` null: no guard decided. */
 export type Decided = Ruling & { readonly guard: GuardName | null };
 
 /** @param attempt as it ends: with the facts of now */
 export function decide(context: WorkerContext, attempt: Attempt, ruling: Decided): Change {
-  const lastDecision = decisionOf(context, attempt, ruling);
+  const lastDecision = fitDecision(decisionOf(context, attempt, ruling));
   const lastDisposition = dispositionOf(ruling);
   const isFreed = lastDisposition === 'completed' || lastDisposition === 'escalated' || lastDisposition === 'released';
   return {
@@ -55,7 +55,7 @@ function decisionOf(context: WorkerContext, attempt: Attempt, ruling: Decided): 
     cause,
     reason,
     nextPrompt,
-    feedback: fitFeedback(attempt.feedback),
+    feedback: attempt.feedback.slice(),
     state: stateAfter(ruling),
     retry: { count: context.retryCount + (isFailure(ruling) ? 1 : 0), max: policy.retries },
     keepAlives: { count: context.keepAlives + (isKeepAlive(ruling) ? 1 : 0), max: policy.keepAlives },
@@ -67,18 +67,6 @@ function decisionOf(context: WorkerContext, attempt: Attempt, ruling: Decided): 
     tookMs: 0,
     dryRun: false,
   };
-}
-
-const detailsLengthMax = 100_000;
-
-/** A decision must fit into one message: details past a size that no reader needs are left out, the messages stay. */
-function fitFeedback(feedback: readonly Feedback[]): Feedback[] {
-  let length = 0;
-  return feedback.map((each) => {
-    length += JSON.stringify(each.details)?.length ?? 0;
-    if (length <= detailsLengthMax) return each;
-    return { ...each, details: { note: 'left out: the feedback of this decision is too large' } };
-  });
 }
 
 /** Where a decision leads. */

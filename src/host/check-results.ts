@@ -1,5 +1,5 @@
 /** Where the answer of a check becomes an entry: `check.finished`, of a worker's attempt or of a task's evaluation. */
-import type { CheckResult } from '../../machines/index.ts';
+import { type CheckResult, cutMiddle, nextPromptLengthMax, titleLengthMax } from '../../machines/index.ts';
 import type { HostContext } from './context.ts';
 import { appendUntilFolded, type OwnEntry } from './own-entries.ts';
 
@@ -18,17 +18,16 @@ export function storeCheckResult(
 }
 
 const resultBytesMax = 60_000;
-const textLengthMax = 4_000;
 
-/** The log refuses an entry over its limit, and the attempt would wait in vain. */
-function shorten(result: CheckResult): CheckResult {
+/** The log refuses an entry over its limits, and the attempt would wait in vain. */
+function shorten(given: CheckResult): CheckResult {
+  const result = given.reason === undefined ? given : { ...given, reason: cutMiddle(given.reason, titleLengthMax) };
   if (Buffer.byteLength(JSON.stringify(result)) <= resultBytesMax) return result;
-  const { feedback: _, metadata: __, checkpointData: ___, reason, nextPrompt, ...rest } = result;
+  const { feedback: _, metadata: __, checkpointData: ___, nextPrompt, ...rest } = result;
   const note = `the answer was larger than ${resultBytesMax} bytes; feedback and data are left out, texts are cut`;
   return {
     ...rest,
-    ...(reason === undefined ? {} : { reason: reason.slice(0, textLengthMax) }),
-    ...(nextPrompt === undefined ? {} : { nextPrompt: nextPrompt.slice(0, textLengthMax) }),
+    ...(nextPrompt === undefined ? {} : { nextPrompt: cutMiddle(nextPrompt, nextPromptLengthMax) }),
     feedback: { note },
   };
 }

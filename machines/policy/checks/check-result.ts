@@ -1,13 +1,14 @@
 /** The result of a check that ran outside the fold, and what an agent hears of one that did not pass (protocol.md §8). */
 import { z } from 'zod';
-import { idSchema } from '../../values/schemas.ts';
+import { titleLengthMax } from '../../values/limits.ts';
+import { idSchema, textSchema } from '../../values/schemas.ts';
 
 /** The fields of `check.finished`. `action` and what follows: the answer of a remote hook. */
 export const checkResultSchema = z.object({
   attempt: idSchema,
   check: idSchema,
   outcome: z.enum(['pass', 'fail', 'error', 'timeout']),
-  reason: z.string().optional(),
+  reason: textSchema(titleLengthMax).optional(),
   feedback: z.unknown().optional(),
   tookMs: z.number().nonnegative().optional(),
   action: z.enum(['complete', 'continue', 'escalate']).optional(),

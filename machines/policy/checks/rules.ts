@@ -1,10 +1,9 @@
 /** `rules: [...]`: the attempt reported each of these rules as passed. */
-import { z } from 'zod';
 import { type CheckKind, findingFor } from './check.ts';
-import type { Validation } from './validation.ts';
+import { rulesSchema, type Validation } from './validation.ts';
 
 export const rulesCheck: CheckKind<'rules'> = {
-  form: () => z.array(z.string().min(1)).min(1).optional().describe("of the attempt's validation"),
+  form: () => rulesSchema.min(1).optional().describe("of the attempt's validation"),
   normalize: (rules) => ({ kind: 'rules', rules }),
   evaluate: (check, { facts }) => findingFor(check, failedRulesMessage(check.rules, facts.validation)),
 };

@@ -1,7 +1,14 @@
 /** What an attempt or an iteration reports of its rules. */
 import { z } from 'zod';
+import { ruleLengthMax, rulesMax } from '../../values/limits.ts';
+import { textSchema } from '../../values/schemas.ts';
 
-export const validationSchema = z.array(
-  z.object({ rule: z.string().min(1), passed: z.boolean(), message: z.string().optional() }),
-);
+const rule = textSchema(ruleLengthMax).min(1);
+
+/** Names of rules. */
+export const rulesSchema = z.array(rule).max(rulesMax);
+
+export const validationSchema = z
+  .array(z.object({ rule, passed: z.boolean(), message: z.string().optional() }))
+  .max(rulesMax);
 export type Validation = z.infer<typeof validationSchema>;

@@ -1,0 +1,39 @@
+/**
+ * Bounds of what is folded (docs/protocol.md §2). Constants, since all replicas must agree on what is refused.
+ * Characters are code points.
+ */
+
+export const payloadBytesMax = 65_536;
+/** Objects and arrays within each other. Deeper, a walk over the fields could overflow the stack of a replica. */
+export const jsonDepthMax = 100;
+
+/** A title or reason in an entry. */
+export const titleLengthMax = 2_000;
+
+export const filesMax = 5_000;
+export const pathLengthMax = 1_024;
+/** Of a worker's list, in UTF-8. */
+export const filesBytesMax = 524_288;
+
+/** On a task, and within all of them together. */
+export const hooksMax = 64;
+export const hookMembersMax = 256;
+
+export const rulesMax = 256;
+export const ruleLengthMax = 128;
+export const globLengthMax = 256;
+
+/** Of one worker. */
+export const backgroundMax = 1_000;
+export const scopesMax = 64;
+export const labelsMax = 64;
+export const heldTasksMax = 1_000;
+
+/** Tasks that name one task in their `after`. */
+export const dependentsMax = 1_000;
+
+/** Of a decision, where longer texts are cut in the middle. */
+export const reasonLengthMax = 500;
+export const nextPromptLengthMax = 4_000;
+export const feedbackLengthMax = 2_000;
+export const decisionBytesMax = 65_536;

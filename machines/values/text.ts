@@ -1,0 +1,32 @@
+/** The length of texts, in code points. */
+
+/** Has `text` more than `lengthMax` code points? Reads no further than it must. */
+export function isLonger(text: string, lengthMax: number): boolean {
+  if (text.length <= lengthMax) return false;
+  if (text.length > 2 * lengthMax) return true;
+  let length = 0;
+  for (const _ of text) length += 1;
+  return length > lengthMax;
+}
+
+/** At most `lengthMax` code points: of a longer text the middle is left out, where `…` stands. */
+export function cutMiddle(text: string, lengthMax: number): string {
+  if (!isLonger(text, lengthMax)) return text;
+  const tail = Math.floor((lengthMax - 1) / 2);
+  const head = lengthMax - 1 - tail;
+  // A code point has two units at most, so these hold enough of them; one that was cut in half is not used.
+  const first = [...text.slice(0, 2 * head)].slice(0, head);
+  const last = tail === 0 ? [] : [...text.slice(-2 * tail)].slice(-tail);
+  return `${first.join('')}…${last.join('')}`;
+}
+
+/** How many bytes `text` has in UTF-8. */
+export function utf8Length(text: string): number {
+  let bytes = text.length;
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    // A pair of surrogates is four bytes in all.
+    if (unit >= 0x80) bytes += unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 1 : 2;
+  }
+  return bytes;
+}
