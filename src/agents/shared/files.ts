@@ -1,6 +1,8 @@
 /** The files that a tool call changed, as policies name them. */
 import { posix, win32 } from 'node:path';
+import { pathLengthMax } from '../../../machines/values/limits.ts';
 
+// As the agent names it: inside the root it is shorter.
 const pathCharsMax = 4_096;
 const filesMax = 100;
 /** For all files of a call. The rest of an entry of 64 KiB is left to its envelope. */
@@ -18,6 +20,7 @@ export function toolFiles(named: readonly unknown[], root: string | null): strin
   const within = [...new Set(files)].slice(0, filesMax).map((file) => (root === null ? file : withinRoot(file, root)));
   let bytes = 0;
   return within.filter((file) => {
+    if (file.length > pathLengthMax) return false;
     bytes += Buffer.byteLength(JSON.stringify(file)) + 1;
     return bytes <= filesBytesMax;
   });
