@@ -46,7 +46,7 @@ export function pagePaths(): string[] {
 
 export const readPage = (path: string): Page => parsePage(path, readFileSync(join(root, path), 'utf8'));
 
-export function parsePage(path: string, text: string): Page {
+function parsePage(path: string, text: string): Page {
   const steps: (Fence | Directive)[] = [];
   const tables: { line: number; heading: string; rows: string[][] }[] = [];
   const anchors = new Set<string>();

@@ -1,4 +1,4 @@
-/** Who may do what (PROTOCOL 13), asked of a real server; and what the lists of subjects alone would not hold. */
+/** Who may do what (protocol.md §13), asked of a real server; and what the lists of subjects alone would not hold. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
