@@ -43,7 +43,9 @@ export function createPolicyForm(object: ObjectMaker) {
       .array(createCheckForm(object))
       .optional()
       .describe('in order; all must pass; the first that fails decides'),
-    runner: idSchema.optional().describe('the "stopgate runner" for command and files checks; default: the service'),
+    runner: idSchema
+      .optional()
+      .describe('the "stopgate runner" for command, files and git checks; default: the service'),
     runners: z
       .array(idSchema)
       .optional()

@@ -16,7 +16,7 @@ export const commands: CommandTable = {
   },
   runner: {
     group: 'Run it',
-    summary: 'runs commands and looks at files for the service, next to a workspace',
+    summary: 'runs commands and looks at files and repositories for the service, next to a workspace',
     load: async () => (await import('./commands/runner.ts')).runner,
   },
   init: {

@@ -26,7 +26,7 @@ export function entriesSchema(): JsonSchema {
   return { $schema: draft, title: "Entries of stopgate's log", $defs: { ...(properties as typeof $defs), ...$defs } };
 }
 
-const checkKinds = ['plan', 'rules', 'files', 'command', 'remote', 'all', 'any'];
+const checkKinds = ['plan', 'rules', 'files', 'git', 'command', 'remote', 'all', 'any'];
 
 /** zod numbers what refers to itself (`__schema0`): here it has a name, and a check is told to have one kind. */
 function toJsonSchema(schema: z.ZodType): JsonSchema {

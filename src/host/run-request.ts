@@ -8,7 +8,7 @@ type RunIds = {
   readonly attempt: string;
 };
 
-/** `cwd`: the worker's own. `timeoutMs`: the check's own; null: the command's, or 120 s for files. */
+/** `cwd`: the worker's own. `timeoutMs`: the check's own; null: the command's, or 120 s. */
 export type RunRequest = { readonly cwd: string | null; readonly timeoutMs: number | null } & (
   | { readonly kind: 'command'; readonly name: string; readonly env: RunIds }
   | { readonly kind: 'files'; readonly files: readonly string[] }

@@ -10,7 +10,7 @@ export type RunIds = {
   readonly attempt?: string | null | undefined;
 };
 
-/** `cwd`: the worker's own folder, absolute. `timeoutMs`: the check's own; null: the command's, or 120 s for files. */
+/** `cwd`: the worker's own folder, absolute. `timeoutMs`: the check's own; null: the command's, or 120 s. */
 type Shared = { readonly cwd: string | null; readonly timeoutMs: number | null };
 export type RunRequest =
   | (Shared & { readonly kind: 'command'; readonly name: string; readonly env: RunIds })

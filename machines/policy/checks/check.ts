@@ -15,6 +15,7 @@ export type CheckForm = {
   plan?: object | null | undefined;
   rules?: string[] | undefined;
   files?: string[] | undefined;
+  git?: { clean?: boolean | undefined; pushed?: boolean | undefined } | undefined;
   command?: string | undefined;
   remote?: string | undefined;
   all?: CheckForm[] | undefined;
@@ -36,6 +37,7 @@ type CheckFields =
   | { readonly kind: 'plan' }
   | { readonly kind: 'rules'; readonly rules: readonly string[] }
   | { readonly kind: 'files'; readonly files: readonly string[] }
+  | { readonly kind: 'git'; readonly clean: boolean; readonly pushed: boolean }
   | { readonly kind: 'command'; readonly command: string }
   | { readonly kind: 'remote'; readonly remote: string }
   | { readonly kind: 'all'; readonly of: readonly Check[] }
@@ -46,7 +48,7 @@ export type Kind = CheckFields['kind'];
 export type Check = CheckSettings & CheckFields;
 export type CheckOf<K extends Kind> = Extract<Check, { kind: K }>;
 /** Answered by an entry from outside, and not by the fold. */
-export type EffectfulCheck = CheckOf<'files' | 'command' | 'remote'>;
+export type EffectfulCheck = CheckOf<'files' | 'git' | 'command' | 'remote'>;
 
 export type CheckFacts = Circumstances & { readonly plan: Plan; readonly validation: Validation };
 

@@ -4,6 +4,7 @@ import { anyCheck } from './any.ts';
 import type { CheckKind, Kind } from './check.ts';
 import { commandCheck } from './command.ts';
 import { filesCheck } from './files.ts';
+import { gitCheck } from './git.ts';
 import { planCheck } from './plan.ts';
 import { remoteCheck } from './remote.ts';
 import { rulesCheck } from './rules.ts';
@@ -12,6 +13,7 @@ export const checkKinds: { readonly [K in Kind]: CheckKind<K> } = {
   plan: planCheck,
   rules: rulesCheck,
   files: filesCheck,
+  git: gitCheck,
   command: commandCheck,
   remote: remoteCheck,
   all: allCheck,

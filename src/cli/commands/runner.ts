@@ -27,7 +27,7 @@ export const runner = defineCommand({
     'log-level': serveArgs['log-level'],
   },
   details: [
-    'Runs the "command" and "files" checks of the policies that name it, where the workspace is: on another',
+    'Runs the "command", "files" and "git" checks of the policies that name it, where the workspace is: on another',
     'machine than the service, or as another user. Its commands and roots come from its own configuration',
     'alone, which it follows. Several runners of one name share the checks.',
     'When it is ready it prints one JSON line; its log goes to stderr. Ctrl-C or SIGTERM ends it with all that',

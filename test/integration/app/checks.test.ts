@@ -1,6 +1,8 @@
-/** Checks of a real policy by a service: commands, files, groups and remote ones; and what the wire cannot do. */
+/** Checks of a real policy by a service: commands, files, repositories, groups and remote ones; and what the wire cannot do. */
+import { execFile } from 'node:child_process';
 import { mkdir, readdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
 import { type Deployment, deploy, type Folder, makeFolder } from '../../support/deployment.ts';
@@ -23,6 +25,7 @@ const config = JSON.stringify({
     asks: checks({ command: 'who', name: 'asker' }),
     here: checks({ command: 'where' }),
     files: checks({ files: ['a.md', 'docs/b.md'] }),
+    git: checks({ git: { clean: true, pushed: true }, onError: 'block' }),
     strictfiles: checks({ files: ['a.md'], onError: 'block' }),
     any: checks({ any: [{ command: 'one' }, { command: 'other' }] }),
     anyone: checks({ any: [{ command: 'one' }, { command: 'zero' }] }),
@@ -169,6 +172,45 @@ describe('files', () => {
     expect(await stop('strictfiles', { worker: `${worker}-2`, ...place })).toMatchObject({
       decision: 'block',
       reason: expect.stringContaining(words),
+    });
+  });
+});
+
+describe('git', () => {
+  const who = ['-c', 'user.name=a', '-c', 'user.email=a@example.com'];
+  const repository = async (name: string) => {
+    const cwd = join(at.folder.path, name);
+    await mkdir(cwd);
+    const git = (...args: string[]) => promisify(execFile)('git', [...who, ...args], { cwd });
+    await git('init', '-q');
+    await git('commit', '-qm', 'first', '--allow-empty');
+    return { cwd, git };
+  };
+
+  test('nothing is uncommitted, and nothing ahead of the upstream', async () => {
+    const { cwd, git } = await repository('repository');
+    await git('init', '-q', '--bare', join(at.folder.path, 'upstream'));
+    await git('remote', 'add', 'origin', join(at.folder.path, 'upstream'));
+    await git('push', '-q', '-u', 'origin', 'HEAD');
+    await at.folder.write('repository/new.txt', '');
+    const message = 'Uncommitted changes: new.txt';
+    expect(await stop('git', { cwd })).toMatchObject({
+      ...{ decision: 'block', cause: 'incomplete', reason: message },
+      feedback: [{ check: 'git', outcome: 'fail', message }],
+    });
+    await git('add', '.');
+    await git('commit', '-qm', 'second');
+    const again = async (attempt: string) => (await at.client.ask('decide.git', { attempt }, 10_000)).body;
+    expect(await again('a2')).toMatchObject({ decision: 'block', reason: '1 commit not pushed' });
+    await git('push', '-q');
+    expect(await again('a3')).toMatchObject({ decision: 'allow', cause: 'complete' });
+  });
+
+  test('that cannot tell is in error', async () => {
+    const { cwd } = await repository('alone');
+    expect(await stop('git', { worker: 'git-alone', cwd })).toMatchObject({
+      decision: 'block',
+      feedback: [{ check: 'git', outcome: 'error', message: expect.stringContaining('no upstream') }],
     });
   });
 });

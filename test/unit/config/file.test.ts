@@ -226,6 +226,11 @@ describe('a wrong value', () => {
       'policies:\n  a:\n    persistence: { idle: soon }',
       '3:26 "soon" is not a duration: write 250ms, 50s, 10m, 2h or a number of milliseconds',
     ],
+    [
+      'a git check of nothing',
+      'policies: { a: { checks: [{ git: { clean: false } }] } }',
+      '1:34 git needs clean: true or pushed: true',
+    ],
     ['a duration of another type', 'releaseAfter: true', '1:15 expected a number or a string, got true'],
     [
       'a time that no timer can run',
@@ -258,7 +263,7 @@ describe('a wrong value', () => {
     ['no kind', 'name: a', '4:9', 'none'],
   ])('(a check with %s) is told where the check begins', (_what, check, at, got) => {
     expect(problemsOf(`policies:\n  default:\n    checks:\n      - ${check}\n`)).toEqual([
-      `${at} a check is one of plan, rules, files, command, remote, all, any; this has ${got}`,
+      `${at} a check is one of plan, rules, files, git, command, remote, all, any; this has ${got}`,
     ]);
   });
 
@@ -272,7 +277,7 @@ describe('a wrong value', () => {
       '            remote: scan',
     );
     expect(problemsOf(text)).toEqual([
-      '5:13 a check is one of plan, rules, files, command, remote, all, any; this has plan and remote',
+      '5:13 a check is one of plan, rules, files, git, command, remote, all, any; this has plan and remote',
     ]);
   });
 

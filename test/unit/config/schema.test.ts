@@ -35,6 +35,7 @@ describe('the schema of stopgate.yaml', () => {
     'plan: ',
     'rules: [a]',
     'files: [a]',
+    'git: { clean: true }',
     'command: a',
     'remote: a',
     'all: [{ plan: }]',

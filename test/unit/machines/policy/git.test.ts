@@ -1,0 +1,38 @@
+/** The `git` check, as the fold sees it: it waits for its place on a runner, and takes the answer that is in the log. */
+import { expect, test } from 'vitest';
+import { createReplay, policySetSchema } from '../../../../machines/index.ts';
+import { timeOf } from '../../../support/case-times.ts';
+
+const policies = { default: { checks: [{ git: { clean: true }, timeout: '60s', onError: 'block' }] } };
+
+function replay(lines: readonly (readonly [string, string, object])[]) {
+  const { fold, take } = createReplay();
+  const all = [['12:00', 'own.fleet.main.policy.set', { policies }] as const, ...lines];
+  for (const [at, tail, data] of all) fold(JSON.stringify({ at: timeOf(at), subject: `stopgate.main.${tail}`, data }));
+  return take();
+}
+const attempted = ['12:00', 'worker.w1.stop.attempted', { attempt: 'a1' }] as const;
+const started = ['12:09', 'own.worker.w1.check.started', { attempt: 'a1', check: 'git' }] as const;
+const later = ['12:30', 'worker.w1.heartbeat.sent', {}] as const;
+
+test('what is not asked for is not looked at', () => {
+  const check = policySetSchema.parse({ policies }).policies.get('default')?.checks[0];
+  expect(check).toMatchObject({ kind: 'git', name: 'git', clean: true, pushed: false });
+});
+
+test('the answer is its entry', () => {
+  const reason = 'Uncommitted changes: a.md';
+  const answer = { attempt: 'a1', check: 'git', outcome: 'fail', reason };
+  expect(replay([attempted, started, ['12:09:59', 'own.worker.w1.check.finished', answer]])).toMatchObject([
+    { decision: 'block', cause: 'incomplete', reason },
+  ]);
+});
+
+test('its time runs from its start, and its place is waited for', () => {
+  expect(replay([attempted, started, later])).toMatchObject([
+    { at: timeOf('12:10'), reason: 'Check git gave no answer within 1m' },
+  ]);
+  expect(replay([attempted, later])).toMatchObject([
+    { at: timeOf('12:10'), reason: 'Check git had no place on its runner within 10m' },
+  ]);
+});
