@@ -10,7 +10,7 @@ import { policyInForce } from '../fleet/policies.ts';
 import type { PendingCheck, PolicyInForce, TaskFacts } from '../guards/attempt.ts';
 import type { Decision } from '../guards/decision.ts';
 import type { CheckResult } from '../policy/checks/check-result.ts';
-import { noPlan } from '../policy/plan.ts';
+import type { Plan } from '../policy/plan.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import type { Surroundings } from '../worker/events.ts';
@@ -55,15 +55,18 @@ export function probe(
     };
     return { pending, worker: { ...at, plan: context.plan }, next };
   };
-  // An open attempt is left alone: the probe starts as if there were none. Of an empty plan nothing remains.
+  // An open attempt is left alone: the probe starts as if there were none.
   const from = {
     ...known,
     value: { ...known.value, state: 'working' },
-    context: { worker: scope === 'step' ? { ...context, plan: noPlan } : context },
+    context: { worker: scope === 'step' ? { ...context, plan: fulfilled } : context },
   } as WorkerSnapshot;
   const data = { ...fields, attempt: probeId, holdMs: 0 };
   return step(fleet.workerStepper.next(from, { type: 'stop.attempted', data, seq: 0, atMs, facts: surroundings() }));
 }
+
+/** Nothing remains of it, and it is not empty. */
+const fulfilled: Plan = [{ title: '', status: 'done' }];
 
 /** No id, so no attempt has it. */
 const probeId = '~probe';

@@ -12,7 +12,7 @@ export type OnError = 'allow' | 'block' | 'escalate';
 
 /** As a policy writes it: exactly one of the kinds, and its settings. */
 export type CheckForm = {
-  plan?: object | null | undefined;
+  plan?: { required?: boolean | undefined } | null | undefined;
   rules?: string[] | undefined;
   files?: string[] | undefined;
   git?: { clean?: boolean | undefined; pushed?: boolean | undefined } | undefined;
@@ -34,7 +34,7 @@ export type CheckSettings = {
   readonly timeoutMs: number | null;
 };
 type CheckFields =
-  | { readonly kind: 'plan' }
+  | { readonly kind: 'plan'; readonly required: boolean }
   | { readonly kind: 'rules'; readonly rules: readonly string[] }
   | { readonly kind: 'files'; readonly files: readonly string[] }
   | { readonly kind: 'git'; readonly clean: boolean; readonly pushed: boolean }

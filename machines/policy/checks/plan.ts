@@ -1,14 +1,21 @@
-/** `plan: {}`: every step of the worker's plan is done. */
+/** `plan: {}`: every step of the worker's plan is done. `plan: { required: true }`: and it has steps. */
+import { z } from 'zod';
 import { isDone, type Plan } from '../plan.ts';
-import { type CheckKind, findingFor } from './check.ts';
+import { type CheckForm, type CheckKind, findingFor } from './check.ts';
 
 const shownTitlesMax = 3;
 const shownTitleLength = 30;
 
 export const planCheck: CheckKind<'plan'> = {
-  form: (object) => object({}).nullable().optional().describe('every step of the plan is done'),
-  normalize: () => ({ kind: 'plan' }),
-  evaluate: (check, { facts }) => findingFor(check, remainingStepsMessage(facts.plan)),
+  form: (object) =>
+    object({ required: z.boolean().optional().describe('an empty plan fails') })
+      .nullable()
+      .optional()
+      .describe('every step of the plan is done'),
+  // `plan:` with nothing behind it is null.
+  normalize: (value: CheckForm['plan']) => ({ kind: 'plan', required: value?.required ?? false }),
+  evaluate: (check, { facts: { plan } }) =>
+    findingFor(check, check.required && plan.length === 0 ? 'No plan yet' : remainingStepsMessage(plan)),
 };
 
 /** Null: nothing remains. Else the fixed text of protocol.md §5, with three titles of 30 code points at most. */

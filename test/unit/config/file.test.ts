@@ -175,7 +175,7 @@ describe('an unknown key', () => {
       'policies: { a: { checks: [{ plan: {}, when: { fase: x } }] } }',
       '1:47 unknown key "fase"; did you mean "phase"?',
     ],
-    ['policies: { a: { checks: [{ plan: { x: 1 } }] } }', '1:37 unknown key "x"; none may stand here'],
+    ['policies: { a: { checks: [{ plan: { x: 1 } }] } }', '1:37 unknown key "x"; known here: required'],
     ['commands: { a: { run: [x], timeoutMs: 3 } }', '1:28 unknown key "timeoutMs"; did you mean "timeout"?'],
     ['assign: [{ policy: default, agnt: x }]', '1:29 unknown key "agnt"; did you mean "agent"?'],
     ['escalation: { webhook: { uri: x } }', '1:26 unknown key "uri"; did you mean "url"?'],

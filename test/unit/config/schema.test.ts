@@ -33,6 +33,7 @@ describe('the schema of stopgate.yaml', () => {
   test.each([
     'plan: {}',
     'plan: ',
+    'plan: { required: true }',
     'rules: [a]',
     'files: [a]',
     'git: { clean: true }',

@@ -60,6 +60,7 @@ const rows: readonly (Given & { readonly guard: GuardName; readonly gives: strin
   { guard: 'checks', worker: open, gives: 'pass' },
   { guard: 'checks', worker: open, policy: planned, gives: 'block continue incomplete' },
   { guard: 'checks', policy: planned, gives: 'pass' },
+  { guard: 'checks', policy: { checks: [{ plan: { required: true } }] }, gives: 'block continue incomplete' },
   { guard: 'checks', policy: { checks: [{ command: 'tests' }] }, gives: 'pending tests' },
   { guard: 'hooks', gives: 'pass' },
   { guard: 'hooks', facts: { task }, gives: 'block continue incomplete' },

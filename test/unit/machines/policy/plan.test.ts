@@ -1,5 +1,7 @@
 /** A worker's plan, and what remains of it. */
 import { expect, test } from 'vitest';
+import { policySetSchema } from '../../../../machines/index.ts';
+import { evaluateChecks } from '../../../../machines/policy/checks/evaluate.ts';
 import { remainingStepsMessage } from '../../../../machines/policy/checks/plan.ts';
 import { updateStep } from '../../../../machines/policy/plan.ts';
 
@@ -16,4 +18,18 @@ test('titles are cut between code points', () => {
   expect(remainingStepsMessage([{ title: '🙂'.repeat(40), status: 'pending' }])).toBe(
     `1 of 1 plan steps remain: ${'🙂'.repeat(30)}`,
   );
+});
+
+test('an empty plan passes, unless a plan is required', () => {
+  const outcomeOf = (form: object, plan: { title: string; status: string }[]) => {
+    const { policies } = policySetSchema.parse({ policies: { default: { checks: [{ plan: form }] } } });
+    const facts = { plan, validation: [], iteration: 0, phase: null, files: [], labels: {} };
+    return evaluateChecks(policies.get('default')?.checks ?? [], facts, {}).outcome;
+  };
+  expect(outcomeOf({}, [])).toEqual({ kind: 'pass' });
+  expect(outcomeOf({ required: true }, [])).toMatchObject({ kind: 'fail', message: 'No plan yet' });
+  expect(outcomeOf({ required: true }, [{ title: 'a', status: 'done' }])).toEqual({ kind: 'pass' });
+  expect(outcomeOf({ required: true }, [{ title: 'a', status: 'pending' }])).toMatchObject({
+    message: '1 of 1 plan steps remain: a',
+  });
 });

@@ -33,6 +33,12 @@ test('plan is taken as fulfilled, at any depth, and other checks are not', () =>
   });
 });
 
+test('a plan that is required is taken as there', () => {
+  const fleet = fold({ checks: [{ plan: { required: true } }] }, ['worker.w1.heartbeat.sent', {}]);
+  expect(probed(fleet, 'stop')).toMatchObject({ decision: 'block', reason: 'No plan yet' });
+  expect(probed(fleet, 'step')).toMatchObject({ decision: 'allow', cause: 'complete' });
+});
+
 test('neither a cap nor waiting, neither hooks of the task nor persistence have a say', () => {
   const policy = { checks: [{ plan: {} }], retries: 0, persistence: 'default', stuckAfter: 1 };
   const fleet = fold(
