@@ -93,5 +93,5 @@ export const streakAfter = (streak: FailureStreak | null, attempt: Attempt): Fai
   isBehind('hooks', attempt) && !isUnjudged(attempt) ? null : streak;
 
 /** A check or a hook was in error, and its `onError` let that pass. */
-export const isUnjudged = ({ verdicts }: Pick<Attempt, 'verdicts'>): boolean =>
+const isUnjudged = ({ verdicts }: Pick<Attempt, 'verdicts'>): boolean =>
   verdicts.some(({ guard, verdict }) => verdict === 'error' && (guard === 'checks' || guard === 'hooks'));

@@ -39,6 +39,7 @@ import {
 } from './changes.ts';
 import { createWorkerContext, empty, type WorkerContext, type WorkerInput } from './context.ts';
 import type { On, WorkerEvent } from './events.ts';
+import { judging } from './judging.ts';
 
 export type WorkerSnapshot = SnapshotFrom<typeof workerMachine>;
 
@@ -187,51 +188,6 @@ const attempted = {
 const close = { target: 'stopped', actions: 'close' } as const;
 const closed = { 'session.ended': close, 'worker.retired': close } as const;
 const registration = { 'worker.registered': { target: 'idle', actions: 'register' } } as const;
-
-const row = (guard: Exclude<GuardName, 'stuck'>, to: Verdict) =>
-  ({ guard: { type: guard, params: { to } }, target: to, actions: { type: 'decide', params: { guard, to } } }) as const;
-const waitAt = (guard: GuardName) =>
-  ({ guard: { type: 'mustWait', params: { guard } }, actions: { type: 'wait', params: { guard } } }) as const;
-const stuckBy = (by: 'checks' | 'hooks') =>
-  ({
-    guard: { type: 'stuck', params: { by } },
-    target: 'escalated',
-    actions: { type: 'decideStuck', params: { by } },
-  }) as const;
-
-/**
- * A stop is judged here: the guards of protocol.md §5 in their order, a row for each state that one of them may lead
- * to. The action of the row that is taken makes the decision. Where `checks` or `hooks` would block, `stuck` is asked
- * before. An attempt that waits for an answer, or is held, stays as it is until an event brings news.
- */
-const judging = [
-  { guard: 'waits' },
-  row('retired', 'stopped'),
-  row('escalated', 'escalated'),
-  row('bypass', 'stopped'),
-  row('limited', 'idle'),
-  row('waiting', 'idle'),
-  row('retries', 'stopped'),
-  row('retries', 'escalated'),
-  row('promise', 'escalated'),
-  waitAt('checks'),
-  stuckBy('checks'),
-  row('checks', 'blocked'),
-  row('checks', 'escalated'),
-  waitAt('hooks'),
-  stuckBy('hooks'),
-  row('hooks', 'blocked'),
-  row('hooks', 'escalated'),
-  row('pending', 'blocked'),
-  row('pending', 'stopped'),
-  waitAt('idle'),
-  row('idle', 'blocked'),
-  row('idle', 'stopped'),
-  row('done', 'idle'),
-  row('done', 'stopped'),
-  // Nothing stays open because no guard decided.
-  { target: 'idle', actions: 'decideNothing' },
-] as const;
 
 export const workerMachine = machine.createMachine({
   id: 'worker-v1',
