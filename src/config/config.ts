@@ -33,6 +33,8 @@ export type Config = Options & {
   readonly filePath: string;
   /** Null: there is none. For `watchConfigFile`, so that no edit is missed. */
   readonly fileText: string | null;
+  /** How often a process that runs on looks at the file. Default: 500 ms. */
+  readonly fileIntervalMs?: number;
   /** For the log at the start. */
   readonly warnings: readonly string[];
   readonly store: Store | null;

@@ -8,7 +8,7 @@ import { watchConfigFile } from './watch.ts';
 
 /** A changed file is handed on at once; a broken or vanished one is not, and the log says so. */
 export function followConfigFile(
-  { filePath, fileText }: Config,
+  { filePath, fileText, fileIntervalMs }: Config,
   logger: Logger,
   onFile: (read: Extract<ReadConfigFile, { ok: true }>) => void,
 ): { close(): void } {
@@ -27,5 +27,5 @@ export function followConfigFile(
     onFile(read);
     logger.info({ file: filePath }, 'the configuration has changed');
   };
-  return watchConfigFile(filePath, onChange, undefined, fileText);
+  return watchConfigFile(filePath, onChange, fileIntervalMs, fileText);
 }

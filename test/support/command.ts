@@ -6,6 +6,8 @@ import { EventEmitter, once } from 'node:events';
 import { Readable, Writable } from 'node:stream';
 import { createServices } from '../../src/app/services.ts';
 import { runCli } from '../../src/cli/cli.ts';
+import type { Services } from '../../src/cli/services.ts';
+import type { Config } from '../../src/config/config.ts';
 import type { HookWaits } from '../../src/hook-command/options.ts';
 import { runHook } from '../../src/hook-command/run.ts';
 import type { Io } from '../../src/process-io.ts';
@@ -41,7 +43,14 @@ export const cleanEnv = (cwd: string): Record<string, string> => ({
   HOME: cwd,
 });
 
-const services = createServices(({ stderr }) => stderr);
+const { dev, runner, serve } = createServices(({ stderr }) => stderr);
+/** A changed stopgate.yaml is in force in a moment. */
+const hasty = (config: Config): Config => ({ ...config, fileIntervalMs: 20 });
+const services: Services = {
+  dev: (config, ...rest) => dev(hasty(config), ...rest),
+  runner: (config, ...rest) => runner(hasty(config), ...rest),
+  serve: (config, ...rest) => serve(hasty(config), ...rest),
+};
 
 export const startCommand: StartCommand = (args, { cwd, env = {}, stdin = '', waits, onStdout }) => {
   const interrupt = new AbortController();

@@ -26,11 +26,11 @@ const config = JSON.stringify({
     unknown: on(box, { command: 'unknown' }),
     who: on(box, { command: 'who' }),
     lasting: on(box, { command: 'lasting', timeout: '4s' }),
-    late: on(box, { command: 'late', timeout: '6s' }),
+    late: on(box, { command: 'late', timeout: '2s' }),
     brief: on(box, { command: 'brief' }),
     gone: on({ runner: 'nobody' }, { command: 'passes' }),
     fake: on({ runner: 'fake' }, { command: 'passes' }),
-    silent: on({ runner: 'silent' }, { command: 'passes', timeout: '3s' }),
+    silent: on({ runner: 'silent' }, { command: 'passes', timeout: '1s' }),
     lenient: { runner: 'nobody', checks: [{ command: 'passes' }] },
     labelled: on({ runners: ['box', 'other'] }, { command: 'fails' }),
   },
@@ -167,7 +167,7 @@ describe('a runner', () => {
     await startRunner('box');
     expect(await stop('late')).toMatchObject({
       decision: 'block',
-      reason: 'Command late took longer than 5s',
+      reason: 'Command late took longer than 2s',
       feedback: [{ check: 'late', outcome: 'timeout', details: 'begun' }],
     });
   });
@@ -243,7 +243,7 @@ describe('a runner that is lost is an error of the check', () => {
         message.respond('', { headers: begun });
       },
     });
-    const reason = 'runner silent does not answer: no reply from stopgate.main.run.silent within 2700 ms';
+    const reason = 'runner silent does not answer: no reply from stopgate.main.run.silent within 900 ms';
     expect(await stop('silent')).toMatchObject({ decision: 'block', reason });
   });
 
@@ -288,6 +288,12 @@ test('a request that it does not understand gets an error, and runs nothing', as
 test('it goes on where the connection was lost', async () => {
   await startRunner('box');
   await at.server.restart();
+  const service = () =>
+    at.client.ask('list.workers', {}, 250).then(
+      () => 'back',
+      () => 'away',
+    );
+  await expect.poll(service, { timeout: 10_000 }).toBe('back');
   await expect.poll(async () => (await stop('passes').catch(() => null))?.cause, { timeout: 20_000 }).toBe('complete');
 });
 
