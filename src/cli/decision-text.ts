@@ -7,6 +7,8 @@ import { formatTable } from '../terminal/table.ts';
 import { clean, cleanLines, cut, wrap } from '../terminal/text.ts';
 
 const linesMax = 12;
+const unjudgedNote =
+  'Not judged: the task stays held, and verify says no. With "onError: block" the check would have blocked.';
 
 export function formatDecision(decision: Decision, colors: Colors, width: number): string[] {
   const { reason, nextPrompt, feedback } = decision;
@@ -14,6 +16,7 @@ export function formatDecision(decision: Decision, colors: Colors, width: number
     paintAnswer(decision, colors)(colors.bold(describeAnswer(decision))) +
       (decision.dryRun ? colors.dim('  (asked only, nothing was logged)') : ''),
     ...(reason === '' ? [] : block(reason, '', width)),
+    ...(decision.cause === 'unjudged' ? wrap(unjudgedNote, width).map(colors.blue) : []),
     ...(nextPrompt === null ? [] : ['', colors.bold('next prompt'), ...block(nextPrompt, '  ', width)]),
     ...(feedback.length === 0 ? [] : ['', colors.bold('feedback')]),
     ...feedback.flatMap(({ check, outcome, message }) => block(`${check} (${outcome}): ${message}`, '  ', width)),

@@ -47,6 +47,21 @@ function report({ logger, metrics }: HostContext, decision: Decision): void {
   const line = { workerId, attempt, seq, cause, reason };
   const inError = decision.verdicts.find(({ verdict }) => verdict === 'error');
   if (cause === 'capped') logger.warn(line, 'stop allowed at the cap');
-  else if (inError !== undefined) logger.warn({ ...line, detail: inError.detail }, 'a check could not be judged');
+  else if (inError !== undefined) logger.warn({ ...line, ...describeError(decision) }, 'a check could not be judged');
   else logger.info(line, decision.decision === 'allow' ? 'stop allowed' : 'stop blocked');
+}
+
+const strictHints = {
+  checks: 'a check with "onError: block" in its policy blocks such a stop, one with "onError: escalate" asks a person',
+  hooks: 'a hook that is registered without "onError: skip" asks a person instead',
+} as const;
+
+/** Which checks or hooks, why, and what would not have let it pass. */
+function describeError({ cause, verdicts, feedback }: Decision) {
+  const inError = verdicts.filter(({ verdict }) => verdict === 'error');
+  const checks = feedback.filter(({ outcome }) => outcome !== 'fail').map(({ check }) => check);
+  const detail = inError.map((it) => it.detail).join('; ');
+  if (cause !== 'unjudged') return { checks, detail };
+  const hint = inError.map(({ guard }) => strictHints[guard as keyof typeof strictHints]).join('; ');
+  return { checks, detail, hint };
 }

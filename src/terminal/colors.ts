@@ -10,6 +10,8 @@ const codes = {
   red: [31, 39],
   green: [32, 39],
   yellow: [33, 39],
+  /** The bright one: the other is hard to read on black. */
+  blue: [94, 39],
   magenta: [35, 39],
   cyan: [36, 39],
 } as const;

@@ -6,10 +6,11 @@ import type { AttemptFields } from '../../../machines/index.ts';
 import { type Adapter, createHookReader, type DraftEntries, type EventTable } from '../shared/adapter.ts';
 import {
   type AnswerableDecision,
+  allowNotice,
   blockText,
   completeText,
-  escalationNotice,
   resolutionText,
+  unjudgedStepText,
 } from '../shared/block-text.ts';
 import {
   draftInputRequest,
@@ -91,7 +92,9 @@ const denied = { hookEventName: 'PreToolUse', permissionDecision: 'deny' } as co
 /** A block has exactly two keys. Anything else is null: every version takes an empty answer for "continue". */
 function answer(call: ClaudeCall, decision: AnswerableDecision, check: UnsolicitedCheck | null): object | null {
   if (check === 'complete') return { continue: false, stopReason: completeText };
-  if (decision.decision !== 'block') return isStop(call) ? escalationNotice(call, decision) : null;
+  if (check === 'step' && decision.cause === 'unjudged')
+    return { decision: 'block', reason: unjudgedStepText(decision) };
+  if (decision.decision !== 'block') return isStop(call) ? allowNotice(call, decision) : null;
   const reason = blockText(decision);
   if (check === 'output') return { hookSpecificOutput: { hookEventName: 'PostToolUse', additionalContext: reason } };
   if (check === 'step') return { decision: 'block', reason: `The step is not marked as done. ${reason}` };

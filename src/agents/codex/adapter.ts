@@ -14,7 +14,7 @@ import {
   sessionName,
   text,
 } from '../shared/adapter.ts';
-import { blockText, escalationNotice } from '../shared/block-text.ts';
+import { allowNotice, blockText } from '../shared/block-text.ts';
 import {
   type BaseCall,
   draftInputRequest,
@@ -73,7 +73,7 @@ const adapter: Adapter<CodexCall> = {
   answer(call, decision) {
     if (!isStop(call)) return null;
     if (decision.decision === 'block') return { decision: 'block', reason: blockText(decision) };
-    return escalationNotice(call, decision);
+    return allowNotice(call, decision);
   },
 };
 export const readCodexHook = createHookReader(adapter);

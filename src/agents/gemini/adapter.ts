@@ -15,7 +15,7 @@ import {
   sessionName,
   text,
 } from '../shared/adapter.ts';
-import { blockText, completeText, escalationNotice } from '../shared/block-text.ts';
+import { allowNotice, blockText, completeText } from '../shared/block-text.ts';
 import {
   type BaseCall,
   draftInputRequest,
@@ -76,7 +76,7 @@ const adapter: Adapter<GeminiCall> = {
     if (check === 'complete-throttled') return { continue: false, stopReason: completeText };
     if (call.event !== 'AfterAgent') return null;
     if (decision.decision === 'block') return { decision: 'block', reason: blockText(decision) };
-    return escalationNotice(call, decision);
+    return allowNotice(call, decision);
   },
 };
 export const readGeminiHook = createHookReader(adapter);

@@ -7,7 +7,9 @@ import { cutMiddle, plainText } from './text.ts';
 /** The part of a decision that an agent may repeat. */
 export type DecisionText = Pick<Decision, 'decision' | 'reason' | 'nextPrompt'>;
 /** The part of a decision that an answer is made of. */
-export type AnswerableDecision = DecisionText & Pick<Decision, 'action'>;
+export type AnswerableDecision = DecisionText &
+  Pick<Decision, 'action'> &
+  Partial<Pick<Decision, 'cause' | 'verdicts'>>;
 
 /** An agent reads 2,000 at most, and a prefix may precede this. Enough for our text and a command's last lines. */
 const blockCharsMax = 1_960;
@@ -30,15 +32,28 @@ export function blockText({ reason, nextPrompt }: Pick<DecisionText, 'reason' | 
   return cutMiddle(hideSecrets(text), blockCharsMax);
 }
 
-/** For agents that show a hook's `systemMessage` to the person: why an escalated session stops. */
-export function escalationNotice(
-  { worker }: { readonly worker: string },
-  { action, reason }: AnswerableDecision,
-): object | null {
-  if (action !== 'escalate') return null;
-  const why = cutMiddle(hideSecrets(plainText(reason)), noticeCharsMax);
+/** For agents that show a hook's `systemMessage` to the person: why an escalated session stops, or nothing was judged. */
+export function allowNotice({ worker }: { readonly worker: string }, decision: AnswerableDecision): object | null {
+  if (decision.cause === 'unjudged') {
+    const what = `this stop was not judged (cause unjudged): ${unjudgedReason(decision)}`;
+    return { systemMessage: `stopgate: ${what}. It is allowed, but its task is not completed.` };
+  }
+  if (decision.action !== 'escalate') return null;
+  const why = cutMiddle(hideSecrets(plainText(decision.reason)), noticeCharsMax);
   const command = `stopgate resolve ${worker} --resume --prompt "…"`;
   return { systemMessage: `stopgate: this session waits for a person: ${why}. When that is settled: ${command}` };
+}
+
+/** Why nothing was judged: what was wrong with the check or hook. */
+export function unjudgedReason({ verdicts, reason }: Pick<AnswerableDecision, 'verdicts' | 'reason'>): string {
+  const inError = verdicts?.find(({ verdict }) => verdict === 'error');
+  return cutMiddle(hideSecrets(plainText(inError?.detail ?? reason)), noticeCharsMax);
+}
+
+/** For an agent whose step is refused, though no check has failed (`steps: gate`). */
+export function unjudgedStepText(decision: AnswerableDecision): string {
+  const request = 'Do not work around this: tell the user, or leave the step open.';
+  return `The step is not marked as done, since a check could not be judged: ${unjudgedReason(decision)}. ${request}`;
 }
 
 /** A person's answer to an escalation. */

@@ -21,7 +21,11 @@ export function isWanted(check: UnsolicitedCheck, rules: WorkerView['rules']): b
   return check === 'output' || (check === 'step' ? rules.steps === 'gate' : rules.stopWhenComplete);
 }
 
-/** Is there something to tell? A cap or a resolution lets an agent stop, but does not mean that its work is complete. */
+/**
+ * Is there something to tell? A cap or a resolution lets an agent stop, but does not mean that its work is complete. What
+ * could not be judged is no pass either, so a step is refused then.
+ */
 export function isNews(check: UnsolicitedCheck, { decision, cause }: Pick<Decision, 'decision' | 'cause'>): boolean {
-  return isForComplete(check) ? decision === 'allow' && cause === 'complete' : cause === 'incomplete';
+  if (isForComplete(check)) return decision === 'allow' && cause === 'complete';
+  return cause === 'incomplete' || (check === 'step' && cause === 'unjudged');
 }

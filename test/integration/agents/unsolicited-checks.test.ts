@@ -13,9 +13,16 @@ const config = JSON.stringify({
     default: { checks: [{ command: 'tests' }] },
     strict: { checks: [{ plan: {} }, { command: 'tests' }], stopWhenComplete: true, steps: 'gate' },
   },
-  assign: [{ worker: 'strict', policy: 'strict' }],
+  assign: ['strict', 'strict-2'].map((worker) => ({ worker, policy: 'strict' })),
   commands: {
-    tests: { run: ['sh', '-c', 'echo run >> runs; grep -q pass state || { echo 2 red; exit 1; }'], cwd: '.' },
+    tests: {
+      run: [
+        'sh',
+        '-c',
+        'echo run >> runs; grep -q lost state && exit 127; grep -q pass state || { echo 2 red; exit 1; }',
+      ],
+      cwd: '.',
+    },
   },
 });
 
@@ -52,6 +59,26 @@ test('a step is refused while the tests fail, with their output; then it is mark
     ...{ state: 'stopped', retry: { count: 0 }, lastDecision: { cause: 'complete' } },
     rules: { stopWhenComplete: true, steps: 'gate', checks: 2 },
   });
+});
+
+test('a check that cannot run is no pass: no step is marked, and nobody is told that the work is complete', async () => {
+  await call('strict-2', 'PostToolUse.TaskCreate');
+  await write('state', 'lost');
+  expect(await call('strict-2', 'TaskCompleted')).toEqual([
+    200,
+    {
+      decision: 'block',
+      reason: expect.stringMatching(/^The step is not marked as done, since .*exit 127: not found/),
+    },
+  ]);
+  await call('strict-2', 'PostToolUse.TaskUpdate.completed');
+  expect(await call('strict-2', 'PostToolBatch')).toEqual([204, null]);
+  expect(await call('strict-2', 'Stop')).toEqual([
+    200,
+    { systemMessage: expect.stringMatching(/^stopgate: this stop was not judged \(cause unjudged\): .*exit 127/) },
+  ]);
+  const { body } = await at.client.ask('get.worker.strict-2');
+  expect(body as unknown as WorkerView).toMatchObject({ state: 'idle', lastDecision: { cause: 'unjudged' } });
 });
 
 test('checks run only for a stop, unless the policy wants more', async () => {

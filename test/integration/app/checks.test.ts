@@ -101,6 +101,30 @@ describe('a command', () => {
     expect(found.feedback).toMatchObject([{ check: 'lost', outcome: 'error' }]);
   });
 
+  test('that cannot tell and is let pass: a warning names the check and what makes it strict', async () => {
+    await stop('allows', { worker: 'warned' });
+    expect(at.log()).toContainEqual(
+      expect.objectContaining({
+        ...{ level: 'warn', msg: 'a check could not be judged', workerId: 'warned', cause: 'unjudged' },
+        ...{ checks: ['lost'], detail: 'Command lost could not be run (exit 127: not found)' },
+        hint: expect.stringContaining('onError: block'),
+      }),
+    );
+  });
+
+  test('that cannot tell is no yes for verify, and a worker that nobody knows is none either', async () => {
+    const worker = 'verified';
+    await at.client.publish(`worker.${worker}.worker.registered`, { policy: 'allows' });
+    expect(await at.client.ask(`verify.${worker}`, {}, 10_000)).toMatchObject({
+      code: '409',
+      body: { error: { code: 'INCOMPLETE' }, decision: { decision: 'allow', cause: 'unjudged', dryRun: true } },
+    });
+    expect(await at.client.ask('verify.verifed')).toMatchObject({
+      code: '404',
+      body: { error: { code: 'NOT_FOUND', message: 'worker verifed is unknown' } },
+    });
+  });
+
   test('that takes too long is ended', async () => {
     const { decision, feedback } = await stop('late');
     expect(decision).toBe('block');

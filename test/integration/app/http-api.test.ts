@@ -4,7 +4,7 @@ import { runCommand } from '../../support/command.ts';
 import { type Deployment, deploy, makeFolder } from '../../support/deployment.ts';
 import { ask } from '../http/request.ts';
 
-const config = 'policies: { default: { checks: [{ plan: {} }] } }\n';
+const config = 'policies: { default: { checks: [{ plan: {} }] }, lost: { checks: [{ remote: nobody }] } }\n';
 const planned = { steps: [{ title: 'Write tests', status: 'pending' }] };
 
 describe('the API', () => {
@@ -117,6 +117,17 @@ describe('the API', () => {
     expect((await metric('stopgate_entries_folded_total')) - folded).toBeGreaterThanOrEqual(5);
     expect(await metric('stopgate_fold_seq')).toBeGreaterThan(seq);
     expect(await metric('stopgate_open_attempts')).toBe(0);
+  });
+
+  test('a stop that could not be judged is counted as its own cause', async () => {
+    const counts = () =>
+      Promise.all(
+        ['unjudged', 'complete'].map((cause) => metric('stopgate_decisions_total', { decision: 'allow', cause })),
+      );
+    const [unjudged = 0, complete] = await counts();
+    await at.client.publish('worker.m3.worker.registered', { policy: 'lost' });
+    expect((await at.client.ask('decide.m3')).body).toMatchObject({ decision: 'allow', cause: 'unjudged' });
+    expect(await counts()).toEqual([unjudged + 1, complete]);
   });
 });
 

@@ -157,6 +157,9 @@ test.each([
   ['complete', { decision: 'allow', cause: 'complete' }, true],
   ['complete', { decision: 'allow', cause: 'no-policy' }, false],
   ['complete', { decision: 'allow', cause: 'waiting' }, false],
+  ['complete', { decision: 'allow', cause: 'unjudged' }, false],
+  ['step', { decision: 'allow', cause: 'unjudged' }, true],
+  ['output', { decision: 'allow', cause: 'unjudged' }, false],
   ['step', { decision: 'block', cause: 'incomplete' }, true],
   ['output', { decision: 'block', cause: 'pending-tasks' }, false],
 ] as const)('for the check %s %j is news: %s', (check, decision, news) => {

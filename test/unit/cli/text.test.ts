@@ -1,6 +1,9 @@
 /** Text for a terminal: what agents may have sent is made harmless, and fits. */
 import { describe, expect, test } from 'vitest';
+import type { Decision } from '../../../machines/index.ts';
 import { suggest } from '../../../src/cli/suggestion.ts';
+import { describeAnswer, paintAnswer } from '../../../src/terminal/answer.ts';
+import { createColors } from '../../../src/terminal/colors.ts';
 import { formatTable } from '../../../src/terminal/table.ts';
 import { clean, cleanLines, cut, widthOf, wrap } from '../../../src/terminal/text.ts';
 
@@ -42,6 +45,18 @@ test('lines are broken at spaces, and a long word is cut', () => {
   expect(wrap('one two three', 8)).toEqual(['one two', 'three']);
   expect(wrap('a verylongword b', 6)).toEqual(['a', 'veryl…', 'b']);
   expect(wrap('one two three', Number.POSITIVE_INFINITY)).toEqual(['one two three']);
+});
+
+test('an answer that was not judged has a colour of its own', () => {
+  const answers = [
+    ['block', 'incomplete'],
+    ['allow', 'complete'],
+    ['allow', 'capped'],
+    ['allow', 'unjudged'],
+  ].map(([decision, cause]) => ({ decision, action: 'continue', cause }) as Decision);
+  const painted = answers.map((answer) => paintAnswer(answer, createColors(true))('x'));
+  expect(new Set(painted).size).toBe(4);
+  expect(describeAnswer(answers[3] as Decision)).toBe('allow · continue · unjudged');
 });
 
 test('a table shortens its widest columns first, and wide letters keep their column', () => {
