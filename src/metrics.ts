@@ -8,7 +8,8 @@ const prefix = 'stopgate_';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-export function createMetrics() {
+/** @param checksWaiting read when somebody looks */
+export function createMetrics(checksWaiting: () => number = () => 0) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix });
   const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
@@ -50,6 +51,14 @@ export function createMetrics() {
     /** Counted by `http`, hooks and all. */
     httpRequests: counter('http_requests_total', 'HTTP requests answered.', ['method', 'route', 'status']),
     openAttempts: gauge('open_attempts', 'Attempts without a decision yet.'),
+    checksWaiting: new Gauge({
+      name: `${prefix}checks_waiting`,
+      help: 'Checks that wait for a free place of the runner in this service.',
+      registers: [registry],
+      collect() {
+        this.set(checksWaiting());
+      },
+    }),
     foldSeq: gauge('fold_seq', 'The last entry of the log that was folded.'),
   };
 }

@@ -44,9 +44,9 @@ export type ServeOptions = {
 export async function serve(options: ServeOptions): Promise<number> {
   const { config, logger, io } = options;
   const untilEnd = createEnd(io, logger);
-  const metrics = createMetrics();
   const idle = createIdleWatch(options.idleExitMs, `stopgate.${config.fleet}.own.fleet.`);
   const checks = createReloadingRunner(config, io.env, logger);
+  const metrics = createMetrics(checks.waiting);
   const readRules = (file: ConfigFile) => escalationRules(file.escalation, io.env, metrics, logger);
   const opened: { close(): unknown }[] = [checks];
   try {

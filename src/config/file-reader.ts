@@ -4,7 +4,13 @@
  */
 import { dirname, resolve } from 'node:path';
 import { payloadBytesMax } from '../../machines/index.ts';
-import type { CommandConfig, ConfigFile, EscalationConfig, PolicyForm } from './file.ts';
+import {
+  type CommandConfig,
+  type ConfigFile,
+  concurrencyDefault,
+  type EscalationConfig,
+  type PolicyForm,
+} from './file.ts';
 import { type FileForm, fileForm, type RawForm } from './file-schema.ts';
 import { findWarnings } from './file-warnings.ts';
 import { describePosition, type Locate, type Path, type Position } from './position.ts';
@@ -66,6 +72,7 @@ function toConfigFile(form: FileForm, raw: RawForm, folder: string): ConfigFile 
     },
     policyForm: policyFormOf(raw),
     roots: (form.roots ?? ['.']).map((root) => resolve(folder, root)),
+    concurrency: form.concurrency ?? concurrencyDefault,
     commands: Object.assign(Object.create(null), Object.fromEntries(commands)),
     escalation: escalation ? toEscalation(escalation) : null,
     replyPrefixes: form.replyPrefixes ?? [],

@@ -10,6 +10,9 @@ const natsSchema = z.string().refine(isNatsUrl, natsFault);
 const timerMsMax = 2_147_483_647;
 const timerSchema = durationSchema.pipe(z.int().max(timerMsMax, `is longer than a timer can run (${timerMsMax} ms)`));
 
+/** Each is a process of its own with its output in memory. */
+const concurrencyMax = 1_000;
+
 const word = z.string().min(1);
 const commandSchema = z.strictObject({
   run: z
@@ -68,6 +71,12 @@ export const fileForm = z.strictObject({
     .optional()
     .describe('by agent, labels or worker; goes before the policy that a worker names'),
   roots: z.array(word).min(1).optional().describe("where workers' folders may lie; default: the folder of this file"),
+  concurrency: z
+    .int()
+    .min(1)
+    .max(concurrencyMax)
+    .optional()
+    .describe('how many commands and git checks run at the same time; default 8'),
   commands: z.record(idSchema, commandSchema).optional().describe('what command checks run, by name'),
   escalation: escalationSchema.nullable().optional(),
   releaseAfter: timerSchema

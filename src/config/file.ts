@@ -24,6 +24,8 @@ export type EscalationConfig = {
   readonly webhook: { readonly url: string; readonly secretEnv: string | null } | null;
 };
 
+export const concurrencyDefault = 8;
+
 /** Null is what the file does not say. All paths are absolute. */
 export type ConfigFile = {
   readonly fleet: string | null;
@@ -37,6 +39,8 @@ export type ConfigFile = {
   readonly policyForm: PolicyForm | null;
   /** At least one: the folder of the file where it names none. */
   readonly roots: readonly string[];
+  /** How many commands run at the same time; the others wait. */
+  readonly concurrency: number;
   /** Without a prototype, so a name that is not there is undefined, whatever it is. */
   readonly commands: Readonly<Record<string, CommandConfig>>;
   readonly escalation: EscalationConfig | null;
@@ -51,6 +55,7 @@ export const emptyConfigFile = (path: string): ConfigFile =>
     policySet: { policies: new Map(), assign: [], releaseAfterMs: null },
     policyForm: null,
     roots: [dirname(resolve(path))],
+    concurrency: concurrencyDefault,
     commands: Object.create(null) as ConfigFile['commands'],
     escalation: null,
     replyPrefixes: [],

@@ -1,6 +1,7 @@
 /** The request body of a remote check or hook: what the fold knows of the worker, its task and its attempt. */
 import {
   type AttemptFields,
+  cutMiddle,
   type Evaluation,
   type Fleet,
   promisesOf,
@@ -43,4 +44,24 @@ function question({ tasks }: Fleet, { worker, task, attempt, fields }: Subject):
     ...{ draftContent: fields.draft?.content ?? null, draftType: fields.draft?.type ?? null },
     ...{ cwd: worker?.cwd ?? null, plan: worker?.plan ?? held?.plan ?? [] },
   };
+}
+
+/** Ids have 128 characters at most, so no cut ever touches one. */
+const textLengthMin = 128;
+const firstLengthMax = 65_536;
+
+/** The question as JSON. One that is too large for the bus is asked all the same: shortened, and marked `truncated`. */
+export function toPayload(question: object, bytesMax: number): string {
+  let payload = JSON.stringify(question);
+  for (let max = firstLengthMax; Buffer.byteLength(payload) > bytesMax && max >= 1; max /= 2)
+    payload = JSON.stringify({ ...(shorten(question, max) as object), truncated: true });
+  return payload;
+}
+
+/** Lists keep their first `max` members, texts their beginning and end. */
+function shorten(value: unknown, max: number): unknown {
+  if (typeof value === 'string') return cutMiddle(value, Math.max(max, textLengthMin));
+  if (Array.isArray(value)) return value.slice(0, max).map((each) => shorten(each, max));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, shorten(each, max)]));
 }

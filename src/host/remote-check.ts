@@ -1,5 +1,6 @@
 /** Remote checks and hooks: the request to `stopgate.<fleet>.check.<name>`, and what its reply means (protocol.md §8). */
 import { z } from 'zod';
+import { toPayload } from './check-question.ts';
 import { type HostContext, subject } from './context.ts';
 import type { RunResult } from './run-request.ts';
 
@@ -23,7 +24,11 @@ export async function askRemote(
   timeoutMs: number,
 ): Promise<RunResult> {
   const startedMs = performance.now();
-  const text = await context.bus.request(subject(context, `check.${name}`), JSON.stringify(question), timeoutMs);
+  const text = await context.bus.request(
+    subject(context, `check.${name}`),
+    toPayload(question, context.bus.payloadBytesMax()),
+    timeoutMs,
+  );
   const tookMs = Math.round(performance.now() - startedMs);
   return { ...readReply(name, text), tookMs };
 }

@@ -6,6 +6,8 @@ import { newInbox } from './connection.ts';
 export type Bus = {
   /** False while the connection to the server is broken; it reconnects by itself. */
   isConnected(): boolean;
+  /** What one message may hold, as the server says. */
+  payloadBytesMax(): number;
   /** Sends an answer to a client's inbox, if it is one. @returns false: that subject is no inbox */
   answer(inbox: string, payload: string): boolean;
   /** `gone`: nobody listens; `silent`: no answer in time. */
@@ -28,6 +30,8 @@ export type RunTimes = {
 export const startedHeader = 'Stopgate-Started';
 
 const builtInPrefixes = ['_INBOX.', '_R_.'];
+/** A NATS server's own default. */
+const payloadBytesDefault = 1_048_576;
 const pingTimeoutMs = 1_000;
 
 export function createBus(nc: NatsConnection, replyPrefixes: readonly string[]): Bus {
@@ -41,6 +45,7 @@ export function createBus(nc: NatsConnection, replyPrefixes: readonly string[]):
   })();
   return {
     isConnected: () => connected,
+    payloadBytesMax: () => nc.info?.max_payload ?? payloadBytesDefault,
     answer(inbox, payload) {
       if (!prefixes.some((prefix) => inbox.startsWith(prefix)) || !isPublishable(inbox)) return false;
       try {

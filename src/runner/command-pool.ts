@@ -14,6 +14,7 @@ export type CommandPoolOptions = {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Logger;
   readonly processesMax: number;
+  readonly waitingMax: number;
 };
 type PoolRequest = CommandRequest | GitRequest;
 export type CommandPool = {
@@ -24,7 +25,13 @@ export type CommandPool = {
   close(): Promise<void>;
 };
 
-export function createCommandPool({ commands, log, processesMax, ...place }: CommandPoolOptions): CommandPool {
+export function createCommandPool({
+  commands,
+  log,
+  processesMax,
+  waitingMax,
+  ...place
+}: CommandPoolOptions): CommandPool {
   const slots = createSemaphore(processesMax);
   const groups = new Map<number, Promise<boolean>>();
   /** For a crash, where there is no time for SIGTERM: a process group of its own would outlive us. */
@@ -60,6 +67,7 @@ export function createCommandPool({ commands, log, processesMax, ...place }: Com
     async run(request, signal, onStarted) {
       const config = request.kind === 'git' ? null : configOf(request.name);
       if (config === undefined) return { ...unknownCommand((request as CommandRequest).name), tookMs: 0 };
+      if (slots.waiting() >= waitingMax) return { ...tooMany(waitingMax), tookMs: 0 };
       if (!(await slots.acquire(signal))) return { ...cancelled, tookMs: 0 };
       onStarted();
       return timed(runInSlot(request, config, signal));
@@ -70,3 +78,8 @@ export function createCommandPool({ commands, log, processesMax, ...place }: Com
     },
   };
 }
+
+const tooMany = (waitingMax: number): Finding => ({
+  outcome: 'error',
+  reason: `${waitingMax} checks wait for a free place of the runner already: raise concurrency: in its configuration`,
+});

@@ -10,11 +10,12 @@ export type ReloadingRunner = Runner & { configure(file: ConfigFile): void };
 
 /** A new configuration makes a new runner; the old one finishes. */
 export function createReloadingRunner(config: Config, env: Io['env'], logger: Logger): ReloadingRunner {
-  const create = ({ roots, commands, escalation }: ConfigFile): Runner => {
+  const create = ({ roots, commands, concurrency, escalation }: ConfigFile): Runner => {
     // The agent often wrote what a command runs, and must not be able to sign webhooks.
     const secretEnv = escalation?.webhook?.secretEnv ?? null;
     const commandEnv = secretEnv === null ? env : { ...env, [secretEnv]: undefined };
-    return createRunner({ roots, commands, baseDir: dirname(config.filePath), env: commandEnv, log: logger });
+    const place = { roots, commands, baseDir: dirname(config.filePath), env: commandEnv };
+    return createRunner({ ...place, processesMax: concurrency, log: logger });
   };
   let runner = create(config.file);
   const old = new Set<Runner>();

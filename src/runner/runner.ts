@@ -17,6 +17,8 @@ export type RunnerOptions = {
   readonly log: Logger;
   /** Default 8. More of them wait, and their clocks start later. */
   readonly processesMax?: number | undefined;
+  /** Default 10,000. A check beyond them is an error at once. */
+  readonly waitingMax?: number | undefined;
 };
 
 export type Runner = {
@@ -33,9 +35,16 @@ export type Runner = {
   close(): Promise<void>;
 };
 
-export function createRunner({ processesMax = 8, log, ...options }: RunnerOptions): Runner {
+/**
+ * As many as the requests that a replica holds open (`openRequestsMax`): whoever asks by request never meets this bound,
+ * and a flood of published attempts cannot fill the memory with checks that will be answered too late anyway.
+ */
+const waitingMaxDefault = 10_000;
+
+export function createRunner(given: RunnerOptions): Runner {
+  const { processesMax = 8, waitingMax = waitingMaxDefault, log, ...options } = given;
   const roots = options.roots.map((root) => resolve(options.baseDir, root));
-  const pool = createCommandPool({ ...options, roots, processesMax, log });
+  const pool = createCommandPool({ ...options, roots, processesMax, waitingMax, log });
   const running = new Map<() => void, Promise<RunResult>>(); // by what aborts them
   let closed = false;
 

@@ -301,6 +301,27 @@ describe('groups and conditions', () => {
   });
 });
 
+test('a question that is too large for the bus is cut, says so, and is asked', async () => {
+  const asked: Record<string, unknown>[] = [];
+  const serving = at.client.nc.subscribe('stopgate.main.check.scan', {
+    callback: (_error, message) => {
+      asked.push(message.json());
+      message.respond('{"complete":true,"reason":"fine"}');
+    },
+  });
+  await at.client.nc.flush();
+  // A worker's list is bounded, and yet twice as long as JSON.
+  const long = '"'.repeat(1_000);
+  for (let call = 0; call < 18; call += 1)
+    await at.client.publish('worker.large.tool.used', {
+      tool: 'Write',
+      files: Array.from({ length: 30 }, (_, index) => `${call}-${index}-${long}`),
+    });
+  expect(await stop('remote', { worker: 'large' })).toMatchObject({ decision: 'allow', cause: 'complete' });
+  serving.unsubscribe();
+  expect(asked).toMatchObject([{ worker: 'large', attempt: 'a1', truncated: true }]);
+});
+
 test('nothing that comes over the wire is executed', async () => {
   const evil = '$(touch pwned); `touch pwned` | touch pwned #';
   const cwd = join(at.folder.path, 'a;touch pwned;$(touch pwned)');

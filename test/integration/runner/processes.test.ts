@@ -185,6 +185,20 @@ describe('the queue', () => {
     expect((await begun()).slice(2)).toEqual(['c', 'e']);
   });
 
+  test('is bounded: a check beyond it is an error at once', async () => {
+    const bounds = { processesMax: 1, waitingMax: 1 };
+    const { command, runner, read, write } = await createWorkspace({ gate }, bounds);
+    const running = command('gate');
+    await expect.poll(() => read('begun')).toBe('a1\n');
+    const waiting = command('gate');
+    await expect.poll(runner.waiting).toBe(1);
+    expect(await command('gate')).toMatchObject({
+      ...{ outcome: 'error', reason: expect.stringMatching(/^1 checks wait .*concurrency/), tookMs: 0 },
+    });
+    await write('go-a1', '');
+    for (const each of [running, waiting]) expect(await each).toMatchObject({ outcome: 'pass' });
+  });
+
   test('a hundred at once all get their answer', async () => {
     const { command } = await createWorkspace({ check: sh('exit 1') });
     const results = await Promise.all(Array.from({ length: 100 }, () => command('check')));

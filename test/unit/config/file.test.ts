@@ -60,12 +60,18 @@ describe('a right file', () => {
         policySet: { policies: new Map(), assign: [], releaseAfterMs: null },
         policyForm: null,
         roots: ['/srv/app'],
+        concurrency: 8,
         commands: {},
         escalation: null,
         replyPrefixes: [],
       });
     },
   );
+
+  test('says how many commands run at the same time', () => {
+    expect(read('concurrency: 2').file.concurrency).toBe(2);
+    for (const wrong of ['0', '1.5', '1001', 'many']) expect(() => read(`concurrency: ${wrong}`)).toThrow();
+  });
 
   test('that is empty says what holds where there is none', () => {
     expect(emptyConfigFile(path)).toStrictEqual(read('').file);

@@ -20,7 +20,7 @@ async function start(onFolded: (subject: string) => void = () => {}): Promise<Sc
     ...{ fleet: 'main', replica: 'r1', log, entryTimeoutMs: 5_000, openRequestsMax: 2 },
     bus: {
       ...{ isConnected: () => true, answer: () => true, ping: async () => 'alive' },
-      ...{ request: async () => '', requestRun: async () => '' },
+      ...{ request: async () => '', requestRun: async () => '', payloadBytesMax: () => 1_048_576 },
     },
     // Never ends by itself.
     runCheck: (_request, signal) =>

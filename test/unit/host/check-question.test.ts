@@ -1,0 +1,26 @@
+/** A question that the bus would refuse is shortened and asked (docs/protocol.md §8). */
+import { expect, test } from 'vitest';
+import { toPayload } from '../../../src/host/check-question.ts';
+
+const question = {
+  worker: 'w'.repeat(128),
+  attempt: 'a1',
+  toolCount: 3,
+  agentOutput: `start${'x'.repeat(300_000)}<promise>COMPLETE</promise>`,
+  filesModified: Array.from({ length: 20_000 }, (_, index) => `src/deep/${index}.ts`),
+  plan: [{ title: 'Write tests'.repeat(1_000), status: 'done' }],
+};
+
+test('one that fits goes out as it is', () => {
+  expect(JSON.parse(toPayload(question, 1_048_576))).toEqual(question);
+});
+
+test.each([400_000, 65_536, 4_096])('one of more than %d bytes is shortened and says so', (bytesMax) => {
+  const payload = toPayload(question, bytesMax);
+  expect(Buffer.byteLength(payload)).toBeLessThanOrEqual(bytesMax);
+  const asked = JSON.parse(payload);
+  expect(asked).toMatchObject({ worker: question.worker, attempt: 'a1', toolCount: 3, truncated: true });
+  expect(asked.agentOutput).toMatch(/^start.*<promise>COMPLETE<\/promise>$/s);
+  expect(asked.filesModified.length).toBeGreaterThan(0);
+  expect(asked.filesModified).toEqual(question.filesModified.slice(0, asked.filesModified.length));
+});
