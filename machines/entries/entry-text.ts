@@ -42,6 +42,7 @@ const shownFields: Readonly<Partial<Record<Entry['type'], readonly string[]>>> =
   'worker.retired': ['by'],
   'replica.joined': ['replica'],
   'replica.left': ['replica'],
+  'rules.set': ['version'],
 };
 // A Map, since the type is the sender's: `constructor` is no row.
 const fieldsByType: ReadonlyMap<string, readonly string[]> = new Map(Object.entries(shownFields));

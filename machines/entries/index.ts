@@ -19,7 +19,7 @@ import { limitCleared, limitReached } from './limit.ts';
 import { planUpdated, stepUpdated } from './plan.ts';
 import { policySet } from './policy.ts';
 import { promptSubmitted } from './prompt.ts';
-import { replicaJoined, replicaLeft } from './replica.ts';
+import { replicaJoined, replicaLeft, rulesSet } from './replica.ts';
 import { sessionEnded } from './session.ts';
 import { taskCancelled, taskClaimed, taskCompleted, taskCreated, taskFailed, taskReleased } from './task.ts';
 import { timerFired } from './timer.ts';
@@ -86,6 +86,7 @@ export const entrySchemas = {
   ownFleet: {
     'replica.joined': replicaJoined,
     'replica.left': replicaLeft,
+    'rules.set': rulesSet,
     'policy.set': policySet,
   },
 } as const;

@@ -1,24 +1,32 @@
 /** The log's clock: deadlines are handled in order, each at its own time, before anything later is folded (protocol.md §1). */
 import { resumeAttempt, resumeHeldOn } from './attempts.ts';
-import type { Deadline } from './deadlines.ts';
+import type { Deadline, Deadlines } from './deadlines.ts';
 import { resumeEvaluation, reviewEvaluations } from './evaluations.ts';
 import { type Fleet, pendingIn } from './fleet.ts';
+import { forget, nextToForget } from './forgetting.ts';
 import { armHandBack, handBack, handBackDueMs } from './hand-back.ts';
 import { refreshPresence, staleAfterMs } from './presence.ts';
 
 /** Handles every deadline up to `toMs`, each with itself as now, and moves the clock there. */
 export function advance(fleet: Fleet, toMs: number): void {
   // Deadlines only ever move to later, so the first one is checked only when its own time has come.
-  while ((fleet.deadlines.peek()?.atMs ?? Number.POSITIVE_INFINITY) <= toMs) {
-    const next = nextDeadline(fleet);
-    if (next === null || next.atMs > toMs) continue;
-    fleet.deadlines.pop();
-    fleet.nowMs = Math.max(fleet.nowMs, next.atMs);
-    handle(fleet, next);
+  while (isDue(fleet.deadlines, toMs) || isDue(fleet.forgetting, toMs)) {
+    const next = isDue(fleet.deadlines, toMs) ? nextDeadline(fleet) : null;
+    const forgotten = isDue(fleet.forgetting, toMs) ? nextToForget(fleet) : null;
+    const isForgotten = forgotten !== null && (next === null || forgotten.atMs < next.atMs);
+    const first = isForgotten ? forgotten : next;
+    if (first === null || first.atMs > toMs) continue;
+    (isForgotten ? fleet.forgetting : fleet.deadlines).pop();
+    fleet.nowMs = Math.max(fleet.nowMs, first.atMs);
+    if (isForgotten) forget(fleet, first);
+    else handle(fleet, first);
     settle(fleet);
   }
   fleet.nowMs = Math.max(fleet.nowMs, toMs);
 }
+
+const isDue = (deadlines: Deadlines, toMs: number): boolean =>
+  (deadlines.peek()?.atMs ?? Number.POSITIVE_INFINITY) <= toMs;
 
 /** The next moment at which something happens by itself, or null. Deadlines that no longer hold are dropped. */
 export function nextDeadline(fleet: Fleet): Deadline | null {

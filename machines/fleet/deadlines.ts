@@ -3,16 +3,19 @@
  * a fixed order (kind, then id), so that equal logs are folded equally whenever a deadline was set.
  */
 
-/** `attempt` and `evaluation` wait for it; `release` hands tasks back; the others only change what is shown. */
+/**
+ * `attempt` and `evaluation` wait for it; `release` hands tasks back; `forget…` drop what is stopped; the others only
+ * change what is shown.
+ */
 export type Deadline = {
   readonly atMs: number;
-  readonly kind: 'attempt' | 'evaluation' | 'limit' | 'stale' | 'release';
+  readonly kind: 'attempt' | 'evaluation' | 'limit' | 'stale' | 'release' | 'forgetWorker' | 'forgetTask';
   /** The worker or task. */
   readonly id: string;
   readonly attempt: string;
 };
 
-const ranks = { attempt: 0, evaluation: 1, limit: 2, stale: 3, release: 4 } as const;
+const ranks = { attempt: 0, evaluation: 1, limit: 2, stale: 3, release: 4, forgetWorker: 5, forgetTask: 6 } as const;
 
 export type Deadlines = {
   push(deadline: Deadline): void;

@@ -4,6 +4,7 @@ import type { PolicySet } from '../policy/policy-set.ts';
 import { createStepper, type Stepper } from '../step.ts';
 import { type TaskSnapshot, taskMachine } from '../task/task.ts';
 import type { EscalatedEntity } from '../values/escalation.ts';
+import { forgetMsDefault } from '../values/limits.ts';
 import type { State } from '../values/states.ts';
 import { type WorkerSnapshot, workerMachine } from '../worker/worker.ts';
 import { createDeadlines, type Deadlines } from './deadlines.ts';
@@ -12,7 +13,16 @@ import type { Outcome } from './outcome.ts';
 /** `decidedSeq`: where its `decision` entry stands; null: not there yet. */
 export type KnownAttempt = { readonly seq: number; readonly atMs: number; decidedSeq: number | null };
 
-export type WorkerRecord = {
+/** When what is stopped may be dropped: see `forgetting.ts`. */
+export type Forgettable = {
+  /** The last entry that names it; `timer.fired` does not count. */
+  namedMs: number;
+  /** Null: it is not stopped. */
+  stoppedMs: number | null;
+  isForgetArmed: boolean;
+};
+
+export type WorkerRecord = Forgettable & {
   snapshot: WorkerSnapshot;
   /** Its last entry of its own. */
   lastSeenMs: number;
@@ -23,7 +33,7 @@ export type WorkerRecord = {
   accepted: boolean;
   known: Map<string, KnownAttempt> | null;
 };
-export type TaskRecord = { snapshot: TaskSnapshot };
+export type TaskRecord = Forgettable & { snapshot: TaskSnapshot };
 /** `owner`: the replica that notifies people of it, as long as it lives. */
 export type Escalated = { readonly entity: EscalatedEntity; readonly id: string; readonly owner: string | null };
 
@@ -51,6 +61,8 @@ export type Fleet = {
   readonly scopes: Map<string, { limit: { readonly untilMs: number | null } | null; readonly workers: Set<string> }>;
   readonly replicas: Map<string, number>;
   readonly deadlines: Deadlines;
+  /** When what is stopped is dropped. */
+  readonly forgetting: Deadlines;
   policies: PolicySet;
   policySeq: number;
   /** The policies were given from outside: `policy.set` entries are ignored. */
@@ -74,7 +86,7 @@ export type FleetOptions = {
   readonly policies?: PolicySet;
 };
 
-const noPolicies: PolicySet = { policies: new Map(), assign: [], releaseAfterMs: null };
+const noPolicies: PolicySet = { policies: new Map(), assign: [], releaseAfterMs: null, forgetMs: forgetMsDefault };
 // One of each serves every fleet of this process: they hold no state.
 const workerStepper = createStepper(workerMachine, { fleet: 'main', worker: 'w', atMs: 0 });
 const taskStepper = createStepper(taskMachine, { task: 't', queue: null });
@@ -92,6 +104,7 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
       scopes: new Map(),
       replicas: new Map(),
       deadlines: createDeadlines(),
+      forgetting: createDeadlines(),
     },
     policies: options.policies ?? noPolicies,
     policyPinned: options.policies !== undefined,
@@ -122,6 +135,7 @@ export function copyFleet(fleet: Fleet): Fleet {
     ...{ evaluating: new Set(fleet.evaluating), rehooked: new Set(fleet.rehooked) },
     ...{ escalated: new Map(fleet.escalated), replicas: new Map(fleet.replicas) },
     deadlines: fleet.deadlines.copy(),
+    forgetting: fleet.forgetting.copy(),
     outcomes: [],
     watcher: null,
   };

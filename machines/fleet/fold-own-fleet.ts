@@ -1,6 +1,7 @@
 /** Folds own entries about the fleet: its replicas and its policies (protocol.md §3). */
 import type { OwnFleetEntry } from '../entries/index.ts';
 import type { Fleet } from './fleet.ts';
+import { rearmForgetting } from './forgetting.ts';
 import { armHandBack } from './hand-back.ts';
 
 export function foldOwnFleet(fleet: Fleet, entry: OwnFleetEntry, seq: number): void {
@@ -11,11 +12,15 @@ export function foldOwnFleet(fleet: Fleet, entry: OwnFleetEntry, seq: number): v
     case 'replica.left':
       fleet.replicas.delete(entry.data.replica);
       break;
+    case 'rules.set':
+      // One version is known so far, and it holds from the beginning.
+      break;
     case 'policy.set':
       if (fleet.policyPinned) break;
       fleet.policies = entry.data;
       fleet.policySeq = seq;
       for (const worker of fleet.workers.keys()) armHandBack(fleet, worker);
+      rearmForgetting(fleet);
       break;
   }
 }

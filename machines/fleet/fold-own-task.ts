@@ -9,6 +9,7 @@ import { refuseTask, stepTask } from './tasks.ts';
 export function foldOwnTask(fleet: Fleet, entry: OwnTaskEntry): void {
   const record = fleet.tasks.get(entry.id);
   if (record === undefined) return;
+  if (entry.type !== 'timer.fired') record.namedMs = fleet.nowMs;
   if (entry.type === 'check.finished') resumeEvaluation(fleet, entry.id, entry.data.attempt, entry.data);
   const at = formatIsoTime(fleet.nowMs);
   if (entry.type === 'escalation.notified') {

@@ -11,6 +11,7 @@ import { eventOf, refuseWorker, stepWorker, workerOf } from './workers.ts';
 
 export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
   const known = fleet.workers.get(entry.id);
+  if (known !== undefined && entry.type !== 'timer.fired') known.namedMs = fleet.nowMs;
   switch (entry.type) {
     case 'timer.fired':
       return;

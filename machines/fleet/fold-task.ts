@@ -26,6 +26,7 @@ export function foldTask(fleet: Fleet, entry: TaskEntry, seq: number, owner: str
     createTask(fleet, id, null);
   }
   const record = fleet.tasks.get(id) as TaskRecord;
+  record.namedMs = fleet.nowMs;
   const reason = refusalOf(record, entry);
   if (reason !== null) {
     refuseTask(fleet, id, type, reason);

@@ -11,6 +11,9 @@ import { eventOf, refuseWorker, stepWorker, workerOf } from './workers.ts';
 export function foldWorker(fleet: Fleet, entry: WorkerEntry, seq: number, owner: string | null): void {
   const record = workerOf(fleet, entry.id);
   record.lastSeenMs = fleet.nowMs;
+  record.namedMs = fleet.nowMs;
+  const named = 'task' in entry.data ? fleet.tasks.get(entry.data.task) : undefined;
+  if (named !== undefined) named.namedMs = fleet.nowMs;
   if (!record.staleArmed) {
     record.staleArmed = true;
     fleet.deadlines.push({ atMs: fleet.nowMs + staleAfterMs, kind: 'stale', id: entry.id, attempt: '' });

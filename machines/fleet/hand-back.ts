@@ -5,6 +5,7 @@
 
 import { parseIsoTime } from '../values/iso-time.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
+import { armForget } from './forgetting.ts';
 import { staleAfterMs } from './presence.ts';
 import { stepTask } from './tasks.ts';
 
@@ -38,6 +39,7 @@ export function handBack(fleet: Fleet, worker: string, record: WorkerRecord): vo
       data: { task },
       ...{ seq: fleet.seq, atMs: fleet.nowMs },
     });
+    armForget(fleet, 'forgetWorker', worker);
     fleet.watcher?.worker(worker, from, record.snapshot.value.state, 'task.lost');
     fleet.outcomes.push({ kind: 'handedBack', task, worker });
   }

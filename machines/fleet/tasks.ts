@@ -4,11 +4,12 @@ import type { HookRun } from '../guards/task-hooks/hook.ts';
 import type { TaskEvent } from '../task/events.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import { trackEscalation } from './escalations.ts';
-import { type Fleet, queueOf } from './fleet.ts';
+import { type Fleet, queueOf, type TaskRecord } from './fleet.ts';
+import { armForget, newlyNamed, noteStop } from './forgetting.ts';
 
 /** `queue` null: in none until `task.created` gives one. */
 export function createTask(fleet: Fleet, task: string, queue: string | null): void {
-  fleet.tasks.set(task, { snapshot: fleet.taskStepper.start({ task, queue }) });
+  fleet.tasks.set(task, { snapshot: fleet.taskStepper.start({ task, queue }), ...newlyNamed(fleet.nowMs) });
   fleet.watcher?.task(task, 'idle', 'idle', 'task.created');
 }
 
@@ -31,6 +32,7 @@ export function stepTask(fleet: Fleet, task: string, event: TaskEvent): void {
       fleet.dependents.set(other, waiting.add(task));
     }
   }
+  noteTaskStop(fleet, task, record, before.context.after);
   const mayBeReady =
     record.snapshot.value !== before.value ||
     context.queue !== before.context.queue ||
@@ -43,6 +45,16 @@ export function stepTask(fleet: Fleet, task: string, event: TaskEvent): void {
   reindexTask(fleet, task);
   if (context.outcome !== before.context.outcome)
     for (const other of fleet.dependents.get(task) ?? []) reindexTask(fleet, other);
+}
+
+/** What it came after is not waited for any more, once it has stopped or names others. */
+function noteTaskStop(fleet: Fleet, task: string, record: TaskRecord, after: readonly string[]): void {
+  const isStopped = record.snapshot.value === 'stopped';
+  const hasStopped = isStopped && record.stoppedMs === null;
+  noteStop(fleet, record, isStopped);
+  if (isStopped) armForget(fleet, 'forgetTask', task);
+  if (hasStopped || after !== record.snapshot.context.after)
+    for (const other of after) armForget(fleet, 'forgetTask', other);
 }
 
 /** Keeps with the task what its hooks answered. */

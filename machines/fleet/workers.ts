@@ -7,6 +7,7 @@ import { escalationOf } from '../worker/decide.ts';
 import type { WorkerEvent } from '../worker/events.ts';
 import { trackEscalation } from './escalations.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
+import { armForget, newlyNamed, noteStop } from './forgetting.ts';
 import { armHandBack } from './hand-back.ts';
 import { recordHookRuns, stepTask } from './tasks.ts';
 
@@ -16,7 +17,10 @@ export function workerOf(fleet: Fleet, worker: string): WorkerRecord {
   if (known !== undefined) return known;
   const snapshot = fleet.workerStepper.start({ fleet: fleet.name, worker, atMs: fleet.nowMs });
   const seen = { lastSeenMs: fleet.nowMs, staleArmed: false, wakeMs: null };
-  const record: WorkerRecord = { snapshot, ...seen, owner: null, accepted: false, known: null };
+  const record: WorkerRecord = {
+    ...{ snapshot, ...seen, owner: null, accepted: false, known: null },
+    ...newlyNamed(fleet.nowMs),
+  };
   fleet.workers.set(worker, record);
   fleet.watcher?.worker(worker, 'idle', 'idle', 'worker.registered');
   return record;
@@ -29,10 +33,19 @@ export function stepWorker(fleet: Fleet, record: WorkerRecord, event: WorkerEven
   record.snapshot = fleet.workerStepper.next(record.snapshot, event);
   const after = record.snapshot.context.worker;
   fleet.watcher?.worker(after.worker, value.state, record.snapshot.value.state, event.type);
+  noteWorkerStop(fleet, record);
   if (after.lastDecision !== before.lastDecision) carryDecision(fleet, before, after);
   if (after.escalation !== before.escalation)
     trackEscalation(fleet, 'worker', after.worker, after.escalation !== null, record.owner);
   if (after.attempt !== null || before.attempt !== null) trackAttempt(fleet, record, before, after);
+}
+
+/** To be called after each step of its machine. */
+export function noteWorkerStop(fleet: Fleet, record: WorkerRecord): void {
+  const isStopped = record.snapshot.value.state === 'stopped';
+  if (!isStopped && record.stoppedMs === null) return;
+  noteStop(fleet, record, isStopped);
+  if (isStopped) armForget(fleet, 'forgetWorker', record.snapshot.context.worker.worker);
 }
 
 /** Where an event stands that the fold makes of an entry, or of its clock. */

@@ -3,6 +3,7 @@
  * they are ignored, since an older replica may read it. Both give the same normal form.
  */
 import { z } from 'zod';
+import { forgetMsDefault } from '../values/limits.ts';
 import { durationSchema, idSchema } from '../values/schemas.ts';
 import { looseObject, type ObjectMaker, strictObject } from './object-maker.ts';
 import { createPolicyForm, normalizePolicy, type Policy } from './policy.ts';
@@ -20,6 +21,8 @@ export type PolicySet = {
   readonly policies: ReadonlyMap<string, Policy>;
   readonly assign: readonly Assignment[];
   readonly releaseAfterMs: number | null;
+  /** How long a stopped worker or task is remembered; null: for ever. */
+  readonly forgetMs: number | null;
 };
 
 const schemas = { loose: createSchemas(looseObject), strict: createSchemas(strictObject) };
@@ -47,12 +50,18 @@ function createSchemas(object: ObjectMaker) {
   const policy = policyForm.transform(normalizePolicy);
   const policies = z.record(idSchema, policy).transform((it) => new Map(Object.entries(it)));
   const policySet = z
-    .object({ policies, assign: assign.optional(), releaseAfter: durationSchema.nullable().optional() })
+    .object({
+      policies,
+      assign: assign.optional(),
+      releaseAfter: durationSchema.nullable().optional(),
+      forget: durationSchema.nullable().optional(),
+    })
     .transform(
-      ({ policies: found, assign: rows, releaseAfter }): PolicySet => ({
+      ({ policies: found, assign: rows, releaseAfter, forget }): PolicySet => ({
         policies: found,
         assign: rows ?? [],
         releaseAfterMs: releaseAfter ?? null,
+        forgetMs: forget === undefined ? forgetMsDefault : forget,
       }),
     );
   return { policyForm, policy, policies, assign, policySet };

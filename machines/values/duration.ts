@@ -1,8 +1,8 @@
-/** Durations of configuration: `250ms`, `50s`, `10m`, `2h`, or a number of milliseconds (docs/protocol.md §1). */
+/** Durations of configuration: `250ms`, `50s`, `10m`, `2h`, `7d`, or a number of milliseconds (docs/protocol.md §1). */
 
-const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
+const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-export const durationPattern = /^\d{1,12}(\.\d{1,3})?(ms|s|m|h)$/;
+export const durationPattern = /^\d{1,12}(\.\d{1,3})?(ms|s|m|h|d)$/;
 
 /** The written form in whole milliseconds; null: it is not a duration. */
 export function parseDuration(text: string): number | null {

@@ -37,3 +37,6 @@ export const reasonLengthMax = 500;
 export const nextPromptLengthMax = 4_000;
 export const feedbackLengthMax = 2_000;
 export const decisionBytesMax = 65_536;
+
+/** How long what is stopped is remembered, where no policy set says otherwise: seven days (protocol.md §15). */
+export const forgetMsDefault = 604_800_000;

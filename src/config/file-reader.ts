@@ -4,6 +4,7 @@
  */
 import { dirname, resolve } from 'node:path';
 import { payloadBytesMax } from '../../machines/index.ts';
+import { forgetMsDefault } from '../../machines/values/limits.ts';
 import {
   type CommandConfig,
   type ConfigFile,
@@ -69,6 +70,7 @@ function toConfigFile(form: FileForm, raw: RawForm, folder: string): ConfigFile 
       policies: form.policies ?? new Map(),
       assign: form.assign ?? [],
       releaseAfterMs: form.releaseAfter ?? null,
+      forgetMs: form.forget === undefined ? forgetMsDefault : form.forget,
     },
     policyForm: policyFormOf(raw),
     roots: (form.roots ?? ['.']).map((root) => resolve(folder, root)),
@@ -99,12 +101,13 @@ function toEscalation({ remind, webhook }: NonNullable<FileForm['escalation']>):
   };
 }
 
-function policyFormOf({ policies, assign, releaseAfter }: RawForm): PolicyForm | null {
-  if (policies === undefined && assign === undefined && releaseAfter === undefined) return null;
+function policyFormOf({ policies, assign, releaseAfter, forget }: RawForm): PolicyForm | null {
+  if ([policies, assign, releaseAfter, forget].every((it) => it === undefined)) return null;
   return {
     policies: policies ?? {},
     ...(assign === undefined ? {} : { assign }),
     ...(releaseAfter === undefined ? {} : { releaseAfter }),
+    ...(forget === undefined ? {} : { forget }),
   };
 }
 

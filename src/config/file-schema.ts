@@ -83,6 +83,10 @@ export const fileForm = z.strictObject({
     .nullable()
     .optional()
     .describe("a stale worker's tasks go back to their queue after this long"),
+  forget: durationSchema
+    .nullable()
+    .optional()
+    .describe('how long a stopped worker or task is remembered after its last entry; default 7d; null: for ever'),
   replyPrefixes: z.array(replyPrefixSchema).optional().describe('where answers may go beside _INBOX. and _R_.'),
 });
 export type FileForm = z.output<typeof fileForm>;
@@ -92,5 +96,6 @@ export type RawForm = {
   readonly policies?: Record<string, { checks?: CheckForm[]; runner?: string; runners?: string[] }>;
   readonly assign?: { policy: string }[];
   readonly releaseAfter?: unknown;
+  readonly forget?: unknown;
 };
 export type CheckForm = { readonly command?: string; readonly all?: CheckForm[]; readonly any?: CheckForm[] };

@@ -1,6 +1,7 @@
 /** What stopgate.yaml says, once it is read; and what holds where there is none. `file-reader.ts` reads it. */
 import { dirname, resolve } from 'node:path';
 import type { PolicySet } from '../../machines/index.ts';
+import { forgetMsDefault } from '../../machines/values/limits.ts';
 
 /** `cwd`: `worker` is the folder of the worker that stops; else an absolute path. The first of `run` is the program. */
 export type CommandConfig = {
@@ -16,6 +17,7 @@ export type PolicyForm = {
   readonly policies: Readonly<Record<string, unknown>>;
   readonly assign?: readonly unknown[];
   readonly releaseAfter?: unknown;
+  readonly forget?: unknown;
 };
 
 /** `remindMs` null: never again. `secretEnv`: the variable that holds the secret; null: unsigned. */
@@ -35,7 +37,7 @@ export type ConfigFile = {
   readonly http: string | null;
   readonly replica: string | null;
   readonly policySet: PolicySet;
-  /** Null: the file has none of `policies`, `assign` and `releaseAfter`, so it has no say in them. */
+  /** Null: the file has none of `policies`, `assign`, `releaseAfter` and `forget`, so it has no say in them. */
   readonly policyForm: PolicyForm | null;
   /** At least one: the folder of the file where it names none. */
   readonly roots: readonly string[];
@@ -52,7 +54,7 @@ export type ConfigFile = {
 export const emptyConfigFile = (path: string): ConfigFile =>
   Object.freeze({
     ...{ fleet: null, nats: null, creds: null, http: null, replica: null },
-    policySet: { policies: new Map(), assign: [], releaseAfterMs: null },
+    policySet: { policies: new Map(), assign: [], releaseAfterMs: null, forgetMs: forgetMsDefault },
     policyForm: null,
     roots: [dirname(resolve(path))],
     concurrency: concurrencyDefault,

@@ -11,6 +11,7 @@ export type PolicyForm = {
   readonly policies: Record<string, unknown>;
   readonly assign?: readonly unknown[] | undefined;
   readonly releaseAfter?: unknown;
+  readonly forget?: unknown;
 };
 
 export type PolicyPublisher = {
@@ -71,9 +72,9 @@ export function createPolicyPublisher(context: HostContext): PolicyPublisher {
 }
 
 /** Equal forms give equal texts, whatever the order of their keys. */
-function canonical({ policies, assign, releaseAfter }: PolicyForm): string {
+function canonical({ policies, assign, releaseAfter, forget }: PolicyForm): string {
   return JSON.stringify(
-    { policies, assign: assign ?? [], releaseAfter: releaseAfter ?? null },
+    { policies, assign: assign ?? [], releaseAfter: releaseAfter ?? null, forget },
     (_key, value: unknown) =>
       typeof value === 'object' && value !== null && !Array.isArray(value)
         ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))

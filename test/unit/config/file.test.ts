@@ -57,7 +57,7 @@ describe('a right file', () => {
         creds: null,
         http: null,
         replica: null,
-        policySet: { policies: new Map(), assign: [], releaseAfterMs: null },
+        policySet: { policies: new Map(), assign: [], releaseAfterMs: null, forgetMs: 604_800_000 },
         policyForm: null,
         roots: ['/srv/app'],
         concurrency: 8,

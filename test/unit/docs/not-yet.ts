@@ -14,7 +14,7 @@ export const notYetInForce: {
   causes: [],
   commands: ['snapshot', 'export', 'explain'],
   decision: [],
-  entries: ['input.answered', 'rules.set'],
+  entries: ['input.answered'],
   fields: [
     'input.requested request?',
     'input.requested tool?',
@@ -22,7 +22,5 @@ export const notYetInForce: {
     'input.received request?',
     'input.received tool?',
     'input.received detail?',
-    'replica.joined rules?',
-    'policy.set forget?',
   ],
 };

@@ -30,10 +30,16 @@ const after = [
 ] as const;
 /** All that a fleet holds; of its actors what is shown, and the attempts that are known. */
 function contentOf(fleet: Fleet) {
-  const { workers, tasks, deadlines, outcomes, workerStepper: _, taskStepper: __, ...indexes } = fleet;
+  const { workers, tasks, deadlines, forgetting, outcomes, workerStepper: _, taskStepper: __, ...indexes } = fleet;
   const known = [...workers].map(([name, it]) => [name, it.known, it.wakeMs, it.owner]);
   const evaluations = [...tasks].map(([name, it]) => [name, it.snapshot.context.evaluations]);
-  return structuredClone({ ...indexes, known, evaluations, deadlines: deadlines.size, view: viewFleet(fleet) });
+  return structuredClone({
+    ...indexes,
+    known,
+    evaluations,
+    deadlines: [deadlines.size, forgetting.size],
+    view: viewFleet(fleet),
+  });
 }
 
 test.each([

@@ -1,0 +1,103 @@
+/**
+ * Stopped workers and tasks leave the fold when nothing has named them for long enough (protocol.md §15), so that a
+ * fleet holds those that matter and no more. Their last entries stay in the log.
+ *
+ * The moments have a heap of their own: nothing hangs on their being prompt, so no timer is ever stored for them, and
+ * whatever moves the log's clock next handles them.
+ */
+import type { Deadline } from './deadlines.ts';
+import type { Fleet, Forgettable, TaskRecord, WorkerRecord } from './fleet.ts';
+
+export const newlyNamed = (nowMs: number): Forgettable => ({ namedMs: nowMs, stoppedMs: null, isForgetArmed: false });
+
+/** To be called after each step of its machine. */
+export function noteStop(fleet: Fleet, record: Forgettable, isStopped: boolean): void {
+  if (isStopped === (record.stoppedMs !== null)) return;
+  record.stoppedMs = isStopped ? fleet.nowMs : null;
+}
+
+type Kind = Extract<Deadline['kind'], 'forgetWorker' | 'forgetTask'>;
+
+const recordOf = (fleet: Fleet, kind: Kind, id: string): WorkerRecord | TaskRecord | undefined =>
+  kind === 'forgetWorker' ? fleet.workers.get(id) : fleet.tasks.get(id);
+
+/** To be called when it has stopped, or when what kept it may be gone. */
+export function armForget(fleet: Fleet, kind: Kind, id: string): void {
+  const record = recordOf(fleet, kind, id);
+  if (record === undefined || record.isForgetArmed) return;
+  const atMs = forgetDueMs(fleet, kind, id, record);
+  if (atMs === null) return;
+  record.isForgetArmed = true;
+  fleet.forgetting.push({ atMs, kind, id, attempt: '' });
+}
+
+/** Another time may hold from here on. */
+export function rearmForgetting(fleet: Fleet): void {
+  for (;;) {
+    const each = fleet.forgetting.pop();
+    if (each === undefined) break;
+    const record = recordOf(fleet, each.kind as Kind, each.id);
+    if (record !== undefined) record.isForgetArmed = false;
+  }
+  for (const id of fleet.workers.keys()) armForget(fleet, 'forgetWorker', id);
+  for (const id of fleet.tasks.keys()) armForget(fleet, 'forgetTask', id);
+}
+
+/** Null: not as things stand. */
+function forgetDueMs(fleet: Fleet, kind: Kind, id: string, record: WorkerRecord | TaskRecord): number | null {
+  const { forgetMs } = fleet.policies;
+  if (forgetMs === null || record.stoppedMs === null) return null;
+  const isKept = kind === 'forgetTask' ? isWaitedFor(fleet, id) : holdsTask(record as WorkerRecord);
+  return isKept ? null : Math.max(record.namedMs, record.stoppedMs) + forgetMs;
+}
+
+const holdsTask = ({ snapshot }: WorkerRecord): boolean => snapshot.context.worker.tasks.length > 0;
+
+/** A task that is not stopped comes after it. */
+function isWaitedFor(fleet: Fleet, task: string): boolean {
+  for (const other of fleet.dependents.get(task) ?? []) {
+    const snapshot = fleet.tasks.get(other)?.snapshot;
+    if (snapshot !== undefined && snapshot.value !== 'stopped' && snapshot.context.after.includes(task)) return true;
+  }
+  return false;
+}
+
+/** The next to be forgotten, or null. What was named meanwhile has more time; what is kept waits for `armForget`. */
+export function nextToForget(fleet: Fleet): Deadline | null {
+  for (;;) {
+    const next = fleet.forgetting.peek();
+    if (next === undefined) return null;
+    const kind = next.kind as Kind;
+    const record = recordOf(fleet, kind, next.id);
+    const dueMs = record === undefined ? null : forgetDueMs(fleet, kind, next.id, record);
+    if (dueMs === next.atMs) return next;
+    fleet.forgetting.pop();
+    if (dueMs !== null) fleet.forgetting.push({ ...next, atMs: dueMs });
+    else if (record !== undefined) record.isForgetArmed = false;
+  }
+}
+
+export function forget(fleet: Fleet, { kind, id }: Deadline): void {
+  if (kind === 'forgetWorker') forgetWorker(fleet, id);
+  else forgetTask(fleet, id);
+}
+
+function forgetWorker(fleet: Fleet, id: string): void {
+  const record = fleet.workers.get(id);
+  for (const scope of record?.snapshot.context.worker.scopes ?? []) fleet.scopes.get(scope)?.workers.delete(id);
+  fleet.escalated.delete(`worker/${id}`);
+  fleet.workers.delete(id);
+}
+
+function forgetTask(fleet: Fleet, id: string): void {
+  const context = fleet.tasks.get(id)?.snapshot.context;
+  for (const other of context?.after ?? []) {
+    fleet.dependents.get(other)?.delete(id);
+    if (fleet.dependents.get(other)?.size === 0) fleet.dependents.delete(other);
+  }
+  fleet.escalated.delete(`task/${id}`);
+  fleet.evaluating.delete(id);
+  fleet.rehooked.delete(id);
+  fleet.tasks.delete(id);
+  for (const other of context?.after ?? []) armForget(fleet, 'forgetTask', other);
+}
