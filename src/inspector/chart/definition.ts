@@ -46,9 +46,13 @@ export function chartOf(machine: AnyStateMachine): ChartDefinition {
         .filter(({ target }) => node !== root || target !== undefined)
         .flatMap((transition) => transitionsOf(node, transition)),
     ),
-    everywhere: candidates(root)
-      .filter(({ target }) => target === undefined)
-      .map(({ eventType }) => eventType),
+    everywhere: [
+      ...new Set(
+        candidates(root)
+          .filter(({ target }) => target === undefined)
+          .map(({ eventType }) => eventType),
+      ),
+    ],
   };
 }
 

@@ -8,9 +8,12 @@ import type { ELK, ElkNode } from 'elkjs/lib/elk-api.js';
 import type { AnyStateMachine } from 'xstate';
 import { type ChartDefinition, type ChartState, type ChartTransition, chartOf } from './definition.ts';
 import type { Area, ChartBox, ChartDrawing, ChartEdge, ChartText } from './drawing.ts';
+import { labelLines } from './labels.ts';
 
 /** Labels use a monospaced font, so that their width is known here: that of the widest common one at 11 px. */
-const label = { charWidth: 6.7, lineHeight: 14, padX: 5, padY: 2, lineCharsMax: 24 };
+const label = { charWidth: 6.7, lineHeight: 14, padX: 5, padY: 2 };
+/** Narrow beside an edge, where labels push the states apart; wide in a state's box, where each line makes it taller. */
+const lineCharsMax = { edge: 24, box: 34 };
 const nameCharWidth = 9;
 /** Room beside a state's name for the count of actors: six digits. */
 const countWidth = 64;
@@ -68,7 +71,7 @@ export async function drawingOf(machine: AnyStateMachine): Promise<ChartDrawing>
   };
 }
 
-/** All transitions from one state to another, as one edge with a label for each. */
+/** All transitions from one state to another, as one edge. */
 type Merged = Pick<ChartEdge, 'id' | 'from' | 'to'> & {
   readonly transitions: ChartTransition[];
   readonly lines: readonly string[];
@@ -85,29 +88,13 @@ function mergeTransitions(transitions: readonly ChartTransition[]): Merged[] {
   }
   return [...groups].map(([id, group]) => {
     const { from, to } = group[0] as ChartTransition;
-    const labels = group.map((it) => labelOf(it, transitions));
-    const lines = isDrawn({ from, to }) ? wrap(labels) : labels.map((text) => (to === null ? text : `↻ ${text}`));
-    return { id, from, to, transitions: group, lines };
+    const lines = labelLines(group, transitions, isDrawn({ from, to }) ? lineCharsMax.edge : lineCharsMax.box);
+    return { id, from, to, transitions: group, lines: to === from ? lines.map(markLoop) : lines };
   });
 }
 
-function labelOf({ event, guard, from }: ChartTransition, all: readonly ChartTransition[]): string {
-  const isElse = guard === null && all.some((it) => it.from === from && it.event === event && it.guard !== null);
-  return [event, isElse ? '[else]' : guard === null ? '' : `[${guard}]`].filter((part) => part !== '').join(' ');
-}
-
-/** Short labels share a line; a long one has its guard below. */
-function wrap(labels: readonly string[]): string[] {
-  const lines: string[] = [];
-  for (const text of labels) {
-    const last = lines.at(-1);
-    if (text.length > label.lineCharsMax)
-      lines.push(...text.split(' ').map((part, at) => (at === 0 ? part : `  ${part}`)));
-    else if (last === undefined || last.length + text.length + 2 > label.lineCharsMax) lines.push(text);
-    else lines[lines.length - 1] = `${last}, ${text}`;
-  }
-  return lines;
-}
+/** A transition from a state to itself. An indented line continues the one above. */
+const markLoop = (line: string): string => (line.startsWith(' ') ? line : `↻ ${line}`);
 
 const sizeOf = (lines: readonly string[]) => ({
   width: Math.ceil(Math.max(0, ...lines.map((line) => line.length)) * label.charWidth) + 2 * label.padX,

@@ -3,13 +3,11 @@
  * once for all pages that keep up. For a page that does not read, only names are kept, so that a stalled page never
  * costs more memory than the fleet has names.
  */
-import { topicOf } from '../../../machines/index.ts';
-import type { LogMessage } from '../../nats/log-reader.ts';
+import { type Fleet, type FleetWatcher, topicOf } from '../../../machines/index.ts';
 import type { Topic } from '../messages.ts';
-import type { Watch } from '../shared-watcher.ts';
 import { createBroadcast } from './broadcast.ts';
 import { addNames, countNames } from './changed-names.ts';
-import { createChanges } from './changes.ts';
+import { type Changes, createChanges } from './changes.ts';
 import { addEntry, createPage, isSelected, type LiveClient, type LivePage } from './page.ts';
 import { createRecentChanges } from './recent-changes.ts';
 import type { LiveSource } from './source.ts';
@@ -43,29 +41,14 @@ export function createLive(source: LiveSource): Live {
     if (countNames(taken.names) > 0) recent.add(foldedSeq(), taken.names);
     broadcast.send(taken, { ticks, isBeat });
   };
-  const onTransition =
-    (entity: Topic['entity']): Parameters<Watch>[0]['worker'] =>
-    (id, from, to, event) => {
-      changes.transition(entity, id, from, to, event);
-      for (const page of pages) {
-        if (!isSelected(page, entity, id)) continue;
-        page.topicChanged = true;
-        page.transition = { from, to, event, atMs: fleet.nowMs };
-      }
-    };
-  const onFolded = (message: LogMessage) => {
-    changes.entry();
-    broadcast.sawEntry(message.seq);
-    const { entity, id } = topicOf(message.subject);
-    for (const page of pages) if (isSelected(page, entity, id)) addEntry(page, message);
-  };
   const activity = createActivity(() => {
-    const unwatch = source.watch({
-      worker: onTransition('worker'),
-      task: onTransition('task'),
-      queue: (id) => changes.queue(id),
+    const unwatch = source.watch(recordTransitions(fleet, pages, changes));
+    source.observe((message) => {
+      changes.entry();
+      broadcast.sawEntry(message.seq);
+      const { entity, id } = topicOf(message.subject);
+      for (const page of pages) if (isSelected(page, entity, id)) addEntry(page, message);
     });
-    source.observe(onFolded);
     const timer = setInterval(tick, tickMs);
     return () => {
       clearInterval(timer);
@@ -93,6 +76,21 @@ export function createLive(source: LiveSource): Live {
     },
     close: activity.stop,
   };
+}
+
+/** Notes each transition for all pages, and for those that have selected the actor. */
+function recordTransitions(fleet: Fleet, pages: ReadonlySet<LivePage>, changes: Changes): FleetWatcher {
+  const on =
+    (entity: Topic['entity']): FleetWatcher['worker'] =>
+    (id, from, to, event) => {
+      changes.transition(entity, id, from, to, event);
+      for (const page of pages) {
+        if (!isSelected(page, entity, id)) continue;
+        page.topicChanged = true;
+        page.transition = { from, to, event, atMs: fleet.nowMs };
+      }
+    };
+  return { worker: on('worker'), task: on('task'), queue: (id) => changes.queue(id) };
 }
 
 /** Runs while pages are open, and a while longer. @param begin returns a function that ends it */

@@ -1,6 +1,5 @@
 /** The Stately inspection protocol, against the package's own receiver and relay: what is sent, to whom, and what never. */
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { createWebSocketReceiver } from '@statelyai/inspect';
 import { createInspectorServer } from '@statelyai/inspect/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -13,6 +12,7 @@ import { createFeed } from '../../../src/inspector/stately/feed.ts';
 import { createLogger } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics.ts';
 import { openStage, type Stage } from '../../support/stage.ts';
+import { findFreePort, openProxy } from './ports.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the tests say what is in a frame
 type Frame = any;
@@ -96,7 +96,7 @@ describe("the package's own receiver", () => {
 
   test("gets the same through the package's relay, even if it connects late", async () => {
     await claims('r1', 'R-1');
-    const port = await freePort();
+    const port = await findFreePort();
     const relay = createInspectorServer({ port, autoOpen: false, url: 'about:blank' });
     const sender = new WebSocket(`ws://127.0.0.1:${port}`);
     await once(sender, 'open');
@@ -107,15 +107,15 @@ describe("the package's own receiver", () => {
       relayed += 1;
     });
     await until(() => relayed >= 2);
-    // Its receiver cannot be closed, so something that can stands between.
-    const wire = await openWire(port);
-    const frames = receive(`ws://127.0.0.1:${wire.port}`);
+    // The package's receiver cannot be closed, but the proxy can.
+    const proxy = await openProxy(port);
+    const frames = receive(`ws://127.0.0.1:${proxy.port}`);
     await until(() => of(frames, 'task:R-1')[0]);
     expect(frames.map((frame) => [frame.type, frame.sessionId, frame.snapshot.value])).toEqual([
       ['@xstate.actor', 'worker:r1', { state: 'working', presence: 'active' }],
       ['@xstate.actor', 'task:R-1', 'working'],
     ]);
-    await wire.cut();
+    await proxy.close();
     ours.terminate();
     sender.terminate();
     relay.stop();
@@ -284,32 +284,3 @@ describe('a WebSocket follows the admission rules of requests', () => {
     await until(() => socket.readyState === WebSocket.CLOSED);
   });
 });
-
-/** A port that leads to another one until it is cut. */
-async function openWire(target: number): Promise<{ readonly port: number; cut(): Promise<unknown> }> {
-  const sockets: Socket[] = [];
-  const server = createServer((near) => {
-    const far = connect(target, '127.0.0.1');
-    sockets.push(near, far);
-    for (const socket of [near, far]) socket.on('error', () => undefined);
-    near.pipe(far).pipe(near);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    port: (server.address() as AddressInfo).port,
-    cut() {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-      return once(server, 'close');
-    },
-  };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
-}

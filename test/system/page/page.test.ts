@@ -136,7 +136,7 @@ describeInBrowser('the page', () => {
     ).toEqual(['blocked', 'active']);
     await browser.page.locator('details.input summary').first().click();
     expect(JSON.parse(await browser.page.locator('.guards details.input[open] .untrusted').innerText())).toEqual(
-      decision.verdicts[0]?.input,
+      decision.verdicts.find(({ input }) => input !== undefined)?.input,
     );
   });
 

@@ -40,7 +40,7 @@ function EdgeLabel({ edge: { label, transitions } }: { edge: ChartEdge }): JSX.E
     <>
       {label.lines.map((line, at) => (
         <text
-          key={line}
+          key={at}
           class="chart-text"
           data-timer={isTimer(line) || undefined}
           x={label.x + 5}
@@ -60,7 +60,7 @@ export const EverywhereArea = ({ text, event }: { text: ChartText; event: string
     <NamedArea name="in every state" area={text} />
     {text.lines.map((line, at) => (
       <text
-        key={line}
+        key={at}
         class="chart-text"
         data-latest={line === event || undefined}
         x={text.x + 16}

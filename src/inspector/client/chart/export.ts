@@ -63,12 +63,9 @@ function chartMermaid({ boxes, edges }: ChartDrawing): string {
         `${indent}state "${box.name}" as ${idOf(box.id)}${inner.length > 0 ? ' {' : ''}`,
         ...(inner.length > 0 ? [...inner, `${indent}}`] : []),
         ...(box.initial ? [`${indent}[*] --> ${idOf(box.id)}`] : []),
-        ...own.map(({ from, to, transitions }) => {
-          const labels = transitions.map(({ event, guard }) =>
-            [event, guard === null ? '' : `[${guard}]`].join(' ').trim(),
-          );
+        ...own.map(({ from, to, label }) => {
           const target = to === null ? '' : ` --> ${idOf(to)}`;
-          return `${indent}${idOf(from)}${target} : ${labels.join(', ')}`;
+          return `${indent}${idOf(from)}${target} : ${inOneLine(label.lines)}`;
         }),
       ];
     });
@@ -77,6 +74,13 @@ function chartMermaid({ boxes, edges }: ChartDrawing): string {
   const body = isParallel ? ['  state machine {', ...block(null, '    '), '  }'] : block(null, '  ');
   return `${['stateDiagram-v2', ...body].join('\n')}\n`;
 }
+
+/** An indented line has the guards of the events above it. */
+const inOneLine = (lines: readonly string[]): string =>
+  lines
+    .map((line) => line.replace('↻ ', ''))
+    .join(', ')
+    .replaceAll(/, {3,}/g, ' ');
 
 export const saveSvg = (svg: SVGSVGElement, name: string): void =>
   save(new Blob([chartSvg(svg)], { type: 'image/svg+xml' }), `${name}.svg`);
