@@ -2,14 +2,18 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
-const cores = availableParallelism();
+// Each project loads this file again, and its workers inherit the environment.
+if (process.env.STOPGATE_TEST_SEED === undefined) {
+  process.env.STOPGATE_TEST_SEED = String(Math.floor(Math.random() * 2 ** 31));
+  process.stderr.write(`random choices: STOPGATE_TEST_SEED=${process.env.STOPGATE_TEST_SEED} repeats them\n`);
+}
 
 export default defineConfig({
   test: {
     passWithNoTests: false,
     testTimeout: 30_000,
     hookTimeout: 30_000,
-    maxWorkers: cores,
+    maxWorkers: availableParallelism(),
     projects: [
       {
         extends: true,

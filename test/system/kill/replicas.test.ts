@@ -1,13 +1,15 @@
 /**
- * `kill -9` at random moments: two replicas serve attempts whose check is a command of 300 ms, and one after the other
- * is killed and started again. Every attempt gets exactly one decision, and the caps are exact.
+ * `kill -9` after a random number of decisions: two replicas serve attempts whose check is a command of 300 ms, and one
+ * after the other is killed and started again. Every attempt gets exactly one decision, and the caps are exact.
  */
+import { EventEmitter, once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Client, openClient } from '../../support/client.ts';
 import type { NatsServer } from '../../support/nats-server.ts';
+import { createRandom } from '../../support/random.ts';
 import { type Service, serveShipped } from '../../support/service.ts';
 import { openNats } from '../../support/shared-server.ts';
 
@@ -54,6 +56,8 @@ afterAll(async () => {
 });
 
 test('every attempt gets one decision, and caps are exact', { timeout: 180_000 }, async () => {
+  const random = createRandom('kills');
+  const decided = new EventEmitter();
   let kills = 0;
   let attempts = 0;
   const isEnough = () => kills >= killsMin && attempts >= attemptsMin;
@@ -70,13 +74,15 @@ test('every attempt gets one decision, and caps are exact', { timeout: 180_000 }
     for (let number = 1; !isEnough(); number += 1) {
       const decision = await decide(worker, `${worker}-${number}`);
       attempts += 1;
+      decided.emit('one');
       causes.push(decision.cause);
     }
     return causes;
   };
   const killer = async () => {
     for (let turn = 0; !isEnough(); turn += 1) {
-      await new Promise((done) => setTimeout(done, Math.random() * 900));
+      const until = attempts + Math.floor(random() * 25);
+      while (attempts < until) await once(decided, 'one');
       const name = turn % 2 === 0 ? 'ra' : 'rb';
       await replicas.get(name)?.kill('SIGKILL');
       kills += 1;
@@ -89,9 +95,9 @@ test('every attempt gets one decision, and caps are exact', { timeout: 180_000 }
   for (const list of causes as string[][]) expect(list).toEqual(list.map((_, index) => expected[index % 4]));
   for (const [index, worker] of workers.entries()) {
     const attempted = (causes as string[][])[index]?.map((_, number) => `${worker}-${number + 1}`);
-    const decided = async () =>
+    const stored = async () =>
       (await client.stored('STOPGATE_main', `stopgate.main.decision.${worker}`)).map((it) => it.attempt);
     // Exactly once each. Who takes over from a dead one may store its last decision after the next one's.
-    await expect.poll(async () => (await decided()).sort(), { timeout: 10_000 }).toEqual(attempted?.sort());
+    await expect.poll(async () => (await stored()).sort(), { timeout: 10_000 }).toEqual(attempted?.sort());
   }
 });

@@ -1,6 +1,7 @@
 /** Calls that are damaged, of another version, or huge: none breaks an adapter, or makes an entry that does not fit. */
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../../src/errors.ts';
+import { sample, takesAll } from '../../support/random.ts';
 import { type AgentFleet, createAgentFleet } from './agent-fleet.ts';
 import { type Recording, recordingsOf } from './recordings/recordings.ts';
 import { scripts } from './scripts.ts';
@@ -53,17 +54,15 @@ describe('bad input', () => {
 
   test.each(recorded)(
     '$agent $name with any field left out, renamed or of another type',
-    async ({ agent, body, event }) => {
+    async ({ agent, name, body, event }) => {
       const fleet = createAgentFleet({ checks: [{ plan: {} }], stopWhenComplete: true, steps: 'gate' });
+      const bodies = sample(damaged(body), 8, `${agent} ${name}`);
       let passed = 0;
-      let all = 0;
-      for (const bad of damaged(body)) {
-        passed += (await survives(fleet, agent, bad as object, event)) ? 1 : 0;
-        all += 1;
-      }
+      for (const bad of bodies) passed += (await survives(fleet, agent, bad as object, event)) ? 1 : 0;
+      if (!takesAll) return;
       // Only the fields that name the worker and the event are required.
-      expect(passed).toBeGreaterThan(all * 0.4);
-      expect(passed).toBeLessThan(all);
+      expect(passed).toBeGreaterThan(bodies.length * 0.4);
+      expect(passed).toBeLessThan(bodies.length);
     },
   );
 
