@@ -7,7 +7,6 @@ import type { NatsServer, NatsServerOptions } from '../../support/nats-server.ts
 import { startReplica } from '../../support/replica.ts';
 import { openNats } from '../../support/shared-server.ts';
 
-const deadlineMs = 3_000;
 let server: NatsServer;
 let client: Client;
 let replica: Replica;
@@ -24,15 +23,11 @@ afterEach(async () => {
 });
 
 /** As an edge inside the service asks, whose client is not cut off with NATS. */
-const decideInside = async (worker: string, attempt: string) => {
-  const started = performance.now();
-  const code = await replica.service.decide(worker, { attempt }).then(
+const decideInside = (worker: string, attempt: string): Promise<string> =>
+  replica.service.decide(worker, { attempt }).then(
     ({ decision }) => decision,
     (error: { code: string }) => error.code,
   );
-  expect(performance.now() - started).toBeLessThan(deadlineMs);
-  return code;
-};
 
 test('nats-server killed and back: 503 in the gap, then it goes on where it stood', async () => {
   await open();

