@@ -2,7 +2,7 @@
  * The client: requests decisions, publishes entries, queries the fleet, and serves checks and hooks. Without options it
  * connects like the command line: STOPGATE_* variables, stopgate.yaml, a running `stopgate dev` of this folder.
  */
-import type { AttemptFields, Decision, WorkerView } from '../../machines/index.ts';
+import type { AttemptFields, Decision, TaskDetail, WorkerView } from '../../machines/index.ts';
 import { loadConfig, refuseOtherService } from '../config/config.ts';
 import { defaultCredentials } from '../config/store.ts';
 import { type ClientLink, openClientLink } from '../nats/client-link.ts';
@@ -14,6 +14,7 @@ import { createHooks, type Hooks } from './hooks.ts';
 import { createQueries, type Queries } from './queries.ts';
 import { readDecision } from './replies.ts';
 import { createServedChecks, type Serve, type ServedChecks } from './served-checks.ts';
+import { createTaskCalls, type TaskCalls } from './task-calls.ts';
 
 export type ConnectOptions = {
   /** One or more servers, separated by commas; may contain user and password. */
@@ -37,7 +38,8 @@ export type ConnectOptions = {
 /** Each call may throw a StopgateError: service.unreachable, log.unavailable, log.lost, service.busy, input.bad. */
 export type Client = DecisionCalls &
   Queries &
-  Hooks & {
+  Hooks &
+  TaskCalls & {
     readonly fleet: string;
     /** Stores an entry. `messageId`: a repeat within 2 minutes is stored once. @throws also entry.large */
     readonly publish: Publish;
@@ -63,6 +65,8 @@ export type WorkerHandle = {
   probe(attempt?: AttemptFields, options?: CallOptions): Promise<Decision>;
   assertComplete(attempt?: AttemptFields, options?: CallOptions): Promise<Decision>;
   get(): Promise<WorkerView>;
+  failTask(task: string, reason?: string): Promise<TaskDetail>;
+  releaseTask(task: string): Promise<TaskDetail>;
 };
 
 /** @throws StopgateError service.unreachable: no server, or it refused the credentials; config.bad, input.bad */
@@ -90,6 +94,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Client> {
 function createClient(fleet: string, link: ClientLink, checks: ServedChecks, decisions: DecisionCalls): Client {
   const publish = createPublish(link);
   const queries = createQueries(link);
+  const tasks = createTaskCalls(publish, queries);
   const close = async () => {
     await checks.close();
     await link.close();
@@ -98,6 +103,7 @@ function createClient(fleet: string, link: ClientLink, checks: ServedChecks, dec
     fleet,
     ...decisions,
     ...queries,
+    ...tasks,
     ...createHooks({ publish, getTask: queries.getTask, serve: checks.serve }),
     publish,
     serveCheck: checks.serve,
@@ -116,6 +122,8 @@ function createClient(fleet: string, link: ClientLink, checks: ServedChecks, dec
       probe: (attempt, options) => decisions.probe(id, attempt, options),
       assertComplete: (attempt, options) => decisions.assertComplete(id, attempt, options),
       get: () => queries.getWorker(id),
+      failTask: (task, reason) => tasks.failTask(id, task, reason),
+      releaseTask: (task) => tasks.releaseTask(id, task),
     }),
     close,
     [Symbol.asyncDispose]: close,

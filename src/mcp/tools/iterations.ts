@@ -102,16 +102,21 @@ const complete = defineTool({
   name: 'iteration_complete',
   title: 'Complete the loop',
   description:
-    'Ends the loop after a COMPLETE and removes the hooks of the task. It does not complete the task itself: see task_complete.',
+    'Ends the loop and removes the hooks of the task. It does not change the task itself: see task_complete after a COMPLETE, task_fail after a BLOCKED or ESCALATE.',
   input: { iterationId, completionPromise: promise.default('COMPLETE') },
-  output: { ...iterationShape, completionPromise: promise, completed: z.boolean(), hooksCleared: z.number() },
+  output: {
+    ...{ ...iterationShape, completionPromise: promise, completed: z.boolean(), hooksCleared: z.number() },
+    nextStep: z.string().optional().describe('what marks the task, after a BLOCKED or ESCALATE'),
+  },
   effect: 'replaces',
   run: async (context, { iterationId: id, completionPromise }) => {
     const { task, iteration, view } = await currentIteration(context.port, id);
     const data = { iteration, promise: completionPromise };
     await withNextStep(() => publishAndRead(context, 'task', task, 'iteration.completed', data));
     const ended = { completionPromise, completed: true, hooksCleared: view.hooks.length };
-    return { iterationId: id, taskId: task, iteration, ...ended };
+    const nextStep = `The loop is over, but task ${task} still stands as ${view.state}: mark it with task_fail and your reason, which asks a person, or let go of it with task_release.`;
+    const isGivenUp = completionPromise !== 'COMPLETE';
+    return { iterationId: id, taskId: task, iteration, ...ended, ...(isGivenUp ? { nextStep } : {}) };
   },
 });
 

@@ -1,11 +1,13 @@
-/** Tasks: show, claim and complete one. */
+/** Tasks: show, claim, complete, fail and release one. */
 import { z } from 'zod';
-import type { TaskDetail } from '../../../machines/index.ts';
+import { entrySchemas, type TaskDetail } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import { getTask, publishAndRead } from './actors.ts';
 import { resolveWorker, taskId, worker } from './input-fields.ts';
 import { formatIterationId } from './iteration-id.ts';
-import { defineTool, type Tool } from './tool.ts';
+import { defineTool, type Tool, type ToolContext } from './tool.ts';
+
+const reasonField = entrySchemas.worker['task.failed'].shape.reason;
 
 const taskShape = {
   taskId: z.string(),
@@ -61,19 +63,49 @@ const complete = defineTool({
   input: { taskId, worker, result: z.unknown().optional().describe('the outcome; kept in the log') },
   output: taskShape,
   effect: 'replaces',
-  run: async (context, { taskId: task, worker: given, result }) => {
-    const id = resolveWorker(context, given);
-    const holder = (await getTask(context.port, task)).worker;
-    if (holder !== id) {
-      const held = holder === null ? 'nobody holds it' : `${holder} holds it`;
-      throw new AppError(
-        'entry.refused',
-        `worker ${id} does not hold task ${task} (${held}); claim it with task_claim first`,
-      );
-    }
-    await publishAndRead(context, 'worker', id, 'task.completed', { task, result });
-    return toTask(await getTask(context.port, task));
-  },
+  run: (context, { taskId: task, worker: given, result }) => letGo(context, given, 'task.completed', { task, result }),
 });
 
-export const taskTools: readonly Tool[] = [get, claim, complete];
+const fail = defineTool({
+  name: 'task_fail',
+  title: 'Give up a task',
+  description:
+    'Marks a task that you hold as failed: it is escalated to a person, with your reason, and you hold it no longer. For work that is blocked or needs a person.',
+  input: { taskId, worker, reason: reasonField.describe('what blocks it, for the person who looks at it') },
+  output: taskShape,
+  effect: 'replaces',
+  run: (context, { taskId: task, worker: given, reason }) => letGo(context, given, 'task.failed', { task, reason }),
+});
+
+const release = defineTool({
+  name: 'task_release',
+  title: 'Release a task',
+  description: 'Lets go of a task that you hold, unfinished: another worker may claim it.',
+  input: { taskId, worker },
+  output: taskShape,
+  effect: 'replaces',
+  run: (context, { taskId: task, worker: given }) => letGo(context, given, 'task.released', { task }),
+});
+
+/** @throws AppError entry.refused: the worker does not hold it */
+async function letGo(
+  context: ToolContext,
+  given: string | undefined,
+  type: 'task.completed' | 'task.failed' | 'task.released',
+  data: { readonly task: string; readonly [field: string]: unknown },
+) {
+  const id = resolveWorker(context, given);
+  const { task } = data;
+  const holder = (await getTask(context.port, task)).worker;
+  if (holder !== id) {
+    const held = holder === null ? 'nobody holds it' : `${holder} holds it`;
+    throw new AppError(
+      'entry.refused',
+      `worker ${id} does not hold task ${task} (${held}); claim it with task_claim first`,
+    );
+  }
+  await publishAndRead(context, 'worker', id, type, data);
+  return toTask(await getTask(context.port, task));
+}
+
+export const taskTools: readonly Tool[] = [get, claim, complete, fail, release];

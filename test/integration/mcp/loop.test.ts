@@ -25,12 +25,12 @@ describe.each(transports)('over %s', (_name, open) => {
   });
   afterEach(() => mcp.close());
 
-  test('lists seventeen tools, each with shapes and hints, and says how to use them', async () => {
+  test('lists nineteen tools, each with shapes and hints, and says how to use them', async () => {
     const { tools } = await mcp.client.listTools();
     expect(tools.map(({ name }) => name).sort()).toEqual([
       ...['checkpoint_create', 'checkpoint_resume', 'decide', 'hook_clear', 'hook_evaluate', 'hook_list'],
       ...['hook_register', 'iteration_complete', 'iteration_next', 'iteration_start', 'iteration_validate'],
-      ...['probe', 'task_claim', 'task_complete', 'task_get', 'verify', 'worker_get'],
+      ...['probe', 'task_claim', 'task_complete', 'task_fail', 'task_get', 'task_release', 'verify', 'worker_get'],
     ]);
     for (const { title, description, inputSchema, outputSchema, annotations } of tools) {
       expect(title).toBeTruthy();
@@ -218,6 +218,31 @@ describe.each(transports)('over %s', (_name, open) => {
       ...{ taskId, state: 'stopped', outcome: 'completed' },
     });
     expect(await mcp.ok('worker_get', { worker })).toMatchObject({ worker, state: 'idle', tasks: [] });
+  });
+
+  test('a loop that is given up leaves the task as it is, and says which tools mark it', async () => {
+    const worker = `mcp-${count}`;
+    await mcp.ok('task_claim', { taskId, worker });
+    const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 5 });
+    const ended = await mcp.ok('iteration_complete', { iterationId, completionPromise: 'BLOCKED' });
+    expect(ended.nextStep).toMatch(/still stands as working: .*task_fail .*task_release/);
+    expect(await mcp.ok('task_fail', { taskId, worker, reason: 'no key' })).toMatchObject({
+      ...{ taskId, state: 'escalated', worker: null, escalation: { reason: expect.stringContaining('no key') } },
+    });
+    expect(await mcp.call('task_release', { taskId, worker })).toMatchObject({ isError: true });
+  });
+
+  test('a task that is released is free again', async () => {
+    const worker = `mcp-${count}`;
+    await mcp.ok('task_claim', { taskId, worker });
+    expect(await mcp.ok('task_release', { taskId, worker })).toMatchObject({ taskId, state: 'idle', worker: null });
+    expect(await mcp.ok('task_claim', { taskId, worker: 'another' })).toMatchObject({ worker: 'another' });
+    await mcp.ok('task_complete', { taskId, worker: 'another' });
+  });
+
+  test('after a COMPLETE there is nothing to mark', async () => {
+    const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 5 });
+    expect(await mcp.ok('iteration_complete', { iterationId })).not.toHaveProperty('nextStep');
   });
 
   test('the worker can be set once for all calls', async () => {

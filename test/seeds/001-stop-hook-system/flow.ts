@@ -52,7 +52,7 @@ const flow = part(
   }),
   differs(
     '4d: ESCALATE: mark the task as blocked, `hook_clear`, and out of the loop',
-    'an evaluation marks nothing; the task becomes `escalated` when its worker attempts to stop and its hooks escalate, or by the entry `task.failed`',
+    'an evaluation marks nothing; the task becomes `escalated` by `task_fail`, which `iteration_complete` names, or when its worker attempts to stop and its hooks escalate',
     async ({ service, mcp }) => {
       const { taskId, iterationId } = await begin(service, mcp);
       const worker = (await service.worker(null)).id;
@@ -64,10 +64,15 @@ const flow = part(
       expect(await mcp.ok('decide', { worker, ...output('BLOCKED') })).toMatchObject({ action: 'escalate' });
       expect(await mcp.ok('task_get', { taskId })).toMatchObject({ state: 'escalated' });
       expect(await mcp.ok('hook_clear', { taskId })).toMatchObject({ hooksCleared: 1 });
-      const [failed, other] = [await service.task([]), await service.worker(null)];
-      await other.publish('task.claimed', { task: failed.id });
-      await other.publish('task.failed', { task: failed.id, reason: 'blocked' });
-      expect(await failed.view()).toMatchObject({ state: 'escalated' });
+      const other = await begin(service, mcp);
+      const holder = (await service.worker(null)).id;
+      await mcp.ok('task_claim', { taskId: other.taskId, worker: holder });
+      const ended = await mcp.ok('iteration_complete', {
+        ...{ iterationId: other.iterationId, completionPromise: 'BLOCKED' },
+      });
+      expect(ended.nextStep).toContain('task_fail');
+      const marked = { taskId: other.taskId, worker: holder, reason: 'blocked' };
+      expect(await mcp.ok('task_fail', marked)).toMatchObject({ state: 'escalated' });
     },
   ),
   holds('4e: CONTINUE: `iteration_next`', async ({ service, mcp }) => {
