@@ -6,9 +6,10 @@ import { DecisionMark } from '../ui/state-mark.tsx';
 import { Json, Text } from '../ui/text.tsx';
 
 export const DecisionCard = ({ decision, label = 'Decision' }: { decision: Decision; label?: string }) => (
-  <article class="decision" data-answer={decision.decision} aria-label={label}>
+  <article class="decision" data-answer={decision.decision} data-cause={decision.cause} aria-label={label}>
     <p class="answer-line">
       <DecisionMark decision={decision} />
+      {decision.cause === 'unjudged' && <span class="tag unjudged">not judged: its task stays held</span>}
       {decision.dryRun && <span class="tag">dry run</span>}
     </p>
     <p class="reason">

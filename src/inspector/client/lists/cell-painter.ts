@@ -51,7 +51,7 @@ export function createCellPainter(context: CanvasRenderingContext2D, layout: Cel
       const y = Math.floor(index / perRow) * cell;
       context.clearRect(x, y, cell, cell);
       if (row === undefined) return;
-      const colour = colours.states[row[w.state]] ?? 'gray';
+      const colour = isUnjudged(row) ? colours.unjudged : (colours.states[row[w.state]] ?? 'gray');
       context.fillStyle = colour;
       context.fillRect(x, y, size, size);
       context.fillStyle = colours.background;
@@ -64,9 +64,14 @@ function coloursOfPage() {
   const style = getComputedStyle(document.documentElement);
   return {
     states: workerStates.map((state) => style.getPropertyValue(`--state-${state}`)),
+    unjudged: style.getPropertyValue('--unjudged'),
     background: style.getPropertyValue('--bg'),
   };
 }
+
+/** Idle after a stop that nothing judged: it may look done, and is not. */
+export const isUnjudged = (row: WorkerRow): boolean =>
+  stateOf(row[w.state]) === 'idle' && row[w.lastCause] === 'unjudged';
 
 type Cell = { readonly x: number; readonly y: number; readonly size: number; readonly colour: string };
 

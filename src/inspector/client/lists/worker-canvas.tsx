@@ -8,7 +8,7 @@ import { measure } from '../measure.ts';
 import { navigate, selection } from '../route.ts';
 import { plural } from '../ui/format.ts';
 import { presenceOf, stateOf } from '../ui/state-mark.tsx';
-import { type CellLayout, createCellPainter, layoutCells } from './cell-painter.ts';
+import { type CellLayout, createCellPainter, isUnjudged, layoutCells } from './cell-painter.ts';
 
 export function WorkerCanvas({ ids }: { ids: readonly string[] }) {
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -48,6 +48,7 @@ export function WorkerCanvas({ ids }: { ids: readonly string[] }) {
 const Tip = ({ row, x, y }: { row: WorkerRow; x: number; y: number }) => (
   <div class="tip" style={{ left: `${x}px`, top: `${y}px` }}>
     <b>{row[w.id]}</b> {stateOf(row[w.state])}
+    {isUnjudged(row) ? ' · not judged' : ''}
     {row[w.presence] === 0 ? '' : ` · ${presenceOf(row[w.presence])}`}
   </div>
 );

@@ -68,7 +68,7 @@ function LastDecision({ row }: Cell) {
   const decision = row[w.lastDecision];
   if (decision === null) return <NoValue />;
   return (
-    <span class="answer" data-answer={decision}>
+    <span class="answer" data-answer={decision} data-cause={row[w.lastCause]}>
       <b>{decision}</b> · {row[w.lastCause]} <Ago thenMs={row[w.lastDecisionMs] ?? 0} />
     </span>
   );

@@ -14,7 +14,7 @@ export const stateOf = (index: number): State => workerStates[index] ?? 'idle';
 export const presenceOf = (index: number) => presences[index] ?? 'active';
 
 export const DecisionMark = ({ decision }: { decision: Pick<Decision, 'decision' | 'action' | 'cause'> }) => (
-  <span class="answer" data-answer={decision.decision}>
+  <span class="answer" data-answer={decision.decision} data-cause={decision.cause}>
     <b>{decision.decision}</b> · {decision.action} · {decision.cause}
   </span>
 );
