@@ -98,5 +98,5 @@ export type JudgedWorker = {
   readonly activeMs: number;
 };
 
-/** Blocks by checks or hooks in a row, all for the same reason. */
+/** Blocks by checks or hooks in a row, all for the same reason; it is masked where the policy says so. */
 export type FailureStreak = { readonly reason: string; readonly count: number };

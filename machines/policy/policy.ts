@@ -6,11 +6,15 @@ import { createCheckForm, normalizeChecks } from './checks/form.ts';
 import type { ObjectMaker } from './object-maker.ts';
 import { createPersistenceForm, normalizePersistence, type Persistence } from './persistence.ts';
 
+/** `mask`: numbers, times, paths and durations make no difference between failures. */
+export type StuckAfter = { readonly times: number; readonly mask: boolean };
+
 /** The normal form: defaults filled in, durations in milliseconds, every check with its name. */
 export type Policy = {
   readonly retries: number | null;
   readonly onCap: 'allow' | 'escalate';
-  readonly stuckAfter: number | null;
+  /** Null: never. */
+  readonly stuckAfter: StuckAfter | null;
   readonly promises: boolean;
   readonly keepAlives: number | null;
   /** Null: off. */
@@ -32,7 +36,17 @@ export function createPolicyForm(object: ObjectMaker) {
       .optional()
       .describe('blocked stops before the stop is allowed; null: no cap'),
     onCap: z.enum(['allow', 'escalate']).optional(),
-    stuckAfter: z.int().positive().nullable().optional().describe('escalate after n identical failures'),
+    stuckAfter: z
+      .union([
+        z.int().positive(),
+        object({
+          times: z.int().positive(),
+          mask: z.boolean().optional().describe('numbers, times, paths and durations make no difference'),
+        }),
+      ])
+      .nullable()
+      .optional()
+      .describe('escalate after n identical failures'),
     promises: z.boolean().optional().describe('read <promise>ESCALATE</promise> and BLOCKED from the output'),
     keepAlives: z.int().nonnegative().nullable().optional().describe('blocks that keep a worker alive; null: no cap'),
     persistence: createPersistenceForm(object).optional(),
@@ -59,7 +73,7 @@ export function normalizePolicy(form: PolicyForm): Policy {
   return Object.freeze({
     retries: form.retries === undefined ? 3 : form.retries,
     onCap: form.onCap ?? 'allow',
-    stuckAfter: form.stuckAfter ?? null,
+    stuckAfter: normalizeStuckAfter(form.stuckAfter ?? null),
     promises: form.promises ?? false,
     keepAlives: form.keepAlives ?? null,
     persistence: normalizePersistence(form.persistence),
@@ -70,6 +84,11 @@ export function normalizePolicy(form: PolicyForm): Policy {
     runner: form.runner ?? null,
     runners: form.runners ?? [],
   });
+}
+
+function normalizeStuckAfter(form: NonNullable<PolicyForm['stuckAfter']> | null): StuckAfter | null {
+  if (form === null) return null;
+  return typeof form === 'number' ? { times: form, mask: false } : { times: form.times, mask: form.mask ?? false };
 }
 
 /** The policy that holds where none was ever set, and for a set without a `default`. */

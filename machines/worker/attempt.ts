@@ -144,7 +144,11 @@ export function decideBy(
   const attempt = stopAt(guard, shown(result, ruling), from, ruling.decision);
   const isFailed = failure !== null || (to === 'blocked' && (guard === 'checks' || guard === 'hooks'));
   const failureStreak = isFailed
-    ? extendStreak(worker.failureStreak, failure === null ? ruling.reason : failureReason(failure, worker))
+    ? extendStreak(
+        worker.failureStreak,
+        failure === null ? ruling.reason : failureReason(failure, worker),
+        worker.attempt.inForce.policy.stuckAfter,
+      )
     : streakAfter(worker.failureStreak, attempt);
   return { failureStreak, ...decide({ ...worker, failureStreak }, attempt, ruling) };
 }

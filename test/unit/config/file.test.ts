@@ -206,6 +206,7 @@ describe('a wrong value', () => {
       'policies: { a: { stuckAfter: 0 } }',
       '1:30 Too small: expected number to be >0 (got 0)',
     ],
+    ['a word for a number', 'policies: { a: { stuckAfter: often } }', '1:30 expected a number or a map, got "often"'],
     ['an unknown word', 'policies: { a: { onCap: stop } }', '1:25 "stop" is not "allow" or "escalate"'],
     [
       'a word that is no profile',

@@ -71,6 +71,14 @@ const rows: readonly (Given & { readonly guard: GuardName; readonly gives: strin
   { guard: 'stuck', worker: blockedTwice, policy: planned, gives: 'pass' },
   { guard: 'stuck', worker: blockedTwice, policy: { ...planned, stuckAfter: 4 }, gives: 'pass' },
   { guard: 'stuck', worker: blockedTwice, policy: { ...planned, stuckAfter: 3 }, gives: 'allow escalate stuck' },
+  {
+    ...{ guard: 'stuck', policy: { ...planned, stuckAfter: { times: 3 } }, gives: 'pass' },
+    worker: { ...blockedTwice, plan: [...open.plan, { title: 'b', status: 'done' }] },
+  },
+  {
+    ...{ guard: 'stuck', policy: { ...planned, stuckAfter: { times: 3, mask: true } }, gives: 'allow escalate stuck' },
+    worker: { ...open, failureStreak: { reason: '<number> of <number> plan steps remain: a', count: 2 } },
+  },
   { guard: 'pending', facts: { pendingTasks: 1 }, gives: 'pass' },
   { guard: 'pending', policy: persistence, gives: 'pass' },
   { guard: 'pending', policy: persistence, facts: { pendingTasks: 1 }, gives: 'block continue pending-tasks' },
