@@ -4,8 +4,10 @@ import type { Deadline, Deadlines } from './deadlines.ts';
 import { resumeEvaluation, reviewEvaluations } from './evaluations.ts';
 import { type Fleet, pendingIn } from './fleet.ts';
 import { forget, nextToForget } from './forgetting.ts';
-import { armHandBack, handBack, handBackDueMs } from './hand-back.ts';
+import { handBack, handBackDueMs } from './hand-back.ts';
 import { refreshPresence, staleAfterMs } from './presence.ts';
+import { armStaleDeadlines, escalationDueMs } from './stale-deadlines.ts';
+import { escalateStale } from './stale-escalation.ts';
 
 /** Handles every deadline up to `toMs`, each with itself as now, and moves the clock there. */
 export function advance(fleet: Fleet, toMs: number): void {
@@ -51,6 +53,7 @@ function holdsStill(fleet: Fleet, deadline: Deadline): number | null {
   const record = fleet.workers.get(id);
   if (record === undefined) return null;
   if (kind === 'stale') return Math.max(atMs, record.lastSeenMs + staleAfterMs);
+  if (kind === 'escalate') return escalationDueMs(fleet, record);
   if (kind === 'release') return handBackDueMs(fleet, record);
   const open = record.snapshot.context.worker.attempt;
   return open?.attempt === attempt && record.wakeMs === atMs ? atMs : null;
@@ -71,6 +74,10 @@ function handle(fleet: Fleet, { kind, id, attempt }: Deadline): void {
     resumeAttempt(fleet, record);
     return;
   }
+  if (kind === 'escalate') {
+    escalateStale(fleet, record);
+    return;
+  }
   if (kind === 'release') {
     handBack(fleet, id, record);
     return;
@@ -83,7 +90,7 @@ function refreshPresenceOf(fleet: Fleet, worker: string): void {
   const record = fleet.workers.get(worker);
   if (record === undefined) return;
   refreshPresence(fleet, record);
-  armHandBack(fleet, worker);
+  armStaleDeadlines(fleet, worker);
 }
 
 /** What follows from a step: tasks that became ready, and hooks that were changed. */

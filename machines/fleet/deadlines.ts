@@ -4,18 +4,27 @@
  */
 
 /**
- * `attempt` and `evaluation` wait for it; `release` hands tasks back; `forget…` drop what is stopped; the others only
- * change what is shown.
+ * `attempt` and `evaluation` wait for it; `escalate` and `release` take a stale worker's tasks away; `forget…` drop
+ * what is stopped; the others only change what is shown.
  */
 export type Deadline = {
   readonly atMs: number;
-  readonly kind: 'attempt' | 'evaluation' | 'limit' | 'stale' | 'release' | 'forgetWorker' | 'forgetTask';
+  readonly kind: 'attempt' | 'evaluation' | 'limit' | 'stale' | 'escalate' | 'release' | 'forgetWorker' | 'forgetTask';
   /** The worker or task. */
   readonly id: string;
   readonly attempt: string;
 };
 
-const ranks = { attempt: 0, evaluation: 1, limit: 2, stale: 3, release: 4, forgetWorker: 5, forgetTask: 6 } as const;
+const ranks = {
+  attempt: 0,
+  evaluation: 1,
+  limit: 2,
+  stale: 3,
+  escalate: 4,
+  release: 5,
+  forgetWorker: 6,
+  forgetTask: 7,
+} as const;
 
 export type Deadlines = {
   push(deadline: Deadline): void;

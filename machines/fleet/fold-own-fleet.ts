@@ -2,7 +2,7 @@
 import type { OwnFleetEntry } from '../entries/index.ts';
 import type { Fleet } from './fleet.ts';
 import { rearmForgetting } from './forgetting.ts';
-import { armHandBack } from './hand-back.ts';
+import { armStaleDeadlines } from './stale-deadlines.ts';
 
 export function foldOwnFleet(fleet: Fleet, entry: OwnFleetEntry, seq: number): void {
   switch (entry.type) {
@@ -19,7 +19,7 @@ export function foldOwnFleet(fleet: Fleet, entry: OwnFleetEntry, seq: number): v
       if (fleet.policyPinned) break;
       fleet.policies = entry.data;
       fleet.policySeq = seq;
-      for (const worker of fleet.workers.keys()) armHandBack(fleet, worker);
+      for (const worker of fleet.workers.keys()) armStaleDeadlines(fleet, worker);
       rearmForgetting(fleet);
       break;
   }

@@ -6,6 +6,7 @@ import { hooksMax } from '../values/limits.ts';
 import { clearFilesOf, loseTask } from './claims.ts';
 import { beginEvaluation } from './evaluations.ts';
 import type { Fleet, TaskRecord } from './fleet.ts';
+import { armStaleDeadlines } from './stale-deadlines.ts';
 import { createTask, refuseTask, stepTask } from './tasks.ts';
 
 /** Types that create an unknown task; only `task.created` gives it a queue. */
@@ -38,6 +39,7 @@ export function foldTask(fleet: Fleet, entry: TaskEntry, seq: number, owner: str
   }
   const { worker } = record.snapshot.context;
   stepTask(fleet, id, { type, data: entry.data, at: formatIsoTime(fleet.nowMs) } as TaskEvent);
+  if (worker !== null && type === 'task.created') armStaleDeadlines(fleet, worker);
   if (worker !== null && type === 'task.cancelled') loseTask(fleet, worker, id);
   if (worker !== null && (type === 'iteration.started' || type === 'iteration.advanced')) clearFilesOf(fleet, worker);
 }

@@ -22,14 +22,6 @@ export function handBackDueMs(fleet: Fleet, { snapshot, lastSeenMs }: WorkerReco
   return Math.max(lastSeenMs + staleAfterMs, answeredMs) + releaseAfterMs;
 }
 
-/** To be called when one of its conditions may have become true. */
-export function armHandBack(fleet: Fleet, worker: string): void {
-  if (fleet.policies.releaseAfterMs === null) return;
-  const record = fleet.workers.get(worker);
-  const atMs = record === undefined ? null : handBackDueMs(fleet, record);
-  if (atMs !== null) fleet.deadlines.push({ atMs, kind: 'release', id: worker, attempt: '' });
-}
-
 export function handBack(fleet: Fleet, worker: string, record: WorkerRecord): void {
   for (const task of record.snapshot.context.worker.tasks) {
     const from = record.snapshot.value.state;

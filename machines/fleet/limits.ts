@@ -1,8 +1,8 @@
 /** Usage limits: of one worker, or of all that report a scope (protocol.md §3). */
 import type { WorkerEntry } from '../entries/index.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
-import { armHandBack } from './hand-back.ts';
 import { refreshPresence } from './presence.ts';
+import { armStaleDeadlines } from './stale-deadlines.ts';
 
 export function changeLimit(
   fleet: Fleet,
@@ -25,6 +25,6 @@ export function changeLimit(
     const other = fleet.workers.get(worker);
     if (other === undefined) continue;
     refreshPresence(fleet, other);
-    armHandBack(fleet, worker);
+    armStaleDeadlines(fleet, worker);
   }
 }

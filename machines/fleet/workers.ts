@@ -8,7 +8,7 @@ import type { WorkerEvent } from '../worker/events.ts';
 import { trackEscalation } from './escalations.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
 import { armForget, newlyNamed, noteStop } from './forgetting.ts';
-import { armHandBack } from './hand-back.ts';
+import { armStaleDeadlines } from './stale-deadlines.ts';
 import { recordHookRuns, stepTask } from './tasks.ts';
 
 /** The worker's record; an entry about an unknown one registers it, at the entry's time. */
@@ -38,6 +38,8 @@ export function stepWorker(fleet: Fleet, record: WorkerRecord, event: WorkerEven
   if (after.escalation !== before.escalation)
     trackEscalation(fleet, 'worker', after.worker, after.escalation !== null, record.owner);
   if (after.attempt !== null || before.attempt !== null) trackAttempt(fleet, record, before, after);
+  // The held tasks say which policy holds.
+  if (after.tasks !== before.tasks) armStaleDeadlines(fleet, after.worker);
 }
 
 /** To be called after each step of its machine. */
@@ -81,7 +83,7 @@ function trackAttempt(fleet: Fleet, record: WorkerRecord, before: WorkerContext,
     record.wakeMs = null;
     fleet.open.delete(worker);
     fleet.held.delete(worker);
-    armHandBack(fleet, worker);
+    armStaleDeadlines(fleet, worker);
     return;
   }
   if (before.attempt === null) for (const task of after.tasks) stepTask(fleet, task, { type: 'attempt.opened' });

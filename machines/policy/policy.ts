@@ -20,6 +20,7 @@ export type Policy = {
   /** Null: off. */
   readonly persistence: Persistence | null;
   readonly bypass: readonly string[];
+  readonly onStale: 'wait' | 'escalate';
   readonly stopWhenComplete: boolean;
   readonly steps: 'free' | 'gate';
   readonly checks: readonly Check[];
@@ -51,6 +52,7 @@ export function createPolicyForm(object: ObjectMaker) {
     keepAlives: z.int().nonnegative().nullable().optional().describe('blocks that keep a worker alive; null: no cap'),
     persistence: createPersistenceForm(object).optional(),
     bypass: z.array(z.string().min(1)).optional().describe('stop reasons that are not judged'),
+    onStale: z.enum(['wait', 'escalate']).optional().describe('of a worker that holds a task and is stale'),
     stopWhenComplete: z.boolean().optional(),
     steps: z.enum(['free', 'gate']).optional(),
     checks: z
@@ -78,6 +80,7 @@ export function normalizePolicy(form: PolicyForm): Policy {
     keepAlives: form.keepAlives ?? null,
     persistence: normalizePersistence(form.persistence),
     bypass: form.bypass ?? ['budget_exhausted', 'deadline_exceeded', 'user_interrupt'],
+    onStale: form.onStale ?? 'wait',
     stopWhenComplete: form.stopWhenComplete ?? false,
     steps: form.steps ?? 'free',
     checks: normalizeChecks(form.checks ?? []),

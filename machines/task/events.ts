@@ -18,7 +18,7 @@ export type TaskEvent =
   | EntryEvent
   | { readonly type: 'task.claimed'; readonly worker: string }
   | { readonly type: 'task.completed' | 'task.released' | 'attempt.opened' | 'work.resumed' }
-  | { readonly type: 'task.failed'; readonly escalation: TaskEscalation }
+  | { readonly type: 'task.failed' | 'stale.escalated'; readonly escalation: TaskEscalation }
   /** `escalation`: the one that it makes, where the disposition is `escalated`. */
   | {
       readonly type: 'attempt.closed';

@@ -31,6 +31,7 @@ function createFrom(context: TaskContext, { data }: On<'task.created'>): Partial
 const ends = {
   'task.completed': { target: 'stopped', actions: 'complete' },
   'task.failed': { target: 'escalated', actions: 'escalate' },
+  'stale.escalated': { target: 'escalated', actions: 'escalate' },
   'task.released': { target: 'idle', actions: 'free' },
   'task.cancelled': { target: 'stopped', actions: 'cancel' },
 } as const;
@@ -55,7 +56,7 @@ export const taskMachine = setup({
     cancel: assign({ worker: null, outcome: 'cancelled', hooks: empty, escalation: null }),
     escalate: assign(({ event }) => ({
       worker: null,
-      escalation: (event as On<'task.failed' | 'attempt.closed'>).escalation,
+      escalation: (event as On<'task.failed' | 'stale.escalated' | 'attempt.closed'>).escalation,
     })),
     acknowledge: assign(({ context, event }) => {
       const { by, at } = event as On<'escalation.acknowledged'>;

@@ -2,12 +2,12 @@
 import type { Cause } from './causes.ts';
 
 export type Escalation = {
-  /** The entry that it came from: the attempt's, or `task.failed`. */
+  /** The entry that it came from: the attempt's, `task.failed`, or the last before a worker was stale. */
   readonly seq: number;
   readonly since: string;
   readonly reason: string;
-  /** The decision's cause; `failed`: the worker gave its task up. */
-  readonly cause: Cause | 'failed';
+  /** The decision's cause; `failed`: the worker gave its task up; `stale`: nothing was heard of it. */
+  readonly cause: Cause | 'failed' | 'stale';
   readonly attempt: string | null;
   /** Whose attempt or task it was. */
   readonly worker: string;
@@ -18,7 +18,7 @@ export type Escalation = {
   readonly notifiedAt: string | null;
 };
 
-/** `withWorker`: the decision escalated the worker too, so one notice serves both. */
+/** `withWorker`: the worker was escalated too, so one notice serves both. */
 export type TaskEscalation = Escalation & { readonly withWorker: boolean };
 
 /** How an operator last resolved the worker's escalation; the agent is given the prompt. */

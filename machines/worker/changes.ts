@@ -61,6 +61,14 @@ export function reachLimit(context: WorkerContext, { data }: On<'limit.reached'>
   return context.scopes.includes(scope) ? {} : { scopes: [...context.scopes, scope] };
 }
 
+/** As a decision that escalates: the tasks are no longer held, and who is escalated already stays so. */
+export const escalateStale = (context: WorkerContext, { escalation, atMs }: On<'stale.escalated'>): Change => ({
+  ...resetCounts,
+  escalation: context.escalation ?? escalation,
+  tasks: empty,
+  activeMs: atMs,
+});
+
 export function resolveEscalation({ atMs, data }: On<'escalation.resolved'>): Change {
   const { by, verdict, prompt = null } = data;
   return { escalation: null, resolution: { at: formatIsoTime(atMs), by, verdict, prompt } };

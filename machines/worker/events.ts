@@ -7,6 +7,7 @@ import type { RefusedEntry } from '../entries/refusal.ts';
 import type { PolicyInForce, TaskFacts } from '../guards/attempt.ts';
 import type { GuardName } from '../guards/names.ts';
 import type { Plan } from '../policy/plan.ts';
+import type { Escalation } from '../values/escalation.ts';
 import type { Presence } from '../values/states.ts';
 
 /**
@@ -41,6 +42,8 @@ export type WorkerEvent =
   | ({ readonly type: 'task.lost'; readonly data: { readonly task: string } } & Place)
   /** Another attempt, or a prompt, is about to take the place of the open one. */
   | ({ readonly type: 'attempt.superseded' } & Place)
+  /** It is stale and holds a task, and its policy escalates that. */
+  | ({ readonly type: 'stale.escalated'; readonly escalation: Escalation } & Place)
   | { readonly type: 'presence.changed'; readonly presence: Presence }
   | { readonly type: 'files.cleared' }
   | { readonly type: 'entry.refused'; readonly refused: RefusedEntry };

@@ -28,6 +28,7 @@ import {
 import {
   beginTurn,
   type Change,
+  escalateStale,
   finishBackground,
   letGoOfTask,
   reachLimit,
@@ -146,6 +147,7 @@ const machine = setup({
       escalation: noteNotice(it.escalation, formatIsoTime(atMs)),
     })),
     resolve: change((_it, event: On<'escalation.resolved'>) => resolveEscalation(event)),
+    escalateStale: change((it, event: On<'stale.escalated'>) => escalateStale(it, event)),
     clearFiles: change(() => ({ files: empty })),
     noteRefusal: change((it, { refused }: On<'entry.refused'>) => ({
       refused: [...it.refused, refused].slice(-refusedMax),
@@ -187,6 +189,8 @@ const attempted = {
 } as const;
 const close = { target: 'stopped', actions: 'close' } as const;
 const closed = { 'session.ended': close, 'worker.retired': close } as const;
+/** Not in `validating`: while an attempt is open the worker waits for us. */
+const stale = { 'stale.escalated': { target: 'escalated', actions: 'escalateStale' } } as const;
 const registration = { 'worker.registered': { target: 'idle', actions: 'register' } } as const;
 
 export const workerMachine = machine.createMachine({
@@ -219,9 +223,9 @@ export const workerMachine = machine.createMachine({
     state: {
       initial: 'idle',
       states: {
-        idle: { on: { ...workMoves, ...lettingGo, ...attempted, ...closed } },
+        idle: { on: { ...workMoves, ...lettingGo, ...attempted, ...closed, ...stale } },
         // Work here changes the context only, by the root.
-        working: { on: { 'prompt.submitted': { actions: 'prompt' }, ...lettingGo, ...attempted, ...closed } },
+        working: { on: { 'prompt.submitted': { actions: 'prompt' }, ...lettingGo, ...attempted, ...closed, ...stale } },
         validating: {
           always: judging,
           on: {
@@ -234,13 +238,14 @@ export const workerMachine = machine.createMachine({
             'prompt.submitted': { target: 'working', actions: ['supersede', 'prompt'] },
           },
         },
-        blocked: { on: { ...workMoves, ...lettingGo, ...attempted, ...closed, ...registration } },
+        blocked: { on: { ...workMoves, ...lettingGo, ...attempted, ...closed, ...registration, ...stale } },
         escalated: {
           on: {
             ...attempted,
             ...closed,
             ...registration,
             'prompt.submitted': { target: 'working', actions: 'prompt' },
+            'stale.escalated': { actions: 'escalateStale' },
             'escalation.acknowledged': { actions: 'acknowledge' },
             'escalation.notified': { actions: 'noteNotice' },
             'escalation.resolved': [
@@ -264,6 +269,7 @@ export const workerMachine = machine.createMachine({
             'step.updated': [{ guard: 'inService', target: 'working', actions: 'setStep' }, { actions: 'setStep' }],
             'task.claimed': { target: 'working', actions: 'takeTask' },
             ...lettingGo,
+            ...stale,
           },
         },
       },

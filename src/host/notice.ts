@@ -61,7 +61,7 @@ export function createNotice(fleet: Fleet, key: string, escalation: Escalation):
   return {
     ...{ v: 1, kind: notified === 0 ? 'escalation' : 'reminder', fleet: fleet.name, entity, id },
     ...{ since, reason, cause, attempt },
-    ...(last !== null && last.seq === seq ? { decision: last } : {}),
+    ...(last !== null && last.seq === seq && attempt !== null ? { decision: last } : {}),
     ...{ reminder: notified, delivery: nextDelivery(fleet.name, entity, id, escalation) },
   };
 }

@@ -32,7 +32,7 @@ export type ChartDefinition = {
 };
 
 /** Not sent by agents: the service's clock causes them. */
-const timerEvents: ReadonlySet<string> = new Set(['timer.fired', 'presence.changed']);
+const timerEvents: ReadonlySet<string> = new Set(['timer.fired', 'presence.changed', 'stale.escalated']);
 const after = 'xstate.after.';
 
 export function chartOf(machine: AnyStateMachine): ChartDefinition {

@@ -1,0 +1,29 @@
+/** What becomes of a worker that is stale and holds tasks: the deadlines of its escalation and of its hand-back. */
+import { parseIsoTime } from '../values/iso-time.ts';
+import type { Fleet, WorkerRecord } from './fleet.ts';
+import { handBackDueMs } from './hand-back.ts';
+import { policyInForce } from './policies.ts';
+import { staleAfterMs } from './presence.ts';
+
+/** To be called when one of their conditions may have become true. */
+export function armStaleDeadlines(fleet: Fleet, worker: string): void {
+  const record = fleet.workers.get(worker);
+  if (record === undefined) return;
+  const escalateMs = escalationDueMs(fleet, record);
+  if (escalateMs !== null) fleet.deadlines.push({ atMs: escalateMs, kind: 'escalate', id: worker, attempt: '' });
+  const releaseMs = handBackDueMs(fleet, record);
+  if (releaseMs !== null) fleet.deadlines.push({ atMs: releaseMs, kind: 'release', id: worker, attempt: '' });
+}
+
+/**
+ * When the worker is escalated, or null: never, as things stand. A usage limit is waited out. While an attempt is open
+ * the worker waits for us; after the answer it has the time again after which it is stale.
+ */
+export function escalationDueMs(fleet: Fleet, { snapshot, lastSeenMs }: WorkerRecord): number | null {
+  const { worker } = snapshot.context;
+  const { tasks, attempt, lastDecision } = worker;
+  if (tasks.length === 0 || attempt !== null || snapshot.value.presence !== 'stale') return null;
+  if (policyInForce(fleet, worker).policy.onStale !== 'escalate') return null;
+  const answeredMs = lastDecision === null ? 0 : (parseIsoTime(lastDecision.at) ?? 0);
+  return Math.max(lastSeenMs, answeredMs) + staleAfterMs;
+}
