@@ -1,4 +1,4 @@
-/** The one error of our own, and the one table that says what each code means at every edge. Imports nothing. */
+/** Our only error class, and the table of what each code means at every edge. Imports nothing. */
 
 /**
  * `nats`: the `Nats-Service-Error-Code` and HTTP status; `exit`: the command line's exit code; `wire`: the code in an
@@ -26,7 +26,7 @@ export const errorCodes = {
 } as const;
 export type ErrorCode = keyof typeof errorCodes;
 
-/** `line` and `column` where it is about a text. */
+/** `line` and `column` for a position in a text. */
 export type ErrorIssue = {
   readonly path: string;
   readonly message: string;
@@ -57,7 +57,7 @@ export function errorBody({ code, message, issues, details }: AppError): ErrorBo
   return { error: { code: errorCodes[code].wire, message, issues }, ...details };
 }
 
-/** Back from a reply: the code whose wire name this is. */
+/** The error of a reply: the code is found by its wire name. */
 export function fromErrorBody(body: unknown, status: number): AppError {
   const { error, ...details } = (typeof body === 'object' && body !== null ? body : {}) as Partial<ErrorBody>;
   const known = (Object.keys(errorCodes) as ErrorCode[]).find((code) => errorCodes[code].wire === error?.code);

@@ -1,6 +1,6 @@
 /**
  * The service's metrics, in a registry of their own. Each counter is counted by one room only, named here; gauges are
- * set when somebody looks. Imports nothing of ours, so that every room may count.
+ * set when they are read. Imports nothing of ours, so that every room can count.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
@@ -17,7 +17,7 @@ export function createMetrics(checksWaiting: () => number = () => 0) {
   const gauge = (name: string, help: string) => new Gauge({ name: `${prefix}${name}`, help, registers: [registry] });
   return {
     registry,
-    /** Counted where a decision is emitted, so once an attempt. */
+    /** Counted where a decision is emitted, so once per attempt. */
     decisions: counter('decisions_total', 'Decisions emitted by this replica.', ['decision', 'cause']),
     decisionSeconds: new Histogram({
       name: `${prefix}decision_seconds`,
@@ -27,28 +27,26 @@ export function createMetrics(checksWaiting: () => number = () => 0) {
       registers: [registry],
     }),
     entriesFolded: counter('entries_folded_total', 'Entries of the log that this replica folded.', []),
-    deadLetters: counter('dead_letters_total', 'Entries that were no entry, by what was wrong.', ['code']),
-    refused: counter('refused_total', 'Entries that made no sense when they came.', []),
-    hookAnswers: counter('hook_answers_total', 'What hooks on tasks said, by type; skip: no opinion.', [
+    deadLetters: counter('dead_letters_total', 'Messages that were not valid entries, by code.', ['code']),
+    refused: counter('refused_total', 'Entries that were refused because they did not fit.', []),
+    hookAnswers: counter('hook_answers_total', 'Results of task hooks, by type; skip: no decision.', [
       'type',
       'action',
     ]),
-    hookErrors: counter('hook_errors_total', 'Hooks on tasks that could not be evaluated.', ['type']),
+    hookErrors: counter('hook_errors_total', 'Task hooks that could not be evaluated.', ['type']),
     hookSeconds: new Histogram({
       name: `${prefix}hook_seconds`,
-      help: 'What the remote parts of a hook took.',
+      help: 'How long the remote parts of a hook took.',
       labelNames: ['type'],
       buckets: [0.005, 0.025, 0.1, 0.5, 2, 10, 60, 120],
       registers: [registry],
     }),
-    policyConflicts: counter('policy_conflicts_total', 'Policies found in force that are not those of our file.', []),
+    policyConflicts: counter('policy_conflicts_total', 'Policies in force that are not those of our file.', []),
     /** Counted by the webhook. */
-    webhooks: counter('webhooks_total', 'Webhooks of escalations: delivered, failed, and tries that were repeated.', [
-      'outcome',
-    ]),
-    /** Counted at the edge that was asked: NATS, or HTTP under `/api`. */
+    webhooks: counter('webhooks_total', 'Webhooks of escalations: delivered, failed, and retried.', ['outcome']),
+    /** Counted at the edge that took the request: NATS, or HTTP under `/api`. */
     requests: counter('requests_total', 'Requests, by verb and status.', ['verb', 'status']),
-    /** Counted by `http`, hooks and all. */
+    /** Counted by `http`, including hooks. */
     httpRequests: counter('http_requests_total', 'HTTP requests answered.', ['method', 'route', 'status']),
     openAttempts: gauge('open_attempts', 'Attempts without a decision yet.'),
     checksWaiting: new Gauge({

@@ -1,4 +1,4 @@
-/** What a command touches of the process: its streams, its terminal and Ctrl-C. Tests hand in their own. */
+/** What a command uses of the process: its streams, its terminal and Ctrl-C. Tests provide their own. */
 import type { Readable, Writable } from 'node:stream';
 
 export type Io = {
@@ -9,7 +9,7 @@ export type Io = {
   readonly cwd: string;
   /** Whether stdout is a terminal: then there are colours, and lines are cut to its width. */
   readonly isTTY: boolean;
-  /** The terminal's size now; asked only where `isTTY`. */
+  /** The terminal's current size; used only if `isTTY`. */
   readonly size: () => { readonly columns: number; readonly rows: number };
   /**
    * Fires at Ctrl-C and SIGTERM. A command that has something to put in order calls it once at its start; as long as
@@ -18,21 +18,21 @@ export type Io = {
   readonly interrupt: () => AbortSignal;
 };
 
-/** npm hands on the Ctrl-C that the terminal has sent to all: twice within this time is once. */
+/** npm forwards the Ctrl-C that the terminal sends to all processes: two within this time count as one. */
 const doubledMs = 500;
 
-/** The real process. A second Ctrl-C ends a command that does not end, as a signal would; `exit` handlers still run. */
+/** The real process. A second Ctrl-C forces the end of a command, as a signal would; `exit` handlers still run. */
 export function processIo(env: Io['env']): Io {
   return {
     stdout: process.stdout,
     stderr: process.stderr,
     get stdin() {
-      return process.stdin; // Touching it opens it, so only who reads it may.
+      return process.stdin; // Accessing it opens it, so only a reader may.
     },
     env,
     cwd: process.cwd(),
     isTTY: process.stdout.isTTY === true,
-    // A terminal that does not know its size says 0.
+    // A terminal that does not know its size reports 0.
     size: () => ({ columns: process.stdout.columns || 80, rows: process.stdout.rows || 24 }),
     interrupt() {
       const controller = new AbortController();

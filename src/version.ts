@@ -1,4 +1,4 @@
-/** What this package says of itself, wherever it is installed. */
+/** The package's own version and files, wherever it is installed. */
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 

@@ -1,4 +1,4 @@
-/** `stopgate dev` and `serve --embedded`: the service on a nats-server of its own, with its store in a folder. */
+/** `stopgate dev` and `serve --embedded`: the service with its own NATS server, whose store is a folder. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { DevFlags } from '../cli/services.ts';
@@ -18,7 +18,7 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
   const { logger } = options;
   const storeDir = resolve(io.cwd, options.store ?? '.stopgate');
   mkdirSync(storeDir, { recursive: true, mode: 0o700 });
-  // The log and the credentials are nobody's to commit.
+  // The log and the credentials must not be committed.
   writeFileSync(join(storeDir, '.gitignore'), '*\n');
   const server = await openEmbeddedServer({ storeDir, port: options.port ?? null, fleet: config.fleet, log: logger });
   const serviceFile = join(storeDir, 'service.json');
@@ -41,10 +41,10 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
   }
 }
 
-/** An operator's password on NATS is the operator's token on HTTP: whoever may read the one file may do both. */
+/** The operator's password on NATS is also the operator's token on HTTP: whoever can read the file may do both. */
 const operatorTokenIn = (file: string): string => (JSON.parse(readFileSync(file, 'utf8')) as { pass: string }).pass;
 
-/** Five lines that a person can paste next, in another terminal in the same folder: from a rule to a blocked stop. */
+/** Five commands to paste into another terminal in the same folder: from a rule to a blocked stop. */
 function hintsFor(config: Config, http: string | null): string {
   const rule =
     config.fileText === null
@@ -56,8 +56,8 @@ function hintsFor(config: Config, http: string | null): string {
   const lines = [
     rule,
     [`npx stopgate publish worker w1 step.updated '{"step":"1","title":"Write tests"}'`, 'worker w1 plans a step'],
-    ['npx stopgate decide w1', config.fileText === null ? 'may it stop? not yet, and why' : 'may it stop? and why'],
-    [`npx stopgate publish worker w1 step.updated '{"step":"1","status":"done"}'`, 'it has done the step: now it may'],
+    ['npx stopgate decide w1', config.fileText === null ? 'may it stop? Not yet, and why' : 'may it stop, and why?'],
+    [`npx stopgate publish worker w1 step.updated '{"step":"1","status":"done"}'`, 'the step is done: now it may'],
     ['npx stopgate worker w1', 'its state, plan and last decision; "tail" follows the log'],
   ];
   const text = lines.map(([command = '', note]) => `  ${command}\n      # ${note}`).join('\n');

@@ -1,11 +1,10 @@
-/** A service that was started on demand ends when nobody has needed it for a while. */
-
+/** Ends a service that was started on demand once it has been idle for a while. */
 export const idleEnd = 'idle';
 
 type IdleWatch = {
-  /** Something came: an entry of the log, or a request. What lies under `ownSubjects` is our own sign of life. */
+  /** An entry or a request came. Those under `ownSubjects` are the service's own, and do not count. */
   noteEntry(subject: string): void;
-  /** Resolves when it has been idle for long enough; never where no time was given. */
+  /** Resolves after the idle time; never if there is none. */
   ended(isBusy: () => boolean): Promise<string>;
   close(): void;
 };

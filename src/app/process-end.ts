@@ -1,19 +1,18 @@
-/** When a process of ours that runs on is to end, and with which code. */
-
+/** When a long-running process ends, and with which exit code. */
 import type { Logger } from '../log.ts';
 import type { Io } from '../process-io.ts';
 import { idleEnd } from './idle-exit.ts';
 
 const interruption = 'interrupted';
 
-/** To be called at the start: Ctrl-C counts from now on. */
+/** Call it at the start: from then on Ctrl-C counts. */
 export function createEnd(io: Io, logger: Logger) {
   const signal = io.interrupt();
   const interrupted = new Promise<string>((done) => {
     if (signal.aborted) done(interruption);
     signal.addEventListener('abort', () => done(interruption), { once: true });
   });
-  /** Waits for Ctrl-C, or one of these. @returns the exit code */
+  /** Waits for Ctrl-C or one of these. @returns the exit code */
   return async (...gone: readonly Promise<string>[]): Promise<number> => {
     const why = await Promise.race([interrupted, ...gone]);
     logger.info({ why }, 'stopping');
@@ -21,5 +20,5 @@ export function createEnd(io: Io, logger: Logger) {
   };
 }
 
-/** A ready line is printed and kept: a password in the URL is nobody's business there. */
+/** A ready line is printed and kept, so it must not show the password of a URL. */
 export const withoutSecrets = (nats: string): string => nats.replace(/\/\/[^@/]*@/g, '//');

@@ -56,12 +56,12 @@ export async function serveRunner({ config, name, logger, io }: ServeRunnerOptio
     following.close();
     requests.close();
     answering.close();
-    await checks.close(); // whoever still waits is answered by it, before the connection goes
+    await checks.close(); // answers those who still wait, before the connection closes
     await nc.drain().catch(() => nc.close());
   }
 }
 
-/** Whoever asked has given up by then; what still waits for a free place is not begun any more. */
+/** The requester has given up by then: a check that still waits for a free slot is not started. */
 const graceMs = 2_000;
 const timerMsMax = 2 ** 31 - 1;
 
@@ -86,13 +86,13 @@ function createAnswering(name: string, runner: Runner, first: ConfigFile) {
   };
 }
 
-/** A command that is to end has half a second for it, and its answer must come before nobody waits for it any more. */
+/** A command gets half a second to end, and the answer must arrive before the requester gives up. */
 const reserveMsMax = 1_500;
 
-/** The wire may shorten a command's time, and never lengthen it. */
-function timeoutOf(askedMs: number | null, ownMs: number | null): number | null {
-  if (askedMs === null) return ownMs;
-  const inTimeMs = Math.ceil(askedMs - Math.min(reserveMsMax, askedMs / 4));
+/** A request may shorten a command's time, but never extend it. */
+function timeoutOf(requestedMs: number | null, ownMs: number | null): number | null {
+  if (requestedMs === null) return ownMs;
+  const inTimeMs = Math.ceil(requestedMs - Math.min(reserveMsMax, requestedMs / 4));
   return Math.min(inTimeMs, ownMs ?? inTimeMs);
 }
 
@@ -104,5 +104,5 @@ function readRequest(text: string) {
   if (data !== undefined) return data;
   const issues = error.issues.map(({ path, message }) => ({ path: path.join('.'), message }));
   const first = issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
-  throw new AppError('input.bad', `no request to a runner: ${first}`, { issues });
+  throw new AppError('input.bad', `not a request to a runner: ${first}`, { issues });
 }

@@ -30,17 +30,17 @@ export type ServeOptions = {
   readonly streamReplicas: number | undefined;
   readonly logger: Logger;
   readonly io: Io;
-  /** Lets an operator speak over HTTP, where no token is asked for reading. */
+  /** Lets an operator act over HTTP when reading needs no token. */
   readonly operatorToken?: string;
-  /** Told once everything listens, after the ready line. */
+  /** Called once everything listens, after the ready line. */
   readonly onReady?: (ready: Ready) => void;
-  /** Fires where what this stands on ends by itself. */
+  /** Resolves if what this depends on ends by itself. */
   readonly ended?: Promise<string>;
-  /** Ends when nobody has needed it for so long. */
+  /** Exits after being idle for this long. */
   readonly idleExitMs?: number | undefined;
 };
 
-/** @returns the exit code. @throws AppError where it cannot start */
+/** @returns the exit code. @throws AppError if it cannot start */
 export async function serve(options: ServeOptions): Promise<number> {
   const { config, logger, io } = options;
   const untilEnd = createEnd(io, logger);
@@ -77,7 +77,7 @@ export async function serve(options: ServeOptions): Promise<number> {
     };
     io.stdout.write(`${JSON.stringify(ready)}\n`);
     options.onReady?.(ready);
-    const gone = replica.closed.then(() => 'it can serve no more');
+    const gone = replica.closed.then(() => 'it cannot serve any longer');
     const isBusy = () => replica.service.status().openAttempts > 0;
     const ended = options.ended === undefined ? [] : [options.ended];
     return await untilEnd(gone, idle.ended(isBusy), ...ended);
@@ -87,7 +87,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   }
 }
 
-/** Where there are roles, agents may hear the usual inboxes, and the service's answers are not for them. */
+/** With roles, agents may hear the usual inboxes, and the service's own answers are not for them. */
 const hasCredentials = ({ nats, creds }: ServeOptions): boolean => creds !== null || nats.includes('@');
 
 type Following = {
@@ -106,10 +106,10 @@ function followFile({ config, replica, checks, readRules, env, logger }: Followi
     const { file } = read;
     for (const warning of missingSecret({ ...read, path: config.filePath }, env)) logger.warn(warning);
     checks.configure(file);
-    // A file that never had policies has no say in them; one that has them no more takes them back.
+    // A file that never had policies does not change them; one that drops its policies withdraws them.
     if (file.policyForm !== null || hadPolicies) replica.setPolicies(file.policyForm ?? { policies: {} });
     hadPolicies = file.policyForm !== null;
-    // One that is just being delivered is not begun anew for a change elsewhere.
+    // A delivery in progress is not restarted because of a change elsewhere.
     if (escalation !== JSON.stringify(file.escalation)) replica.setEscalation(readRules(file));
     escalation = JSON.stringify(file.escalation);
   });

@@ -1,4 +1,4 @@
-/** What the command line starts. Each part is loaded when it is started, so that a command that only asks loads none. */
+/** What the command line starts. Each part is loaded when it is started, so that other commands load none of it. */
 import type { DestinationStream } from 'pino';
 import type { Services } from '../cli/services.ts';
 import type { Config } from '../config/config.ts';

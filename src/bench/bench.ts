@@ -5,14 +5,14 @@ import type { Figure } from './figures.ts';
 export type BenchOptions = {
   /** Names of `benchParts`; none: all. */
   readonly parts: readonly string[];
-  /** A tenth of the samples: for a first look, as figures of few samples scatter. */
+  /** A tenth of the samples, for a first impression: the figures vary more. */
   readonly quick: boolean;
   readonly onPart: (name: string) => void;
-  /** Ends it early, with nothing left behind. */
+  /** Ends it early, and leaves nothing behind. */
   readonly signal: AbortSignal;
 };
 
-/** `scale`: what part of the samples to take. `http`: where the service listens. */
+/** `scale`: which part of the samples to take. `http`: the address of the service. */
 type Measure = (url: string, scale: number, http: string) => Figure[] | Promise<Figure[]>;
 
 const measures: Readonly<Record<string, () => Promise<Measure>>> = {
@@ -29,7 +29,7 @@ export const benchParts = Object.keys(measures);
 export async function runBench({ parts, quick, onPart, signal }: BenchOptions): Promise<Figure[] | null> {
   const unknown = parts.find((name) => !benchParts.includes(name));
   if (unknown !== undefined) {
-    throw new AppError('input.bad', `there is no part '${unknown}' of the bench; these are: ${benchParts.join(', ')}`);
+    throw new AppError('input.bad', `the bench has no part '${unknown}'; its parts: ${benchParts.join(', ')}`);
   }
   const figures: Figure[] = [];
   const { openScene } = await import('./scene.ts');

@@ -45,7 +45,7 @@ export async function measureChecks(url: string, scale: number): Promise<Figure[
   ];
 }
 
-/** With hooks or without, the two that are compared hold a task and are blocked: the same entries are written. */
+/** The two that are compared, with and without hooks, both hold a task and are blocked: they write the same entries. */
 async function prepare(nc: NatsConnection): Promise<void> {
   const js = jetstream(nc);
   const put = (tail: string, data: object) => js.publish(`stopgate.main.${tail}`, JSON.stringify(data));
@@ -57,7 +57,7 @@ async function prepare(nc: NatsConnection): Promise<void> {
     await put('task.bench-hooked.hook.registered', { type: index % 2 === 0 ? 'promise' : 'default' });
 }
 
-/** Figures of decisions other than these would be figures of something else. */
+/** With other decisions than these the figures would mean something else. */
 async function expectCauses(request: (name: Name) => Promise<{ json<T>(): T }>): Promise<void> {
   const expected = { plain: 'no-policy', remote: 'complete', blocked: 'incomplete', hooked: 'incomplete' };
   for (const [name, cause] of Object.entries(expected)) {

@@ -1,4 +1,4 @@
-/** The floor's other half: a process that answers each request with its own bytes, and a remote check with a yes. */
+/** A process that answers each request with its own bytes, for the floor, and a remote check with `complete`. */
 import { connect } from '@nats-io/transport-node';
 
 const nc = await connect({ servers: process.argv[2] ?? '' });

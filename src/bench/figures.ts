@@ -1,10 +1,10 @@
-/** Figures of a bench: quantiles, rates, and ratios to the floor of the same run. */
+/** Figures of the bench: quantiles, rates, and ratios to the floor of the same run. */
 
 export type Figure = {
   readonly name: string;
   readonly value: number;
   readonly unit: 'ms' | '/s' | 'x' | 'B' | '%';
-  /** Absent: only shown. */
+  /** Absent: for information only. */
   readonly goal?: { readonly atMost?: number; readonly atLeast?: number };
 };
 

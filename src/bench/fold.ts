@@ -1,4 +1,4 @@
-/** How fast the fold is against a bare consumer of the same messages, and what a worker costs in memory. */
+/** The fold compared with a bare consumer of the same messages, and the memory of a worker. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
@@ -40,7 +40,7 @@ export async function measureFold(url: string, scale: number): Promise<Figure[]>
   ];
 }
 
-/** What agents mostly send: tools used, heartbeats, now and then a step and a stop. */
+/** A typical mix of entries: mostly tools and heartbeats, now and then a step and a stop. */
 function entryAt(index: number): [subject: string, data: string] {
   const subject = (type: string) => `stopgate.bench.worker.w${index % workersCount}.${type}`;
   if (index < workersCount) return [subject('worker.registered'), '{"agent":"bench"}'];
@@ -88,7 +88,7 @@ function consume(nc: NatsConnection, onMessage: (message: LogMessage) => void): 
 }
 
 export function measureMemory(): Figure[] {
-  // As --expose-gc does, for a process that was started without it: contexts made from now on have `gc`.
+  // The same as --expose-gc, which the process was started without: new contexts have `gc`.
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const heap = () => {

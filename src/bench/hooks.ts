@@ -1,4 +1,4 @@
-/** From an agent's hook call to its answer: over HTTP against its two parts, and by the command against an empty node. */
+/** An agent's hook call: over HTTP compared with its two parts, and as a command compared with an empty node. */
 import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { connect } from '@nats-io/transport-node';

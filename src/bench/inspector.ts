@@ -1,6 +1,6 @@
 /**
- * `npm run bench:inspector`: what an open page costs the service, what it makes a decision wait, and what it costs the browser.
- * Five thousand workers who say five thousand things a second, as the goals have it.
+ * `npm run bench:inspector`: what an open page costs the service, how much it delays a decision, and what it costs the
+ * browser, with the 5,000 workers and 5,000 entries a second of the goals.
  */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,7 +22,7 @@ const pagesOpen = 3;
 const decidesPerRound = 600;
 const decideTraffic = 500;
 
-/** All that the page did within one frame of 16 ms counts together. */
+/** Everything that the page does within one frame of 16 ms counts together. */
 const frameWork = `(() => {
   const frames = new Map();
   for (const { startTime, duration } of performance.getEntriesByType('measure')) {
@@ -52,7 +52,7 @@ async function introduce(): Promise<void> {
   await nc.request('stopgate.main.decide.w1', '{}', { timeout: 30_000 });
 }
 
-/** What a browser gets, as it is sent. */
+/** What the browser downloads. */
 function measureSize(): Figure[] {
   const folder = new URL('../../inspector/', import.meta.url);
   const files = ['index.html', ...readdirSync(new URL('assets/', folder)).map((name) => `assets/${name}`)];
@@ -77,7 +77,7 @@ async function measureCost(): Promise<Figure[]> {
   ];
 }
 
-/** What the service's process took of a core, in percent. */
+/** The CPU time of the service's process, in percent of a core. */
 async function cpuWhileTalking(): Promise<number> {
   const before = await cpuSeconds();
   const startedMs = performance.now();
@@ -120,7 +120,7 @@ async function sampleDecides(took: number[]): Promise<void> {
   await talking;
 }
 
-/** Reads the stream as a page does, and throws away what it gets. */
+/** Reads the stream as a page does, and discards it. */
 async function openReader({ http }: Scene): Promise<() => void> {
   const abort = new AbortController();
   const { body } = await fetch(`${http}/api/main/stream`, { signal: abort.signal });
@@ -161,7 +161,7 @@ async function measureBrowser(): Promise<Figure[]> {
   }
 }
 
-/** Says so much a second, evenly, until the time is over. */
+/** Publishes at this rate until the time is over. */
 async function talk(to: NatsConnection, rate: number, forMs: number, isDone = () => false): Promise<void> {
   const startedMs = performance.now();
   for (let sent = 0; ; await pause(5)) {

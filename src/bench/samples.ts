@@ -1,4 +1,4 @@
-/** Takes samples of several operations in turn, so that whatever else the machine does touches all of them alike. */
+/** Takes samples of several operations in turn, so that other load on the machine affects all of them alike. */
 
 /** `index` counts from 0 in each round. */
 export type Operation = (index: number) => Promise<unknown>;

@@ -1,4 +1,4 @@
-/** What a bench runs on: a nats-server, the service and an echo responder, each a process of its own on loopback. */
+/** What the bench runs on: a NATS server, the service and an echo responder, each in its own process on loopback. */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -46,7 +46,7 @@ export async function openScene(): Promise<Scene> {
       [pathOf('../main.js'), 'serve', '--nats', url, '--http', '127.0.0.1:0', '--log-level', 'silent'],
       {
         cwd: folder,
-        env: {}, // What STOPGATE_* variables say is not for this one.
+        env: {}, // without the STOPGATE_* variables of the user's own service
         stdio: ['ignore', 'pipe', 'inherit'],
       },
     );

@@ -1,4 +1,4 @@
-/** A command from its start to its end. What is loaded before it can begin is paid for each time. */
+/** Commands from start to end, compared with an empty node: what they load is paid for each time. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ const roundsMin = 3;
 
 export async function measureStart(url: string, scale: number): Promise<Figure[]> {
   const main = fileURLToPath(new URL('../main.js', import.meta.url));
-  const cwd = mkdtempSync(join(tmpdir(), 'stopgate-bench-')); // without a stopgate.yaml, which takes longer to read
+  const cwd = mkdtempSync(join(tmpdir(), 'stopgate-bench-')); // without a stopgate.yaml, whose parser takes longer to load
   const node = (...args: string[]): Operation => {
     const command: ChildCommand = [process.execPath, ...args];
     return () => runToEnd(command, { cwd });

@@ -1,4 +1,4 @@
-/** One worker or task in full, as a person reads it. */
+/** One worker or task in full, for people. */
 import type { Escalation, TaskView, WorkerView } from '../../machines/index.ts';
 import { isDone, type Plan } from '../../machines/policy/plan.ts';
 import type { LogLine } from '../nats/log-line.ts';
@@ -56,7 +56,7 @@ export function formatTask(view: TaskView, timeline: readonly LogLine[], colors:
   const facts: Fact[] = [
     ['title', view.title],
     ['worker', view.worker ?? 'none'],
-    ['queue', view.queue ?? 'none: nobody is offered it'],
+    ['queue', view.queue ?? 'none: it is not offered to anyone'],
     ['policy', view.policy],
     ['after', view.after.join(', ') || null],
     ['outcome', view.outcome],
@@ -80,22 +80,22 @@ export function formatTask(view: TaskView, timeline: readonly LogLine[], colors:
   ];
 }
 
-/** Those that are registered, then those that are no more but were asked: each with how often it said what, and the last. */
+/** The registered hooks, then removed ones that were evaluated: each with its counts and its last result. */
 function hookRows({ hooks, hookStats }: TaskView, colors: Colors): Row[] {
   const stats = new Map(hookStats.map((each) => [each.hook, each]));
   const gone = hookStats.filter(({ hook }) => !hooks.some((each) => each.hook === hook));
   const all = [
-    ...hooks.map(({ hook, type, enabled }) => ({ hook, type, is: enabled ? 'on' : 'off' })),
-    ...gone.map(({ hook, type }) => ({ hook, type, is: 'gone' })),
+    ...hooks.map(({ hook, type, enabled }) => ({ hook, type, state: enabled ? 'on' : 'off' })),
+    ...gone.map(({ hook, type }) => ({ hook, type, state: 'removed' })),
   ];
-  return all.map(({ hook, type, is }) => {
+  return all.map(({ hook, type, state }) => {
     const known = stats.get(hook);
-    const place = [{ text: hook }, { text: type }, { text: is }];
+    const place = [{ text: hook }, { text: type }, { text: state }];
     if (known === undefined) return place;
-    const said = (['complete', 'continue', 'escalate', 'skip', 'errors'] as const).filter((each) => known[each] > 0);
-    const asked = `asked ${known.asked}: ${said.map((each) => `${known[each]} ${each}`).join(', ')}`;
+    const results = (['complete', 'continue', 'escalate', 'skip', 'errors'] as const).filter((each) => known[each] > 0);
+    const counts = `evaluated ${known.asked} times: ${results.map((each) => `${known[each]} ${each}`).join(', ')}`;
     const last = `${formatAgo(known.last.at)} ${known.last.action}: ${known.last.reason}`;
-    return [...place, { text: asked }, { text: last, paint: colors.dim }];
+    return [...place, { text: counts }, { text: last, paint: colors.dim }];
   });
 }
 

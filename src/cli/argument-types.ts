@@ -1,11 +1,11 @@
-/** What a command may declare of its arguments, and what `run` gets for them. */
+/** How a command declares its arguments, and what `run` gets for them. */
 
 type Described = { readonly description: string; readonly valueHint?: string };
 export type Positional = Described & { readonly type: 'positional'; readonly required?: boolean };
 export type Option = Described &
   (
     | { readonly type: 'boolean' }
-    /** With a hint that ends in `…` it may be given again; the value is then all of them, joined by commas. */
+    /** With a hint that ends in `…` it may be repeated; the value is then all of them, joined by commas. */
     | { readonly type: 'string' }
     | { readonly type: 'enum'; readonly options: readonly string[] }
   );

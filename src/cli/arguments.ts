@@ -1,4 +1,4 @@
-/** Reads the words after a command's name. Whatever is not declared is refused: a misspelt option must not be ignored. */
+/** Reads the arguments of a command. What is not declared is refused: a misspelt option must not be ignored. */
 import { parseArgs } from 'node:util';
 import { AppError } from '../errors.ts';
 import { type Arguments, type Flags, isRequired, type Option, optionsOf, positionalsOf } from './argument-types.ts';
@@ -6,10 +6,10 @@ import { suggest } from './suggestion.ts';
 
 /** `rest`: any number of words may follow the named ones. */
 type Declared = { readonly args: Arguments; readonly rest?: boolean };
-/** `words`: all positionals, also those that have a name in `flags`. */
+/** `words`: all positional arguments, including those with a name in `flags`. */
 type Given = { readonly flags: Flags; readonly words: readonly string[] };
 
-/** @throws AppError input.bad, which names the help */
+/** @throws AppError input.bad, which refers to the help */
 export function readArguments(argv: readonly string[], name: string, { args, rest = false }: Declared): Given {
   const { tokens } = parseArgs({
     args: [...argv],
@@ -37,7 +37,7 @@ export function readArguments(argv: readonly string[], name: string, { args, res
 const toParseOption = ([name, { type }]: readonly [string, Option]) =>
   [name, { type: type === 'boolean' ? 'boolean' : 'string' }] as const;
 
-/** Of an option that may not be given again the last one counts. */
+/** If an option that takes one value is repeated, the last one counts. */
 function readValue({ type, valueHint }: Option, given: readonly OptionToken[]): string | boolean | undefined {
   if (type === 'boolean') return given.length > 0;
   if (valueHint?.endsWith('…')) return given.map(({ value }) => value).join(',') || undefined;
@@ -48,7 +48,7 @@ function findWordFault(words: readonly string[], args: Arguments, rest: boolean)
   const named = positionalsOf(args);
   const missing = named.slice(words.length).find(([, arg]) => isRequired(arg));
   if (missing !== undefined) return `${missing[1].valueHint ?? missing[0].toUpperCase()} is missing`;
-  return !rest && words.length > named.length ? `'${words[named.length]}' is one word too many` : null;
+  return !rest && words.length > named.length ? `'${words[named.length]}' is one argument too many` : null;
 }
 
 type OptionToken = {
@@ -68,7 +68,7 @@ function findOptionFault({ rawName, name, value, inlineValue = false }: OptionTo
   if (arg.type === 'boolean') return value === undefined ? null : `'${rawName}' takes no value`;
   if (value === undefined || (value === '' && arg.valueHint !== 'TEXT')) return `'${rawName}' needs a value`;
   if (!inlineValue && value.startsWith('-') && value !== '-') {
-    return `'${rawName}' needs a value; for one that begins with a dash write ${rawName}=${value}`;
+    return `'${rawName}' needs a value; write ${rawName}=${value} for one that starts with a dash`;
   }
   if (arg.type !== 'enum' || arg.options.includes(value)) return null;
   return `${rawName} '${value}' is none of ${arg.options.join(', ')}`;

@@ -10,7 +10,7 @@ import type { Services } from './services.ts';
 
 /**
  * Runs one command line (without node and script) and gives the process's exit code: 0 done, 1 the answer is no,
- * 2 bad usage or input, 3 the service cannot be reached. Never exits; rejects only for a bug of ours.
+ * 2 bad usage or input, 3 the service cannot be reached. Never exits; rejects only because of a bug.
  */
 export async function runCli(argv: readonly string[], io: Io, services: Services): Promise<number> {
   const out = createOutput(io);
@@ -27,18 +27,18 @@ export async function runCli(argv: readonly string[], io: Io, services: Services
   }
 }
 
-type Place = {
+type Surroundings = {
   readonly io: Io;
   readonly out: Output;
   readonly note: (line: string) => void;
   readonly services: Services;
 };
 
-async function dispatch(argv: readonly string[], { io, out, note, services }: Place): Promise<number> {
+async function dispatch(argv: readonly string[], { io, out, note, services }: Surroundings): Promise<number> {
   const { name, rest } = findCommand(argv);
-  const asksHelp = rest.slice(0, endOfOptions(rest)).some((arg) => arg === '--help' || arg === '-h');
+  const wantsHelp = rest.slice(0, endOfOptions(rest)).some((arg) => arg === '--help' || arg === '-h');
   if (name === null) {
-    if (rest.length === 0 || asksHelp) return printHelp(out, undefined);
+    if (rest.length === 0 || wantsHelp) return printHelp(out, undefined);
     if (rest[0] === '--version' || rest[0] === '-v') {
       const { version } = await import('../version.ts');
       await out.print(version());
@@ -51,13 +51,13 @@ async function dispatch(argv: readonly string[], { io, out, note, services }: Pl
   }
   if (name === 'help') return printHelp(out, rest[0]);
   const row = await rowOf(name);
-  if (asksHelp) return printHelp(out, name);
+  if (wantsHelp) return printHelp(out, name);
   const [{ readArguments }, command] = await Promise.all([import('./arguments.ts'), row.load()]);
   const { flags, words } = readArguments(rest, name, command);
   return command.run({ flags, words, io, out, note, services, commands });
 }
 
-/** The first word that is no option, nor the value of one that may stand before a command. */
+/** The first word that is neither an option nor the value of an option that may stand before a command. */
 function findCommand(argv: readonly string[]): { name: string | null; rest: readonly string[] } {
   for (let at = 0; at < argv.length; at += 1) {
     const arg = argv[at] as string;
@@ -92,7 +92,7 @@ async function printHelp(out: Output, name: string | undefined): Promise<number>
   return 0;
 }
 
-/** Those that the message does not say already. */
+/** Those that the message does not contain already. */
 function issuesOf({ message, issues }: AppError): string[] {
   return issues
     .filter((issue) => !message.includes(issue.message))

@@ -6,18 +6,22 @@ export const clientArgs = {
     type: 'string',
     valueHint: 'URL',
     description:
-      'the NATS server (STOPGATE_NATS; default: that of "stopgate dev" in this folder, else nats://127.0.0.1:4222)',
+      'the NATS server (STOPGATE_NATS; default: the one of "stopgate dev" in this folder, else nats://127.0.0.1:4222)',
   },
   creds: {
     type: 'string',
     valueHint: 'FILE',
-    description: 'credentials for it (STOPGATE_CREDS); for "stopgate dev" they are found',
+    description: 'credentials for NATS (STOPGATE_CREDS); those of "stopgate dev" are found automatically',
   },
-  fleet: { type: 'string', valueHint: 'F', description: 'whose workers and tasks (STOPGATE_FLEET; default: main)' },
+  fleet: {
+    type: 'string',
+    valueHint: 'F',
+    description: 'the fleet of the workers and tasks (STOPGATE_FLEET; default: main)',
+  },
   config: {
     type: 'string',
     valueHint: 'FILE',
-    description: 'where options may stand too (default: stopgate.yaml, where there is one)',
+    description: 'a file with more options (STOPGATE_CONFIG; default: stopgate.yaml, if it exists)',
   },
   json: { type: 'boolean', description: 'print JSON, for programs' },
 } as const satisfies Arguments;
@@ -31,5 +35,5 @@ export const timeoutArg = {
 } as const satisfies Arguments;
 
 export const entriesArg = {
-  entries: { type: 'string', valueHint: 'N', description: 'how long a timeline: the newest N entries (default: 20)' },
+  entries: { type: 'string', valueHint: 'N', description: 'show the newest N entries in the timeline (default: 20)' },
 } as const satisfies Arguments;

@@ -1,107 +1,107 @@
 /** The table of commands, in the order of help. */
 import type { CommandTable } from './command.ts';
 
-export const groups = ['Run it', 'Agents', 'Ask', 'Look', 'Operate', 'Files and shell'];
+export const groups = ['Run', 'Agents', 'Decide', 'Inspect', 'Operate', 'Tools'];
 
 export const commands: CommandTable = {
   dev: {
-    group: 'Run it',
-    summary: 'a NATS server of its own and the service; prints how to try it',
+    group: 'Run',
+    summary: 'start a NATS server and the service on this machine, and print how to try it',
     load: async () => (await import('./commands/dev.ts')).dev,
   },
   serve: {
-    group: 'Run it',
-    summary: 'the service, on a NATS server that runs already',
+    group: 'Run',
+    summary: 'start the service on an existing NATS server',
     load: async () => (await import('./commands/serve.ts')).serve,
   },
   runner: {
-    group: 'Run it',
-    summary: 'runs commands and looks at files and repositories for the service, next to a workspace',
+    group: 'Run',
+    summary: 'run commands and check files and repositories for the service, next to a workspace',
     load: async () => (await import('./commands/runner.ts')).runner,
   },
   init: {
     group: 'Agents',
-    summary: "write an agent's settings, so that it asks before it stops",
+    summary: 'set up an agent, so that it asks before it stops',
     load: async () => (await import('./commands/init.ts')).init,
   },
   hook: {
     group: 'Agents',
-    summary: 'answer one hook call of an agent, on stdin; what its settings run',
+    summary: 'answer one hook call of an agent on stdin; its settings run this',
     load: async () => (await import('./commands/hook.ts')).hook,
   },
   doctor: {
     group: 'Agents',
-    summary: 'check what stands between an agent and a block, and how to mend it',
+    summary: 'check everything that a block needs, and how to fix what is wrong',
     load: async () => (await import('./commands/doctor.ts')).doctor,
   },
   decide: {
-    group: 'Ask',
-    summary: 'may this worker stop? The attempt is logged and counts',
+    group: 'Decide',
+    summary: 'may this worker stop? The attempt is logged and counted',
     load: async () => (await import('./commands/decide.ts')).decide,
   },
   probe: {
-    group: 'Ask',
-    summary: 'would it be allowed to stop? Nothing is logged or counted',
+    group: 'Decide',
+    summary: 'would this worker be allowed to stop? Nothing is logged or counted',
     load: async () => (await import('./commands/probe.ts')).probe,
   },
   verify: {
-    group: 'Ask',
-    summary: 'is its work complete? A cap or a bypass is no yes here',
+    group: 'Decide',
+    summary: 'is its work complete? A cap or a bypass does not count as complete',
     load: async () => (await import('./commands/verify.ts')).verify,
   },
   publish: {
-    group: 'Ask',
-    summary: 'put an entry into the log, as an agent would',
+    group: 'Decide',
+    summary: 'publish an entry to the log, as an agent would',
     load: async () => (await import('./commands/publish.ts')).publish,
   },
   mcp: {
-    group: 'Ask',
-    summary: 'the MCP server on stdio: hooks, iterations and checkpoints as tools',
+    group: 'Decide',
+    summary: 'serve MCP on stdio: hooks, iterations and checkpoints as tools',
     load: async () => (await import('./commands/mcp.ts')).mcp,
   },
   workers: {
-    group: 'Look',
-    summary: 'all workers: state, presence, retries, idle time, last decision',
+    group: 'Inspect',
+    summary: 'list workers: state, presence, retries, idle time, last decision',
     load: async () => (await import('./commands/workers.ts')).workers,
   },
   worker: {
-    group: 'Look',
-    summary: 'one worker: its plan, clocks, last decision and timeline',
+    group: 'Inspect',
+    summary: 'show one worker: plan, clocks, last decision, timeline',
     load: async () => (await import('./commands/worker.ts')).worker,
   },
   tasks: {
-    group: 'Look',
-    summary: 'all tasks: state, worker, queue, iteration, plan',
+    group: 'Inspect',
+    summary: 'list tasks: state, worker, queue, iteration, plan',
     load: async () => (await import('./commands/tasks.ts')).tasks,
   },
   task: {
-    group: 'Look',
-    summary: 'one task: its plan, hooks, checkpoints and timeline',
+    group: 'Inspect',
+    summary: 'show one task: plan, hooks, checkpoints, timeline',
     load: async () => (await import('./commands/task.ts')).task,
   },
   queues: {
-    group: 'Look',
-    summary: 'all queues and how many tasks wait in them',
+    group: 'Inspect',
+    summary: 'list queues, and how many tasks wait in each',
     load: async () => (await import('./commands/queues.ts')).queues,
   },
   escalations: {
-    group: 'Look',
-    summary: 'who waits for a person: since when, why, and who has said that he looks',
+    group: 'Inspect',
+    summary: 'list who waits for a person: since when, why, and who has acknowledged it',
     load: async () => (await import('./commands/escalations.ts')).escalations,
   },
   tail: {
-    group: 'Look',
-    summary: 'follow the log, entries and decisions, a line each',
+    group: 'Inspect',
+    summary: 'follow the log: entries and decisions, one per line',
     load: async () => (await import('./commands/tail.ts')).tail,
   },
   ack: {
     group: 'Operate',
-    summary: 'somebody looks at an escalation: no more reminders',
+    summary: 'acknowledge an escalation, which ends its reminders',
     load: async () => (await import('./commands/ack.ts')).ack,
   },
   resolve: {
     group: 'Operate',
-    summary: 'end an escalation: let it go on, or stop it',
+    summary: 'end an escalation: resume or stop',
     load: async () => (await import('./commands/resolve.ts')).resolve,
   },
   retire: {
@@ -110,22 +110,22 @@ export const commands: CommandTable = {
     load: async () => (await import('./commands/retire.ts')).retire,
   },
   replay: {
-    group: 'Files and shell',
-    summary: 'fold a file of entries or a live log: what was decided, or would be by other rules',
+    group: 'Tools',
+    summary: 'fold a log from a file or from NATS: what was decided, or would be under other policies',
     load: async () => (await import('./commands/replay.ts')).replay,
   },
   permissions: {
-    group: 'Files and shell',
+    group: 'Tools',
     summary: 'print accounts and permissions for a NATS server of your own',
     load: async () => (await import('./commands/permissions.ts')).permissions,
   },
   bench: {
-    group: 'Files and shell',
-    summary: 'measure decisions against raw NATS on a server of its own',
+    group: 'Tools',
+    summary: 'measure decisions against raw NATS, on its own server',
     load: async () => (await import('./commands/bench.ts')).bench,
   },
   completion: {
-    group: 'Files and shell',
+    group: 'Tools',
     summary: 'print a completion script for bash, zsh or fish',
     load: async () => (await import('./commands/completion.ts')).completion,
   },

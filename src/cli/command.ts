@@ -1,4 +1,4 @@
-/** What a command is: the options it takes, what its help says, and the function that does it. */
+/** What a command is: its arguments, its help, and the function that runs it. */
 import type { Io } from '../process-io.ts';
 import type { Output } from '../terminal/output.ts';
 import type { Arguments, Flags } from './argument-types.ts';
@@ -6,7 +6,7 @@ import type { Services } from './services.ts';
 
 export type Context<Given = Flags> = {
   readonly flags: Given;
-  /** What stands beside options, in order; those with a name of their own are in `flags` too. */
+  /** All positional arguments in order; those with a name are in `flags` too. */
   readonly words: readonly string[];
   readonly io: Io;
   readonly out: Output;
@@ -20,14 +20,14 @@ export type Command = {
   readonly args: Arguments;
   /** Any number of words may follow the named ones. */
   readonly rest?: boolean;
-  /** Paragraphs under the summary; a line each. */
+  /** Paragraphs under the summary, each wrapped to the terminal. */
   readonly details?: readonly string[];
   readonly examples: readonly string[];
-  /** Gives the exit code. @throws AppError, whose exit code it is then */
+  /** Gives the exit code. @throws AppError, which has its own exit code */
   readonly run: (context: Context) => Promise<number>;
 };
 
-/** A command's code is loaded when it is asked for, so that help stays quick. */
+/** A command's code is loaded when it is used, so that the others start fast. */
 export type CommandRow = { readonly group: string; readonly summary: string; readonly load: () => Promise<Command> };
 export type CommandTable = Readonly<Record<string, CommandRow>>;
 

@@ -1,4 +1,4 @@
-/** How a command reaches the service: which server, whose fleet and with which credentials. */
+/** How a command reaches the service: which server, which fleet, which credentials. */
 import { loadConfig, refuseOtherService } from '../config/config.ts';
 import { defaultCredentials } from '../config/store.ts';
 import { privateInbox } from '../nats/permissions.ts';
@@ -13,7 +13,7 @@ export type Place = {
 };
 
 /**
- * The options of a requester: with the credentials that were named, else the operator's, where there are any, or as an
+ * The options of a requester: with the credentials that were given, else the operator's if they are found, else as an
  * agent. @throws AppError config.bad
  */
 export async function resolvePlace(
@@ -21,22 +21,22 @@ export async function resolvePlace(
   { cwd, env }: Io,
   as: 'operator' | 'agent' = 'operator',
 ) {
-  // HTTP is nothing to these commands, so what a variable says of it cannot be wrong here.
+  // These commands do not use HTTP, so a bad address in a variable must not stop them.
   const resolved = await loadConfig({ flags: { nats, creds, fleet, config, http: 'off' }, cwd, env });
   refuseOtherService(resolved);
   const credsFile = as === 'agent' ? (resolved.creds ?? undefined) : defaultCredentials(resolved, 'operator');
-  // Credentials that we found are the operator's, whose answers nobody else shall hear; named ones may be anybody's.
+  // Credentials that we found are the operator's, and nobody else may hear its answers; given ones may be anyone's.
   const inboxPrefix = credsFile !== undefined && resolved.creds === null ? privateInbox : undefined;
   return { url: resolved.nats, credsFile, inboxPrefix, fleet: resolved.fleet, name: 'stopgate cli' };
 }
 
-/** Loads the NATS client only where it is used, so that help and bad usage do not wait for it. */
+/** Loads the NATS client when it is used, so that help and bad usage do not wait for it. */
 export async function connect(place: Awaited<ReturnType<typeof resolvePlace>>): Promise<Requester> {
   const { openRequester } = await import('../nats/requester.ts');
   return openRequester(place);
 }
 
-/** Connects, does `use`, and closes whatever became of it. @throws AppError service.unreachable and those of `use` */
+/** Connects, calls `use`, and always closes. @throws AppError service.unreachable and those of `use` */
 export async function withRequester<Result>(
   place: Place,
   io: Io,

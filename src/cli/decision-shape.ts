@@ -1,6 +1,6 @@
 /**
- * What a decision must have to be printed. The whole schema takes longer to load than a decision takes to come, so it is
- * left to say what is wrong with an answer that is none.
+ * The fields that printing a decision needs. The whole schema takes longer to load than a decision takes to arrive, so it
+ * is used only to explain what is wrong with an answer.
  */
 import type { Decision } from '../../machines/index.ts';
 

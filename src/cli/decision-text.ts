@@ -1,4 +1,4 @@
-/** A decision as a person reads it: the answer first, then why, guard by guard. */
+/** A decision for people: the answer first, then why, guard by guard. */
 import type { Decision, Verdict } from '../../machines/index.ts';
 import { formatDuration } from '../../machines/values/duration.ts';
 import { describeAnswer, paintAnswer } from '../terminal/answer.ts';
@@ -14,7 +14,7 @@ export function formatDecision(decision: Decision, colors: Colors, width: number
   const { reason, nextPrompt, feedback } = decision;
   return [
     paintAnswer(decision, colors)(colors.bold(describeAnswer(decision))) +
-      (decision.dryRun ? colors.dim('  (asked only, nothing was logged)') : ''),
+      (decision.dryRun ? colors.dim('  (dry run: nothing was logged)') : ''),
     ...(reason === '' ? [] : block(reason, '', width)),
     ...(decision.cause === 'unjudged' ? wrap(unjudgedNote, width).map(colors.blue) : []),
     ...(nextPrompt === null ? [] : ['', colors.bold('next prompt'), ...block(nextPrompt, '  ', width)]),
@@ -56,24 +56,24 @@ function formatFacts(decision: Decision, width: number): string[] {
   return [who, clocks].map((parts) => cut(clean(parts.filter((part) => part !== null).join(' · ')), width));
 }
 
-/** `3m of 10m, 7m left`; without a limit only how long. */
+/** `3m of 10m, 7m left`; without a limit only the time so far. */
 export function formatIdle({ ms, limitMs, remainingMs }: Decision['idle']): string {
   if (limitMs === null) return formatSeconds(ms);
   const left = remainingMs === null ? '' : `, ${formatSeconds(remainingMs)} left`;
   return `${formatSeconds(ms)} of ${formatDuration(limitMs)}${left}`;
 }
 
-/** A clock that runs, in whole seconds. */
+/** A running clock, in whole seconds. */
 export const formatSeconds = (ms: number): string => formatDuration(Math.floor(Math.max(0, ms) / 1_000) * 1_000);
 
-/** Null: too short to tell, or not measured. */
+/** Null: too short to show, or not measured. */
 function formatTook(ms: number): string | null {
   if (ms < 0.05) return null;
   if (ms < 1_000) return `${Math.round(ms * 10) / 10} ms`;
   return ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : formatDuration(Math.round(ms));
 }
 
-/** Text of several lines, each broken at the width; a long one is cut and says so. */
+/** Text of several lines, wrapped to the width; a long text is cut, which is shown. */
 function block(text: string, indent: string, width: number): string[] {
   const lines = cleanLines(text).flatMap((line) => wrap(line, width - indent.length));
   const shown =

@@ -1,4 +1,4 @@
-/** An entry that somebody wants to publish: checked as the log's readers will check it, before it is sent. */
+/** An entry to publish, checked before it is sent just as the log's readers will check it. */
 import { payloadBytesMax, readEntry, readJson, readSubject, subjectOf } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 
@@ -13,18 +13,17 @@ export type EntryDraft = { readonly tail: string; readonly data: object; readonl
 export function readDraft(subject: string, text: string, id: string | undefined, fleet: string): EntryDraft {
   const whole = subject.startsWith('stopgate.') ? subject : `stopgate.${fleet}.${subject}`;
   const address = readSubject(whole);
-  if (address === null)
-    throw new AppError('input.bad', `'${subject}' is what the service says; it cannot be published`);
+  if (address === null) throw new AppError('input.bad', `'${subject}' is published by the service only`);
   if ('code' in address) throw new AppError('input.bad', hintFor(subject, address.message));
   if (address.fleet !== fleet) {
     throw new AppError(
       'input.bad',
-      `'${subject}' belongs to fleet '${address.fleet}', this goes to '${fleet}' (--fleet)`,
+      `'${subject}' belongs to fleet '${address.fleet}', but the fleet is '${fleet}' (--fleet)`,
     );
   }
   const parsed = readJson(text);
   if (!parsed.ok) throw new AppError('input.bad', parsed.message);
-  // What is sent is this text, whatever white space the given one had.
+  // This is the text that is sent, without the white space of the given one.
   const payload = JSON.stringify(parsed.value);
   const bytes = Buffer.byteLength(payload);
   const entry = readEntry(whole, payload, bytes);
@@ -41,18 +40,19 @@ const example = `e.g. stopgate publish worker w1 tool.used '{"tool":"Bash"}'`;
 
 function hintFor(subject: string, message: string): string {
   const [entity = '', id = '', noun = '', verb = ''] = subject.replace(/^stopgate\.[^.]*\./, '').split('.');
-  if (`${noun}.${verb}` === 'worker.retired') return `${message}. An operator says that: stopgate retire ${id}`;
-  if (noun === 'escalation') return `${message}. An operator says that: stopgate ack ${id}, stopgate resolve ${id}`;
+  if (`${noun}.${verb}` === 'worker.retired') return `${message}. Operators use: stopgate retire ${id}`;
+  if (noun === 'escalation') return `${message}. Operators use: stopgate ack ${id}, stopgate resolve ${id}`;
   if (!['worker', 'task', 'queue', 'own'].includes(entity)) return `${message}; ${example}`;
-  return noun === '' ? `say who and what, as <entity> <id> <noun>.<verb>; ${example}` : message;
+  return noun === '' ? `the subject needs <entity> <id> <noun>.<verb>; ${example}` : message;
 }
 
-/** One line of JSON: `{ "subject", "data"?, "id"? }`; other fields, such as those of `tail --json`, are passed over. */
+/** One line of JSON: `{ "subject", "data"?, "id"? }`; other fields, such as those of `tail --json`, are ignored. */
 export function readDraftLine(line: string, fleet: string): EntryDraft {
   const parsed = readJson(line);
   if (!parsed.ok) throw new AppError('input.bad', parsed.message.replace('the payload', 'the line'));
   const { subject, data = {}, id } = parsed.value as Record<string, unknown>;
   if (typeof subject !== 'string') throw new AppError('input.bad', '"subject" is missing');
-  if (id !== undefined && (typeof id !== 'string' || id === '')) throw new AppError('input.bad', '"id" is no text');
+  if (id !== undefined && (typeof id !== 'string' || id === ''))
+    throw new AppError('input.bad', '"id" must be a non-empty string');
   return readDraft(subject, JSON.stringify(data), id, fleet);
 }

@@ -1,5 +1,4 @@
-/** Help, from the same table and options that the parser reads. */
-
+/** The overview of all commands, from the table that the command line itself reads. */
 import type { Colors } from '../terminal/colors.ts';
 import { pad, widthOf, wrap } from '../terminal/text.ts';
 import { commands, groups } from './command-table.ts';
@@ -18,7 +17,7 @@ export function formatHelp(colors: Colors, width: number): string[] {
   ]);
   return [
     ...wrap(
-      'stopgate decides whether a coding agent may stop: agents say what they do, policies say what must hold.',
+      'stopgate decides whether a coding agent may stop: agents report what they do, policies define what must be true.',
       width,
     ),
     '',
@@ -40,7 +39,7 @@ export function formatHelp(colors: Colors, width: number): string[] {
       width - 2,
     ).map(indent),
     '',
-    '"stopgate <command> --help" explains one of them; "stopgate --version" says which this is.',
+    '"stopgate <command> --help" explains a command; "stopgate --version" prints the version.',
   ];
 }
 

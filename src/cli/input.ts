@@ -1,13 +1,13 @@
-/** Lines of a file or of stdin, of any number: what is held is one chunk and one unfinished line. */
+/** Lines of a file or of stdin, however many: it keeps one chunk and one unfinished line in memory. */
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { AppError } from '../errors.ts';
 import type { Io } from '../process-io.ts';
 
-/** Beyond it a line is given as null and its text is dropped; no entry that may be stored is as long. */
+/** A longer line is given as null and its text is dropped. No entry that can be stored is as long. */
 const lineCharactersMax = 8 * 1_048_576;
 
-/** `-` is stdin. @throws AppError input.bad, at the first read: there is no such file, or it cannot be read */
+/** `-` is stdin. @throws AppError input.bad, at the first read: the file does not exist or cannot be read */
 export async function* readLines(path: string, io: Io): AsyncGenerator<(string | null)[]> {
   const splitter = createSplitter();
   for await (const text of readChunks(path, io)) yield splitter.push(text);
@@ -23,7 +23,7 @@ export async function readText(path: string, io: Io): Promise<string> {
 
 async function* readChunks(path: string, io: Io): AsyncGenerator<string> {
   const source: AsyncIterable<Buffer | string> = path === '-' ? io.stdin : createReadStream(resolve(io.cwd, path));
-  const decoder = new TextDecoder(); // Takes a byte order mark away.
+  const decoder = new TextDecoder(); // It also removes a byte order mark.
   try {
     for await (const chunk of source) {
       yield typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });

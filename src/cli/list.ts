@@ -1,5 +1,4 @@
-/** workers, tasks, queues and escalations: all pages of a list as a table or JSON, once or again and again. */
-
+/** workers, tasks, queues and escalations: all pages of a list as a table or JSON, once or repeatedly. */
 import { presences, workerStates } from '../../machines/values/states.ts';
 import { AppError } from '../errors.ts';
 import type { Requester } from '../nats/requester.ts';
@@ -14,7 +13,7 @@ import { watch } from './watch.ts';
 
 export const listArgs = {
   limit: { type: 'string', valueHint: 'N', description: 'at most this many (default: all)' },
-  watch: { type: 'boolean', description: 'go on: a terminal is redrawn each second, else each change is printed' },
+  watch: { type: 'boolean', description: 'keep watching: redraw a terminal each second, or print each change' },
   ...clientArgs,
   ...timeoutArg,
 } as const satisfies Arguments;
@@ -23,7 +22,7 @@ export const stateArg = {
   state: { type: 'enum', valueHint: 'STATE', options: [...workerStates], description: 'only those in this state' },
 } as const satisfies Arguments;
 export const queueArg = {
-  queue: { type: 'string', valueHint: 'Q', description: 'only those of this queue' },
+  queue: { type: 'string', valueHint: 'Q', description: 'only those in this queue' },
 } as const satisfies Arguments;
 export const presenceArg = {
   presence: {
@@ -58,7 +57,7 @@ export async function list<View>(
         width,
       );
     return Object.keys(wanted).length > 0
-      ? [`No ${listing.entity} in fleet '${fleet}' is like that.`]
+      ? [`No ${listing.entity} in fleet '${fleet}' matches.`]
       : listing.empty(fleet);
   };
   if (flags.watch) return watch({ listing, read, format, place: flags, json: flags.json, io, out });

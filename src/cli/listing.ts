@@ -2,22 +2,22 @@
 import type { Colors } from '../terminal/colors.ts';
 import type { Row } from '../terminal/table.ts';
 
-/** What a list shows. `idOf` names an actor, `steadyOf` is what of it must differ to be a change (clocks run always). */
+/** `idOf` identifies an actor. `steadyOf` is the part whose change counts as one: clocks always run. */
 export type Listing<View> = {
   readonly entity: 'worker' | 'task' | 'queue' | 'escalation';
   readonly headings: readonly string[];
   readonly rowOf: (view: View, colors: Colors) => Row;
   readonly idOf: (view: View) => string;
   readonly steadyOf: (view: View) => unknown;
-  /** Where they come from, if it is no list of the service's own. */
+  /** How to read them, if the service has no such list. */
   readonly read?: (readAll: ReadAll) => Promise<View[]>;
-  /** What to print where the fleet has none. */
+  /** What to print if the fleet has none. */
   readonly empty: (fleet: string) => string[];
 };
 
 export type ReadAll = <Actor>(entity: 'worker' | 'task' | 'queue', filter: Filter) => Promise<Actor[]>;
 export type Filter = Readonly<Record<string, string | undefined>>;
 
-/** `stopgate`, with the fleet where it is not the default one: for lines that are to be copied. */
+/** A command line to copy, with the fleet unless it is the default. */
 export const spellCommand = (fleet: string, rest: string): string =>
   `  stopgate ${rest}${fleet === 'main' ? '' : ` --fleet ${fleet}`}`;

@@ -8,8 +8,8 @@ type Fold = Pick<Replay, 'fold' | 'foldMessage'>;
 type Source = Context<Place & { readonly file: string | undefined }>;
 
 /**
- * Folds all of it, and writes what `result` gives since it was last asked. Ends early where nobody reads any more, and in a
- * live log after `untilMs`. Gives the exit code: 2 where lines of the file were bad.
+ * Folds all of it, and writes what `result` gives after each step. Ends early when stdout is closed, and in a live log
+ * after `untilMs`. Gives the exit code: 2 if the file has bad lines.
  */
 export async function feedFold(
   fold: Fold,
@@ -35,7 +35,7 @@ async function feedFile(fold: Fold, file: string, { io, out, note }: Source, res
         note(`line ${number}: ${why}`);
         bad += 1;
       }
-      text += result(); // After each: decisions of several fleets come in the order in which they were made.
+      text += result(); // After each line, so that decisions of several fleets come in the order in which they were made.
     }
     await out.write(text);
     if (out.closed.aborted) break;
@@ -63,16 +63,16 @@ function feedLive(fold: Fold, context: Source, untilMs: number, result: () => st
       if (out.closed.aborted || (batch.at(-1)?.atMs ?? 0) > untilMs) break;
     }
     progress.clear();
-    // They have their dead letters, and change nothing here either.
+    // The service has reported them as dead letters; they change nothing here either.
     if (refused > 0)
-      note(`stopgate: passed over ${refused} bad ${refused === 1 ? 'entry' : 'entries'}, as the service did`);
+      note(`stopgate: skipped ${refused} bad ${refused === 1 ? 'entry' : 'entries'}, as the service did`);
     return 0;
   });
 }
 
 const shownEvery = 20_000;
 
-/** A line on a terminal's stderr that is written over; nothing where it is none, or where the log is short. */
+/** One line on stderr that is overwritten; nothing if stderr is not a terminal, or the log is short. */
 function openProgress({ io: { stderr, isTTY } }: Source, count: number) {
   const isShown = isTTY && 'isTTY' in stderr && stderr.isTTY === true && count > shownEvery;
   const clear = () => void (isShown && stderr.write('\r\u001b[K'));

@@ -1,4 +1,4 @@
-/** A NATS configuration as a person would write it: short things on one line, keys without quotes where they need none. */
+/** A NATS configuration as a person would write it: short values on one line, quotes only where they are needed. */
 
 type Value = string | number | boolean | readonly Value[] | { readonly [key: string]: Value };
 

@@ -1,14 +1,14 @@
 /**
- * The newest of a log that is read from further back: holds what matches until the log's head is reached, then lets
- * everything pass. The head is where as much was read as was asked for, or where nothing came for a moment.
+ * The newest matches in a log that is read from further back: keeps matches until it reaches the log's head, then passes
+ * on everything. The head is reached when as many messages have come as were requested, or when none came for a moment.
  */
 
 const quietMs = 100;
 
 export type Recent<Item> = {
-  /** `seq`: the log's own count of the message that `item` was made of; null: it does not match. */
+  /** `seq`: the sequence of the message that `item` comes from; null: that message does not match. */
   readonly push: (item: Item | null, seq: number) => void;
-  /** Shows what is held. */
+  /** Shows what is kept. */
   readonly end: () => void;
 };
 

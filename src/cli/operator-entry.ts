@@ -1,4 +1,4 @@
-/** An operator's word about a worker or task: looked at, asked, published, and read back to see what became of it. */
+/** An operator's entry about a worker or task: shown, confirmed, published, and read back to see what it changed. */
 import { userInfo } from 'node:os';
 import type { Escalation, TaskView, WorkerView } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
@@ -15,13 +15,13 @@ import { createConfirm, yesArg } from './questions.ts';
 import { formatAgo } from './state-text.ts';
 
 export const operatorArgs = {
-  by: { type: 'string', valueHint: 'NAME', description: 'who says so (default: your login name)' },
+  by: { type: 'string', valueHint: 'NAME', description: 'your name (default: your login name)' },
   ...yesArg,
   ...clientArgs,
   ...timeoutArg,
 } as const satisfies Arguments;
 export const taskArg = {
-  task: { type: 'boolean', description: 'it is the id of a task, not of a worker' },
+  task: { type: 'boolean', description: 'the id is that of a task, not of a worker' },
 } as const satisfies Arguments;
 
 export type View = (WorkerView | TaskView) & { readonly escalation: Escalation | null };
@@ -30,10 +30,10 @@ type OperatorEntry = {
   readonly id: string;
   readonly type: string;
   readonly data: object;
-  /** It makes sense for the escalated alone. */
-  readonly ofEscalated: boolean;
+  /** It is only for a worker or task that is escalated. */
+  readonly needsEscalation: boolean;
   readonly question: string;
-  /** What became of it, in lines for a person. */
+  /** What it changed, in lines for a person. */
   readonly describe: (view: View, requester: Requester) => Promise<string[]>;
 };
 
@@ -48,16 +48,16 @@ export async function publishOperatorEntry(
   const confirm = createConfirm(flags.yes, io);
   const by = flags.by ?? loginName(io);
   return withRequester(flags, io, async (requester) => {
-    const look = async () => (await requester.request('get', `${entity}.${id}`, {}, timeoutMs)) as View;
-    const before = await look();
-    if (entry.ofEscalated && before.state !== 'escalated')
+    const view = async () => (await requester.request('get', `${entity}.${id}`, {}, timeoutMs)) as View;
+    const before = await view();
+    if (entry.needsEscalation && before.state !== 'escalated')
       throw new AppError('entry.refused', `${entity} ${id} is not escalated: it is ${before.state}`);
     if (!(await confirm(`${spellState(entity, id, before)}. ${entry.question}`))) {
       throw new AppError('entry.refused', 'nothing was changed');
     }
     await requester.publish(`own.${entity}.${id}.${type}`, { by, ...entry.data });
-    const after = await look();
-    // Another operator may have been quicker than the answer to the question.
+    const after = await view();
+    // Another operator may have been faster than the answer to the question.
     const refusal = refusalSince(before.refused, after.refused, type);
     if (refusal !== null) throw new AppError('entry.refused', refusal);
     if (flags.json) await out.json(after);
@@ -68,10 +68,10 @@ export async function publishOperatorEntry(
 
 function spellState(entity: string, id: string, { state, escalation }: View): string {
   if (escalation === null) return `${entity} ${id} is ${state}`;
-  return `${entity} ${id} is escalated since ${formatAgo(escalation.since)}: ${escalation.reason}`;
+  return `${entity} ${id} was escalated ${formatAgo(escalation.since)}: ${escalation.reason}`;
 }
 
-/** A user id without a name, as in some containers, has none to give. */
+/** In some containers the user id has no name. */
 function loginName({ env }: Io): string {
   try {
     return userInfo().username;

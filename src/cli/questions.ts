@@ -24,12 +24,12 @@ export async function ask({ stdin, stderr }: Io, question: string): Promise<stri
 export const askYes = async (io: Io, question: string): Promise<boolean> =>
   /^y(es)?$/i.test(await ask(io, `${question} [y/N] `));
 
-export const yesArg = { yes: { type: 'boolean', description: 'do not ask; needed where no terminal is' } } as const;
+export const yesArg = { yes: { type: 'boolean', description: 'do not ask; required without a terminal' } } as const;
 
-/** Asks before something is changed: at a terminal the person, elsewhere --yes must stand for them. @throws AppError input.bad */
+/** Confirms a change: asks at a terminal, and needs --yes elsewhere. @throws AppError input.bad */
 export function createConfirm(yes: boolean, io: Io): (question: string) => Promise<boolean> {
   if (yes) return async () => true;
   if (!hasInputTerminal(io))
-    throw new AppError('input.bad', 'this changes something, and there is no terminal to ask at: add --yes');
+    throw new AppError('input.bad', 'this changes something, and there is no terminal to confirm it: add --yes');
   return (question) => askYes(io, clean(question));
 }

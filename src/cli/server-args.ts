@@ -1,4 +1,4 @@
-/** Options of what runs the service: `serve` and `dev`. */
+/** Options of the commands that run the service: `serve` and `dev`. */
 import { resolve } from 'node:path';
 import type { Arguments } from './argument-types.ts';
 import { readCount } from './option-values.ts';
@@ -9,27 +9,27 @@ export const serveArgs = {
     type: 'string',
     valueHint: 'HOST:PORT|off',
     description:
-      'hooks, API and metrics (STOPGATE_HTTP; default: 127.0.0.1:4280); beyond this machine it needs --token',
+      'the address of hooks, API and metrics (STOPGATE_HTTP; default: 127.0.0.1:4280); one that other machines reach needs --token',
   },
-  fleet: { type: 'string', valueHint: 'F', description: 'the tenant that it serves (STOPGATE_FLEET; default: main)' },
+  fleet: { type: 'string', valueHint: 'F', description: 'the fleet to serve (STOPGATE_FLEET; default: main)' },
   config: {
     type: 'string',
     valueHint: 'FILE',
-    description: 'policies, commands and options (STOPGATE_CONFIG; default: stopgate.yaml, where there is one)',
+    description: 'policies, commands and options (STOPGATE_CONFIG; default: stopgate.yaml, if it exists)',
   },
   token: {
     type: 'string',
     valueHint: 'TOKEN',
-    description: 'what HTTP callers must show (STOPGATE_TOKEN, which no process list shows)',
+    description: 'the token that HTTP callers must send (STOPGATE_TOKEN, which process lists do not show)',
   },
   'log-level': {
     type: 'string',
     valueHint: 'LEVEL',
-    description: 'debug, info, warn, error or silent, on stderr (STOPGATE_LOG_LEVEL; default: info)',
+    description: 'what to log on stderr: debug, info, warn, error or silent (STOPGATE_LOG_LEVEL; default: info)',
   },
   'accept-empty-log': {
     type: 'boolean',
-    description: 'go on although the log that was there is gone: its history is lost',
+    description: 'start even though an earlier log is gone, and lose its history',
   },
 } as const satisfies Arguments;
 
@@ -37,9 +37,13 @@ export const natsServerArgs = {
   port: {
     type: 'string',
     valueHint: 'PORT',
-    description: 'the port of the nats-server that it starts (default: 4222; 0: any)',
+    description: 'the port of the NATS server that it starts (default: 4222; 0: any free port)',
   },
-  store: { type: 'string', valueHint: 'DIR', description: 'where that server keeps its files (default: .stopgate)' },
+  store: {
+    type: 'string',
+    valueHint: 'DIR',
+    description: 'the folder for the files of that server (default: .stopgate)',
+  },
 } as const satisfies Arguments;
 
 /** @throws AppError input.bad */

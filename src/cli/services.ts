@@ -1,25 +1,25 @@
-/** What the command line hands over: it reads options, somebody else runs the service with them. */
+/** What the command line delegates: it reads the options, and `app/` runs the service with them. */
 import type { Config } from '../config/config.ts';
 import type { Io } from '../process-io.ts';
 
-/** Beside what is in `Config`. Undefined: not given. */
+/** In addition to `Config`. Undefined: not given. */
 export type ServeFlags = {
-  /** Start a nats-server as a child. */
+  /** Start a NATS server as a child process. */
   readonly embedded: boolean;
-  /** An absolute path: where that server keeps its files. */
+  /** The absolute path of that server's files. */
   readonly store: string | undefined;
-  /** The port of that server; 0: any. */
+  /** The port of that server; 0: any free one. */
   readonly port: number | undefined;
   readonly acceptEmptyLog: boolean;
   /** Copies of the stream in a cluster, 1 to 5. */
   readonly replicas: number | undefined;
 };
 export type DevFlags = Pick<ServeFlags, 'store' | 'port' | 'acceptEmptyLog'> & {
-  /** Ends when nobody has needed it for so long; undefined: never. */
+  /** Exits after being idle for this long; undefined: never. */
   readonly idleExitMs?: number | undefined;
 };
 
-/** Each runs until it is to end, and gives the exit code. @throws AppError, which the command line prints */
+/** Each runs until it is told to end, and gives the exit code. @throws AppError, which the command line prints */
 export type Services = {
   readonly serve: (config: Config, flags: ServeFlags, io: Io) => Promise<number>;
   /** `name`: an id. */

@@ -1,4 +1,4 @@
-/** States, presence and times as a person reads them. */
+/** States, presence and times for people. */
 import type { Presence, State } from '../../machines/index.ts';
 import { isDone, type Plan } from '../../machines/policy/plan.ts';
 import { formatDuration } from '../../machines/values/duration.ts';
@@ -21,7 +21,7 @@ export function paintState(state: State, colors: Colors): Paint {
 export const paintPresence = (presence: Presence, colors: Colors): Paint =>
   presence === 'active' ? colors.green : colors.yellow;
 
-/** `3s ago`, by this machine's clock; a log whose clock is ahead of it was seen just now. */
+/** `3s ago`, by this machine's clock; `now` if the log's clock is ahead of it. */
 export function formatAgo(at: string): string {
   const atMs = parseIsoTime(at);
   if (atMs === null) return at;
@@ -32,5 +32,5 @@ export function formatAgo(at: string): string {
 /** `12:00:03.250`, in UTC as the log has it. */
 export const formatClock = (at: string): string => at.slice(11, 23);
 
-/** `2/5`: steps that are done. */
+/** `2/5`: two of five steps are done. */
 export const formatProgress = (plan: Plan): string => `${plan.filter(isDone).length}/${plan.length}`;

@@ -1,4 +1,4 @@
-/** decide, probe and verify: the same attempt, asked in three ways. */
+/** decide, probe and verify: one attempt to stop, requested in three ways. */
 
 import { readJson } from '../../machines/entries/json.ts';
 import type { Decision } from '../../machines/index.ts';
@@ -12,7 +12,7 @@ import { formatDecision } from './decision-text.ts';
 import { readText } from './input.ts';
 import { readDuration, readId, readTimeout } from './option-values.ts';
 
-/** Checks may be slow and a decision may be held, so a decision is waited for. */
+/** Checks may be slow, and a decision may be held. */
 const patienceMs = 600_000;
 const outputBytesMax = 32_768;
 
@@ -22,12 +22,12 @@ export const attemptArgs = {
     type: 'positional',
     required: false,
     valueHint: 'JSON',
-    description: 'fields of stop.attempted, as an object; "-" reads them from stdin; options go before them',
+    description: 'fields of stop.attempted, as an object; "-" reads them from stdin; options override them',
   },
   attempt: {
     type: 'string',
     valueHint: 'ID',
-    description: 'the same id again gives the same decision and counts once',
+    description: 'the id of the attempt; repeating it gives the same decision and counts once',
   },
   'stop-reason': {
     type: 'string',
@@ -37,21 +37,21 @@ export const attemptArgs = {
   output: {
     type: 'string',
     valueHint: 'TEXT',
-    description: "the agent's last words, in which promises are looked for",
+    description: "the agent's last output, which is searched for promises",
   },
-  'output-file': { type: 'string', valueHint: 'FILE', description: 'the same from a file; its last 32 KiB' },
+  'output-file': { type: 'string', valueHint: 'FILE', description: 'the same, from a file: its last 32 KiB' },
   validation: { type: 'string', valueHint: 'RULES', description: "results of rules, e.g. 'tests_pass=pass,lint=fail'" },
   files: { type: 'string', valueHint: 'A,B', description: 'files that were modified' },
   hold: {
     type: 'string',
     valueHint: 'DURATION',
-    description: 'keep the stop open this long to wait for a task, e.g. 50s',
+    description: 'hold the stop open this long to wait for a task, e.g. 50s',
   },
   ...clientArgs,
   timeout: {
     type: 'string',
     valueHint: 'MS',
-    description: 'how long to wait for the decision (default: 10m, and the hold)',
+    description: 'how long to wait for the decision (default: 10m plus the hold)',
   },
 } as const satisfies Arguments;
 
@@ -88,7 +88,7 @@ async function readBody({ flags, io, note }: Context<AttemptFlags>): Promise<Rec
   const parsed = readJson(text.trim());
   if (!parsed.ok) throw new AppError('input.bad', parsed.message.replace('the payload', 'the JSON'));
   if (flags.output !== undefined && flags['output-file'] !== undefined) {
-    throw new AppError('input.bad', '--output and --output-file are two ways to say the same; give one');
+    throw new AppError('input.bad', '--output and --output-file both give the output: use one of them');
   }
   const output = flags['output-file'] === undefined ? flags.output : await readText(flags['output-file'], io);
   const given = {
@@ -106,12 +106,12 @@ async function readBody({ flags, io, note }: Context<AttemptFlags>): Promise<Rec
     ...parsed.value,
     ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
   };
-  // Most attempts have no fields, and need not wait for the schema.
+  // Most attempts have no fields, and need not wait for the schema to load.
   if (Object.keys(body).length === 0) return body;
   const { attemptSchema, toIssues } = await import('../../machines/index.ts');
   const checked = attemptSchema.safeParse(body);
   if (checked.success) return body;
-  throw new AppError('input.bad', 'this is no attempt to stop', { issues: toIssues(checked.error) });
+  throw new AppError('input.bad', 'this is not a valid stop.attempted', { issues: toIssues(checked.error) });
 }
 
 async function describeNonDecision(answer: unknown): Promise<AppError> {
@@ -121,11 +121,11 @@ async function describeNonDecision(answer: unknown): Promise<AppError> {
   return new AppError('service.unreachable', `the answer is not a decision${why}`);
 }
 
-/** The last words count, and an entry has a limit. */
+/** The end is what matters, and an entry has a limit. */
 function cutOutput(text: string, note: (line: string) => void): string {
   const bytes = new TextEncoder().encode(text);
   if (bytes.length <= outputBytesMax) return text;
-  note(`stopgate: the output has ${bytes.length} bytes; its last ${outputBytesMax} are sent`);
+  note(`stopgate: the output has ${bytes.length} bytes; only the last ${outputBytesMax} are sent`);
   return new TextDecoder().decode(bytes.subarray(-outputBytesMax)).replace(/^\ufffd+/, '');
 }
 

@@ -1,6 +1,6 @@
-/** "Did you mean": the nearest of the known words. */
+/** "Did you mean": the nearest known word. */
 
-/** Null: none is near. A beginning of a word is near, else a third of its letters may be wrong, missing or swapped. */
+/** Null: none is near. The beginning of a word is near; else up to a third of its letters may be wrong, missing or swapped. */
 export function suggest(word: string, known: readonly string[]): string | null {
   const begun = known.filter((each) => word.length > 1 && each.startsWith(word));
   if (begun[0] !== undefined) return begun[0];
@@ -9,7 +9,7 @@ export function suggest(word: string, known: readonly string[]): string | null {
   return best !== undefined && best.away <= Math.max(1, Math.floor(best.each.length / 3)) ? best.each : null;
 }
 
-/** Optimal string alignment: insertions, deletions, changes and swaps of neighbours. */
+/** Optimal string alignment: insertions, deletions, substitutions and swaps of neighbours. */
 function distance(a: string, b: string): number {
   let before: number[] = [];
   let above = Array.from({ length: b.length + 1 }, (_, column) => column);

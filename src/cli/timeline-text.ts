@@ -1,4 +1,4 @@
-/** A timeline as a person reads it: a line an entry, idle time collapsed, each decision with the guard that made it. */
+/** A timeline for people: a line per entry, idle time collapsed, each decision with its deciding guard. */
 import {
   type Decision,
   decidingGuard,
@@ -16,7 +16,7 @@ import { formatClock } from './state-text.ts';
 const idleMs = 60_000;
 const typeWidth = 20;
 
-/** `about`: whose it is; whatever else speaks in it is named. */
+/** `about`: whose timeline it is; entries of others are named. */
 export function formatTimeline(
   lines: readonly LogLine[],
   about: { readonly entity: 'worker' | 'task'; readonly id: string },
@@ -31,7 +31,7 @@ export function formatTimeline(
   });
 }
 
-/** The day where it is another, and the time in which nothing came. */
+/** The date if it is a new one, and the time in which nothing happened. */
 function formatGap(before: LogLine | null, { at }: LogLine, colors: Colors): string[] {
   const gapMs = before === null ? 0 : Date.parse(at) - Date.parse(before.at);
   const gap = gapMs < idleMs ? [] : [colors.dim(`… ${formatDuration(Math.floor(gapMs / idleMs) * idleMs)} idle`)];
@@ -39,7 +39,7 @@ function formatGap(before: LogLine | null, { at }: LogLine, colors: Colors): str
   return before?.at.slice(0, 10) === day ? gap : [...gap, colors.dim(day)];
 }
 
-/** On a server without permissions anybody may write one. */
+/** On a server without permissions anyone may publish one. */
 const isDecision = (data: unknown): data is Decision => decisionSchema.safeParse(data).success;
 
 function formatLine(
@@ -61,6 +61,6 @@ function formatLine(
   const first = `${head}${paintAnswer(data, colors)(answer)}${reason}`.trimEnd();
   const hooks = data.verdicts.find((verdict) => verdict.guard === 'hooks');
   if (about.entity !== 'task' || hooks === undefined) return [first];
-  const said = cut(clean(`hooks ${hooks.verdict}: ${hooks.detail}`), left);
-  return [first, `${' '.repeat(start.length + typeWidth + 2)}${colors.dim(said)}`];
+  const result = cut(clean(`hooks ${hooks.verdict}: ${hooks.detail}`), left);
+  return [first, `${' '.repeat(start.length + typeWidth + 2)}${colors.dim(result)}`];
 }

@@ -1,6 +1,6 @@
 /**
- * The newest entries and decisions about one worker or task, oldest first. A worker's stand on three kinds of subjects
- * and servers before 2.10 take one filter a consumer, so each is read by itself and they are merged by their place.
+ * The newest entries and decisions about one worker or task, oldest first. They are on several subjects, and NATS servers
+ * before 2.10 take one filter per consumer: each subject is read on its own, and the results are merged by sequence.
  */
 import { type Decision, isHousekeeping, subjectTailsAbout, topicOf } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
@@ -8,7 +8,7 @@ import { type LogLine, toLogLine } from '../nats/log-line.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import type { Requester } from '../nats/requester.ts';
 
-/** How many claims of all tasks, and decisions of each worker that held this one, are looked through. */
+/** How many claims of all tasks, and decisions of each worker that held this one, are searched. */
 const claimsMax = 5_000;
 const decisionsMax = 500;
 const holdersMax = 10;
@@ -34,7 +34,7 @@ export async function readTaskTimeline(requester: Requester, task: string, count
   return newest([...entries.flat(), ...claims, ...about], count);
 }
 
-/** Null, with a word to the user, where the log cannot be read: what the service said of the actor is shown all the same. */
+/** Null, with a note, if the log cannot be read: what the service answered about the actor is shown anyway. */
 export async function orNone(timeline: Promise<LogLine[]>, note: (line: string) => void): Promise<LogLine[] | null> {
   try {
     return await timeline;

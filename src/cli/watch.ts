@@ -1,4 +1,4 @@
-/** A list that goes on: a redrawn screen, or what changes, line by line. Ends by Ctrl-C with the terminal as it was. */
+/** A list that is watched: a redrawn screen, or a line per change. Ctrl-C ends it and restores the terminal. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { AppError } from '../errors.ts';
 import type { Requester } from '../nats/requester.ts';
@@ -20,7 +20,7 @@ type Watch<View> = {
   readonly out: Output;
 };
 
-/** The first reading must succeed; later a service that is away is waited for. @throws AppError of the first reading */
+/** The first read must succeed; after that it waits for a service that is away. @throws AppError of the first read */
 export async function watch<View>(options: Watch<View>): Promise<number> {
   const { read, place, json, io, out } = options;
   const end = AbortSignal.any([io.interrupt(), out.closed]);
@@ -53,7 +53,7 @@ export async function watch<View>(options: Watch<View>): Promise<number> {
   }
 }
 
-/** Undefined where the end comes first; the answer is then nobody's. */
+/** Undefined if the end comes first; the answer is then dropped. */
 async function orEnd<Result>(answer: Promise<Result>, end: AbortSignal): Promise<Result | undefined> {
   let onEnd = () => {};
   const ended = new Promise<undefined>((done) => {
@@ -65,7 +65,7 @@ async function orEnd<Result>(answer: Promise<Result>, end: AbortSignal): Promise
 }
 
 type Show<View> = {
-  /** `fault`: why `views` are old. */
+  /** `fault`: why `views` are outdated. */
   readonly draw: (views: readonly View[], fault: string | null) => Promise<void>;
   readonly close: () => Promise<void>;
 };
@@ -78,9 +78,11 @@ function screen<View>({ listing, format, io, out }: Watch<View>, fleet: string):
   return {
     async draw(views, fault) {
       const { columns, rows } = io.size();
-      const title = `${listing.entity}s of ${fleet}: ${views.length}  (each second; Ctrl-C ends)`;
+      const title = `${listing.entity}s of ${fleet}: ${views.length}  (every second; Ctrl-C ends)`;
       const head =
-        fault === null ? out.colors.dim(cut(title, columns)) : out.colors.yellow(cut(`old: ${clean(fault)}`, columns));
+        fault === null
+          ? out.colors.dim(cut(title, columns))
+          : out.colors.yellow(cut(`outdated: ${clean(fault)}`, columns));
       const lines = [head, ...format(views, fleet, columns)];
       const hidden = lines.length - (rows - 1);
       const shown =
@@ -110,7 +112,7 @@ function changesAsTable<View>({ listing, format, out }: Watch<View>, fleet: stri
   };
 }
 
-/** A line for each actor that is new or changed; of one that is no longer in the list `{ "<entity>": id, "gone": true }`. */
+/** A line for each actor that is new or changed; for one that has left the list `{ "<entity>": id, "gone": true }`. */
 function changesAsJson<View>({ listing, out }: Watch<View>): Show<View> {
   const before = new Map<string, string>();
   return {

@@ -22,23 +22,23 @@ const variables: Readonly<Record<Option | 'config', string>> = {
   config: 'STOPGATE_CONFIG',
 };
 
-/** As the command line has them; undefined: not given. `config`: the path of stopgate.yaml. */
+/** As the command line gives them; undefined: not given. `config`: the path of stopgate.yaml. */
 export type Flags = { readonly [Name in Option | 'config']?: string | undefined };
 
 /** `creds` is an absolute path. */
 export type Config = Options & {
-  /** What stopgate.yaml says; the defaults where there is none. */
+  /** The contents of stopgate.yaml; the defaults if there is none. */
   readonly file: ConfigFile;
-  /** Where it stands, or would stand: a file that appears there later is ours. */
+  /** Where it is, or would be: a file that appears there later is ours. */
   readonly filePath: string;
-  /** Null: there is none. For `watchConfigFile`, so that no edit is missed. */
+  /** Null: there is no file. For `watchConfigFile`, so that no edit is missed. */
   readonly fileText: string | null;
-  /** How often a process that runs on looks at the file. Default: 500 ms. */
+  /** How often a long-running process polls the file. Default: 500 ms. */
   readonly fileIntervalMs?: number;
-  /** For the log at the start. */
+  /** To be logged at the start. */
   readonly warnings: readonly string[];
   readonly store: Store | null;
-  /** Nobody named a NATS server: `nats` is only where one usually is. */
+  /** No NATS server was given: `nats` is where one usually listens. */
   readonly natsIsDefault: boolean;
 };
 
@@ -49,13 +49,13 @@ export type Surroundings = {
   readonly home?: string;
   /** From 0 to 1, as `Math.random` gives it. */
   readonly random?: () => number;
-  /** This process is to be the service, so where another one listens is no default for it. */
+  /** This process becomes the service, so the address of a running one is not its default. */
   readonly serving?: boolean;
-  /** The file's rules are this process's own, as they are a service's: a broken one stops it. */
+  /** The file's rules are this process's own, as they are a service's: a broken file stops it. */
   readonly ownFile?: boolean;
 };
 
-/** @throws AppError config.bad: its message has every problem on a line, each with where the value came from */
+/** @throws AppError config.bad: its message has one line per problem, each with where the value came from */
 export async function loadConfig(surroundings: Surroundings = {}): Promise<Config> {
   const { flags = {}, cwd = process.cwd(), env = readEnvironment(), home, serving = false } = surroundings;
   const { random = Math.random, ownFile = serving } = surroundings;
@@ -69,7 +69,7 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
     { values: defaultsWith(random), nameOf: (option) => `default ${option}` },
   ];
   const { options, problems } = resolveOptions(sources);
-  // A client does not fail because of a typo in rules that are not its own: it reports it, and takes the other sources.
+  // A client does not fail because of a typo in rules that are not its own: it warns, and uses the other sources.
   const isOwnFile = ownFile || flags.config !== undefined || readVariable(variables.config, env) !== undefined;
   if (isOwnFile) problems.unshift(...opened.problems);
   if (options === null || problems.length > 0) {
@@ -94,15 +94,15 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
 }
 
 /**
- * For a client of a service: in a folder whose own service is down nobody means whatever else listens where a NATS
- * server usually is. @throws AppError service.unreachable
+ * For clients: in a folder whose own service is down, another NATS server at the default address is not the one that is
+ * meant. @throws AppError service.unreachable
  */
 export function refuseOtherService({ natsIsDefault, store }: Pick<Config, 'natsIsDefault' | 'store'>): void {
   if (!natsIsDefault || store === null) return;
   const folder = dirname(store.folder);
   throw new AppError(
     'service.unreachable',
-    `no service runs in ${folder} now; start "stopgate dev" there, or name a NATS server by --nats`,
+    `no service runs in ${folder} now; start "stopgate dev" there, or name a NATS server with --nats`,
   );
 }
 
@@ -120,7 +120,7 @@ function valuesOf(env: Environment): Written {
   return Object.fromEntries(Object.entries(variables).map(([option, name]) => [option, readVariable(name, env)]));
 }
 
-/** A service without HTTP says so; that is not the same as a service that says nothing. */
+/** A service without HTTP has `http: null`, which is not the same as no service. */
 function valuesOfService(store: Store | null): Written {
   const service = store?.service ?? null;
   return service === null ? {} : { nats: service.nats, fleet: service.fleet, http: service.http ?? 'off' };
@@ -136,7 +136,7 @@ type OpenedFile = {
   readonly problems: readonly ErrorIssue[];
 };
 
-/** With problems, `file` is an empty one, so that the other options can be checked all the same. */
+/** With problems, `file` is an empty one, so that the other options can still be checked. */
 async function openFile(flags: Flags, cwd: string, env: Environment): Promise<OpenedFile> {
   const variable = readVariable(variables.config, env);
   const path = resolve(cwd, flags.config ?? variable ?? 'stopgate.yaml');
@@ -152,7 +152,7 @@ async function openFile(flags: Flags, cwd: string, env: Environment): Promise<Op
     const message = `cannot read '${path}': ${(cause as Error).message}`;
     return { ...empty, text: null, problems: [{ path: origin ?? 'stopgate.yaml', message }] };
   }
-  // YAML and schemas take longer to load than all else that a command needs.
+  // YAML and the schemas take longer to load than everything else that a command needs.
   const { readConfigFile } = await import('./file-reader.ts');
   const read = readConfigFile(text, path);
   if (read.ok) return { path, text, file: read.file, locate: read.locate, warnings: read.warnings, problems: [] };
@@ -160,7 +160,7 @@ async function openFile(flags: Flags, cwd: string, env: Environment): Promise<Op
   return { ...empty, text, problems };
 }
 
-/** A file that names a variable which is not set. */
+/** A warning about a file that names a variable which is not set. */
 export function missingSecret(
   { file, locate, path }: Pick<OpenedFile, 'file' | 'locate' | 'path'>,
   env: Environment,

@@ -1,4 +1,4 @@
-/** The environment of the process. Nothing else of ours reads it, but the two files that a process starts with. */
+/** The environment of the process. Only the two files that a process starts with read it too. */
 
 /** A variable that is set to '' counts as not set. */
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,4 +1,4 @@
-/** What stopgate.yaml may hold, as a schema (docs/protocol.md §8): strict, whatever is not known is a problem. */
+/** The schema of stopgate.yaml (docs/protocol.md §8). It is strict: an unknown key is a problem. */
 import { z } from 'zod';
 import { strictAssignSchema, strictPoliciesSchema } from '../../machines/index.ts';
 import { durationSchema, idSchema } from '../../machines/values/schemas.ts';
@@ -19,10 +19,8 @@ const commandSchema = z.strictObject({
     .array(z.string())
     .min(1)
     .refine((argv) => argv[0] !== '', 'the program has no name')
-    .describe('program and arguments; no shell reads them'),
-  cwd: word
-    .optional()
-    .describe('"worker" (default): the folder of the worker; else a path from the folder of this file'),
+    .describe('program and arguments, without a shell'),
+  cwd: word.optional().describe('"worker" (default): the folder of the worker; otherwise a path relative to this file'),
   timeout: timerSchema.optional().describe('how long it may run; default 120s'),
   feedback: z
     .enum(['tail', 'json', 'none'])
@@ -31,45 +29,45 @@ const commandSchema = z.strictObject({
   env: z
     .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not the name of a variable'), z.string())
     .optional()
-    .describe('variables beside those of the runner'),
+    .describe('variables in addition to those of the runner'),
 });
 
 const escalationSchema = z.strictObject({
-  remind: timerSchema.nullable().optional().describe('say it again after this long; null (default): never'),
+  remind: timerSchema.nullable().optional().describe('repeat the notification after this long; null (default): never'),
   webhook: z
     .strictObject({
       url: z.url({ protocol: /^https?$/, error: 'is not an http(s) URL' }),
-      secretEnv: word.optional().describe('the variable that holds the secret which signs each call'),
+      secretEnv: word.optional().describe('the variable with the secret that signs each call'),
     })
     .nullable()
     .optional(),
 });
 
-/** A prefix is whole tokens, and none under which anything but an answer may be expected. */
+/** Whole tokens, and not under `stopgate`, where subscribers expect something other than answers. */
 const replyPrefixSchema = z
   .string()
   .regex(/^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?$/, 'is not the prefix of a subject, such as _INBOX_app.')
-  .refine((text) => text.split('.')[0] !== 'stopgate', 'is where entries and requests go: answers may not')
+  .refine((text) => text.split('.')[0] !== 'stopgate', 'is for entries and requests, not for answers')
   .transform((text) => (text.endsWith('.') ? text : `${text}.`));
 
-/** A port alone is a number, and what some editors make of `off` is false. */
+/** A port alone is a number, and some editors turn `off` into false. */
 const httpForm = z
   .union([z.string(), z.int(), z.literal(false)])
   .transform((value) => (value === false ? 'off' : String(value)))
   .refine((text) => readHttpAddress(text) !== undefined, httpFault);
 
 export const fileForm = z.strictObject({
-  fleet: idSchema.optional().describe('the tenant; default main'),
+  fleet: idSchema.optional().describe('the fleet; default main'),
   nats: natsSchema.optional().describe('one or more servers, separated by commas; default nats://127.0.0.1:4222'),
-  creds: word.optional().describe('the credentials for NATS: a path from the folder of this file'),
+  creds: word.optional().describe('the credentials for NATS: a path relative to this file'),
   http: httpForm.optional().describe('HOST:PORT of hooks, API and metrics; default 127.0.0.1:4280; "off": none'),
-  replica: idSchema.optional().describe('the name of this copy of the service; default: made up at each start'),
+  replica: idSchema.optional().describe('the name of this replica; default: generated at each start'),
   policies: strictPoliciesSchema
     .optional()
-    .describe('when a stop is allowed; "default" is for a worker that names none'),
+    .describe('when a stop is allowed; "default" is for workers that name no policy'),
   assign: strictAssignSchema
     .optional()
-    .describe('by agent, labels or worker; goes before the policy that a worker names'),
+    .describe('by agent, labels or worker; takes precedence over the policy that a worker names'),
   roots: z.array(word).min(1).optional().describe("where workers' folders may lie; default: the folder of this file"),
   concurrency: z
     .int()
@@ -77,7 +75,7 @@ export const fileForm = z.strictObject({
     .max(concurrencyMax)
     .optional()
     .describe('how many commands and git checks run at the same time; default 8'),
-  commands: z.record(idSchema, commandSchema).optional().describe('what command checks run, by name'),
+  commands: z.record(idSchema, commandSchema).optional().describe('the commands of command checks, by name'),
   escalation: escalationSchema.nullable().optional(),
   releaseAfter: timerSchema
     .nullable()
@@ -87,11 +85,11 @@ export const fileForm = z.strictObject({
     .nullable()
     .optional()
     .describe('how long a stopped worker or task is remembered after its last entry; default 7d; null: for ever'),
-  replyPrefixes: z.array(replyPrefixSchema).optional().describe('where answers may go beside _INBOX. and _R_.'),
+  replyPrefixes: z.array(replyPrefixSchema).optional().describe('where answers may go in addition to _INBOX. and _R_.'),
 });
 export type FileForm = z.output<typeof fileForm>;
 
-/** What a person wrote, once it is known to be right. */
+/** The file as it was written, once it is valid. */
 export type RawForm = {
   readonly policies?: Record<string, { checks?: CheckForm[]; runner?: string; runners?: string[] }>;
   readonly assign?: { policy: string }[];

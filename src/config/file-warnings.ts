@@ -1,10 +1,10 @@
-/** What is right by itself in stopgate.yaml, but names something that is not there. */
+/** Warnings about a valid stopgate.yaml that names something which does not exist. */
 import type { CheckForm, FileForm, RawForm } from './file-schema.ts';
 import type { Path } from './position.ts';
 
 export type Warning = { readonly path: Path; readonly message: string };
 
-/** A policy with a runner names commands of that runner, which we do not know. */
+/** The commands of a policy with a runner are in that runner's configuration, which we do not have. */
 export function findWarnings({ policies = {}, assign = [] }: RawForm, { commands = {} }: FileForm): Warning[] {
   const checks = Object.entries(policies)
     .filter(([, policy]) => policy.runner === undefined && policy.runners === undefined)

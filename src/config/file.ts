@@ -1,9 +1,9 @@
-/** What stopgate.yaml says, once it is read; and what holds where there is none. `file-reader.ts` reads it. */
+/** The contents of stopgate.yaml, and the defaults without one. `file-reader.ts` reads it. */
 import { dirname, resolve } from 'node:path';
 import type { PolicySet } from '../../machines/index.ts';
 import { forgetMsDefault } from '../../machines/values/limits.ts';
 
-/** `cwd`: `worker` is the folder of the worker that stops; else an absolute path. The first of `run` is the program. */
+/** `cwd`: `worker` is the folder of the worker that stops; otherwise an absolute path. `run` starts with the program. */
 export type CommandConfig = {
   readonly run: readonly [string, ...string[]];
   readonly cwd: 'worker' | string;
@@ -28,7 +28,7 @@ export type EscalationConfig = {
 
 export const concurrencyDefault = 8;
 
-/** Null is what the file does not say. All paths are absolute. */
+/** Null: not in the file. All paths are absolute. */
 export type ConfigFile = {
   readonly fleet: string | null;
   readonly nats: string | null;
@@ -37,20 +37,20 @@ export type ConfigFile = {
   readonly http: string | null;
   readonly replica: string | null;
   readonly policySet: PolicySet;
-  /** Null: the file has none of `policies`, `assign`, `releaseAfter` and `forget`, so it has no say in them. */
+  /** Null: the file has none of `policies`, `assign`, `releaseAfter` and `forget`, so it does not change them. */
   readonly policyForm: PolicyForm | null;
-  /** At least one: the folder of the file where it names none. */
+  /** At least one: by default the folder of the file. */
   readonly roots: readonly string[];
   /** How many commands run at the same time; the others wait. */
   readonly concurrency: number;
-  /** Without a prototype, so a name that is not there is undefined, whatever it is. */
+  /** Without a prototype, so that every unknown name is undefined. */
   readonly commands: Readonly<Record<string, CommandConfig>>;
   readonly escalation: EscalationConfig | null;
-  /** Beside `_INBOX.` and `_R_.`; each ends in a dot. */
+  /** In addition to `_INBOX.` and `_R_.`; each ends in a dot. */
   readonly replyPrefixes: readonly string[];
 };
 
-/** As an empty file at `path` would be read, without what it takes to read one. */
+/** What an empty file at `path` gives, without loading what reads one. */
 export const emptyConfigFile = (path: string): ConfigFile =>
   Object.freeze({
     ...{ fleet: null, nats: null, creds: null, http: null, replica: null },

@@ -1,12 +1,11 @@
-/** Follows stopgate.yaml while a process runs: the service and a runner alike. */
-
+/** Follows stopgate.yaml while a service or a runner runs. */
 import type { Logger } from '../log.ts';
 import type { Config } from './config.ts';
 import { type ReadConfigFile, readConfigFile } from './file-reader.ts';
 import { describePosition } from './position.ts';
 import { watchConfigFile } from './watch.ts';
 
-/** A changed file is handed on at once; a broken or vanished one is not, and the log says so. */
+/** Passes on each changed file. A broken or missing one is logged instead. */
 export function followConfigFile(
   { filePath, fileText, fileIntervalMs }: Config,
   logger: Logger,
@@ -14,7 +13,7 @@ export function followConfigFile(
 ): { close(): void } {
   const onChange = (text: string | null) => {
     if (text === null) {
-      logger.warn({ file: filePath }, 'the configuration has gone: the old one stays in force');
+      logger.warn({ file: filePath }, 'the configuration file is gone: the old one stays in force');
       return;
     }
     const read = readConfigFile(text, filePath);

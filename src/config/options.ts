@@ -18,7 +18,7 @@ import {
 
 export type Options = {
   readonly nats: string;
-  /** A path as it was written; null: none was named, see `defaultCredentials`. */
+  /** A path as it was written; null: not given, see `defaultCredentials`. */
   readonly creds: string | null;
   readonly fleet: string;
   /** Null: no HTTP. */
@@ -61,7 +61,7 @@ function firstOf(option: Option, sources: readonly Source[]) {
   return undefined;
 }
 
-/** `read` gives undefined for what is no such value; `describe` says why. */
+/** `read` gives undefined for an invalid text; `describe` explains it. */
 type Rule<Value> = {
   readonly read: (text: string) => Value | undefined;
   readonly describe: (text: string) => string;

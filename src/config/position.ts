@@ -6,8 +6,8 @@ export type Position = { readonly line: number; readonly column: number };
 export type Path = readonly PropertyKey[];
 
 /**
- * Where the value at `path` stands, or its key. What is missing stands at its parent's key, the root at its start; the
- * inside of an alias at its anchor.
+ * The position of the value at `path`, or of its key. A missing value has the position of its parent's key, the root
+ * that of its start, and the inside of an alias that of its anchor.
  */
 export type Locate = (path: Path, part?: 'key' | 'value') => Position;
 

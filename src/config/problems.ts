@@ -1,4 +1,4 @@
-/** Turns what zod says of a configuration into words for the person who wrote it. */
+/** Turns zod's issues into messages for the author of a configuration. */
 import type { z } from 'zod';
 import type { Path } from './position.ts';
 import { describeValue } from './values.ts';
@@ -36,7 +36,7 @@ export function describeFaults(issues: readonly Issue[], schema: z.core.$ZodType
   });
 }
 
-/** A branch of a union that was never meant: the value is of another type, or another word. */
+/** A branch of a union that was not meant: the value has another type, or is another word. */
 const isOfAnotherType = ({ path, code }: Issue) =>
   path.length === 0 && (code === 'invalid_type' || code === 'invalid_value');
 
@@ -49,7 +49,7 @@ function describeIssue(issue: Issue): string {
     return `expected ${describeExpected(issue)}, got ${describeValue(input)}${quotes}`;
   }
   if (code === 'invalid_value') return `${describeValue(input)} is not ${describeExpected(issue)}`;
-  // Our own words: those that begin so go on from the value.
+  // Our own messages that start like this continue from the value.
   if (message.startsWith('is ')) return `${describeValue(input)} ${message}`;
   return typeof input === 'number' ? `${message} (got ${input})` : message;
 }
@@ -76,17 +76,17 @@ function describeExpected(issue: Issue): string {
 }
 
 function describeUnknownKey(key: string, known: readonly string[]): string {
-  if (key === '<<') return 'merge keys ("<<") are not part of YAML 1.2; repeat the map by an alias instead';
+  if (key === '<<') return 'merge keys ("<<") are not part of YAML 1.2; repeat the map with an alias instead';
   if (/token|password/i.test(key))
-    return `unknown key "${key}"; secrets have no place here: set STOPGATE_TOKEN or pass --token`;
+    return `unknown key "${key}"; secrets do not belong here: set STOPGATE_TOKEN or pass --token`;
   const nearest = nearestOf(key, known);
   if (nearest !== null) return `unknown key "${key}"; did you mean "${nearest}"?`;
   return known.length === 0
-    ? `unknown key "${key}"; none may stand here`
-    : `unknown key "${key}"; known here: ${known.join(', ')}`;
+    ? `unknown key "${key}"; no key is allowed here`
+    : `unknown key "${key}"; known keys: ${known.join(', ')}`;
 }
 
-/** Null: nothing is near enough, that is, more than half of the letters differ. Case, `_` and `-` do not count. */
+/** Null: more than half of the letters differ from every known key. Case, `_` and `-` do not count. */
 function nearestOf(key: string, known: readonly string[]): string | null {
   const plain = (text: string) => text.toLowerCase().replace(/[_-]/g, '');
   const ranked = known
@@ -96,7 +96,7 @@ function nearestOf(key: string, known: readonly string[]): string | null {
   return ranked[0]?.name ?? null;
 }
 
-/** Levenshtein: letters put in, left out or replaced. A key of a megabyte is cut; it is near to nothing anyway. */
+/** Levenshtein distance: letters inserted, deleted or replaced. A very long key is cut; it is near to nothing anyway. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (const [index, letter] of [...from.slice(0, 64)].entries()) {
@@ -110,7 +110,7 @@ function editDistance(from: string, to: string): number {
   return row[to.length] as number;
 }
 
-/** The keys that may stand in the map at `path`, read off the schema; of a union, those of all its maps. */
+/** The keys that the schema allows in the map at `path`; for a union, those of all its maps. */
 function knownKeys(schema: z.core.$ZodType, path: Path): string[] {
   const at = path.reduce<Concrete[]>(
     (found, segment) => found.flatMap((it) => membersOf(it, segment)).flatMap(unwrap),
@@ -121,7 +121,7 @@ function knownKeys(schema: z.core.$ZodType, path: Path): string[] {
 
 type Concrete = z.core.$ZodTypes;
 
-/** Takes off what leaves keys alone: optional, nullable, lazy, pipes and transforms (their input), unions. */
+/** Unwraps what does not affect keys: optional, nullable, lazy, pipes and transforms (their input), unions. */
 function unwrap(schema: z.core.$ZodType): Concrete[] {
   const { def } = (schema as Concrete)._zod;
   if (def.type === 'optional' || def.type === 'nullable' || def.type === 'default') return unwrap(def.innerType);

@@ -1,4 +1,4 @@
-/** The JSON Schemas (draft 2020-12) that go with the package, made from the schemas that the service itself reads by. */
+/** The JSON Schemas (draft 2020-12) of the package, generated from the schemas that the service itself uses. */
 import { z } from 'zod';
 import { decisionSchema, entrySchemas } from '../../machines/index.ts';
 import { fileForm } from './file-schema.ts';
@@ -7,14 +7,14 @@ type JsonSchema = z.core.JSONSchema.BaseSchema;
 
 const draft = 'https://json-schema.org/draft/2020-12/schema';
 
-/** stopgate.yaml, for editors: `# yaml-language-server: $schema=…`. As a person writes it; an unknown key is an error. */
+/** stopgate.yaml, for editors: `# yaml-language-server: $schema=…`. For the written form; an unknown key is an error. */
 export function stopgateYamlSchema(): JsonSchema {
   return { $schema: draft, title: 'stopgate.yaml', ...toJsonSchema(fileForm.describe('Configuration of stopgate')) };
 }
 
 /**
- * Every entry's payload and the decision, under `$defs`, by what stands after the fleet in the subject less the id:
- * `worker.tool.used`, `own.task.check.finished`, `decision`. Unknown fields are right: they are kept and ignored.
+ * Every entry's payload and the decision, under `$defs`, named by the subject after the fleet, without the id:
+ * `worker.tool.used`, `own.task.check.finished`, `decision`. Unknown fields are valid: they are kept and ignored.
  */
 export function entriesSchema(): JsonSchema {
   const payloads: Record<string, z.ZodType> = { decision: decisionSchema };
@@ -28,7 +28,7 @@ export function entriesSchema(): JsonSchema {
 
 const checkKinds = ['plan', 'rules', 'files', 'git', 'command', 'remote', 'all', 'any'];
 
-/** zod numbers what refers to itself (`__schema0`): here it has a name, and a check is told to have one kind. */
+/** zod numbers recursive schemas (`__schema0`): here they get names, and a check gets exactly one kind. */
 function toJsonSchema(schema: z.ZodType): JsonSchema {
   let text = JSON.stringify(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
   const { $defs: numbered = {} } = JSON.parse(text) as JsonSchema;

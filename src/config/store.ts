@@ -1,6 +1,6 @@
 /**
- * The `.stopgate` folder, in which `stopgate dev` keeps its log, says where it listens and leaves credentials, so that
- * commands and hooks find it without options. This file only reads it.
+ * The `.stopgate` folder, where `stopgate dev` keeps its log, its addresses and credentials, so that commands and hooks
+ * find it without options. This file only reads it.
  */
 import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -10,7 +10,7 @@ import { isNatsUrl, readHttpAddress } from './values.ts';
 
 const storeName = '.stopgate';
 
-/** `service.json`. It outlives a service that was killed: whether `pid` still runs is for the reader to find out. */
+/** `service.json`. It outlives a service that was killed: the reader must find out whether `pid` still runs. */
 export type ServiceFile = {
   readonly nats: string;
   /** Null: that service has no HTTP. */
@@ -19,13 +19,13 @@ export type ServiceFile = {
   readonly pid: number;
 };
 
-/** `service` null: the folder is there, but no service has said that it runs. */
+/** `service` null: the folder exists, but no service has left its addresses. */
 export type Store = { readonly folder: string; readonly service: ServiceFile | null };
 
 /**
  * The nearest store with a service, in `cwd` or a folder above, as far as `home` or the root; else the nearest store.
- * A `service.json` of somebody else's is ignored, unless `cwd` is his as well: in a shared folder such as /tmp it would
- * let a stranger answer for us.
+ * Another user's `service.json` is ignored unless `cwd` is theirs as well: in a shared folder such as /tmp it would let
+ * a stranger answer for us.
  */
 export function findStore(cwd: string, home = homedir()): Store | null {
   const stores = [...foldersAbove(cwd, home)]
@@ -42,18 +42,18 @@ function* foldersAbove(cwd: string, home: string): Generator<string> {
   }
 }
 
-/** Null where there is none that we may read, trust and understand. */
+/** Null unless there is one that we can read, trust and understand. */
 function readService(path: string, cwd: string): ServiceFile | null {
   try {
     const owners = [process.getuid?.(), statSync(cwd).uid];
     if (process.getuid !== undefined && !owners.includes(statSync(path).uid)) return null;
     return toService(JSON.parse(readFileSync(path, 'utf8')));
   } catch {
-    return null; // not there, or being written
+    return null; // missing, or being written
   }
 }
 
-/** Null: that is none. */
+/** Null: it is not valid. */
 function toService(data: unknown): ServiceFile | null {
   const { nats, http, fleet, pid } = data as Readonly<Record<keyof ServiceFile, unknown>>;
   if (typeof nats !== 'string' || !isNatsUrl(nats)) return null;
@@ -65,8 +65,8 @@ function toService(data: unknown): ServiceFile | null {
 export type Role = 'operator' | 'service' | 'runner' | 'check';
 
 /**
- * The credentials to connect with: those that were named; else those that the store has for `role`, if `nats` is its
- * very server, so that nobody else ever gets to see them. Undefined: none, connect as an agent.
+ * The credentials to connect with: those that were given; else those of the store for `role`, if `nats` is the store's
+ * own server, so that no other server ever sees them. Undefined: none, connect as an agent.
  */
 export function defaultCredentials(
   { nats, creds, store }: { readonly nats: string; readonly creds: string | null; readonly store: Store | null },
@@ -83,7 +83,7 @@ export function defaultCredentials(
   }
 }
 
-/** A url with a user in it is never the same: it brings credentials of its own. */
+/** A URL with a user in it is never the same: it has its own credentials. */
 function isSameServer(one: string, other: string): boolean {
   const [here, there] = [one, other].map((text) => {
     const url = text.includes('://') ? text : `nats://${text}`;

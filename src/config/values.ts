@@ -35,11 +35,11 @@ export const httpFault = 'is not HOST:PORT, such as 127.0.0.1:4280 (or "off")';
 
 const addressPattern = /^(?:(https?):\/\/)?(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?\/?$/i;
 
-/** Whether only this machine reaches it. What we cannot tell without a resolver counts as reachable from outside. */
+/** Whether only this machine can reach it. A name that would need a resolver counts as reachable from outside. */
 export const isLoopback = (host: string): boolean =>
   host.toLowerCase() === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 
-/** Goes into an HTTP header. Its value is never repeated in a message. */
+/** It goes into an HTTP header. Its value never appears in a message. */
 export const isToken = (text: string): boolean => /^[\x21-\x7e]+$/.test(text);
 export const tokenFault = 'a token holds printable ASCII without spaces, at least one character';
 

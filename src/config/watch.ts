@@ -1,18 +1,18 @@
 /**
- * Notices that a file has changed, by looking at it. Events of the file system are left out on purpose: they are lost
- * on network and container mounts, and an editor that saves by rename takes the watched file away.
+ * Notices that a file has changed, by polling. File system events are not used: they get lost on network and container
+ * mounts, and an editor that saves by renaming removes the watched file.
  */
 import { readFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 
-/** Ends the watch; `onChange` is not called any more. */
+/** Ends the watch; `onChange` is not called after that. */
 export type ConfigWatch = { close(): void };
 
 /**
- * Calls `onChange` with the whole text when it has become another one, with null when the file has gone. A file that is
- * still being written is left alone until two looks in a row find it the same, so news take between one and two
- * intervals. What cannot be read is looked at again. Never keeps the process alive.
- * @param known the text that the caller has read already (null: no file); default: what stands there now
+ * Calls `onChange` with the whole text when it has changed, and with null when the file is gone. A file that is still
+ * being written is left alone until two polls in a row find the same state, so a change takes one to two intervals. A
+ * file that cannot be read is polled again. Never keeps the process alive.
+ * @param known the text that the caller has read already (null: no file); default: what the file contains now
  */
 export function watchConfigFile(
   path: string,
@@ -20,15 +20,15 @@ export function watchConfigFile(
   intervalMs = 500,
   known: string | null = readNow(path),
 ): ConfigWatch {
-  const look = createLook(path);
-  let told = known;
+  const poll = createPoll(path);
+  let reported = known;
   let closed = false;
   let timer: NodeJS.Timeout;
   const turn = async () => {
-    const found = await look().catch(() => undefined);
+    const found = await poll().catch(() => undefined);
     if (closed) return;
-    if (found !== undefined && found !== told) {
-      told = found;
+    if (found !== undefined && found !== reported) {
+      reported = found;
       onChange(found);
     }
     next();
@@ -46,11 +46,11 @@ export function watchConfigFile(
 }
 
 /**
- * One look gives the text (null: no file) if the file is another one than when it was last read, and has not changed
- * since the look before; else undefined.
+ * One poll gives the text (null: no file) if the file has changed since it was last read but not since the poll before;
+ * otherwise undefined.
  * @throws of the file system: it may not be readable yet
  */
-function createLook(path: string): () => Promise<string | null | undefined> {
+function createPoll(path: string): () => Promise<string | null | undefined> {
   let seen: string | null = null;
   let read: string | null = null;
   return async () => {
@@ -58,7 +58,7 @@ function createLook(path: string): () => Promise<string | null | undefined> {
     seen = await describeState(path);
     if (seen === read || seen !== before) return undefined;
     const text = seen === gone ? null : await readFile(path, 'utf8');
-    // A write may have begun meanwhile: then what was read may be half of it.
+    // A write may have started meanwhile, and the text may be half of it.
     if ((await describeState(path)) !== seen) return undefined;
     read = seen;
     return text;

@@ -1,4 +1,4 @@
-/** Reads YAML into plain JSON and remembers where everything stands, so that each fault has a line and a column. */
+/** Reads YAML into plain JSON and keeps all positions, so that each fault has a line and a column. */
 import {
   type Document,
   isAlias,
@@ -24,7 +24,7 @@ const charactersMax = 131_072;
 export const problemsMax = 50;
 /** How far aliases may multiply the text (a "billion laughs" is refused). */
 const aliasesMax = 100;
-/** The deepest thing that we know, a condition in four nested groups, lies 14 deep. */
+/** The deepest valid structure, a condition in four nested groups, has 14 levels. */
 const depthMax = 32;
 
 /** An empty document is an empty map. Strict YAML 1.2: no second document, no unknown tag, all keys strings. */
@@ -48,8 +48,7 @@ export function readYaml(text: string): Yaml {
     .slice(0, problemsMax)
     .map(({ code, message, pos: [offset] }) => ({
       ...at(offset),
-      message:
-        code === 'DUPLICATE_KEY' ? `the key ${describeKey(document, offset)} stands here a second time` : message,
+      message: code === 'DUPLICATE_KEY' ? `the key ${describeKey(document, offset)} is here a second time` : message,
     }));
   if (faults.length > 0) return { ok: false, problems: faults };
   const locate: Locate = (path, part = 'value') => at(offsetOf(document, path, part));
@@ -82,7 +81,7 @@ function expandAliases(document: Document, at: (offset: number) => Position): Ex
     const offset = startOf(node);
     first ||= offset;
     if (anchors.has(node.source)) return;
-    faults.push({ ...at(offset), message: `no anchor &${node.source} stands before the alias *${node.source}` });
+    faults.push({ ...at(offset), message: `there is no anchor &${node.source} before the alias *${node.source}` });
   });
   if (faults.length > 0) return { ok: false, problems: faults.slice(0, problemsMax) };
   try {
@@ -104,7 +103,7 @@ function isDeeper(value: unknown, levels: number): boolean {
 
 function offsetOf(document: Document, path: Path, part: 'key' | 'value'): number {
   let node = document.contents as Node | null;
-  let key = startOf(node); // where the key that leads to `node` stands; of an item, the item
+  let key = startOf(node); // the offset of the key that leads to `node`; for an item, of the item
   for (const segment of path) {
     const holder = isAlias(node) ? node.resolve(document) : node;
     const pair = isMap(holder) ? holder.items.find((item) => isPairOf(item, segment)) : undefined;

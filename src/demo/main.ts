@@ -1,6 +1,6 @@
 /**
  * `npm run demo`: ten seconds of stopgate at work, and a check that it works on this machine. `--fast`: without pauses.
- * Exit code 0: all went as told; 1: something did not, which is said; 2: bad usage; 130: ended by a signal.
+ * Exit code 0: every answer was as expected; 1: one was not, which is printed; 2: bad usage; 130: ended by a signal.
  */
 import { AssertionError } from 'node:assert/strict';
 import { parseArgs } from 'node:util';
@@ -24,7 +24,7 @@ async function main(argv: readonly string[]): Promise<number> {
     return 2;
   }
   const stop = new AbortController();
-  // Kept on: a terminal's Ctrl-C comes twice, from the terminal and from npm, and the second must not cut our way out.
+  // The listeners stay: Ctrl-C arrives twice, from the terminal and from npm, and the second must not interrupt the cleanup.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
   const out = createOutput(processIo(readEnvironment()));
   const signal = AbortSignal.any([stop.signal, out.closed]);
@@ -52,7 +52,7 @@ function readFast(argv: readonly string[]): boolean | null {
   }
 }
 
-/** What runs still when the signal fires is left behind; it fails soon, when the connection is closed under it. */
+/** Work in progress is abandoned when the signal fires; it fails soon, when its connection is closed. */
 function unlessAborted(signal: AbortSignal, work: Promise<void>): Promise<void> {
   const aborted = new Promise<never>((_, reject) => {
     const leave = () => reject(signal.reason);

@@ -1,4 +1,4 @@
-/** What the demo prints: short lines of when, who and what, with a pause after each for whoever reads along. */
+/** What the demo prints: short lines of when, who and what, with a pause after each to read it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Decision } from '../../machines/index.ts';
 import { describeAnswer, paintAnswer } from '../terminal/answer.ts';
@@ -10,9 +10,9 @@ export type Narrator = {
   plain(...lines: string[]): Promise<void>;
   heading(text: string): Promise<void>;
   say(who: string, what: string): Promise<void>;
-  /** The answer, the guard that gave it, and the reason, which is the same as last time where `again`. */
+  /** The answer, its deciding guard, and the reason, which `again` leaves out as it is the same as before. */
   decision(decision: Decision, again?: 'again'): Promise<void>;
-  /** For what takes its time on the stage. */
+  /** For something that takes time in the scene. */
   pause(ms: number): Promise<void>;
 };
 
@@ -21,7 +21,7 @@ const headingMs = 350;
 const decisionMs = 350;
 const columnsMax = 100;
 
-/** `fast`: no pauses. Once `signal` is aborted everything here throws. */
+/** `fast`: no pauses. Once `signal` is aborted, everything here throws. */
 export function createNarrator(
   out: Output,
   options: { readonly fast: boolean; readonly signal: AbortSignal },
@@ -65,5 +65,5 @@ export function createNarrator(
   };
 }
 
-/** The last verdict is that of the guard that decided. */
+/** The last verdict is that of the deciding guard. */
 export const guardOf = ({ verdicts }: Decision): string => verdicts.at(-1)?.guard ?? 'none';

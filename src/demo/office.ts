@@ -1,4 +1,4 @@
-/** A fleet at work, for the pictures of the inspector: some forty agents in every state, with something to look at. */
+/** A fleet at work for the screenshots of the inspector: some forty agents, in every state. */
 import type { Requester } from '../nats/requester.ts';
 import type { Stage } from './stage.ts';
 
@@ -31,7 +31,7 @@ const planOf = (done: number) => ({
   })),
 });
 
-/** Resolves when all is said; two stops stay held. */
+/** Resolves when everything is published; two stops stay held. */
 export async function playOffice({ agents: client, operator }: Stage): Promise<void> {
   const workers = crews.flatMap((crew) => Array.from({ length: perCrew }, (_, index) => `${crew}-${index + 1}`));
   for (const [index, worker] of workers.entries()) await introduce(client, worker, index);

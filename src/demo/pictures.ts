@@ -1,4 +1,4 @@
-/** `npm run pictures`: plays a fleet at work against a real service, and takes the pictures of the README. */
+/** `npm run pictures`: runs a fleet against a real service, and takes the screenshots of the docs. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ type Picture = {
   readonly path: string;
   readonly schemes: readonly Scheme[];
   readonly height?: number;
-  /** What there is to do and to wait for before it is taken. */
+  /** What to do and to wait for before it is taken. */
   readonly prepare: (page: Page) => Promise<void>;
 };
 
@@ -89,7 +89,7 @@ async function take(
   await page.emulateMedia({ colorScheme });
   await page.goto(`${url}${path}`);
   await prepare(page);
-  await page.waitForTimeout(300); // for what is drawn on a canvas, and for the fonts
+  await page.waitForTimeout(300); // for canvases and fonts
   const file = join(folder, `${name}-${colorScheme}.png`);
   await page.screenshot({ path: file });
   process.stdout.write(`${file}\n`);

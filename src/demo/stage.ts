@@ -1,6 +1,6 @@
 /**
- * Where the demo plays: what `stopgate dev` runs, in a temporary folder that goes with it, and two connections to its
- * NATS server, one as any agent has it and one as the operator.
+ * Where the demo runs: the same as `stopgate dev`, in a temporary folder that is removed afterwards, and two connections
+ * to its NATS server, one as an agent and one as the operator.
  */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ import { privateInbox } from '../nats/permissions.ts';
 import { openRequester, type Requester } from '../nats/requester.ts';
 import type { Io } from '../process-io.ts';
 
-/** The file that the service reads, and the demo shows. */
+/** The file that the service reads and the demo shows. */
 export const rules = `policies:
   default: { checks: [{ plan: {} }], retries: 3 }      # every step is done
   helper:  { persistence: { hold: 1m } }               # idle: wait for a task
@@ -26,20 +26,20 @@ export const rules = `policies:
 `;
 
 export type Stage = {
-  /** Without credentials: it may publish as a worker and ask, as a plain NATS client does. */
+  /** Without credentials, like a plain NATS client: it may publish as a worker and make requests. */
   readonly agents: Requester;
   readonly operator: Requester;
-  /** Where the inspector is; '' without HTTP. */
+  /** The address of the inspector; '' without HTTP. */
   readonly page: string;
-  /** Ends the service and its nats-server, then removes the folder. */
+  /** Ends the service and its NATS server, then removes the folder. */
   close(): Promise<void>;
 };
 
-/** @throws AppError service.unreachable, server.missing and whatever else keeps a service from its start */
+/** @throws AppError service.unreachable, server.missing and the others of a service that cannot start */
 export async function openStage({ config = rules, http = 'off' } = {}): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'stopgate-demo-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
-  process.once('exit', remove); // for an end that comes to no `close`
+  process.once('exit', remove); // if the process ends without `close`
   const opened: { close(): Promise<unknown> }[] = [];
   const close = async () => {
     for (const each of opened.splice(0).reverse()) await each.close();
@@ -79,7 +79,7 @@ async function startService(
   const logger = createLogger('silent');
   const options = { hints: false, store: undefined, port: 0, acceptEmptyLog: false, logger };
   const ended = serveEmbedded(config, options, io);
-  ended.catch(() => undefined); // told by `end`; until then the scenes notice
+  ended.catch(() => undefined); // reported by `end`; until then the scenes notice
   const line = once(createInterface({ input: stdout }), 'line');
   const first = await Promise.race([line.then(([text]) => text as string), ended]);
   if (typeof first !== 'string') throw new AppError('service.unreachable', 'the service ended before it was ready');

@@ -5,7 +5,7 @@ import type { Colors } from './colors.ts';
 /** `block · continue · incomplete` */
 export const describeAnswer = ({ decision, action, cause }: Decision): string => `${decision} · ${action} · ${cause}`;
 
-/** Green is for complete alone: capped, bypassed and the like are no success. Blue: nothing was judged. */
+/** Only complete is green: capped, bypassed and the like are not a success. Blue: nothing was judged. */
 export function paintAnswer({ decision, cause }: Decision, colors: Colors): (text: string) => string {
   if (decision === 'block') return colors.red;
   if (cause === 'unjudged') return colors.blue;

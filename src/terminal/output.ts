@@ -1,15 +1,15 @@
-/** Stdout of a command: waits where the reader is slow, and falls silent where the reader has gone (`| head`). */
+/** Stdout of a command: waits for a slow reader, and drops output once the reader is gone (`| head`). */
 import { once } from 'node:events';
 import type { Io } from '../process-io.ts';
 import { type Colors, createColors } from './colors.ts';
 
 export type Output = {
   readonly colors: Colors;
-  /** Columns to fit into; infinite where stdout is no terminal. */
+  /** Columns to fit into; infinite if stdout is not a terminal. */
   readonly width: () => number;
-  /** Nobody reads any more: a command that could go on for ever ends. */
+  /** Aborted when the reader is gone, so that an endless command ends. */
   readonly closed: AbortSignal;
-  /** Writes lines, each with its end. Resolves when there is room for more. */
+  /** Writes lines, each with a line end. Resolves when there is room for more. */
   readonly print: (...lines: string[]) => Promise<void>;
   /** Writes `text` as it is. */
   readonly write: (text: string) => Promise<void>;
@@ -19,7 +19,7 @@ export type Output = {
 
 export function createOutput({ stdout, isTTY, env, size }: Io): Output {
   const gone = new AbortController();
-  // The listener stays: an EPIPE may come after the last write, and would end the process with a stack trace.
+  // The listener stays: EPIPE may come after the last write, and would crash the process.
   stdout.on('error', () => gone.abort());
   const write = async (text: string) => {
     if (gone.signal.aborted || text === '') return;

@@ -1,4 +1,4 @@
-/** Columns of text under headings, narrowed into a width by shortening the widest. */
+/** Columns of text under headings; the widest columns are shortened until the table fits. */
 import { clean, cut, pad, widthOf } from './text.ts';
 
 export type Cell = { readonly text: string; readonly paint?: (text: string) => string };
@@ -8,7 +8,7 @@ const gap = 2;
 const columnMin = 4;
 const columnMax = 60;
 
-/** Cells are cleaned here. No row gives no lines, not even headings; `headings` may be empty for a table without. */
+/** Cleans the cells. Without rows there are no lines at all; `headings` may be empty. */
 export function formatTable(headings: readonly string[], rows: readonly Row[], width: number): string[] {
   if (rows.length === 0) return [];
   const cells = rows.map((row) => row.map(({ text, paint = same }) => ({ text: clean(text), paint })));

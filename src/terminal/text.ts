@@ -19,7 +19,7 @@ export const cleanLines = (text: string): string[] =>
     .split(/\r?\n/)
     .map((line) => clean(line).trimEnd());
 
-/** Columns on a terminal: none for marks that combine, two for wide scripts and emoji. */
+/** Columns on a terminal: none for combining marks, two for wide scripts and emoji. */
 export function widthOf(text: string): number {
   let width = 0;
   for (const char of text) width += columnsOf(char);
@@ -34,7 +34,7 @@ function columnsOf(char: string): number {
 const wide =
   /[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
 
-/** At most `width` columns, the last of them `…` where something is cut. */
+/** At most `width` columns; the last is `…` if something is cut. */
 export function cut(text: string, width: number): string {
   if (text.length * 2 <= width || widthOf(text) <= width) return text;
   let kept = '';
@@ -49,7 +49,7 @@ export function cut(text: string, width: number): string {
 
 export const pad = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - widthOf(text)));
 
-/** Broken at spaces so that no line is wider; a longer word is cut. An infinite width breaks nothing. */
+/** Broken at spaces so that no line is wider; a longer word is cut. An infinite width breaks no line. */
 export function wrap(text: string, width: number): string[] {
   if (widthOf(text) <= width) return [text];
   const lines: string[] = [];

@@ -1,16 +1,16 @@
-/** ack: somebody looks at an escalation. */
+/** ack: a person has seen an escalation. */
 import { defineCommand } from '../command.ts';
 import { operatorArgs, publishOperatorEntry, taskArg } from '../operator-entry.ts';
 
 export const ack = defineCommand({
   args: {
-    id: { type: 'positional', valueHint: 'WORKER', description: 'its id, or with --task that of a task' },
+    id: { type: 'positional', valueHint: 'WORKER', description: 'the id of the worker, or with --task of the task' },
     ...taskArg,
     ...operatorArgs,
   },
   details: [
     'No more reminders are sent. It stays escalated until it is resolved.',
-    'Exit code 1: it is not escalated, or is not known.',
+    'Exit code 1: it is not escalated, or not known.',
   ],
   examples: ['stopgate ack w1', 'stopgate ack T-1 --task --by ann --yes'],
   run: async (context) => {
@@ -21,7 +21,7 @@ export const ack = defineCommand({
         id,
         type: 'escalation.acknowledged',
         data: {},
-        ofEscalated: true,
+        needsEscalation: true,
         question: 'Acknowledge it?',
         describe: async ({ escalation }) => [
           `${id}: acknowledged by ${escalation?.acknowledgedBy ?? 'nobody'}`,

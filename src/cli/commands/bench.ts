@@ -1,4 +1,4 @@
-/** bench: what a decision costs here, against the floor that NATS itself sets in the same run. */
+/** bench: what a decision costs here, relative to raw NATS in the same run. */
 import { benchParts, runBench } from '../../bench/bench.ts';
 import { formatFigures, isReached } from '../../bench/figures.ts';
 import { defineCommand } from '../command.ts';
@@ -11,15 +11,13 @@ export const bench = defineCommand({
       valueHint: 'PART...',
       description: `only these: ${benchParts.join(', ')}`,
     },
-    quick: { type: 'boolean', description: 'a tenth of the samples, in under 20 s; the figures scatter more' },
+    quick: { type: 'boolean', description: 'a tenth of the samples, in under 20 s; the figures vary more' },
     json: { type: 'boolean', description: 'print JSON, for programs' },
   },
   rest: true,
   details: [
-    'Starts a nats-server, a service and an echo of its own in a temporary folder, and ends them: about',
-    'a minute and a half. The floor is an echo request and an acknowledged publish on that server, so',
-    'ratios to it hold on other machines too, and times do not. Leave the machine alone meanwhile.',
-    'A goal that is missed is no error: the exit code is 0.',
+    'Starts a NATS server, a service and an echo responder in a temporary folder, and stops them again. Takes about a minute and a half. The floor is an echo request plus an acknowledged publish on that server: ratios to it hold on other machines too, times do not. Leave the machine idle meanwhile.',
+    'A missed goal is not an error: the exit code is 0.',
   ],
   examples: ['stopgate bench --quick', 'stopgate bench latency --json'],
   run: async ({ flags, words, io, out, note }) => {

@@ -6,9 +6,7 @@ export const completion = defineCommand({
   args: {
     shell: { type: 'positional', valueHint: 'SHELL', description: 'bash, zsh or fish' },
   },
-  details: [
-    "Prints a script that completes commands and their options. Put the line into the shell's own startup file.",
-  ],
+  details: ['Prints a script that completes commands and options. Add the line to the startup file of your shell.'],
   examples: [
     'eval "$(stopgate completion bash)"          # ~/.bashrc',
     'source <(stopgate completion zsh)           # ~/.zshrc, after compinit',

@@ -17,12 +17,12 @@ export const dev = defineCommand({
     'idle-exit': {
       type: 'string',
       valueHint: 'DURATION',
-      description: 'end by itself when no agent has sent anything for so long, e.g. 30m (default: never)',
+      description: 'exit when no agent has sent anything for this long, e.g. 30m (default: never)',
     },
   },
   details: [
-    'Starts a nats-server with its log in .stopgate/ and the service, and runs until Ctrl-C.',
-    'When it is ready it prints one JSON line with its addresses. Other commands in this folder find it by themselves.',
+    'Starts a NATS server that keeps its log in .stopgate/, and the service. Runs until Ctrl-C.',
+    'Once ready it prints one line of JSON with its addresses. Other commands in this folder find it automatically.',
   ],
   examples: ['stopgate dev', 'stopgate dev --port 0 --http 127.0.0.1:0 --store /tmp/try'],
   run: async ({ flags, io, services }) => {

@@ -1,4 +1,4 @@
-/** escalations: who waits for a person, the longest first. */
+/** escalations: who waits for a person, longest first. */
 import type { EscalatedEntity, Escalation, TaskView, WorkerView } from '../../../machines/index.ts';
 import { defineCommand } from '../command.ts';
 import { list, listArgs } from '../list.ts';
@@ -9,7 +9,7 @@ type Row = { readonly entity: EscalatedEntity; readonly id: string } & Escalatio
 
 const listing: Listing<Row> = {
   entity: 'escalation',
-  headings: ['WHO', 'SINCE', 'CAUSE', 'ACKNOWLEDGED', 'TOLD', 'REASON'],
+  headings: ['WHO', 'SINCE', 'CAUSE', 'ACKNOWLEDGED', 'NOTIFIED', 'REASON'],
   read: async (readAll) => {
     const filter = { state: 'escalated' };
     const [workers, tasks] = await Promise.all([
@@ -32,7 +32,7 @@ const listing: Listing<Row> = {
   ],
   idOf: ({ entity, id }) => `${entity} ${id}`,
   steadyOf: (row) => row,
-  empty: (fleet) => [`Nobody waits for a person in fleet '${fleet}'.`],
+  empty: (fleet) => [`Nothing waits for a person in fleet '${fleet}'.`],
 };
 
 const rowOf = (entity: EscalatedEntity, id: string, escalation: Escalation | null): Row[] =>
@@ -41,8 +41,8 @@ const rowOf = (entity: EscalatedEntity, id: string, escalation: Escalation | nul
 export const escalations = defineCommand({
   args: listArgs,
   details: [
-    'Workers and tasks; TOLD is how often a webhook was delivered. "stopgate ack" ends reminders, "stopgate resolve" the escalation.',
-    'JSON is one array, with --watch a line for each change.',
+    'Workers and tasks. NOTIFIED counts delivered webhooks. "stopgate ack" ends the reminders, "stopgate resolve" the escalation.',
+    '--json prints one array; with --watch, one line per change.',
   ],
   examples: ['stopgate escalations', 'stopgate escalations --watch', 'stopgate escalations --json'],
   run: async (context) => list(listing, {}, context),

@@ -11,28 +11,28 @@ export const mcp = defineCommand({
     worker: {
       type: 'string',
       valueHint: 'W',
-      description: 'who asks, where a tool call does not say',
+      description: 'the worker, where a tool call does not name one',
     },
     ...placeArgs,
     creds: {
       ...placeArgs.creds,
-      description: 'credentials for it (STOPGATE_CREDS); "stopgate dev" asks agents for none',
+      description: 'credentials for NATS (STOPGATE_CREDS); agents need none with "stopgate dev"',
     },
   },
   details: [
-    'Speaks MCP on stdin and stdout until stdin ends; what it has to say to a person goes to stderr.',
-    'It starts without a service too: tools then say what is missing, and work as soon as it is there.',
-    "It needs an agent's rights only. Over HTTP the service has the same tools at /mcp.",
+    'Speaks MCP on stdin and stdout until stdin ends. Messages for people go to stderr.',
+    'It starts without a service too: its tools then report what is missing, and work as soon as there is one.',
+    "It needs no more than an agent's permissions. The service serves the same tools over HTTP at /mcp.",
   ],
   examples: ['stopgate mcp --worker w1', 'stopgate mcp --nats nats://127.0.0.1:4222 --fleet main'],
   run: async ({ flags, io, note }) => {
     const worker = flags.worker === undefined ? null : readId('worker', flags.worker);
-    // Looked up anew for each connection: a "stopgate dev" that is started later has another port.
+    // Resolved for each connection: a "stopgate dev" that is started later has another port.
     const place = async () => ({ ...(await resolvePlace(flags, io, 'agent')), name: 'stopgate mcp' });
     const { fleet } = await place();
     const signal = io.interrupt();
     if (io.isTTY)
-      note('stopgate mcp: waiting for an MCP client on stdin; put this command into your agent, or press Ctrl-C');
+      note('stopgate mcp: waiting for an MCP client on stdin; add this command to your agent, or press Ctrl-C');
     const [{ serveStdio }, { createNatsPort }] = await Promise.all([
       import('../../mcp/stdio.ts'),
       import('../../mcp/nats-port.ts'),

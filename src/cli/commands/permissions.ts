@@ -1,4 +1,4 @@
-/** permissions: what a NATS server of one's own must be told, so that nobody can speak as somebody else. */
+/** permissions: the configuration for your own NATS server that keeps clients from posing as others. */
 import { loadConfig } from '../../config/config.ts';
 import { AppError } from '../../errors.ts';
 import { type Accounts, accountsOf, type Member } from '../../nats/accounts.ts';
@@ -13,24 +13,26 @@ export const permissions = defineCommand({
       type: 'enum',
       options: [...roles],
       valueHint: 'ROLE',
-      description: `the part of one role: ${roles.join(', ')}; without it, or with --all, the whole`,
+      description: `only the part of this role; without it, or with --all, all of them`,
     },
     all: { type: 'boolean', description: 'the accounts of all roles (the default)' },
-    worker: { type: 'string', valueHint: 'W…', description: 'agents: the one worker that it may be; again for more' },
-    name: { type: 'string', valueHint: 'N', description: 'runner: the name that it may serve' },
+    worker: {
+      type: 'string',
+      valueHint: 'W…',
+      description: 'agent: the one worker that it may be; repeat it for more',
+    },
+    name: { type: 'string', valueHint: 'N', description: 'runner: the name that it may serve under' },
     check: {
       type: 'string',
       valueHint: 'NAME…',
-      description: 'check: the remote check that it may answer; also for a runner with a name; again for more',
+      description: 'check: the remote check that it may answer, also for a runner with a name; repeat it for more',
     },
-    fleet: { type: 'string', valueHint: 'F', description: 'the tenant (STOPGATE_FLEET; default: main)' },
-    json: { type: 'boolean', description: 'print JSON, which a NATS server reads as well' },
+    fleet: { type: 'string', valueHint: 'F', description: 'the fleet (STOPGATE_FLEET; default: main)' },
+    json: { type: 'boolean', description: 'print JSON, which a NATS server also reads' },
   },
   details: [
-    'Prints accounts with users and permissions for the configuration of a nats-server of your own; the server of',
-    '"stopgate dev" has them already. Replace every change-me-… by a password, then try it: nats-server -c FILE -t.',
-    'An agent with --worker gets an account of its own: it can neither speak for another worker nor hear its answers.',
-    'The fast path (header Stopgate-Reply) then needs an inbox under _INBOX.<worker>.',
+    'Prints accounts with users and permissions for the configuration of your own NATS server. The server of "stopgate dev" has them already. Replace every change-me-… with a password, then test it: nats-server -c FILE -t.',
+    'An agent with --worker gets its own account: it can neither speak for another worker nor hear its answers. The fast path (header Stopgate-Reply) then needs an inbox under _INBOX.<worker>.',
   ],
   examples: [
     'stopgate permissions > stopgate-accounts.conf',
@@ -39,7 +41,8 @@ export const permissions = defineCommand({
   ],
   run: async ({ flags, io, out }) => {
     const role = flags.role as Role | undefined;
-    if (role !== undefined && flags.all) throw new AppError('input.bad', '--all is all roles, --role is one of them');
+    if (role !== undefined && flags.all)
+      throw new AppError('input.bad', '--all means all roles, --role one of them: give one');
     const { fleet } = await loadConfig({ flags: { fleet: flags.fleet, http: 'off' }, cwd: io.cwd, env: io.env });
     const scope = readScope(flags, role);
     const members = (role === undefined ? roles : [role]).flatMap((each) => membersOf(each, fleet, scope));
@@ -57,7 +60,7 @@ type Given = {
 };
 type Named = { readonly workers: readonly string[]; readonly name?: string; readonly checks?: readonly string[] };
 
-/** @throws AppError input.bad: no ids, or an option that says nothing about this role */
+/** @throws AppError input.bad: bad ids, or an option that is not for this role */
 function readScope({ worker, name, check }: Given, role: Role | undefined): Named {
   const meant = (option: string, value: string | undefined, ...of: Role[]) => {
     if (value === undefined || role === undefined || of.includes(role)) return;
@@ -67,7 +70,7 @@ function readScope({ worker, name, check }: Given, role: Role | undefined): Name
   meant('--name', name, 'runner');
   meant('--check', check, 'check', 'runner');
   if (role === 'runner' && check !== undefined && name === undefined)
-    throw new AppError('input.bad', 'a runner without --name may serve every check; give it a name too');
+    throw new AppError('input.bad', 'a runner without --name may serve every check: add --name');
   const ids = (what: string, text: string) => [...new Set(text.split(','))].map((id) => readId(what, id));
   return {
     workers: worker === undefined ? [] : ids('worker', worker),
@@ -76,7 +79,7 @@ function readScope({ worker, name, check }: Given, role: Role | undefined): Name
   };
 }
 
-/** One user a role; an agent that is one worker alone is a user for each of them. */
+/** One user per role; agents that are limited to one worker each get a user per worker. */
 function membersOf(role: Role, fleet: string, { workers, name, checks }: Named): Member[] {
   const member = (user: string, scope: Partial<Member> = {}): Member => ({
     ...{ role, fleet, user, password: `change-me-${user}` },
@@ -88,7 +91,7 @@ function membersOf(role: Role, fleet: string, { workers, name, checks }: Named):
   return [member(role)];
 }
 
-/** One role is a part to merge: without what is there already. */
+/** The part of one role is merged into a configuration that has the rest already. */
 function configOf(accounts: Accounts, role: Role | undefined): object {
   if (role === undefined || role === 'agent') return { accounts };
   const { exports: _, ...account } = accounts.STOPGATE ?? {};
@@ -110,7 +113,7 @@ function introduction(fleet: string, members: readonly Member[], role: Role | un
     `# stopgate, fleet ${fleet}: who may do what on a nats-server of your own. Put this into nats-server.conf.`,
     secrets,
     '# Then: stopgate serve --nats nats://service:PASSWORD@HOST:4222, and nats://operator:…, runner, check, agent alike.',
-    '# Needed beside it, where your configuration has no such line: jetstream { store_dir: "/var/lib/nats" }',
-    ...(open ? ['# With "no_auth_user: agent" beside it, whoever has no password is an agent too.'] : []),
+    '# Your configuration also needs JetStream, e.g. jetstream { store_dir: "/var/lib/nats" }',
+    ...(open ? ['# With "no_auth_user: agent" beside it, clients without a password are agents too.'] : []),
   ];
 }

@@ -6,8 +6,8 @@ import { askAttempt, attemptArgs } from '../stop-attempt.ts';
 export const probe = defineCommand({
   args: attemptArgs,
   details: [
-    'Asks like "decide", but nothing is logged, counted or held: a look at what would be decided now.',
-    'Exit code 0: it might stop; 1: it might not.',
+    'Like "decide", but nothing is logged, counted or held: what would be decided now.',
+    'Exit code 0: it would be allowed to stop. 1: it would not.',
   ],
   examples: ['stopgate probe w1', `stopgate probe w1 --output 'All done. <promise>COMPLETE</promise>'`],
   run: (context) => askAttempt('probe', context),

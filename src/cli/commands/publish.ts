@@ -1,4 +1,4 @@
-/** publish: one entry, or many from stdin, into the log. */
+/** publish: puts one entry, or many from stdin, into the log. */
 import { z } from 'zod';
 import { AppError } from '../../errors.ts';
 import type { Requester } from '../../nats/requester.ts';
@@ -13,8 +13,7 @@ const args = {
   subject: {
     type: 'positional',
     valueHint: 'SUBJECT-TAIL',
-    description:
-      'what follows stopgate.<fleet>. in the subject, in one word or several; "-" alone reads JSON lines from stdin',
+    description: 'the subject after stopgate.<fleet>., in one word or several; "-" alone reads JSON lines from stdin',
   },
   body: {
     type: 'positional',
@@ -22,8 +21,8 @@ const args = {
     valueHint: 'JSON',
     description: 'the fields, as an object; "-" reads them from stdin',
   },
-  id: { type: 'string', valueHint: 'ID', description: 'its Nats-Msg-Id: the same within 2 minutes is stored once' },
-  stream: { type: 'boolean', description: 'with "-": send each line as it comes, and pass over bad ones' },
+  id: { type: 'string', valueHint: 'ID', description: 'its Nats-Msg-Id: the same id within 2 minutes is stored once' },
+  stream: { type: 'boolean', description: 'with "-": send each line as it comes, and skip bad ones' },
   ...clientArgs,
 } as const;
 
@@ -33,11 +32,9 @@ export const publish = defineCommand({
   args,
   rest: true,
   details: [
-    'Checks the entry first: what the log would refuse is not sent (exit code 2). Prints where it was stored, and on stderr',
-    'why it changes nothing where it makes no sense now, such as the claim of a task that somebody else holds.',
-    'A line for "-" is {"subject":"worker.w1.tool.used","data":{"tool":"Bash"}}, with an "id" if it may come twice.',
-    'Of such lines none is sent unless all are good; with --stream each goes by itself.',
-    'An entry under own. is an operator\'s word and needs his credentials, which are found by themselves for "stopgate dev".',
+    'Checks the entry first: what the log would refuse is not sent (exit code 2). Prints where it was stored. If the entry changes nothing, such as a claim of a task that another worker holds, the reason is on stderr.',
+    'A line for "-" is {"subject":"worker.w1.tool.used","data":{"tool":"Bash"}}, with an "id" if it may be sent twice. No line is sent unless all are good; with --stream each is sent on its own.',
+    'An entry under own. is an operator\'s and needs operator credentials. Those of "stopgate dev" are found automatically.',
   ],
   examples: [
     `stopgate publish worker w1 tool.used '{"tool":"Bash"}'`,
@@ -47,7 +44,7 @@ export const publish = defineCommand({
   run: async (context) => {
     const { words, flags } = context;
     if (words.length === 1 && words[0] === '-') return flags.stream ? sendLines(context) : sendAll(context);
-    if (flags.stream) throw new AppError('input.bad', '--stream goes with "-"');
+    if (flags.stream) throw new AppError('input.bad', '--stream needs "-"');
     return sendOne(context);
   },
 });
@@ -69,17 +66,17 @@ async function sendOne(context: PublishContext): Promise<number> {
   });
 }
 
-/** What entries about the same actor were refused so far, each as its time and its reason. */
+/** The entries about the same actor that were refused so far, each as its time and reason. */
 async function refusalsOf({ tail }: EntryDraft, requester: Requester): Promise<readonly string[]> {
   const [entity = '', id = ''] = tail.replace(/^own\./, '').split('.');
   if (entity !== 'worker' && entity !== 'task') return [];
-  // Nobody may be there to answer, or nobody know the actor: then nothing was refused that one could see.
-  const view = await requester.request('get', `${entity}.${id}`, {}, lookMs).catch(() => null);
+  // There may be no service, or it may not know the actor: then no refusal can be seen.
+  const view = await requester.request('get', `${entity}.${id}`, {}, viewTimeoutMs).catch(() => null);
   const parsed = refusedSchema.safeParse(view);
   return parsed.success ? parsed.data.refused.map(({ at, reason }) => `${at} ${reason}`) : [];
 }
 
-const lookMs = 2_000;
+const viewTimeoutMs = 2_000;
 const refusedSchema = z.object({ refused: z.array(z.object({ at: z.string(), reason: z.string() })) });
 
 /** All lines are read and checked before the first is sent. */
@@ -104,7 +101,7 @@ async function sendLines(context: PublishContext): Promise<number> {
   });
 }
 
-/** Gives the number of bad lines; each is told on stderr. */
+/** Gives the number of bad lines; each is reported on stderr. */
 async function eachDraft(
   { flags, io, note }: PublishContext,
   use: (draft: EntryDraft) => Promise<void>,
@@ -117,7 +114,7 @@ async function eachDraft(
     for (const line of lines) {
       number += 1;
       if (line?.trim() === '') continue;
-      const draft = line === null ? 'is too long' : readOrWhy(line, fleet);
+      const draft = line === null ? 'is too long' : readOrExplain(line, fleet);
       if (typeof draft !== 'string') await use(draft);
       else {
         note(`line ${number}: ${draft}`);
@@ -128,7 +125,7 @@ async function eachDraft(
   return bad;
 }
 
-function readOrWhy(line: string, fleet: string): EntryDraft | string {
+function readOrExplain(line: string, fleet: string): EntryDraft | string {
   try {
     return readDraftLine(line, fleet);
   } catch (error) {

@@ -15,14 +15,16 @@ const listing: Listing<QueueView> = {
   idOf: ({ queue }) => queue,
   steadyOf: (view) => view,
   empty: (fleet) => [
-    `No queues in fleet '${fleet}' yet. A task makes one:`,
+    `No queues in fleet '${fleet}' yet. A task creates one:`,
     spellCommand(fleet, `publish task T-1 task.created '{"title":"Fix the login","queue":"main"}'`),
   ],
 };
 
 export const queues = defineCommand({
   args: listArgs,
-  details: ['Pending are the unclaimed tasks known here and those that were reported from elsewhere (depth.reported).'],
+  details: [
+    'PENDING counts unclaimed tasks, both those known here and those reported from elsewhere (depth.reported).',
+  ],
   examples: ['stopgate queues', 'stopgate queues --json'],
   run: async (context) => list(listing, {}, context),
 });

@@ -1,4 +1,4 @@
-/** replay: folds a file of entries, or the log of a fleet, with the machines of the service; nothing is run or published. */
+/** replay: folds a file of entries, or the log of a fleet, with the service's own machines. Runs and publishes nothing. */
 import { createReplay, createWhatIf, type PolicySet, parseIsoTime, type ReplayLine } from '../../../machines/index.ts';
 import { readConfigFile } from '../../config/file-reader.ts';
 import { describePosition } from '../../config/position.ts';
@@ -16,24 +16,28 @@ const args = {
     type: 'positional',
     required: false,
     valueHint: 'FILE.jsonl',
-    description: 'entries, one JSON object a line; "-" is stdin',
+    description: 'entries, one JSON object per line; "-" is stdin',
   },
   policy: {
     type: 'string',
     valueHint: 'FILE',
-    description: 'a stopgate.yaml whose policies hold, instead of those in the log',
+    description: 'a stopgate.yaml whose policies replace those in the log',
   },
-  diff: { type: 'boolean', description: 'print only what --policy would decide differently, with both answers' },
+  diff: { type: 'boolean', description: 'print only what --policy would decide differently, with both decisions' },
   since: { type: 'string', valueHint: 'TIME', description: 'with --diff: compare attempts from this time on' },
   at: {
     type: 'string',
     valueHint: 'TIME',
-    description: 'print all actors as they were then, e.g. 2026-03-02T12:00:00.000Z',
+    description: 'print all workers and tasks as they were then, e.g. 2026-03-02T12:00:00.000Z',
   },
   worker: { type: 'string', valueHint: 'W', description: 'only decisions about this worker' },
   ...clientArgs,
-  fleet: { type: 'string', valueHint: 'F', description: 'read the live log of this fleet, up to now, and no file' },
-  json: { type: 'boolean', description: 'JSON lines; without --diff it is so always' },
+  fleet: {
+    type: 'string',
+    valueHint: 'F',
+    description: 'read the live log of this fleet up to now, instead of a file',
+  },
+  json: { type: 'boolean', description: 'print JSON lines; without --diff this is always so' },
 } as const;
 
 type ReplayContext = Context<Flags<typeof args>>;
@@ -41,19 +45,12 @@ type ReplayContext = Context<Flags<typeof args>>;
 export const replay = defineCommand({
   args,
   details: [
-    'A line of a file is {"at":"<time>","subject":"stopgate.main.worker.w1.tool.used","data":{…}}, which',
-    '"tail --json" prints. Bad lines are named on stderr and passed over; the exit code is 2 then.',
-    'Prints one decision a line for each stop that ends, and a hook result for each iteration.validated;',
-    'what the log leaves open comes last, with "decision": null. Time is that of the log, and checks are',
-    'answered by its check.finished: nothing is run or published.',
+    'A line of a file is {"at":"<time>","subject":"stopgate.main.worker.w1.tool.used","data":{…}}, as "tail --json" prints it. Bad lines are reported on stderr and skipped; the exit code is then 2.',
+    'Prints one line per decision of a stop, and one hook result per iteration.validated. What the log leaves open comes last, with "decision": null. Time is that of the log, and checks are answered by its check.finished: nothing is run or published.',
     '',
-    'With --diff the log is folded twice, by its own policies and by those of --policy. A decision that',
-    'hangs on a check the log has no answer of cannot be told ("after": null, and "check"). Entries stay',
-    'as they were, whatever an agent would have done after another answer. Other words alone are no',
-    'difference, and differences are no error: the exit code is 0. With --json a line is',
-    '{"worker","attempt","at","before","after"}, with both decisions.',
+    'With --diff the log is folded twice, under its own policies and under those of --policy. A decision that depends on a check without a result in the log is unknown ("after": null, and "check"). Entries stay as they are, whatever an agent would have done after another decision. A different text alone is not a difference. Differences are not an error: the exit code is 0. With --json a line is {"worker","attempt","at","before","after"}, with both decisions.',
     '',
-    'A live log takes operator credentials, which are found by themselves for "stopgate dev".',
+    'A live log needs operator credentials. Those of "stopgate dev" are found automatically.',
   ],
   examples: [
     'stopgate replay log.jsonl --policy stopgate.yaml',

@@ -1,11 +1,11 @@
-/** retire: a worker is taken out of service. */
+/** retire: takes a worker out of service. */
 import { defineCommand } from '../command.ts';
 import { operatorArgs, publishOperatorEntry } from '../operator-entry.ts';
 
 export const retire = defineCommand({
-  args: { worker: { type: 'positional', valueHint: 'WORKER', description: 'its id' }, ...operatorArgs },
+  args: { worker: { type: 'positional', valueHint: 'WORKER', description: 'the id of the worker' }, ...operatorArgs },
   details: [
-    'Its stops are allowed, its claims refused, and its tasks go back to their queue. Only its own registration brings it back.',
+    'Its stops are allowed, its claims are refused, and its tasks go back to their queue. It comes back only when it registers again.',
     'Exit code 1: it is not known.',
   ],
   examples: ['stopgate retire w1', 'stopgate retire w1 --yes --json'],
@@ -17,7 +17,7 @@ export const retire = defineCommand({
         id: worker,
         type: 'worker.retired',
         data: {},
-        ofEscalated: false,
+        needsEscalation: false,
         question: 'Retire it?',
         describe: async ({ state }) => [`${worker}: retired; it is ${state} now`],
       },

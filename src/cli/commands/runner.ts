@@ -11,39 +11,37 @@ export const runner = defineCommand({
     name: {
       type: 'string',
       valueHint: 'N',
-      description: 'what policies call it: runner: N, or one of runners: [N, …]',
+      description: 'the name that policies use: runner: N, or runners: [N, …]',
     },
     nats: clientArgs.nats,
     creds: {
       ...clientArgs.creds,
-      description: 'credentials of role runner (STOPGATE_CREDS); of "stopgate dev" they are found',
+      description: 'credentials of the role runner (STOPGATE_CREDS); those of "stopgate dev" are found automatically',
     },
-    fleet: { type: 'string', valueHint: 'F', description: 'whose checks it runs (STOPGATE_FLEET; default: main)' },
+    fleet: {
+      type: 'string',
+      valueHint: 'F',
+      description: 'the fleet whose checks it runs (STOPGATE_FLEET; default: main)',
+    },
     config: {
       type: 'string',
       valueHint: 'FILE',
-      description: 'its commands and roots (STOPGATE_CONFIG; default: stopgate.yaml, where there is one)',
+      description: 'its commands and roots (STOPGATE_CONFIG; default: stopgate.yaml, if it exists)',
     },
     'log-level': serveArgs['log-level'],
   },
   details: [
-    'Runs the "command", "files" and "git" checks of the policies that name it, where the workspace is: on another',
-    'machine than the service, or as another user. Its commands and roots come from its own configuration',
-    'alone, which it follows. Several runners of one name share the checks.',
-    'When it is ready it prints one JSON line; its log goes to stderr. Ctrl-C or SIGTERM ends it with all that',
-    'it runs; a check that was running is then in error.',
+    'Runs the "command", "files" and "git" checks of the policies that name it, where the workspace is: on another machine than the service, or as another user. Its commands and roots come from its own configuration only, and it picks up changes. Several runners with one name share the checks.',
+    'Once ready it prints one line of JSON. Its log goes to stderr. Ctrl-C or SIGTERM ends it and everything it runs; a check that was running then ends in an error.',
   ],
   examples: ['stopgate runner --name box', 'stopgate runner --name gpu --nats nats://host:4222 --creds gpu.creds'],
   run: async ({ flags, io, services }) => {
     const { name, nats, creds, fleet, config, 'log-level': logLevel } = flags;
     if (name === undefined) {
-      throw new AppError(
-        'input.bad',
-        '--name is missing: the name by which policies know this runner, as in --name box',
-      );
+      throw new AppError('input.bad', '--name is missing: the name that policies use for this runner, e.g. --name box');
     }
     const runner = readId('runner', name);
-    // HTTP is nothing to a runner, so what a file or variable says of it cannot be wrong here.
+    // A runner has no HTTP, so a bad address in a file or variable must not stop it.
     const given = { nats, creds, fleet, config, logLevel, http: 'off' };
     return services.runner(await loadConfig({ flags: given, cwd: io.cwd, env: io.env, ownFile: true }), runner, io);
   },

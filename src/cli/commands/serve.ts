@@ -1,4 +1,4 @@
-/** serve: the service on an existing NATS. */
+/** serve: the service on an existing NATS server. */
 import { loadConfig } from '../../config/config.ts';
 import { AppError } from '../../errors.ts';
 import { defineCommand } from '../command.ts';
@@ -10,28 +10,28 @@ export const serve = defineCommand({
     nats: {
       type: 'string',
       valueHint: 'URL',
-      description: 'the NATS servers to join, separated by commas (STOPGATE_NATS; default: nats://127.0.0.1:4222)',
+      description: 'the NATS servers, separated by commas (STOPGATE_NATS; default: nats://127.0.0.1:4222)',
     },
-    creds: { type: 'string', valueHint: 'FILE', description: 'credentials of role service (STOPGATE_CREDS)' },
+    creds: { type: 'string', valueHint: 'FILE', description: 'credentials of the role service (STOPGATE_CREDS)' },
     ...serveArgs,
     replica: {
       type: 'string',
       valueHint: 'NAME',
-      description: 'the name of this copy (STOPGATE_REPLICA; default: made up)',
+      description: 'the name of this replica (STOPGATE_REPLICA; default: generated)',
     },
     replicas: {
       type: 'string',
       valueHint: 'N',
-      description: 'copies of the log in a NATS cluster, 1 to 5 (default: 1)',
+      description: 'how many copies of the log a NATS cluster keeps, 1 to 5 (default: 1)',
     },
-    embedded: { type: 'boolean', description: 'start a nats-server as a child, instead of --nats' },
+    embedded: { type: 'boolean', description: 'start a NATS server as a child process, instead of --nats' },
     port: { ...natsServerArgs.port, description: `with --embedded: ${natsServerArgs.port.description}` },
     store: { ...natsServerArgs.store, description: `with --embedded: ${natsServerArgs.store.description}` },
   },
   details: [
-    'Serves one fleet on a NATS server with JetStream (2.9 or later), and runs until Ctrl-C or SIGTERM.',
-    'Any number of copies may run on the same NATS: they share the requests, and losing one loses nothing.',
-    'When it is ready it prints one JSON line with its addresses; its log goes to stderr.',
+    'Serves one fleet on a NATS server with JetStream (2.9 or later). Runs until Ctrl-C or SIGTERM.',
+    'Any number of replicas may run on the same NATS server. They share the requests, and losing one loses nothing.',
+    'Once ready it prints one line of JSON with its addresses. Its log goes to stderr.',
   ],
   examples: [
     'stopgate serve --nats nats://127.0.0.1:4222',
@@ -40,7 +40,7 @@ export const serve = defineCommand({
   run: async ({ flags, io, services }) => {
     const { nats, creds, http, fleet, config, token, replica, embedded, 'log-level': logLevel } = flags;
     if (embedded && nats !== undefined)
-      throw new AppError('input.bad', '--embedded starts a NATS server, --nats names one; give one of them');
+      throw new AppError('input.bad', '--embedded starts a NATS server, --nats names one: give one of them');
     if (!embedded && (flags.port ?? flags.store) !== undefined) {
       throw new AppError('input.bad', '--port and --store are for the server that --embedded starts');
     }

@@ -1,5 +1,4 @@
 /** tail: the log as it grows. */
-
 import { isHousekeeping, topicOf } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import { type LogLine, toLogLine } from '../../nats/log-line.ts';
@@ -11,21 +10,21 @@ import { formatLogLine } from '../log-line-text.ts';
 import { createNewestEntries } from '../newest-entries.ts';
 import { readCount, readId } from '../option-values.ts';
 
-/** How far back what matches is looked for. */
+/** How many of the newest entries are searched for matches. */
 const windowMin = 10_000;
 
 export const tail = defineCommand({
   args: {
-    last: { type: 'string', valueHint: 'N', description: 'begin with the newest N entries that match (default: 20)' },
-    worker: { type: 'string', valueHint: 'W', description: 'only what is about this worker' },
-    all: { type: 'boolean', description: 'also what the service says to itself: replica.joined, timer.fired' },
+    last: { type: 'string', valueHint: 'N', description: 'start with the newest N matching entries (default: 20)' },
+    worker: { type: 'string', valueHint: 'W', description: 'only entries about this worker' },
+    all: { type: 'boolean', description: 'also the entries of the service for itself: replica.joined, timer.fired' },
     ...clientArgs,
   },
   details: [
-    'Prints the newest entries of the log and then each new one, decisions included, until Ctrl-C. Times are UTC.',
-    `What matches is looked for in the newest ${windowMin} entries.`,
-    'With --json each line is one that "stopgate replay" and "stopgate publish -" read, and --all is implied.',
-    'Reading the log needs operator credentials, which are found by themselves for "stopgate dev".',
+    'Prints the newest entries of the log, then each new one, decisions included, until Ctrl-C. Times are in UTC.',
+    `Matches are searched for in the newest ${windowMin.toLocaleString('en')} entries.`,
+    'With --json, which implies --all, each line can be read by "stopgate replay" and "stopgate publish -".',
+    'Reading the log needs operator credentials. Those of "stopgate dev" are found automatically.',
   ],
   examples: ['stopgate tail --worker w1', 'stopgate tail --last 1000 --json >log.jsonl'],
   run: async ({ flags, io, out }) => {

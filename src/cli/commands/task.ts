@@ -1,4 +1,4 @@
-/** task: one of them in full, with its timeline. */
+/** task: one task in full, with its timeline. */
 import type { TaskView } from '../../../machines/index.ts';
 import { formatTask } from '../actor-text.ts';
 import { clientArgs, entriesArg, timeoutArg } from '../client-args.ts';
@@ -9,16 +9,15 @@ import { orNone, readTaskTimeline } from '../timeline.ts';
 
 export const task = defineCommand({
   args: {
-    task: { type: 'positional', valueHint: 'TASK', description: 'its id' },
+    task: { type: 'positional', valueHint: 'TASK', description: 'the id of the task' },
     ...entriesArg,
     ...clientArgs,
     ...timeoutArg,
   },
   details: [
-    'Exit code 1: there is no such task. Times are UTC.',
-    'The timeline has its claims too, and the decisions about whoever held it, with what its hooks said.',
-    'It is read from the log, with operator credentials, which are found by themselves for "stopgate',
-    'dev"; without them there is a note in its place, and null in --json.',
+    'Exit code 1: there is no such task. Times are in UTC.',
+    'The timeline also has its claims, and the decisions about whoever held it with the results of its hooks.',
+    'It is read from the log with operator credentials; those of "stopgate dev" are found automatically. Without them a note takes its place, and null in --json.',
   ],
   examples: ['stopgate task T-1', 'stopgate task T-1 --entries 100', 'stopgate task T-1 --json | jq .hooks'],
   run: async ({ flags, io, out, note }) => {

@@ -24,7 +24,7 @@ const listing: Listing<TaskView> = {
   idOf: ({ task }) => task,
   steadyOf: (view) => view,
   empty: (fleet) => [
-    `No tasks in fleet '${fleet}' yet. Make one, and let a worker take it:`,
+    `No tasks in fleet '${fleet}' yet. Create one, and let a worker claim it:`,
     spellCommand(fleet, `publish task T-1 task.created '{"title":"Fix the login"}'`),
     spellCommand(fleet, `publish worker w1 task.claimed '{"task":"T-1"}'`),
     spellCommand(fleet, 'task T-1'),
@@ -33,7 +33,7 @@ const listing: Listing<TaskView> = {
 
 export const tasks = defineCommand({
   args: { ...stateArg, ...queueArg, ...listArgs },
-  details: ['An idle task with a queue waits to be claimed. A stopped one is shown as completed or cancelled.'],
+  details: ['An idle task with a queue waits to be claimed. A stopped task is shown as completed or cancelled.'],
   examples: ['stopgate tasks --state idle --queue main', 'stopgate tasks --watch'],
   run: async (context) => list(listing, { state: context.flags.state, queue: context.flags.queue }, context),
 });

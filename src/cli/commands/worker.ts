@@ -1,4 +1,4 @@
-/** worker: one of them in full, with its timeline. */
+/** worker: one worker in full, with its timeline. */
 import type { WorkerView } from '../../../machines/index.ts';
 import { formatWorker } from '../actor-text.ts';
 import { clientArgs, entriesArg, timeoutArg } from '../client-args.ts';
@@ -9,15 +9,14 @@ import { orNone, readWorkerTimeline } from '../timeline.ts';
 
 export const worker = defineCommand({
   args: {
-    worker: { type: 'positional', valueHint: 'WORKER', description: 'its id' },
+    worker: { type: 'positional', valueHint: 'WORKER', description: 'the id of the worker' },
     ...entriesArg,
     ...clientArgs,
     ...timeoutArg,
   },
   details: [
-    'Exit code 1: there is no such worker. Times are UTC.',
-    'The timeline is read from the log, with operator credentials, which are found by themselves for',
-    '"stopgate dev"; without them there is a note in its place, and null in --json.',
+    'Exit code 1: there is no such worker. Times are in UTC.',
+    'The timeline is read from the log with operator credentials; those of "stopgate dev" are found automatically. Without them a note takes its place, and null in --json.',
   ],
   examples: ['stopgate worker w1', 'stopgate worker w1 --entries 100', 'stopgate worker w1 --json | jq .plan'],
   run: async ({ flags, io, out, note }) => {

@@ -32,7 +32,7 @@ const listing: Listing<WorkerView> = {
   idOf: ({ worker }) => worker,
   steadyOf: ({ idle: { limitMs }, lastSeen: _lastSeen, ...view }) => ({ ...view, limitMs }),
   empty: (fleet) => [
-    `No workers in fleet '${fleet}' yet. An agent becomes one by its first entry; make one by hand:`,
+    `No workers in fleet '${fleet}' yet. An agent's first entry makes it one. To make one by hand:`,
     spellCommand(fleet, `publish worker w1 worker.registered '{"agent":"me"}'`),
     spellCommand(fleet, `publish worker w1 plan.updated '{"steps":[{"title":"Write tests","status":"pending"}]}'`),
     spellCommand(fleet, 'decide w1'),
@@ -43,19 +43,19 @@ export const workers = defineCommand({
   args: {
     ...stateArg,
     ...presenceArg,
-    stale: { type: 'boolean', description: 'only those that were silent for two minutes: --presence stale' },
+    stale: { type: 'boolean', description: 'only those that have been silent for two minutes: --presence stale' },
     ...queueArg,
     agent: { type: 'string', valueHint: 'NAME', description: 'only those of this agent, e.g. claude' },
     ...listArgs,
   },
   details: [
-    'Idle time and retries are shown with their limits. JSON is one array, with --watch a line for each change.',
+    'Idle time and retries are shown with their limits. --json prints one array; with --watch, one line per change.',
   ],
   examples: ['stopgate workers --watch', 'stopgate workers --state blocked --json'],
   run: async (context) => {
     const { state, presence, stale, queue, agent } = context.flags;
     if (stale && presence !== undefined && presence !== 'stale') {
-      throw new AppError('input.bad', `--stale and --presence ${presence} cannot both hold`);
+      throw new AppError('input.bad', `--stale and --presence ${presence} contradict each other`);
     }
     return list(listing, { state, presence: stale ? 'stale' : presence, queue, agent }, context);
   },

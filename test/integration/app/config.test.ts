@@ -104,7 +104,7 @@ test('a file that goes away leaves its policies in force; one that comes to be i
   await rm(join(at.folder.path, 'stopgate.yaml'));
   await expect
     .poll(() => messages(at), { timeout: 10_000 })
-    .toContain('the configuration has gone: the old one stays in force');
+    .toContain('the configuration file is gone: the old one stays in force');
   expect(await retriesOf(at, 'w1')).toBe(7);
 });
 

@@ -168,7 +168,7 @@ test('on the command line: who is escalated, and what becomes of an operator’s
 
   expect(await cli('escalations')).toEqual({
     code: 0,
-    stdout: "Nobody waits for a person in fleet 'main'.\n",
+    stdout: "Nothing waits for a person in fleet 'main'.\n",
     stderr: '',
   });
   const gaveUp = { attempt: 'a1', output: '<promise>ESCALATE</promise>' };

@@ -56,7 +56,7 @@ test('the live log is replayed, and compared: a file that nobody looked for cann
   expect(code).toBe(0);
   const diff = await cli('replay', '--fleet', 'main', '--policy', 'new.yaml', '--diff', '--json');
   expect(linesOf(diff.stdout)).toMatchObject([{ worker: 'w1', attempt: 'a1', after: null, check: 'files' }]);
-  expect(diff.stderr).toContain('1 attempt looked at: 0 would differ, 1 cannot be told');
+  expect(diff.stderr).toContain('1 attempt compared: 0 would differ, 1 unknown');
 });
 
 test('without the credentials the actor is shown and the timeline is not; a replay ends with 3', async () => {

@@ -139,7 +139,7 @@ describe('what is asked', () => {
     const output = String(asked[0]?.body.output);
     expect(Buffer.byteLength(output)).toBeLessThanOrEqual(32_768);
     expect(output).toMatch(/^ä+<promise>COMPLETE<\/promise>$/);
-    expect(terminal.stderr()).toContain('its last 32768 are sent');
+    expect(terminal.stderr()).toContain('only the last 32768 are sent');
   });
 
   test.each([
@@ -149,7 +149,7 @@ describe('what is asked', () => {
     { argv: ['--attempt', 'a b'], says: 'attempt: is not an id' },
     { argv: ['--validation', 'tests'], says: `--validation 'tests' is not a result` },
     { argv: ['--hold', 'long'], says: `--hold 'long' is not a duration` },
-    { argv: ['--output', 'a', '--output-file', 'b'], says: 'give one' },
+    { argv: ['--output', 'a', '--output-file', 'b'], says: 'use one of them' },
     { argv: ['--output-file', 'none.txt'], says: `cannot read 'none.txt': there is no such file` },
   ])('$argv is told before anything is sent', async ({ argv, says }) => {
     const { code, asked, stdout, stderr } = await ask(['decide', 'w1', ...argv], allow);
@@ -206,7 +206,7 @@ retries 1 of 3 · idle 3m of 10m, 7m left · 2 pending · attempt a1 · #1234 ·
     const dry: Decision = { ...allowed, dryRun: true, attempt: null, seq: null };
     const { stdout } = await ask(['probe', 'w1'], () => dry);
     expect(stdout).toMatch(
-      /^allow · complete · complete {2}\(asked only, nothing was logged\)\nAll checks passed\n\n {2}● {2}done/,
+      /^allow · complete · complete {2}\(dry run: nothing was logged\)\nAll checks passed\n\n {2}● {2}done/,
     );
     expect(stdout).not.toContain('#');
   });

@@ -107,7 +107,7 @@ describe('workers', () => {
     expect(first).toContain(`No workers in fleet '${fleet}' yet`);
     expect(more).toHaveLength(3);
     for (const line of more) expect(line).toMatch(new RegExp(`^ {2}stopgate (publish|decide) .*--fleet ${fleet}$`));
-    expect((await run(['workers', '--stale'])).stdout).toBe(`No worker in fleet '${fleet}' is like that.\n`);
+    expect((await run(['workers', '--stale'])).stdout).toBe(`No worker in fleet '${fleet}' matches.\n`);
     expect((await run(['workers', '--json'])).stdout).toBe('[]\n');
     expect(code).toBe(0);
   });
@@ -284,7 +284,7 @@ describe('--watch', () => {
     const ended = terminal.run('queues', '--watch', ...place);
     await terminal.printed('back   5');
     away = true;
-    await terminal.printed('old: gone for a moment');
+    await terminal.printed('outdated: gone for a moment');
     away = false;
     const before = terminal.stdout().length;
     await expect.poll(() => terminal.stdout().slice(before).includes('queues of'), { timeout: 5_000 }).toBe(true);

@@ -46,7 +46,7 @@ describe('asks before it changes something', () => {
       stdin: typing('Yes\n'),
     });
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'w1: resolved; it is idle now\n' });
-    expect(stderr).toMatch(/^worker w1 is escalated since .* ago: It needs a key\. Let it go on\? \[y\/N\] $/);
+    expect(stderr).toMatch(/^worker w1 was escalated .* ago: It needs a key\. Let it go on\? \[y\/N\] $/);
     expect(await log.stored()).toEqual([['own.worker.w1.escalation.resolved', { by: 'ann', verdict: 'resume' }]]);
   });
 
@@ -66,7 +66,7 @@ describe('asks before it changes something', () => {
     const log = await openLog();
     const { code, stderr } = await log.run(['ack', 'w1'], { stdin: 'y\n' });
     expect(code).toBe(2);
-    expect(stderr).toBe('stopgate: this changes something, and there is no terminal to ask at: add --yes\n');
+    expect(stderr).toBe('stopgate: this changes something, and there is no terminal to confirm it: add --yes\n');
     expect(log.asked).toEqual([]);
   });
 });

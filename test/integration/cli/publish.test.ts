@@ -76,10 +76,10 @@ describe('one entry', () => {
     { argv: ['worker', 'w1', 'tool.used', '[]'], says: 'no object' },
     { argv: ['worker', 'w 1', 'tool.used', '{"tool":"x"}'], says: `'w 1' is not the id of a worker` },
     { argv: ['worker', 'w1.>', 'tool.used', '{"tool":"x"}'], says: 'is no entry' },
-    { argv: ['decision.w1', '{}'], says: 'it cannot be published' },
+    { argv: ['decision.w1', '{}'], says: 'is published by the service only' },
     { argv: ['stopgate.elsewhere.worker.w1.heartbeat.sent'], says: `belongs to fleet 'elsewhere'` },
     { argv: ['nonsense'], says: 'is no subject of an entry' },
-    { argv: ['worker.w1.heartbeat.sent', '--stream'], says: '--stream goes with "-"' },
+    { argv: ['worker.w1.heartbeat.sent', '--stream'], says: '--stream needs "-"' },
     { argv: [], says: 'SUBJECT-TAIL is missing' },
   ])('$argv is refused and nothing is sent', async ({ argv, says }) => {
     const log = await openLog();

@@ -25,13 +25,16 @@ describe('bad usage ends with code 2, one line on stderr and nothing on stdout',
     { argv: ['workers', '-j'], says: `no option '-j'` },
     { argv: ['workers', '--json=yes'], says: `'--json' takes no value` },
     { argv: ['decide'], says: 'WORKER is missing (see "stopgate decide --help")' },
-    { argv: ['decide', 'w1', '{}', 'more'], says: `'more' is one word too many` },
-    { argv: ['workers', 'w1'], says: `'w1' is one word too many` },
+    { argv: ['decide', 'w1', '{}', 'more'], says: `'more' is one argument too many` },
+    { argv: ['workers', 'w1'], says: `'w1' is one argument too many` },
     { argv: ['workers', '--nats'], says: `'--nats' needs a value` },
     { argv: ['workers', '--nats', ''], says: `'--nats' needs a value` },
     { argv: ['workers', '--queue', '--watch'], says: `'--queue' needs a value` },
     { argv: ['workers', '--state', 'busy'], says: `--state 'busy' is none of idle, working` },
-    { argv: ['workers', '--stale', '--presence', 'active'], says: '--stale and --presence active cannot both hold' },
+    {
+      argv: ['workers', '--stale', '--presence', 'active'],
+      says: '--stale and --presence active contradict each other',
+    },
     { argv: ['workers', '--limit', '0'], says: `--limit '0' is not a whole number from 1` },
     { argv: ['workers', '--timeout', 'soon'], says: `--timeout 'soon' is not a duration` },
     { argv: ['workers', '--fleet', 'a.b'], says: 'is not an id' },
@@ -94,7 +97,7 @@ describe('help', () => {
 
   test('says where options may come from otherwise', async () => {
     expect((await runOnce(['serve', '--help'])).stdout).toMatch(
-      /STOPGATE_NATS[\s\S]*STOPGATE_HTTP; default: 127.0.0.1:4280/,
+      /STOPGATE_NATS[\s\S]*STOPGATE_HTTP;\s+default:\s+127.0.0.1:4280/,
     );
     expect((await runOnce(['workers', '--help'])).stdout).toContain('STOPGATE_FLEET; default: main');
   });

@@ -62,7 +62,7 @@ describe('with a service', () => {
     [['--fleet', 'a.b'], /--fleet/],
     [['--creds', ''], /'--creds' needs a value/],
     [['--port', '1'], /no option '--port'/],
-    [['w1'], /'w1' is one word too many/],
+    [['w1'], /'w1' is one argument too many/],
   ])('bad usage %j: exit code 2, and no word on stdout', async (args, words) => {
     const ended = await runCommand(['mcp', ...args], { cwd: at.folder.path });
     expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(words) });

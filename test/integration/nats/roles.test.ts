@@ -261,8 +261,8 @@ test.each([
   [['--role', 'runner', '--worker', 'w1'], '--worker is for the role agent, not for runner'],
   [['--role', 'agent', '--name', 'box'], '--name is for the role runner, not for agent'],
   [['--role', 'operator', '--check', 'a'], '--check is for the role check or runner, not for operator'],
-  [['--role', 'runner', '--check', 'a'], 'give it a name too'],
-  [['--role', 'agent', '--all'], '--all is all roles'],
+  [['--role', 'runner', '--check', 'a'], 'may serve every check: add --name'],
+  [['--role', 'agent', '--all'], '--all means all roles'],
   [['--worker', 'w1.>'], "'w1.>' is not the id of a worker"],
 ])('%j is refused', async (args, says) => {
   const ended = await runCommand(['permissions', ...args], { cwd: folder.path });

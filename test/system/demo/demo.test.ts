@@ -49,7 +49,7 @@ test('every answer is as it must be, and nothing is left', async () => {
   expect(lines.filter((line) => line.startsWith('stopgate  '))).toEqual([
     'stopgate  block · continue · incomplete  by guard checks, block 1 of 3',
     'stopgate  allow · complete · complete  by guard done',
-    'stopgate  holds the stop open: no answer yet, and no model turn is spent',
+    'stopgate  holds the stop: no answer yet, and no model turn is spent',
     'stopgate  block · continue · pending-tasks  by guard pending',
     'stopgate  block · continue · incomplete  by guard checks, block 1 of 3',
     'stopgate  block · continue · incomplete  by guard checks, block 2 of 3',
@@ -104,6 +104,6 @@ test('an answer that is not as it must be fails it', async () => {
   const narrator = createNarrator(out, { fast: true, signal: new AbortController().signal });
   const played = playAll({ agents, operator: agents, page: '', close: async () => undefined }, narrator);
   await expect(played).rejects.toThrow(
-    'the stop of ana got "allow · complete · no-policy, guard done" (no rules); it must get "block · continue · incomplete, guard checks"',
+    'the stop of ana got "allow · complete · no-policy, guard done" (no rules), not "block · continue · incomplete, guard checks"',
   );
 });

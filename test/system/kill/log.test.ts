@@ -289,7 +289,7 @@ describe('a live log', () => {
     const file = linesOf((await replay()).stdout);
     const { code, stdout, stderr } = await replayFleet();
     expect(linesOf(stdout)).toEqual(file);
-    expect(stderr).toBe(`stopgate: passed over ${badLines} bad entries, as the service did\n`);
+    expect(stderr).toBe(`stopgate: skipped ${badLines} bad entries, as the service did\n`);
     expect(code).toBe(0);
   });
 
@@ -304,7 +304,7 @@ describe('a live log', () => {
     );
     expect(linesOf(stdout)).toEqual([]);
     const attempts = live.filter(({ seq }) => (seq ?? 0) <= changed).length;
-    expect(stderr).toContain(`${attempts} attempts looked at: 0 would differ\n`);
+    expect(stderr).toContain(`${attempts} attempts compared: 0 would differ\n`);
   });
 
   test('tells by --diff what other policies had decided, from the stream as from the file', async () => {
@@ -327,7 +327,7 @@ describe('a live log', () => {
     const told = (file as unknown as { after: Decision | null }[]).flatMap(({ after }) => after ?? []);
     for (const after of told) expect(after).toEqual(decisions.get(keyOf(after)));
     expect(told.length).toBeGreaterThan(20);
-    expect(stderr).toContain(`${live.length} attempts looked at: `);
+    expect(stderr).toContain(`${live.length} attempts compared: `);
     expect(code).toBe(0);
   });
 });

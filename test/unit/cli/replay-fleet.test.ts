@@ -40,7 +40,7 @@ test('prints the decisions of a log, entries that were refused aside, and ends a
     { worker: 'w1', attempt: 'a1', seq: 4, decision: 'block', policy: { seq: 1 } },
     { worker: 'w2', attempt: 'seq-5', decision: 'allow' },
   ]);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: 'stopgate: passed over 1 bad entry, as the service did\n' });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: 'stopgate: skipped 1 bad entry, as the service did\n' });
   expect(jsonLines((await log.replay(['--worker', 'w2'])).stdout)).toMatchObject([{ worker: 'w2' }]);
   const { state } = await log.info();
   expect({ messages: state.messages, consumers: state.consumer_count }).toEqual({ messages: 5, consumers: 0 });
@@ -71,10 +71,10 @@ test('--diff compares with other policies over more than one batch, and counts e
   const differences = jsonLines(stdout);
   expect(new Set(differences.map(({ worker }) => worker)).size).toBe(1_300);
   expect(differences[0]).toMatchObject({ before: { cause: 'no-policy' }, after: { reason: 'Failed rules: lint' } });
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '1300 attempts looked at: 1300 would differ\n' });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '1300 attempts compared: 1300 would differ\n' });
   const later = new Date(Date.now() + 60_000).toISOString();
   const none = await log.replay(['--policy', 'new.yaml', '--diff', '--since', later], { cwd: terminal.cwd });
-  expect(none).toMatchObject({ code: 0, stdout: '', stderr: '0 attempts looked at: 0 would differ\n' });
+  expect(none).toMatchObject({ code: 0, stdout: '', stderr: '0 attempts compared: 0 would differ\n' });
 });
 
 test('an empty log has no decisions', async () => {

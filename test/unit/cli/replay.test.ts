@@ -261,7 +261,7 @@ describe('--diff', () => {
       '  guard   done -> retries',
       '',
     ]);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '2 attempts looked at: 2 would differ\n' });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '2 attempts compared: 2 would differ\n' });
   });
 
   test('--json: an object a line, with both decisions', async () => {
@@ -276,8 +276,8 @@ describe('--diff', () => {
   test('what hangs on a check without an answer cannot be told', async () => {
     const remote = 'policies: { default: { checks: [{ remote: scan }] } }';
     const { code, stdout, stderr } = await diff(remote, entries.slice(0, 3), []);
-    expect(stdout).toContain('  after   cannot be told  the log has no answer of check scan\n');
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '1 attempt looked at: 0 would differ, 1 cannot be told\n' });
+    expect(stdout).toContain('  after   unknown  the log has no result of check scan\n');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '1 attempt compared: 0 would differ, 1 unknown\n' });
     const { stdout: json } = await diff(remote, entries.slice(0, 3), ['--json']);
     expect(jsonLines(json)).toMatchObject([{ attempt: 'a1', after: null, check: 'scan' }]);
   });

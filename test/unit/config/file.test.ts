@@ -181,13 +181,13 @@ describe('an unknown key', () => {
       'policies: { a: { checks: [{ plan: {}, when: { fase: x } }] } }',
       '1:47 unknown key "fase"; did you mean "phase"?',
     ],
-    ['policies: { a: { checks: [{ plan: { x: 1 } }] } }', '1:37 unknown key "x"; known here: required'],
+    ['policies: { a: { checks: [{ plan: { x: 1 } }] } }', '1:37 unknown key "x"; known keys: required'],
     ['commands: { a: { run: [x], timeoutMs: 3 } }', '1:28 unknown key "timeoutMs"; did you mean "timeout"?'],
     ['assign: [{ policy: default, agnt: x }]', '1:29 unknown key "agnt"; did you mean "agent"?'],
     ['escalation: { webhook: { uri: x } }', '1:26 unknown key "uri"; did you mean "url"?'],
-    ['commands: { a: { run: [x], zzz: 3 } }', '1:28 unknown key "zzz"; known here: run, cwd, timeout, feedback, env'],
-    ['token: abc', '1:1 unknown key "token"; secrets have no place here: set STOPGATE_TOKEN or pass --token'],
-    ['a: &a {}\n<<: *a', '2:1 merge keys ("<<") are not part of YAML 1.2; repeat the map by an alias instead'],
+    ['commands: { a: { run: [x], zzz: 3 } }', '1:28 unknown key "zzz"; known keys: run, cwd, timeout, feedback, env'],
+    ['token: abc', '1:1 unknown key "token"; secrets do not belong here: set STOPGATE_TOKEN or pass --token'],
+    ['a: &a {}\n<<: *a', '2:1 merge keys ("<<") are not part of YAML 1.2; repeat the map with an alias instead'],
   ])('in %j is found at its place', (text, problem) => {
     expect(problemsOf(text)).toContain(problem);
   });
@@ -259,7 +259,7 @@ describe('a wrong value', () => {
     [
       'a prefix into our own subjects',
       'replyPrefixes: [stopgate.main]',
-      '1:17 "stopgate.main" is where entries and requests go: answers may not',
+      '1:17 "stopgate.main" is for entries and requests, not for answers',
     ],
   ])('(%s) is told at its place', (_what, text, problem) => {
     expect(problemsOf(text)).toEqual([problem]);
@@ -318,12 +318,8 @@ describe('a wrong value', () => {
 
 describe('bad YAML', () => {
   test.each([
-    ['a duplicate key', 'fleet: a\nhttp: "4280"\nfleet: b\n', '3:1 the key "fleet" stands here a second time'],
-    [
-      'a duplicate key within',
-      'commands:\n  a: { run: [x], run: [y] }',
-      '2:18 the key "run" stands here a second time',
-    ],
+    ['a duplicate key', 'fleet: a\nhttp: "4280"\nfleet: b\n', '3:1 the key "fleet" is here a second time'],
+    ['a duplicate key within', 'commands:\n  a: { run: [x], run: [y] }', '2:18 the key "run" is here a second time'],
     [
       'a list without its end',
       'fleet: a\nroots: [a, b\nhttp: c\n',
@@ -331,10 +327,10 @@ describe('bad YAML', () => {
     ],
     ['a tab', 'commands:\n\ta: {}', '2:1 Tabs are not allowed as indentation'],
     ['a map within a line', 'fleet: a: b', '1:8 Nested mappings are not allowed in compact mappings'],
-    ['windows line ends', 'fleet: a\r\nreplica: b\r\nfleet: c\r\n', '3:1 the key "fleet" stands here a second time'],
+    ['windows line ends', 'fleet: a\r\nreplica: b\r\nfleet: c\r\n', '3:1 the key "fleet" is here a second time'],
     ['an unknown tag', 'fleet: !env FLEET', '1:8 Unresolved tag: !env'],
     ['a key that is no string', '[a]: b', '1:1 With stringKeys, all keys must be strings'],
-    ['an alias without its anchor', 'fleet: a\nroots: *all', '2:8 no anchor &all stands before the alias *all'],
+    ['an alias without its anchor', 'fleet: a\nroots: *all', '2:8 there is no anchor &all before the alias *all'],
     ['a prototype for a key', 'commands: { __proto__: {} }', '1:13 the key "__proto__" is not allowed'],
     ['an alias within itself', 'roots: &a [*a]', '1:12 nested deeper than 32 levels, or an alias within itself'],
   ])('(%s) is told at its place', (_what, text, problem) => {
