@@ -26,6 +26,10 @@ export type HookForm = {
   metadata?: Record<string, unknown> | undefined;
 };
 
+/** All hooks within a hook, at every depth. */
+export const membersWithin = (hook: Pick<HookForm, 'of'>): number =>
+  (hook.of ?? []).reduce((sum, member) => sum + 1 + membersWithin(member), 0);
+
 const hookFields = {
   type: z.enum(hookTypes),
   get of() {

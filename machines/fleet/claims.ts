@@ -2,6 +2,7 @@
 import type { WorkerEntry } from '../entries/index.ts';
 import { escalate } from '../values/escalation.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
+import { heldTasksMax } from '../values/limits.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
 import { policyInForce, queueOfWorker } from './policies.ts';
@@ -24,8 +25,10 @@ export function claimTask(fleet: Fleet, record: WorkerRecord, task: string): voi
 }
 
 /** Why this worker may not claim the task, or null. */
-function claimFault(fleet: Fleet, { worker, ended }: WorkerContext, task: string): string | null {
+function claimFault(fleet: Fleet, { worker, ended, tasks }: WorkerContext, task: string): string | null {
   if (ended !== null) return `worker ${worker} is ${ended}`;
+  if (tasks.length >= heldTasksMax && !tasks.includes(task))
+    return `worker ${worker} holds ${heldTasksMax} tasks, the most there may be`;
   const found = fleet.tasks.get(task)?.snapshot;
   if (found === undefined) return null;
   const { worker: holder, outcome, after } = found.context;

@@ -7,6 +7,7 @@ import { evaluateHooks, type HooksOutcome } from '../guards/task-hooks/evaluate.
 import { checkTimeoutMs } from '../policy/checks/check.ts';
 import type { CheckResult } from '../policy/checks/check-result.ts';
 import { promisesOf } from '../policy/promise.ts';
+import { createWork, type Work, workMax } from '../policy/work.ts';
 import { phaseOf } from '../task/checkpoint.ts';
 import type { TaskContext } from '../task/context.ts';
 import type { Evaluation } from '../task/evaluation.ts';
@@ -47,15 +48,21 @@ export function resumeEvaluation(fleet: Fleet, task: string, attempt: string, re
 export function reviewEvaluations(fleet: Fleet): void {
   for (const task of fleet.rehooked) {
     fleet.rehooked.delete(task);
-    for (const open of contextOf(fleet, task).evaluations) evaluate(fleet, task, open);
+    // All of them together may cost as much as one.
+    let left = workMax;
+    for (const open of contextOf(fleet, task).evaluations) {
+      const work = createWork(left);
+      evaluate(fleet, task, open, work);
+      left = work.left;
+    }
   }
 }
 
 const contextOf = (fleet: Fleet, task: string): TaskContext => fleet.tasks.get(task)?.snapshot.context as TaskContext;
 
-function evaluate(fleet: Fleet, task: string, begun: Begun): void {
+function evaluate(fleet: Fleet, task: string, begun: Begun, work = createWork()): void {
   const context = contextOf(fleet, task);
-  const outcome = evaluateNow(fleet, context, begun);
+  const outcome = evaluateNow(fleet, context, begun, work);
   if (outcome.kind === 'pending') {
     awaitHook(fleet, task, begun, outcome);
     return;
@@ -81,13 +88,19 @@ function awaitHook(fleet: Fleet, task: string, begun: Begun, { key, name }: Hook
   fleet.outcomes.push({ kind: 'hookPending', task, attempt });
 }
 
-function evaluateNow(fleet: Fleet, context: TaskContext, { fields, results, iteration }: Begun): HooksOutcome {
+function evaluateNow(
+  fleet: Fleet,
+  context: TaskContext,
+  { fields, results, iteration }: Begun,
+  work: Work,
+): HooksOutcome {
   const worker = context.worker === null ? undefined : fleet.workers.get(context.worker)?.snapshot.context.worker;
   const facts = {
     iteration: iteration.iteration,
     phase: phaseOf(context),
     files: [...new Set([...(worker?.files ?? []), ...(fields.files ?? [])])],
     labels: worker?.labels ?? {},
+    work,
     promises: promisesOf(fields),
     validation: fields.validation ?? [],
     current: iteration,

@@ -1,8 +1,9 @@
 /** Folds entries about tasks: what makes no sense now is refused (protocol.md §3, §4 and §7). */
+import { type HookForm, membersWithin } from '../entries/hook.ts';
 import type { TaskEntry } from '../entries/index.ts';
 import type { TaskEvent } from '../task/events.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
-import { hooksMax } from '../values/limits.ts';
+import { dependentsMax, hookMembersMax, hooksMax } from '../values/limits.ts';
 import { clearFilesOf, loseTask } from './claims.ts';
 import { beginEvaluation } from './evaluations.ts';
 import type { Fleet, TaskRecord } from './fleet.ts';
@@ -28,7 +29,7 @@ export function foldTask(fleet: Fleet, entry: TaskEntry, seq: number, owner: str
   }
   const record = fleet.tasks.get(id) as TaskRecord;
   record.namedMs = fleet.nowMs;
-  const reason = refusalOf(record, entry);
+  const reason = refusalOf(record, entry) ?? dependentsFault(fleet, entry);
   if (reason !== null) {
     refuseTask(fleet, id, type, reason);
     return;
@@ -44,6 +45,16 @@ export function foldTask(fleet: Fleet, entry: TaskEntry, seq: number, owner: str
   if (worker !== null && (type === 'iteration.started' || type === 'iteration.advanced')) clearFilesOf(fleet, worker);
 }
 
+/** Its end is told to each of them. */
+function dependentsFault({ dependents }: Fleet, entry: TaskEntry): string | null {
+  if (entry.type !== 'task.created') return null;
+  const full = entry.data.after?.find((it) => {
+    const known = dependents.get(it);
+    return known !== undefined && known.size >= dependentsMax && !known.has(entry.id);
+  });
+  return full === undefined ? null : `task ${full} has ${dependentsMax} dependents, the most there may be`;
+}
+
 /** Each holds up to 64 KiB for as long as a remote hook takes. */
 const evaluationsMax = 64;
 
@@ -55,7 +66,11 @@ function refusalOf({ snapshot: { context, value } }: TaskRecord, entry: TaskEntr
       return value === 'stopped' ? `task ${context.task} is ${context.outcome ?? 'stopped'}` : null;
     case 'hook.registered':
       if (hooks.some((it) => it.hook === entry.data.hook)) return `hook ${entry.data.hook} exists`;
-      return hooks.length >= hooksMax ? `task ${context.task} has ${hooksMax} hooks, the most there may be` : null;
+      if (hooks.length >= hooksMax) return `task ${context.task} has ${hooksMax} hooks, the most there may be`;
+      return hooks.reduce((sum, it) => sum + membersWithin(it.form), membersWithin(entry.data as HookForm)) >
+        hookMembersMax
+        ? `the hooks of task ${context.task} would have more than ${hookMembersMax} members, the most there may be`
+        : null;
     case 'hook.enabled':
     case 'hook.disabled':
       return hooks.some((it) => it.hook === entry.data.hook) ? null : `hook ${entry.data.hook} is unknown`;

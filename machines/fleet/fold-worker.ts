@@ -1,6 +1,8 @@
 /** Folds entries about workers: what makes no sense now is refused, all else goes to the worker's machine (protocol.md §3 and §4). */
 import type { WorkerEntry } from '../entries/index.ts';
 import { planStepsMax } from '../policy/plan.ts';
+import { backgroundMax, scopesMax } from '../values/limits.ts';
+import type { WorkerContext } from '../worker/context.ts';
 import { closeSession, openAttempt, supersedeAttempt } from './attempts.ts';
 import { claimTask, letGoOfTask, resumeTasks } from './claims.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
@@ -45,11 +47,26 @@ function apply(fleet: Fleet, record: WorkerRecord, entry: WorkerEntry, seq: numb
         return;
       }
       break;
+    case 'background.started':
+      if (context.background.length >= backgroundMax && !context.background.includes(entry.data.id)) {
+        refuseWorker(
+          fleet,
+          record,
+          entry.type,
+          `${backgroundMax} background works are outstanding, the most there may be`,
+        );
+        return;
+      }
+      break;
     case 'prompt.submitted':
       if (context.ended !== 'retired') supersedeAttempt(fleet, record);
       break;
     case 'limit.reached':
     case 'limit.cleared':
+      if (hasTooManyScopes(context, entry)) {
+        refuseWorker(fleet, record, entry.type, `the worker has reported ${scopesMax} scopes, the most there may be`);
+        return;
+      }
       stepWorker(fleet, record, eventOf(fleet, entry));
       changeLimit(fleet, record, entry);
       return;
@@ -60,5 +77,10 @@ function apply(fleet: Fleet, record: WorkerRecord, entry: WorkerEntry, seq: numb
   stepWorker(fleet, record, eventOf(fleet, entry));
   if (workTypes.has(entry.type)) resumeTasks(fleet, record);
 }
+
+const hasTooManyScopes = (
+  { scopes }: WorkerContext,
+  { type, data: { scope } }: Extract<WorkerEntry, { type: 'limit.reached' | 'limit.cleared' }>,
+): boolean => type === 'limit.reached' && scope !== undefined && scopes.length >= scopesMax && !scopes.includes(scope);
 
 const workTypes: ReadonlySet<string> = new Set(['prompt.submitted', 'tool.used', 'plan.updated', 'step.updated']);

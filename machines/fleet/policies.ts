@@ -6,6 +6,9 @@ import type { Assignment } from '../policy/policy-set.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import type { Fleet } from './fleet.ts';
 
+/** A set may assign any number of unknown ones, and every decision shows these. */
+const notesMax = 16;
+
 /**
  * The first policy that the set has: of the rows of `assign` that fit, of the held task (the one claimed last), of the
  * worker, `default` (protocol.md §5). A name that the set does not have is passed over, and noted.
@@ -17,7 +20,7 @@ export function policyInForce(fleet: Fleet, worker: WorkerContext): PolicyInForc
   for (const { name, of } of policyNames(fleet, worker)) {
     const found = policyNamed(fleet, name);
     if (found !== null) return { ...found, notes };
-    notes.push(`policy ${name} ${of} is unknown and passed over`);
+    if (notes.length < notesMax) notes.push(`policy ${name} ${of} is unknown and passed over`);
   }
   return { ...(policyNamed(fleet, 'default') as Omit<PolicyInForce, 'notes'>), notes };
 }

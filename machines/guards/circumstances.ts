@@ -1,6 +1,7 @@
 /** What checks and hooks have in common: the circumstances that conditions look at, and how they wait for an answer. */
 import type { CheckResult } from '../policy/checks/check-result.ts';
 import type { Circumstances } from '../policy/condition.ts';
+import { createWork } from '../policy/work.ts';
 import { formatDuration } from '../values/duration.ts';
 import type { Attempt, PendingCheck } from './attempt.ts';
 import type { GuardScope } from './guard.ts';
@@ -12,6 +13,7 @@ export function circumstancesOf({ worker, attempt: { facts, fields } }: GuardSco
     phase: facts.task?.phase ?? null,
     files: reported.length === 0 ? worker.files : [...new Set([...worker.files, ...reported])],
     labels: worker.labels,
+    work: createWork(),
   };
 }
 

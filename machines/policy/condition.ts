@@ -1,6 +1,7 @@
 /** `when`: makes a check or hook conditional (protocol.md §7). All of what is given must hold; else it is skipped. */
 import { z } from 'zod';
-import { globSchema, matchesGlob } from './glob.ts';
+import { globSchema, matchesAny } from './glob.ts';
+import type { Work } from './work.ts';
 
 export const conditionShape = {
   iterationAtLeast: z.int().positive().optional(),
@@ -21,16 +22,18 @@ export type Circumstances = {
   readonly phase: string | null;
   readonly files: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
+  readonly work: Work;
 };
 
-export function holds(when: Condition | null | undefined, at: Circumstances): boolean {
+/** Null: it is not known, since that would be too much work. */
+export function holds(when: Condition | null | undefined, at: Circumstances): boolean | null {
   if (when === null || when === undefined) return true;
   const { iterationAtLeast, phase, filesMatch, filesModified, label } = when;
   if (iterationAtLeast !== undefined && at.iteration < iterationAtLeast) return false;
   if (phase !== undefined && at.phase !== phase) return false;
-  if (filesMatch !== undefined && !at.files.some((file) => matchesGlob(filesMatch, file))) return false;
   if (filesModified !== undefined && at.files.length > 0 !== filesModified) return false;
-  return label === undefined || hasLabel(at.labels, label);
+  if (label !== undefined && !hasLabel(at.labels, label)) return false;
+  return filesMatch === undefined ? true : matchesAny(filesMatch, at.files, at.work);
 }
 
 function hasLabel(labels: Circumstances['labels'], wanted: string): boolean {

@@ -56,31 +56,36 @@ function withoutFencesAndQuotes(output: string): string {
 }
 
 /** Inline code spans: a run of n backticks up to the next run of exactly n within the paragraph. */
-function withoutCode(prose: string): string {
-  return prose
+const withoutCode = (prose: string): string =>
+  prose
     .split(/\n[ \t]*\n/)
-    .map((paragraph) => {
-      let kept = '';
-      let rest = paragraph;
-      // Run lengths that have no partner further on are remembered, so that many lone runs stay linear.
-      const alone = new Set<number>();
-      for (;;) {
-        const run = /`+/.exec(rest);
-        if (run === null) return kept + rest;
-        const after = rest.slice(run.index + run[0].length);
-        const end = alone.has(run[0].length) ? -1 : closing(after, run[0].length);
-        if (end < 0) alone.add(run[0].length);
-        kept += end < 0 ? rest.slice(0, run.index) + run[0] : `${rest.slice(0, run.index)} code `;
-        rest = end < 0 ? after : after.slice(end);
-      }
-    })
+    .map(withoutSpans)
     .join('\n\n');
+
+function withoutSpans(paragraph: string): string {
+  const runs = [...paragraph.matchAll(/`+/g)];
+  const closings = closingsOf(runs.map(([ticks]) => ticks.length));
+  let kept = '';
+  let from = 0;
+  for (let index = 0; index < runs.length; index += 1) {
+    const closing = closings[index];
+    if (closing === undefined) continue;
+    const last = runs[closing] as RegExpExecArray;
+    kept += `${paragraph.slice(from, runs[index]?.index)} code `;
+    from = last.index + last[0].length;
+    index = closing;
+  }
+  return kept + paragraph.slice(from);
 }
 
-/** Where the text after a closing run of exactly `length` backticks begins; -1: there is none. */
-function closing(text: string, length: number): number {
-  for (const run of text.matchAll(/`+/g)) {
-    if (run[0].length === length) return run.index + length;
+/** Of each run, the next one of the same length; looked for from the end, so that many runs stay linear. */
+function closingsOf(lengths: readonly number[]): readonly (number | undefined)[] {
+  const next = new Map<number, number>();
+  const closings: (number | undefined)[] = [];
+  for (let index = lengths.length - 1; index >= 0; index -= 1) {
+    const length = lengths[index] as number;
+    closings[index] = next.get(length);
+    next.set(length, index);
   }
-  return -1;
+  return closings;
 }

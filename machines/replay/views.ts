@@ -34,6 +34,8 @@ export type WorkerView = {
   plan: Plan;
   toolCount: number;
   filesModified: number;
+  /** Older ones that are no longer in the list, which is full. */
+  filesDropped: number;
   background: readonly string[];
   awaitsInput: boolean;
   /** The open attempt: what it waits for, and until when. */
@@ -100,7 +102,7 @@ export function viewWorker(fleet: Fleet, worker: string, nowMs: number): WorkerV
     idle: idleOf(context, idleLimitMs, nowMs),
     rules: { stopWhenComplete: policy.stopWhenComplete, steps: policy.steps, checks: policy.checks.length },
     plan: context.plan,
-    ...{ toolCount: context.toolCount, filesModified: context.files.length },
+    ...{ toolCount: context.toolCount, filesModified: context.files.length, filesDropped: context.filesDropped },
     ...{ background: context.background, awaitsInput: context.awaitsInput },
     attempt: viewAttempt(record),
     lastSeen: formatIsoTime(record.lastSeenMs),

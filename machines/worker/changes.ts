@@ -1,8 +1,9 @@
 /** What entries change in a worker's context (protocol.md §3 and §4). */
 
 import { formatIsoTime } from '../values/iso-time.ts';
-import { filesMax } from '../values/limits.ts';
-import { empty, type WorkerContext } from './context.ts';
+import { filesBytesMax, filesMax } from '../values/limits.ts';
+import { utf8Length } from '../values/text.ts';
+import { empty, noFiles, type WorkerContext } from './context.ts';
 import type { On } from './events.ts';
 
 export type Change = Partial<WorkerContext>;
@@ -19,7 +20,7 @@ export function register({ data, atMs }: On<'worker.registered'>): Change {
 export function beginTurn(context: WorkerContext): Change {
   // Nothing but a registration brings a retired worker back.
   const ended = context.ended === 'retired' ? context.ended : null;
-  const reset = { ended, awaitsInput: false, budgetExhausted: false, files: empty };
+  const reset = { ended, awaitsInput: false, budgetExhausted: false, ...noFiles };
   return { ...reset, ...notEscalated, ...resetCounts };
 }
 
@@ -28,15 +29,33 @@ export function useTool(context: WorkerContext, { data }: On<'tool.used'>): Work
   const given = data.files ?? empty;
   // Many by many would take seconds of every replica.
   const known = given.length > 8 ? new Set(context.files) : { has: (file: string) => context.files.includes(file) };
-  const added = given.filter((file) => !known.has(file));
+  const added = [...new Set(given.filter((file) => !known.has(file)))];
   if (added.length === 0) return { ...context, toolCount };
-  return { ...context, toolCount, files: [...context.files, ...new Set(added)].slice(0, filesMax) };
+  return { ...context, toolCount, ...keepNewest(context, added) };
 }
+
+/** Past its bounds the list drops its oldest, and counts them. */
+function keepNewest({ files, filesBytes, filesDropped }: WorkerContext, added: readonly string[]): Modified {
+  let bytes = added.reduce((sum, file) => sum + utf8Length(file), filesBytes);
+  const all = [...files, ...added];
+  let dropped = 0;
+  while (all.length - dropped > filesMax || bytes > filesBytesMax) {
+    bytes -= utf8Length(all[dropped] as string);
+    dropped += 1;
+  }
+  return {
+    files: dropped === 0 ? all : all.slice(dropped),
+    filesBytes: bytes,
+    filesDropped: filesDropped + dropped,
+  };
+}
+
+type Modified = Pick<WorkerContext, 'files' | 'filesBytes' | 'filesDropped'>;
 
 export function takeTask(context: WorkerContext, { data: { task }, facts, atMs }: On<'task.claimed'>): Change {
   const plan = facts?.plan ?? null;
   const tasks = [...context.tasks.filter((held) => held !== task), task];
-  return { ...resetCounts, tasks, activeMs: atMs, files: empty, ...(plan === null ? {} : { plan }) };
+  return { ...resetCounts, tasks, activeMs: atMs, ...noFiles, ...(plan === null ? {} : { plan }) };
 }
 
 export const letGoOfTask = (context: WorkerContext, { data: { task }, atMs }: On<'task.lost'>): Change => ({

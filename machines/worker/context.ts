@@ -14,6 +14,9 @@ export type WorkerContext = JudgedWorker & {
   readonly parent: string | null;
   readonly cwd: string | null;
   readonly toolCount: number;
+  /** Of `files`, in UTF-8; and how many older ones were dropped since the list was last emptied. */
+  readonly filesBytes: number;
+  readonly filesDropped: number;
   /** Null: none of its own; `untilMs` null: until cleared. */
   readonly limit: { readonly untilMs: number | null } | null;
   /** Every scope of a usage limit that it ever reported. */
@@ -33,6 +36,8 @@ export type WorkerContext = JudgedWorker & {
 export type WorkerInput = { readonly fleet: string; readonly worker: string; readonly atMs: number };
 
 export const empty: readonly never[] = Object.freeze([]);
+/** Nothing was modified since the last prompt or claim. */
+export const noFiles = Object.freeze({ files: empty, filesBytes: 0, filesDropped: 0 });
 const noLabels = Object.freeze({});
 
 export const createWorkerContext = ({ fleet, worker, atMs }: WorkerInput): WorkerContext => ({
@@ -54,7 +59,7 @@ export const createWorkerContext = ({ fleet, worker, atMs }: WorkerInput): Worke
   keepAlives: 0,
   failureStreak: null,
   plan: noPlan,
-  files: empty,
+  ...noFiles,
   tasks: empty,
   toolCount: 0,
   activeMs: atMs,

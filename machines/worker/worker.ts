@@ -38,7 +38,7 @@ import {
   takeTask,
   useTool,
 } from './changes.ts';
-import { createWorkerContext, empty, type WorkerContext, type WorkerInput } from './context.ts';
+import { createWorkerContext, noFiles, type WorkerContext, type WorkerInput } from './context.ts';
 import type { On, WorkerEvent } from './events.ts';
 import { judging } from './judging.ts';
 
@@ -148,7 +148,7 @@ const machine = setup({
     })),
     resolve: change((_it, event: On<'escalation.resolved'>) => resolveEscalation(event)),
     escalateStale: change((it, event: On<'stale.escalated'>) => escalateStale(it, event)),
-    clearFiles: change(() => ({ files: empty })),
+    clearFiles: change(() => noFiles),
     noteRefusal: change((it, { refused }: On<'entry.refused'>) => ({
       refused: [...it.refused, refused].slice(-refusedMax),
     })),

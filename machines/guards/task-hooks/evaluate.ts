@@ -1,10 +1,13 @@
 /** Evaluates the hooks of a task. Remote ones are pending until an entry answers them; all others are answered here. */
 import type { HookForm } from '../../entries/hook.ts';
 import { holds } from '../../policy/condition.ts';
+import { tooMuchWork } from '../../policy/work.ts';
+import { reasonLengthMax } from '../../values/limits.ts';
+import { cutMiddle } from '../../values/text.ts';
 import { evaluateGroup } from './group.ts';
 import type { Hook, HookAnswer, HookFacts, HookOutcome, HookResults, HookRun, HookSkip, Iteration } from './hook.ts';
 import { presets } from './presets.ts';
-import { remoteOutcome } from './remote.ts';
+import { failed, remoteOutcome } from './remote.ts';
 
 /** `hookId`: the hook that decided. */
 export type HooksOutcome =
@@ -38,10 +41,15 @@ function runOf({ hook, form }: Hook, outcome: HookAnswer | HookSkip, results: Ho
   for (const [name, result] of Object.entries(results)) if (names.includes(name)) tookMs += result.tookMs ?? 0;
   const run = { hook, type: form.type, tookMs };
   if (outcome.kind === 'answer')
-    return { ...run, action: outcome.action, reason: outcome.reason, failed: outcome.failed };
+    return {
+      ...run,
+      action: outcome.action,
+      reason: cutMiddle(outcome.reason, reasonLengthMax),
+      failed: outcome.failed,
+    };
   const { error } = outcome;
   const reason = error === null ? 'Its condition does not hold' : `Hook evaluation failed: ${error}`;
-  return { ...run, action: 'skip', reason, failed: error !== null };
+  return { ...run, action: 'skip', reason: cutMiddle(reason, reasonLengthMax), failed: error !== null };
 }
 
 const remoteNames = (form: HookForm): readonly string[] =>
@@ -54,7 +62,9 @@ function capIterations<It extends HookAnswer>(last: It, current: Iteration | nul
 }
 
 function evaluateHook(form: HookForm, facts: HookFacts, results: HookResults): HookOutcome {
-  if (!holds(form.when, facts)) return { kind: 'skip', error: null };
+  const isMet = holds(form.when, facts);
+  if (isMet === null) return failed(form, tooMuchWork);
+  if (!isMet) return { kind: 'skip', error: null };
   switch (form.type) {
     case 'remote':
       return remoteOutcome(form, results);

@@ -1,5 +1,6 @@
 /** Hooks of type `all` and `any`: several conditions together. */
 import type { HookForm } from '../../entries/hook.ts';
+import { cutMiddle } from '../../values/text.ts';
 import type { HookAnswer, HookOutcome } from './hook.ts';
 
 /** Members that skip are left out; with none left the group skips. An escalate of any member is the group's. */
@@ -21,6 +22,14 @@ export function evaluateGroup(
   return { ...together(answers, type), checkpoint };
 }
 
+/** Members may be as many as a task may have, each with a reason as long as an entry. */
+const joinedLengthMax = 65_536;
+
+function joinReasons(reasons: readonly string[]): string {
+  const lengthMax = Math.floor(joinedLengthMax / reasons.length);
+  return reasons.map((reason) => cutMiddle(reason, lengthMax)).join('; or ');
+}
+
 function together(answers: readonly HookAnswer[], type: 'all' | 'any'): HookAnswer {
   const escalate = answers.find((it) => it.action === 'escalate');
   if (escalate !== undefined) return escalate;
@@ -28,6 +37,6 @@ function together(answers: readonly HookAnswer[], type: 'all' | 'any'): HookAnsw
   const complete = answers.find((it) => it.action === 'complete');
   const [first] = open;
   if (complete !== undefined && (type === 'any' || first === undefined)) return complete;
-  const reason = type === 'all' ? first?.reason : open.map((it) => it.reason).join('; or ');
+  const reason = type === 'all' ? first?.reason : joinReasons(open.map((it) => it.reason));
   return { ...(first as HookAnswer), reason: reason ?? '' };
 }

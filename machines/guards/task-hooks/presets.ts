@@ -35,12 +35,25 @@ function byPromise({ promises, current }: HookFacts): HookAnswer | null {
   return counts('BLOCKED') ? answer('escalate', 'Agent is blocked and said so via <promise>BLOCKED</promise>') : null;
 }
 
+/** All hooks of an evaluation see the same results. */
+const validated = new WeakMap<HookFacts, HookAnswer | null>();
+
+function byValidation(facts: HookFacts): HookAnswer | null {
+  const known = validated.get(facts);
+  if (known !== undefined) return known;
+  const outcome = judgeValidation(facts);
+  validated.set(facts, outcome);
+  return outcome;
+}
+
 /** Null: no results. Where the iteration names rules, those alone count, and one that was not reported has failed. */
-function byValidation({ validation, current }: HookFacts): HookAnswer | null {
+function judgeValidation({ validation, current }: HookFacts): HookAnswer | null {
   const rules = current?.rules ?? null;
-  const counted = rules === null ? validation : validation.filter((it) => rules.includes(it.rule));
+  const named = rules === null ? null : new Set(rules);
+  const counted = named === null ? validation : validation.filter((it) => named.has(it.rule));
   if (counted.length === 0) return null;
-  const missing = (rules ?? []).filter((rule) => !counted.some((it) => it.rule === rule));
+  const reported = new Set(counted.map((it) => it.rule));
+  const missing = (rules ?? []).filter((rule) => !reported.has(rule));
   const failed = [...new Set([...counted.filter((it) => !it.passed).map((it) => it.rule), ...missing])];
   if (failed.length === 0) return answer('complete', 'All rules passed');
   const feedback = counted.filter((it) => !it.passed).map(({ rule, message }) => ({ rule, message: message ?? null }));

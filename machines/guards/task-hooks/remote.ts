@@ -11,12 +11,16 @@ export function remoteOutcome(form: HookForm, results: HookResults): HookOutcome
   return result === undefined ? { kind: 'pending', key: name, name } : outcomeOf(form, result);
 }
 
+/** A hook that could not be evaluated: its `onError` says what that means. */
+export function failed({ onError }: HookForm, error: string, metadata: CheckResult['metadata'] = {}): HookOutcome {
+  if (onError === 'skip') return { kind: 'skip', error };
+  return answer('escalate', `Hook evaluation failed: ${error}`, { metadata: { ...metadata, error }, failed: true });
+}
+
 function outcomeOf(form: HookForm, result: CheckResult): HookOutcome {
   if (result.outcome === 'error' || result.outcome === 'timeout') {
     const error = result.reason ?? (result.outcome === 'timeout' ? 'no reply in time' : 'unknown error');
-    if (form.onError === 'skip') return { kind: 'skip', error };
-    const metadata = { ...result.metadata, error };
-    return answer('escalate', `Hook evaluation failed: ${error}`, { metadata, failed: true });
+    return failed(form, error, result.metadata);
   }
   const action = result.action ?? (result.outcome === 'pass' ? 'complete' : 'continue');
   const checkpointData = result.checkpointData ?? null;

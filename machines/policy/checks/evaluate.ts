@@ -5,6 +5,7 @@
  */
 import { formatDuration } from '../../values/duration.ts';
 import { holds } from '../condition.ts';
+import { tooMuchWork } from '../work.ts';
 import { evaluateAll } from './all.ts';
 import {
   type Check,
@@ -41,9 +42,11 @@ function evaluate(check: Check, scope: CheckScope): CheckOutcome {
   // By its own key: a check may be named `constructor`.
   const known = Object.hasOwn(findings, check.name) ? findings[check.name] : undefined;
   if (known !== undefined && known.kind !== 'entered') return collect(known, feedback);
-  if (known === undefined && !holds(check.when, facts)) {
-    findings[check.name] = { kind: 'skip' };
-    return { kind: 'skip' };
+  const isMet = known !== undefined || holds(check.when, facts);
+  if (isMet !== true) {
+    const finding: Finding = isMet === null ? errorOf(check, tooMuchWork) : { kind: 'skip' };
+    findings[check.name] = finding;
+    return collect(finding, feedback);
   }
   const { evaluate: evaluateKind } = checkKinds[check.kind] as CheckKind<Kind>;
   if (check.kind === 'all' || check.kind === 'any') {
@@ -66,10 +69,19 @@ export function findingOf(check: EffectfulCheck, result: CheckResult): Finding {
   const { outcome } = result;
   if (outcome === 'pass') return { kind: 'pass' };
   const message = result.reason ?? defaultReason(check, outcome);
-  const feedback = { check: check.name, outcome, message, details: result.feedback ?? {} };
-  if (outcome === 'fail') return { kind: 'fail', message, feedback };
-  const kind = check.onError === 'block' ? 'fail' : check.onError === 'escalate' ? 'escalate' : 'error';
-  return { kind, message, feedback };
+  const details = result.feedback ?? {};
+  if (outcome === 'fail') return { kind: 'fail', message, feedback: { check: check.name, outcome, message, details } };
+  return errorOf(check, message, { outcome, details });
+}
+
+/** It could not be judged: its `onError` says what that means. */
+function errorOf(
+  { name, onError }: Check,
+  message: string,
+  { outcome, details }: Pick<Feedback, 'outcome' | 'details'> = { outcome: 'error', details: {} },
+): Finding {
+  const kind = onError === 'block' ? 'fail' : onError === 'escalate' ? 'escalate' : 'error';
+  return { kind, message, feedback: { check: name, outcome, message, details } };
 }
 
 function defaultReason(check: EffectfulCheck, outcome: 'fail' | 'error' | 'timeout'): string {

@@ -1,6 +1,9 @@
 /** Globs over file paths. */
 import { expect, test } from 'vitest';
-import { matchesGlob } from '../../../../machines/policy/glob.ts';
+import { matchesAny } from '../../../../machines/policy/glob.ts';
+import { createWork, workMax } from '../../../../machines/policy/work.ts';
+
+const matchesGlob = (glob: string, path: string) => matchesAny(glob, [path], createWork(100_000_000));
 
 test.each([
   ['src/**', 'src/a/b.ts', true],
@@ -28,4 +31,32 @@ test.each([
   { glob: `src/${'*a'.repeat(120)}`, path: 'a'.repeat(60_000) },
 ])('a hostile pattern ends: $glob', ({ glob, path }) => {
   expect(matchesGlob(glob, path)).toBe(false);
+});
+
+const stepsOf = (glob: string, path: string): number => {
+  const work = createWork();
+  matchesAny(glob, [path], work);
+  return workMax - work.left;
+};
+
+// Each was a state of its own, and 84 of them cost 5 ms a path.
+test('folders in a row are one', () => {
+  const path = `${'a/'.repeat(500)}x`;
+  expect(stepsOf(`${'**/'.repeat(84)}x`, path)).toBe(stepsOf('**/x', path));
+  expect(stepsOf('**/x', path)).toBeLessThan(3 * path.length);
+});
+
+test('a path that differs at one end is one step', () => {
+  expect(stepsOf('src/**', `lib/${'a'.repeat(1_000)}`)).toBe(1);
+  expect(stepsOf('**/*.test.ts', `${'a/'.repeat(400)}x.ts`)).toBe(1);
+});
+
+test('work that is used up gives no answer, and a glob is matched once', () => {
+  const work = createWork(1_000);
+  expect(matchesAny(`${'*a'.repeat(100)}b`, [`${'a'.repeat(1_000)}ab`, 'ba'], work)).toBeNull();
+  const enough = createWork();
+  expect(matchesAny('*.ts', ['a.ts'], enough)).toBe(true);
+  const { left } = enough;
+  expect(matchesAny('*.ts', ['a.ts'], enough)).toBe(true);
+  expect(enough.left).toBe(left);
 });

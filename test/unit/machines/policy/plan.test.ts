@@ -4,6 +4,7 @@ import { policySetSchema } from '../../../../machines/index.ts';
 import { evaluateChecks } from '../../../../machines/policy/checks/evaluate.ts';
 import { remainingStepsMessage } from '../../../../machines/policy/checks/plan.ts';
 import { updateStep } from '../../../../machines/policy/plan.ts';
+import { createWork } from '../../../../machines/policy/work.ts';
 
 test('a plan changes step by step: added, changed, removed', () => {
   const one = updateStep([], { step: '1' });
@@ -23,7 +24,7 @@ test('titles are cut between code points', () => {
 test('an empty plan passes, unless a plan is required', () => {
   const outcomeOf = (form: object, plan: { title: string; status: string }[]) => {
     const { policies } = policySetSchema.parse({ policies: { default: { checks: [{ plan: form }] } } });
-    const facts = { plan, validation: [], iteration: 0, phase: null, files: [], labels: {} };
+    const facts = { plan, validation: [], iteration: 0, phase: null, files: [], labels: {}, work: createWork() };
     return evaluateChecks(policies.get('default')?.checks ?? [], facts, {}).outcome;
   };
   expect(outcomeOf({}, [])).toEqual({ kind: 'pass' });
