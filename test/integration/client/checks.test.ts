@@ -185,7 +185,7 @@ describe('several servers of one check', () => {
       checks.client.serveCheck('limit', () => TaskCompletionResult.ok(), { concurrency: 0 }),
     ).rejects.toThrow("not '0'");
     await expect(checks.client.serveCheck('no name', () => TaskCompletionResult.ok())).rejects.toThrow(
-      'no id of a check',
+      'is not the id of a check',
     );
   });
 });
