@@ -43,7 +43,7 @@ export function stepWorker(fleet: Fleet, record: WorkerRecord, event: WorkerEven
 }
 
 /** To be called after each step of its machine. */
-export function noteWorkerStop(fleet: Fleet, record: WorkerRecord): void {
+function noteWorkerStop(fleet: Fleet, record: WorkerRecord): void {
   const isStopped = record.snapshot.value.state === 'stopped';
   if (!isStopped && record.stoppedMs === null) return;
   noteStop(fleet, record, isStopped);

@@ -1,2 +1,2 @@
-/** What becomes of the tasks that a worker holds when its attempt ends (protocol.md §4). */
+/** What becomes of the tasks that a worker holds when its attempt ends (protocol.md §4): `dispositionOf` of worker/decide.ts says it. */
 export type TaskDisposition = 'completed' | 'blocked' | 'escalated' | 'released' | 'held';

@@ -78,7 +78,7 @@ export function stateAfter({ decision, action, cause }: Pick<Ruling, 'decision' 
 
 /** Blocks by 11 and 12 keep a worker alive and count apart. */
 const isKeepAlive = ({ decision, guard }: Decided): boolean =>
-  decision === 'block' && guard !== null && guard !== 'checks' && guard !== 'hooks';
+  decision === 'block' && (guard === 'pending' || guard === 'idle');
 
 function countsAfter(context: WorkerContext, ruling: Decided): Change {
   if (ruling.decision === 'allow') return ruling.action === 'continue' ? {} : resetCounts;
