@@ -14,11 +14,16 @@ export function cutMiddle(text: string, lengthMax: number): string {
   if (!isLonger(text, lengthMax)) return text;
   const tail = Math.floor((lengthMax - 1) / 2);
   const head = lengthMax - 1 - tail;
-  // A code point has two units at most, so these hold enough of them; one that was cut in half is not used.
-  const first = [...text.slice(0, 2 * head)].slice(0, head);
-  const last = tail === 0 ? [] : [...text.slice(-2 * tail)].slice(-tail);
-  return `${first.join('')}…${last.join('')}`;
+  let end = 0;
+  for (let count = 0; count < head; count += 1) end += isPair(text, end) ? 2 : 1;
+  let start = text.length;
+  for (let count = 0; count < tail; count += 1) start -= isPair(text, start - 2) ? 2 : 1;
+  return `${text.slice(0, end)}…${text.slice(start)}`;
 }
+
+/** Do two units make one code point there? */
+const isPair = (text: string, at: number): boolean =>
+  (text.charCodeAt(at) & 0xfc00) === 0xd800 && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00;
 
 /** How many bytes `text` has in UTF-8. */
 export function utf8Length(text: string): number {

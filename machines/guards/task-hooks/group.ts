@@ -23,7 +23,7 @@ export function evaluateGroup(
 }
 
 /** Members may be as many as a task may have, each with a reason as long as an entry. */
-const joinedLengthMax = 65_536;
+const joinedLengthMax = 16_384;
 
 function joinReasons(reasons: readonly string[]): string {
   const lengthMax = Math.floor(joinedLengthMax / reasons.length);
