@@ -103,6 +103,7 @@ test('what no test runs is this, and no more', () => {
     'docs/agents.md: needs Claude Code',
     'docs/benchmarks.md: takes a minute and a half of an otherwise idle machine; test/system/bench.test.ts runs a part',
     'docs/command-line.md: needs a folder of your own',
+    'docs/configuration.md: it needs a model',
     'docs/operations.md: needs Docker',
     'docs/operations.md: the log must be lost first; test/integration/faults/lost-log.test.ts',
     'docs/protocol.md: has keys that are not in force yet',
