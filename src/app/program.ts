@@ -1,10 +1,9 @@
 /** Every command but `hook`: runs the command line and exits with its code. */
-import { runCli } from '../cli/cli.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { processIo } from '../process-io.ts';
-import { createServices } from './services.ts';
+import { runCommandLine } from './command-line.ts';
 
-process.exitCode = await runCli(process.argv.slice(2), processIo(readEnvironment()), createServices());
+process.exitCode = await runCommandLine(process.argv.slice(2), processIo(readEnvironment()));
 // Everything of ours is closed. What a library left open (nats-core 3.4: its socket to a server that never answered) must
 // not keep the process alive. Its output has been read by then, since writes to pipes are synchronous.
 setTimeout(() => process.exit(), 1_000).unref();

@@ -29,7 +29,7 @@ async function main(argv: readonly string[]): Promise<number> {
   const out = createOutput(processIo(readEnvironment()));
   const signal = AbortSignal.any([stop.signal, out.closed]);
   try {
-    const stage = await openStage();
+    const stage = await openStage({ http: '127.0.0.1:0' });
     try {
       await unlessAborted(signal, playAll(stage, createNarrator(out, { fast, signal })));
     } finally {

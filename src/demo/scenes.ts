@@ -1,5 +1,5 @@
-/** The demo's four scenes. Each shows what happens, and checks every answer. */
-import { equal } from 'node:assert/strict';
+/** The demo's five scenes. Each shows what happens, and checks every answer. */
+import { equal, match } from 'node:assert/strict';
 import type { Decision, TaskView, WorkerView } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Requester } from '../nats/requester.ts';
@@ -15,12 +15,12 @@ const taskArrivesAfterMs = 1_000;
 /** @throws AssertionError: an answer is not as expected; AppError: there is none */
 export async function playAll(stage: Stage, narrator: Narrator): Promise<void> {
   await narrator.plain(
-    'stopgate decides whether a coding agent may stop. Four agents try, over plain NATS.',
+    'stopgate decides whether a coding agent may stop. Five agents try, over plain NATS.',
     'The service, its log and the NATS server are real, in a temporary folder. The policies:',
     '',
     ...rules.trimEnd().split('\n'),
   );
-  for (const play of [planFirst, worthWaiting, threeTimes, askPerson]) await play(stage, narrator);
+  for (const play of [planFirst, worthWaiting, threeTimes, askPerson, cannotRun]) await play(stage, narrator);
   await narrator.plain(
     '',
     'Every answer was as expected, and nothing is left on your machine. Next:',
@@ -91,6 +91,36 @@ const askPerson: Scene = async ({ agents, operator }, narrator) => {
   equal((await viewWorker(agents, 'dan')).state, 'idle', 'dan is not idle');
   await narrator.say('you', "resolve it, with the operator's credentials: dan may continue");
 };
+
+const cannotRun: Scene = async ({ agents, page, cli }, narrator) => {
+  await narrator.heading('5. A check that cannot run is no pass: the stop is allowed, but not judged');
+  await agents.publish('worker.eve.worker.registered', { policy: 'tested' });
+  await agents.publish('worker.eve.task.claimed', { task: 'T-3' });
+  await narrator.say('eve', 'in task T-3 wants to stop, and the test runner is not installed');
+  const hook = await post(`${page}/hooks/claude`, { session_id: 'eve', hook_event_name: 'Stop' });
+  const { systemMessage } = hook as { systemMessage?: string };
+  match(systemMessage ?? '', /not judged \(cause unjudged\).*no-such-test-runner/, 'the hook does not say why');
+  await narrator.say('hook', systemMessage ?? '');
+  const decision = (await post(`${page}/api/main/decide/eve`, {})) as Decision;
+  equal(`${describeAnswer(decision)}, guard ${guardOf(decision)}`, 'allow · continue · unjudged, guard done');
+  await narrator.say('HTTP', 'answers the next stop:');
+  await narrator.decision(decision);
+  const probed = await cli('probe', 'eve');
+  match(probed.text, /^allow · continue · unjudged/, 'the command line does not say that nothing was judged');
+  await narrator.say('CLI', `stopgate probe eve: ${probed.text.split('\n')[0]}`);
+  equal((await cli('verify', 'eve')).code, 1, 'stopgate verify eve does not fail');
+  await narrator.say('verify', await verify(agents, 'eve'));
+  equal((await viewTask(agents, 'T-3')).state, 'working', 'T-3 is not held any more');
+  await narrator.say('you', 'still have T-3 as open: only what was judged is complete');
+};
+
+async function post(url: string, body: object): Promise<unknown> {
+  const headers = { 'content-type': 'application/json' };
+  const signal = AbortSignal.timeout(answerTimeoutMs);
+  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body), signal });
+  equal(answer.status, 200, `${url} answers ${answer.status}`);
+  return answer.json();
+}
 
 const planOf = (...statuses: string[]) => ({
   steps: ['Read the code', 'Write tests', 'Fix lint'].map((title, index) => ({ title, status: statuses[index] })),

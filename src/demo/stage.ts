@@ -8,6 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { runCommandLine } from '../app/command-line.ts';
 import { serveEmbedded } from '../app/dev.ts';
 import { loadConfig } from '../config/config.ts';
 import { readEnvironment } from '../config/environment.ts';
@@ -23,14 +25,19 @@ export const rules = `policies:
   default: { checks: [{ plan: {} }], retries: 3 }      # every step is done
   helper:  { persistence: { hold: 1m } }               # idle: wait for a task
   careful: { checks: [{ plan: {} }], promises: true }  # may ask for a person
+  tested:  { checks: [{ command: tests }] }            # the tests pass
+commands:
+  tests: { run: [no-such-test-runner], cwd: . }        # which is not installed
 `;
 
 export type Stage = {
   /** Without credentials, like a plain NATS client: it may publish as a worker and make requests. */
   readonly agents: Requester;
   readonly operator: Requester;
-  /** The address of the inspector; '' without HTTP. */
+  /** Where hooks, API and inspector are; '' without HTTP. */
   readonly page: string;
+  /** Runs `stopgate` with these arguments in the service's folder. `text`: what it printed on stdout. */
+  cli(...argv: string[]): Promise<{ readonly code: number; readonly text: string }>;
   /** Ends the service and its NATS server, then removes the folder. */
   close(): Promise<void>;
 };
@@ -56,11 +63,23 @@ export async function openStage({ config = rules, http = 'off' } = {}): Promise<
     const credsFile = credentialsFile(join(folder, '.stopgate'), 'operator');
     const operator = await openRequester({ ...client, credsFile, inboxPrefix: privateInbox });
     opened.push(operator);
-    return { agents, operator, page, close };
+    return { agents, operator, page, cli: (...argv) => runIn(folder, argv), close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+async function runIn(cwd: string, argv: readonly string[]): Promise<{ code: number; text: string }> {
+  const stdout = new PassThrough();
+  const printed = text(stdout);
+  const io: Io = {
+    ...{ stdout, stderr: new PassThrough().resume(), stdin: new PassThrough().end(), env: {}, cwd, isTTY: false },
+    ...{ size: () => ({ columns: 80, rows: 24 }), interrupt: () => new AbortController().signal },
+  };
+  const code = await runCommandLine(argv, io);
+  stdout.end();
+  return { code, text: await printed };
 }
 
 /** `url`: of the NATS server, which is ready, as is the service. */

@@ -57,7 +57,10 @@ test('every answer is as it must be, and nothing is left', async () => {
     'stopgate  allow · complete · capped  by guard retries',
     'stopgate  allow · escalate · escalated  by guard promise',
     'stopgate  allow · escalate · escalated  by guard escalated',
+    'stopgate  allow · continue · unjudged  by guard done',
   ]);
+  expect(printed).toMatch(/stopgate: this stop was not judged \(cause unjudged\)/);
+  expect(printed).toMatch(/verify +no, Allowed, though a check could not be judged/);
   expect(printed).toContain('2 of 3 plan steps remain: Write tests, Fix lint');
   expect(printed).toContain('npm start');
   expect(await readdir(folder)).toEqual([]);
@@ -102,7 +105,8 @@ test('an answer that is not as it must be fails it', async () => {
   const io = { stdout, stderr: stdout, stdin: stdout, env: {}, cwd: folder, isTTY: false, size };
   const out = createOutput({ ...io, interrupt: () => AbortSignal.abort() });
   const narrator = createNarrator(out, { fast: true, signal: new AbortController().signal });
-  const played = playAll({ agents, operator: agents, page: '', close: async () => undefined }, narrator);
+  const cli = async () => ({ code: 0, text: '' });
+  const played = playAll({ agents, operator: agents, page: '', cli, close: async () => undefined }, narrator);
   await expect(played).rejects.toThrow(
     'the stop of ana got "allow · complete · no-policy, guard done" (no rules), not "block · continue · incomplete, guard checks"',
   );

@@ -1,0 +1,7 @@
+/** The command line with what it needs to run a service: for the program, and for who plays it in this process. */
+import { runCli } from '../cli/cli.ts';
+import type { Io } from '../process-io.ts';
+import { createServices } from './services.ts';
+
+/** @returns the exit code, as `runCli` */
+export const runCommandLine = (argv: readonly string[], io: Io): Promise<number> => runCli(argv, io, createServices());
