@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CommandConfig } from '../../../src/runner/index.ts';
 import { collectOutput } from '../../../src/runner/output.ts';
-import { createWorkspace, node, sh } from '../../integration/runner/workspace.ts';
+import { createWorkspace, node, sh } from './workspace.ts';
 
 async function feedbackOf(check: CommandConfig): Promise<unknown> {
   const { command } = await createWorkspace({ check });
