@@ -1,5 +1,5 @@
 /** `session.ended`: the agent's session is over, whatever was open. */
 import { z } from 'zod';
-import { reason } from './fields.ts';
+import { title } from './fields.ts';
 
-export const sessionEnded = z.object({ reason: reason.optional() });
+export const sessionEnded = z.object({ reason: title.optional() });

@@ -1,7 +1,7 @@
 /** `task.*`: about the task itself, or from the worker that claims it or lets go of it. */
 import { z } from 'zod';
 import { idSchema } from '../values/schemas.ts';
-import { reason, title } from './fields.ts';
+import { title } from './fields.ts';
 import { stepsSchema } from './plan.ts';
 
 export const taskCreated = z.object({
@@ -11,9 +11,9 @@ export const taskCreated = z.object({
   policy: idSchema.optional(),
   after: z.array(idSchema).optional(),
 });
-export const taskCancelled = z.object({ reason: reason.optional() });
+export const taskCancelled = z.object({ reason: title.optional() });
 
 export const taskClaimed = z.object({ task: idSchema });
 export const taskCompleted = z.object({ task: idSchema, result: z.unknown().optional() });
-export const taskFailed = z.object({ task: idSchema, reason: reason.optional() });
+export const taskFailed = z.object({ task: idSchema, reason: title.optional() });
 export const taskReleased = z.object({ task: idSchema });

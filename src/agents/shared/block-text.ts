@@ -45,7 +45,7 @@ export function allowNotice({ worker }: { readonly worker: string }, decision: A
 }
 
 /** Why nothing was judged: what was wrong with the check or hook. */
-export function unjudgedReason({ verdicts, reason }: Pick<AnswerableDecision, 'verdicts' | 'reason'>): string {
+function unjudgedReason({ verdicts, reason }: Pick<AnswerableDecision, 'verdicts' | 'reason'>): string {
   const inError = verdicts?.find(({ verdict }) => verdict === 'error');
   return cutMiddle(hideSecrets(plainText(inError?.detail ?? reason)), noticeCharsMax);
 }
