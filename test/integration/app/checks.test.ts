@@ -317,7 +317,8 @@ test('a question that is too large for the bus is cut, says so, and is asked', a
       tool: 'Write',
       files: Array.from({ length: 30 }, (_, index) => `${call}-${index}-${long}`),
     });
-  expect(await stop('remote', { worker: 'large' })).toMatchObject({ decision: 'allow', cause: 'complete' });
+  const output = '"'.repeat(25_000);
+  expect(await stop('remote', { worker: 'large', output })).toMatchObject({ decision: 'allow', cause: 'complete' });
   serving.unsubscribe();
   expect(asked).toMatchObject([{ worker: 'large', attempt: 'a1', truncated: true }]);
 });
