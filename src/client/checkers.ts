@@ -18,8 +18,8 @@ export interface TaskCompletionChecker {
 /** Complete if every step of the plan is done. */
 export class PlanBasedChecker implements TaskCompletionChecker {
   check({ session }: TaskCompletionContext): TaskCompletionResult {
-    const words = remainingStepsMessage(session.plan);
-    return words === null ? TaskCompletionResult.ok() : TaskCompletionResult.incomplete(words);
+    const message = remainingStepsMessage(session.plan);
+    return message === null ? TaskCompletionResult.ok() : TaskCompletionResult.incomplete(message);
   }
 }
 

@@ -57,7 +57,7 @@ async function admit(request: IncomingMessage, { clients }: WebSocketServer, soc
     throw new AppError('actor.unknown', `no WebSocket at ${pathname}; use ${inspectSocketPath}`);
   const worker = searchParams.get('worker');
   if (worker !== null && !isId(worker))
-    throw new AppError('input.bad', `'${worker.slice(0, 100)}' is not a valid worker id`);
+    throw new AppError('input.bad', `'${worker.slice(0, 100)}' is not the id of a worker`);
   if (worker !== null) await service.get('worker', worker);
   if (clients.size >= socketsMax)
     throw new AppError('service.busy', `${socketsMax} inspectors are connected, which is the limit; close one first`);

@@ -36,5 +36,5 @@ export function addMcpRoutes(app: FastifyInstance, service: Service, log: Logger
 function readWorker(given: unknown): string | null {
   if (given === undefined) return null;
   if (typeof given === 'string' && isId(given)) return given;
-  throw new AppError('input.bad', `'${String(given)}' is not a valid worker id`);
+  throw new AppError('input.bad', `'${String(given)}' is not the id of a worker`);
 }

@@ -95,8 +95,8 @@ function entityOf(name: string, plural: '' | 's' = ''): Entity {
 
 function idOf(entity: Entity, id: string): string {
   if (isId(id)) return id;
-  throw new AppError('input.bad', `'${id}' is not a valid ${entity} id`, {
-    issues: [{ path: entity, message: 'is not a valid id' }],
+  throw new AppError('input.bad', `'${id}' is not the id of a ${entity}`, {
+    issues: [{ path: entity, message: 'is not an id' }],
   });
 }
 

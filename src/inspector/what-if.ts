@@ -14,7 +14,7 @@ export type Compare = (request: WhatIfRequest) => Promise<WhatIfAnswer>;
 type Log = Pick<EventLog, 'range' | 'history' | 'newest'>;
 
 const differencesMax = 500;
-/** After this many entries other work gets a turn: decisions must not wait for a fold that nobody is in a hurry for. */
+/** After this many entries other work gets a turn, because decisions must not wait for this fold. */
 const yieldEvery = 50;
 
 export function createCompare(fleet: string, log: Log): Compare {

@@ -6,7 +6,7 @@ import type { ServicePort } from '../service-port.ts';
 
 export type ToolContext = {
   readonly port: ServicePort;
-  /** What looks, changes and looks again goes one after the other. */
+  /** For sequences of reading, publishing and reading again. */
   readonly mutex: KeyedMutex;
   /** The worker for calls that name none. */
   readonly worker: string | null;

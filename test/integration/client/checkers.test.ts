@@ -73,7 +73,7 @@ test.each([
   await served.close();
 });
 
-test('a checker of one’s own is told what the agent is about to hand in', async () => {
+test('a custom checker gets what the agent is about to deliver', async () => {
   const seen: TaskCompletionContext[] = [];
   class DraftChecker implements TaskCompletionChecker {
     check(context: TaskCompletionContext) {

@@ -57,7 +57,7 @@ describe('what a check returns', () => {
   });
 });
 
-test('a check is told of the agent in the names of the seeds', async () => {
+test('a check learns about the agent under the names of the seeds', async () => {
   const seen: AgentContext[] = [];
   const served = await checks.client.serveCheck('context', (context) => {
     seen.push(context);
@@ -92,7 +92,7 @@ test('a check is told of the agent in the names of the seeds', async () => {
   expect(seen[1]).not.toHaveProperty('agentOutput');
 });
 
-test('validators of seed 000 serve as they are', async () => {
+test('validators of seed 000 can be served as they are', async () => {
   const validator = compositeValidator(todoValidator(), ({ toolCount }) => {
     const complete = toolCount > 1;
     return new ValidationResult({ complete, reason: complete ? 'Worked' : 'Nothing done' });

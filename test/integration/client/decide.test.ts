@@ -241,8 +241,8 @@ test('calls fail while the NATS server is down, and work again when it is back',
   onTestFinished(() => own.close());
   const { client, server } = own;
   await client.serveCheck('scan', () => ({ complete: false, reason: 'not scanned' }));
-  const heard: string[] = [];
-  await client.onDecision(null, ({ attempt }) => heard.push(attempt ?? ''));
+  const received: string[] = [];
+  await client.onDecision(null, ({ attempt }) => received.push(attempt ?? ''));
   await client.publish('worker', 'w1', 'worker.registered', { policy: 'planned' });
   await server.kill();
   await expect(client.decide('w1', { attempt: 'a1' }, { timeoutMs: 400 })).rejects.toMatchObject({
@@ -254,7 +254,7 @@ test('calls fail while the NATS server is down, and work again when it is back',
     .toMatchObject({
       ...{ decision: 'block', attempt: 'a1', reason: 'not scanned', retry: { count: 1 } },
     });
-  await expect.poll(() => heard).toContain('a1');
+  await expect.poll(() => received).toContain('a1');
 });
 
 test('a closed client reports so, and a client closes at the end of its scope', async () => {

@@ -15,7 +15,7 @@ afterAll(() => scene.close());
 const start = (taskId: string, iteration = 1) =>
   client.publish('task', taskId, 'iteration.started', { iteration, maxIterations: 20 });
 
-test('the loop of the seed: register, validate, go on, complete, clear', async () => {
+test('the loop of the seed: register, validate, next, complete, clear', async () => {
   const taskId = 'TASK-abc123';
   await start(taskId);
   const hookId = await client.registerStopHook({ taskId }, ({ filesModified, agentOutput }) =>
@@ -51,7 +51,7 @@ test('a hook that throws escalates, with the error in its metadata', async () =>
   });
 });
 
-test('the first that does not continue ends it, in the order of registration', async () => {
+test('the first result that is not continue decides, in the order of registration', async () => {
   await start('E-2');
   const called: string[] = [];
   for (const [hookId, action] of [
@@ -70,7 +70,7 @@ test('the first that does not continue ends it, in the order of registration', a
   expect(called).toEqual(['h1', 'h2', 'h1', 'h3']);
 });
 
-test('what a hook saves is there to go on from', async () => {
+test('a checkpoint that a hook saves can be resumed', async () => {
   await start('E-3', 5);
   const checkpointData = {
     ...{ executionPhase: 'midpoint', executionStep: 5 },

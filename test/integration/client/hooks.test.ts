@@ -132,7 +132,7 @@ describe("the seed's custom hooks", () => {
     expect((await hooks.client.getTask(taskId)).checkpoints).toHaveLength(1);
   });
 
-  test('a hook is told of its task and iteration', async () => {
+  test('a hook gets its task and iteration', async () => {
     const { taskId, stop } = await hooks.startTask(3);
     await hooks.client.publish('task', taskId, 'checkpoint.saved', { checkpoint: 'c1', phase: 'testing' });
     const seen: AgentContext[] = [];
@@ -146,7 +146,7 @@ describe("the seed's custom hooks", () => {
 });
 
 describe('a hook that throws', () => {
-  test("escalates in the seed's words", async () => {
+  test("escalates with the seed's message", async () => {
     const { taskId, stop } = await hooks.startTask();
     await hooks.client.registerStopHook({ taskId }, async () => {
       throw new Error('database is away');
@@ -157,7 +157,7 @@ describe('a hook that throws', () => {
     });
   });
 
-  test('is passed over where it was registered so', async () => {
+  test('is skipped if it was registered with onError skip', async () => {
     const { taskId, stop } = await hooks.startTask();
     await hooks.client.registerStopHook({ taskId, onError: 'skip' }, () => {
       throw new Error('database is away');
@@ -214,7 +214,7 @@ describe('enabling, disabling, clearing', () => {
     await expect(hooks.client.disableHook('unknown', hookId)).rejects.toMatchObject({ code: 'actor.unknown' });
   });
 
-  test('hook_clear says how many, and a task without hooks has none', async () => {
+  test('clearHooks returns how many there were, 0 for a task without hooks', async () => {
     const { taskId, stop } = await hooks.startTask();
     await hooks.client.createTddHook(taskId);
     await hooks.client.registerStopHook({ taskId, hookId: 'mine' }, () => ({ action: 'continue', reason: 'no' }));

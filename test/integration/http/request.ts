@@ -20,7 +20,7 @@ export function ask(url: string, path: string, { method, headers = {}, body }: A
   const verb = method ?? (body === undefined ? 'GET' : 'POST');
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
-    const asked = request(
+    const sent = request(
       { host: hostname, port, path, method: verb, agent: false, headers: { ...(isJson ? json : {}), ...headers } },
       (reply) => {
         const parts: Buffer[] = [];
@@ -34,8 +34,8 @@ export function ask(url: string, path: string, { method, headers = {}, body }: A
         reply.on('error', reject);
       },
     );
-    asked.on('error', reject);
-    asked.end(payload);
+    sent.on('error', reject);
+    sent.end(payload);
   });
 }
 

@@ -186,9 +186,9 @@ test('for an inspector that does not read, only the latest step of each actor is
   await stage.get('get/worker/b1');
   const frames: Frame[] = [];
   let ready = true;
-  let looks = 0;
+  let checks = 0;
   const isReady = () => {
-    looks += 1;
+    checks += 1;
     return ready;
   };
   const client = { send: (frame: string) => void frames.push(JSON.parse(frame)), isReady };
@@ -197,8 +197,8 @@ test('for an inspector that does not read, only the latest step of each actor is
   ready = false;
   for (let at = 1; at <= 100; at += 1) await stage.client.publish('worker.b1.tool.used', { tool: 'Bash' });
   await until(async () => (await stage.get('get/worker/b1')).body.toolCount === 101);
-  const looked = looks;
-  await until(() => looks > looked);
+  const checked = checks;
+  await until(() => checks > checked);
   expect(frames).toHaveLength(1);
   ready = true;
   await until(() => frames.length > 1);
@@ -216,9 +216,9 @@ test('one round fills a socket only slightly beyond its limit', async () => {
   };
   for (let worker = 0; worker < 50; worker += 1) act(worker);
   const limit = 64 * 1024;
-  const socket = { bytes: 0, looks: 0 };
+  const socket = { bytes: 0, checks: 0 };
   const isReady = () => {
-    socket.looks += 1;
+    socket.checks += 1;
     return socket.bytes < limit;
   };
   const send = (frame: string) => {
@@ -226,8 +226,8 @@ test('one round fills a socket only slightly beyond its limit', async () => {
   };
   const { leave } = feed.join({ send, isReady }, null);
   for (let at = 0; at < 5_000; at += 1) act(at % 50);
-  const looks = socket.looks;
-  await until(() => socket.looks >= looks + 100);
+  const checks = socket.checks;
+  await until(() => socket.checks >= checks + 100);
   leave();
   expect(socket.bytes).toBeGreaterThan(limit);
   expect(socket.bytes).toBeLessThan(2 * limit);

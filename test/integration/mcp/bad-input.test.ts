@@ -73,10 +73,10 @@ describe.each(clients)('over %s', (name, mcp) => {
       /the limit is 65536 bytes\. Nothing was stored; shorten/,
     ],
     ['a draft that is too large', 'decide', { worker: 'w9', draftContent: 'x'.repeat(1_000_000) }, /65536.*shorten/],
-  ])('%s', async (_what, tool, input, words) => {
+  ])('%s', async (_what, tool, input, message) => {
     const before = await stored();
     const answer = await mcp().call(tool, input);
-    expect(answer).toEqual({ isError: true, text: expect.stringMatching(words), data: {} });
+    expect(answer).toEqual({ isError: true, text: expect.stringMatching(message), data: {} });
     expect(await stored()).toEqual(before);
   });
 

@@ -25,7 +25,7 @@ describe.each(transports)('over %s', (_name, open) => {
   });
   afterEach(() => mcp.close());
 
-  test('lists nineteen tools, each with shapes and hints, and says how to use them', async () => {
+  test('lists nineteen tools, each with schemas and hints, and explains how to use them', async () => {
     const { tools } = await mcp.client.listTools();
     expect(tools.map(({ name }) => name).sort()).toEqual([
       ...['checkpoint_create', 'checkpoint_resume', 'decide', 'hook_clear', 'hook_evaluate', 'hook_list'],
@@ -43,7 +43,7 @@ describe.each(transports)('over %s', (_name, open) => {
     expect(mcp.client.getServerVersion()).toMatchObject({ name: 'stopgate', version: expect.stringMatching(/^\d/) });
   });
 
-  test('the loop: a failed rule goes on, a promise completes, and the hooks are gone', async () => {
+  test('the loop: a failed rule continues, a promise completes, and the hooks are removed', async () => {
     const hook = await mcp.ok('hook_register', { taskId, hookType: 'default', metadata: { description: 'mine' } });
     expect(hook).toEqual({
       hookId: expect.stringMatching(/^HOOK-[a-z0-9]+$/),
@@ -143,7 +143,7 @@ describe.each(transports)('over %s', (_name, open) => {
     expect(await signal('> <promise>COMPLETE</promise>')).toEqual(['CONTINUE', null]);
   });
 
-  test('hooks are listed in order, asked in order, and cleared', async () => {
+  test('hooks are listed in order, run in order, and cleared', async () => {
     const one = await mcp.ok('hook_register', {
       taskId,
       hookType: 'validation',
@@ -176,7 +176,7 @@ describe.each(transports)('over %s', (_name, open) => {
     });
   });
 
-  test('a checkpoint is resumed by another session, with the iteration and the hooks that stand', async () => {
+  test('another session resumes a checkpoint, with the iteration and the hooks', async () => {
     const { hookId } = await mcp.ok('hook_register', { taskId, hookType: 'tdd' });
     const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 5 });
     await mcp.ok('iteration_next', { iterationId });
@@ -199,7 +199,7 @@ describe.each(transports)('over %s', (_name, open) => {
     expect(named).toMatchObject({ checkpointId: 'early', executionPhase: 'planning', agentContext: null });
   });
 
-  test('a worker claims a task, is told what is missing, and completes it', async () => {
+  test('a worker claims a task, learns what is missing, and completes it', async () => {
     const worker = `mcp-${count}`;
     await at.client.publish(`task.${taskId}.task.created`, {
       ...{ title: 'Fix it', plan: [{ title: 'Write tests', status: 'pending', step: 's1' }] },

@@ -63,9 +63,9 @@ describe('with a service', () => {
     [['--creds', ''], /'--creds' needs a value/],
     [['--port', '1'], /no option '--port'/],
     [['w1'], /'w1' is one argument too many/],
-  ])('bad usage %j: exit code 2, and no word on stdout', async (args, words) => {
+  ])('bad usage %j: exit code 2, and nothing on stdout', async (args, message) => {
     const ended = await runCommand(['mcp', ...args], { cwd: at.folder.path });
-    expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(words) });
+    expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(message) });
   });
 });
 

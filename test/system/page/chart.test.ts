@@ -178,8 +178,8 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     expect(needless).toBeNull();
     expect(svg).toContain('<rect width="1');
     expect(svg).toContain('rgb(15, 19, 23)');
-    const words = ['validating', '[retired], [bypass]', 'presence.changed', 'heartbeat.sent'];
-    expect(words.filter((word) => !svg.includes(word))).toEqual([]);
+    const texts = ['validating', '[retired], [bypass]', 'presence.changed', 'heartbeat.sent'];
+    expect(texts.filter((text) => !svg.includes(text))).toEqual([]);
   });
 
   test('downloads as a PNG with everything on it', async () => {

@@ -17,13 +17,13 @@ const app = (inspector: string) => `
   import { assign, createActor, createMachine } from 'xstate';
   const child = createMachine({ id: 'walker', initial: 'walking', states: { walking: { on: { arrive: 'there' } }, there: { type: 'final' } } });
   const light = createMachine({
-    id: 'light', initial: 'green', context: { said: '' }, invoke: { src: child, id: 'walk' },
+    id: 'light', initial: 'green', context: { text: '' }, invoke: { src: child, id: 'walk' },
     states: {
       green: { on: { timer: 'yellow' } },
       yellow: { on: { timer: { target: 'red', guard: () => true } } },
       red: { initial: 'walk', after: { 100000: 'green' }, states: { walk: { on: { hurry: 'wait' } }, wait: {} } },
     },
-    on: { say: { actions: assign({ said: ({ event }) => event.words }) } },
+    on: { say: { actions: assign({ text: ({ event }) => event.text }) } },
   });
   globalThis.begin = (options = {}) => {
     const inspector = createBrowserInspector({ url: '${inspector}', ...options });
@@ -89,8 +89,8 @@ describe.skipIf(noChromium !== null)(
 
     test('shows events as text, whatever they contain, and long ones truncated', async () => {
       const { page, inspector } = await openBoth();
-      const words = `<img src=x onerror="document.title='run'"> \u202egpj.exe ${'long '.repeat(2_000)}`;
-      await send(page, { type: 'say', words });
+      const text = `<img src=x onerror="document.title='run'"> \u202egpj.exe ${'long '.repeat(2_000)}`;
+      await send(page, { type: 'say', text });
       const context = inspector.locator('section[aria-label="Snapshot"] pre').first();
       await expect.poll(() => context.textContent()).toContain('<img src=x');
       expect((await context.textContent())?.length).toBeLessThan(5_000);

@@ -11,7 +11,7 @@ let browser: Browser;
 const workers = 5_000;
 const nameOf = (index: number) => `w${String(index).padStart(4, '0')}`;
 
-/** Publishes at this rate until `until` says so. */
+/** Publishes at this rate until `until` returns true. */
 async function keepTalking(perSecond: number, until: () => boolean): Promise<void> {
   const startedMs = performance.now();
   for (let sent = 0; !until(); ) {

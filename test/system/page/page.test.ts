@@ -187,11 +187,14 @@ describeInBrowser('the page', () => {
   });
 
   test('shows the fleet and a worker at any entry, as the service folds them', async () => {
-    const { lastSeq } = (await stage.get('range')).body;
+    const before = (await stage.get('range')).body.lastSeq;
     await open('/?worker=dan');
     await browser.page.getByRole('button', { name: 'Time travel' }).click();
     await browser.page.locator('.travel').waitFor();
-    expect(new URL(browser.page.url()).searchParams.get('at')).toBe(String(lastSeq));
+    // Timers of the service may have added entries since.
+    const lastSeq = Number(new URL(browser.page.url()).searchParams.get('at'));
+    expect(lastSeq).toBeGreaterThanOrEqual(before);
+    expect(lastSeq).toBeLessThanOrEqual((await stage.get('range')).body.lastSeq);
     const slider = browser.page.getByLabel('Log entry');
     for (const at of [lastSeq - 3, 12, 6, lastSeq]) {
       await slider.fill(String(at));
@@ -259,10 +262,11 @@ describeInBrowser('the page', () => {
 
   test('shows the text of agents as text, and long text collapsed', async () => {
     const agent = '<img src=x onerror=alert(1)>\u202egnp.exe\u0000';
-    const output = `\u001b[31mred\u001b[0m <script>alert(1)</script>${'y'.repeat(60_000)}`;
+    const hostile = '\u001b[31mred\u001b[0m <script>alert(1)</script>';
+    const title = `${hostile}${'y'.repeat(400)}`;
     await stage.client.publish('worker.evil.worker.registered', { agent });
-    await stage.client.publish('worker.evil.plan.updated', { steps: [{ title: output, status: 'pending' }] });
-    await stage.client.ask('decide.evil', { output });
+    await stage.client.publish('worker.evil.plan.updated', { steps: [{ title, status: 'pending' }] });
+    await stage.client.ask('decide.evil', { output: `${hostile}${'y'.repeat(60_000)}` });
     await open('/?worker=evil');
     await browser.page.locator('aside .plan').waitFor();
     expect(await text('aside .facts')).toContain('<img src=x onerror=alert(1)>⟨U+202E⟩gnp.exe⟨NUL⟩');

@@ -50,7 +50,7 @@ describe('compositeValidator', () => {
     expect(called).toEqual(['a', 'b']);
   });
 
-  test('the first that is incomplete speaks, and the rest are not asked', async () => {
+  test('the first incomplete result decides, and the rest do not run', async () => {
     const called: string[] = [];
     const all = compositeValidator(
       validator(called, 'a', true),

@@ -17,7 +17,7 @@ export const UnknownActor = ({ entity, id }: { entity: 'worker' | 'task'; id: st
 );
 
 function hintFor(id: string): string {
-  if (!isId(id)) return 'This is not a valid id: ids consist of letters, digits, _ and -, at most 128.';
+  if (!isId(id)) return 'This is not an id: ids consist of letters, digits, _ and -, at most 128.';
   if (isPast.value) return 'It appears with its first entry: go to a later one.';
   return 'It appears here with its first entry.';
 }

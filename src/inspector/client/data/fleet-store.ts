@@ -12,7 +12,7 @@ export function createFleetStore() {
   const queues = new Map<string, QueueRow>();
   const counts = createCounts();
   const signals = {
-    /** Grows with each change; whoever reads it is rendered again. */
+    /** Grows with each change; components that read it are rendered again. */
     version: signal(0),
     /** Grows when an id is new, or everything is. */
     ids: signal(0),

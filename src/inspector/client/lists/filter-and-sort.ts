@@ -1,4 +1,4 @@
-/** Filters and sorts rows as the route says. */
+/** Filters and sorts rows by the route. */
 import type { FleetStore } from '../data/fleet-store.ts';
 import { type QueueRow, q, type TaskRow, t, type WorkerRow, w } from '../data/row-fields.ts';
 import type { Route } from '../route.ts';
