@@ -104,7 +104,7 @@ const rows: Record<string, () => Promise<unknown>> = {
   async bench() {
     const { code, stdout, stderr } = await run(['bench', 'speed']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toMatch(/^stopgate: there is no part 'speed' of the bench/);
+    expect(stderr).toMatch(/^stopgate: the bench has no part 'speed'/);
   },
   completion: async () => expect(await says(['completion', 'bash'])).toContain('complete '),
   async dev() {
