@@ -29,7 +29,7 @@ const options = {
   'elk.randomSeed': '1',
   'elk.layered.edgeLabels.sideSelection': 'SMART_DOWN',
   // From the initial state down. The strategies that reverse fewer edges put `validating` above `working`.
-  'elk.layered.cycleBreaking.strategy': 'DEPTH_FIRST',
+  'elk.layered.cycleBreaking.strategy': 'DFS_NODE_ORDER',
   'elk.layered.nodePlacement.strategy': 'NETWORK_SIMPLEX',
   'elk.layered.compaction.postCompaction.strategy': 'EDGE_LENGTH',
   'elk.layered.spacing.nodeNodeBetweenLayers': '28',
