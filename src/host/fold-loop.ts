@@ -34,7 +34,7 @@ export function createFoldLoop(context: HostContext, rooms: FoldRooms): FoldLoop
       context.logClock.observe(message.atMs);
       rooms.timers.arm();
     }
-    context.progress.advance(message.seq);
+    context.progress.advance(message);
     observer?.(message);
   };
   return {
