@@ -3,6 +3,10 @@
  * about, so that a repeat is one entry. An id that is read again is parsed by the function beside the one that made it.
  *
  * What an agent names never holds a colon or `~` (`idPattern`), so ids of different kinds differ.
+ *
+ * Nothing here is a secret: agents choose the message ids of their entries freely, and whoever uses one of these first
+ * keeps the replica's entry out of the log. So what a replica stores is either proven by the fold or stored again under
+ * a `retriedMessageId`, whose `unique` nobody can foresee.
  */
 
 /** The attempt of that name. Also the key under which a replica waits for its decision. */
@@ -19,20 +23,15 @@ export const evaluationMessageId = (task: string, unique: string): string => `${
 
 export const isEvaluationMessageIdOf = (task: string, messageId: string): boolean => messageId.startsWith(`${task}:~`);
 
-/** The entry was there before under this id, and was none: the same attempt once more. */
+/** Another entry has the id: the same once more. `unique`: cannot be guessed. */
 export const retriedMessageId = (messageId: string, unique: string): string => `${messageId}:${unique}`;
 
-const decisionSuffix = ':decision';
+export const decisionMessageId = (worker: string, attempt: string | null): string => `${worker}:${attempt}:decision`;
 
-export const decisionMessageId = (worker: string, attempt: string | null): string =>
-  `${worker}:${attempt}${decisionSuffix}`;
-
-/** @returns the attempt; null: the id is none of a decision of this worker */
+/** Also of a retried one. @returns the attempt; null: the id is none of a decision of this worker */
 export function parseDecisionMessageId(worker: string, messageId: string): string | null {
-  const start = worker.length + 1;
-  const end = messageId.length - decisionSuffix.length;
-  if (end < start || !messageId.startsWith(`${worker}:`) || !messageId.endsWith(decisionSuffix)) return null;
-  return messageId.slice(start, end);
+  const [owner, attempt, kind] = messageId.split(':');
+  return owner === worker && attempt !== undefined && kind === 'decision' ? attempt : null;
 }
 
 /** `number`: which question of the attempt it answers, 1-based. */
@@ -51,7 +50,7 @@ export const hookMessageId = (task: string, seq: number, number: number, hook: s
 export const acceptedMessageId = (worker: string, attempt: string, from: string | null): string =>
   `${worker}:${attempt}:accepted:${from ?? ''}`;
 
-/** `deadline`: what makes it this one (`deadlineKey`); `tries`: 1-based. */
+/** `deadline`: what makes it this one (`deadlineKey`); `tries`: which one this is, 1-based. */
 export const timerMessageId = (
   {
     id,
@@ -59,13 +58,13 @@ export const timerMessageId = (
     attempt,
     atMs,
   }: { readonly id: string; readonly kind: string; readonly attempt: string; readonly atMs: number },
-  tries: number,
+  tries: string,
 ): string => `${id}:${kind}:${attempt}:${atMs}:${tries}`;
 
-export const policyMessageId = (replica: string, atMs: number): string => `policy:${replica}:${atMs}`;
+export const policyMessageId = (replica: string, unique: string): string => `policy:${replica}:${unique}`;
 
 /** `delivery`: the notice's own name. */
 export const notifiedMessageId = (delivery: string): string => `${delivery}/notified`;
 
-/** The dead letter of the entry at `seq`. */
+/** The dead letter of the entry at `seq`. Its stream takes nothing but dead letters, which agents may not publish. */
 export const deadLetterMessageId = (seq: number): string => `dead:${seq}`;

@@ -44,22 +44,32 @@ export function onAttemptStored(context: HostContext, message: LogMessage, worke
   if (inbox !== undefined) replyInboxes.set(key, inbox);
 }
 
-/** Sends it without waiting for the acknowledgement, which only matters if the log does not take the entry. */
-function submit(context: HostContext, worker: string, fields: AttemptRequest, messageId: string): void {
-  const { replica, decisionWaiters, lost } = context;
-  const onAnswer = (answer: AppError | Stored) => {
+/**
+ * Sends it without waiting for the acknowledgement, which only matters if the log does not take the entry.
+ * @param waiter the key of its caller, and its message id unless an agent has used that one before
+ */
+function submit(
+  context: HostContext,
+  worker: string,
+  fields: AttemptRequest,
+  waiter: string,
+  messageId = waiter,
+): void {
+  const { replica, decisionWaiters, lost, progress } = context;
+  const onAnswer = async (answer: AppError | Stored) => {
     if (answer instanceof AppError) {
       if (answer.code === 'log.lost') lost.abort(answer);
-      decisionWaiters.fail(messageId, answer);
-    } else if (answer.seq <= context.progress.seq && decisionWaiters.awaitsEntry(messageId)) {
-      // Its place is folded already, and it was not there: either a refused entry has had its id, or this is another
-      // log.
-      if (answer.duplicate) submit(context, worker, fields, retriedMessageId(messageId, context.newId()));
-      else void checkLog(context);
+      decisionWaiters.fail(waiter, answer);
+      return;
     }
+    if (answer.duplicate) await progress.until(answer.seq);
+    if (answer.seq > progress.seq || !decisionWaiters.awaitsEntry(waiter)) return;
+    // Its place is folded, and it was not there: another entry has had its id, or this is another log.
+    if (answer.duplicate) submit(context, worker, fields, waiter, retriedMessageId(waiter, context.newId()));
+    else await checkLog(context);
   };
   const target = subject(context, `worker.${worker}.stop.attempted`);
-  context.log.submit(target, JSON.stringify(fields), { messageId, replica }, onAnswer);
+  context.log.submit(target, JSON.stringify(fields), { messageId, replica }, (answer) => void onAnswer(answer));
 }
 
 async function checkLog({ log, lost }: HostContext): Promise<void> {

@@ -1,9 +1,11 @@
 /**
  * Outbox: decisions on their way out, to the log as a `decision` entry and to the inbox that the attempt named. A
  * message stays here until its decision entry comes back from the log. The owner of the attempt sends it. A replica
- * that finds the owner gone sends it instead, and the message id makes a repeat one entry.
+ * that finds the owner gone sends it instead, and the message id makes a repeat one entry. If an agent has used that id
+ * for an entry of its own, the decision goes out under another one.
  */
-import { attemptMessageId, type Decision, decisionMessageId } from '../../machines/index.ts';
+import { attemptMessageId, type Decision, decisionMessageId, retriedMessageId } from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
 import { type HostContext, isAtHead, subject } from './context.ts';
 import { encodeDecision } from './decision-json.ts';
 
@@ -12,6 +14,7 @@ type OutboxMessage = {
   readonly owner: string | null;
   readonly inbox: string | null;
   readonly sinceMs: number;
+  messageId: string;
   /** 0: not sent by this replica. */
   sentMs: number;
 };
@@ -35,6 +38,7 @@ const resendMs = 2_000;
 
 export function createOutbox(context: HostContext): Outbox {
   const messages = new Map<string, OutboxMessage>();
+  const isWaiting = (message: OutboxMessage) => messages.get(keyOf(message.decision)) === message;
   const isOurs = ({ owner }: OutboxMessage) => owner === null || owner === context.replica;
 
   // Sent at the end of the turn, after the answers, so that callers wait for the fold only.
@@ -46,8 +50,22 @@ export function createOutbox(context: HostContext): Outbox {
   const sendQueued = () => {
     for (const message of queue.splice(0)) {
       // A replica that comes back after a silence may fold an attempt and another's decision of it in one turn.
-      if (messages.get(keyOf(message.decision)) === message) publish(context, message.decision);
+      if (isWaiting(message)) context.log.send(...entryOf(context, message));
     }
+  };
+  // An agent that has used the message id keeps the entry out of the log, and only an acknowledgement tells. The first
+  // try asks for none, since nearly every decision comes back from the log.
+  const sendAgain = (message: OutboxMessage) => {
+    message.sentMs = context.clock();
+    context.log.submit(...entryOf(context, message), (answer) => {
+      if (!(answer instanceof AppError) && answer.duplicate) void renameIfTaken(message, answer.seq);
+    });
+  };
+  const renameIfTaken = async (message: OutboxMessage, seq: number) => {
+    await context.progress.until(seq);
+    if (!isWaiting(message)) return;
+    message.messageId = retriedMessageId(messageIdOf(message.decision), context.newId());
+    sendAgain(message);
   };
   const sendAll = (isMeant: (message: OutboxMessage) => boolean) => {
     for (const message of [...messages.values()].filter(isMeant)) {
@@ -58,7 +76,14 @@ export function createOutbox(context: HostContext): Outbox {
 
   return {
     put(decision, owner, inbox, everyone) {
-      const message: OutboxMessage = { decision, owner, inbox, sinceMs: context.clock(), sentMs: 0 };
+      const message: OutboxMessage = {
+        decision,
+        owner,
+        inbox,
+        messageId: messageIdOf(decision),
+        sinceMs: context.clock(),
+        sentMs: 0,
+      };
       messages.set(keyOf(decision), message);
       if (!isAtHead(context)) return;
       if (everyone || isOurs(message)) answerInbox(context, message);
@@ -76,11 +101,12 @@ export function createOutbox(context: HostContext): Outbox {
     resend() {
       if (!context.bus.isConnected()) return;
       const before = context.clock() - resendMs;
-      for (const message of messages.values()) if (message.sentMs > 0 && message.sentMs < before) send(message);
+      for (const message of messages.values()) if (message.sentMs > 0 && message.sentMs < before) sendAgain(message);
     },
   };
 }
 
+const messageIdOf = ({ worker, attempt }: Decision) => decisionMessageId(worker, attempt);
 const keyOf = ({ worker, attempt }: Decision) => attemptMessageId(worker, attempt as string);
 
 function answerInbox({ bus, logger }: HostContext, { decision, inbox }: OutboxMessage): void {
@@ -88,7 +114,5 @@ function answerInbox({ bus, logger }: HostContext, { decision, inbox }: OutboxMe
   logger.warn({ workerId: decision.worker, inbox }, 'answer withheld: the reply subject is no inbox');
 }
 
-function publish(context: HostContext, decision: Decision): void {
-  const messageId = decisionMessageId(decision.worker, decision.attempt);
-  context.log.send(subject(context, `decision.${decision.worker}`), encodeDecision(decision), { messageId });
-}
+const entryOf = (context: HostContext, { decision, messageId }: OutboxMessage) =>
+  [subject(context, `decision.${decision.worker}`), encodeDecision(decision), { messageId }] as const;

@@ -1,5 +1,7 @@
 /** Stores entries of the host's own: it retries until the log has them, and each is stored once. */
+import { retriedMessageId } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
+import type { Stored } from '../nats/log-submitter.ts';
 import { type HostContext, subject } from './context.ts';
 
 /** `tail`: the subject after `stopgate.<fleet>.`; the message id makes a repeat one entry. */
@@ -14,11 +16,11 @@ export type OwnEntry = {
 
 const retryMs = 300;
 
-/** `duplicate`: the log had an entry with that message id before. */
+/** `duplicate`: the log had an entry with that message id before, at `seq`. Null: it was not needed any more. */
 export async function appendUntilStored(
   context: HostContext,
   { tail, data, messageId, isNeeded, onRefused }: OwnEntry,
-): Promise<{ duplicate: boolean }> {
+): Promise<Stored | null> {
   const payload = JSON.stringify(data);
   while (isNeeded()) {
     try {
@@ -29,20 +31,18 @@ export async function appendUntilStored(
       await new Promise((done) => setTimeout(done, retryMs));
     }
   }
-  return { duplicate: false };
+  return null;
 }
 
-/** How long an entry of the same id, stored by another replica, may take to be folded here. */
-const deliveryMs = 1_000;
-
 /**
- * As `appendUntilStored`, for an entry that the fold makes unneeded. Agents choose their message ids freely: if one has
- * used ours for something else, the entry is stored under another id.
+ * As `appendUntilStored`, for an entry that the fold makes unneeded. Agents choose their message ids freely: if ours is
+ * still needed when the entry that has its id is folded, that one was an agent's. Then it is stored under an id that
+ * nobody can foresee.
  */
 export async function appendUntilFolded(context: HostContext, entry: OwnEntry): Promise<void> {
-  for (let { messageId } = entry; entry.isNeeded(); messageId += ':again') {
-    const { duplicate } = await appendUntilStored(context, { ...entry, messageId });
-    if (!duplicate) return;
-    await new Promise((done) => setTimeout(done, deliveryMs));
+  for (let { messageId } = entry; ; messageId = retriedMessageId(entry.messageId, context.newId())) {
+    const stored = await appendUntilStored(context, { ...entry, messageId });
+    if (stored === null || !stored.duplicate) return;
+    await context.progress.until(stored.seq);
   }
 }

@@ -43,7 +43,7 @@ export function createPolicyPublisher(context: HostContext): PolicyPublisher {
     await appendUntilStored(context, {
       tail: `own.fleet.${context.fleet.name}.policy.set`,
       data: appended,
-      messageId: policyMessageId(context.replica, context.clock()),
+      messageId: policyMessageId(context.replica, context.newId()),
       // A configuration that has changed meanwhile is appended by its own call.
       isNeeded: () => isRunning(context) && wanted === appended,
     });

@@ -6,7 +6,7 @@ import { acceptedMessageId } from '../../machines/index.ts';
 import { type HostContext, isAtHead, isRunning } from './context.ts';
 import type { Evaluations } from './evaluations.ts';
 import type { Outbox } from './outbox.ts';
-import { appendUntilStored } from './own-entries.ts';
+import { appendUntilFolded } from './own-entries.ts';
 
 const checkEveryMs = 500;
 /** An owner that does not answer so many pings in a row counts as gone. */
@@ -80,7 +80,7 @@ function acceptAttempts(context: HostContext, owner: string | null): void {
     const attempt = record?.snapshot.context.worker.attempt?.attempt;
     if (record === undefined || attempt === undefined || record.owner !== owner) continue;
     logger.warn({ workerId: worker, attempt, from: owner }, 'taking over an attempt');
-    void appendUntilStored(context, {
+    void appendUntilFolded(context, {
       tail: `own.worker.${worker}.attempt.accepted`,
       data: { attempt, replica, ...(owner === null ? {} : { from: owner }) },
       messageId: acceptedMessageId(worker, attempt, owner),

@@ -3,6 +3,8 @@
  * Every replica keeps timers from the folded state. The owner of the attempt fires first, the others a little later.
  */
 import { type Deadline, nextDeadline, ownerFor, timerMessageId } from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
+import type { OnStored } from '../nats/log-submitter.ts';
 import { type HostContext, isAtHead, subject } from './context.ts';
 
 /** Deadlines that only change what is shown share one entry a second. */
@@ -23,6 +25,8 @@ export function createTimers(context: HostContext): Timers {
   let timer: NodeJS.Timeout | null = null;
   let scheduledKey: string | null = null;
   let tries = 0;
+  /** Added to the message ids: an agent has used those that all replicas would choose. */
+  let unique = '';
   let armed = false;
   let closed = false;
 
@@ -36,7 +40,7 @@ export function createTimers(context: HostContext): Timers {
     const next = nextDeadline(fleet);
     const key = next === null ? null : keyOf(next);
     if (key === scheduledKey && timer !== null) return;
-    if (key !== scheduledKey) tries = 0;
+    if (key !== scheduledKey) [tries, unique] = [0, ''];
     if (timer !== null) clearTimeout(timer);
     timer = null;
     scheduledKey = key;
@@ -54,7 +58,10 @@ export function createTimers(context: HostContext): Timers {
     // While the connection is broken an append would only queue up with all the later tries.
     if (dueMs(next) <= logClock.now() && context.bus.isConnected()) {
       tries += 1;
-      append(context, next, tries);
+      append(context, next, `${tries}${unique}`, (answer) => {
+        // Of another replica, it moves the clock, and the next deadline begins anew.
+        if (!(answer instanceof AppError) && answer.duplicate) unique = `:${context.newId()}`;
+      });
     }
     // It may be too early by the log's clock, or not be stored at all: then another one, under a new id.
     wait(next, Math.max(retryMsMin, dueMs(next) - logClock.now(), Math.min(retryMsMax, retryMsMin * tries)));
@@ -73,12 +80,12 @@ export function createTimers(context: HostContext): Timers {
   };
 }
 
-function append(context: HostContext, deadline: Deadline, tries: number): void {
+function append(context: HostContext, deadline: Deadline, tries: string, onAnswer: OnStored): void {
   const { kind, id, attempt } = deadline;
   const entity = kind === 'evaluation' ? 'task' : 'worker';
   const data = kind === 'attempt' || kind === 'evaluation' ? { timer: kind, attempt } : { timer: kind };
   const headers = { messageId: timerMessageId(deadline, tries), replica: context.replica };
-  context.log.submit(subject(context, `own.${entity}.${id}.timer.fired`), JSON.stringify(data), headers, () => {});
+  context.log.submit(subject(context, `own.${entity}.${id}.timer.fired`), JSON.stringify(data), headers, onAnswer);
 }
 
 const isCoarse = ({ kind }: Deadline) => kind === 'stale' || kind === 'limit';

@@ -25,6 +25,8 @@ export type EventLog = {
   newest(subject: string, count: number, before: number | null): Promise<LogMessage[]>;
   /** The payload that stands at `seq`, or null. */
   fetch(seq: number): Promise<string | null>;
+  /** The subject of what stands at `seq`; null: nothing, or it cannot be read now. */
+  subjectAt(seq: number): Promise<string | null>;
   /** The newest sequence number. @throws AppError log.lost, log.unavailable */
   lastSeq(): Promise<number>;
 };
@@ -68,6 +70,9 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
     async fetch(seq) {
       const message = await manager.streams.getMessage(stream, { seq }).catch(() => null);
       return message === null ? null : message.string();
+    },
+    async subjectAt(seq) {
+      return (await manager.streams.getMessage(stream, { seq }).catch(() => null))?.subject ?? null;
     },
     lastSeq: async () => orThrow(await inspect()).state.last_seq,
   };

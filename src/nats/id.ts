@@ -1,4 +1,4 @@
-/** Unique ids, across processes too. */
-import { nuid } from '@nats-io/nats-core';
+/** Unique ids, across processes too, that nobody can foresee: the library's `nuid` counts up from one to the next. */
+import { randomUUID } from 'node:crypto';
 
-export const newId = (): string => nuid.next();
+export const newId = (): string => randomUUID();

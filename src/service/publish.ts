@@ -1,7 +1,8 @@
 /** publish: an entry from an edge of this process (HTTP, hooks, MCP) into the log, checked before it is stored. */
-import { isTooDeep, readFields, readSubject, tooDeepMessage } from '../../machines/index.ts';
+import { isTooDeep, readFields, readSubject, retriedMessageId, tooDeepMessage } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { EventLog } from '../nats/event-log.ts';
+import { newId } from '../nats/id.ts';
 import { checkBytes } from '../parse-input.ts';
 import type { Entity } from './actor.ts';
 
@@ -16,8 +17,14 @@ export type NewEntry = {
 
 export async function publish(fleet: string, log: EventLog, entry: NewEntry): Promise<{ seq: number }> {
   const { subject, payload } = checkEntry(fleet, entry);
-  const { seq } = await log.append(subject, payload, { messageId: entry.messageId });
-  return { seq };
+  const { messageId } = entry;
+  const { seq, duplicate } = await log.append(subject, payload, { messageId });
+  if (messageId === undefined || !duplicate) return { seq };
+  const standing = await log.subjectAt(seq);
+  if (standing === null || standing === subject) return { seq };
+  // An agent has used the message id for something else, which must not keep this entry out of the log.
+  const retried = await log.append(subject, payload, { messageId: retriedMessageId(messageId, newId()) });
+  return { seq: retried.seq };
 }
 
 /** As it would go into the log. @throws AppError input.bad, entry.large: what the fold would refuse */

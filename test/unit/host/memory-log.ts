@@ -27,6 +27,7 @@ export function createMemoryLog(): MemoryLog {
   return {
     entries,
     isRead: () => deliver !== null,
+    subjectAt: async (seq) => entries[seq - 1]?.subject ?? null,
     deadSeq: 0,
     append: async (...entry) => store(...entry),
     submit: (subject, payload, headers, onAnswer) => onAnswer(store(subject, payload, headers)),
