@@ -3,11 +3,11 @@ import type { WorkerEntry } from '../entries/index.ts';
 import { attemptMessageId } from '../entries/message-ids.ts';
 import type { WorkerEvent } from '../worker/events.ts';
 import { surroundingsOf } from './facts.ts';
-import type { Fleet, WorkerRecord } from './fleet.ts';
+import { type Fleet, placeOf, type WorkerRecord } from './fleet.ts';
 import { ownerFor } from './owner.ts';
 import { policyInForce, queueOfWorker } from './policies.ts';
 import { stepTask } from './tasks.ts';
-import { placeOf, stepWorker } from './workers.ts';
+import { stepWorker } from './workers.ts';
 
 /** Attempt ids of a worker that are known beyond the log's own window for repeats. */
 const attemptsKnownMax = 256;
@@ -67,5 +67,5 @@ export function closeSession(fleet: Fleet, record: WorkerRecord, { type, data }:
   const inForce = context.attempt?.inForce ?? policyInForce(fleet, context);
   const facts = surroundingsOf(fleet, context, inForce);
   stepWorker(fleet, record, { type, data, ...placeOf(fleet), facts } as WorkerEvent);
-  for (const task of context.tasks) stepTask(fleet, task, { type: 'task.released' });
+  for (const task of context.tasks) stepTask(fleet, task, { type: 'task.released', data: { task }, ...placeOf(fleet) });
 }

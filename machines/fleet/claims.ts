@@ -1,13 +1,12 @@
 /** Claims: a worker takes tasks and lets go of them (protocol.md §3 and §4). */
 import type { WorkerEntry } from '../entries/index.ts';
-import { escalate } from '../values/escalation.ts';
-import { formatIsoTime } from '../values/iso-time.ts';
+import type { TaskEvent } from '../task/events.ts';
 import { heldTasksMax } from '../values/limits.ts';
 import type { WorkerContext } from '../worker/context.ts';
-import type { Fleet, WorkerRecord } from './fleet.ts';
+import { type Fleet, placeOf, type WorkerRecord } from './fleet.ts';
 import { policyInForce, queueOfWorker } from './policies.ts';
 import { createTask, stepTask } from './tasks.ts';
-import { placeOf, refuseWorker, stepWorker } from './workers.ts';
+import { refuseWorker, stepWorker } from './workers.ts';
 
 export function claimTask(fleet: Fleet, record: WorkerRecord, task: string): void {
   const { worker: context } = record.snapshot.context;
@@ -17,8 +16,13 @@ export function claimTask(fleet: Fleet, record: WorkerRecord, task: string): voi
     return;
   }
   if (!fleet.tasks.has(task)) createTask(fleet, task, queueOfWorker(context, policyInForce(fleet, context)));
-  stepTask(fleet, task, { type: 'task.claimed', worker: context.worker });
-  if (context.attempt !== null) stepTask(fleet, task, { type: 'attempt.opened' });
+  stepTask(fleet, task, {
+    type: 'task.claimed',
+    data: { task },
+    ...placeOf(fleet),
+    facts: { worker: context.worker },
+  });
+  if (context.attempt !== null) stepTask(fleet, task, { type: 'attempt.opened', ...placeOf(fleet) });
   const plan = fleet.tasks.get(task)?.snapshot.context.plan ?? null;
   stepWorker(fleet, record, { type: 'task.claimed', data: { task }, ...placeOf(fleet), facts: { plan } });
   resumeTasks(fleet, record);
@@ -57,14 +61,7 @@ export function letGoOfTask(
     refuseWorker(fleet, record, type, reason);
     return;
   }
-  if (entry.type !== 'task.failed') stepTask(fleet, task, { type: entry.type });
-  else {
-    const { worker } = context;
-    const reason = entry.data.reason ?? `Worker ${worker} gave it up as failed`;
-    const since = formatIsoTime(fleet.nowMs);
-    const escalation = escalate({ seq: fleet.seq, since, reason, cause: 'failed', attempt: null, worker });
-    stepTask(fleet, task, { type: entry.type, escalation: { ...escalation, withWorker: false } });
-  }
+  stepTask(fleet, task, { type, data: entry.data, ...placeOf(fleet) } as TaskEvent);
   stepWorker(fleet, record, { type: 'task.lost', data: { task }, ...placeOf(fleet) });
 }
 
@@ -83,6 +80,7 @@ export function clearFilesOf(fleet: Fleet, worker: string): void {
 export function resumeTasks(fleet: Fleet, { snapshot }: WorkerRecord): void {
   if (snapshot.value.state !== 'working') return;
   for (const task of snapshot.context.worker.tasks) {
-    if (fleet.tasks.get(task)?.snapshot.value === 'blocked') stepTask(fleet, task, { type: 'work.resumed' });
+    if (fleet.tasks.get(task)?.snapshot.value === 'blocked')
+      stepTask(fleet, task, { type: 'work.resumed', ...placeOf(fleet) });
   }
 }

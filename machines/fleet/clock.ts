@@ -1,13 +1,13 @@
 /** The log's clock: deadlines are handled in order, each at its own time, before anything later is folded (protocol.md §1). */
 import { resumeAttempt, resumeHeldOn } from './attempts.ts';
 import type { Deadline, Deadlines } from './deadlines.ts';
-import { resumeEvaluation, reviewEvaluations } from './evaluations.ts';
-import { type Fleet, pendingIn } from './fleet.ts';
+import { type Fleet, pendingIn, placeOf } from './fleet.ts';
 import { forget, nextToForget } from './forgetting.ts';
 import { handBack, handBackDueMs } from './hand-back.ts';
 import { refreshPresence, staleAfterMs } from './presence.ts';
 import { armStaleDeadlines, escalationDueMs } from './stale-deadlines.ts';
 import { escalateStale } from './stale-escalation.ts';
+import { stepTask, taskSurroundings } from './tasks.ts';
 
 /** Handles every deadline up to `toMs`, each with itself as now, and moves the clock there. */
 export function advance(fleet: Fleet, toMs: number): void {
@@ -61,7 +61,8 @@ function holdsStill(fleet: Fleet, deadline: Deadline): number | null {
 
 function handle(fleet: Fleet, { kind, id, attempt }: Deadline): void {
   if (kind === 'evaluation') {
-    resumeEvaluation(fleet, id, attempt, null);
+    const data = { timer: kind, attempt };
+    stepTask(fleet, id, { type: 'timer.fired', data, ...placeOf(fleet), facts: taskSurroundings(fleet, id) });
     return;
   }
   if (kind === 'limit' && attempt !== '') {
@@ -93,14 +94,8 @@ function refreshPresenceOf(fleet: Fleet, worker: string): void {
   armStaleDeadlines(fleet, worker);
 }
 
-/** What follows from a step: tasks that became ready, and hooks that were changed. */
+/** What follows from a step: a task that became ready ends the held attempts of its queue. */
 export function settle(fleet: Fleet): void {
-  serveArrivals(fleet);
-  reviewEvaluations(fleet);
-}
-
-/** A task that became ready ends the held attempts of its queue. */
-function serveArrivals(fleet: Fleet): void {
   for (const queue of fleet.arrivals) {
     fleet.arrivals.delete(queue);
     if (fleet.held.size > 0 && pendingIn(fleet, queue) > 0) resumeHeldOn(fleet, queue);

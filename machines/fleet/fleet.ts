@@ -54,8 +54,6 @@ export type Fleet = {
   readonly held: Set<string>;
   /** Tasks with an iteration that waits for a remote hook. */
   readonly evaluating: Set<string>;
-  /** Those of them whose hooks were changed in this step: what they wait for may be gone. */
-  readonly rehooked: Set<string>;
   /** Who is escalated, by `<entity>/<id>`. */
   readonly escalated: Map<string, Escalated>;
   readonly scopes: Map<string, { limit: { readonly untilMs: number | null } | null; readonly workers: Set<string> }>;
@@ -89,7 +87,7 @@ export type FleetOptions = {
 const noPolicies: PolicySet = { policies: new Map(), assign: [], releaseAfterMs: null, forgetMs: forgetMsDefault };
 // One of each serves every fleet of this process: they hold no state.
 const workerStepper = createStepper(workerMachine, { fleet: 'main', worker: 'w', atMs: 0 });
-const taskStepper = createStepper(taskMachine, { task: 't', queue: null });
+const taskStepper = createStepper(taskMachine, { fleet: 'main', task: 't' });
 
 export function createFleet(name: string, options: FleetOptions = {}): Fleet {
   return {
@@ -99,7 +97,6 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
       open: new Set(),
       held: new Set(),
       evaluating: new Set(),
-      rehooked: new Set(),
       escalated: new Map(),
       scopes: new Map(),
       replicas: new Map(),
@@ -132,7 +129,7 @@ export function copyFleet(fleet: Fleet): Fleet {
     dependents: copied(fleet.dependents, (it) => new Set(it)),
     scopes: copied(fleet.scopes, (it) => ({ ...it, workers: new Set(it.workers) })),
     ...{ arrivals: new Set(fleet.arrivals), open: new Set(fleet.open), held: new Set(fleet.held) },
-    ...{ evaluating: new Set(fleet.evaluating), rehooked: new Set(fleet.rehooked) },
+    ...{ evaluating: new Set(fleet.evaluating) },
     ...{ escalated: new Map(fleet.escalated), replicas: new Map(fleet.replicas) },
     deadlines: fleet.deadlines.copy(),
     forgetting: fleet.forgetting.copy(),
@@ -140,6 +137,9 @@ export function copyFleet(fleet: Fleet): Fleet {
     watcher: null,
   };
 }
+
+/** Where an event stands that the fold makes of an entry, or of its clock. */
+export const placeOf = ({ seq, nowMs }: Fleet) => ({ seq, atMs: nowMs });
 
 export function queueOf(fleet: Fleet, name: string) {
   const known = fleet.queues.get(name);

@@ -1,27 +1,33 @@
 /** Folds own entries about tasks: answers of remote hooks, and what operators decide (protocol.md §3). */
 import type { OwnTaskEntry } from '../entries/index.ts';
+import type { TaskEvent } from '../task/events.ts';
 import { nextDelivery } from '../values/escalation.ts';
-import { formatIsoTime } from '../values/iso-time.ts';
-import { resumeEvaluation } from './evaluations.ts';
-import type { Fleet } from './fleet.ts';
-import { refuseTask, stepTask } from './tasks.ts';
+import { type Fleet, placeOf } from './fleet.ts';
+import { refuseTask, stepTask, taskSurroundings } from './tasks.ts';
 
 export function foldOwnTask(fleet: Fleet, entry: OwnTaskEntry): void {
-  const record = fleet.tasks.get(entry.id);
-  if (record === undefined) return;
-  if (entry.type !== 'timer.fired') record.namedMs = fleet.nowMs;
-  if (entry.type === 'check.finished') resumeEvaluation(fleet, entry.id, entry.data.attempt, entry.data);
-  const at = formatIsoTime(fleet.nowMs);
-  if (entry.type === 'escalation.notified') {
-    // One that comes late is about what is over.
-    const { escalation } = record.snapshot.context;
-    if (escalation !== null && entry.data.delivery === nextDelivery(fleet.name, 'task', entry.id, escalation))
-      stepTask(fleet, entry.id, { type: entry.type, at });
+  const { id, type, data } = entry;
+  const record = fleet.tasks.get(id);
+  // `timer.fired` only moves the clock.
+  if (record === undefined || type === 'timer.fired') return;
+  record.namedMs = fleet.nowMs;
+  const event = { type, data, ...placeOf(fleet) } as TaskEvent;
+  const { value, context } = record.snapshot;
+  switch (type) {
+    case 'check.finished':
+      stepTask(fleet, id, { ...event, facts: taskSurroundings(fleet, id) } as TaskEvent);
+      return;
+    case 'escalation.notified': {
+      // One that comes late is about what is over.
+      const { escalation } = context;
+      if (escalation !== null && data.delivery === nextDelivery(fleet.name, 'task', id, escalation))
+        stepTask(fleet, id, event);
+      return;
+    }
+    case 'escalation.resolved':
+    case 'escalation.acknowledged':
+      if (value === 'escalated') stepTask(fleet, id, event);
+      else refuseTask(fleet, id, type, `task ${id} is not escalated`);
+      return;
   }
-  if (entry.type !== 'escalation.resolved' && entry.type !== 'escalation.acknowledged') return;
-  if (record.snapshot.value !== 'escalated')
-    refuseTask(fleet, entry.id, entry.type, `task ${entry.id} is not escalated`);
-  else if (entry.type === 'escalation.acknowledged')
-    stepTask(fleet, entry.id, { type: entry.type, by: entry.data.by, at });
-  else stepTask(fleet, entry.id, { type: entry.type, verdict: entry.data.verdict });
 }

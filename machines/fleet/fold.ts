@@ -24,7 +24,7 @@ export function foldEntry(fleet: Fleet, { seq, atMs, entry, owner }: StoredEntry
       foldWorker(fleet, entry, seq, owner ?? null);
       break;
     case 'task':
-      foldTask(fleet, entry, seq, owner ?? null);
+      foldTask(fleet, entry, owner ?? null);
       break;
     case 'queue':
       queueOf(fleet, entry.id).reported = entry.data.pending;

@@ -97,7 +97,6 @@ function forgetTask(fleet: Fleet, id: string): void {
   }
   fleet.escalated.delete(`task/${id}`);
   fleet.evaluating.delete(id);
-  fleet.rehooked.delete(id);
   fleet.tasks.delete(id);
   for (const other of context?.after ?? []) armForget(fleet, 'forgetTask', other);
 }

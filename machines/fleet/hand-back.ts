@@ -4,7 +4,7 @@
  */
 
 import { parseIsoTime } from '../values/iso-time.ts';
-import type { Fleet, WorkerRecord } from './fleet.ts';
+import { type Fleet, placeOf, type WorkerRecord } from './fleet.ts';
 import { armForget } from './forgetting.ts';
 import { staleAfterMs } from './presence.ts';
 import { stepTask } from './tasks.ts';
@@ -25,11 +25,11 @@ export function handBackDueMs(fleet: Fleet, { snapshot, lastSeenMs }: WorkerReco
 export function handBack(fleet: Fleet, worker: string, record: WorkerRecord): void {
   for (const task of record.snapshot.context.worker.tasks) {
     const from = record.snapshot.value.state;
-    stepTask(fleet, task, { type: 'task.released' });
+    stepTask(fleet, task, { type: 'task.released', data: { task }, ...placeOf(fleet) });
     record.snapshot = fleet.workerStepper.next(record.snapshot, {
       type: 'task.lost',
       data: { task },
-      ...{ seq: fleet.seq, atMs: fleet.nowMs },
+      ...placeOf(fleet),
     });
     armForget(fleet, 'forgetWorker', worker);
     fleet.watcher?.worker(worker, from, record.snapshot.value.state, 'task.lost');

@@ -1,9 +1,9 @@
 /** Escalates a worker that becomes stale while it holds a task, where its policy asks for it (`onStale: escalate`, protocol.md §8). */
 import { escalate } from '../values/escalation.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
-import type { Fleet, WorkerRecord } from './fleet.ts';
+import { type Fleet, placeOf, type WorkerRecord } from './fleet.ts';
 import { stepTask } from './tasks.ts';
-import { placeOf, stepWorker } from './workers.ts';
+import { stepWorker } from './workers.ts';
 
 const shownMax = 3;
 
@@ -14,6 +14,10 @@ export function escalateStale(fleet: Fleet, record: WorkerRecord): void {
   const since = formatIsoTime(fleet.nowMs);
   const escalation = escalate({ seq: fleet.seq, since, reason, cause: 'stale', attempt: null, worker });
   for (const task of tasks)
-    stepTask(fleet, task, { type: 'stale.escalated', escalation: { ...escalation, withWorker: true } });
+    stepTask(fleet, task, {
+      type: 'stale.escalated',
+      escalation: { ...escalation, withWorker: true },
+      ...placeOf(fleet),
+    });
   stepWorker(fleet, record, { type: 'stale.escalated', escalation, ...placeOf(fleet) });
 }

@@ -1,15 +1,20 @@
 /** Tasks: steps their machines, and keeps the index of what waits in each queue. */
 
+import type { RefusedEntry } from '../entries/refusal.ts';
 import type { HookRun } from '../guards/task-hooks/hook.ts';
-import type { TaskEvent } from '../task/events.ts';
+import type { TaskContext } from '../task/context.ts';
+import type { TaskEvent, TaskSurroundings } from '../task/events.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import { trackEscalation } from './escalations.ts';
-import { type Fleet, queueOf, type TaskRecord } from './fleet.ts';
+import { type Fleet, placeOf, queueOf, type TaskRecord } from './fleet.ts';
 import { armForget, newlyNamed, noteStop } from './forgetting.ts';
 
 /** `queue` null: in none until `task.created` gives one. */
 export function createTask(fleet: Fleet, task: string, queue: string | null): void {
-  fleet.tasks.set(task, { snapshot: fleet.taskStepper.start({ task, queue }), ...newlyNamed(fleet.nowMs) });
+  fleet.tasks.set(task, {
+    snapshot: fleet.taskStepper.start({ fleet: fleet.name, task, queue }),
+    ...newlyNamed(fleet.nowMs),
+  });
   fleet.watcher?.task(task, 'idle', 'idle', 'task.created');
 }
 
@@ -25,7 +30,12 @@ export function stepTask(fleet: Fleet, task: string, event: TaskEvent): void {
     const owner = fleet.workers.get(context.escalation?.worker ?? '')?.owner ?? null;
     trackEscalation(fleet, 'task', task, context.escalation !== null, owner);
   }
-  if (context.hooks !== before.context.hooks && context.evaluations.length > 0) fleet.rehooked.add(task);
+  if (context.refused !== before.context.refused) {
+    const { type, reason } = context.refused.at(-1) as RefusedEntry;
+    fleet.outcomes.push({ kind: 'refused', entity: 'task', id: task, type, reason });
+  }
+  if (context.evaluations !== before.context.evaluations || context.validated !== before.context.validated)
+    carryEvaluations(fleet, task, before.context, context);
   if (context.after !== before.context.after) {
     for (const other of context.after) {
       const waiting = fleet.dependents.get(other) ?? new Set();
@@ -57,10 +67,32 @@ function noteTaskStop(fleet: Fleet, task: string, record: TaskRecord, after: rea
     for (const other of after) armForget(fleet, 'forgetTask', other);
 }
 
+/** What its hooks said of iterations, and what they wait for now. */
+function carryEvaluations(fleet: Fleet, task: string, before: TaskContext, after: TaskContext): void {
+  for (const { attempt, result, runs } of after.validated === before.validated ? [] : after.validated) {
+    if (runs.length > 0) fleet.outcomes.push({ kind: 'hooksEvaluated', task, runs });
+    fleet.outcomes.push({ kind: 'validated', task, attempt, result });
+  }
+  for (const { attempt, pending } of after.evaluations) {
+    if (before.evaluations.some((it) => it.pending === pending)) continue;
+    fleet.deadlines.push({ atMs: pending.deadlineMs, kind: 'evaluation', id: task, attempt });
+    fleet.outcomes.push({ kind: 'hookPending', task, attempt });
+  }
+  if (after.evaluations.length > 0) fleet.evaluating.add(task);
+  else fleet.evaluating.delete(task);
+}
+
+/** What its hooks look at beside the entry: the files and labels of the worker that holds it. */
+export function taskSurroundings(fleet: Fleet, task: string): TaskSurroundings {
+  const holder = fleet.tasks.get(task)?.snapshot.context.worker ?? '';
+  const worker = fleet.workers.get(holder)?.snapshot.context.worker;
+  return { files: worker?.files, labels: worker?.labels };
+}
+
 /** Keeps with the task what its hooks answered. */
 export function recordHookRuns(fleet: Fleet, task: string, attempt: string | null, runs: readonly HookRun[]): void {
   if (runs.length === 0) return;
-  stepTask(fleet, task, { type: 'hooks.evaluated', runs, attempt, at: formatIsoTime(fleet.nowMs) });
+  stepTask(fleet, task, { type: 'hooks.evaluated', runs, attempt, ...placeOf(fleet) });
   fleet.outcomes.push({ kind: 'hooksEvaluated', task, runs });
 }
 
@@ -83,5 +115,4 @@ function reindexTask(fleet: Fleet, task: string): void {
 export function refuseTask(fleet: Fleet, id: string, type: string, reason: string): void {
   const refused = { at: formatIsoTime(fleet.nowMs), type, reason };
   stepTask(fleet, id, { type: 'entry.refused', refused });
-  fleet.outcomes.push({ kind: 'refused', entity: 'task', id, type, reason });
 }

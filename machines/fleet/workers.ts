@@ -6,7 +6,7 @@ import type { WorkerContext } from '../worker/context.ts';
 import { escalationOf } from '../worker/decide.ts';
 import type { WorkerEvent } from '../worker/events.ts';
 import { trackEscalation } from './escalations.ts';
-import type { Fleet, WorkerRecord } from './fleet.ts';
+import { type Fleet, placeOf, type WorkerRecord } from './fleet.ts';
 import { armForget, newlyNamed, noteStop } from './forgetting.ts';
 import { armStaleDeadlines } from './stale-deadlines.ts';
 import { recordHookRuns, stepTask } from './tasks.ts';
@@ -50,9 +50,6 @@ function noteWorkerStop(fleet: Fleet, record: WorkerRecord): void {
   if (isStopped) armForget(fleet, 'forgetWorker', record.snapshot.context.worker.worker);
 }
 
-/** Where an event stands that the fold makes of an entry, or of its clock. */
-export const placeOf = ({ seq, nowMs }: Fleet) => ({ seq, atMs: nowMs });
-
 /** A worker's entry, as its machine takes it. */
 export const eventOf = (fleet: Fleet, { type, data }: WorkerEntry | OwnWorkerEntry): WorkerEvent =>
   ({ type, data, ...placeOf(fleet) }) as WorkerEvent;
@@ -63,7 +60,7 @@ function carryDecision(fleet: Fleet, before: WorkerContext, after: WorkerContext
   if (decision.task !== null) recordHookRuns(fleet, decision.task, decision.attempt, after.lastHookRuns);
   if (after.lastCheckpoint !== null && decision.task !== null) {
     const data = checkpointOfHooks(decision.attempt ?? '', after.lastCheckpoint.data);
-    stepTask(fleet, decision.task, { type: 'checkpoint.saved', data, at: decision.at });
+    stepTask(fleet, decision.task, { type: 'checkpoint.saved', data, ...placeOf(fleet) });
   }
   const escalation =
     after.lastDisposition === 'escalated'
@@ -71,8 +68,13 @@ function carryDecision(fleet: Fleet, before: WorkerContext, after: WorkerContext
       : null;
   for (const task of before.tasks) {
     // An attempt that was decided at once never opened for its task.
-    if (before.attempt === null) stepTask(fleet, task, { type: 'attempt.opened' });
-    stepTask(fleet, task, { type: 'attempt.closed', disposition: after.lastDisposition, escalation });
+    if (before.attempt === null) stepTask(fleet, task, { type: 'attempt.opened', ...placeOf(fleet) });
+    stepTask(fleet, task, {
+      type: 'attempt.closed',
+      ...placeOf(fleet),
+      disposition: after.lastDisposition,
+      escalation,
+    });
   }
 }
 
@@ -86,7 +88,8 @@ function trackAttempt(fleet: Fleet, record: WorkerRecord, before: WorkerContext,
     armStaleDeadlines(fleet, worker);
     return;
   }
-  if (before.attempt === null) for (const task of after.tasks) stepTask(fleet, task, { type: 'attempt.opened' });
+  if (before.attempt === null)
+    for (const task of after.tasks) stepTask(fleet, task, { type: 'attempt.opened', ...placeOf(fleet) });
   fleet.open.add(worker);
   if (attempt.isHeld) fleet.held.add(worker);
   else fleet.held.delete(worker);

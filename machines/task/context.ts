@@ -4,10 +4,11 @@ import type { Hook, Iteration } from '../guards/task-hooks/hook.ts';
 import type { Plan } from '../policy/plan.ts';
 import type { TaskEscalation } from '../values/escalation.ts';
 import type { Checkpoint } from './checkpoint.ts';
-import type { Evaluation } from './evaluation.ts';
+import type { Evaluation, Judged } from './evaluation.ts';
 import type { HookStats } from './hook-stats.ts';
 
 export type TaskContext = {
+  readonly fleet: string;
   readonly task: string;
   readonly title: string | null;
   /** Null: in no queue, so never pending. */
@@ -24,14 +25,18 @@ export type TaskContext = {
   readonly iteration: Iteration | null;
   readonly checkpoints: readonly Checkpoint[];
   readonly evaluations: readonly Evaluation[];
+  /** The iterations that were judged last, by one entry: several where a change of hooks ended their waiting. */
+  readonly validated: readonly Judged[];
   readonly refused: readonly RefusedEntry[];
   readonly escalation: TaskEscalation | null;
 };
-export type TaskInput = { readonly task: string; readonly queue: string | null };
+/** `queue` null: in none, until `task.created` gives one. */
+export type TaskInput = { readonly fleet: string; readonly task: string; readonly queue?: string | null };
 
 export const empty: readonly never[] = Object.freeze([]);
 
-export const createTaskContext = ({ task, queue }: TaskInput): TaskContext => ({
+export const createTaskContext = ({ fleet, task, queue = null }: TaskInput): TaskContext => ({
+  fleet,
   task,
   title: null,
   queue,
@@ -45,6 +50,7 @@ export const createTaskContext = ({ task, queue }: TaskInput): TaskContext => ({
   iteration: null,
   checkpoints: empty,
   evaluations: empty,
+  validated: empty,
   refused: empty,
   escalation: null,
 });

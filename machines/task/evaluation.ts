@@ -1,6 +1,7 @@
-/** Evaluations: `iteration.validated` entries that wait for a remote hook (protocol.md §7). */
+/** Evaluations: `iteration.validated` entries, judged by the task's hooks (protocol.md §7; seed 001, hook_evaluate). */
 import type { TaskEntry } from '../entries/index.ts';
-import type { HookResults, Iteration } from '../guards/task-hooks/hook.ts';
+import type { HookResult } from '../guards/decision.ts';
+import type { HookResults, HookRun, Iteration } from '../guards/task-hooks/hook.ts';
 
 /** An `iteration.validated` whose remote hooks have not all answered. */
 export type Evaluation = {
@@ -21,10 +22,5 @@ export type Evaluation = {
   };
 };
 
-export const addEvaluation = (open: readonly Evaluation[], evaluation: Evaluation): readonly Evaluation[] => [
-  ...removeEvaluation(open, evaluation.attempt),
-  evaluation,
-];
-
-export const removeEvaluation = (open: readonly Evaluation[], attempt: string): readonly Evaluation[] =>
-  open.filter((it) => it.attempt !== attempt);
+/** How an iteration was judged, and what each hook said. `attempt` is the entry's own, or `seq-<seq>`. */
+export type Judged = { readonly attempt: string; readonly result: HookResult; readonly runs: readonly HookRun[] };

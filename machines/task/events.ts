@@ -1,42 +1,47 @@
-/** The events of a task's machine: its entries as they are, and what the fold makes of the rest. */
-import type { TaskEntry } from '../entries/index.ts';
+/**
+ * The events of a task's machine: the entries of protocol.md §3 about a task, those of the worker that claims it or lets
+ * go of it, and what the fold adds where there is no entry.
+ */
+import type { OwnTaskEntry, TaskEntry, WorkerEntry } from '../entries/index.ts';
 import type { RefusedEntry } from '../entries/refusal.ts';
 import type { HookRun } from '../guards/task-hooks/hook.ts';
 import type { TaskEscalation } from '../values/escalation.ts';
 import type { TaskDisposition } from '../values/task-disposition.ts';
-import type { Evaluation } from './evaluation.ts';
 
-type EntryEvent = TaskEntry extends infer E
-  ? E extends { type: infer T; data: infer D }
-    ? T extends 'iteration.validated'
-      ? never
-      : { readonly type: T; readonly data: D; readonly at: string }
-    : never
+/** What the entry itself does not say. All of it may be left out. */
+export type TaskSurroundings = {
+  /** Of a claim: who claims it. */
+  readonly worker?: string | undefined;
+  /** Of the worker that holds it: the files that it modified, and its labels. */
+  readonly files?: readonly string[] | undefined;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  /** Of `iteration.validated`: the replica that calls its remote hooks. */
+  readonly owner?: string | null | undefined;
+};
+
+/** `seq` and `atMs`: the entry's place and time in the log. */
+export type Place = { readonly seq: number; readonly atMs: number; readonly facts?: TaskSurroundings | undefined };
+type EventOf<Entry> = Entry extends { type: infer T; data: infer D }
+  ? { readonly type: T; readonly data: D } & Place
   : never;
+type HoldingEntry = Extract<WorkerEntry, { type: 'task.claimed' | 'task.completed' | 'task.failed' | 'task.released' }>;
 
 export type TaskEvent =
-  | EntryEvent
-  | { readonly type: 'task.claimed'; readonly worker: string }
-  | { readonly type: 'task.completed' | 'task.released' | 'attempt.opened' | 'work.resumed' }
-  | { readonly type: 'task.failed' | 'stale.escalated'; readonly escalation: TaskEscalation }
-  /** `escalation`: the one that it makes, where the disposition is `escalated`. */
-  | {
+  | EventOf<TaskEntry>
+  | EventOf<OwnTaskEntry>
+  | EventOf<HoldingEntry>
+  /** Its worker tries to stop; works again after a block. */
+  | ({ readonly type: 'attempt.opened' | 'work.resumed' } & Place)
+  /** `escalation`: the one that the decision makes, where the disposition is `escalated`. */
+  | ({
       readonly type: 'attempt.closed';
       readonly disposition: TaskDisposition;
       readonly escalation: TaskEscalation | null;
-    }
-  | { readonly type: 'escalation.acknowledged'; readonly by: string; readonly at: string }
-  | { readonly type: 'escalation.notified'; readonly at: string }
-  | { readonly type: 'escalation.resolved'; readonly verdict: 'resume' | 'stop' }
-  | { readonly type: 'iteration.judged'; readonly failed: boolean }
-  | { readonly type: 'evaluation.pending'; readonly evaluation: Evaluation }
-  | { readonly type: 'evaluation.ended'; readonly attempt: string }
-  | {
-      readonly type: 'hooks.evaluated';
-      readonly runs: readonly HookRun[];
-      readonly attempt: string | null;
-      readonly at: string;
-    }
+    } & Place)
+  /** Its worker is stale, and the policy escalates that. */
+  | ({ readonly type: 'stale.escalated'; readonly escalation: TaskEscalation } & Place)
+  /** Its hooks judged a stop. */
+  | ({ readonly type: 'hooks.evaluated'; readonly runs: readonly HookRun[]; readonly attempt: string | null } & Place)
   | { readonly type: 'entry.refused'; readonly refused: RefusedEntry };
 
 export type On<T extends TaskEvent['type']> = Extract<TaskEvent, { type: T }>;

@@ -1,14 +1,18 @@
 /** Hooks: conditions that were registered on the task, in order (protocol.md §7). */
 import type { HookForm } from '../entries/hook.ts';
 import type { Hook } from '../guards/task-hooks/hook.ts';
-import type { TaskContext } from './context.ts';
-import type { On } from './events.ts';
+import { empty, type TaskContext } from './context.ts';
+import type { On, Place } from './events.ts';
+import { reviewEvaluations } from './judgement.ts';
 
-export function registerHook(context: TaskContext, { data }: On<'hook.registered'>): Partial<TaskContext> {
-  const { hook, enabled, ...form } = data;
-  return {
-    hooks: [...context.hooks, { hook: hook ?? freeHookId(context), enabled: enabled ?? true, form: form as HookForm }],
-  };
+/** Changes the hooks, and looks again at what waits for one of them. */
+const rehook = (context: TaskContext, hooks: readonly Hook[], event: Place): TaskContext =>
+  reviewEvaluations({ ...context, hooks }, event);
+
+export function registerHook(context: TaskContext, event: On<'hook.registered'>): TaskContext {
+  const { hook, enabled, ...form } = event.data;
+  const added = { hook: hook ?? freeHookId(context), enabled: enabled ?? true, form: form as HookForm };
+  return rehook(context, [...context.hooks, added], event);
 }
 
 /** The id of a hook that was registered without one. */
@@ -19,5 +23,11 @@ function freeHookId({ hooks }: TaskContext): string {
   }
 }
 
-export const enableHook = (hooks: readonly Hook[], id: string, enabled: boolean) =>
-  hooks.map((it) => (it.hook === id ? { ...it, enabled } : it));
+export const enableHook = (context: TaskContext, event: On<'hook.enabled' | 'hook.disabled'>): TaskContext =>
+  rehook(
+    context,
+    context.hooks.map((it) => (it.hook === event.data.hook ? { ...it, enabled: event.type === 'hook.enabled' } : it)),
+    event,
+  );
+
+export const removeHooks = (context: TaskContext, event: Place): TaskContext => rehook(context, empty, event);

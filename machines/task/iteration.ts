@@ -1,6 +1,6 @@
 /** Iterations: the turns of a loop that works on the task (protocol.md §7). */
 import type { Iteration } from '../guards/task-hooks/hook.ts';
-import { empty, type TaskContext } from './context.ts';
+import type { TaskContext } from './context.ts';
 import type { Evaluation } from './evaluation.ts';
 import type { On } from './events.ts';
 
@@ -22,12 +22,13 @@ export function advanceIteration({ iteration }: TaskContext): Partial<TaskContex
   return { iteration: { ...iteration, iteration: iteration.iteration + 1, failures, failed: false } };
 }
 
-export function judgeIteration({ iteration }: TaskContext, { failed }: On<'iteration.judged'>): Partial<TaskContext> {
-  return iteration === null ? {} : { iteration: { ...iteration, failed } };
-}
+/** Its last validation counts. */
+export const judgeIteration = (iteration: Iteration, fields: Evaluation['fields']): Iteration => ({
+  ...iteration,
+  failed: hasFailedRule(iteration, fields),
+});
 
 export const completeIteration = ({ iteration }: TaskContext): Partial<TaskContext> => ({
-  hooks: empty,
   iteration: iteration === null ? null : { ...iteration, completed: true },
 });
 

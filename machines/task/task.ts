@@ -1,21 +1,29 @@
 /**
  * Task: one unit of work, from its creation to its completion (protocol.md §4), with the hooks and iterations that were
- * set on it (protocol.md §7). The fleet checks that an entry makes sense before it is sent here.
+ * set on it (protocol.md §7). What the hooks say of an iteration is read off the snapshot's `validated`. Pure: clocks and
+ * the worker that holds it arrive with the events.
  */
 import { assign, type SnapshotFrom, setup } from 'xstate';
-import { acknowledge, noteNotice } from '../values/escalation.ts';
+import { acknowledge, escalate, noteNotice, type TaskEscalation } from '../values/escalation.ts';
+import { formatIsoTime } from '../values/iso-time.ts';
 import type { TaskDisposition } from '../values/task-disposition.ts';
 import { addCheckpoint } from './checkpoint.ts';
-import { createTaskContext, empty, type TaskContext, type TaskInput } from './context.ts';
-import { addEvaluation, removeEvaluation } from './evaluation.ts';
+import { createTaskContext, type TaskContext, type TaskInput } from './context.ts';
 import type { On, TaskEvent } from './events.ts';
 import { countHookRuns } from './hook-stats.ts';
-import { enableHook, registerHook } from './hooks.ts';
-import { advanceIteration, completeIteration, judgeIteration, startIteration } from './iteration.ts';
+import { enableHook, registerHook, removeHooks } from './hooks.ts';
+import { advanceIteration, completeIteration, startIteration } from './iteration.ts';
+import { answerHook, expireHooks, validate } from './judgement.ts';
+import { refusalOf } from './refusal.ts';
 
 export type TaskSnapshot = SnapshotFrom<typeof taskMachine>;
 
 const refusedMax = 20;
+
+/** An action on the task's data. */
+function change<E extends TaskEvent>(act: (context: TaskContext, event: E) => Partial<TaskContext>) {
+  return assign<TaskContext, TaskEvent, undefined, TaskEvent, never>(({ context, event }) => act(context, event as E));
+}
 
 function createFrom(context: TaskContext, { data }: On<'task.created'>): Partial<TaskContext> {
   const { title, plan, policy, after } = data;
@@ -28,13 +36,32 @@ function createFrom(context: TaskContext, { data }: On<'task.created'>): Partial
   };
 }
 
+/** Given up as failed by its worker. */
+function escalationOf({ worker }: TaskContext, { data, seq, atMs }: On<'task.failed'>): TaskEscalation {
+  const reason = data.reason ?? `${worker === null ? 'Its worker' : `Worker ${worker}`} gave it up as failed`;
+  const since = formatIsoTime(atMs);
+  return {
+    ...escalate({ seq, since, reason, cause: 'failed', attempt: null, worker: worker ?? '' }),
+    withWorker: false,
+  };
+}
+
+function refuse(context: TaskContext, event: TaskEvent): Partial<TaskContext> {
+  const refused =
+    event.type === 'entry.refused'
+      ? event.refused
+      : { at: formatIsoTime(event.atMs), type: event.type, reason: refusalOf(context, event) ?? '' };
+  return { refused: [...context.refused, refused].slice(-refusedMax) };
+}
+
 const ends = {
   'task.completed': { target: 'stopped', actions: 'complete' },
-  'task.failed': { target: 'escalated', actions: 'escalate' },
+  'task.failed': { target: 'escalated', actions: 'fail' },
   'stale.escalated': { target: 'escalated', actions: 'escalate' },
   'task.released': { target: 'idle', actions: 'free' },
   'task.cancelled': { target: 'stopped', actions: 'cancel' },
 } as const;
+const refused = { actions: 'refuse' } as const;
 const disposition = ({ event }: { event: TaskEvent }) => ({
   disposition: (event as On<'attempt.closed'>).disposition,
 });
@@ -46,55 +73,49 @@ export const taskMachine = setup({
     isBlocked: (_, { disposition }: { disposition: TaskDisposition }) => disposition === 'blocked',
     isEscalated: (_, { disposition }: { disposition: TaskDisposition }) => disposition === 'escalated',
     isReleased: (_, { disposition }: { disposition: TaskDisposition }) => disposition === 'released',
-    resumes: ({ event }) => (event as On<'escalation.resolved'>).verdict === 'resume',
+    resumes: ({ event }) => (event as On<'escalation.resolved'>).data.verdict === 'resume',
+    isRefused: ({ context, event }) => refusalOf(context, event) !== null,
   },
   actions: {
-    create: assign(({ context, event }) => createFrom(context, event as On<'task.created'>)),
-    hold: assign(({ event }) => ({ worker: (event as On<'task.claimed'>).worker, escalation: null })),
+    create: change(createFrom),
+    hold: change((_it, { facts }: On<'task.claimed'>) => ({ worker: facts?.worker ?? null, escalation: null })),
     free: assign({ worker: null }),
-    complete: assign({ worker: null, outcome: 'completed', hooks: empty }),
-    cancel: assign({ worker: null, outcome: 'cancelled', hooks: empty, escalation: null }),
-    escalate: assign(({ event }) => ({
-      worker: null,
-      escalation: (event as On<'task.failed' | 'stale.escalated' | 'attempt.closed'>).escalation,
+    complete: change((it, event) => ({
+      ...removeHooks(it, event as On<'task.completed'>),
+      ...{ worker: null, outcome: 'completed' },
     })),
-    acknowledge: assign(({ context, event }) => {
-      const { by, at } = event as On<'escalation.acknowledged'>;
-      return { escalation: acknowledge(context.escalation, by, at) };
-    }),
-    noteNotice: assign(({ context, event }) => ({
-      escalation: noteNotice(context.escalation, (event as On<'escalation.notified'>).at),
+    cancel: change((it, event) => ({
+      ...removeHooks(it, event as On<'task.cancelled'>),
+      ...{ worker: null, outcome: 'cancelled', escalation: null },
+    })),
+    fail: change((it, event: On<'task.failed'>) => ({ worker: null, escalation: escalationOf(it, event) })),
+    escalate: change((_it, { escalation }: On<'stale.escalated' | 'attempt.closed'>) => ({ worker: null, escalation })),
+    acknowledge: change((it, { data, atMs }: On<'escalation.acknowledged'>) => ({
+      escalation: acknowledge(it.escalation, data.by, formatIsoTime(atMs)),
+    })),
+    noteNotice: change((it, { atMs }: On<'escalation.notified'>) => ({
+      escalation: noteNotice(it.escalation, formatIsoTime(atMs)),
     })),
     resume: assign({ escalation: null }),
-    registerHook: assign(({ context, event }) => registerHook(context, event as On<'hook.registered'>)),
-    enableHook: assign(({ context, event }) => ({
-      hooks: enableHook(context.hooks, (event as On<'hook.enabled'>).data.hook, true),
+    registerHook: change(registerHook),
+    enableHook: change(enableHook),
+    clearHooks: change((it, event: On<'hooks.cleared'>) => removeHooks(it, event)),
+    startIteration: change((_it, event: On<'iteration.started'>) => startIteration(event)),
+    advanceIteration: change((it) => advanceIteration(it)),
+    completeIteration: change((it, event: On<'iteration.completed'>) => ({
+      ...removeHooks(it, event),
+      ...completeIteration(it),
     })),
-    disableHook: assign(({ context, event }) => ({
-      hooks: enableHook(context.hooks, (event as On<'hook.disabled'>).data.hook, false),
+    validate: change(validate),
+    answerHook: change(answerHook),
+    expireHooks: change(expireHooks),
+    countHookRuns: change((it, { runs, attempt, atMs }: On<'hooks.evaluated'>) => ({
+      hookStats: countHookRuns(it.hookStats, runs, { attempt, at: formatIsoTime(atMs) }),
     })),
-    clearHooks: assign({ hooks: empty }),
-    startIteration: assign(({ event }) => startIteration(event as On<'iteration.started'>)),
-    advanceIteration: assign(({ context }) => advanceIteration(context)),
-    judgeIteration: assign(({ context, event }) => judgeIteration(context, event as On<'iteration.judged'>)),
-    completeIteration: assign(({ context }) => completeIteration(context)),
-    awaitHook: assign(({ context, event }) => ({
-      evaluations: addEvaluation(context.evaluations, (event as On<'evaluation.pending'>).evaluation),
+    saveCheckpoint: change((it, { data, atMs }: On<'checkpoint.saved'>) => ({
+      checkpoints: addCheckpoint(it.checkpoints, data, formatIsoTime(atMs)),
     })),
-    endEvaluation: assign(({ context, event }) => ({
-      evaluations: removeEvaluation(context.evaluations, (event as On<'evaluation.ended'>).attempt),
-    })),
-    countHookRuns: assign(({ context, event }) => {
-      const { runs, attempt, at } = event as On<'hooks.evaluated'>;
-      return { hookStats: countHookRuns(context.hookStats, runs, { attempt, at }) };
-    }),
-    saveCheckpoint: assign(({ context, event }) => {
-      const { data, at } = event as On<'checkpoint.saved'>;
-      return { checkpoints: addCheckpoint(context.checkpoints, data, at) };
-    }),
-    noteRefusal: assign(({ context, event }) => ({
-      refused: [...context.refused, (event as On<'entry.refused'>).refused].slice(-refusedMax),
-    })),
+    refuse: change(refuse),
   },
 }).createMachine({
   id: 'task-v1',
@@ -102,19 +123,19 @@ export const taskMachine = setup({
   initial: 'idle',
   on: {
     'task.created': { actions: 'create' },
-    'hook.registered': { actions: 'registerHook' },
-    'hook.enabled': { actions: 'enableHook' },
-    'hook.disabled': { actions: 'disableHook' },
+    'hook.registered': [{ guard: 'isRefused', ...refused }, { actions: 'registerHook' }],
+    'hook.enabled': [{ guard: 'isRefused', ...refused }, { actions: 'enableHook' }],
+    'hook.disabled': [{ guard: 'isRefused', ...refused }, { actions: 'enableHook' }],
     'hooks.cleared': { actions: 'clearHooks' },
     'iteration.started': { actions: 'startIteration' },
-    'iteration.advanced': { actions: 'advanceIteration' },
-    'iteration.judged': { actions: 'judgeIteration' },
-    'iteration.completed': { actions: 'completeIteration' },
-    'evaluation.pending': { actions: 'awaitHook' },
-    'evaluation.ended': { actions: 'endEvaluation' },
+    'iteration.advanced': [{ guard: 'isRefused', ...refused }, { actions: 'advanceIteration' }],
+    'iteration.validated': [{ guard: 'isRefused', ...refused }, { actions: 'validate' }],
+    'iteration.completed': [{ guard: 'isRefused', ...refused }, { actions: 'completeIteration' }],
+    'check.finished': { actions: 'answerHook' },
+    'timer.fired': { actions: 'expireHooks' },
     'hooks.evaluated': { actions: 'countHookRuns' },
     'checkpoint.saved': { actions: 'saveCheckpoint' },
-    'entry.refused': { actions: 'noteRefusal' },
+    'entry.refused': refused,
   },
   states: {
     idle: {
@@ -151,6 +172,6 @@ export const taskMachine = setup({
         ],
       },
     },
-    stopped: {},
+    stopped: { on: { 'task.cancelled': refused } },
   },
 });

@@ -1,0 +1,149 @@
+/**
+ * Judges iterations by the task's hooks (protocol.md §7). One that needs the answer of a remote hook stays open until an
+ * entry brings it, or its time is up.
+ */
+import type { HookResult } from '../guards/decision.ts';
+import { checkpointOfHooks } from '../guards/task-hooks/checkpoint.ts';
+import { evaluateHooks, type HooksOutcome } from '../guards/task-hooks/evaluate.ts';
+import { checkTimeoutMs } from '../policy/checks/check.ts';
+import type { CheckResult } from '../policy/checks/check-result.ts';
+import { promisesOf } from '../policy/promise.ts';
+import { createWork, type Work, workMax } from '../policy/work.ts';
+import { formatIsoTime } from '../values/iso-time.ts';
+import { addCheckpoint, phaseOf } from './checkpoint.ts';
+import { empty, type TaskContext } from './context.ts';
+import type { Evaluation } from './evaluation.ts';
+import type { On, Place } from './events.ts';
+import { countHookRuns } from './hook-stats.ts';
+import { hasFailedRule, judgeIteration } from './iteration.ts';
+
+/** `pending` null: nothing yet. */
+type Begun = Omit<Evaluation, 'pending'> & { readonly pending: Evaluation['pending'] | null };
+
+/** An attempt that is open already is not judged again. */
+export function validate(context: TaskContext, event: On<'iteration.validated'>): TaskContext {
+  const { data: fields, seq, facts } = event;
+  const { evaluations, iteration } = context;
+  const attempt = fields.attempt ?? `seq-${seq}`;
+  if (iteration === null || evaluations.some((it) => it.attempt === attempt)) return context;
+  const begun = { attempt, seq, owner: facts?.owner ?? null, iteration, fields, results: {}, pending: null };
+  const judged = { ...context, iteration: judgeIteration(iteration, fields) };
+  return judgeAll(judged, [begun], event);
+}
+
+/** The answer of a remote hook: it counts for the evaluation that waits for it. */
+export function answerHook(context: TaskContext, event: On<'check.finished'>): TaskContext {
+  const { data } = event;
+  const open = context.evaluations.find((it) => it.attempt === data.attempt && it.pending.name === data.check);
+  return open === undefined ? context : judgeAll(context, [answered(open, data)], event);
+}
+
+/** The time of those that are due is up: of the one that is named, or of all. */
+export function expireHooks(context: TaskContext, event: On<'timer.fired'>): TaskContext {
+  const { attempt } = event.data;
+  const due = context.evaluations.filter(
+    (it) => it.pending.deadlineMs <= event.atMs && (attempt === undefined || it.attempt === attempt),
+  );
+  const timedOut = due.map((it) =>
+    answered(it, { attempt: it.attempt, check: it.pending.name, outcome: 'timeout' as const }),
+  );
+  return judgeAll(context, timedOut, event);
+}
+
+/** To be called when the hooks were changed: where the pending one is gone or disabled, its answer is not waited for. */
+export const reviewEvaluations = (context: TaskContext, event: Place): TaskContext =>
+  judgeAll(context, context.evaluations, event);
+
+const answered = (open: Evaluation, result: CheckResult): Begun => ({
+  ...open,
+  results: { ...open.results, [open.pending.key]: result },
+});
+
+/** All of them together may cost as much as one. */
+function judgeAll(context: TaskContext, all: readonly Begun[], at: Place): TaskContext {
+  let after: TaskContext = all.length === 0 ? context : { ...context, validated: empty };
+  let left = workMax;
+  for (const begun of all) {
+    const work = createWork(left);
+    after = judge(after, begun, at, work);
+    left = work.left;
+  }
+  return after.validated.length > 0 || after === context ? after : { ...after, validated: context.validated };
+}
+
+function judge(context: TaskContext, begun: Begun, at: Place, work: Work): TaskContext {
+  const outcome = evaluate(context, begun, at, work);
+  const { attempt } = begun;
+  const others = context.evaluations.filter((it) => it.attempt !== attempt);
+  if (outcome.kind === 'pending') {
+    const pending = pendingFor(begun, outcome, at.atMs);
+    return pending === begun.pending ? context : { ...context, evaluations: [...others, { ...begun, pending }] };
+  }
+  const { runs } = outcome;
+  const result = applyBreaker(resultOf(context, begun, outcome), begun);
+  const place = { attempt, at: formatIsoTime(at.atMs) };
+  const isSaved = outcome.kind === 'answer' && result.checkpointCreated;
+  const { hookStats, checkpoints } = context;
+  return {
+    ...context,
+    evaluations: others,
+    hookStats: runs.length === 0 ? hookStats : countHookRuns(hookStats, runs, place),
+    checkpoints: isSaved
+      ? addCheckpoint(checkpoints, checkpointOfHooks(attempt, outcome.checkpointData), place.at)
+      : checkpoints,
+    validated: [...context.validated, { attempt, result, runs }],
+  };
+}
+
+function pendingFor(
+  { pending }: Begun,
+  { key, name }: HooksOutcome & { kind: 'pending' },
+  nowMs: number,
+): Evaluation['pending'] {
+  if (pending?.key === key && pending.name === name) return pending;
+  return { key, name, number: (pending?.number ?? 0) + 1, deadlineMs: nowMs + checkTimeoutMs };
+}
+
+function evaluate(
+  context: TaskContext,
+  { fields, results, iteration }: Begun,
+  { facts }: Place,
+  work: Work,
+): HooksOutcome {
+  const scope = {
+    iteration: iteration.iteration,
+    phase: phaseOf(context),
+    files: [...new Set([...(facts?.files ?? []), ...(fields.files ?? [])])],
+    labels: facts?.labels ?? {},
+    work,
+    promises: promisesOf(fields),
+    validation: fields.validation ?? [],
+    current: iteration,
+  };
+  return evaluateHooks(context.hooks, scope, results);
+}
+
+type Ended = Exclude<HooksOutcome, { kind: 'pending' }>;
+
+function resultOf({ fleet, task }: TaskContext, { fields }: Begun, outcome: Ended): HookResult {
+  const place = { fleet, attempt: fields.attempt ?? null, taskId: task, iteration: fields.iteration };
+  if (outcome.kind !== 'answer') {
+    const noAnswer = {
+      reason: 'No hooks registered for this task',
+      nextPrompt: null,
+      checkpointCreated: false,
+      metadata: {},
+    };
+    return { ...place, hookId: 'default', action: 'continue', ...noAnswer };
+  }
+  const { hookId, action, reason, nextPrompt, checkpoint, metadata } = outcome;
+  return { ...place, hookId, action, reason, nextPrompt, checkpointCreated: checkpoint, metadata };
+}
+
+/** Breaker: n iterations in a row had a failed rule in their last validation. */
+function applyBreaker(result: HookResult, { iteration, fields }: Begun): HookResult {
+  const { failures, failuresMax } = iteration;
+  if (failuresMax === null || result.action !== 'continue' || !hasFailedRule(iteration, fields)) return result;
+  if (failures + 1 < failuresMax) return result;
+  return { ...result, action: 'escalate', reason: `${failuresMax} iterations failed in a row`, nextPrompt: null };
+}
