@@ -78,7 +78,8 @@ async function startReplica(nc: NatsConnection, options: ReplicaOptions): Promis
   const { host, broken } = makeHost(nc, log, options);
   await host.start();
   const service = createService(host, log, name);
-  const inspection = createInspection(host, log);
+  const source = { url: options.nats, credsFile: options.creds, inboxPrefix: options.inboxPrefix };
+  const inspection = createInspection(host, log, logger, source);
   const requests = serveRequests({
     nc,
     service: { name: 'stopgate', description: 'answers whether a coding agent may stop', group: 'stopgate' },
@@ -96,10 +97,10 @@ async function startReplica(nc: NatsConnection, options: ReplicaOptions): Promis
     setEscalation: host.setEscalation,
     closed: Promise.race([nc.closed(), broken]),
     async close() {
-      inspection.live.close();
-      inspection.feed.close();
+      const ended = inspection.close();
       requests.close();
       await host.close();
+      await ended;
       await nc.drain().catch(() => nc.close());
     },
   };

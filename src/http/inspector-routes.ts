@@ -11,6 +11,7 @@ import { type OperatorAction, operatorActions } from '../service/operate.ts';
 import type { Service } from '../service/service.ts';
 import { type Admission, checkAnyToken, checkOperator, isOperator, sessionCookie } from './admission.ts';
 import { type EventStream, openEventStream } from './event-stream.ts';
+import { sendHistory } from './history-reply.ts';
 
 export const inspectorEndpoints = [
   'GET  /api/<fleet>/stream',
@@ -94,9 +95,11 @@ function addStream(api: FastifyInstance, { service, inspection, admission, versi
 
 function addPast(api: FastifyInstance, { inspection }: InspectorRoutes): void {
   api.get('/range', async () => inspection.range());
-  api.get<{ Params: { seq: string } }>('/at/:seq', async ({ params, query }, reply) => {
+  api.get<{ Params: { seq: string } }>('/at/:seq', async (request, reply) => {
+    const { params, query } = request;
     const topic = readTopic(parseInput(selectionSchema, query));
-    return sendTruncated(reply, await inspection.past(parseInput(seqSchema, params.seq), topic));
+    const seq = parseInput(seqSchema, params.seq);
+    return sendHistory(request, reply, inspection.history, { kind: 'past', seq, topic });
   });
 }
 
@@ -135,9 +138,9 @@ function addOperatorActions(api: FastifyInstance, { service, admission }: Inspec
 
 function addWhatIf(api: FastifyInstance, { inspection }: InspectorRoutes): void {
   api.get('/policy', async () => inspection.policies());
-  api.post('/what-if', async ({ body }, reply) => {
-    const { policy, last, since: sinceMs = null } = parseInput(whatIfSchema, body);
-    return sendTruncated(reply, await inspection.whatIf({ policy, last, sinceMs }));
+  api.post('/what-if', async (request, reply) => {
+    const { policy, last, since: sinceMs = null } = parseInput(whatIfSchema, request.body);
+    return sendHistory(request, reply, inspection.history, { kind: 'whatIf', policy, last, sinceMs });
   });
 }
 

@@ -37,7 +37,7 @@ export type LogBounds = {
   readonly firstMs: number;
   readonly lastMs: number;
 };
-type HistoryRange = { readonly fromSeq: number; readonly toSeq: number; readonly subject?: string };
+export type HistoryRange = { readonly fromSeq: number; readonly toSeq: number; readonly subject?: string };
 
 export type EventLogOptions = LogStreamOptions & { readonly nc: NatsConnection };
 
@@ -118,7 +118,8 @@ function createWriter(
   };
 }
 
-async function readHistory(
+/** Reads what stands in a range. Awaits promises that `onMessage` returns. */
+export async function readHistory(
   nc: NatsConnection,
   stream: string,
   { fromSeq, toSeq, subject }: HistoryRange,

@@ -1,40 +1,36 @@
 /** What if: decides the newest attempts of the log again with other policies. It only folds; nothing is run. */
-import { createWhatIf, type Difference, decidingGuard, type PolicySet } from '../../machines/index.ts';
-import { readConfigFile } from '../config/file-reader.ts';
-import { AppError } from '../errors.ts';
-import type { EventLog } from '../nats/event-log.ts';
-import type { WhatIfAnswer, WhatIfDifference } from './messages.ts';
+import { createWhatIf, type Difference, decidingGuard, type PolicySet } from '../../../machines/index.ts';
+import { readConfigFile } from '../../config/file-reader.ts';
+import { AppError } from '../../errors.ts';
+import type { StoredLog } from '../../nats/stored-log.ts';
+import type { WhatIfAnswer, WhatIfDifference } from '../messages.ts';
+import type { Pace } from './turns.ts';
+import type { HistoryWork } from './work.ts';
 
-/** `last`: how many attempts to compare; `sinceMs`: compare all from this time instead. */
-export type WhatIfRequest = { readonly policy: string; readonly last: number; readonly sinceMs: number | null };
-
-/** @throws AppError input.bad with issues: the policies are invalid */
-export type Compare = (request: WhatIfRequest) => Promise<WhatIfAnswer>;
-
-type Log = Pick<EventLog, 'range' | 'history' | 'newest'>;
+type Question = Extract<HistoryWork, { kind: 'whatIf' }>;
 
 const differencesMax = 500;
-/** After this many entries other work gets a turn, because decisions must not wait for this fold. */
-const yieldEvery = 50;
 
-export function createCompare(fleet: string, log: Log): Compare {
-  /** One at a time: each folds the whole log twice. */
-  let last: Promise<unknown> = Promise.resolve();
-  const compare: Compare = async ({ policy, last: count, sinceMs }) => {
-    const startedMs = performance.now();
-    const policies = parsePolicies(policy);
-    const found = await findDifferences(log, policies, sinceMs ?? (await timeOfNewest(log, fleet, count)));
-    return { ...found, tookMs: performance.now() - startedMs };
-  };
-  return (request) => {
-    const answer = last.then(() => compare(request));
-    last = answer.catch(() => {});
-    return answer;
-  };
+/** @throws AppError input.bad with issues: the policies are invalid */
+export async function compareDecisions(
+  log: StoredLog,
+  fleet: string,
+  { policy, last, sinceMs }: Question,
+  pace: Pace,
+): Promise<WhatIfAnswer> {
+  const startedMs = performance.now();
+  const policies = parsePolicies(policy);
+  const found = await findDifferences(log, policies, sinceMs ?? (await timeOfNewest(log, fleet, last)), pace);
+  return { ...found, tookMs: performance.now() - startedMs };
 }
 
 /** Folds the whole log, since the state depends on all of it, but compares only the attempts since `sinceMs`. */
-async function findDifferences(log: Log, policies: PolicySet, sinceMs: number): Promise<Omit<WhatIfAnswer, 'tookMs'>> {
+async function findDifferences(
+  log: StoredLog,
+  policies: PolicySet,
+  sinceMs: number,
+  pace: Pace,
+): Promise<Omit<WhatIfAnswer, 'tookMs'>> {
   const { lastSeq } = await log.range();
   const whatIf = createWhatIf({ policies, sinceMs });
   let differences: Difference[] = [];
@@ -49,9 +45,8 @@ async function findDifferences(log: Log, policies: PolicySet, sinceMs: number): 
   const decoder = new TextDecoder();
   await log.history({ fromSeq: 1, toSeq: lastSeq }, ({ seq, atMs, subject, data }) => {
     whatIf.foldMessage({ seq, atMs, subject, text: decoder.decode(data), bytes: data.length });
-    if (seq % yieldEvery !== 0) return;
     collect();
-    return new Promise((resume) => setImmediate(resume));
+    return pace.step(seq, lastSeq);
   });
   whatIf.end();
   collect();
@@ -66,7 +61,7 @@ function toAnswer(difference: Difference): WhatIfDifference {
   return { worker, attempt, seq: before.seq, at, before, after, missingCheck, guards };
 }
 
-async function timeOfNewest(log: Log, fleet: string, count: number): Promise<number> {
+async function timeOfNewest(log: StoredLog, fleet: string, count: number): Promise<number> {
   const newest = await log.newest(`stopgate.${fleet}.worker.*.stop.attempted`, count, null);
   return newest[0]?.atMs ?? 0;
 }

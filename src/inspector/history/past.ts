@@ -1,13 +1,19 @@
 /** Time travel: all actors at an entry of the log, or one of them in full. */
-import { formatIsoTime, viewTask, viewWorker } from '../../machines/index.ts';
-import { AppError } from '../errors.ts';
-import { rowsOf } from './fleet-rows.ts';
-import type { FoldCursor } from './fold-cursor.ts';
-import type { PastActor, PastFleet, Topic } from './messages.ts';
+import { formatIsoTime, viewTask, viewWorker } from '../../../machines/index.ts';
+import { AppError } from '../../errors.ts';
+import { rowsOf } from '../fleet-rows.ts';
+import type { PastActor, PastFleet, Topic } from '../messages.ts';
+import type { PastFolds } from './past-folds.ts';
+import type { Pace } from './turns.ts';
 
 /** @throws AppError input.bad: `seq` is not in the log; actor.unknown: there was no such actor at that entry */
-export function readPast(cursor: FoldCursor, seq: number, topic: Topic | null): Promise<PastFleet | PastActor> {
-  return cursor.at(seq, ({ fleet, seq: at, entry }) => {
+export function readPast(
+  folds: PastFolds,
+  seq: number,
+  topic: Topic | null,
+  pace: Pace,
+): Promise<PastFleet | PastActor> {
+  return folds.at(seq, pace, ({ fleet, seq: at, entry }) => {
     const moment = { seq: at, atMs: fleet.nowMs, entry };
     if (topic === null) return { ...moment, ...rowsOf(fleet) };
     const { entity, id } = topic;

@@ -1,0 +1,60 @@
+/**
+ * Replies with the past. It may take a while, so a client that accepts JSON lines sees how far it is, and one that goes
+ * away cancels it: nobody else waits for work that nobody wants.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AppError, errorBody } from '../errors.ts';
+import type { Inspection } from '../inspector/index.ts';
+import { commonHeaders } from './replies.ts';
+
+type History = Inspection['history'];
+type Work = Parameters<History['ask']>[0];
+
+const jsonLines = 'application/x-ndjson';
+
+export async function sendHistory(
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+  history: History,
+  work: Work,
+): Promise<FastifyReply> {
+  const gone = new AbortController();
+  reply.raw.once('close', () => gone.abort());
+  const { signal } = gone;
+  try {
+    if (headers.accept?.includes(jsonLines) === true)
+      return await sendLines(reply, (onProgress) => history.ask(work, { signal, onProgress }));
+    const json = await history.ask(work, { signal });
+    return reply.type('application/json; charset=utf-8').send(json);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return reply.hijack();
+  }
+}
+
+/** Lines `{"progress":{"done","total"}}`, and last `{"result":…}` or `{"error":…}`; what fails at once has its status. */
+async function sendLines(
+  reply: FastifyReply,
+  ask: (onProgress: (progress: object) => void) => Promise<string>,
+): Promise<FastifyReply> {
+  const { raw } = reply;
+  let begun = false;
+  const write = (line: string) => {
+    if (raw.destroyed) return;
+    if (!begun) {
+      begun = true;
+      reply.hijack();
+      raw.writeHead(200, { ...commonHeaders, 'content-type': jsonLines, 'x-accel-buffering': 'no' });
+    }
+    raw.write(`${line}\n`);
+  };
+  try {
+    const json = await ask((progress) => write(JSON.stringify({ progress })));
+    write(`{"result":${json}}`);
+  } catch (error) {
+    if (!begun || !(error instanceof AppError)) throw error;
+    write(JSON.stringify(errorBody(error)));
+  }
+  raw.end();
+  return reply;
+}

@@ -1,0 +1,25 @@
+/** What the service and the history thread send each other. Types only. */
+import type { ErrorCode, ErrorIssue } from '../../errors.ts';
+import type { ConnectionOptions } from '../../nats/connection.ts';
+import type { Topic } from '../messages.ts';
+
+/** How the thread reaches the log: as the service itself does. */
+export type HistorySource = Pick<ConnectionOptions, 'url' | 'credsFile' | 'inboxPrefix'> & { readonly fleet: string };
+
+/** `topic` null: all actors. `last`: how many attempts to compare; `sinceMs`: all from this time on instead. */
+export type HistoryWork =
+  | { readonly kind: 'past'; readonly seq: number; readonly topic: Topic | null }
+  | { readonly kind: 'whatIf'; readonly policy: string; readonly last: number; readonly sinceMs: number | null };
+
+/** Entries folded of those to fold. */
+export type HistoryProgress = { readonly done: number; readonly total: number };
+
+export type ToThread = { readonly id: number; readonly work: HistoryWork } | { readonly cancel: number };
+/** `json`: the result, as the reply's body. */
+export type FromThread =
+  | { readonly id: number; readonly progress: HistoryProgress }
+  | { readonly id: number; readonly json: string }
+  | {
+      readonly id: number;
+      readonly error: { readonly code: ErrorCode; readonly message: string; readonly issues: readonly ErrorIssue[] };
+    };

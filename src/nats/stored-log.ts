@@ -1,0 +1,28 @@
+/** What stands in a fleet's log, for who only reads its past: never creates or changes a stream. */
+import { jetstreamManager } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { AppError } from '../errors.ts';
+import { type EventLog, readHistory } from './event-log.ts';
+import { readNewest } from './log-range.ts';
+import { inspectLog } from './log-streams.ts';
+
+export type StoredLog = Pick<EventLog, 'range' | 'history' | 'newest'>;
+
+/** @throws AppError log.unavailable, log.lost */
+export async function openStoredLog(nc: NatsConnection, fleet: string): Promise<StoredLog> {
+  const stream = `STOPGATE_${fleet}`;
+  const manager = await jetstreamManager(nc, { checkAPI: false });
+  const { created } = await manager.streams.info(stream).catch((cause: Error) => {
+    throw new AppError('log.unavailable', `the log ${stream} does not answer: ${cause.message}`, { cause });
+  });
+  return {
+    async range() {
+      const info = await inspectLog(manager, stream, created);
+      if (info instanceof AppError) throw info;
+      const { first_seq: firstSeq, last_seq: lastSeq, first_ts, last_ts } = info.state;
+      return { firstSeq, lastSeq, firstMs: Date.parse(first_ts), lastMs: Date.parse(last_ts) };
+    },
+    history: (of, onMessage) => readHistory(nc, stream, of, onMessage),
+    newest: (subject, count, before) => readNewest(nc, stream, subject, count, before ?? undefined),
+  };
+}

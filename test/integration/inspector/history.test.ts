@@ -1,0 +1,90 @@
+/** The history thread behind the API: progress, giving up, limits, and that its end harms nobody. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createHistory } from '../../../src/inspector/history/history.ts';
+import { createLogger } from '../../../src/log.ts';
+import { openStage, type Stage } from '../../support/stage.ts';
+
+const entries = 30_000;
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage();
+  for (let index = 0; index < entries; index += 1)
+    stage.client.nc.publish(`stopgate.main.worker.w${index % 50}.tool.used`, '{"tool":"Bash"}');
+  await stage.client.nc.flush();
+  // Stored after them, so they are all there.
+  await stage.client.ask('decide.w1', {}, 20_000);
+});
+afterAll(async () => stage.close());
+
+const askLines = (path: string, signal?: AbortSignal) =>
+  fetch(`${stage.http.url}/api/main/${path}`, {
+    headers: { accept: 'application/x-ndjson' },
+    ...(signal === undefined ? {} : { signal }),
+  });
+const open = (limits: object) =>
+  createHistory({ url: stage.nats.url, fleet: 'main' }, createLogger('silent'), {
+    ...{ requestsMax: 32, budgetMs: 60_000, heapMiB: 256, lingerMs: 60_000, ...limits },
+  });
+const past = (seq: number) => ({ kind: 'past', seq, topic: null }) as const;
+
+test('tells how far it is, and then the result', async () => {
+  const response = await askLines(`at/${entries}`);
+  expect(response.headers.get('content-type')).toBe('application/x-ndjson');
+  const lines = (await response.text())
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const steps = lines.slice(0, -1).map(({ progress }) => progress);
+  expect(steps.length).toBeGreaterThan(0);
+  expect(steps.every(({ done, total }) => done < total && total === entries)).toBe(true);
+  expect(lines.at(-1).result.seq).toBe(entries);
+  expect(lines.at(-1).result.workers).toHaveLength(50);
+});
+
+test('what fails at once has its status, with lines too', async () => {
+  const response = await askLines(`at/${entries * 10}`);
+  expect(response.status).toBe(400);
+  expect(((await response.json()) as { error: object }).error).toMatchObject({ code: 'BAD_REQUEST' });
+});
+
+test('a request that is given up makes room for others', async () => {
+  const history = open({ requestsMax: 1 });
+  const given = new AbortController();
+  const first = history.ask(past(entries), { signal: given.signal, onProgress: () => given.abort() });
+  await expect(history.ask(past(1))).rejects.toThrow('1 requests for the past are open; ask again later');
+  await expect(first).rejects.toThrow('the request was given up');
+  expect(JSON.parse(await history.ask(past(1)))).toMatchObject({ seq: 1 });
+  await history.close();
+});
+
+test('a request over its budget ends in words, and goes on when asked again', async () => {
+  const history = open({ budgetMs: 400 });
+  const ends: string[] = [];
+  for (let ask = 0; ends.at(-1) !== 'done' && ask < 50; ask += 1)
+    ends.push(
+      await history.ask(past(entries)).then(
+        () => 'done',
+        (error) => error.message,
+      ),
+    );
+  expect(ends[0]).toContain('this took more than 0.4 s, the most for one request');
+  expect(ends.at(-1)).toBe('done');
+  await history.close();
+});
+
+test('a thread that runs out of memory fails its requests, and the next starts another', async () => {
+  const history = open({ heapMiB: 12 });
+  await expect(history.ask(past(entries))).rejects.toThrow(/the past could not be folded: .*memory/);
+  await expect(history.ask(past(entries))).rejects.toThrow(/memory/);
+  expect((await stage.client.ask('decide.w1')).body.decision).toBe('allow');
+  await history.close();
+});
+
+test('after a while without requests the thread is gone, and the next request works as before', async () => {
+  const history = open({ lingerMs: 1 });
+  for (const seq of [5, 6]) {
+    expect(JSON.parse(await history.ask(past(seq)))).toMatchObject({ seq });
+    await expect.poll(() => history.isRunning()).toBe(false);
+  }
+  await history.close();
+});
