@@ -2,17 +2,17 @@
 import { join } from 'node:path';
 import { createHookDoctor } from '../doctor/hook-doctor.ts';
 import type { BlockCap } from '../doctor/limit-checks.ts';
-import { capVariable } from './block-cap.ts';
 import { dryTurn } from './dry-turn.ts';
 import { findClaudePlugin } from './installed-plugin.ts';
+import { blockCap as capVariable } from './own-variable.ts';
 import { hooks, program } from './settings.ts';
 
 const blockCap: BlockCap = {
   blocks: 8,
   /** In "env" of its settings, or in the environment. 0: no cap. */
   configured(hooked, env) {
-    const pattern = new RegExp(`"${capVariable}"\\s*:\\s*"?(\\d+)`);
-    const value = hooked.map(({ text }) => pattern.exec(text)?.[1]).find(Boolean) ?? env[capVariable];
+    const pattern = new RegExp(`"${capVariable.name}"\\s*:\\s*"?(\\d+)`);
+    const value = hooked.map(({ text }) => pattern.exec(text)?.[1]).find(Boolean) ?? env[capVariable.name];
     return value === undefined || value === '' ? undefined : Number(value) || Number.POSITIVE_INFINITY;
   },
   raise: 'stopgate init claude --block-cap N (0: no cap)',

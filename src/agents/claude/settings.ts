@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { formatCommand, formatUrl, formatWakeCommand, type Line } from '../setup/line.ts';
 import { fileIn, type Program } from '../setup/places.ts';
-import { putCap, takeCap } from './block-cap.ts';
 import { listEvents } from './events.ts';
+import { blockCap, planTools, putVariable, takeVariable } from './own-variable.ts';
+import { readPlanTools } from './plan-tools.ts';
 
 const agent = 'claude';
 /** A person may take a day to answer. */
@@ -36,7 +37,17 @@ export const hooks: AgentHooks = {
       ...{ async: true, asyncRewake: true },
     },
   ],
-  blockCap: { put: putCap, take: takeCap },
+  variables: {
+    put(json, { blockCap: cap, planTools: wanted }) {
+      const capped = putVariable(json, blockCap, cap === undefined ? undefined : String(cap));
+      return wanted ? putVariable(capped, planTools, '1') : capped;
+    },
+    take(json) {
+      const bare = takeVariable(json, planTools);
+      return bare === null ? null : takeVariable(bare, blockCap);
+    },
+  },
+  planTools: (places) => readPlanTools(places, program.folder(places)),
   trust: null,
 };
 

@@ -9,6 +9,7 @@ import { bad, type Finding, warn } from './finding.ts';
 import { checkAddress, checkEvents, checkLines, checkToken } from './hook-checks.ts';
 import { type Hooked, type ReadSettings, readSettings } from './hooked.ts';
 import { checkCap, checkTimes, type Limits } from './limit-checks.ts';
+import { checkPlanTools } from './plan-checks.ts';
 import { checkProgram } from './program-check.ts';
 
 /** What the doctor has to know of the agent, besides its hooks. */
@@ -92,6 +93,8 @@ async function checkConnection(
     findings.push(...checkTimes(agent, limits, one, context.policies));
     findings.push(...((await checkHooked?.(one, context)) ?? []));
   }
+  const { places, policies } = context;
+  if (hooks.planTools !== undefined) findings.push(checkPlanTools(agent, hooks.planTools(places), policies));
   return [...findings, ...checkCap(agent, limits.blockCap, hooked, context)];
 }
 

@@ -25,6 +25,7 @@ export const setup: SettingsSetup = {
   // The plugin does so by itself.
   wakes: false,
   setsBlockCap: false,
+  planTools: null,
   plan: planPlugin,
   trust: null,
 };

@@ -5,7 +5,7 @@ import { type HookSettings, putHooks, takeHooks, withBom } from './hook-settings
 import { type Form, isOurs, type Line } from './line.ts';
 import { type Places, type Program, rootOf, type Scope } from './places.ts';
 import { openSettings } from './settings-file.ts';
-import type { SettingsSetup, Trust, Wish } from './setup.ts';
+import type { PlanTools, SettingsSetup, Trust, Wish } from './setup.ts';
 
 export type AgentHooks = {
   /** The agent's name. */
@@ -22,23 +22,25 @@ export type AgentHooks = {
   readonly handler: (event: HookEvent, line: Line) => object;
   /** One more hook, beside the stop's own. Missing: nothing wakes the agent. */
   readonly waker?: (line: Line) => readonly [event: string, handler: object];
-  /** Its own cap of blocks, which stands in the same file. JSON text in and out. Missing: it cannot be set. */
-  readonly blockCap?: {
-    readonly put: (json: string, cap: number | undefined) => string;
+  /** Its own cap of blocks and its plan tools, which stand in the same file. JSON text in and out. Missing: it has none. */
+  readonly variables?: {
+    readonly put: (json: string, wish: Pick<Wish, 'blockCap' | 'planTools'>) => string;
     /** Null: nothing is left of the file. */
     readonly take: (json: string) => string | null;
   };
+  readonly planTools?: (places: Places) => PlanTools;
   /** Null: its hooks need no trust. */
   readonly trust: Trust | null;
 };
 
 export function createHookSetup(hooks: AgentHooks, program: Program): SettingsSetup {
-  const { forms, scopes, waker, blockCap, trust } = hooks;
+  const { forms, scopes, waker, variables, planTools, trust } = hooks;
   return {
     kind: 'settings',
     ...{ program, forms, scopes, trust },
     wakes: waker !== undefined,
-    setsBlockCap: blockCap !== undefined,
+    setsBlockCap: variables !== undefined,
+    planTools: planTools ?? null,
     plan: (wish) => planHooks(hooks, wish),
   };
 }
@@ -50,17 +52,18 @@ export function settingsFor({ agent, events, grouped, head, handler, waker }: Ag
   return { events: [...handlers, ...wakers], grouped, head, isOurs: (found) => isOurs(agent, found) };
 }
 
-function planHooks(hooks: AgentHooks, { scope, places, line, blockCap: cap, remove }: Wish): Change {
+function planHooks(hooks: AgentHooks, wish: Wish): Change {
+  const { scope, places, line, remove } = wish;
   const path = hooks.file(scope, places);
   const file = openSettings(path, rootOf(path, scope, places));
   const settings = settingsFor(hooks, line);
-  const { blockCap } = hooks;
+  const { variables } = hooks;
   return planEdit(file, (text) => {
     if (!remove) {
       const hooked = putHooks(text, settings);
-      return blockCap === undefined ? hooked : withBom(hooked, (json) => blockCap.put(json, cap));
+      return variables === undefined ? hooked : withBom(hooked, (json) => variables.put(json, wish));
     }
-    const bare = text === null || blockCap === undefined ? text : withBom(text, blockCap.take);
+    const bare = text === null || variables === undefined ? text : withBom(text, variables.take);
     return bare === null ? null : takeHooks(bare, settings);
   });
 }

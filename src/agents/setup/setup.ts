@@ -17,6 +17,8 @@ export type SettingsSetup = {
   readonly wakes: boolean;
   /** Can its own cap of blocks be set (`--block-cap`)? */
   readonly setsBlockCap: boolean;
+  /** Will its sessions have the tools by which they keep a plan? Null: they always do, or nothing is known of it. */
+  readonly planTools: ((places: Places) => PlanTools) | null;
   /** Touches nothing. @throws AppError input.bad: with file, line and column if the file cannot be read */
   readonly plan: (wish: Wish) => Change;
   /** Null: its hooks need no trust. */
@@ -37,8 +39,20 @@ export type Wish = {
   readonly line: Line;
   /** Undefined: the agent's own cap stays as it is. */
   readonly blockCap: number | undefined;
+  /** Switch its plan tools on. False: they stay as they are. */
+  readonly planTools: boolean;
   /** Take out what is ours. */
   readonly remove: boolean;
+};
+
+/** The tools by which an agent keeps a plan. */
+export type PlanTools = {
+  /** `refused`: off, and the user's own setting says so. */
+  readonly state: 'on' | 'off' | 'refused';
+  /** What makes it so, and where that stands. For a person. */
+  readonly why: string;
+  /** Switches them on. */
+  readonly variable: string;
 };
 
 /** For an agent that runs only the hooks that its user has trusted. */

@@ -1,6 +1,8 @@
 /** doctor: checks all that a block needs, from the service to the agent, and tells how to fix what is wrong. */
 import { homedir } from 'node:os';
+import type { CheckContext } from '../../agents/doctor/doctor.ts';
 import { bad, type Finding, skip } from '../../agents/doctor/finding.ts';
+import { findPolicies } from '../../agents/doctor/policies.ts';
 import { checkService, type ServiceState } from '../../agents/doctor/service-checks.ts';
 import { checkWorkers } from '../../agents/doctor/worker-checks.ts';
 import { type Agent, agents } from '../../agents/index.ts';
@@ -25,7 +27,11 @@ export const doctor = defineCommand({
       description: 'the service (STOPGATE_HTTP; default: that of "stopgate dev" in this folder, else 127.0.0.1:4280)',
     },
     fleet: { type: 'string', valueHint: 'F', description: 'whose workers (STOPGATE_FLEET; default: main)' },
-    config: { type: 'string', valueHint: 'FILE', description: 'the policies (default: stopgate.yaml)' },
+    config: {
+      type: 'string',
+      valueHint: 'FILE',
+      description: 'the policies (default: stopgate.yaml, else those in force)',
+    },
     quick: { type: 'boolean', description: 'without the dry turn' },
     json: { type: 'boolean', description: 'print JSON, for programs' },
   },
@@ -41,7 +47,8 @@ export const doctor = defineCommand({
     const places: Places = { cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env };
     const config = await loadConfig({ flags: { http, fleet, config: configFile }, cwd: io.cwd, env: io.env });
     const service = await checkService(config, process.version);
-    const examination = { places, config, service, isNamed: agent !== undefined, quick: flags.quick };
+    const policies = await findPolicies(config, service.http);
+    const examination = { places, config, service, policies, isNamed: agent !== undefined, quick: flags.quick };
     const findings: Finding[] = [...service.findings];
     let isConnected = false;
     for (const each of list) {
@@ -62,6 +69,7 @@ type Examination = {
   readonly places: Places;
   readonly config: Config;
   readonly service: ServiceState;
+  readonly policies: CheckContext['policies'];
   /** The user has named the agent. */
   readonly isNamed: boolean;
   readonly quick: boolean;
@@ -71,7 +79,7 @@ async function examine(
   { name, title, setup, doctor: load }: Agent,
   examination: Examination,
 ): Promise<{ findings: readonly Finding[]; isConnected: boolean }> {
-  const { places, config, service, isNamed, quick } = examination;
+  const { places, config, service, policies, isNamed, quick } = examination;
   const [loaded, doctor] = await Promise.all([setup(), load?.()]);
   if (doctor === undefined || loaded.kind !== 'settings') return { findings: [], isConnected: false };
   const { program } = loaded;
@@ -83,7 +91,7 @@ async function examine(
   }
   const { needsToken } = service;
   const context = { agent: { name, title, program }, binary, places, url: config.http?.url ?? '', needsToken };
-  const findings = [...problems, ...(await check({ ...context, policies: config.file.policySet.policies }))];
+  const findings = [...problems, ...(await check({ ...context, policies }))];
   findings.push(...(await askWorkers(name, scopes, examination)));
   if (isNamed && !quick) {
     const path = places.env.PATH ?? '';

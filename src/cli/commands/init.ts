@@ -1,5 +1,7 @@
 /** init: changes an agent's settings, so that it asks before it stops. */
 import { homedir } from 'node:os';
+import { describePlans } from '../../agents/doctor/plan-checks.ts';
+import { findPolicies } from '../../agents/doctor/policies.ts';
 import { type Agent, agents } from '../../agents/index.ts';
 import type { Change } from '../../agents/setup/change.ts';
 import { diffLines } from '../../agents/setup/diff.ts';
@@ -72,6 +74,7 @@ export const init = defineCommand({
   args,
   details: [
     'Shows the change to the settings of the agent, asks, and changes nothing else in them.',
+    'Where a policy looks at the plan and the plan tools of Claude Code are off, it offers to switch them on.',
     'Without AGENT it lists the agents on this machine.',
   ],
   examples: ['stopgate init claude', 'stopgate init codex --policy strict --yes', 'stopgate init claude --remove'],
@@ -103,7 +106,8 @@ async function connect(connecting: Connecting): Promise<number> {
   const scope = readScope(agent.name, setup, flags);
   const line = await readLine(agent.name, setup, context);
   const blockCap = readCap(agent.name, setup, flags);
-  const change = setup.plan({ scope, places, line, blockCap, remove });
+  const planTools = !remove && (await choosePlanTools(connecting, line.http));
+  const change = setup.plan({ scope, places, line, blockCap, planTools, remove });
   const trust = remove ? (setup.trust?.planRemoval(change, places) ?? null) : null;
   const changes = [change, ...(trust === null ? [] : [trust])].filter(({ file, after }) => after !== file.text);
   if (changes.length > 0 && !(await confirm(connecting, changes))) return 2;
@@ -120,6 +124,20 @@ async function connect(connecting: Connecting): Promise<number> {
   } else if (!changed) note(remove ? `nothing of ours is in ${path}` : `already there: ${path}`);
   else if (!dryRun) note(remove ? `removed from ${path}` : nextSteps(agent.name, path));
   return 0;
+}
+
+/** Is the agent to get the tools by which it keeps a plan? Asked where a policy looks at the plan, and it has none. */
+async function choosePlanTools({ agent, setup, places, context }: Connecting, http: string): Promise<boolean> {
+  const { flags, io, note } = context;
+  const tools = setup.planTools?.(places) ?? null;
+  if (tools === null || tools.state === 'on') return false;
+  const config = await loadConfig({ flags: { http: flags.http }, cwd: io.cwd, env: io.env });
+  const effect = describePlans(await findPolicies(config, http));
+  if (effect === null) return false;
+  note(`the plan tools of ${agent.title} are off (${tools.why}): ${effect}`);
+  if (tools.state === 'refused') return false;
+  if (flags.yes || flags['dry-run'] || !canAsk(io)) return true;
+  return askYes(io, `Switch them on, by ${tools.variable}=1 in its settings?`);
 }
 
 function nextSteps(name: string, file: string): string {

@@ -166,6 +166,41 @@ describe('with a service', () => {
     expect((await doctor(['cursor', '--http', http()])).ok).toEqual(holding('cap of blocks in a row is off'));
   });
 
+  test('Claude Code without its plan tools, and policies that look at the plan', async () => {
+    const { run, doctor, folder } = await makePlace();
+    await run(['init', 'claude', '--yes', '--http', http()]);
+    const ask = (env: Record<string, string> = {}) => doctor(['claude', '--http', http()], env);
+    expect((await ask()).ok).toEqual(
+      holding('plan tools are off (the default model), and no policy looks at the plan'),
+    );
+    const policies = 'policies: { a: { checks: [{ plan: {} }] }, b: { checks: [{ plan: { required: true } }] } }\n';
+    await folder.write('project/stopgate.yaml', policies);
+    await folder.write('home/.claude/settings.json', '{ "model": "opus" }');
+    const { findings } = await ask();
+    expect(findings).toContainEqual({
+      ...{ state: 'warn', about: 'claude' },
+      text: expect.stringMatching(
+        /^its plan tools are off \(model opus by .*home\/\.claude\/settings\.json\): the plan check of a passes without a plan, and b requires a plan/,
+      ),
+      fix: 'stopgate init claude, which sets CLAUDE_CODE_ENABLE_TODO_TOOLS=1',
+    });
+    expect((await ask({ ANTHROPIC_MODEL: 'claude-sonnet-4-5' })).ok).toEqual(
+      holding('on (model claude-sonnet-4-5 by the environment)'),
+    );
+    await run(['init', 'claude', '--yes', '--http', http()]);
+    expect((await ask()).ok).toEqual(holding('on (CLAUDE_CODE_ENABLE_TODO_TOOLS=1 in '));
+  });
+
+  test('without a stopgate.yaml here, the policies are those of the service', async () => {
+    const own = await deploy({ config: 'policies: { far: { checks: [{ plan: {} }] } }\n' });
+    onTestFinished(() => own.close());
+    const { run, doctor } = await makePlace();
+    const address = own.http.replace('http://', '');
+    expect((await run(['init', 'claude', '--dry-run', '--http', address])).stdout).toContain('TODO_TOOLS');
+    await run(['init', 'claude', '--yes', '--http', http()]);
+    expect((await doctor(['claude', '--http', address])).warn).toEqual(holding('plan check of far passes without'));
+  });
+
   test('checks that take longer than an agent waits after a tool', async () => {
     const { run, doctor } = await makePlace({
       'project/stopgate.yaml':

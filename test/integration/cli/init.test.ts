@@ -226,6 +226,63 @@ describe('--block-cap', () => {
   });
 });
 
+describe('plan tools of Claude Code, which newer models have only by a variable', () => {
+  const file = '.claude/settings.json';
+  const variable = 'CLAUDE_CODE_ENABLE_TODO_TOOLS';
+  const planPolicy = 'policies: { default: { checks: [{ any: [{ plan: {} }, { rules: [done] }] }] } }\n';
+
+  test('are switched on where a policy looks at the plan, until --remove', async () => {
+    const { init, read, put } = await place();
+    await put('stopgate.yaml', planPolicy);
+    const text = '{\n  "env": { "A": "1" }\n}\n';
+    await put(file, text);
+    const { code, stdout, stderr } = await init('claude', '--yes', '--block-cap', '20');
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringContaining('off (the default model): the plan check of default passes without a plan'),
+    });
+    expect(stdout).toMatch(new RegExp(`^\\+ .*"${variable}": "1"`, 'm'));
+    expect(JSON.parse(await read(file)).env).toMatchObject({ A: '1', [variable]: '1' });
+    expect((await init('claude', '--block-cap', '20')).stderr).toContain('already there');
+    await init('claude', '--yes', '--http', '127.0.0.1:5555');
+    expect(JSON.parse(await read(file)).env).toMatchObject({ A: '1', [variable]: '1' });
+    await init('claude', '--remove', '--yes');
+    expect(await read(file)).toBe(text);
+  });
+
+  test.each([
+    ['no policy looks at the plan', 'policies: { default: { checks: [{ rules: [done] }] } }\n', '{}'],
+    ['the model has them', planPolicy, '{ "model": "claude-opus-4-5" }'],
+    ['they are on', planPolicy, `{ "env": { "${variable}": "true" } }`],
+    ['the user has switched them off', planPolicy, `{ "env": { "${variable}": "0" } }`],
+  ])('are left alone where %s', async (_why, policies, text) => {
+    const { init, read, put } = await place();
+    await put('stopgate.yaml', policies);
+    await put(file, text);
+    expect((await init('claude', '--yes')).code).toBe(0);
+    const { hooks, ...others } = JSON.parse(await read(file));
+    expect([Object.keys(hooks).length > 0, others]).toEqual([true, JSON.parse(text)]);
+    await init('claude', '--remove', '--yes');
+    expect(await read(file)).toBe(text);
+  });
+
+  test('the person is asked for them apart from the hooks', async () => {
+    for (const answer of ['n', 'y']) {
+      const stdin = Object.assign(new PassThrough(), { isTTY: true });
+      const terminal = await openTerminal({ isTTY: true, stdin, env: { PATH: '/nowhere', HOME: '/nowhere' } });
+      await writeFile(join(terminal.cwd, 'stopgate.yaml'), planPolicy);
+      const ended = terminal.run('init', 'claude');
+      await expect.poll(terminal.stderr).toContain(`Switch them on, by ${variable}=1 in its settings? [y/N]`);
+      stdin.write(`${answer}\n`);
+      await expect.poll(terminal.stderr).toContain('Do this?');
+      stdin.write('y\n');
+      expect(await ended).toBe(0);
+      const text = await readFile(join(terminal.cwd, file), 'utf8');
+      expect([text.includes('/hooks/claude'), text.includes(variable)]).toEqual([true, answer === 'y']);
+    }
+  });
+});
+
 test('--wake adds a second hook to the stop, in the background, while it is asked for', async () => {
   const file = '.claude/settings.json';
   const { init, read } = await place();

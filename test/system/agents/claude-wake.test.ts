@@ -7,7 +7,7 @@ import { type Deployment, deploy } from '../../support/deployment.ts';
 import { runShipped } from '../../support/shipped.ts';
 import { claudeCode, installAgent } from './support/install.ts';
 import { type AgentHome, claudeEnv, cleanEnv } from './support/run.ts';
-import { claudeScene, planTools } from './support/scene.ts';
+import { claudeScene } from './support/scene.ts';
 import type { Turn } from './support/scripted-model.ts';
 import { expectCauses, viewOf } from './support/workers.ts';
 
@@ -26,7 +26,7 @@ type Open = { readonly session: string; end(): Promise<void> };
 async function open(home: AgentHome, modelUrl: string): Promise<Open> {
   const form = ['--input-format', 'stream-json', '--output-format', 'stream-json', '--verbose'];
   const child = spawn(claude, ['-p', ...form, '--permission-mode', 'bypassPermissions'], {
-    ...{ cwd: home.project, env: { ...cleanEnv(home), ...claudeEnv(home, modelUrl), ...planTools }, detached: true },
+    ...{ cwd: home.project, env: { ...cleanEnv(home), ...claudeEnv(home, modelUrl) }, detached: true },
   });
   const gone = once(child, 'exit');
   child.stderr.resume();

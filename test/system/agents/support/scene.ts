@@ -30,7 +30,7 @@ export type SceneOptions = {
   readonly env?: Readonly<Record<string, string>>;
 };
 
-/** Without it only some models get them. */
+/** Without it only older models have them. `stopgate init` sets it where a policy looks at the plan. */
 export const planTools = { CLAUDE_CODE_ENABLE_TODO_TOOLS: '1' };
 
 export async function claudeScene(options: SceneOptions): Promise<Scene> {
@@ -43,7 +43,7 @@ export async function claudeScene(options: SceneOptions): Promise<Scene> {
     model,
     async run(prompt, more = []) {
       const args = ['--output-format', 'json', '--permission-mode', 'bypassPermissions', ...more];
-      const env = { ...claudeEnv(home, model.url), ...planTools, ...options.env };
+      const env = { ...claudeEnv(home, model.url), ...(init === null ? planTools : {}), ...options.env };
       const ended = await runAgent(program, ['-p', prompt, ...args], { at: home, env });
       return { worker: idIn(ended.stdout, /"session_id":"([^"]+)"/), ...ended };
     },
