@@ -22,6 +22,9 @@ export type Forgettable = {
   isForgetArmed: boolean;
 };
 
+/** A transition of a machine, for people to see. */
+export type StateMove = { readonly from: State; readonly to: State; readonly event: string; readonly atMs: number };
+
 export type WorkerRecord = Forgettable & {
   snapshot: WorkerSnapshot;
   /** Its last entry of its own. */
@@ -32,8 +35,10 @@ export type WorkerRecord = Forgettable & {
   owner: string | null;
   accepted: boolean;
   known: Map<string, KnownAttempt> | null;
+  /** The last that led anywhere; null: none yet. */
+  lastMove: StateMove | null;
 };
-export type TaskRecord = Forgettable & { snapshot: TaskSnapshot };
+export type TaskRecord = Forgettable & { snapshot: TaskSnapshot; lastMove: StateMove | null };
 /** `owner`: the replica that notifies people of it, as long as it lives. */
 export type Escalated = { readonly entity: EscalatedEntity; readonly id: string; readonly owner: string | null };
 
@@ -140,6 +145,10 @@ export function copyFleet(fleet: Fleet): Fleet {
 
 /** Where an event stands that the fold makes of an entry, or of its clock. */
 export const placeOf = ({ seq, nowMs }: Fleet) => ({ seq, atMs: nowMs });
+
+export const moveOf = ({ nowMs: atMs }: Fleet, from: State, to: State, event: string): StateMove => ({
+  ...{ from, to, event, atMs },
+});
 
 export function queueOf(fleet: Fleet, name: string) {
   const known = fleet.queues.get(name);

@@ -4,7 +4,7 @@
  */
 
 import { parseIsoTime } from '../values/iso-time.ts';
-import { type Fleet, placeOf, type WorkerRecord } from './fleet.ts';
+import { type Fleet, moveOf, placeOf, type WorkerRecord } from './fleet.ts';
 import { armForget } from './forgetting.ts';
 import { staleAfterMs } from './presence.ts';
 import { stepTask } from './tasks.ts';
@@ -32,7 +32,9 @@ export function handBack(fleet: Fleet, worker: string, record: WorkerRecord): vo
       ...placeOf(fleet),
     });
     armForget(fleet, 'forgetWorker', worker);
-    fleet.watcher?.worker(worker, from, record.snapshot.value.state, 'task.lost');
+    const to = record.snapshot.value.state;
+    fleet.watcher?.worker(worker, from, to, 'task.lost');
+    if (to !== from) record.lastMove = moveOf(fleet, from, to, 'task.lost');
     fleet.outcomes.push({ kind: 'handedBack', task, worker });
   }
 }

@@ -6,7 +6,7 @@ import type { TaskContext } from '../task/context.ts';
 import type { TaskEvent, TaskSurroundings } from '../task/events.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import { trackEscalation } from './escalations.ts';
-import { type Fleet, placeOf, queueOf, type TaskRecord } from './fleet.ts';
+import { type Fleet, moveOf, placeOf, queueOf, type TaskRecord } from './fleet.ts';
 import { armForget, newlyNamed, noteStop } from './forgetting.ts';
 
 /** `queue` null: in none until `task.created` gives one. */
@@ -14,6 +14,7 @@ export function createTask(fleet: Fleet, task: string, queue: string | null): vo
   fleet.tasks.set(task, {
     snapshot: fleet.taskStepper.start({ fleet: fleet.name, task, queue }),
     ...newlyNamed(fleet.nowMs),
+    lastMove: null,
   });
   fleet.watcher?.task(task, 'idle', 'idle', 'task.created');
 }
@@ -25,6 +26,8 @@ export function stepTask(fleet: Fleet, task: string, event: TaskEvent): void {
   const before = record.snapshot;
   record.snapshot = fleet.taskStepper.next(before, event);
   fleet.watcher?.task(task, before.value, record.snapshot.value, event.type);
+  if (record.snapshot.value !== before.value)
+    record.lastMove = moveOf(fleet, before.value, record.snapshot.value, event.type);
   const { context } = record.snapshot;
   if (context.escalation !== before.context.escalation) {
     const owner = fleet.workers.get(context.escalation?.worker ?? '')?.owner ?? null;

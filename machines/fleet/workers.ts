@@ -6,7 +6,7 @@ import type { WorkerContext } from '../worker/context.ts';
 import { escalationOf } from '../worker/decide.ts';
 import type { WorkerEvent } from '../worker/events.ts';
 import { trackEscalation } from './escalations.ts';
-import { type Fleet, placeOf, type WorkerRecord } from './fleet.ts';
+import { type Fleet, moveOf, placeOf, type WorkerRecord } from './fleet.ts';
 import { armForget, newlyNamed, noteStop } from './forgetting.ts';
 import { armStaleDeadlines } from './stale-deadlines.ts';
 import { recordHookRuns, stepTask } from './tasks.ts';
@@ -18,7 +18,7 @@ export function workerOf(fleet: Fleet, worker: string): WorkerRecord {
   const snapshot = fleet.workerStepper.start({ fleet: fleet.name, worker, atMs: fleet.nowMs });
   const seen = { lastSeenMs: fleet.nowMs, staleArmed: false, wakeMs: null };
   const record: WorkerRecord = {
-    ...{ snapshot, ...seen, owner: null, accepted: false, known: null },
+    ...{ snapshot, ...seen, owner: null, accepted: false, known: null, lastMove: null },
     ...newlyNamed(fleet.nowMs),
   };
   fleet.workers.set(worker, record);
@@ -33,6 +33,9 @@ export function stepWorker(fleet: Fleet, record: WorkerRecord, event: WorkerEven
   record.snapshot = fleet.workerStepper.next(record.snapshot, event);
   const after = record.snapshot.context.worker;
   fleet.watcher?.worker(after.worker, value.state, record.snapshot.value.state, event.type);
+  // A decision may lead back to where the attempt came from.
+  if (record.snapshot.value.state !== value.state || after.lastDecision !== before.lastDecision)
+    record.lastMove = moveOf(fleet, value.state, record.snapshot.value.state, event.type);
   noteWorkerStop(fleet, record);
   if (after.lastDecision !== before.lastDecision) carryDecision(fleet, before, after);
   if (after.escalation !== before.escalation)

@@ -1,7 +1,7 @@
 /** What `get`, `list`, `replay --at` and the inspector show of an actor (protocol.md §10), at a moment of the log's time. */
 
 import type { RefusedEntry } from '../entries/refusal.ts';
-import { type Fleet, pendingIn, type WorkerRecord } from '../fleet/fleet.ts';
+import { type Fleet, pendingIn, type StateMove, type WorkerRecord } from '../fleet/fleet.ts';
 import { policyInForce, queueOfWorker } from '../fleet/policies.ts';
 import { presenceAt } from '../fleet/presence.ts';
 import type { Decision, Idle } from '../guards/decision.ts';
@@ -13,6 +13,9 @@ import type { HookStats } from '../task/hook-stats.ts';
 import type { Escalation, Resolution, TaskEscalation } from '../values/escalation.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import type { Presence, State } from '../values/states.ts';
+
+/** A transition of the actor's machine, and when. */
+export type TransitionView = { from: State; to: State; event: string; at: string };
 
 export type WorkerView = {
   worker: string;
@@ -48,6 +51,8 @@ export type WorkerView = {
     owner: string | null;
   } | null;
   lastSeen: string;
+  /** The last that led anywhere. */
+  lastTransition: TransitionView | null;
   lastDecision: Decision | null;
   /** While it is escalated. */
   escalation: Escalation | null;
@@ -58,6 +63,7 @@ export type WorkerView = {
 export type TaskView = {
   task: string;
   state: State;
+  lastTransition: TransitionView | null;
   title: string | null;
   worker: string | null;
   queue: string | null;
@@ -106,6 +112,7 @@ export function viewWorker(fleet: Fleet, worker: string, nowMs: number): WorkerV
     ...{ background: context.background, awaitsInput: context.awaitsInput },
     attempt: viewAttempt(record),
     lastSeen: formatIsoTime(record.lastSeenMs),
+    lastTransition: viewTransition(record.lastMove),
     lastDecision: context.lastDecision,
     ...{ escalation: context.escalation, resolution: context.resolution },
     refused: context.refused,
@@ -120,13 +127,17 @@ function viewAttempt({ snapshot, wakeMs, owner }: WorkerRecord): WorkerView['att
   return { attempt: attempt.attempt, seq: attempt.seq, since: formatIsoTime(attempt.atMs), waitsFor, until, owner };
 }
 
+const viewTransition = (move: StateMove | null): TransitionView | null =>
+  move === null ? null : { from: move.from, to: move.to, event: move.event, at: formatIsoTime(move.atMs) };
+
 export function viewTask(fleet: Fleet, task: string): TaskView | null {
-  const snapshot = fleet.tasks.get(task)?.snapshot;
-  if (snapshot === undefined) return null;
-  const { value, context } = snapshot;
+  const record = fleet.tasks.get(task);
+  if (record === undefined) return null;
+  const { value, context } = record.snapshot;
   return {
     task,
     state: value,
+    lastTransition: viewTransition(record.lastMove),
     ...{ title: context.title, worker: context.worker, queue: context.queue, policy: context.policy },
     ...{ after: context.after, outcome: context.outcome },
     iteration: context.iteration?.iteration ?? null,
