@@ -72,9 +72,12 @@ async function wake(options: HookOptions, { stdin, stderr }: HookIo, note: (text
   return 2;
 }
 
-/** For a script, the reason goes to stderr and the exit code is the answer. */
-function print({ body, exitCode }: Answer, { agent }: HookOptions, io: HookIo): number {
-  if (body === null) return exitCode;
+/** A `note` is for the person, on stderr. For a script the reason goes there too, and the exit code is the answer. */
+function print({ body: answer, exitCode }: Answer, { agent }: HookOptions, io: HookIo): number {
+  if (answer === null) return exitCode;
+  const { note, ...body } = answer as { note?: unknown };
+  if (typeof note === 'string') io.stderr.write(`${note.replace(/\p{Cc}+/gu, ' ')}\n`);
+  if (Object.keys(body).length === 0) return exitCode;
   if (!agent.isScript) {
     io.stdout.write(`${JSON.stringify(body)}\n`);
     return exitCode;

@@ -26,6 +26,7 @@ export const capabilities: Capabilities = {
     waiting: ['permissions, questions', unit],
     usageLimits: ['`StopFailure`', work],
     httpHooks: ['yes, except `SessionStart`', 'live'],
+    unjudged: ['the session shows why', 'test/integration/agents/unsolicited-checks.test.ts'],
     serviceDown: ['stops; a command hook tells the user', real],
     hookTimeout: ['600 s', 'docs'],
   },

@@ -5,7 +5,7 @@
  */
 
 import { type Adapter, createHookReader, type DraftEntries, type EventTable } from '../shared/adapter.ts';
-import { blockText } from '../shared/block-text.ts';
+import { allowNote, blockText } from '../shared/block-text.ts';
 import {
   draftInputRequest,
   draftPrompt,
@@ -50,8 +50,12 @@ const adapter: Adapter<CopilotCall> = {
   events,
   stop: (call) => (isStop(call) ? toAttempt(call.response, call.stopReason) : null),
   isEnd: ({ event }) => event === 'sessionEnd',
-  answer: (call, decision) =>
-    isStop(call) && decision.decision === 'block' ? { decision: 'block', reason: blockText(decision) } : null,
+  answer: (call, decision) => {
+    if (!isStop(call)) return null;
+    return decision.decision === 'block'
+      ? { decision: 'block', reason: blockText(decision) }
+      : allowNote(call, decision);
+  },
 };
 export const readCopilotHook = createHookReader(adapter);
 

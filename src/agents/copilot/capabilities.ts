@@ -24,6 +24,7 @@ export const capabilities: Capabilities = {
     waiting: ['permissions', unit],
     usageLimits: null,
     httpHooks: ['with `COPILOT_HOOK_ALLOW_LOCALHOST=1`', 'live'],
+    unjudged: ['nothing is shown: it ignores what else an allowing hook prints', 'live'],
     serviceDown: ['stops without a notice', real],
     hookTimeout: ['30 s', 'docs'],
   },

@@ -15,7 +15,7 @@ import {
   sessionName,
   text,
 } from '../shared/adapter.ts';
-import { blockText } from '../shared/block-text.ts';
+import { allowNote, blockText } from '../shared/block-text.ts';
 import {
   type BaseCall,
   draftPrompt,
@@ -67,8 +67,10 @@ const adapter: Adapter<CursorCall> = {
   events,
   stop: (call) => (isStop(call) ? toAttempt(call.summary, reasonOf(call.status)) : null),
   isEnd: ({ event }) => event === 'sessionEnd',
-  answer: (call, decision) =>
-    isStop(call) && decision.decision === 'block' ? { followup_message: blockText(decision) } : null,
+  answer: (call, decision) => {
+    if (!isStop(call)) return null;
+    return decision.decision === 'block' ? { followup_message: blockText(decision) } : allowNote(call, decision);
+  },
 };
 export const readCursorHook = createHookReader(adapter);
 

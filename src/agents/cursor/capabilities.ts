@@ -23,6 +23,7 @@ export const capabilities: Capabilities = {
     waiting: null,
     usageLimits: null,
     httpHooks: ['no', 'docs'],
+    unjudged: ['its channel "Hooks" shows why', 'docs'],
     serviceDown: ['stops if the hook fails', 'docs'],
     hookTimeout: null,
   },

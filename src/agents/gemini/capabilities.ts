@@ -24,6 +24,7 @@ export const capabilities: Capabilities = {
     waiting: ['permissions', 'docs'],
     usageLimits: null,
     httpHooks: ['no', 'live'],
+    unjudged: ['the session shows why', 'test/unit/agents/agents.test.ts'],
     serviceDown: ['stops and tells the user; **without `\\|\\| exit 0` a failing hook may block for ever**', real],
     hookTimeout: ['60 s', 'docs'],
   },

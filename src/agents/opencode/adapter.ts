@@ -16,7 +16,7 @@ import {
   sessionName,
   text,
 } from '../shared/adapter.ts';
-import { blockText } from '../shared/block-text.ts';
+import { allowNote, blockText } from '../shared/block-text.ts';
 import {
   type BaseCall,
   draftInputRequest,
@@ -98,7 +98,8 @@ const adapter: Adapter<OpencodeCall> = {
   answer: (call, decision) => {
     if (!isStop(call)) return null;
     if (decision.decision === 'block') return { decision: 'block', reason: blockText(decision) };
-    return decision.action === 'escalate' ? { decision: 'allow', waits: true } : null;
+    const note = allowNote(call, decision);
+    return decision.action === 'escalate' ? { decision: 'allow', waits: true, ...note } : note;
   },
 };
 export const readOpencodeHook = createHookReader(adapter);

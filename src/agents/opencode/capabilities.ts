@@ -25,6 +25,7 @@ export const capabilities: Capabilities = {
     waiting: ['permissions', 'docs'],
     usageLimits: ['error 429', unit],
     httpHooks: ['the plugin posts', plugin],
+    unjudged: ['its log tells why', plugin],
     serviceDown: ['stops, with a notice in its log', real],
     hookTimeout: null,
   },

@@ -24,7 +24,8 @@ type Client = {
   };
   app: { log(request: object): Promise<unknown> };
 };
-type Answer = { decision?: string; reason?: string; waits?: boolean };
+/** `note`: for the person, about a stop that is allowed. */
+type Answer = { decision?: string; reason?: string; waits?: boolean; note?: string };
 type Input = { sessionID: string; tool?: string; callID?: string; args?: { filePath?: unknown } };
 type Output = { parts?: unknown[]; metadata?: { exit?: unknown } };
 
@@ -169,6 +170,7 @@ async function askToStop(state: State, event: Event, id: string): Promise<void> 
     if (await isChild(state, id)) return post(state, event.type, event);
     await state.queue;
     const answer = await send(state, event.type, { ...event, lastMessage: await readLastMessage(state, id) });
+    if (answer?.note !== undefined) await warn(state, answer.note).catch(() => {});
     if (failed.has(id) || questions.get(id) !== question) return;
     if (answer?.waits === true) void waitForResolution(state, id).catch(() => {});
     if (answer?.decision === 'block') await prompt(state, id, answer.reason ?? '');

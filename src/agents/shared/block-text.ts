@@ -33,15 +33,27 @@ export function blockText({ reason, nextPrompt }: Pick<DecisionText, 'reason' | 
 }
 
 /** For agents that show a hook's `systemMessage` to the person: why an escalated session stops, or nothing was judged. */
-export function allowNotice({ worker }: { readonly worker: string }, decision: AnswerableDecision): object | null {
+export function allowNotice(call: { readonly worker: string }, decision: AnswerableDecision): object | null {
+  const text = noticeText(call, decision);
+  return text === null ? null : { systemMessage: text };
+}
+
+/** The same for agents whose hooks have no such key: the hook command and the plugin take `note` out and report it. */
+export function allowNote(call: { readonly worker: string }, decision: AnswerableDecision): object | null {
+  const text = noticeText(call, decision);
+  return text === null ? null : { note: text };
+}
+
+function noticeText({ worker }: { readonly worker: string }, decision: AnswerableDecision): string | null {
+  if (decision.decision !== 'allow') return null;
   if (decision.cause === 'unjudged') {
     const what = `this stop was not judged (cause unjudged): ${unjudgedReason(decision)}`;
-    return { systemMessage: `stopgate: ${what}. It is allowed, but its task is not completed.` };
+    return `stopgate: ${what}. It is allowed, but its task is not completed.`;
   }
   if (decision.action !== 'escalate') return null;
   const why = cutMiddle(hideSecrets(plainText(decision.reason)), noticeCharsMax);
   const command = `stopgate resolve ${worker} --resume --prompt "…"`;
-  return { systemMessage: `stopgate: this session waits for a person: ${why}. When that is settled: ${command}` };
+  return `stopgate: this session waits for a person: ${why}. When that is settled: ${command}`;
 }
 
 /** Why nothing was judged: what was wrong with the check or hook. */

@@ -26,6 +26,7 @@ export const capabilityTitles = {
   waiting: 'reports that it waits for a person',
   usageLimits: 'usage limits',
   httpHooks: 'hooks over HTTP',
+  unjudged: 'a stop that could not be judged',
   serviceDown: 'while the service is down',
   hookTimeout: 'a hook may take',
 } as const;

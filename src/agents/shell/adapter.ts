@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { attemptSchema, idSchema } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import { type Adapter, createHookReader, type DraftEntries, type EventTable, readBody } from '../shared/adapter.ts';
-import { blockText } from '../shared/block-text.ts';
+import { allowNote, blockText } from '../shared/block-text.ts';
 import {
   type BaseCall,
   cutOutput,
@@ -57,8 +57,12 @@ const adapter: Adapter<ShellCall> = {
   events,
   stop: (call) => (call.event === 'stop' ? readAttempt(call) : null),
   isEnd: ({ event }) => event === 'end',
-  answer: ({ event }, decision) =>
-    event === 'stop' && decision.decision === 'block' ? { decision: 'block', reason: blockText(decision) } : null,
+  answer: (call, decision) => {
+    if (call.event !== 'stop') return null;
+    return decision.decision === 'block'
+      ? { decision: 'block', reason: blockText(decision) }
+      : allowNote(call, decision);
+  },
 };
 export const readShellHook = createHookReader(adapter);
 

@@ -24,6 +24,7 @@ export const capabilities: Capabilities = {
     waiting: null,
     usageLimits: null,
     httpHooks: null,
+    unjudged: ['stderr tells why', 'test/integration/hook-command/hook.test.ts'],
     serviceDown: null,
     hookTimeout: null,
   },

@@ -96,6 +96,16 @@ test('a blocked idle session gets a new prompt, an allowed one does not', async 
   expect(client.session.promptAsync).toHaveBeenCalledTimes(1);
 });
 
+test('a note about a stop that is allowed goes to the log', async () => {
+  const { client, event } = await load();
+  answer = { note: 'stopgate: this stop was not judged' };
+  await event('session.idle');
+  await expect
+    .poll(() => client.app.log.mock.calls)
+    .toEqual([[{ body: { service: 'stopgate', level: 'warn', message: 'stopgate: this stop was not judged' } }]]);
+  expect(client.session.promptAsync).not.toHaveBeenCalled();
+});
+
 test('finds the service by HOST:PORT, a port or a URL, as every command does', async () => {
   const { port } = server.address() as AddressInfo;
   for (const [index, http] of [`127.0.0.1:${port}`, String(port), `http://127.0.0.1:${port}/`].entries()) {

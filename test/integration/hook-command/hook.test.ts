@@ -28,7 +28,13 @@ describe('with a service', () => {
   let at: Deployment;
   beforeAll(async () => {
     at = await deploy({
-      config: 'policies: { default: { checks: [{ plan: {} }] }, free: {}, stuck: { promises: true } }\n',
+      config: `policies:
+  default: { checks: [{ plan: {} }] }
+  free: {}
+  stuck: { promises: true }
+  broken: { checks: [{ command: none }] }
+commands: { none: { run: [/no/such/program] } }
+`,
     });
   });
   afterAll(() => at.close());
@@ -59,6 +65,19 @@ describe('with a service', () => {
     expect(blocked).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining('plan steps remain: Write tests') });
     await hook([...line, '--event', 'plan'], { steps: [{ title: 'Write tests', status: 'done' }] });
     expect(await hook(line, '')).toEqual({ code: 0, stdout: '', stderr: '' });
+  });
+
+  test('why a stop was not judged goes to stderr where the agent’s answer has no place for it', async () => {
+    const says = expect.stringMatching(
+      /^stopgate: this stop was not judged \(cause unjudged\): cannot run \/no\/such\/program: .*\n$/,
+    );
+    const line = (agent: string) => [agent, '--http', at.http, '--policy', 'broken'];
+    const quiet = { code: 0, stdout: '', stderr: says };
+    expect(await hook([...line('shell'), '--worker', 'unjudged-1'], '')).toEqual(quiet);
+    expect(await hook([...line('cursor'), '--event', 'stop'], { conversation_id: 'unjudged-2' })).toEqual(quiet);
+    expect(await hook([...line('copilot'), '--event', 'agentStop'], { sessionId: 'unjudged-3' })).toEqual(quiet);
+    const { stdout, stderr } = await hook(line('claude'), call('unjudged-4', 'Stop'));
+    expect([JSON.parse(stdout), stderr]).toEqual([{ systemMessage: expect.stringContaining('unjudged') }, '']);
   });
 
   test('Copilot’s line names the event, since its call does not', async () => {

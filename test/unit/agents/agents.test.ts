@@ -1,6 +1,7 @@
 /** What holds for all agents alike: their calls go through their adapter, the hook call handler and the real fold. */
 import { describe, expect, test } from 'vitest';
 import { agents } from '../../../src/agents/index.ts';
+import type { AnswerableDecision } from '../../../src/agents/shared/block-text.ts';
 import { createAgentFleet } from './agent-fleet.ts';
 import { type Script, scripts, withChildStop, withPlan } from './scripts.ts';
 
@@ -53,6 +54,23 @@ describe('an agent that makes no progress may stop after three blocks', () => {
     expect(fleet.view(session)).toMatchObject({ state: 'working', retry: { count: 0 } });
   });
 });
+
+test.each(scripts)(
+  '$form: a stop that was not judged is allowed, and its answer names the check',
+  ({ agent, script }) => {
+    const [body, event] = script.stop(session);
+    const unjudged = {
+      ...{ decision: 'allow', action: 'continue', reason: 'r', nextPrompt: null, cause: 'unjudged' },
+      verdicts: [{ guard: 'checks', verdict: 'error', detail: 'tests: not found (exit 127)' }],
+    } satisfies AnswerableDecision;
+    const answer = agents.get(agent)?.readHook(body, event).answer(unjudged) ?? {};
+    const { systemMessage, note, ...others } = answer as { systemMessage?: string; note?: string };
+    expect(systemMessage ?? note).toBe(
+      'stopgate: this stop was not judged (cause unjudged): tests: not found (exit 127). It is allowed, but its task is not completed.',
+    );
+    expect(others).toEqual({});
+  },
+);
 
 describe('a session is a worker', () => {
   test.each(scripts)('$form: two in one folder stay apart', async ({ agent, script }) => {

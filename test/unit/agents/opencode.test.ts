@@ -62,7 +62,10 @@ test('a stop has the last message that the plugin has read; a block is for the p
   expect(read(body).answer(allowed)).toBeNull();
   expect(read(recorded('todo.updated')).answer(blocked('x'))).toBeNull();
   // Its plugin then waits for what a person says.
-  expect(read(body).answer({ ...allowed, action: 'escalate' })).toEqual({ decision: 'allow', waits: true });
+  expect(read(body).answer({ ...allowed, action: 'escalate' })).toEqual({
+    ...{ decision: 'allow', waits: true },
+    note: expect.stringMatching(/^stopgate: this session waits for a person: /),
+  });
 });
 
 test('our prompt comes back as a message, and is no person’s', () => {
