@@ -23,6 +23,7 @@ export {
   type WorkerRecord,
 } from './fleet/fleet.ts';
 export { advanceClock, foldEntry } from './fleet/fold.ts';
+export { decisionSeqOf, isKnownAttempt, noteDecision } from './fleet/known-attempts.ts';
 export type { Outcome } from './fleet/outcome.ts';
 export { ownerFor } from './fleet/owner.ts';
 export { policyInForce, queueOfWorker } from './fleet/policies.ts';

@@ -4,13 +4,11 @@ import { attemptMessageId } from '../entries/message-ids.ts';
 import type { WorkerEvent } from '../worker/events.ts';
 import { surroundingsOf } from './facts.ts';
 import { type Fleet, placeOf, type WorkerRecord } from './fleet.ts';
+import { addAttempt, isKnownAttempt } from './known-attempts.ts';
 import { ownerFor } from './owner.ts';
 import { policyInForce, queueOfWorker } from './policies.ts';
 import { stepTask } from './tasks.ts';
 import { stepWorker } from './workers.ts';
-
-/** Attempt ids of a worker that are known beyond the log's own window for repeats. */
-const attemptsKnownMax = 256;
 
 export function openAttempt(
   fleet: Fleet,
@@ -20,13 +18,11 @@ export function openAttempt(
   owner: string | null,
 ): void {
   const id = fields.attempt ?? `seq-${seq}`;
-  record.known ??= new Map();
-  if (record.known.has(id)) {
+  if (isKnownAttempt(record.known, id)) {
     fleet.outcomes.push({ kind: 'repeated', worker, attempt: id });
     return;
   }
-  record.known.set(id, { seq, atMs: fleet.nowMs, decidedSeq: null });
-  if (record.known.size > attemptsKnownMax) record.known.delete(record.known.keys().next().value as string);
+  record.known = addAttempt(record.known, id);
   supersedeAttempt(fleet, record);
   record.owner = ownerFor(fleet, attemptMessageId(worker, id), owner);
   record.accepted = false;

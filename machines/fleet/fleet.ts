@@ -8,10 +8,8 @@ import { forgetMsDefault } from '../values/limits.ts';
 import type { State } from '../values/states.ts';
 import { type WorkerSnapshot, workerMachine } from '../worker/worker.ts';
 import { createDeadlines, type Deadlines } from './deadlines.ts';
+import type { KnownAttempts } from './known-attempts.ts';
 import type { Outcome } from './outcome.ts';
-
-/** `decidedSeq`: where its `decision` entry stands; null: not there yet. */
-export type KnownAttempt = { readonly seq: number; readonly atMs: number; decidedSeq: number | null };
 
 /** When what is stopped may be dropped: see `forgetting.ts`. */
 export type Forgettable = {
@@ -34,7 +32,7 @@ export type WorkerRecord = Forgettable & {
   wakeMs: number | null;
   owner: string | null;
   accepted: boolean;
-  known: Map<string, KnownAttempt> | null;
+  known: KnownAttempts | null;
   /** The last that led anywhere; null: none yet. */
   lastMove: StateMove | null;
 };
@@ -117,8 +115,7 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
 }
 
 /**
- * A fleet that is independent from here. Snapshots are shared, since they are never changed; so is what is known of an
- * attempt, which only the host changes, and of the live fleet alone.
+ * A fleet that is independent from here. Snapshots are shared, since they are never changed.
  */
 export function copyFleet(fleet: Fleet): Fleet {
   const copied = <Value>(map: ReadonlyMap<string, Value>, copy: (value: Value) => Value) =>
@@ -127,7 +124,7 @@ export function copyFleet(fleet: Fleet): Fleet {
     ...fleet,
     workers: copied(fleet.workers, (it) => ({
       ...it,
-      known: it.known === null ? null : new Map(it.known),
+      known: it.known === null ? null : [...it.known],
     })),
     tasks: copied(fleet.tasks, (it) => ({ ...it })),
     queues: copied(fleet.queues, (it) => ({ ...it, ready: new Set(it.ready) })),

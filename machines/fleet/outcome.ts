@@ -5,7 +5,8 @@ import type { HookRun } from '../guards/task-hooks/hook.ts';
 import type { EscalatedEntity } from '../values/escalation.ts';
 
 export type Outcome =
-  | { readonly kind: 'decided'; readonly decision: Decision }
+  /** `openedMs`: when its attempt began. */
+  | { readonly kind: 'decided'; readonly decision: Decision; readonly openedMs: number }
   | { readonly kind: 'checkPending'; readonly worker: string; readonly attempt: string; readonly check: PendingCheck }
   | { readonly kind: 'repeated'; readonly worker: string; readonly attempt: string }
   | { readonly kind: 'accepted'; readonly worker: string; readonly attempt: string; readonly replica: string }

@@ -59,7 +59,7 @@ export const eventOf = (fleet: Fleet, { type, data }: WorkerEntry | OwnWorkerEnt
 
 function carryDecision(fleet: Fleet, before: WorkerContext, after: WorkerContext): void {
   const decision = after.lastDecision as NonNullable<WorkerContext['lastDecision']>;
-  fleet.outcomes.push({ kind: 'decided', decision });
+  fleet.outcomes.push({ kind: 'decided', decision, openedMs: before.attempt?.atMs ?? fleet.nowMs });
   if (decision.task !== null) recordHookRuns(fleet, decision.task, decision.attempt, after.lastHookRuns);
   if (after.lastCheckpoint !== null && decision.task !== null) {
     const data = checkpointOfHooks(decision.attempt ?? '', after.lastCheckpoint.data);

@@ -11,6 +11,7 @@ import { createLogLines, type LogEntry, type StoredText } from '../entries/log-l
 import { nextDeadline } from '../fleet/clock.ts';
 import { createFleet, type Fleet } from '../fleet/fleet.ts';
 import { advanceClock, foldEntry } from '../fleet/fold.ts';
+import { isKnownAttempt } from '../fleet/known-attempts.ts';
 import type { Outcome } from '../fleet/outcome.ts';
 import type { PendingCheck } from '../guards/attempt.ts';
 import type { Decision } from '../guards/decision.ts';
@@ -135,7 +136,7 @@ function foldInBoth(both: BothFolds, stored: StoredEntry): void {
   advanceAfter(both, atMs);
   if (entry.area === 'worker' && entry.type === 'stop.attempted') {
     const attempt = entry.data.attempt ?? `seq-${seq}`;
-    const isKnown = before.workers.get(entry.id)?.known?.has(attempt) ?? false;
+    const isKnown = isKnownAttempt(before.workers.get(entry.id)?.known ?? null, attempt);
     if (!isKnown) pairs.set(keyOf(entry.id, attempt), createPair(entry.id, attempt, atMs));
   }
   const isAnswer = entry.area === 'ownWorker' && entry.type === 'check.finished';

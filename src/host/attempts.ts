@@ -4,6 +4,7 @@ import {
   type Decision,
   type Fleet,
   isAttemptMessageIdOf,
+  isKnownAttempt,
   retriedMessageId,
   unnamedAttemptMessageId,
 } from '../../machines/index.ts';
@@ -15,8 +16,8 @@ import { type HostContext, subject } from './context.ts';
 export type AttemptRequest = { readonly attempt?: string | undefined };
 
 /** The fold has seen an attempt of that id, open or decided. */
-export const isKnownAttempt = (fleet: Fleet, worker: string, attempt: string): boolean =>
-  fleet.workers.get(worker)?.known?.has(attempt) === true;
+export const isKnown = (fleet: Fleet, worker: string, attempt: string): boolean =>
+  isKnownAttempt(fleet.workers.get(worker)?.known ?? null, attempt);
 
 /** It is not decided yet. */
 export const isOpenAttempt = (fleet: Fleet, worker: string, attempt: string): boolean =>

@@ -1,5 +1,11 @@
 /** From a decision that the fold made to everyone who waits for it: callers here, an inbox, the log, the metrics. */
-import { attemptMessageId, type Decision, parseDecisionMessageId } from '../../machines/index.ts';
+import {
+  attemptMessageId,
+  type Decision,
+  noteDecision,
+  type Outcome,
+  parseDecisionMessageId,
+} from '../../machines/index.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import { type HostContext, isAtHead } from './context.ts';
 import type { Outbox } from './outbox.ts';
@@ -8,7 +14,7 @@ import type { Outbox } from './outbox.ts';
 export function onDecided(
   context: HostContext,
   outbox: Outbox,
-  bare: Decision,
+  { decision: bare, openedMs }: Extract<Outcome, { kind: 'decided' }>,
   message: LogMessage,
   startedMs: number,
 ): void {
@@ -16,7 +22,6 @@ export function onDecided(
   const { worker, attempt } = bare;
   const key = attemptMessageId(worker, attempt as string);
   const record = fleet.workers.get(worker);
-  const openedMs = record?.known?.get(attempt ?? '')?.atMs ?? message.atMs;
   const tookMs = Math.round((fleet.nowMs - openedMs + performance.now() - startedMs) * 1_000) / 1_000;
   const decision: Decision = { ...bare, replica, tookMs };
   const inbox = replyInboxes.get(key) ?? null;
@@ -36,8 +41,7 @@ export function onDecisionPublished(
 ): void {
   const attempt = parseDecisionMessageId(worker, header('Nats-Msg-Id') ?? '');
   if (attempt === null) return;
-  const known = fleet.workers.get(worker)?.known?.get(attempt);
-  if (known !== undefined) known.decidedSeq = seq;
+  noteDecision(fleet.workers.get(worker)?.known ?? null, attempt, seq);
   outbox.onPublished(worker, attempt);
 }
 

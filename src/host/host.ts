@@ -5,7 +5,7 @@
 import type { CheckResult, Decision, Fleet, HookResult, PendingCheck, WorkerContext } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
-import { type AttemptRequest, isKnownAttempt, submitAttempt } from './attempts.ts';
+import { type AttemptRequest, isKnown, submitAttempt } from './attempts.ts';
 import { callCheck } from './check-call.ts';
 import { createHostContext, type HostContext, type HostOptions, lossOf } from './context.ts';
 import { createDeadLetters } from './dead-letters.ts';
@@ -76,7 +76,7 @@ export function createHost(options: HostOptions): Host {
     async attempt(worker, fields) {
       admit(context);
       const { attempt } = fields;
-      return attempt !== undefined && isKnownAttempt(fleet, worker, attempt)
+      return attempt !== undefined && isKnown(fleet, worker, attempt)
         ? repeatAttempt(context, rooms.outbox, worker, attempt)
         : submitAttempt(context, worker, fields);
     },

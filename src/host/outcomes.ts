@@ -30,7 +30,7 @@ export function applyOutcome(
   const { outbox, checks, evaluations } = rooms;
   switch (outcome.kind) {
     case 'decided':
-      onDecided(context, outbox, outcome.decision, message, startedMs);
+      onDecided(context, outbox, outcome, message, startedMs);
       checks.cancelStale(outcome.decision.worker);
       return;
     case 'checkPending':

@@ -1,5 +1,5 @@
 /** Repeated attempts: a known id gets the decision that it had. Nothing is judged or counted again. */
-import { attemptMessageId, type Decision } from '../../machines/index.ts';
+import { attemptMessageId, type Decision, decisionSeqOf } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import { isOpenAttempt } from './attempts.ts';
 import { type HostContext, isAtHead } from './context.ts';
@@ -52,7 +52,7 @@ async function findDecision(
 ): Promise<Decision | null> {
   const unpublished = outbox.find(worker, attempt);
   if (unpublished !== null) return unpublished;
-  const seq = fleet.workers.get(worker)?.known?.get(attempt)?.decidedSeq ?? null;
+  const seq = decisionSeqOf(fleet.workers.get(worker)?.known ?? null, attempt);
   const text = seq === null ? null : await log.fetch(seq);
   return text === null ? null : (JSON.parse(text) as Decision);
 }

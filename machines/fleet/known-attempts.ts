@@ -1,0 +1,62 @@
+/**
+ * The attempts of a worker that the fold knows again, so that a repeat is not judged twice (protocol.md §2). Of each a
+ * hash of its id and the place of its decision are kept, two numbers: the ids themselves were up to 38 KB a worker.
+ *
+ * The hash has 53 bits. A new id is taken for one of 256 others once in 3 x 10^13 attempts of a worker; who looks for
+ * such an id can only repeat an attempt of its own, which the id of that attempt does as well.
+ */
+
+/** Hash, then the sequence number of its `decision` entry (0: not there yet), of each attempt; the newest last. */
+export type KnownAttempts = number[];
+
+const attemptsMax = 256;
+
+export const isKnownAttempt = (known: Readonly<KnownAttempts> | null, attempt: string): boolean =>
+  indexOf(known, attempt) >= 0;
+
+/** @returns `known`, changed in place, or a new one */
+export function addAttempt(known: KnownAttempts | null, attempt: string): KnownAttempts {
+  if (known === null) return [hashOf(attempt), 0];
+  if (known.length >= 2 * attemptsMax) known.splice(0, 2);
+  known.push(hashOf(attempt), 0);
+  return known;
+}
+
+/** Its decision stands in the log. Without effect for an attempt that is not known. */
+export function noteDecision(known: KnownAttempts | null, attempt: string, seq: number): void {
+  const index = indexOf(known, attempt);
+  if (known !== null && index >= 0) known[index + 1] = seq;
+}
+
+/** Where its `decision` entry stands; null: not there yet, or not known any more. */
+export function decisionSeqOf(known: Readonly<KnownAttempts> | null, attempt: string): number | null {
+  const index = indexOf(known, attempt);
+  return index < 0 ? null : known?.[index + 1] || null;
+}
+
+function indexOf(known: Readonly<KnownAttempts> | null, attempt: string): number {
+  if (known === null) return -1;
+  const hash = hashOf(attempt);
+  // The newest are asked for most.
+  for (let index = known.length - 2; index >= 0; index -= 2) if (known[index] === hash) return index;
+  return -1;
+}
+
+/** Two of FNV's kind with different factors, mixed into each other: 32 bits of the one, 21 of the other. */
+function hashOf(text: string): number {
+  let [low, high] = [0x811c9dc5, 0x9747b28c];
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    low = Math.imul(low ^ unit, 0x01000193);
+    high = Math.imul(high ^ unit, 0x5bd1e995);
+  }
+  low = mix(low ^ (high >>> 15));
+  high = mix(high ^ (low >>> 13));
+  return (high >>> 11) * 0x100000000 + (low >>> 0);
+}
+
+function mix(bits: number): number {
+  const once = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
+  const twice = Math.imul(once ^ (once >>> 13), 0xc2b2ae35);
+  return twice ^ (twice >>> 16);
+}

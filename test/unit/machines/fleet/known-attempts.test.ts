@@ -1,0 +1,44 @@
+/** The attempts that a worker is known by: the last 256, in two numbers each. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  addAttempt,
+  decisionSeqOf,
+  isKnownAttempt,
+  type KnownAttempts,
+  noteDecision,
+} from '../../../../machines/fleet/known-attempts.ts';
+import { idPattern } from '../../../../machines/index.ts';
+
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+test('the last 256 are known, each with the place of its decision', () => {
+  let known: KnownAttempts | null = null;
+  for (const index of numbers(300)) {
+    known = addAttempt(known, `a${index}`);
+    if (index % 2 === 0) noteDecision(known, `a${index}`, 1_000 + index);
+  }
+  noteDecision(known, 'a43', 7);
+  expect(known).toHaveLength(2 * 256);
+  expect(numbers(301).filter((index) => isKnownAttempt(known, `a${index}`))).toEqual(numbers(300).slice(44));
+  expect([decisionSeqOf(known, 'a298'), decisionSeqOf(known, 'a299'), decisionSeqOf(known, 'a43')]).toEqual([
+    1_298,
+    null,
+    null,
+  ]);
+});
+
+test('ids that differ in a character are told apart, however many there are', () => {
+  const ids = new Set(numbers(50_000).flatMap((it) => [`a${it}`, `seq-${it}`, `${it}-0190-7000-8000-${it * 7}`]));
+  const hashes = new Set([...ids].map((id) => addAttempt(null, id)[0]));
+  expect(hashes.size).toBe(ids.size);
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(fc.stringMatching(idPattern), { minLength: 2, maxLength: 2 }),
+      ([one = '', other = '']) => {
+        expect(isKnownAttempt(addAttempt(null, one), one)).toBe(true);
+        expect(isKnownAttempt(addAttempt(null, one), other)).toBe(false);
+      },
+    ),
+  );
+});
