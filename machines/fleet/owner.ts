@@ -1,4 +1,5 @@
 /** Which replica acts: it follows from the log, so that all replicas name the same one (protocol.md §9). */
+import { hashOf } from '../values/hash.ts';
 import type { Fleet } from './fleet.ts';
 
 /** A replica is a member for so long after it last joined. */
@@ -22,14 +23,6 @@ export function ownerFor(fleet: Fleet, key: string, preferred: string | null, go
     if (weight > highest) [owner, highest] = [member, weight];
   }
   return owner;
-}
-
-/** FNV-1a, mixed once more, since short keys that differ at the end would else stay in order. */
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  return (hash ^ (hash >>> 13)) >>> 0;
 }
 
 /** The replicas that count as alive, sorted by name. */

@@ -2,7 +2,8 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { DevFlags } from '../cli/services.ts';
-import type { Config } from '../config/config.ts';
+import { type Config, isOneFleet } from '../config/config.ts';
+import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { openEmbeddedServer } from '../nats/embedded-server.ts';
 import type { Io } from '../process-io.ts';
@@ -16,6 +17,10 @@ export type DevOptions = DevFlags & {
 
 export async function serveEmbedded(config: Config, options: DevOptions, io: Io): Promise<number> {
   const { logger } = options;
+  if (!isOneFleet(config)) {
+    const hint = 'name one with --fleet, and take several away from stopgate.yaml; or run a NATS server of your own';
+    throw new AppError('config.bad', `the NATS server that stopgate starts is for one fleet: ${hint}`);
+  }
   const storeDir = resolve(io.cwd, options.store ?? '.stopgate');
   mkdirSync(storeDir, { recursive: true, mode: 0o700 });
   // The log and the credentials must not be committed.

@@ -1,7 +1,7 @@
 /** Ends a service that was started on demand once it has been idle for a while. */
 export const idleEnd = 'idle';
 
-type IdleWatch = {
+export type IdleWatch = {
   /** An entry or a request came. Those under `ownSubjects` are the service's own, and do not count. */
   noteEntry(subject: string): void;
   /** Resolves after the idle time; never if there is none. */

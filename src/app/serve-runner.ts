@@ -8,7 +8,7 @@ import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { openConnection } from '../nats/connection.ts';
 import { newId } from '../nats/id.ts';
-import { type Request, serveRequests } from '../nats/request-server.ts';
+import { openRequestServer, type Request } from '../nats/request-server.ts';
 import type { Io } from '../process-io.ts';
 import { type Runner, type RunResult, runRequestSchema } from '../runner/index.ts';
 import { createReloadingRunner } from '../runner/reloading-runner.ts';
@@ -35,17 +35,18 @@ export async function serveRunner({ config, name, logger, io }: ServeRunnerOptio
     checks.configure(file);
     answering.configure(file);
   });
-  const requests = serveRequests({
+  const requests = openRequestServer({
     nc,
     service: { name: 'stopgate-runner', description: `runs checks next to a workspace, as ${name}`, group: name },
     id: `${name}-${newId()}`,
     version: version(),
-    endpoints: [{ name: 'run', subject: `stopgate.${fleet}.run.${name}`, exact: true, handle: answering.answer }],
     log: logger,
   });
+  const subject = `stopgate.${fleet}.run.${name}`;
+  const serving = requests.serve([{ name: 'run', subject, exact: true, handle: answering.answer }]);
   try {
     await nc.flush();
-    const [refused] = requests.refused();
+    const [refused] = serving.refused();
     if (refused !== undefined) {
       const hint = 'it needs the credentials of a runner of this name ("stopgate permissions --role runner")';
       throw new AppError('input.unauthorized', `the NATS server does not let this runner serve ${refused}: ${hint}`);

@@ -1,26 +1,29 @@
-/** Serves one fleet until it is told to end: NATS, replica, configuration file, HTTP; closed in reverse order. */
+/** Serves fleets until it is told to end: NATS, replicas, configuration file, HTTP; closed in reverse order. */
 import type { HookRun } from '../../machines/index.ts';
-import { type Config, missingSecret } from '../config/config.ts';
-import type { ConfigFile } from '../config/file.ts';
-import { followConfigFile } from '../config/follow.ts';
-import type { EscalationRules } from '../host/notice.ts';
-import { openHttpServer } from '../http/server.ts';
+import { type Config, isOneFleet } from '../config/config.ts';
+import { type HttpServer, openHttpServer } from '../http/server.ts';
 import type { Logger } from '../log.ts';
 import { createMetrics, type Metrics } from '../metrics.ts';
+import { findFleets } from '../nats/log-streams.ts';
 import { privateInbox } from '../nats/permissions.ts';
-import { escalationRules } from '../notify/escalation-rules.ts';
 import type { Io } from '../process-io.ts';
 import { createReloadingRunner, type ReloadingRunner } from '../runner/reloading-runner.ts';
 import { version } from '../version.ts';
-import { createIdleWatch } from './idle-exit.ts';
+import { type Fleets, openFleets } from './fleets.ts';
+import { createIdleWatch, type IdleWatch } from './idle-exit.ts';
+import { type Link, openLink } from './link.ts';
 import { createEnd, withoutSecrets } from './process-end.ts';
 import { openReplica, type Replica } from './replica.ts';
+import { createRules, type Rules } from './rules.ts';
 
 export type Ready = {
   readonly ready: true;
   readonly nats: string;
   readonly http: string | null;
-  readonly fleet: string;
+  /** That of requests which name none, else the first; null: none is served yet. */
+  readonly fleet: string | null;
+  /** Where it may serve several: those of now. */
+  readonly fleets?: readonly string[];
 };
 export type ServeOptions = {
   readonly config: Config;
@@ -47,104 +50,104 @@ export async function serve(options: ServeOptions): Promise<number> {
   const idle = createIdleWatch(options.idleExitMs, `stopgate.${config.fleet}.own.fleet.`);
   const checks = createReloadingRunner(config, io.env, logger);
   const metrics = createMetrics(checks.waiting);
-  const readRules = (file: ConfigFile) => escalationRules(file.escalation, io.env, metrics, logger);
   const opened: { close(): unknown }[] = [checks];
   try {
-    const replica = await openReplica({
-      ...{
-        nats: options.nats,
-        creds: options.creds ?? undefined,
-        inboxPrefix: hasCredentials(options) ? privateInbox : undefined,
-        fleet: config.fleet,
-        name: config.replica,
-        version: version(),
-      },
-      ...{ logger, policies: config.file.policyForm, runCheck: checks.run, replyPrefixes: config.file.replyPrefixes },
-      ...{ acceptEmptyLog: options.acceptEmptyLog, metrics: countersOf(metrics, idle.noteEntry) },
-      escalation: readRules(config.file),
-      ...(options.streamReplicas === undefined ? {} : { streamReplicas: options.streamReplicas }),
+    const link = await openLink({
+      ...{ nats: options.nats, creds: options.creds ?? undefined, name: config.replica, version: version(), logger },
+      inboxPrefix: hasCredentials(options) ? privateInbox : undefined,
+      replyPrefixes: config.file.replyPrefixes,
     });
-    opened.unshift(replica);
+    opened.unshift(link);
+    const rules = createRules({ config, checks, metrics, env: io.env, logger });
+    const fleets = await openFleets({
+      ...{ selection: config.fleets, shard: config.shard, replica: config.replica, logger },
+      find: () => findFleets(link.nc),
+      open: (fleet) => openFleet(link, options, fleet, { metrics, checks, rules, idle }),
+    });
+    opened.unshift(fleets);
     for (const warning of config.warnings) logger.warn(warning);
-    opened.unshift(followFile({ config, replica, checks, readRules, env: io.env, logger }));
-    const http = await openHttp(options, replica, metrics);
+    opened.unshift(rules.follow(fleets));
+    const http = await openHttp(options, fleets, metrics);
     if (http !== null) opened.unshift(http);
-    const ready: Ready = {
-      ready: true,
-      nats: withoutSecrets(options.nats),
-      http: http?.url ?? null,
-      fleet: config.fleet,
-    };
+    const ready = readyLine(options, http, fleets);
     io.stdout.write(`${JSON.stringify(ready)}\n`);
     options.onReady?.(ready);
-    const gone = replica.closed.then(() => 'it cannot serve any longer');
-    const isBusy = () => replica.service.status().openAttempts > 0;
+    const gone = link.nc.closed().then(() => 'the connection is closed for good');
+    const isBusy = () => fleets.directory.states().some(({ openAttempts }) => openAttempts > 0);
     const ended = options.ended === undefined ? [] : [options.ended];
-    return await untilEnd(gone, idle.ended(isBusy), ...ended);
+    return await untilEnd(gone, fleets.broken, idle.ended(isBusy), ...ended);
   } finally {
     idle.close();
     for (const each of opened) await each.close();
   }
 }
 
+function readyLine({ nats, config }: ServeOptions, http: HttpServer | null, { directory }: Fleets): Ready {
+  const fleets = directory.states().map(({ name }) => name);
+  return {
+    ...{ ready: true, nats: withoutSecrets(nats), http: http?.url ?? null },
+    fleet: directory.default() ?? fleets[0] ?? null,
+    ...(isOneFleet(config) ? {} : { fleets }),
+  };
+}
+
 /** With roles, agents may hear the usual inboxes, and the service's own answers are not for them. */
 const hasCredentials = ({ nats, creds }: ServeOptions): boolean => creds !== null || nats.includes('@');
 
-type Following = {
-  readonly config: Config;
-  readonly replica: Replica;
+type Parts = {
+  readonly metrics: Metrics;
   readonly checks: ReloadingRunner;
-  readonly readRules: (file: ConfigFile) => EscalationRules;
-  readonly env: Io['env'];
-  readonly logger: Logger;
+  readonly rules: Rules;
+  readonly idle: IdleWatch;
 };
 
-function followFile({ config, replica, checks, readRules, env, logger }: Following): { close(): void } {
-  let hadPolicies = config.file.policyForm !== null;
-  let escalation = JSON.stringify(config.file.escalation);
-  return followConfigFile(config, logger, (read) => {
-    const { file } = read;
-    for (const warning of missingSecret({ ...read, path: config.filePath }, env)) logger.warn(warning);
-    checks.configure(file);
-    // A file that never had policies does not change them; one that drops its policies withdraws them.
-    if (file.policyForm !== null || hadPolicies) replica.setPolicies(file.policyForm ?? { policies: {} });
-    hadPolicies = file.policyForm !== null;
-    // A delivery in progress is not restarted because of a change elsewhere.
-    if (escalation !== JSON.stringify(file.escalation)) replica.setEscalation(readRules(file));
-    escalation = JSON.stringify(file.escalation);
+async function openFleet(link: Link, options: ServeOptions, fleet: string, parts: Parts): Promise<Replica> {
+  const { metrics, checks, rules, idle } = parts;
+  const { acceptEmptyLog, streamReplicas } = options;
+  const atStart = rules.current();
+  const replica = await openReplica(link, {
+    ...{ fleet, acceptEmptyLog, ...atStart, runCheck: checks.run },
+    logger: options.logger.child({ fleet }),
+    metrics: countersOf(metrics, fleet, idle.noteEntry),
+    ...(streamReplicas === undefined ? {} : { streamReplicas }),
   });
+  // The file may have changed while the log was folded.
+  const { policies, escalation } = rules.current();
+  if (policies !== null && policies !== atStart.policies) replica.setPolicies(policies);
+  if (escalation !== atStart.escalation) replica.setEscalation(escalation);
+  return replica;
 }
 
-async function openHttp(options: ServeOptions, { service, inspection }: Replica, metrics: Metrics) {
+async function openHttp(options: ServeOptions, { directory }: Fleets, metrics: Metrics): Promise<HttpServer | null> {
   const { operatorToken = null, logger: log } = options;
   const { http, token } = options.config;
   if (http === null) return null;
   return openHttpServer({
-    ...{ service, inspection, version: version(), host: http.host, port: http.port },
+    ...{ fleets: directory, version: version(), host: http.host, port: http.port },
     ...{ token, operatorToken, metrics, log },
   });
 }
 
-function countersOf(metrics: Metrics, noteEntry: (subject: string) => void) {
+function countersOf(metrics: Metrics, fleet: string, noteEntry: (subject: string) => void) {
   return {
     folded: (subject: string) => {
-      metrics.entriesFolded.inc();
+      metrics.entriesFolded.inc({ fleet });
       noteEntry(subject);
     },
     decided: ({ decision, cause, tookMs }: { decision: string; cause: string; tookMs: number }) => {
-      metrics.decisions.inc({ decision, cause });
-      metrics.decisionSeconds.observe(tookMs / 1_000);
+      metrics.decisions.inc({ fleet, decision, cause });
+      metrics.decisionSeconds.observe({ fleet }, tookMs / 1_000);
     },
-    refused: () => metrics.refused.inc(),
-    dead: (code: string) => metrics.deadLetters.inc({ code }),
+    refused: () => metrics.refused.inc({ fleet }),
+    dead: (code: string) => metrics.deadLetters.inc({ fleet, code }),
     hookRan: ({ type, action, failed, tookMs }: HookRun) => {
-      metrics.hookAnswers.inc({ type, action });
-      if (failed) metrics.hookErrors.inc({ type });
-      if (tookMs > 0) metrics.hookSeconds.observe({ type }, tookMs / 1_000);
+      metrics.hookAnswers.inc({ fleet, type, action });
+      if (failed) metrics.hookErrors.inc({ fleet, type });
+      if (tookMs > 0) metrics.hookSeconds.observe({ fleet, type }, tookMs / 1_000);
     },
-    policyConflict: () => metrics.policyConflicts.inc(),
+    policyConflict: () => metrics.policyConflicts.inc({ fleet }),
     answered: (verb: string, status: number) => {
-      metrics.requests.inc({ verb, status: String(status) });
+      metrics.requests.inc({ fleet, verb, status: String(status) });
       noteEntry(verb);
     },
   };

@@ -7,6 +7,7 @@ import { dirname, resolve } from 'node:path';
 import { AppError, type ErrorIssue } from '../errors.ts';
 import { type Environment, readEnvironment, readVariable } from './environment.ts';
 import { type ConfigFile, emptyConfigFile } from './file.ts';
+import type { FleetSelection } from './fleet-selection.ts';
 import { type Option, type Options, resolveOptions, type Source, type Written } from './options.ts';
 import { describePosition, type Locate } from './position.ts';
 import { findStore, type Store } from './store.ts';
@@ -15,6 +16,8 @@ const variables: Readonly<Record<Option | 'config', string>> = {
   nats: 'STOPGATE_NATS',
   creds: 'STOPGATE_CREDS',
   fleet: 'STOPGATE_FLEET',
+  fleets: 'STOPGATE_FLEETS',
+  shard: 'STOPGATE_SHARD',
   http: 'STOPGATE_HTTP',
   token: 'STOPGATE_TOKEN',
   replica: 'STOPGATE_REPLICA',
@@ -26,7 +29,12 @@ const variables: Readonly<Record<Option | 'config', string>> = {
 export type Flags = { readonly [Name in Option | 'config']?: string | undefined };
 
 /** `creds` is an absolute path. */
-export type Config = Options & {
+export type Config = Omit<Options, 'fleets'> & {
+  /** What a service serves. */
+  readonly fleets: FleetSelection;
+  /** Where `fleets` comes from: as long as only the file says it, a change of the file counts. */
+  readonly fleetIsGiven: boolean;
+  readonly fleetsInFile: boolean;
   /** The contents of stopgate.yaml; the defaults if there is none. */
   readonly file: ConfigFile;
   /** Where it is, or would be: a file that appears there later is ours. */
@@ -64,7 +72,7 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
   const sources: readonly Source[] = [
     { values: flags, nameOf: (option) => `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}` },
     { values: valuesOf(env), nameOf: (option) => variables[option] },
-    { values: opened.file, nameOf: (option) => describePosition(opened.locate([option]), opened.path) },
+    { values: writtenIn(opened.file), nameOf: (option) => describePosition(opened.locate([option]), opened.path) },
     { values: serving ? {} : valuesOfService(store), nameOf: () => '.stopgate/service.json' },
     { values: defaultsWith(random), nameOf: (option) => `default ${option}` },
   ];
@@ -76,8 +84,13 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
     const lines = problems.map(({ path, message }) => `${path}: ${message}`);
     throw new AppError('config.bad', lines.join('\n'), { issues: problems });
   }
+  const isGiven = (option: Option, among: readonly Source[]) => among.some(({ values }) => values[option] != null);
+  const fleetIsGiven = isGiven('fleet', sources.slice(0, -1));
+  const fleets = selectFleets({ fleet: options.fleet, fleetIsGiven }, options.fleets);
   return Object.freeze({
     ...options,
+    fleet: fleetIsGiven ? options.fleet : (fleets.names[0] ?? options.fleet),
+    ...{ fleets, fleetIsGiven, fleetsInFile: !isGiven('fleets', sources.slice(0, 2)) },
     creds: options.creds === null ? null : resolve(cwd, options.creds),
     http: options.http === null ? null : Object.freeze(options.http),
     file: opened.file,
@@ -89,8 +102,21 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
       ...missingSecret(opened, env),
     ]),
     store,
-    natsIsDefault: sources.slice(0, -1).every(({ values }) => values.nats == null),
+    natsIsDefault: !isGiven('nats', sources.slice(0, -1)),
   });
+}
+
+/** The process lives and dies with its only fleet. */
+export const isOneFleet = ({ fleets, shard }: Pick<Config, 'fleets' | 'shard'>): boolean =>
+  fleets.names.length === 1 && fleets.patterns.length === 0 && shard === null;
+
+/** Null: nothing but `fleet` is said. One that was given is served too, and first. */
+export function selectFleets(
+  { fleet, fleetIsGiven }: Pick<Config, 'fleet' | 'fleetIsGiven'>,
+  given: FleetSelection | null,
+): FleetSelection {
+  if (given === null) return { names: [fleet], patterns: [] };
+  return { ...given, names: [...new Set([...(fleetIsGiven ? [fleet] : []), ...given.names])] };
 }
 
 /**
@@ -115,6 +141,8 @@ const defaultsWith = (random: () => number): Written => ({
     .padStart(8, '0')}`,
   logLevel: 'info',
 });
+
+const writtenIn = ({ fleets, ...file }: ConfigFile): Written => ({ ...file, fleets: fleets?.join(',') });
 
 function valuesOf(env: Environment): Written {
   return Object.fromEntries(Object.entries(variables).map(([option, name]) => [option, readVariable(name, env)]));

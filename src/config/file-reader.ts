@@ -62,6 +62,7 @@ function toConfigFile(form: FileForm, raw: RawForm, folder: string): ConfigFile 
   const commands = Object.entries(form.commands ?? {}).map(([name, it]) => [name, toCommand(it, folder)] as const);
   return Object.freeze({
     fleet: form.fleet ?? null,
+    fleets: form.fleets ?? null,
     nats: form.nats ?? null,
     creds: form.creds === undefined ? null : resolve(folder, form.creds),
     http: form.http ?? null,

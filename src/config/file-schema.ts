@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { strictAssignSchema, strictPoliciesSchema } from '../../machines/index.ts';
 import { durationSchema, idSchema } from '../../machines/values/schemas.ts';
+import { fleetSelectionFault, readFleetSelection } from './fleet-selection.ts';
 import { httpFault, isNatsUrl, natsFault, readHttpAddress } from './values.ts';
 
 const natsSchema = z.string().refine(isNatsUrl, natsFault);
@@ -56,8 +57,18 @@ const httpForm = z
   .transform((value) => (value === false ? 'off' : String(value)))
   .refine((text) => readHttpAddress(text) !== undefined, httpFault);
 
+const fleetsSchema = z
+  .array(word)
+  .min(1)
+  .refine((list) => readFleetSelection(list.join(',')) !== undefined, fleetSelectionFault);
+
 export const fileForm = z.strictObject({
   fleet: idSchema.optional().describe('the fleet; default main'),
+  fleets: fleetsSchema
+    .optional()
+    .describe(
+      'what one service serves: names, and patterns such as team-* for fleets that exist; default: fleet alone',
+    ),
   nats: natsSchema.optional().describe('one or more servers, separated by commas; default nats://127.0.0.1:4222'),
   creds: word.optional().describe('the credentials for NATS: a path relative to this file'),
   http: httpForm.optional().describe('HOST:PORT of hooks, API and metrics; default 127.0.0.1:4280; "off": none'),

@@ -31,6 +31,8 @@ export const concurrencyDefault = 8;
 /** Null: not in the file. All paths are absolute. */
 export type ConfigFile = {
   readonly fleet: string | null;
+  /** Names and patterns, as `--fleets` takes them. */
+  readonly fleets: readonly string[] | null;
   readonly nats: string | null;
   readonly creds: string | null;
   /** As `--http` takes it. */
@@ -53,7 +55,7 @@ export type ConfigFile = {
 /** What an empty file at `path` gives, without loading what reads one. */
 export const emptyConfigFile = (path: string): ConfigFile =>
   Object.freeze({
-    ...{ fleet: null, nats: null, creds: null, http: null, replica: null },
+    ...{ fleet: null, fleets: null, nats: null, creds: null, http: null, replica: null },
     policySet: { policies: new Map(), assign: [], releaseAfterMs: null, forgetMs: forgetMsDefault },
     policyForm: null,
     roots: [dirname(resolve(path))],

@@ -3,6 +3,14 @@ import { idFault, isId } from '../../machines/values/id.ts';
 import type { ErrorIssue } from '../errors.ts';
 import type { LogLevel } from '../log.ts';
 import {
+  type FleetSelection,
+  fleetSelectionFault,
+  readFleetSelection,
+  readShard,
+  type Shard,
+  shardFault,
+} from './fleet-selection.ts';
+import {
   describeValue,
   type HttpAddress,
   httpFault,
@@ -20,7 +28,12 @@ export type Options = {
   readonly nats: string;
   /** A path as it was written; null: not given, see `defaultCredentials`. */
   readonly creds: string | null;
+  /** Of commands, and of requests over HTTP that name none. */
   readonly fleet: string;
+  /** What a service serves; null: `fleet`. */
+  readonly fleets: FleetSelection | null;
+  /** Null: a service serves all of them. */
+  readonly shard: Shard | null;
   /** Null: no HTTP. */
   readonly http: HttpAddress | null;
   readonly token: string | null;
@@ -76,6 +89,8 @@ const rules: { readonly [Name in Option]: Rule<Options[Name]> } = {
   nats: rule(isNatsUrl, natsFault),
   creds: rule((text) => text !== '', 'is not the path of a file'),
   fleet: rule(isId, idFault),
+  fleets: { read: readFleetSelection, describe: (text) => `${describeValue(text)} ${fleetSelectionFault}` },
+  shard: { read: readShard, describe: (text) => `${describeValue(text)} ${shardFault}` },
   http: { read: readHttpAddress, describe: (text) => `${describeValue(text)} ${httpFault}` },
   token: { read: (text) => (isToken(text) ? text : undefined), describe: () => tokenFault },
   replica: rule(isId, idFault),

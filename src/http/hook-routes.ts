@@ -3,37 +3,39 @@ import type { FastifyInstance } from 'fastify';
 import { isId } from '../../machines/index.ts';
 import { agents, createHookCallHandler, type HookCall, type ReadHook, toId } from '../agents/index.ts';
 import { AppError } from '../errors.ts';
-import type { Service } from '../service/service.ts';
 import { isUndecided } from '../service/until-resolved.ts';
+import { createPerService, type FleetDirectory, fleetNamed } from './fleet-directory.ts';
 
 /** How long a request for a resolution is kept open. Then the client has to send it again. */
 const wakeHoldMs = 50_000;
 
-type WakeRoute = { Params: { agent: string }; Querystring: { worker?: unknown } };
-type Route = { Params: { agent: string }; Querystring: { event?: unknown; policy?: unknown } };
+type WakeRoute = { Params: { agent: string }; Querystring: { worker?: unknown; fleet?: unknown } };
+type Route = { Params: { agent: string }; Querystring: { event?: unknown; policy?: unknown; fleet?: unknown } };
 
-export function addHookRoutes(app: FastifyInstance, service: Service): void {
-  const handle = createHookCallHandler(service);
+export function addHookRoutes(app: FastifyInstance, fleets: FleetDirectory): void {
+  const handlerOf = createPerService(createHookCallHandler);
   app.post<Route>('/hooks/:agent', async ({ params, query, body }, reply) => {
     const event = typeof query.event === 'string' ? query.event : undefined;
     const call = readerOf(params.agent)(body ?? {}, event);
-    const answer = await handle(underPolicy(call, query.policy));
+    const { service } = fleetNamed(fleets, query.fleet);
+    const answer = await handlerOf(service)(underPolicy(call, query.policy));
     return answer === null ? reply.code(204).send() : answer;
   });
-  addWake(app, service);
+  addWake(app, fleets);
 }
 
 /**
  * How a session's escalation was resolved, for a client that can prompt the session: kept open while its stop is judged,
  * and until a person has resolved it. 204: not yet, ask again. A prompt of null: nothing to prompt.
  */
-function addWake(app: FastifyInstance, service: Service): void {
+function addWake(app: FastifyInstance, fleets: FleetDirectory): void {
   const closing = new AbortController();
   app.addHook('preClose', async () => closing.abort());
   app.get<WakeRoute>('/hooks/:agent/wake', async ({ params, query }, reply) => {
     readerOf(params.agent);
     if (typeof query.worker !== 'string' || query.worker === '')
       throw new AppError('input.bad', 'name the session whose resolution you want: ?worker=<session>');
+    const { service } = fleetNamed(fleets, query.fleet);
     const gone = new AbortController();
     reply.raw.once('close', () => gone.abort());
     const signal = AbortSignal.any([closing.signal, gone.signal, AbortSignal.timeout(wakeHoldMs)]);

@@ -5,17 +5,15 @@ import type { FastifyInstance } from 'fastify';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { isId } from '../../machines/index.ts';
 import { AppError, errorBody, errorCodes } from '../errors.ts';
-import type { Inspection } from '../inspector/index.ts';
 import type { Logger } from '../log.ts';
-import type { Service } from '../service/service.ts';
 import { type Admission, checkSource, checkToken } from './admission.ts';
+import { type FleetDirectory, fleetNamed, type ServedFleet } from './fleet-directory.ts';
 import { toAppError } from './replies.ts';
 
 const inspectSocketPath = '/inspect/ws';
 
 type Sockets = {
-  readonly service: Service;
-  readonly inspection: Inspection;
+  readonly fleets: FleetDirectory;
   readonly admission: Admission;
   readonly log: Logger;
 };
@@ -32,8 +30,8 @@ export function addInspectSocket(app: FastifyInstance, sockets: Sockets): void {
   app.server.on('upgrade', async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => socket.destroy());
     try {
-      const worker = await admit(request, server, sockets);
-      server.handleUpgrade(request, socket, head, (opened) => serve(opened, worker, sockets));
+      const wanted = await admit(request, server, sockets);
+      server.handleUpgrade(request, socket, head, (opened) => serve(opened, wanted, sockets.log));
     } catch (error) {
       refuse(socket, error, sockets.log);
     }
@@ -47,9 +45,11 @@ export function addInspectSocket(app: FastifyInstance, sockets: Sockets): void {
   });
 }
 
+type Wanted = Pick<ServedFleet, 'inspection'> & { readonly worker: string | null };
+
 /** @throws AppError as any request would */
-async function admit(request: IncomingMessage, { clients }: WebSocketServer, sockets: Sockets): Promise<string | null> {
-  const { service, admission } = sockets;
+async function admit(request: IncomingMessage, { clients }: WebSocketServer, sockets: Sockets): Promise<Wanted> {
+  const { fleets, admission } = sockets;
   checkSource(request.headers, admission);
   checkToken(request.headers, admission);
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
@@ -58,13 +58,14 @@ async function admit(request: IncomingMessage, { clients }: WebSocketServer, soc
   const worker = searchParams.get('worker');
   if (worker !== null && !isId(worker))
     throw new AppError('input.bad', `'${worker.slice(0, 100)}' is not the id of a worker`);
+  const { service, inspection } = fleetNamed(fleets, searchParams.get('fleet') ?? undefined);
   if (worker !== null) await service.get('worker', worker);
   if (clients.size >= socketsMax)
     throw new AppError('service.busy', `${socketsMax} inspectors are connected, which is the limit; close one first`);
-  return worker;
+  return { inspection, worker };
 }
 
-function serve(socket: WebSocket, worker: string | null, { inspection, log }: Sockets): void {
+function serve(socket: WebSocket, { inspection, worker }: Wanted, log: Logger): void {
   const { hidden, leave } = inspection.feed.join(
     { send: (frame) => socket.send(frame), isReady: () => socket.bufferedAmount < bufferedBytesMax },
     worker,

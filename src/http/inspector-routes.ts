@@ -3,14 +3,13 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { idSchema, isoTimeSchema, staleAfterMs } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import type { Inspection } from '../inspector/index.ts';
 import type { Topic } from '../inspector/messages.ts';
 import { toTruncatedJson } from '../inspector/truncated-json.ts';
 import { parseInput } from '../parse-input.ts';
 import { type OperatorAction, operatorActions } from '../service/operate.ts';
-import type { Service } from '../service/service.ts';
 import { type Admission, checkAnyToken, checkOperator, isOperator, sessionCookie } from './admission.ts';
 import { type EventStream, openEventStream } from './event-stream.ts';
+import { type FleetDirectory, fleetInPath } from './fleet-directory.ts';
 import { sendHistory } from './history-reply.ts';
 
 export const inspectorEndpoints = [
@@ -27,8 +26,7 @@ export const inspectorEndpoints = [
 ] as const;
 
 export type InspectorRoutes = {
-  readonly service: Service;
-  readonly inspection: Inspection;
+  readonly fleets: FleetDirectory;
   readonly admission: Admission;
   readonly version: string;
 };
@@ -67,13 +65,14 @@ export function addInspectorRoutes(api: FastifyInstance, routes: InspectorRoutes
 const readTopic = ({ worker, task }: z.output<typeof selectionSchema>): Topic | null =>
   worker !== undefined ? { entity: 'worker', id: worker } : task !== undefined ? { entity: 'task', id: task } : null;
 
-function addStream(api: FastifyInstance, { service, inspection, admission, version }: InspectorRoutes): void {
+function addStream(api: FastifyInstance, { fleets, admission, version }: InspectorRoutes): void {
   const streams = new Set<EventStream>();
   // A graceful close waits for open requests, and a stream would never end.
   api.addHook('preClose', async () => {
     for (const stream of streams) stream.end();
   });
-  api.get('/stream', async ({ query, headers }, reply) => {
+  api.get('/stream', async ({ params, query, headers }, reply) => {
+    const { service, inspection } = fleetInPath(fleets, params);
     const selection = parseInput(selectionSchema, query);
     // A page that selects another actor opens a new stream; `after` is then the last entry that it has received.
     const { after = null } = selection;
@@ -93,31 +92,34 @@ function addStream(api: FastifyInstance, { service, inspection, admission, versi
   });
 }
 
-function addPast(api: FastifyInstance, { inspection }: InspectorRoutes): void {
-  api.get('/range', async () => inspection.range());
+function addPast(api: FastifyInstance, { fleets }: InspectorRoutes): void {
+  api.get('/range', async ({ params }) => fleetInPath(fleets, params).inspection.range());
   api.get<{ Params: { seq: string } }>('/at/:seq', async (request, reply) => {
     const { params, query } = request;
+    const { inspection } = fleetInPath(fleets, params);
     const topic = readTopic(parseInput(selectionSchema, query));
     const seq = parseInput(seqSchema, params.seq);
     return sendHistory(request, reply, inspection.history, { kind: 'past', seq, topic });
   });
 }
 
-function addTimelines(api: FastifyInstance, { service, inspection }: InspectorRoutes): void {
+function addTimelines(api: FastifyInstance, { fleets }: InspectorRoutes): void {
   api.get('/timeline/:entity/:id', async ({ params, query }, reply) => {
     const { entity, id } = parseInput(timelineSchema, params);
     const { before = null, limit } = parseInput(pageSchema, query);
+    const { service, inspection } = fleetInPath(fleets, params);
     await service.get(entity, id);
     return sendTruncated(reply, await inspection.timeline({ entity, id }, { before, limit }));
   });
   api.get<{ Params: { seq: string } }>('/entry/:seq', async ({ params }) => {
     const seq = parseInput(seqSchema, params.seq);
-    const entry = await inspection.entry(seq);
+    const entry = await fleetInPath(fleets, params).inspection.entry(seq);
     if (entry === null) throw new AppError('actor.unknown', `there is no entry ${seq} about a worker or task`);
     return entry;
   });
   api.get<{ Params: { file: string } }>('/history/:file', async ({ params }, reply) => {
     const worker = parseInput(idSchema, params.file.replace(/\.jsonl$/, ''));
+    const { service, inspection } = fleetInPath(fleets, params);
     await service.get('worker', worker);
     const lines = await inspection.replayLines(worker);
     return reply
@@ -127,19 +129,20 @@ function addTimelines(api: FastifyInstance, { service, inspection }: InspectorRo
   });
 }
 
-function addOperatorActions(api: FastifyInstance, { service, admission }: InspectorRoutes): void {
+function addOperatorActions(api: FastifyInstance, { fleets, admission }: InspectorRoutes): void {
   api.post<{ Params: { word: string } }>('/operator/:word', async ({ params, headers, body }) => {
     checkOperator(headers, admission);
     if (!Object.hasOwn(operatorActions, params.word))
       throw new AppError('actor.unknown', `'${params.word}' is none of ${Object.keys(operatorActions).join(', ')}`);
-    return service.operate(params.word as OperatorAction, body);
+    return fleetInPath(fleets, params).service.operate(params.word as OperatorAction, body);
   });
 }
 
-function addWhatIf(api: FastifyInstance, { inspection }: InspectorRoutes): void {
-  api.get('/policy', async () => inspection.policies());
+function addWhatIf(api: FastifyInstance, { fleets }: InspectorRoutes): void {
+  api.get('/policy', async ({ params }) => fleetInPath(fleets, params).inspection.policies());
   api.post('/what-if', async (request, reply) => {
     const { policy, last, since: sinceMs = null } = parseInput(whatIfSchema, request.body);
+    const { inspection } = fleetInPath(fleets, request.params);
     return sendHistory(request, reply, inspection.history, { kind: 'whatIf', policy, last, sinceMs });
   });
 }

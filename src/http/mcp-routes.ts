@@ -4,14 +4,15 @@ import { isId } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import { createKeyedMutex } from '../keyed-mutex.ts';
 import type { Logger } from '../log.ts';
-import type { Service } from '../service/service.ts';
+import { createPerService, type FleetDirectory, fleetNamed } from './fleet-directory.ts';
 
 const forwardedHeaders = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-session-id'] as const;
 
-export function addMcpRoutes(app: FastifyInstance, service: Service, log: Logger): void {
-  const mutex = createKeyedMutex();
-  app.post<{ Querystring: { worker?: unknown } }>('/mcp', async ({ headers, query, body }, reply) => {
+export function addMcpRoutes(app: FastifyInstance, fleets: FleetDirectory, log: Logger): void {
+  const mutexOf = createPerService(() => createKeyedMutex());
+  app.post<{ Querystring: { worker?: unknown; fleet?: unknown } }>('/mcp', async ({ headers, query, body }, reply) => {
     const worker = readWorker(query.worker);
+    const { service } = fleetNamed(fleets, query.fleet);
     // Loaded on first use: the MCP library is slow to load and most services never need it.
     const { answerPost } = await import('../mcp/streamable-http.ts');
     const forwarded = forwardedHeaders.flatMap((name) => {
@@ -19,7 +20,8 @@ export function addMcpRoutes(app: FastifyInstance, service: Service, log: Logger
       return typeof value === 'string' ? [[name, value] as const] : [];
     });
     const onBug = (err: unknown, tool: string) => log.error({ err, tool }, 'MCP tool failed: a bug');
-    const answer = await answerPost({ port: service, worker, mutex, onBug }, Object.fromEntries(forwarded), body);
+    const options = { port: service, worker, mutex: mutexOf(service), onBug };
+    const answer = await answerPost(options, Object.fromEntries(forwarded), body);
     return reply.code(answer.status).headers(answer.headers).send(answer.body);
   });
   app.route({

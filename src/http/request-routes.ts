@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { isId } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Entity } from '../service/actor.ts';
-import type { Service } from '../service/service.ts';
+import { type FleetDirectory, fleetInPath } from './fleet-directory.ts';
 import { addInspectorRoutes, type InspectorRoutes, inspectorEndpoints } from './inspector-routes.ts';
 
 const entities: readonly Entity[] = ['worker', 'task', 'queue'];
@@ -22,13 +22,13 @@ export const apiEndpoints = [
 ] as const;
 
 export async function addApiRoutes(app: FastifyInstance, routes: InspectorRoutes): Promise<void> {
-  const { service } = routes;
+  const { fleets } = routes;
   await app.register(
     (api, _options, done) => {
-      api.addHook('onRequest', async ({ params }) => checkFleet(service, params as { fleet: string }));
-      addDecisionRoutes(api, service);
-      addQueryRoutes(api, service);
-      addPublishRoute(api, service);
+      api.addHook('onRequest', async ({ params }) => void fleetInPath(fleets, params));
+      addDecisionRoutes(api, fleets);
+      addQueryRoutes(api, fleets);
+      addPublishRoute(api, fleets);
       addInspectorRoutes(api, routes);
       done();
     },
@@ -36,29 +36,25 @@ export async function addApiRoutes(app: FastifyInstance, routes: InspectorRoutes
   );
 }
 
-function checkFleet({ fleet: served }: Service, { fleet }: { fleet: string }): void {
-  if (fleet === served) return;
-  throw new AppError('actor.unknown', `no fleet '${fleet}' here; this service serves '${served}'`);
-}
-
 /** A client that disconnects does not cancel its request: the decision is made and returned to the next retry. */
-function addDecisionRoutes(api: FastifyInstance, service: Service): void {
+function addDecisionRoutes(api: FastifyInstance, fleets: FleetDirectory): void {
   for (const verb of ['decide', 'probe', 'verify'] as const) {
     api.post<{ Params: { worker: string } }>(`/${verb}/:worker`, async ({ params, body }) =>
-      service[verb](idOf('worker', params.worker), body ?? {}),
+      fleetInPath(fleets, params).service[verb](idOf('worker', params.worker), body ?? {}),
     );
   }
   api.post<{ Params: { task: string } }>('/evaluate/:task', async ({ params, body }) =>
-    service.evaluate(idOf('task', params.task), body ?? {}),
+    fleetInPath(fleets, params).service.evaluate(idOf('task', params.task), body ?? {}),
   );
 }
 
-function addQueryRoutes(api: FastifyInstance, service: Service): void {
+function addQueryRoutes(api: FastifyInstance, fleets: FleetDirectory): void {
   api.route<{ Params: ActorParams }>({
     method: ['GET', 'POST'],
     url: '/get/:entity/:id',
     handler: async ({ method, params, query, body }) => {
       const entity = entityOf(params.entity);
+      const { service } = fleetInPath(fleets, params);
       return service.get(entity, idOf(entity, params.id), method === 'POST' ? (body ?? {}) : query);
     },
   });
@@ -67,16 +63,16 @@ function addQueryRoutes(api: FastifyInstance, service: Service): void {
     url: '/list/:entities',
     handler: async ({ method, params, query, body }) => {
       const filter = method === 'POST' ? (body ?? {}) : readFilter(query);
-      return service.list(entityOf(params.entities, 's'), filter);
+      return fleetInPath(fleets, params).service.list(entityOf(params.entities, 's'), filter);
     },
   });
 }
 
-function addPublishRoute(api: FastifyInstance, service: Service): void {
+function addPublishRoute(api: FastifyInstance, fleets: FleetDirectory): void {
   api.post<{ Params: EntryParams }>('/publish/:entity/:id/:noun/:verb', async ({ params, body, headers }) => {
     const entity = entityOf(params.entity);
     const messageId = headers['nats-msg-id'];
-    return service.publish({
+    return fleetInPath(fleets, params).service.publish({
       entity,
       id: idOf(entity, params.id),
       type: `${params.noun}.${params.verb}`,

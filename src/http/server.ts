@@ -4,11 +4,10 @@
  */
 import { type FastifyError, type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
 import { AppError, errorCodes } from '../errors.ts';
-import type { Inspection } from '../inspector/index.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import type { Service } from '../service/service.ts';
 import { type Admission, checkBinding, checkSource, checkToken } from './admission.ts';
+import type { FleetDirectory } from './fleet-directory.ts';
 import { prepareGracefulClose } from './graceful-close.ts';
 import { addHookRoutes } from './hook-routes.ts';
 import { addInspectPage } from './inspect-page.ts';
@@ -20,7 +19,7 @@ import { addApiRoutes } from './request-routes.ts';
 import { addStatusRoutes, healthPath } from './status-routes.ts';
 
 export type HttpOptions = {
-  readonly service: Service;
+  readonly fleets: FleetDirectory;
   /** An address or name of this machine; anything but loopback needs a token. */
   readonly host: string;
   /** 0: any free port. */
@@ -29,7 +28,6 @@ export type HttpOptions = {
   readonly token: string | null;
   /** Required for operator actions; null: `token` is, and without either nobody may. */
   readonly operatorToken: string | null;
-  readonly inspection: Inspection;
   readonly version: string;
   readonly metrics: Metrics;
   readonly log: Logger;
@@ -50,10 +48,10 @@ const pathPartCharsMax = 1_024;
 
 /** @throws AppError config.bad: the binding needs a token, or listening on the address failed */
 export async function openHttpServer(options: HttpOptions): Promise<HttpServer> {
-  const { service, metrics, port, closeTimeoutMs = 2_000 } = options;
+  const { fleets, metrics, port, closeTimeoutMs = 2_000 } = options;
   // For `localhost` Fastify would open a second server on its other address, and `close` does not wait for that one.
   const host = options.host === 'localhost' ? '127.0.0.1' : options.host;
-  const { token, inspection, version } = options;
+  const { token, version } = options;
   const admission: Admission = { host: options.host, token, operatorToken: options.operatorToken ?? token };
   checkBinding(admission);
   const app = createApp(options.log);
@@ -61,12 +59,12 @@ export async function openHttpServer(options: HttpOptions): Promise<HttpServer> 
   addAdmission(app, admission);
   addBodyParser(app);
   addRequestMetrics(app, options);
-  addStatusRoutes(app, service, metrics);
-  addHookRoutes(app, service);
-  addMcpRoutes(app, service, options.log);
-  await addApiRoutes(app, { service, inspection, admission, version });
+  addStatusRoutes(app, fleets, metrics);
+  addHookRoutes(app, fleets);
+  addMcpRoutes(app, fleets, options.log);
+  await addApiRoutes(app, { fleets, admission, version });
   addInspectPage(app);
-  addInspectSocket(app, { service, inspection, admission, log: options.log });
+  addInspectSocket(app, { fleets, admission, log: options.log });
   return { url: await listen(app, host, port), close };
 }
 
@@ -127,13 +125,16 @@ function addBodyParser(app: FastifyInstance): void {
   });
 }
 
-function addRequestMetrics(app: FastifyInstance, { metrics, log }: HttpOptions): void {
-  app.addHook('onResponse', async ({ method, routeOptions }, reply) => {
+function addRequestMetrics(app: FastifyInstance, { fleets, metrics, log }: HttpOptions): void {
+  // Anyone may write any name into a path, and each would be a series of its own.
+  const known = (fleet: string) => (fleets.has(fleet) ? fleet : 'none');
+  app.addHook('onResponse', async ({ method, params, routeOptions }, reply) => {
     const route = routeOptions.url ?? 'none';
     const status = String(reply.statusCode);
     metrics.httpRequests.inc({ method, route, status });
     const [, room, , verb] = route.split('/');
-    if (room === 'api' && verb !== undefined) metrics.requests.inc({ verb, status });
+    if (room === 'api' && verb !== undefined)
+      metrics.requests.inc({ fleet: known((params as { fleet: string }).fleet), verb, status });
     log.debug({ method, route, status, tookMs: reply.elapsedTime }, 'request answered');
   });
 }

@@ -1,9 +1,9 @@
 /** For monitoring: health, readiness, metrics; and the list of endpoints. */
 import type { FastifyInstance } from 'fastify';
 import { agents } from '../agents/index.ts';
-import { AppError } from '../errors.ts';
+import { AppError, errorCodes } from '../errors.ts';
 import type { Metrics } from '../metrics.ts';
-import type { Service } from '../service/service.ts';
+import type { FleetDirectory } from './fleet-directory.ts';
 import { addInspectorPage } from './inspector-page.ts';
 import { sendError } from './replies.ts';
 import { apiEndpoints } from './request-routes.ts';
@@ -11,24 +11,17 @@ import { apiEndpoints } from './request-routes.ts';
 /** Reveals nothing about the fleet, so that load balancers need no token. */
 export const healthPath = '/healthz';
 
-export function addStatusRoutes(app: FastifyInstance, service: Service, metrics: Metrics): void {
+export function addStatusRoutes(app: FastifyInstance, fleets: FleetDirectory, metrics: Metrics): void {
   app.get(healthPath, async () => ({ ok: true }));
-  app.get('/readyz', async (_request, reply) => {
-    const { ready, reason, code } = service.status();
-    // Sent, not thrown: a probe every second would fill the log with warnings.
-    if (!ready) return sendError(reply, new AppError(code ?? 'log.unavailable', reason ?? 'the service is not ready'));
-    return { ok: true };
-  });
+  addReadiness(app, fleets);
   app.get('/metrics', async (_request, reply) => {
-    const { foldedSeq, openAttempts } = service.status();
-    metrics.foldSeq.set(foldedSeq);
-    metrics.openAttempts.set(openAttempts);
+    readGauges(fleets, metrics);
     return reply.type(metrics.registry.contentType).send(await metrics.registry.metrics());
   });
   const endpoints = [
     ...[...agents.keys()].map((agent) => `POST /hooks/${agent}`),
     'GET  /hooks/<agent>/wake?worker=<session>',
-    ...apiEndpoints.map((line) => line.replace('<fleet>', service.fleet)),
+    ...apiEndpoints,
     'POST /mcp',
     `GET  ${healthPath}`,
     'GET  /readyz',
@@ -39,12 +32,50 @@ export function addStatusRoutes(app: FastifyInstance, service: Service, metrics:
     'GET  /inspect',
     'GET  /inspect/ws  (WebSocket)',
   ];
-  const plain = `stopgate\n\n${endpoints.join('\n')}\n`;
-  const { fleet, replica } = service;
+  // Where there is one fleet, its paths can be copied as they stand.
+  const listed = () => {
+    const [only, ...others] = namesOf(fleets);
+    return only === undefined || others.length > 0 ? endpoints : endpoints.map((line) => line.replace('<fleet>', only));
+  };
+  const plain = () => `stopgate\n\n${listed().join('\n')}\n`;
   app.get('/api', async ({ headers }, reply) =>
     headers.accept?.includes('application/json') === true
-      ? { fleet, replica, endpoints }
-      : reply.type('text/plain; charset=utf-8').send(plain),
+      ? { fleet: fleets.default(), fleets: namesOf(fleets), replica: fleets.replica, endpoints: listed() }
+      : reply.type('text/plain; charset=utf-8').send(plain()),
   );
   addInspectorPage(app, plain);
+}
+
+const namesOf = (fleets: FleetDirectory): string[] => fleets.states().map(({ name }) => name);
+
+/**
+ * One fleet that fails must not take the others' traffic away: while any is served, this process is ready, and names
+ * those that are not. `?fleet=F` asks about one.
+ */
+function addReadiness(app: FastifyInstance, fleets: FleetDirectory): void {
+  app.get<{ Querystring: { fleet?: unknown } }>('/readyz', async ({ query }, reply) => {
+    const asked = fleets.states().filter(({ name }) => query.fleet === undefined || name === query.fleet);
+    if (query.fleet !== undefined && asked.length === 0) fleets.find(String(query.fleet));
+    const faults = asked.flatMap(({ name, fault }) => (fault === null ? [] : [{ name, fault }]));
+    const [first] = faults;
+    if (first === undefined) return { ok: true };
+    const failed = Object.fromEntries(
+      faults.map(({ name, fault }) => [name, { code: errorCodes[fault.code].wire, message: fault.message }]),
+    );
+    if (faults.length < asked.length) return { ok: true, failed };
+    // Sent, not thrown: a probe every second would fill the log with warnings.
+    const { code, message } = first.fault;
+    return sendError(reply, new AppError(code, message, asked.length > 1 ? { details: { failed } } : {}));
+  });
+}
+
+function readGauges(fleets: FleetDirectory, metrics: Metrics): void {
+  // A fleet that is no longer served leaves no last value behind.
+  for (const gauge of [metrics.ready, metrics.workers, metrics.foldSeq, metrics.openAttempts]) gauge.reset();
+  for (const { name: fleet, fault, foldedSeq, workers, openAttempts } of fleets.states()) {
+    metrics.ready.set({ fleet }, fault === null ? 1 : 0);
+    metrics.workers.set({ fleet }, workers);
+    metrics.foldSeq.set({ fleet }, foldedSeq);
+    metrics.openAttempts.set({ fleet }, openAttempts);
+  }
 }

@@ -5,7 +5,7 @@ import { AppError } from '../errors.ts';
 import { openLogRange, readNewest } from './log-range.ts';
 import { type LogMessage, openLogReader } from './log-reader.ts';
 import { inspectLog, type LogStreamOptions, lastDeadSeq, openLogStreams } from './log-streams.ts';
-import { createLogSubmitter, type EntryHeaders, type Stored, type Submit, toHeaders } from './log-submitter.ts';
+import { type EntryHeaders, type Stored, type Submit, submitterOf, toHeaders } from './log-submitter.ts';
 
 export type EventLog = {
   /** The last refused entry that has its dead letter. */
@@ -97,10 +97,12 @@ function createWriter(
   { nc, log }: EventLogOptions,
   inspect: () => Promise<StreamInfo | AppError>,
 ): Pick<EventLog, 'append' | 'submit' | 'send'> {
-  const submit = createLogSubmitter(nc, async () => {
+  const findLoss = async () => {
     const found = await inspect();
     return found instanceof AppError ? found : null;
-  });
+  };
+  const submitOnce = submitterOf(nc);
+  const submit: Submit = (subject, payload, given, onAnswer) => submitOnce(subject, payload, given, onAnswer, findLoss);
   return {
     submit,
     append: (subject, payload, given) =>

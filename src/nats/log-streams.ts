@@ -3,7 +3,15 @@
  * (protocol.md §2). The dead stream remembers which log it belongs to, so a start notices a log that was lost or
  * replaced. Nothing here ever creates a lost log again without being told to.
  */
-import { JetStreamApiError, type JetStreamManager, type StreamConfig, type StreamInfo } from '@nats-io/jetstream';
+import {
+  JetStreamApiError,
+  type JetStreamManager,
+  jetstreamManager,
+  type StreamConfig,
+  type StreamInfo,
+} from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { isId } from '../../machines/values/id.ts';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { isStreamNotFound } from './stream-error.ts';
@@ -72,8 +80,10 @@ const lost = (what: string) =>
 
 type NamedConfig = Partial<StreamConfig> & { readonly name: string };
 
+const logPrefix = 'STOPGATE_';
+
 const logConfig = (fleet: string, replicas: number): NamedConfig => ({
-  name: `STOPGATE_${fleet}`,
+  name: `${logPrefix}${fleet}`,
   description: `stopgate: the log of fleet ${fleet}`,
   subjects: ['worker', 'task', 'queue', 'own', 'decision'].map((head) => `stopgate.${fleet}.${head}.>`),
   storage: 'file',
@@ -150,3 +160,16 @@ const sorted = (value: unknown) => (Array.isArray(value) ? [...value].sort() : v
 /** Servers leave out what is off. */
 const defaultOf = (key: keyof StreamConfig) =>
   key.startsWith('deny') || key.startsWith('allow') ? false : key === 'max_age' ? 0 : -1;
+
+/** The fleets that have a log on this server. @throws AppError log.unavailable */
+export async function findFleets(nc: NatsConnection): Promise<string[]> {
+  const found: string[] = [];
+  try {
+    const manager = await jetstreamManager(nc, { checkAPI: false });
+    for await (const name of manager.streams.names())
+      if (name.startsWith(logPrefix)) found.push(name.slice(logPrefix.length));
+  } catch (cause) {
+    throw new AppError('log.unavailable', `the streams cannot be listed: ${(cause as Error).message}`, { cause });
+  }
+  return found.filter(isId).sort();
+}

@@ -14,10 +14,28 @@ type Ack = { seq?: number; duplicate?: boolean; error?: { err_code?: number; des
 const ackTimeoutMs = 5_000;
 const sweepEveryMs = 250;
 
+/** Of all logs on a connection: they share an inbox and a sweep. */
+export function submitterOf(nc: NatsConnection): Submitter {
+  const found = submitters.get(nc);
+  if (found !== undefined) return found;
+  const made = createSubmitter(nc);
+  submitters.set(nc, made);
+  return made;
+}
+
 /** `findLoss`: why the stream is not there, or null; asked where nobody listens on a subject. */
-export function createLogSubmitter(nc: NatsConnection, findLoss: () => Promise<AppError | null>): Submit {
+type Submitter = (...args: [...Parameters<Submit>, findLoss: () => Promise<AppError | null>]) => void;
+type Waiting = {
+  readonly onAnswer: OnStored;
+  readonly untilMs: number;
+  readonly findLoss: () => Promise<AppError | null>;
+};
+
+const submitters = new WeakMap<NatsConnection, Submitter>();
+
+function createSubmitter(nc: NatsConnection): Submitter {
   const inbox = newInbox(nc);
-  const open = new Map<string, { onAnswer: OnStored; untilMs: number }>();
+  const open = new Map<string, Waiting>();
   let count = 0;
   const answer = (token: string, given: AppError | Stored) => {
     const waiting = open.get(token);
@@ -27,8 +45,10 @@ export function createLogSubmitter(nc: NatsConnection, findLoss: () => Promise<A
   nc.subscribe(`${inbox}.*`, {
     callback: (_error, message) => {
       const token = message.subject.slice(inbox.length + 1);
-      if (!open.has(token)) return;
-      if (isNoResponder(message)) void findLoss().then((loss) => answer(token, loss ?? refused('nobody stores it')));
+      const waiting = open.get(token);
+      if (waiting === undefined) return;
+      if (isNoResponder(message))
+        void waiting.findLoss().then((loss) => answer(token, loss ?? refused('nobody stores it')));
       else answer(token, readAck(message));
     },
   });
@@ -41,10 +61,10 @@ export function createLogSubmitter(nc: NatsConnection, findLoss: () => Promise<A
   }, sweepEveryMs);
   sweep.unref();
   void nc.closed().then(() => clearInterval(sweep));
-  return (subject, payload, given, onAnswer) => {
+  return (subject, payload, given, onAnswer, findLoss) => {
     count += 1;
     const token = count.toString(36);
-    open.set(token, { onAnswer, untilMs: performance.now() + ackTimeoutMs });
+    open.set(token, { onAnswer, untilMs: performance.now() + ackTimeoutMs, findLoss });
     try {
       nc.publish(subject, payload, { reply: `${inbox}.${token}`, headers: toHeaders(given) });
     } catch (cause) {

@@ -25,62 +25,87 @@ export type Endpoint = {
 };
 /** As NATS micro shows it. `group`: the queue group that shares the requests. */
 export type MicroService = { readonly name: string; readonly description: string; readonly group: string };
+export type OnAnswer = (endpoint: string, status: number, tookMs: number) => void;
 export type RequestServerOptions = {
   readonly nc: NatsConnection;
   readonly service: MicroService;
   readonly id: string;
   readonly version: string;
-  readonly endpoints: readonly Endpoint[];
-  readonly onAnswer?: (endpoint: string, status: number, tookMs: number) => void;
   readonly log: Logger;
 };
 
 type Stats = { requests: number; errors: number; lastError: string; busyNs: number };
+/** One endpoint that is served, with what it has done. */
+type Served = { readonly endpoint: Endpoint; readonly stats: Stats };
 
-export type RequestServer = {
+export type Serving = {
   /** The subjects that the server did not let us serve; complete once the connection was flushed. */
   refused(): readonly string[];
   close(): void;
 };
 
-export function serveRequests(options: RequestServerOptions): RequestServer {
-  const refused: string[] = [];
-  const { nc, endpoints, service } = options;
-  const stats = new Map<string, Stats>(
-    endpoints.map(({ name }) => [name, { requests: 0, errors: 0, lastError: '', busyNs: 0 }]),
-  );
-  const serving = endpoints.map((endpoint) =>
-    nc.subscribe(listensOn(endpoint), {
-      queue: service.group,
-      callback: (error, message) => {
-        if (error !== null) {
-          refused.push(listensOn(endpoint));
-          options.log.error({ err: error, endpoint: endpoint.name }, 'requests are not served');
-          return;
-        }
-        // It throws if the connection was closed meanwhile, and then there is nobody to answer.
-        answer(options, endpoint, stats.get(endpoint.name) as Stats, message).catch((cause: unknown) =>
-          options.log.warn({ err: cause, endpoint: endpoint.name }, 'answer not sent'),
-        );
-      },
-    }),
-  );
-  const discovery = serveDiscovery(options, stats);
+export type RequestServer = {
+  /** Serves these too, until they are closed. */
+  serve(endpoints: readonly Endpoint[], onAnswer?: OnAnswer): Serving;
+  close(): void;
+};
+
+/** It can be discovered at once, whatever it serves: one service of NATS micro, however many endpoints it has. */
+export function openRequestServer(options: RequestServerOptions): RequestServer {
+  const served = new Set<Served>();
+  const discovery = serveDiscovery(options, served);
+  const servings = new Set<Serving>();
   return {
-    refused: () => refused,
+    serve(endpoints, onAnswer = () => {}) {
+      const added = endpoints.map((endpoint) => ({ endpoint, stats: newStats() }));
+      const refused: string[] = [];
+      const subscriptions = added.map((each) => subscribe(options, each, onAnswer, refused));
+      for (const each of added) served.add(each);
+      const serving: Serving = {
+        refused: () => refused,
+        close() {
+          for (const subscription of subscriptions) subscription.unsubscribe();
+          for (const each of added) served.delete(each);
+          servings.delete(serving);
+        },
+      };
+      servings.add(serving);
+      return serving;
+    },
     close() {
-      for (const subscription of [...serving, ...discovery]) subscription.unsubscribe();
+      for (const serving of servings) serving.close();
+      for (const subscription of discovery) subscription.unsubscribe();
     },
   };
+}
+
+const newStats = (): Stats => ({ requests: 0, errors: 0, lastError: '', busyNs: 0 });
+
+function subscribe(options: RequestServerOptions, served: Served, onAnswer: OnAnswer, refused: string[]): Subscription {
+  const { endpoint } = served;
+  return options.nc.subscribe(listensOn(endpoint), {
+    queue: options.service.group,
+    callback: (error, message) => {
+      if (error !== null) {
+        refused.push(listensOn(endpoint));
+        options.log.error({ err: error, endpoint: endpoint.name }, 'requests are not served');
+        return;
+      }
+      // It throws if the connection was closed meanwhile, and then there is nobody to answer.
+      answer(options, served, message, onAnswer).catch((cause: unknown) =>
+        options.log.warn({ err: cause, endpoint: endpoint.name }, 'answer not sent'),
+      );
+    },
+  });
 }
 
 const listensOn = ({ subject, exact = false }: Endpoint) => (exact ? subject : `${subject}.>`);
 
 async function answer(
-  { onAnswer, log }: RequestServerOptions,
-  endpoint: Endpoint,
-  stats: Stats,
+  { log }: RequestServerOptions,
+  { endpoint, stats }: Served,
   message: Msg,
+  onAnswer: OnAnswer,
 ): Promise<void> {
   const started = performance.now();
   let status = 200;
@@ -107,7 +132,7 @@ async function answer(
   const tookMs = performance.now() - started;
   stats.requests += 1;
   stats.busyNs += Math.round(tookMs * 1e6);
-  onAnswer?.(endpoint.name, status, tookMs);
+  onAnswer(endpoint.name, status, tookMs);
 }
 
 function respondStarted(message: Msg): void {
@@ -126,8 +151,8 @@ function respondError(message: Msg, error: AppError, status: number): void {
 }
 
 function serveDiscovery(
-  { nc, service: { name, description, group }, id, version, endpoints }: RequestServerOptions,
-  stats: ReadonlyMap<string, Stats>,
+  { nc, service: { name, description, group }, id, version }: RequestServerOptions,
+  served: ReadonlySet<Served>,
 ): Subscription[] {
   const started = new Date().toISOString();
   const service = { name, id, version, metadata: {} };
@@ -142,13 +167,13 @@ function serveDiscovery(
       type: 'io.nats.micro.v1.info_response',
       ...service,
       description,
-      endpoints: endpoints.map((endpoint) => ({ ...place(endpoint), metadata: {} })),
+      endpoints: [...served].map(({ endpoint }) => ({ ...place(endpoint), metadata: {} })),
     }),
     STATS: () => ({
       type: 'io.nats.micro.v1.stats_response',
       ...service,
       started,
-      endpoints: endpoints.map((endpoint) => ({ ...place(endpoint), ...countsOf(stats.get(endpoint.name)) })),
+      endpoints: [...served].map(({ endpoint, stats }) => ({ ...place(endpoint), ...countsOf(stats) })),
     }),
   };
   return Object.entries(replies).flatMap(([verb, reply]) =>
@@ -159,9 +184,7 @@ function serveDiscovery(
 }
 
 /** Times in nanoseconds, as NATS micro has them. */
-const countsOf = (
-  { requests, errors, lastError, busyNs }: Stats = { requests: 0, errors: 0, lastError: '', busyNs: 0 },
-) => ({
+const countsOf = ({ requests, errors, lastError, busyNs }: Stats) => ({
   num_requests: requests,
   num_errors: errors,
   last_error: lastError,

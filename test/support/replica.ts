@@ -1,5 +1,5 @@
 /** A replica in this process, for tests: quiet, with counters that can be read. */
-
+import { type LinkOptions, openLink } from '../../src/app/link.ts';
 import { openReplica, type Replica, type ReplicaOptions } from '../../src/app/replica.ts';
 import { createLogger } from '../../src/log.ts';
 
@@ -7,29 +7,47 @@ const silent = createLogger('silent');
 
 export type Counts = { refused: string[]; dead: string[]; conflicts: number };
 
-export async function startReplica(
-  options: Pick<ReplicaOptions, 'nats'> & Partial<ReplicaOptions>,
-): Promise<Replica & { readonly counts: Counts }> {
+type Options = Pick<LinkOptions, 'nats'> & Partial<LinkOptions & ReplicaOptions>;
+
+/** On a connection of its own, which it closes. */
+export async function startReplica({
+  nats,
+  creds,
+  inboxPrefix,
+  name = 'r1',
+  replyPrefixes = [],
+  ...options
+}: Options): Promise<Replica & { readonly counts: Counts }> {
   const counts: Counts = { refused: [], dead: [], conflicts: 0 };
-  const replica = await openReplica({
-    fleet: 'main',
-    name: 'r1',
-    version: '0.0.0',
-    policies: null,
-    runCheck: async () => ({ outcome: 'error', reason: 'no runner in this test', tookMs: 0 }),
-    logger: silent,
-    metrics: {
-      folded: () => {},
-      decided: () => {},
-      refused: (type) => void counts.refused.push(type),
-      dead: (code) => void counts.dead.push(code),
-      hookRan: () => {},
-      policyConflict: () => {
-        counts.conflicts += 1;
-      },
-      answered: () => {},
-    },
-    ...options,
-  });
-  return { ...replica, counts };
+  const link = await openLink({ nats, creds, inboxPrefix, name, version: '0.0.0', replyPrefixes, logger: silent });
+  try {
+    const replica = await openReplica(link, {
+      fleet: 'main',
+      policies: null,
+      runCheck: async () => ({ outcome: 'error', reason: 'no runner in this test', tookMs: 0 }),
+      logger: silent,
+      metrics: countInto(counts),
+      ...options,
+    });
+    const close = async () => {
+      await replica.close();
+      await link.close();
+    };
+    return { ...replica, counts, close };
+  } catch (error) {
+    await link.close();
+    throw error;
+  }
 }
+
+const countInto = (counts: Counts): ReplicaOptions['metrics'] => ({
+  folded: () => {},
+  decided: () => {},
+  refused: (type) => void counts.refused.push(type),
+  dead: (code) => void counts.dead.push(code),
+  hookRan: () => {},
+  policyConflict: () => {
+    counts.conflicts += 1;
+  },
+  answered: () => {},
+});

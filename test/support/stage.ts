@@ -1,5 +1,6 @@
 /** A replica with its HTTP server, for the inspector's tests, and a reader of its stream. */
 
+import { directoryOf } from '../../src/http/fleet-directory.ts';
 import { type HttpServer, openHttpServer } from '../../src/http/server.ts';
 import type { StreamMessage } from '../../src/inspector/messages.ts';
 import { createLogger } from '../../src/log.ts';
@@ -29,9 +30,8 @@ export async function openStage(options: Partial<Parameters<typeof startReplica>
   const nats = await openNats();
   const client = await openClient(nats.url);
   const replica = await startReplica({ nats: nats.url, ...options });
-  const { service, inspection } = replica;
   const http = await openHttpServer({
-    ...{ service, inspection, host: '127.0.0.1', port: 0, token: null, operatorToken, version: '0.0.0' },
+    ...{ fleets: directoryOf(replica), host: '127.0.0.1', port: 0, token: null, operatorToken, version: '0.0.0' },
     ...{ metrics: createMetrics(), log: createLogger('silent'), closeTimeoutMs: 60_000 },
   });
   const readers: StreamReader[] = [];

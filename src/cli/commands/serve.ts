@@ -14,6 +14,21 @@ export const serve = defineCommand({
     },
     creds: { type: 'string', valueHint: 'FILE', description: 'credentials of the role service (STOPGATE_CREDS)' },
     ...serveArgs,
+    fleet: {
+      type: 'string',
+      valueHint: 'F…',
+      description: 'the fleet to serve; may be repeated (STOPGATE_FLEET; default: main)',
+    },
+    fleets: {
+      type: 'string',
+      valueHint: 'PATTERN…',
+      description: "fleets that have a log, also those that come later, such as 'team-*' (STOPGATE_FLEETS)",
+    },
+    shard: {
+      type: 'string',
+      valueHint: 'K/N',
+      description: 'only the fleets of shard K, from 1, of N; start it several times for replicas (STOPGATE_SHARD)',
+    },
     replica: {
       type: 'string',
       valueHint: 'NAME',
@@ -29,16 +44,17 @@ export const serve = defineCommand({
     store: { ...natsServerArgs.store, description: `with --embedded: ${natsServerArgs.store.description}` },
   },
   details: [
-    'Serves one fleet on a NATS server with JetStream (2.9 or later). Runs until Ctrl-C or SIGTERM.',
+    'Serves fleets on a NATS server with JetStream (2.9 or later). Runs until Ctrl-C or SIGTERM.',
     'Any number of replicas may run on the same NATS server. They share the requests, and losing one loses nothing.',
     'Once ready it prints one line of JSON with its addresses. Its log goes to stderr.',
   ],
   examples: [
     'stopgate serve --nats nats://127.0.0.1:4222',
+    "stopgate serve --fleet main --fleets 'team-*' --shard 2/8",
     'stopgate serve --embedded --http off --config stopgate.yaml',
   ],
   run: async ({ flags, io, services }) => {
-    const { nats, creds, http, fleet, config, token, replica, embedded, 'log-level': logLevel } = flags;
+    const { nats, creds, http, config, token, replica, shard, embedded, 'log-level': logLevel } = flags;
     if (embedded && nats !== undefined)
       throw new AppError('input.bad', '--embedded starts a NATS server, --nats names one: give one of them');
     if (!embedded && (flags.port ?? flags.store) !== undefined) {
@@ -46,7 +62,7 @@ export const serve = defineCommand({
     }
     const replicas = flags.replicas === undefined ? undefined : readCount('--replicas', flags.replicas, 1, 5);
     const server = readNatsServer(flags, io.cwd);
-    const given = { nats, creds, http, fleet, config, token, replica, logLevel };
+    const given = { nats, creds, http, ...readFleets(flags), shard, config, token, replica, logLevel };
     return services.serve(
       await loadConfig({ flags: given, cwd: io.cwd, env: io.env, serving: true }),
       { ...server, embedded, replicas },
@@ -54,3 +70,17 @@ export const serve = defineCommand({
     );
   },
 });
+
+/** The first `--fleet` is that of requests over HTTP which name none. */
+function readFleets({
+  fleet: given,
+  fleets,
+}: {
+  readonly fleet: string | undefined;
+  readonly fleets: string | undefined;
+}) {
+  const names = given?.split(',') ?? [];
+  const [fleet] = names;
+  const all = [...(names.length > 1 ? names : []), ...(fleets === undefined ? [] : [fleets])];
+  return { fleet, fleets: all.length === 0 ? undefined : all.join(',') };
+}

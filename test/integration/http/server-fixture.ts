@@ -1,5 +1,6 @@
 /** One HTTP server a test over a service in memory, closed after it. */
 import { afterEach, beforeEach, vi } from 'vitest';
+import { directoryOf, type ServedFleet } from '../../../src/http/fleet-directory.ts';
 import { type HttpOptions, type HttpServer, openHttpServer } from '../../../src/http/server.ts';
 import type { Logger } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics.ts';
@@ -20,11 +21,11 @@ export function useServer(): ServerFixture {
   const open = async (options: Partial<HttpOptions> = {}) => {
     const logger = { ...log, child: () => logger } as unknown as Logger;
     // The inspector's routes are tested against a real replica.
-    const inspection = null as unknown as HttpOptions['inspection'];
+    const inspection = null as unknown as ServedFleet['inspection'];
     const defaults = { host: '127.0.0.1', port: 0, token: null, operatorToken: null, version: '0.0.0' };
     const { service } = fixture;
     const server = await openHttpServer({
-      ...{ service, inspection, ...defaults, metrics: createMetrics(), log: logger },
+      ...{ fleets: directoryOf({ service, inspection }), ...defaults, metrics: createMetrics(), log: logger },
       ...options,
     });
     opened.push(server);

@@ -21,9 +21,10 @@ test('metrics', async () => {
   const answer = await ask(http.server.url, '/metrics');
   expect(answer.headers['content-type']).toMatch(/^text\/plain; version=0\.0\.4/);
   for (const line of [
-    'stopgate_fold_seq 42',
-    'stopgate_open_attempts 3',
-    'stopgate_requests_total{verb="decide",status="200"} 1',
+    'stopgate_fold_seq{fleet="main"} 42',
+    'stopgate_open_attempts{fleet="main"} 3',
+    'stopgate_requests_total{fleet="main",verb="decide",status="200"} 1',
+    'stopgate_ready{fleet="main"} 1',
     'stopgate_http_requests_total{method="POST",route="/api/:fleet/decide/:worker",status="200"} 1',
     'stopgate_http_requests_total{method="GET",route="none",status="404"} 1',
   ]) {

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { createMachine } from 'xstate';
 import { createFleet, foldEntry } from '../../../machines/index.ts';
+import { directoryOf } from '../../../src/http/fleet-directory.ts';
 import { openHttpServer } from '../../../src/http/server.ts';
 import { createSharedWatcher } from '../../../src/inspector/shared-watcher.ts';
 import { createFeed } from '../../../src/inspector/stately/feed.ts';
@@ -269,9 +270,9 @@ describe('a WebSocket follows the admission rules of requests', () => {
   });
 
   test('requires the token if one is set', async () => {
-    const { service, inspection } = stage.replica;
+    const fleets = directoryOf(stage.replica);
     const guarded = await openHttpServer({
-      ...{ service, inspection, host: '127.0.0.1', port: 0, token: 'a-token', operatorToken: null, version: '0.0.0' },
+      ...{ fleets, host: '127.0.0.1', port: 0, token: 'a-token', operatorToken: null, version: '0.0.0' },
       ...{ metrics: createMetrics(), log: createLogger('silent') },
     });
     const url = `${guarded.url.replace('http', 'ws')}/inspect/ws`;

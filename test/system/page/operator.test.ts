@@ -1,5 +1,6 @@
 /** An operator on the page: signs in, acknowledges and resolves an escalation, retires a worker; and a lost connection. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { directoryOf } from '../../../src/http/fleet-directory.ts';
 import { openHttpServer } from '../../../src/http/server.ts';
 import { createLogger } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics.ts';
@@ -13,7 +14,7 @@ let guardedUrl = '';
 const button = (name: string) => browser.page.getByRole('button', { name, exact: true });
 const stored = (subject: string) => stage.client.stored('STOPGATE_main', `stopgate.main.own.${subject}`);
 const options = () => ({
-  ...{ service: stage.replica.service, inspection: stage.replica.inspection, host: '127.0.0.1', version: '0.0.0' },
+  ...{ fleets: directoryOf(stage.replica), host: '127.0.0.1', version: '0.0.0' },
   ...{ metrics: createMetrics(), log: createLogger('silent') },
 });
 

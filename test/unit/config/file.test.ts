@@ -53,6 +53,7 @@ describe('a right file', () => {
     (text) => {
       expect(read(text).file).toEqual({
         fleet: null,
+        fleets: null,
         nats: null,
         creds: null,
         http: null,

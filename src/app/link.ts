@@ -1,0 +1,52 @@
+/** The connection that all fleets of a process share, with what is the process's own on it: inboxes and discovery. */
+import type { HistorySource } from '../inspector/history/work.ts';
+import type { Logger } from '../log.ts';
+import { type Bus, createBus } from '../nats/bus.ts';
+import { type NatsConnection, openConnection } from '../nats/connection.ts';
+import { openRequestServer, type RequestServer } from '../nats/request-server.ts';
+
+export type LinkOptions = {
+  readonly nats: string;
+  readonly creds?: string | undefined;
+  readonly inboxPrefix?: string | undefined;
+  /** Of the replica: the same in every fleet. */
+  readonly name: string;
+  readonly version: string;
+  readonly replyPrefixes?: readonly string[];
+  readonly logger: Logger;
+};
+
+export type Link = {
+  readonly name: string;
+  readonly nc: NatsConnection;
+  readonly bus: Bus;
+  readonly requests: RequestServer;
+  /** How the inspector's thread connects. */
+  readonly source: Omit<HistorySource, 'fleet'>;
+  /** Sends what was published, and closes the connection. */
+  close(): Promise<void>;
+};
+
+/** @throws AppError service.unreachable */
+export async function openLink({ nats, creds, inboxPrefix, name, version, ...options }: LinkOptions): Promise<Link> {
+  const { replyPrefixes = [], logger } = options;
+  const nc = await openConnection({
+    ...{ url: nats, credsFile: creds, inboxPrefix, name: `stopgate ${name}`, patient: true },
+  });
+  if (creds === undefined && !nc.info?.auth_required) {
+    const hint = 'anyone who reaches it can act as anyone, the service included; give it users and permissions';
+    logger.warn({ nats: nc.getServer() }, `this NATS server asks for no credentials: ${hint}`);
+  }
+  const requests = openRequestServer({
+    nc,
+    service: { name: 'stopgate', description: 'answers whether a coding agent may stop', group: 'stopgate' },
+    ...{ id: name, version, log: logger },
+  });
+  return {
+    ...{ name, nc, requests, bus: createBus(nc, replyPrefixes), source: { url: nats, credsFile: creds, inboxPrefix } },
+    async close() {
+      requests.close();
+      await nc.drain().catch(() => nc.close());
+    },
+  };
+}

@@ -1,0 +1,62 @@
+/** What stopgate.yaml says to all fleets of a process: policies, escalation and commands; and which fleets they are. */
+import { type Config, missingSecret, selectFleets } from '../config/config.ts';
+import type { ConfigFile } from '../config/file.ts';
+import { readFleetSelection } from '../config/fleet-selection.ts';
+import { followConfigFile } from '../config/follow.ts';
+import type { EscalationRules } from '../host/notice.ts';
+import type { PolicyForm } from '../host/policy-publisher.ts';
+import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import { escalationRules } from '../notify/escalation-rules.ts';
+import type { Io } from '../process-io.ts';
+import type { ReloadingRunner } from '../runner/reloading-runner.ts';
+import type { Fleets } from './fleets.ts';
+
+export type RulesOptions = {
+  readonly config: Config;
+  readonly checks: ReloadingRunner;
+  readonly metrics: Metrics;
+  readonly env: Io['env'];
+  readonly logger: Logger;
+};
+
+/** `policies` null: the log's stay as they are. The escalation is shared, so that its receiver is not hit by each fleet. */
+type Current = { readonly policies: PolicyForm | null; readonly escalation: EscalationRules };
+
+export type Rules = {
+  /** For a fleet that is opened now. */
+  current(): Current;
+  /** From now on a changed file is passed on to the fleets. */
+  follow(fleets: Fleets): { close(): void };
+};
+
+export function createRules({ config, checks, metrics, env, logger }: RulesOptions): Rules {
+  const readEscalation = (file: ConfigFile) => escalationRules(file.escalation, env, metrics, logger);
+  let file = config.file;
+  let current: Current = { policies: file.policyForm, escalation: readEscalation(file) };
+  const apply = (changed: ConfigFile, { replicas }: Fleets) => {
+    checks.configure(changed);
+    // A file that never had policies does not change them; one that drops its policies withdraws them.
+    const hadPolicies = file.policyForm !== null;
+    const policies = changed.policyForm ?? (hadPolicies ? { policies: {} } : null);
+    if (policies !== null) for (const replica of replicas()) replica.setPolicies(policies);
+    // A delivery in progress is not restarted because of a change elsewhere.
+    const sameEscalation = JSON.stringify(file.escalation) === JSON.stringify(changed.escalation);
+    const escalation = sameEscalation ? current.escalation : readEscalation(changed);
+    if (!sameEscalation) for (const replica of replicas()) replica.setEscalation(escalation);
+    current = { policies, escalation };
+    file = changed;
+  };
+  return {
+    current: () => current,
+    follow: (fleets) =>
+      followConfigFile(config, logger, (read) => {
+        for (const warning of missingSecret({ ...read, path: config.filePath }, env)) logger.warn(warning);
+        apply(read.file, fleets);
+        if (config.fleetsInFile) void fleets.select(selectFleets(config, selectionIn(read.file)));
+      }),
+  };
+}
+
+const selectionIn = ({ fleets }: ConfigFile) =>
+  fleets === null ? null : (readFleetSelection(fleets.join(',')) ?? null);

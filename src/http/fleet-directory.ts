@@ -1,0 +1,74 @@
+/** The fleets behind the HTTP server, and which of them a request means. */
+import { AppError } from '../errors.ts';
+import type { Inspection } from '../inspector/index.ts';
+import type { Service } from '../service/service.ts';
+
+export type ServedFleet = { readonly service: Service; readonly inspection: Inspection };
+
+export type FleetState = {
+  readonly name: string;
+  /** Why nothing is decided in it now; null: it is served. */
+  readonly fault: AppError | null;
+  /** 0 while it is not open. */
+  readonly foldedSeq: number;
+  readonly workers: number;
+  readonly openAttempts: number;
+};
+
+export type FleetDirectory = {
+  readonly replica: string;
+  /** The fleet of requests that name none; null: they must name one. */
+  readonly default: () => string | null;
+  /** Whether it is one of them, open or not. */
+  has(fleet: string): boolean;
+  /** @throws AppError actor.unknown: this process does not serve it; otherwise why it is not open */
+  find(fleet: string): ServedFleet;
+  /** In the order of their names. */
+  states(): readonly FleetState[];
+};
+
+/** The fleet in the path, `/api/<fleet>/…`. @throws AppError as `find` */
+export const fleetInPath = (fleets: FleetDirectory, params: unknown): ServedFleet =>
+  fleets.find((params as { fleet: string }).fleet);
+
+/** The fleet that `?fleet=F` names, else the default one. @throws AppError input.bad, and as `find` */
+export function fleetNamed(fleets: FleetDirectory, given: unknown): ServedFleet {
+  if (given !== undefined && typeof given !== 'string') throw new AppError('input.bad', '?fleet= must be given once');
+  const fleet = given ?? fleets.default();
+  if (fleet === null) throw new AppError('input.bad', 'this service serves several fleets: name one with ?fleet=F');
+  return fleets.find(fleet);
+}
+
+/** One value for each service, made when it is first needed. */
+export function createPerService<Value>(make: (service: Service) => Value): (service: Service) => Value {
+  const made = new WeakMap<Service, Value>();
+  return (service) => {
+    const found = made.get(service);
+    if (found !== undefined) return found;
+    const value = make(service);
+    made.set(service, value);
+    return value;
+  };
+}
+
+/** A directory of one fleet. */
+export function directoryOf(served: ServedFleet): FleetDirectory {
+  const { service } = served;
+  return {
+    replica: service.replica,
+    default: () => service.fleet,
+    has: (fleet) => fleet === service.fleet,
+    find(fleet) {
+      if (fleet === service.fleet) return served;
+      throw new AppError('actor.unknown', `no fleet '${fleet}' here; this service serves '${service.fleet}'`);
+    },
+    states: () => [toFleetState(service)],
+  };
+}
+
+/** What a fleet that is open says of itself. */
+export function toFleetState(service: Service): FleetState {
+  const { ready, code, reason, foldedSeq, workers, openAttempts } = service.status();
+  const fault = ready ? null : new AppError(code ?? 'log.unavailable', reason ?? 'the service is not ready');
+  return { name: service.fleet, fault, foldedSeq, workers, openAttempts };
+}
