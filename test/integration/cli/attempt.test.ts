@@ -46,6 +46,19 @@ describe('the exit code', () => {
     expect(asJson.code).toBe(1);
   });
 
+  test('what was not judged: 0 for decide and probe, 1 for verify, and each says what that means', async () => {
+    const unjudged = { ...allowed, action: 'continue', cause: 'unjudged', reason: 'tests could not be run' };
+    const says =
+      /^allow · continue · unjudged\ntests could not be run\nNot judged: the task stays held, and verify says no\. With "onError: block" the\s+check would/;
+    for (const verb of ['decide', 'probe']) {
+      const { code, stdout } = await ask([verb, 'w1'], () => unjudged);
+      expect({ verb, code, stdout }).toEqual({ verb, code: 0, stdout: expect.stringMatching(says) });
+    }
+    const incomplete = refuse(409, 'INCOMPLETE', 'w1 is not complete: unjudged', { decision: unjudged });
+    expect(await ask(['verify', 'w1'], incomplete)).toMatchObject({ code: 1, stdout: expect.stringMatching(says) });
+    expect((await ask(['decide', 'w1'], () => allowed)).stdout).not.toContain('Not judged');
+  });
+
   test.each([
     { status: 400, wire: 'BAD_REQUEST', code: 2 },
     { status: 503, wire: 'UNAVAILABLE', code: 3 },

@@ -22,6 +22,7 @@ const pages = [
   ['the fleet', '/', '.grid tr[data-id]'],
   ['a worker', '/?worker=w2', 'article.decision'],
   ['an escalated worker', '/?worker=w3', '.escalation'],
+  ['a worker whose stop was not judged', '/?worker=w4', '.tag.unjudged'],
   ['tasks, and one of them', '/?view=tasks&task=T-1', '.hooks li'],
   ['queues', '/?view=queues', '.grid tr[data-id]'],
   ['time travel', '/?at=5&worker=w1', '.travel'],
@@ -32,7 +33,11 @@ describeInBrowser('the page', () => {
   beforeAll(async () => {
     stage = await openStage({
       policies: {
-        policies: { default: { checks: [{ plan: {} }] }, careful: { promises: true, persistence: 'default' } },
+        policies: {
+          default: { checks: [{ plan: {} }] },
+          careful: { promises: true, persistence: 'default' },
+          broken: { checks: [{ remote: 'nobody-serves-it' }] },
+        },
       },
     });
     const { client } = stage;
@@ -44,6 +49,8 @@ describeInBrowser('the page', () => {
     for (const worker of ['w1', 'w2']) await client.ask(`decide.${worker}`);
     await client.publish('worker.w3.worker.registered', { policy: 'careful' });
     await client.ask('decide.w3', { output: 'Which one? <promise>ESCALATE</promise>' });
+    await client.publish('worker.w4.worker.registered', { policy: 'broken' });
+    await client.ask('decide.w4');
     browser = await openBrowser(() => [stage.http.url]);
   }, 60_000);
   afterAll(async () => {
