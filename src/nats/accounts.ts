@@ -1,4 +1,5 @@
 /** The accounts of a NATS server for the roles of protocol.md §13: who is in which, and what passes between them. Pure. */
+import { agentsJetStream, agentsLimits, oneAgentLimits } from './agent-limits.ts';
 import {
   agentSubjects,
   type Permissions,
@@ -11,7 +12,8 @@ import {
 /** In the form of a NATS configuration. */
 export type AccountUser = { readonly user: string; readonly password: string; readonly permissions: Permissions };
 export type Account = {
-  readonly jetstream?: 'enabled';
+  readonly jetstream?: 'enabled' | typeof agentsJetStream;
+  readonly limits?: typeof agentsLimits;
   readonly users?: readonly AccountUser[];
   readonly exports?: ReturnType<typeof sharedSubjects>['exports'];
   readonly imports?: ReturnType<typeof sharedSubjects>['imports'];
@@ -42,13 +44,21 @@ export function accountsOf(fleet: string, members: readonly Member[]): Accounts 
       exports,
     },
     ...(anyWorker.length > 0 && {
-      [agentsAccount]: { jetstream: 'enabled', users: anyWorker.map(userOf), imports, mappings },
+      [agentsAccount]: {
+        ...{ jetstream: agentsJetStream, limits: agentsLimits },
+        ...{ users: anyWorker.map(userOf), imports, mappings },
+      },
     }),
     ...Object.fromEntries(
       agents.flatMap((it) =>
         it.worker === undefined
           ? []
-          : [[`AGENT_${it.worker}`, { users: [userOf(it)], imports: importsOf(fleet, it.worker) }]],
+          : [
+              [
+                `AGENT_${it.worker}`,
+                { limits: oneAgentLimits, users: [userOf(it)], imports: importsOf(fleet, it.worker) },
+              ],
+            ],
       ),
     ),
   };

@@ -5,6 +5,7 @@
 import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { attemptMessageId } from '../../machines/entries/message-ids.ts';
 import { newInbox } from './connection.ts';
+import { newId } from './id.ts';
 
 export type FastAttempt = {
   /** The text of the decision, if it comes. */
@@ -21,7 +22,6 @@ export type FastPath = {
 /** @param root `stopgate.<fleet>` */
 export function createFastPath(nc: NatsConnection, root: string): FastPath {
   const waiting = new Map<string, (message: Msg) => void>();
-  let count = 0;
   let inbox: string | null = null;
   const openInbox = () => {
     const subject = newInbox(nc);
@@ -36,8 +36,9 @@ export function createFastPath(nc: NatsConnection, root: string): FastPath {
     attempt(worker, attempt, body, patienceMs) {
       inbox ??= openInbox();
       const subject = inbox;
-      count += 1;
-      const [answered, stored] = [`${count}.answer`, `${count}.stored`];
+      // Agents that share an account hear each other's inboxes; what comes there next must not be foreseen.
+      const token = newId();
+      const [answered, stored] = [`${token}.answer`, `${token}.stored`];
       const answer = new Promise<string>((resolve) => {
         waiting.set(answered, (message) => resolve(message.string()));
       });

@@ -15,6 +15,7 @@ import { isId } from '../../machines/values/id.ts';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { isStreamNotFound } from './stream-error.ts';
+import { deadLimits, hasDeadLimits, limitMessages, messageBytesMax } from './stream-limits.ts';
 
 export type LogStreamOptions = {
   readonly fleet: string;
@@ -39,13 +40,15 @@ export async function openLogStreams(
     info = await add(manager, wanted);
     log.info({ stream: wanted.name }, 'log created');
   }
+  info = await limitMessages(manager, info, log);
   refuseForeign(info.config, wanted);
   const note = deadNote(fleet, info.created);
   if (dead === null) {
-    await add(manager, { ...wanted, name: deadName(fleet), subjects: [`stopgate.${fleet}.dead.>`], description: note });
-  } else if (dead.config.description !== note) {
-    if (!acceptEmptyLog) throw lost(`the log ${wanted.name} was created again at ${info.created}`);
-    await manager.streams.update(deadName(fleet), { ...dead.config, description: note });
+    await add(manager, { ...deadConfig(wanted, fleet), description: note });
+  } else if (dead.config.description !== note || !hasDeadLimits(dead.config)) {
+    if (dead.config.description !== note && !acceptEmptyLog)
+      throw lost(`the log ${wanted.name} was created again at ${info.created}`);
+    await manager.streams.update(deadName(fleet), { ...dead.config, ...deadLimits, description: note });
   }
   return info;
 }
@@ -95,10 +98,17 @@ const logConfig = (fleet: string, replicas: number): NamedConfig => ({
   max_age: 0,
   max_bytes: -1,
   max_msgs: -1,
-  max_msg_size: -1,
+  max_msg_size: messageBytesMax,
   max_msgs_per_subject: -1,
   duplicate_window: 120_000_000_000,
   num_replicas: replicas,
+});
+
+const deadConfig = (log: NamedConfig, fleet: string): NamedConfig => ({
+  ...log,
+  ...deadLimits,
+  name: deadName(fleet),
+  subjects: [`stopgate.${fleet}.dead.>`],
 });
 
 const deadName = (fleet: string) => `STOPGATE-DEAD_${fleet}`;

@@ -27,9 +27,9 @@ export type Scope = {
 };
 
 const entryNouns = ['worker', 'task', 'queue'];
-/** Requests that only the service answers. */
+/** Requests to the service. */
 const serviceVerbs = ['decide', 'probe', 'verify', 'evaluate', 'get', 'list'];
-/** Requests that runners and check servers answer. */
+/** Requests to runners and check servers. */
 const workspaceVerbs = ['check', 'run'];
 /** They take as long as a hold or a check; the others answer at once. */
 const slowVerbs = ['decide', 'probe', 'verify', 'evaluate', ...workspaceVerbs];
@@ -41,6 +41,8 @@ const slowVerbs = ['decide', 'probe', 'verify', 'evaluate', ...workspaceVerbs];
 export const privateInbox = '_STOPGATE_INBOX';
 /** Where replies go: to a client's inbox, or to what the server puts in its place between accounts. */
 const replies = ['_INBOX.>', '_R_.>', `${privateInbox}.>`];
+/** What the service publishes for everybody. */
+const heardByAgents = ['decision', 'dead'];
 const inAnyFleet = (tokens: readonly string[]) => tokens.map((token) => `stopgate.*.${token}.>`);
 const logStreams = (fleet: string): readonly string[] => [`STOPGATE_${fleet}`, `STOPGATE-DEAD_${fleet}`];
 
@@ -72,21 +74,14 @@ const within = (fleet: string) => (tail: string) => `stopgate.${fleet}.${tail}`;
 /**
  * A client without credentials. A wildcard cannot match part of a token, so only the stream names of this fleet can be
  * denied. Those of other fleets are out of reach by the account; the denial only makes that a clear error.
+ *
+ * What it subscribes to is a list of what it may hear: a denied subject still lets through every wildcard that overlaps
+ * it (`*.*.*.*`), and in the queue group of the service such a subscription would answer other agents' requests.
  */
-function anyAgent(fleet: string): Permissions {
-  return {
-    publish: { deny: [...inAnyFleet(['own', 'decision', 'dead']), ...logStreams(fleet).flatMap(apiThatChanges)] },
-    // No agent may pose as the service, not even for other agents.
-    subscribe: {
-      deny: [
-        ...inAnyFleet([...serviceVerbs, ...workspaceVerbs]),
-        '$SRV.*.stopgate',
-        '$SRV.*.stopgate.>',
-        `${logApi}.>`,
-      ],
-    },
-  };
-}
+const anyAgent = (fleet: string): Permissions => ({
+  publish: { deny: [...inAnyFleet(['own', 'decision', 'dead']), ...logStreams(fleet).flatMap(apiThatChanges)] },
+  subscribe: { allow: ['_INBOX.>', ...inAnyFleet(heardByAgents)] },
+});
 
 /** What an agent that acts for one worker only may publish. */
 export function agentSubjects(worker: string, fleet: string): readonly string[] {
@@ -178,7 +173,7 @@ const replyAwaited = '24h';
  * a consumer could be made to deliver the log's messages on any subject of the service's account.
  *
  * What no permission prevents: agents without credentials share an account, so one of them can fool another. A stream
- * of its own on `stopgate.<fleet>.decide.>` answers too, and a `republish` can forge a decision for its subscribers.
+ * of its own on `stopgate.<fleet>.decide.>` acknowledges its requests, and a `republish` can forge a decision for its subscribers.
  * That reaches neither the log nor the service, operators and runners.
  */
 export function sharedSubjects(fleet: string, account: string): SharedSubjects {
@@ -189,7 +184,7 @@ export function sharedSubjects(fleet: string, account: string): SharedSubjects {
     })),
     { service: '$SRV.>', response_type: 'stream' as const }, // every service answers
   ];
-  const streams = [...inAnyFleet(['decision', 'dead']), '_INBOX.>'];
+  const streams = [...inAnyFleet(heardByAgents), '_INBOX.>'];
   const calls = logStreams(fleet).flatMap((stream) => [`STREAM.INFO.${stream}`, `STREAM.MSG.GET.${stream}`]);
   return {
     exports: [

@@ -22,8 +22,9 @@ export async function refusesPublish({ nc, refused }: RoleClient, subject: strin
   await expect.poll(() => refused, { message: subject }).toContain(`publish ${subject}`);
 }
 
-export async function refusesSubscribe({ nc, refused }: RoleClient, subject: string): Promise<void> {
-  nc.subscribe(subject, { callback: () => undefined });
+export async function refusesSubscribe({ nc, refused }: RoleClient, subject: string, queue?: string): Promise<void> {
+  refused.length = 0;
+  nc.subscribe(subject, { ...(queue === undefined ? {} : { queue }), callback: () => undefined });
   await nc.flush();
   await expect.poll(() => refused, { message: subject }).toContain(`subscription ${subject}`);
 }

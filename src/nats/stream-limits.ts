@@ -1,0 +1,21 @@
+/** What the streams of a fleet may hold. A log of an earlier release gets these limits when it is opened. */
+import type { JetStreamManager, StreamConfig, StreamInfo } from '@nats-io/jetstream';
+import type { Logger } from '../log.ts';
+
+/** An entry of 64 KiB (docs/protocol.md §2) and its headers. What is larger the server refuses, and nothing is stored. */
+export const messageBytesMax = 70 * 1_024;
+
+/**
+ * Dead letters are copies, for people to look at: the newest are enough, and the entries themselves stay in the log.
+ * Without an end whoever publishes nonsense would fill the disk twice.
+ */
+export const deadLimits = { discard: 'old', max_msgs: 100_000, max_bytes: 256 * 1_024 * 1_024 } as const;
+
+export async function limitMessages(manager: JetStreamManager, info: StreamInfo, log: Logger): Promise<StreamInfo> {
+  if (info.config.max_msg_size !== -1) return info;
+  log.info({ stream: info.config.name, messageBytesMax }, 'the log takes no larger messages from now on');
+  return manager.streams.update(info.config.name, { ...info.config, max_msg_size: messageBytesMax });
+}
+
+export const hasDeadLimits = ({ max_bytes, max_msgs }: StreamConfig): boolean =>
+  max_bytes === deadLimits.max_bytes && max_msgs === deadLimits.max_msgs;
