@@ -28,6 +28,13 @@ export type { Outcome } from './fleet/outcome.ts';
 export { ownerFor } from './fleet/owner.ts';
 export { policyInForce, queueOfWorker } from './fleet/policies.ts';
 export { isLimited, staleAfterMs } from './fleet/presence.ts';
+export {
+  type FleetSnapshot,
+  restoreFleet,
+  type SnapshotLine,
+  snapshotFormat,
+  takeSnapshot,
+} from './fleet/snapshot/snapshot.ts';
 export type { Attempt, Facts, PendingCheck, PolicyInForce } from './guards/attempt.ts';
 export { placeTimeoutMs } from './guards/circumstances.ts';
 export * from './guards/decision.ts';

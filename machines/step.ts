@@ -25,6 +25,8 @@ import {
 export type Stepper<M extends AnyStateMachine> = {
   readonly start: (input: InputFrom<M>) => SnapshotFrom<M>;
   readonly next: (snapshot: SnapshotFrom<M>, event: EventFrom<M>) => SnapshotFrom<M>;
+  /** The snapshot that had this value and context. */
+  readonly resume: (value: Value, context: object) => SnapshotFrom<M>;
 };
 
 type Snapshot = Pick<AnyMachineSnapshot, 'value' | 'context' | '_nodes'>;
@@ -131,7 +133,11 @@ export function createStepper<M extends AnyStateMachine>(machine: M, input: Inpu
     if (table === before && at.context === from.context) return snapshot;
     return { ...table.sample, context: at.context } as SnapshotFrom<M>;
   };
-  return { start: (given) => machine.getInitialSnapshot(scope, given) as SnapshotFrom<M>, next };
+  return {
+    start: (given) => machine.getInitialSnapshot(scope, given) as SnapshotFrom<M>,
+    next,
+    resume: (value, context) => ({ ...tableOf(value, context).sample, context }) as SnapshotFrom<M>,
+  };
 }
 
 /** @throws Error for events that XState keeps for itself */

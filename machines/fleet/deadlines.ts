@@ -26,12 +26,17 @@ const ranks = {
   forgetTask: 7,
 } as const;
 
+/** By their rank. */
+export const deadlineKinds = Object.keys(ranks) as Deadline['kind'][];
+
 export type Deadlines = {
   push(deadline: Deadline): void;
   peek(): Deadline | undefined;
   pop(): Deadline | undefined;
   readonly size: number;
   copy(): Deadlines;
+  /** In the heap's own order. */
+  toArray(): readonly Deadline[];
 };
 
 export function createDeadlines(from: readonly Deadline[] = []): Deadlines {
@@ -73,6 +78,7 @@ export function createDeadlines(from: readonly Deadline[] = []): Deadlines {
       return heap.length;
     },
     copy: () => createDeadlines(heap),
+    toArray: () => [...heap],
   };
 }
 

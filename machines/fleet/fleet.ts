@@ -10,6 +10,7 @@ import { type WorkerSnapshot, workerMachine } from '../worker/worker.ts';
 import { createDeadlines, type Deadlines } from './deadlines.ts';
 import type { KnownAttempts } from './known-attempts.ts';
 import type { Outcome } from './outcome.ts';
+import { SnapshotMap } from './snapshot-map.ts';
 
 /** When what is stopped may be dropped: see `forgetting.ts`. */
 export type Forgettable = {
@@ -45,11 +46,11 @@ export type Fleet = {
   /** The log's time, and the last entry that was folded. */
   nowMs: number;
   seq: number;
-  readonly workers: Map<string, WorkerRecord>;
-  readonly tasks: Map<string, TaskRecord>;
-  readonly queues: Map<string, { readonly ready: Set<string>; reported: number }>;
+  readonly workers: SnapshotMap<WorkerRecord>;
+  readonly tasks: SnapshotMap<TaskRecord>;
+  readonly queues: SnapshotMap<{ readonly ready: Set<string>; reported: number }>;
   /** Tasks that wait for a task. */
-  readonly dependents: Map<string, Set<string>>;
+  readonly dependents: SnapshotMap<Set<string>>;
   /** Queues in which a task may have become ready in this step. */
   readonly arrivals: Set<string>;
   /** Workers with an open attempt; those that are held. */
@@ -59,7 +60,7 @@ export type Fleet = {
   readonly evaluating: Set<string>;
   /** Who is escalated, by `<entity>/<id>`. */
   readonly escalated: Map<string, Escalated>;
-  readonly scopes: Map<string, { limit: { readonly untilMs: number | null } | null; readonly workers: Set<string> }>;
+  readonly scopes: SnapshotMap<{ limit: { readonly untilMs: number | null } | null; readonly workers: Set<string> }>;
   readonly replicas: Map<string, number>;
   readonly deadlines: Deadlines;
   /** When what is stopped is dropped. */
@@ -95,13 +96,17 @@ const taskStepper = createStepper(taskMachine, { fleet: 'main', task: 't' });
 export function createFleet(name: string, options: FleetOptions = {}): Fleet {
   return {
     ...{ name, nowMs: 0, seq: 0, policySeq: 0 },
-    ...{ workers: new Map(), tasks: new Map(), queues: new Map(), dependents: new Map(), arrivals: new Set() },
+    workers: new SnapshotMap<WorkerRecord>((it) => ({ ...it, known: it.known === null ? null : [...it.known] })),
+    tasks: new SnapshotMap<TaskRecord>((it) => ({ ...it })),
+    queues: new SnapshotMap((it) => ({ ...it, ready: new Set(it.ready) })),
+    dependents: new SnapshotMap<Set<string>>((it) => new Set(it)),
+    scopes: new SnapshotMap((it) => ({ ...it, workers: new Set(it.workers) })),
     ...{
+      arrivals: new Set(),
       open: new Set(),
       held: new Set(),
       evaluating: new Set(),
       escalated: new Map(),
-      scopes: new Map(),
       replicas: new Map(),
       deadlines: createDeadlines(),
       forgetting: createDeadlines(),
@@ -114,22 +119,12 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
   };
 }
 
-/**
- * A fleet that is independent from here. Snapshots are shared, since they are never changed.
- */
+/** A fleet that is independent from here. Snapshots are shared, since they are never changed. */
 export function copyFleet(fleet: Fleet): Fleet {
-  const copied = <Value>(map: ReadonlyMap<string, Value>, copy: (value: Value) => Value) =>
-    new Map([...map].map(([key, value]) => [key, copy(value)] as const));
   return {
     ...fleet,
-    workers: copied(fleet.workers, (it) => ({
-      ...it,
-      known: it.known === null ? null : [...it.known],
-    })),
-    tasks: copied(fleet.tasks, (it) => ({ ...it })),
-    queues: copied(fleet.queues, (it) => ({ ...it, ready: new Set(it.ready) })),
-    dependents: copied(fleet.dependents, (it) => new Set(it)),
-    scopes: copied(fleet.scopes, (it) => ({ ...it, workers: new Set(it.workers) })),
+    ...{ workers: fleet.workers.copy(), tasks: fleet.tasks.copy(), queues: fleet.queues.copy() },
+    ...{ dependents: fleet.dependents.copy(), scopes: fleet.scopes.copy() },
     ...{ arrivals: new Set(fleet.arrivals), open: new Set(fleet.open), held: new Set(fleet.held) },
     ...{ evaluating: new Set(fleet.evaluating) },
     ...{ escalated: new Map(fleet.escalated), replicas: new Map(fleet.replicas) },

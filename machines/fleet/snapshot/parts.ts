@@ -1,0 +1,159 @@
+/** The parts of a fleet, each with how it is captured, written and put back. A part without a row does not compile. */
+import type { Policy } from '../../policy/policy.ts';
+import type { PolicySet } from '../../policy/policy-set.ts';
+import { type Deadline, type Deadlines, deadlineKinds } from '../deadlines.ts';
+import type { Fleet } from '../fleet.ts';
+import type { SnapshotMap } from '../snapshot-map.ts';
+import { decodeTask, decodeWorker, encodeTask, encodeWorker } from './actors.ts';
+import type { Packer, Unpacker } from './packing.ts';
+
+/** `key`: without a space. */
+export type Text = readonly [key: string, json: string];
+
+export type CapturedPart = {
+  /** To be iterated once, at any pace. */
+  texts(packer: Packer): Iterable<Text>;
+  release(): void;
+};
+
+type Part<Value> = {
+  capture(value: Value, fleet: Fleet): CapturedPart;
+  /** `json` may be called at once, or when its content is first needed. @returns what stands there from now on */
+  restore(value: Value, key: string, json: () => string, fleet: Fleet, unpacker: Unpacker): Value;
+};
+
+/** What a fleet is made with, and what is empty between two entries. */
+type NotState = 'name' | 'policyPinned' | 'outcomes' | 'watcher' | 'workerStepper' | 'taskStepper';
+type Parts = { readonly [K in Exclude<keyof Fleet, NotState>]: Part<Fleet[K]> };
+
+/** So many small things stand in one line. */
+const perLine = 1_000;
+const nothing = () => {};
+/** The key of a line that needs none. */
+const none = '-';
+
+const number: Part<number> = {
+  capture: (value) => ({ texts: () => [[none, String(value)]], release: nothing }),
+  restore: (_value, _key, json) => Number(json()),
+};
+
+const list = <Item>(items: readonly Item[], toJson: (some: readonly Item[]) => unknown): CapturedPart => ({
+  *texts() {
+    for (let from = 0; from < items.length; from += perLine)
+      yield [none, JSON.stringify(toJson(items.slice(from, from + perLine)))];
+  },
+  release: nothing,
+});
+
+const names: Part<Set<string>> = {
+  capture: (value) => list([...value], (it) => it),
+  restore(value, _key, json) {
+    for (const name of JSON.parse(json()) as string[]) value.add(name);
+    return value;
+  },
+};
+
+/** Its values are never changed in place. */
+const plainMap: Part<Map<string, unknown>> = {
+  capture: (value) => list([...value], (it) => it),
+  restore(value, _key, json) {
+    for (const [key, held] of JSON.parse(json()) as [string, unknown][]) value.set(key, held);
+    return value;
+  },
+};
+
+/** In the heap's own order, so that it comes back as it was. Flat, since it is read before anything can go on. */
+const deadlines: Part<Deadlines> = {
+  capture: (value) =>
+    list(value.toArray(), (some) =>
+      some.flatMap(({ atMs, kind, id, attempt }) => [atMs, deadlineKinds.indexOf(kind), id, attempt]),
+    ),
+  restore(value, _key, json) {
+    const flat = JSON.parse(json()) as (number | string)[];
+    for (let at = 0; at < flat.length; at += 4) {
+      const kind = deadlineKinds[flat[at + 1] as number] as Deadline['kind'];
+      value.push({ atMs: flat[at] as number, kind, id: flat[at + 2] as string, attempt: flat[at + 3] as string });
+    }
+    return value;
+  },
+};
+
+type Coding<Value> = {
+  encode(fleet: Fleet, key: string, value: Value, packer: Packer): string;
+  decode(fleet: Fleet, key: string, text: string, unpacker: Unpacker): Value;
+};
+
+/** One line for each value, which is decoded when it is first needed. Keys are ids. */
+function map<Value extends object>({ encode, decode }: Coding<Value>): Part<SnapshotMap<Value>> {
+  return {
+    capture(value, fleet) {
+      const { keys, read, release } = value.capture();
+      return {
+        *texts(packer) {
+          for (const key of keys) yield [key, encode(fleet, key, read(key), packer)];
+        },
+        release,
+      };
+    },
+    restore(value, key, json, fleet, unpacker) {
+      value.setEncoded(key, () => decode(fleet, key, json(), unpacker));
+      return value;
+    },
+  };
+}
+
+type Scope = Fleet['scopes'] extends SnapshotMap<infer Value> ? Value : never;
+
+/** The name of a scope may be any text. */
+const scopes: Part<Fleet['scopes']> = {
+  capture(value) {
+    const { keys, read, release } = value.capture();
+    return {
+      *texts() {
+        for (const key of keys) {
+          const { limit, workers } = read(key);
+          yield [none, JSON.stringify([key, limit, [...workers]])];
+        }
+      },
+      release,
+    };
+  },
+  restore(value, _key, json) {
+    const [name, limit, workers] = JSON.parse(json()) as [string, Scope['limit'], string[]];
+    return value.set(name, { limit, workers: new Set(workers) });
+  },
+};
+
+const policies: Part<PolicySet> = {
+  capture: (value) => ({
+    texts: () => [[none, JSON.stringify({ ...value, policies: [...value.policies] })]],
+    release: nothing,
+  }),
+  restore(_value, _key, json) {
+    const read = JSON.parse(json()) as PolicySet & { policies: [string, Policy][] };
+    return { ...read, policies: new Map(read.policies) };
+  },
+};
+
+export const parts: Parts = {
+  ...{ nowMs: number, seq: number, policySeq: number },
+  policies,
+  ...{ open: names, held: names, evaluating: names, arrivals: names },
+  escalated: plainMap as Part<Fleet['escalated']>,
+  replicas: plainMap as Part<Fleet['replicas']>,
+  ...{ deadlines, forgetting: deadlines },
+  scopes,
+  queues: map({
+    encode: (_fleet, _key, { ready, reported }) => JSON.stringify([reported, ...ready]),
+    decode(_fleet, _key, text) {
+      const [reported, ...ready] = JSON.parse(text) as [number, ...string[]];
+      return { ready: new Set(ready), reported };
+    },
+  }),
+  dependents: map({
+    encode: (_fleet, _key, value) => JSON.stringify([...value]),
+    decode: (_fleet, _key, text) => new Set(JSON.parse(text) as string[]),
+  }),
+  tasks: map({ encode: encodeTask, decode: decodeTask }),
+  workers: map({ encode: encodeWorker, decode: decodeWorker }),
+};

@@ -1,0 +1,74 @@
+/**
+ * The folded state of a fleet as lines of text, and back (protocol.md §15). Equal states give equal lines, and a fold
+ * that goes on from them gives the state that one from the beginning gives.
+ *
+ * Lines are `<part> <key> <JSON>`. They are made one by one, of the state as it was when the snapshot was begun; the
+ * fold goes on meanwhile. What is read back is decoded when the fold first needs it.
+ */
+import { createFleet, type Fleet } from '../fleet.ts';
+import { createPacker, createUnpacker } from './packing.ts';
+import { type CapturedPart, parts } from './parts.ts';
+
+/** Of the lines. Another format is not read. */
+export const snapshotFormat = 1;
+
+export type FleetSnapshot = {
+  /** Each ends with a line feed. To be iterated once, at any pace. */
+  readonly lines: Iterable<string>;
+  /** To be called when no more lines are read. */
+  close(): void;
+};
+
+type PartName = keyof typeof parts;
+const partNames = Object.keys(parts) as PartName[];
+const partOf = (name: PartName) => parts[name] as (typeof parts)['seq'];
+
+/** One of a fleet at a time, and between two entries. */
+export function takeSnapshot(fleet: Fleet): FleetSnapshot {
+  const captured = partNames.map((name): readonly [PartName, CapturedPart] => [
+    name,
+    partOf(name).capture(fleet[name] as number, fleet),
+  ]);
+  return {
+    lines: linesOf(captured),
+    close() {
+      for (const [, { release }] of captured) release();
+    },
+  };
+}
+
+function* linesOf(captured: readonly (readonly [PartName, CapturedPart])[]): Generator<string> {
+  const packer = createPacker();
+  for (const [name, { texts }] of captured) {
+    for (const [key, json] of texts(packer)) {
+      for (const [table, text] of packer.takeTables()) yield `${table} - ${text}\n`;
+      yield `${name} ${key} ${json}\n`;
+    }
+  }
+}
+
+/** `json` gives the rest of the line; it is called at once or much later. */
+export type SnapshotLine = { readonly part: string; readonly key: string; readonly json: () => string };
+
+/** @throws Error: these are no lines of a snapshot */
+export function restoreFleet(name: string, lines: Iterable<SnapshotLine>): Fleet {
+  const fleet: Fleet = createFleet(name);
+  const unpacker = createUnpacker();
+  for (const { part, key, json } of lines) {
+    if (part === 'shape' || part === 'value') unpacker.addTable(part, json());
+    else if (Object.hasOwn(parts, part)) restorePart(fleet, part as PartName, key, json, unpacker);
+    else throw new Error(`'${part}' is no part of a snapshot`);
+  }
+  return fleet;
+}
+
+function restorePart(
+  fleet: Fleet,
+  part: PartName,
+  key: string,
+  json: () => string,
+  unpacker: ReturnType<typeof createUnpacker>,
+): void {
+  const restored = partOf(part).restore(fleet[part] as number, key, json, fleet, unpacker);
+  (fleet as Record<PartName, unknown>)[part] = restored;
+}

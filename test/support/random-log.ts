@@ -1,0 +1,158 @@
+/** Random logs: few workers, tasks and queues, so that their entries meet; entries of every kind, and jumps in time. */
+import fc from 'fast-check';
+import { type Entry, readEntry, type StoredEntry } from '../../machines/index.ts';
+
+type Line = readonly [tail: string, data: object];
+
+const worker = fc.constantFrom('w1', 'w2', 'w3');
+const task = fc.constantFrom('T-1', 'T-2', 'T-3', 'T-4');
+const queue = fc.constantFrom('main', 'q');
+const attempt = fc.constantFrom('a1', 'a2', 'a3', 'a4', 'a5');
+const scope = fc.constantFrom('team a', 'org/ü');
+const replica = fc.constantFrom('r1', 'r2');
+const maybe = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary, { nil: undefined });
+const validation = maybe(
+  fc.array(fc.record({ rule: fc.constantFrom('tests', 'lint'), passed: fc.boolean() }), { maxLength: 2 }),
+);
+const output = maybe(fc.constantFrom('done', '<promise>COMPLETE</promise>', 'un été\n"so"\u2028'));
+
+const policies = fc.constantFrom<object>(
+  { policies: {} },
+  { policies: { default: { persistence: { idle: '10m', hold: '5m' } } }, releaseAfter: '3m', forget: '20m' },
+  { policies: { default: { checks: [{ command: 'tests' }, { remote: 'review' }], retries: 2 } }, forget: '1m' },
+  {
+    policies: {
+      default: { checks: [{ rules: ['tests'] }, { files: ['a.md'] }], stuckAfter: 2, promises: true },
+      other: { checks: [{ any: [{ plan: {} }, { remote: 'review' }] }], onStale: 'escalate', onCap: 'escalate' },
+    },
+    assign: [{ agent: 'codex', policy: 'other' }],
+    forget: null,
+  },
+);
+
+const ofWorker: fc.Arbitrary<Line> = worker.chain((w) => {
+  const entry = (type: string, data: fc.Arbitrary<object> = fc.constant({})) =>
+    data.map((it): Line => [`worker.${w}.${type}`, it]);
+  const own = (type: string, data: fc.Arbitrary<object>) => data.map((it): Line => [`own.worker.${w}.${type}`, it]);
+  return fc.oneof(
+    entry(
+      'worker.registered',
+      fc.record({
+        agent: maybe(fc.constantFrom('claude', 'codex')),
+        queue: maybe(queue),
+        profile: maybe(fc.constantFrom('patient', 'aggressive')),
+        labels: maybe(fc.constant({ 1: 'one', team: 'a' })),
+      }),
+    ),
+    entry('heartbeat.sent'),
+    entry('prompt.submitted'),
+    entry('tool.used', fc.record({ tool: fc.constant('Edit'), files: maybe(fc.constant(['a.md', 'src/ü.ts'])) })),
+    entry('plan.updated', fc.constant({ steps: [{ title: 'Write', status: 'pending', step: '1' }] })),
+    entry('step.updated', fc.record({ step: fc.constant('1'), status: fc.constantFrom('completed', 'pending') })),
+    entry('task.claimed', fc.record({ task })),
+    entry('task.claimed', fc.record({ task })),
+    fc.constantFrom('task.completed', 'task.failed', 'task.released').chain((type) => entry(type, fc.record({ task }))),
+    entry('background.started', fc.constant({ id: 'b' })),
+    entry('background.finished', fc.constant({ id: 'b' })),
+    entry('input.requested'),
+    entry('input.received'),
+    entry('limit.reached', fc.record({ scope: maybe(scope), until: maybe(fc.constant('2026-03-02T13:00:00.000Z')) })),
+    entry('limit.cleared', fc.record({ scope: maybe(scope) })),
+    entry('budget.exhausted'),
+    entry('session.ended'),
+    entry('stop.attempted', fc.record({ attempt: maybe(attempt), validation, output, holdMs: maybe(fc.nat(600_000)) })),
+    entry('stop.attempted', fc.record({ attempt: maybe(attempt), validation, output })),
+    entry('stop.attempted', fc.record({ attempt: maybe(attempt) })),
+    own('attempt.accepted', fc.record({ attempt, replica })),
+    own('check.started', fc.record({ attempt, check: fc.constantFrom('tests', 'files') })),
+    own(
+      'check.finished',
+      fc.record({
+        attempt,
+        check: fc.constantFrom('tests', 'review', 'files'),
+        outcome: fc.constantFrom('pass', 'fail', 'error'),
+        reason: maybe(fc.constant('3 failed')),
+      }),
+    ),
+    own('timer.fired', fc.constant({ timer: 'stale' })),
+    own('escalation.acknowledged', fc.constant({ by: 'ann' })),
+    own('escalation.resolved', fc.record({ by: fc.constant('ann'), verdict: fc.constantFrom('resume', 'stop') })),
+    own('worker.retired', fc.constant({ by: 'ann' })),
+  );
+});
+
+const ofTask: fc.Arbitrary<Line> = task.chain((t) => {
+  const entry = (type: string, data: fc.Arbitrary<object> = fc.constant({})) =>
+    data.map((it): Line => [`task.${t}.${type}`, it]);
+  return fc.oneof(
+    entry(
+      'task.created',
+      fc.record({
+        title: maybe(fc.constant('Tests')),
+        queue: maybe(queue),
+        after: maybe(fc.array(task, { maxLength: 2 })),
+        policy: maybe(fc.constantFrom('other', 'none')),
+      }),
+    ),
+    entry('task.cancelled'),
+    entry(
+      'hook.registered',
+      fc.oneof(
+        fc.record({ hook: fc.constantFrom('h1', 'h2'), type: fc.constant('remote'), name: fc.constant('review') }),
+        fc.record({ hook: fc.constantFrom('h1', 'h2'), type: fc.constantFrom('promise', 'validation', 'default') }),
+      ),
+    ),
+    entry('hook.disabled', fc.constant({ hook: 'h1' })),
+    entry('hooks.cleared'),
+    entry('iteration.started', fc.constant({ iteration: 1, maxIterations: 3 })),
+    entry('iteration.validated', fc.record({ iteration: fc.constant(1), attempt: maybe(attempt), validation, output })),
+    entry('iteration.advanced'),
+    entry('checkpoint.saved', fc.constant({ checkpoint: 'c', phase: 'p', context: { n: 1 } })),
+    fc
+      .record({ attempt, check: fc.constant('review'), outcome: fc.constantFrom('pass', 'fail') })
+      .map((it): Line => [`own.task.${t}.check.finished`, it]),
+    fc.constant<Line>([`own.task.${t}.escalation.resolved`, { by: 'ann', verdict: 'resume' }]),
+  );
+});
+
+const ofFleet: fc.Arbitrary<Line> = fc.oneof(
+  policies.map((it): Line => ['own.fleet.main.policy.set', it]),
+  replica.map((it): Line => ['own.fleet.main.replica.joined', { replica: it, rules: [1, 1] }]),
+  replica.map((it): Line => ['own.fleet.main.replica.left', { replica: it }]),
+  queue.chain((q) => fc.nat(2).map((pending): Line => [`queue.${q}.depth.reported`, { pending }])),
+);
+
+/** Milliseconds: mostly little, now and then past a check's time, staleness, or what is forgotten. */
+const pause = fc.oneof(
+  { weight: 8, arbitrary: fc.nat(2_000) },
+  { weight: 2, arbitrary: fc.nat(400_000) },
+  { weight: 1, arbitrary: fc.nat(3_000_000) },
+);
+
+/** A log of fleet `main`, in its order. */
+export const randomLog = (length: number): fc.Arbitrary<readonly StoredEntry[]> =>
+  fc
+    .array(
+      fc.tuple(
+        pause,
+        fc.oneof(
+          { weight: 6, arbitrary: ofWorker },
+          { weight: 3, arbitrary: ofTask },
+          { weight: 1, arbitrary: ofFleet },
+        ),
+      ),
+      { minLength: Math.ceil(length / 2), maxLength: length },
+    )
+    .map((lines) => {
+      let atMs = Date.parse('2026-03-02T12:00:00.000Z');
+      return lines.map(([pauseMs, [tail, data]], index) => {
+        atMs += pauseMs;
+        return { seq: index + 1, atMs, entry: entryOf(`stopgate.main.${tail}`, JSON.stringify(data)), owner: 'r1' };
+      });
+    });
+
+function entryOf(subject: string, text: string): Entry {
+  const entry = readEntry(subject, text, text.length);
+  if (entry === null || !('data' in entry)) throw new Error(`no entry: ${subject} ${text} ${entry?.message}`);
+  return entry;
+}

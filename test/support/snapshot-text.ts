@@ -1,0 +1,18 @@
+/** Snapshots of a fleet as one text, and back. */
+import { type Fleet, restoreFleet, type SnapshotLine, takeSnapshot } from '../../machines/index.ts';
+
+export function snapshotText(fleet: Fleet): string {
+  const snapshot = takeSnapshot(fleet);
+  const text = [...snapshot.lines].join('');
+  snapshot.close();
+  return text;
+}
+
+export const restoreText = (text: string, name = 'main'): Fleet => restoreFleet(name, linesOf(text));
+
+function* linesOf(text: string): Generator<SnapshotLine> {
+  for (const line of text.split('\n').slice(0, -1)) {
+    const [, part = '', key = '', json = ''] = /^(\S+) (\S+) (.*)$/s.exec(line) ?? [];
+    yield { part, key, json: () => json };
+  }
+}
