@@ -12,6 +12,7 @@ import { AppError } from '../errors.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import type { Stored } from '../nats/log-submitter.ts';
 import { type HostContext, subject } from './context.ts';
+import { catchUp } from './read-barrier.ts';
 
 export type AttemptRequest = { readonly attempt?: string | undefined };
 
@@ -67,16 +68,8 @@ function submit(
     if (answer.seq > progress.seq || !decisionWaiters.awaitsEntry(waiter)) return;
     // Its place is folded, and it was not there: another entry has had its id, or this is another log.
     if (answer.duplicate) submit(context, worker, fields, waiter, retriedMessageId(waiter, context.newId()));
-    else await checkLog(context);
+    else await catchUp(context).catch(() => {});
   };
   const target = subject(context, `worker.${worker}.stop.attempted`);
   context.log.submit(target, JSON.stringify(fields), { messageId, replica }, (answer) => void onAnswer(answer));
-}
-
-async function checkLog({ log, lost }: HostContext): Promise<void> {
-  try {
-    await log.lastSeq();
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'log.lost') lost.abort(error);
-  }
 }

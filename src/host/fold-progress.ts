@@ -7,6 +7,8 @@ export type FoldProgress = {
   readonly seq: number;
   /** What stands there; null: nothing was folded. It proves later that the log is still the one that was folded. */
   position(): LogPosition | null;
+  /** When the entry at `seq` was stored, if it is one of the last that were folded here; else null. */
+  timeOf(seq: number): number | null;
   /** Resolves when everything up to `seq` is folded, or when nothing more will be. */
   until(seq: number): Promise<void>;
   advance(message: LogMessage): void;
@@ -14,12 +16,17 @@ export type FoldProgress = {
   release(): void;
 };
 
+/** A barrier asks for an entry that was the newest a round trip ago. */
+const timesKept = 1_024;
+
 /** `start`: where the state begins that the fold continues; null: before the first entry. */
 export function createFoldProgress(start: LogPosition | null = null): FoldProgress {
   let foldedSeq = start?.seq ?? 0;
   let folded: LogPosition | null = start;
   /** Its position is only computed when it is asked for. */
   let newest: LogMessage | null = null;
+  /** Of the last `timesKept` entries, each at its sequence number modulo that. */
+  const times = new Float64Array(timesKept);
   const waiting: { readonly seq: number; readonly resolve: () => void }[] = [];
   return {
     get seq() {
@@ -30,6 +37,11 @@ export function createFoldProgress(start: LogPosition | null = null): FoldProgre
       newest = null;
       return folded;
     },
+    timeOf(seq) {
+      const isKept = seq > Math.max(foldedSeq - timesKept, start?.seq ?? 0) && seq <= foldedSeq;
+      // 0: a gap that was accepted.
+      return (isKept ? times[seq % timesKept] : 0) || null;
+    },
     async until(seq) {
       if (seq <= foldedSeq) return;
       await new Promise<void>((resolve) => {
@@ -39,6 +51,9 @@ export function createFoldProgress(start: LogPosition | null = null): FoldProgre
     },
     advance(message) {
       newest = message;
+      for (let seq = foldedSeq + 1; seq < message.seq && seq > message.seq - timesKept; seq += 1)
+        times[seq % timesKept] = 0;
+      times[message.seq % timesKept] = message.atMs;
       foldedSeq = message.seq;
       while (waiting.length > 0 && (waiting[0]?.seq ?? 0) <= foldedSeq) waiting.shift()?.resolve();
     },

@@ -11,6 +11,7 @@ import { createHostContext, type HostContext, type HostOptions, lossOf } from '.
 import { createDeadLetters } from './dead-letters.ts';
 import { createEvaluations } from './evaluations.ts';
 import { createFoldLoop } from './fold-loop.ts';
+import { createFoldNote } from './fold-note.ts';
 import { createLifecycle, type Rooms } from './lifecycle.ts';
 import { createMembership } from './membership.ts';
 import type { EscalationRules } from './notice.ts';
@@ -109,6 +110,7 @@ function createRooms(context: HostContext, escalationListeners: ReadonlySet<Esca
     escalationListeners,
     checks: createPendingChecks(context),
     deadLetters: createDeadLetters(context),
+    foldNote: createFoldNote(context),
     membership: createMembership(context),
     notices: createNotices(context),
     policies: createPolicyPublisher(context),

@@ -2,11 +2,16 @@
 import { AppError } from '../errors.ts';
 import { type HostContext, lossOf } from './context.ts';
 import type { FoldLoop, FoldRooms } from './fold-loop.ts';
+import type { FoldNote } from './fold-note.ts';
 import type { Membership } from './membership.ts';
 import { catchUp } from './read-barrier.ts';
 import type { Takeover } from './takeover.ts';
 
-export type Rooms = FoldRooms & { readonly membership: Membership; readonly takeover: Takeover };
+export type Rooms = FoldRooms & {
+  readonly foldNote: FoldNote;
+  readonly membership: Membership;
+  readonly takeover: Takeover;
+};
 
 export type Lifecycle = {
   /** Folds the history and continues what it left open. */
@@ -23,7 +28,10 @@ export function createLifecycle(context: HostContext, rooms: Rooms, loop: FoldLo
   });
   return {
     async start() {
-      reader = log.read(loop.receive, (error) => lost.abort(error));
+      reader = log.read({
+        ...{ folded: context.progress.position, onMessage: loop.receive },
+        onLost: (error) => lost.abort(error),
+      });
       await catchUp(context);
       await rooms.membership.join();
       // The join itself comes back from the log, and everything before it is folded then.
@@ -33,7 +41,8 @@ export function createLifecycle(context: HostContext, rooms: Rooms, loop: FoldLo
     async close() {
       if (context.phase !== 'lost') context.phase = 'closing';
       stopEffects(rooms);
-      if (context.phase !== 'lost') await rooms.membership.leave();
+      const isLost = context.phase === 'lost';
+      await Promise.all([isLost ? null : rooms.membership.leave(), rooms.foldNote.close()]);
       reader?.close();
       failCallers(context, new AppError('log.unavailable', 'this replica is stopping; try again'));
     },
@@ -50,6 +59,7 @@ async function reachHead(context: HostContext, rooms: Rooms): Promise<void> {
   await catchUp(context);
   rooms.timers.arm();
   rooms.membership.open();
+  rooms.foldNote.open();
   rooms.takeover.open();
   rooms.notices.open();
 }

@@ -1,9 +1,10 @@
 /** Repeated attempts: a known id gets the decision that it had. Nothing is judged or counted again. */
-import { attemptMessageId, type Decision, decisionSeqOf } from '../../machines/index.ts';
+import { attemptMessageId, type Decision, decisionSeqOf, readJson } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import { isOpenAttempt } from './attempts.ts';
-import { type HostContext, isAtHead } from './context.ts';
+import { type HostContext, isAtHead, subject } from './context.ts';
 import type { Outbox } from './outbox.ts';
+import { catchUp } from './read-barrier.ts';
 
 /** By a request. @throws AppError log.unavailable: its decision cannot be read now */
 export async function repeatAttempt(
@@ -43,16 +44,28 @@ export async function onAttemptRepeated(
   if (inbox !== undefined) context.bus.answer(inbox, JSON.stringify(decision));
 }
 
-/** The decision of an attempt that is known and no longer open. */
+/** The decision of an attempt that is known and no longer open. Null: it cannot be read now. */
 async function findDecision(
-  { fleet, log }: HostContext,
+  context: HostContext,
   outbox: Outbox,
   worker: string,
   attempt: string,
 ): Promise<Decision | null> {
   const unpublished = outbox.find(worker, attempt);
   if (unpublished !== null) return unpublished;
-  const seq = decisionSeqOf(fleet.workers.get(worker)?.known ?? null, attempt);
-  const text = seq === null ? null : await log.fetch(seq);
-  return text === null ? null : (JSON.parse(text) as Decision);
+  const seq = decisionSeqOf(context.fleet.workers.get(worker)?.known ?? null, attempt);
+  if (seq === null) return null;
+  const text = await context.log.fetch(seq, subject(context, `decision.${worker}`));
+  const decision = text === null ? null : readDecision(text);
+  // `seq` of a decision is its attempt's, which stands before it.
+  if (decision?.worker === worker && decision.attempt === attempt && (decision.seq ?? seq) < seq) return decision;
+  // Another entry stands there: either this is no longer the log that was folded, or somebody took that message id.
+  await catchUp(context);
+  context.logger.warn({ workerId: worker, attempt, seq }, 'no decision stands where it was stored');
+  return null;
+}
+
+function readDecision(text: string): Decision | null {
+  const read = readJson(text);
+  return read.ok ? (read.value as Decision) : null;
 }

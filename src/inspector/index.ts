@@ -37,7 +37,7 @@ export function createInspection(
   source: Omit<HistorySource, 'fleet'>,
 ): Inspection {
   const { fleet } = host;
-  const headSeq = () => log.lastSeq();
+  const headSeq = async () => (await log.head()).seq;
   const watch = createSharedWatcher(fleet);
   const { logNow, foldedSeq, observe } = host;
   const live = createLive({ fleet, watch, logNow, foldedSeq, headSeq, observe });

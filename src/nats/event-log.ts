@@ -2,9 +2,11 @@
 import { type JetStreamManager, jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
+import { inspectLog, type LogIdentity, missing, proveLog } from './log-continuity.ts';
+import type { LogPosition } from './log-position.ts';
 import { openLogRange, readNewest } from './log-range.ts';
 import { type LogMessage, openLogReader } from './log-reader.ts';
-import { inspectLog, type LogStreamOptions, lastDeadSeq, openLogStreams } from './log-streams.ts';
+import { type LogStreamOptions, lastDeadSeq, noteFolded, openLogStreams } from './log-streams.ts';
 import { type EntryHeaders, type Stored, type Submit, submitterOf, toHeaders } from './log-submitter.ts';
 
 export type EventLog = {
@@ -16,19 +18,31 @@ export type EventLog = {
   readonly submit: Submit;
   /** Sends an entry without asking for an answer. */
   send(subject: string, payload: string, headers: EntryHeaders): void;
-  read(onMessage: (message: LogMessage) => void, onLost: (error: AppError) => void): { close(): void };
+  /** Delivers what follows `folded()`, in order and without a gap, for ever. */
+  read(options: ReadOptions): { close(): void };
   /** What the log holds now: `firstSeq` 1, unless a retention has cut it. @throws AppError log.lost, log.unavailable */
   range(): Promise<LogBounds>;
   /** Reads what stands from `fromSeq` to `toSeq`, of one subject (wildcards allowed) or of all. Awaits promises. */
   history(of: HistoryRange, onMessage: (message: LogMessage) => void | Promise<void>): Promise<void>;
   /** The newest `count` messages of a subject below `before` (null: below the end), oldest first. */
   newest(subject: string, count: number, before: number | null): Promise<LogMessage[]>;
-  /** The payload that stands at `seq`, or null. */
-  fetch(seq: number): Promise<string | null>;
+  /** The payload that stands at `seq`, or null: nothing does, or what is about another subject. */
+  fetch(seq: number, subject: string): Promise<string | null>;
   /** The subject of what stands at `seq`; null: nothing, or it cannot be read now. */
   subjectAt(seq: number): Promise<string | null>;
-  /** The newest sequence number. @throws AppError log.lost, log.unavailable */
-  lastSeq(): Promise<number>;
+  /** The newest entry; `seq` 0: there is none. @throws AppError log.lost: not the log that is read; log.unavailable */
+  head(): Promise<LogHead>;
+  /** Remembers outside of the log how far it is folded: a later start can say what is gone. @throws what NATS throws */
+  note(folded: LogPosition): Promise<void>;
+};
+
+export type LogHead = { readonly seq: number; readonly atMs: number };
+
+export type ReadOptions = {
+  /** The last entry that was folded; null: none. Each new consumer and each `head` proves that it still stands there. */
+  readonly folded: () => LogPosition | null;
+  readonly onMessage: (message: LogMessage) => void;
+  readonly onLost: (error: AppError) => void;
 };
 
 export type LogBounds = {
@@ -45,20 +59,18 @@ export type EventLogOptions = LogStreamOptions & { readonly nc: NatsConnection }
 export async function openEventLog(options: EventLogOptions): Promise<EventLog> {
   const { nc, fleet } = options;
   const manager = await openManager(nc);
-  const info = await openLogStreams(manager, options);
-  const stream = info.config.name;
-  const inspect = () => inspectLog(manager, stream, info.created);
+  const { info, gapsAcceptedTo } = await openLogStreams(manager, options);
+  const { created, config } = info;
+  const identity: LogIdentity = { stream: config.name, created, gapsAcceptedTo, findCoveredTo: async () => 0 };
+  const { stream } = identity;
+  let folded: ReadOptions['folded'] = () => null;
+  const inspect = () => inspectLog(manager, identity, folded());
   return {
     deadSeq: await lastDeadSeq(manager, fleet),
     ...createWriter(options, inspect),
-    read: (onMessage, onLost) => {
-      const beforeReset = async () => {
-        const found = await inspect();
-        if (!(found instanceof AppError)) return 'go';
-        if (found.code === 'log.lost') onLost(found);
-        return 'retry';
-      };
-      return openLogReader(nc, { stream, fromSeq: 1, onMessage, beforeReset });
+    read(reading) {
+      folded = reading.folded;
+      return openReader(nc, manager, identity, reading);
     },
     async range() {
       const { state } = orThrow(await inspect());
@@ -67,15 +79,38 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
     },
     history: (of, onMessage) => readHistory(nc, stream, of, onMessage),
     newest: (subject, count, before) => readNewest(nc, stream, subject, count, before ?? undefined),
-    async fetch(seq) {
+    async fetch(seq, subject) {
       const message = await manager.streams.getMessage(stream, { seq }).catch(() => null);
-      return message === null ? null : message.string();
+      return message?.subject === subject ? message.string() : null;
     },
     async subjectAt(seq) {
       return (await manager.streams.getMessage(stream, { seq }).catch(() => null))?.subject ?? null;
     },
-    lastSeq: async () => orThrow(await inspect()).state.last_seq,
+    async head() {
+      const { state } = orThrow(await inspect());
+      return { seq: state.last_seq, atMs: Date.parse(state.last_ts) };
+    },
+    note: (position) => noteFolded(manager, fleet, created, position),
   };
+}
+
+function openReader(nc: NatsConnection, manager: JetStreamManager, identity: LogIdentity, reading: ReadOptions) {
+  const { stream, gapsAcceptedTo } = identity;
+  const { folded, onMessage, onLost } = reading;
+  return openLogReader(nc, {
+    ...{ stream, fromSeq: (folded()?.seq ?? 0) + 1, onMessage },
+    async beforeReset() {
+      const found = await proveLog(manager, identity, folded());
+      if (!(found instanceof AppError)) return 'go';
+      if (found.code === 'log.lost') onLost(found);
+      return 'retry';
+    },
+    onGap(fromSeq, toSeq) {
+      if (toSeq <= gapsAcceptedTo + 1) return 'go';
+      onLost(missing(stream, fromSeq, toSeq));
+      return 'stop';
+    },
+  });
 }
 
 async function openManager(nc: NatsConnection): Promise<JetStreamManager> {

@@ -24,6 +24,8 @@ export type LogReaderOptions = {
   readonly onMessage: (message: LogMessage) => void;
   /** Asked before each new consumer; `retry`: not yet. */
   readonly beforeReset?: () => Promise<'go' | 'retry'>;
+  /** Entries from `fromSeq` to the one before `toSeq` are missing. Default: they are passed over. */
+  readonly onGap?: (fromSeq: number, toSeq: number) => 'go' | 'stop';
 };
 
 const heartbeatMs = 1_000;
@@ -120,6 +122,7 @@ function receive(reading: Reading, message: Msg): void {
   }
   reading.deliveredSeq = place.delivered;
   if (place.seq < reading.nextSeq) return;
+  if (place.seq > reading.nextSeq && reading.options.onGap?.(reading.nextSeq, place.seq) === 'stop') return;
   reading.nextSeq = place.seq + 1;
   reading.options.onMessage(toLogMessage(message, place.seq, place.atMs));
 }

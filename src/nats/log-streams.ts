@@ -11,9 +11,12 @@ import {
   type StreamInfo,
 } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { isId } from '../../machines/values/id.ts';
+import { formatIsoTime, isId } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
+import { lost, readPosition } from './log-continuity.ts';
+import { formatLogNote, type LogNote, parseLogNote } from './log-note.ts';
+import type { LogPosition } from './log-position.ts';
 import { isStreamNotFound } from './stream-error.ts';
 import { deadLimits, hasDeadLimits, limitMessages, messageBytesMax } from './stream-limits.ts';
 
@@ -26,11 +29,12 @@ export type LogStreamOptions = {
   readonly log: Logger;
 };
 
-/** Finds both streams, or creates them. @returns the log @throws AppError log.lost, stream.foreign, log.unavailable */
-export async function openLogStreams(
-  manager: JetStreamManager,
-  { fleet, replicas, acceptEmptyLog, log }: LogStreamOptions,
-): Promise<StreamInfo> {
+/** `gapsAcceptedTo`: a person has accepted that entries are missing up to here; 0: none may. */
+export type OpenedLog = { readonly info: StreamInfo; readonly gapsAcceptedTo: number };
+
+/** Finds both streams, or creates them. @throws AppError log.lost, stream.foreign, log.unavailable */
+export async function openLogStreams(manager: JetStreamManager, options: LogStreamOptions): Promise<OpenedLog> {
+  const { fleet, replicas, acceptEmptyLog, log } = options;
   await refuseEavesdroppers(manager, fleet);
   const wanted = logConfig(fleet, replicas);
   const dead = await infoOf(manager, deadName(fleet));
@@ -42,31 +46,52 @@ export async function openLogStreams(
   }
   info = await limitMessages(manager, info, log);
   refuseForeign(info.config, wanted);
-  const note = deadNote(fleet, info.created);
+  const known = dead === null ? null : parseLogNote(dead.config.description ?? '');
+  if (known !== null && known.created !== info.created && !acceptEmptyLog)
+    throw lost(`the log ${wanted.name} was created again at ${info.created}`);
+  const folded = acceptEmptyLog ? null : await findFolded(manager, info, known?.folded ?? null, log);
+  const gapsAcceptedTo = acceptEmptyLog ? info.state.last_seq : (known?.gapsAcceptedTo ?? 0);
+  const description = formatLogNote(fleet, { created: info.created, gapsAcceptedTo, folded });
   if (dead === null) {
-    await add(manager, { ...deadConfig(wanted, fleet), description: note });
-  } else if (dead.config.description !== note || !hasDeadLimits(dead.config)) {
-    if (dead.config.description !== note && !acceptEmptyLog)
-      throw lost(`the log ${wanted.name} was created again at ${info.created}`);
-    await manager.streams.update(deadName(fleet), { ...dead.config, ...deadLimits, description: note });
+    await add(manager, { ...deadConfig(wanted, fleet), description });
+  } else if (dead.config.description !== description || !hasDeadLimits(dead.config)) {
+    await manager.streams.update(deadName(fleet), { ...dead.config, ...deadLimits, description });
   }
-  return info;
+  return { info, gapsAcceptedTo };
 }
 
-/** The log as it is now, or why it is no longer ours. `created`: when it was, as the server told at the opening. */
-export async function inspectLog(
+/** The entry that was noted as folded, if it still stands there; else null, and a warning says what is known of the gap. */
+async function findFolded(
   manager: JetStreamManager,
-  stream: string,
-  created: string,
-): Promise<StreamInfo | AppError> {
-  try {
-    const info = await manager.streams.info(stream);
-    if (info.created === created) return info;
-    return lost(`the log ${stream} was created again at ${info.created}`);
-  } catch (cause) {
-    if (isStreamNotFound(cause)) return lost(`the log ${stream} is gone`);
-    return new AppError('log.unavailable', `the log ${stream} does not answer: ${(cause as Error).message}`, { cause });
+  { config: { name: stream }, state }: StreamInfo,
+  folded: LogNote['folded'],
+  log: Logger,
+): Promise<LogNote['folded']> {
+  if (folded === null || folded.seq < state.first_seq) return folded;
+  const known = { stream, foldedSeq: folded.seq, foldedAt: formatIsoTime(folded.atMs) };
+  const hint = 'acknowledged entries are gone; what is there is folded from the beginning';
+  if (state.last_seq < folded.seq) {
+    log.warn({ ...known, lastSeq: state.last_seq, lastAt: state.last_ts }, `the log went back: ${hint}`);
+    return null;
   }
+  const found = await readPosition(manager, stream, folded.seq);
+  if (found?.atMs === folded.atMs) return folded;
+  log.warn({ ...known, lastSeq: state.last_seq }, `the log went back, and was written to since: ${hint}`);
+  return null;
+}
+
+/** Remembers how far the log was folded, for `openLogStreams` of the next start. */
+export async function noteFolded(
+  manager: JetStreamManager,
+  fleet: string,
+  created: string,
+  { seq, atMs }: LogPosition,
+): Promise<void> {
+  const dead = await infoOf(manager, deadName(fleet));
+  const note = parseLogNote(dead?.config.description ?? '');
+  if (dead === null || note.created !== created || (note.folded?.seq ?? 0) >= seq) return;
+  const description = formatLogNote(fleet, { ...note, folded: { seq, atMs } });
+  await manager.streams.update(deadName(fleet), { ...dead.config, description });
 }
 
 /** The last entry that has its dead letter: they are published in the log's order, so the newest one tells. 0: none. */
@@ -77,9 +102,6 @@ export async function lastDeadSeq(manager: JetStreamManager, fleet: string): Pro
   const seq = last?.json<{ seq?: unknown }>()?.seq;
   return typeof seq === 'number' ? seq : 0;
 }
-
-const lost = (what: string) =>
-  new AppError('log.lost', `${what}; nothing is decided without it. Restore it, or restart with --accept-empty-log`);
 
 type NamedConfig = Partial<StreamConfig> & { readonly name: string };
 
@@ -112,8 +134,6 @@ const deadConfig = (log: NamedConfig, fleet: string): NamedConfig => ({
 });
 
 const deadName = (fleet: string) => `STOPGATE-DEAD_${fleet}`;
-const deadNote = (fleet: string, created: string) =>
-  `stopgate: refused entries of fleet ${fleet}; its log was created at ${created}`;
 
 async function infoOf(manager: JetStreamManager, stream: string): Promise<StreamInfo | null> {
   try {

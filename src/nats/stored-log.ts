@@ -3,8 +3,8 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
 import { type EventLog, readHistory } from './event-log.ts';
+import { inspectLog, type LogIdentity } from './log-continuity.ts';
 import { readNewest } from './log-range.ts';
-import { inspectLog } from './log-streams.ts';
 
 export type StoredLog = Pick<EventLog, 'range' | 'history' | 'newest'>;
 
@@ -15,9 +15,12 @@ export async function openStoredLog(nc: NatsConnection, fleet: string): Promise<
   const { created } = await manager.streams.info(stream).catch((cause: Error) => {
     throw new AppError('log.unavailable', `the log ${stream} does not answer: ${cause.message}`, { cause });
   });
+  // What is missing at its beginning is for its readers to see.
+  const gapsAcceptedTo = Number.POSITIVE_INFINITY;
+  const identity: LogIdentity = { stream, created, gapsAcceptedTo, findCoveredTo: async () => 0 };
   return {
     async range() {
-      const info = await inspectLog(manager, stream, created);
+      const info = await inspectLog(manager, identity, null);
       if (info instanceof AppError) throw info;
       const { first_seq: firstSeq, last_seq: lastSeq, first_ts, last_ts } = info.state;
       return { firstSeq, lastSeq, firstMs: Date.parse(first_ts), lastMs: Date.parse(last_ts) };

@@ -51,6 +51,28 @@ test('an attempt is decided when its entry comes back, and a repeat gets the sam
   expect(subjects.filter((subject) => subject.endsWith('stop.attempted'))).toHaveLength(1);
 });
 
+test("an answer that is read back is that attempt's decision, never what stands in its place", async () => {
+  const { host, log } = await start();
+  const decision = await host.attempt('w1', { attempt: 'a1' });
+  await host.caughtUp();
+  await expect.poll(() => log.entries.at(-1)?.subject).toBe('stopgate.main.decision.w1');
+  await host.caughtUp();
+  for (const other of [{ ...decision, attempt: 'a2' }, { ...decision, seq: 99 }, { ...decision, worker: 'w2' }, {}]) {
+    log.replace(log.entries.length, JSON.stringify(other));
+    await expect(host.attempt('w1', { attempt: 'a1' })).rejects.toMatchObject({ code: 'log.unavailable' });
+  }
+});
+
+test('a newest entry that is not the one folded there ends the host: the log is lost', async () => {
+  const { host, log } = await start();
+  await host.attempt('w1', { attempt: 'a1' });
+  await host.caughtUp();
+  log.setHeadTime(1);
+  await expect(host.caughtUp()).rejects.toMatchObject({ code: 'log.lost' });
+  await expect(host.attempt('w1', { attempt: 'a2' })).rejects.toMatchObject({ code: 'log.lost' });
+  expect(host.fault()).toMatchObject({ code: 'log.lost' });
+});
+
 test('more open requests than the limit are refused', async () => {
   const { host } = await start();
   const decisions = [host.attempt('w1', {}), host.attempt('w2', {})];

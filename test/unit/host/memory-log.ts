@@ -5,12 +5,17 @@ import type { LogMessage } from '../../../src/nats/log-reader.ts';
 export type MemoryLog = EventLog & {
   /** Subject and payload of each entry, in order. */
   readonly entries: readonly { readonly subject: string; readonly payload: string }[];
+  /** From now on another entry stands at `seq`. */
+  replace(seq: number, payload: string): void;
+  /** From now on the newest entry is of this time. */
+  setHeadTime(atMs: number): void;
   /** False: nothing is delivered any more. */
   isRead(): boolean;
 };
 
 export function createMemoryLog(): MemoryLog {
   const entries: { subject: string; payload: string; messageId: string | undefined }[] = [];
+  let headMs: number | null = null;
   let deliver: ((message: LogMessage) => void) | null = null;
   const store = (subject: string, payload: string, headers: { messageId?: string | undefined }) => {
     const known = entries.findIndex(({ messageId }) => messageId !== undefined && messageId === headers.messageId);
@@ -26,13 +31,20 @@ export function createMemoryLog(): MemoryLog {
   };
   return {
     entries,
+    replace(seq, payload) {
+      const entry = entries[seq - 1];
+      if (entry !== undefined) entry.payload = payload;
+    },
+    setHeadTime(atMs) {
+      headMs = atMs;
+    },
     isRead: () => deliver !== null,
     subjectAt: async (seq) => entries[seq - 1]?.subject ?? null,
     deadSeq: 0,
     append: async (...entry) => store(...entry),
     submit: (subject, payload, headers, onAnswer) => onAnswer(store(subject, payload, headers)),
     send: (...entry) => void store(...entry),
-    read(onMessage) {
+    read({ onMessage }) {
       deliver = onMessage;
       return {
         close() {
@@ -43,7 +55,8 @@ export function createMemoryLog(): MemoryLog {
     range: async () => ({ firstSeq: 1, lastSeq: entries.length, firstMs: 0, lastMs: 0 }),
     history: async () => {},
     newest: async () => [],
-    fetch: async (seq) => entries[seq - 1]?.payload ?? null,
-    lastSeq: async () => entries.length,
+    fetch: async (seq, subject) => (entries[seq - 1]?.subject === subject ? (entries[seq - 1]?.payload ?? null) : null),
+    head: async () => ({ seq: entries.length, atMs: headMs ?? entries.length * 1_000 }),
+    note: async () => {},
   };
 }

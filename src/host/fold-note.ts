@@ -1,0 +1,37 @@
+/** Notes outside of the log how far it is folded, now and then and at the end: a start can tell what a log has lost. */
+import type { HostContext } from './context.ts';
+
+/** What was folded since the last note is what a later start cannot tell of. */
+const noteEveryMs = 60_000;
+const lastNoteTimeoutMs = 1_000;
+
+export type FoldNote = {
+  open(): void;
+  /** Notes once more, if NATS takes it soon enough. */
+  close(): Promise<void>;
+};
+
+export function createFoldNote(context: HostContext): FoldNote {
+  const { log, progress, bus, logger } = context;
+  let notedSeq = 0;
+  let timer: NodeJS.Timeout | null = null;
+  const note = async () => {
+    const position = progress.position();
+    if (context.phase === 'lost' || position === null || position.seq === notedSeq || !bus.isConnected()) return;
+    try {
+      await log.note(position);
+      notedSeq = position.seq;
+    } catch (error) {
+      logger.debug({ err: error }, 'how far the log is folded was not noted');
+    }
+  };
+  return {
+    open() {
+      timer ??= setInterval(() => void note(), noteEveryMs).unref();
+    },
+    async close() {
+      if (timer !== null) clearInterval(timer);
+      await Promise.race([note(), new Promise((done) => setTimeout(done, lastNoteTimeoutMs).unref())]);
+    },
+  };
+}

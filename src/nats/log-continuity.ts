@@ -1,0 +1,103 @@
+/**
+ * Proves that a log is still the one that was folded (protocol.md §2): JetStream may lose an unsynced tail, be restored
+ * from a backup or be trimmed, and keeps the stream's name and time of creation in each case.
+ */
+import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
+import { AppError } from '../errors.ts';
+import { type LogPosition, positionOf } from './log-position.ts';
+import { isStreamNotFound } from './stream-error.ts';
+
+/** The log as it was opened. */
+export type LogIdentity = {
+  readonly stream: string;
+  /** When it was created, as the server says it. */
+  readonly created: string;
+  /** Entries may be missing up to here: a person has accepted that. 0: none may. */
+  readonly gapsAcceptedTo: number;
+  /** The last entry that the newest snapshot covers; 0: there is none. Asked where the log begins later than at 1. */
+  readonly findCoveredTo: () => Promise<number>;
+};
+
+/** The log as it is now, or why it is not the one that was folded. `folded` null: nothing was. */
+export async function inspectLog(
+  manager: JetStreamManager,
+  identity: LogIdentity,
+  folded: LogPosition | null,
+): Promise<StreamInfo | AppError> {
+  const { stream, created } = identity;
+  try {
+    const info = await manager.streams.info(stream);
+    if (info.created !== created) return lost(`the log ${stream} was created again at ${info.created}`);
+    return findBreak(info, identity, folded) ?? (await findCut(info, identity)) ?? info;
+  } catch (cause) {
+    return toAppError(cause, stream);
+  }
+}
+
+/** As `inspectLog`; and the entry folded last is read back and compared. */
+export async function proveLog(
+  manager: JetStreamManager,
+  identity: LogIdentity,
+  folded: LogPosition | null,
+): Promise<StreamInfo | AppError> {
+  const info = await inspectLog(manager, identity, folded);
+  // What is behind the first entry was trimmed since, and cannot be compared.
+  if (info instanceof AppError || folded === null || folded.seq < info.state.first_seq) return info;
+  const found = await readPosition(manager, identity.stream, folded.seq).catch((cause) =>
+    toAppError(cause, identity.stream),
+  );
+  if (found instanceof AppError) return found;
+  return found !== null && isSame(found, folded) ? info : replaced(identity.stream, folded);
+}
+
+/** What stands at `seq`, or null. */
+export async function readPosition(
+  manager: JetStreamManager,
+  stream: string,
+  seq: number,
+): Promise<LogPosition | null> {
+  const found = await manager.streams.getMessage(stream, { seq });
+  if (found === null) return null;
+  const header = (name: string) => found.header?.get(name) || undefined;
+  return positionOf({ seq: found.seq, atMs: found.time.getTime(), subject: found.subject, data: found.data, header });
+}
+
+const isSame = (found: LogPosition, folded: LogPosition): boolean =>
+  found.atMs === folded.atMs && found.subject === folded.subject && found.digest === folded.digest;
+
+function findBreak({ state }: StreamInfo, { stream }: LogIdentity, folded: LogPosition | null): AppError | null {
+  if (folded === null || state.last_seq > folded.seq) return null;
+  if (state.last_seq < folded.seq)
+    return wentBack(`the log ${stream} ends at entry ${state.last_seq}, and entry ${folded.seq} was folded`);
+  return Date.parse(state.last_ts) === folded.atMs ? null : replaced(stream, folded);
+}
+
+/** Entries at its beginning are gone, and no snapshot has them. */
+async function findCut({ state }: StreamInfo, { stream, gapsAcceptedTo, findCoveredTo }: LogIdentity) {
+  // A stream that was never written to says 0 or 1.
+  if (state.first_seq <= gapsAcceptedTo + 1) return null;
+  return state.first_seq <= (await findCoveredTo()) + 1 ? null : missing(stream, 1, state.first_seq);
+}
+
+/** Entries from `fromSeq` to the one before `toSeq` are not in the log. */
+export const missing = (stream: string, fromSeq: number, toSeq: number): AppError =>
+  lost(
+    `the log ${stream} has a gap: ${fromSeq === toSeq - 1 ? `entry ${fromSeq} is` : `entries ${fromSeq} to ${toSeq - 1} are`} missing`,
+  );
+
+const replaced = (stream: string, { seq, subject }: Pick<LogPosition, 'seq' | 'subject'>): AppError =>
+  wentBack(`entry ${seq} of the log ${stream} is no longer the one that was folded (${subject})`);
+
+const wentBack = (what: string) =>
+  new AppError(
+    'log.lost',
+    `${what}: it went back. Restore it, or restart, which folds what is there from the beginning`,
+  );
+
+export const lost = (what: string): AppError =>
+  new AppError('log.lost', `${what}; nothing is decided without it. Restore it, or restart with --accept-empty-log`);
+
+function toAppError(cause: unknown, stream: string): AppError {
+  if (isStreamNotFound(cause)) return lost(`the log ${stream} is gone`);
+  return new AppError('log.unavailable', `the log ${stream} does not answer: ${(cause as Error).message}`, { cause });
+}
