@@ -2,7 +2,7 @@
 import type { HistorySource } from '../inspector/history/work.ts';
 import type { Logger } from '../log.ts';
 import { type Bus, createBus } from '../nats/bus.ts';
-import { type NatsConnection, openConnection } from '../nats/connection.ts';
+import { type ConnectionOptions, type NatsConnection, openConnection } from '../nats/connection.ts';
 import { openRequestServer, type RequestServer } from '../nats/request-server.ts';
 
 export type LinkOptions = {
@@ -14,6 +14,8 @@ export type LinkOptions = {
   readonly version: string;
   readonly replyPrefixes?: readonly string[];
   readonly logger: Logger;
+  /** Default: over TCP. */
+  readonly connect?: ConnectionOptions['connect'];
 };
 
 export type Link = {
@@ -29,9 +31,9 @@ export type Link = {
 
 /** @throws AppError service.unreachable */
 export async function openLink({ nats, creds, inboxPrefix, name, version, ...options }: LinkOptions): Promise<Link> {
-  const { replyPrefixes = [], logger } = options;
+  const { replyPrefixes = [], logger, connect } = options;
   const nc = await openConnection({
-    ...{ url: nats, credsFile: creds, inboxPrefix, name: `stopgate ${name}`, patient: true },
+    ...{ url: nats, credsFile: creds, inboxPrefix, name: `stopgate ${name}`, patient: true, connect },
   });
   if (creds === undefined && !nc.info?.auth_required) {
     const hint = 'anyone who reaches it can act as anyone, the service included; give it users and permissions';

@@ -1,5 +1,6 @@
 /** Replica: one running copy of the service for one fleet. Wires log, host, service and requests on a connection. */
 
+import type { Fleet } from '../../machines/index.ts';
 import type { HostMetrics } from '../host/context.ts';
 import { createHost, type Host } from '../host/host.ts';
 import type { EscalationRules } from '../host/notice.ts';
@@ -29,6 +30,8 @@ export type ReplicaOptions = {
 };
 
 export type Replica = {
+  /** What it has folded. Only the fold changes it. */
+  readonly fleet: Fleet;
   readonly service: Service;
   readonly inspection: Inspection;
   setPolicies(form: PolicyForm): void;
@@ -57,6 +60,7 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
   const requests = link.requests.serve(createEndpoints(service), metrics.answered);
   await link.nc.flush();
   return {
+    fleet: host.fleet,
     service,
     inspection,
     setPolicies: host.setPolicies,

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
-import { connect, createInbox, credsAuthenticator } from './client-library.ts';
+import { connect as connectOverTcp, createInbox, credsAuthenticator } from './client-library.ts';
 
 export type { NatsConnection } from '@nats-io/nats-core';
 
@@ -16,6 +16,8 @@ export type ConnectionOptions = {
   readonly patient: boolean;
   /** Where answers to it arrive; default `_INBOX`. */
   readonly inboxPrefix?: string | undefined;
+  /** Default: over TCP. */
+  readonly connect?: typeof connectOverTcp | undefined;
 };
 
 const inboxPrefixes = new WeakMap<NatsConnection, string>();
@@ -30,6 +32,7 @@ export async function openConnection({
   name,
   patient,
   inboxPrefix,
+  connect = connectOverTcp,
 }: ConnectionOptions): Promise<NatsConnection> {
   const { servers, ...inUrl } = readUrl(url);
   const auth = credsFile === undefined ? inUrl : readCreds(credsFile);

@@ -1,0 +1,208 @@
+/** Coding agents at work: they register, claim tasks, use tools, and ask again and again until they may stop. */
+import { attemptMessageId, type Decision } from '../../machines/index.ts';
+import { AppError } from '../../src/errors.ts';
+import { type Client, createClient } from './client.ts';
+import type { Asked } from './ledger.ts';
+import type { Random } from './random.ts';
+import { epochMs } from './scheduler.ts';
+import { fleet, type World } from './world.ts';
+
+export type Agents = {
+  /** Every agent has come to its end. */
+  isDone(): boolean;
+};
+
+const tasks = 6;
+const turnsMax = 6;
+const hooks = [
+  { hook: 'h1', type: 'validation' },
+  { hook: 'h2', type: 'remote', name: 'judge' },
+  { hook: 'h3', type: 'default', when: { filesModified: true } },
+];
+const policies = ['default', 'judged', 'plain', 'held'];
+
+export function startAgents(world: World): Agents {
+  let open = 0;
+  const start = (run: () => Promise<void>) => {
+    open += 1;
+    const end = () => {
+      open -= 1;
+    };
+    world.scheduler.after(null, 1, () => void run().then(end));
+  };
+  for (let index = 1; index <= world.settings.workers; index += 1) {
+    const agent = createAgent(world, `w${index}`);
+    start(() => work(agent));
+  }
+  start(() => createTasks(world));
+  serveJudge(world);
+  return { isDone: () => open === 0 };
+}
+
+type Agent = {
+  readonly world: World;
+  readonly client: Client;
+  readonly random: Random;
+  readonly worker: string;
+  count: number;
+};
+
+function createAgent(world: World, worker: string): Agent {
+  return { world, worker, client: createClient(world, worker), random: world.random.fork(worker), count: 0 };
+}
+
+const isBusy = ({ scheduler, settings }: World) => scheduler.nowMs - epochMs < settings.busyMs;
+
+async function work(agent: Agent): Promise<void> {
+  const { world, client, random, worker } = agent;
+  await client.sleep(random.spread(5, 3_000));
+  if (random.chance(0.8)) await publish(agent, `worker.${worker}.worker.registered`, { policy: random.pick(policies) });
+  for (let turn = 0; turn < turnsMax && isBusy(world); turn += 1) {
+    await takeTurn(agent);
+    const decision = await stop(agent);
+    const isOver = decision?.decision === 'allow' && random.chance(0.3);
+    if (isOver && random.chance(0.5)) return publish(agent, `worker.${worker}.session.ended`, {});
+    await client.sleep(random.spread(20, 3_000));
+    if (decision?.decision === 'allow') await publish(agent, `worker.${worker}.prompt.submitted`, { text: 'go on' });
+  }
+}
+
+async function takeTurn(agent: Agent): Promise<void> {
+  const { client, random, worker } = agent;
+  const task = `t${random.int(1, tasks)}`;
+  const own = (type: string, data: object) => publish(agent, `worker.${worker}.${type}`, data);
+  const steps: (() => Promise<void>)[] = [
+    () => own('tool.used', { tool: 'edit', ok: true, files: [`src/f${random.int(1, 4)}.ts`] }),
+    () =>
+      own('plan.updated', {
+        steps: [
+          { title: 'a', status: 'done' },
+          { title: 'b', status: random.pick(['done', 'pending']) },
+        ],
+      }),
+    () => own('task.claimed', { task }),
+    () => own('task.completed', { task }),
+    () => own('task.released', { task }),
+    () => own('heartbeat.sent', {}),
+    () => own('background.started', { id: 'b1' }),
+    () => own('background.finished', { id: 'b1' }),
+    () => publish(agent, `task.${task}.hook.registered`, random.pick(hooks)),
+    () => publish(agent, `own.worker.${worker}.escalation.resolved`, { by: 'op', verdict: 'resume' }),
+  ];
+  for (let count = random.int(0, 3); count > 0; count -= 1) {
+    await random.pick(steps)();
+    if (random.chance(0.5)) await client.sleep(random.spread(1, 300));
+  }
+}
+
+/** With a message id it is tried again until it is acknowledged; without one it is sent once. */
+async function publish({ world, client, random, worker, count }: Agent, tail: string, data: object): Promise<void> {
+  const subject = `stopgate.${fleet}.${tail}`;
+  const payload = JSON.stringify(data);
+  if (random.chance(0.3)) return client.publish(subject, payload);
+  const headers = random.chance(0.8) ? { 'Nats-Msg-Id': `${worker}-e${count}-${random.int(0, 1e9)}` } : undefined;
+  for (let tries = headers === undefined ? 1 : 3; tries > 0; tries -= 1) {
+    const reply = await client.request(subject, payload, {
+      timeoutMs: 1_500,
+      ...(headers === undefined ? {} : { headers }),
+    });
+    const ack = reply === null ? {} : (JSON.parse(reply.data) as { seq?: number; error?: object });
+    if (ack.seq !== undefined && ack.error === undefined) {
+      world.ledger.acknowledged.push({ seq: ack.seq, subject, payload });
+      return;
+    }
+    await client.sleep(random.spread(50, 800));
+  }
+}
+
+const triesMax = 12;
+
+/** Asks under one id until there is an answer. Null: it gives up. */
+async function stop(agent: Agent): Promise<Decision | null> {
+  const { world, client, random, worker } = agent;
+  agent.count += 1;
+  const attempt = `a${agent.count}`;
+  const asked: Asked = { worker, attempt, answers: [], gaveUp: false };
+  world.ledger.asked.set(attemptMessageId(worker, attempt), asked);
+  const fields = {
+    attempt,
+    ...(random.chance(0.3) ? { validation: [{ rule: 'lint', passed: random.chance(0.5) }] } : {}),
+  };
+  for (let tries = 0; tries < triesMax; tries += 1) {
+    const ask = random.pick([askByRequest, askFast, askOverHttp]);
+    // An impatient caller asks twice at once.
+    if (random.chance(0.1))
+      void askByRequest(agent, attempt, fields).then((found) => note(agent, asked, found, 'twin'));
+    const found = await ask(agent, attempt, fields);
+    note(agent, asked, found, ask.name);
+    if (found !== null) return found;
+    await client.sleep(random.spread(50, 1_500));
+  }
+  asked.gaveUp = true;
+  return null;
+}
+
+function note({ world }: Agent, asked: Asked, decision: Decision | null, via: string): void {
+  if (decision === null) return;
+  world.trace(`${asked.worker} ${asked.attempt} is told: ${decision.decision} · ${decision.cause}`);
+  asked.answers.push({ decision, via, atMs: world.scheduler.nowMs });
+}
+
+type Ask = (agent: Agent, attempt: string, fields: object) => Promise<Decision | null>;
+
+const askByRequest: Ask = async ({ client, random, worker }, _attempt, fields) => {
+  const timeoutMs = random.spread(1_000, 10_000);
+  const reply = await client.request(`stopgate.${fleet}.decide.${worker}`, JSON.stringify(fields), { timeoutMs });
+  return reply === null || reply.errorCode !== undefined ? null : (JSON.parse(reply.data) as Decision);
+};
+
+const askFast: Ask = async ({ client, random, worker }, attempt, fields) => {
+  const reply = await client.request(`stopgate.${fleet}.worker.${worker}.stop.attempted`, JSON.stringify(fields), {
+    timeoutMs: random.spread(1_000, 10_000),
+    headers: { 'Nats-Msg-Id': attemptMessageId(worker, attempt) },
+    replyHeader: 'Stopgate-Reply',
+  });
+  return reply === null ? null : (JSON.parse(reply.data) as Decision);
+};
+
+/** As the hooks do: by the service of a replica, in its own process. */
+const askOverHttp: Ask = ({ world, client, random, worker }, _attempt, fields) =>
+  new Promise((resolve) => {
+    const late = world.scheduler.after(client.process, random.spread(1_000, 10_000), () => resolve(null));
+    const answer = (decision: Decision | null) =>
+      void world.scheduler.after(client.process, 0.3, () => {
+        late.cancel();
+        resolve(decision);
+      });
+    const member = random.pick(world.members);
+    const { replica } = member;
+    if (replica === null || !replica.service.status().ready) return answer(null);
+    world.scheduler.after(member.process, 0.3, () => {
+      replica.service.decide(worker, fields).then(answer, (error: Error) => {
+        if (!(error instanceof AppError)) world.fail(`decide threw ${error.stack}`);
+        answer(null);
+      });
+    });
+  });
+
+async function createTasks(world: World): Promise<void> {
+  const agent = createAgent(world, 'planner');
+  for (let index = 1; index <= tasks; index += 1) {
+    await agent.client.sleep(agent.random.spread(50, world.settings.busyMs / tasks));
+    const after = index > 1 && agent.random.chance(0.2) ? { after: [`t${index - 1}`] } : {};
+    await publish(agent, `task.t${index}.task.created`, { title: `task ${index}`, ...after });
+  }
+}
+
+/** A remote check: slow at times, silent at times, wrong at times. */
+function serveJudge(world: World): void {
+  const client = createClient(world, 'judge');
+  const random = world.random.fork('judge');
+  client.serve(`stopgate.${fleet}.check.judge`, 'stopgate-check', async () => {
+    await client.sleep(random.spread(2, 4_000));
+    const drawn = random.next();
+    if (drawn < 0.1) return null;
+    if (drawn < 0.15) return 'not JSON';
+    return JSON.stringify({ complete: drawn < 0.5, reason: 'as it is' });
+  });
+}

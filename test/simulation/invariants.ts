@@ -1,0 +1,189 @@
+/** What must hold, while faults go on and when all has come to rest (docs/reliability.md). */
+import {
+  attemptMessageId,
+  createFleet,
+  type Decision,
+  type Fleet,
+  parseDecisionMessageId,
+  viewFleet,
+} from '../../machines/index.ts';
+import { foldMessage } from '../../src/host/fold-message.ts';
+import { readField } from './nats/protocol.ts';
+import { messageAt, messageIdOf, type StoredMessage, type Stream } from './nats/store.ts';
+import { fleet as fleetName, type Member, type World } from './world.ts';
+
+const isReady = ({ replica, process }: Member) =>
+  process.alive && !process.paused && replica?.service.status().ready === true;
+
+/** Replicas that are ready and have folded equally far agree; a task is held once. At any time. */
+export function checkAgreement(world: World): void {
+  const bySeq = new Map<number, { name: string; view: string }>();
+  for (const { name, replica } of world.members.filter(isReady)) {
+    if (replica === null) continue;
+    checkTasks(world, name, replica.fleet);
+    const view = JSON.stringify(viewFleet(replica.fleet));
+    const other = bySeq.get(replica.fleet.seq);
+    if (other === undefined) bySeq.set(replica.fleet.seq, { name, view });
+    else if (other.view !== view)
+      world.fail(`${other.name} and ${name} disagree at ${replica.fleet.seq}: ${difference(other.view, view)}`);
+  }
+}
+
+function checkTasks(world: World, replica: string, fleet: Fleet): void {
+  const holders = new Map<string, string>();
+  for (const [worker, { snapshot }] of fleet.workers)
+    for (const task of snapshot.context.worker.tasks) {
+      const other = holders.get(task);
+      if (other !== undefined) world.fail(`${replica}: task ${task} is held by ${other} and ${worker}`);
+      holders.set(task, worker);
+    }
+  for (const [task, { snapshot }] of fleet.tasks) {
+    const { worker } = snapshot.context;
+    if (worker !== (holders.get(task) ?? null))
+      world.fail(
+        `${replica}: task ${task} says it is held by ${worker}, and ${holders.get(task) ?? 'nobody'} holds it`,
+      );
+  }
+}
+
+/** Why the run has not come to rest yet, or null. */
+export function unrest(world: World): string | null {
+  const { log } = world;
+  if (log === undefined) return 'there is no log';
+  for (const member of world.members) {
+    if (!isReady(member))
+      return `${member.name} is not ready: ${member.lastError ?? member.replica?.service.status().reason}`;
+    const status = member.replica?.service.status();
+    if (status?.foldedSeq !== log.lastSeq) return `${member.name} has folded ${status?.foldedSeq} of ${log.lastSeq}`;
+    if (status.openAttempts > 0) return `${member.name} has open attempts: ${[...(member.replica?.fleet.open ?? [])]}`;
+    if ((member.replica?.fleet.evaluating.size ?? 0) > 0) return `${member.name} has open evaluations`;
+  }
+  const decisions = decisionsOf(log);
+  const undecided = attemptsOf(log).find(({ key }) => !decisions.has(key));
+  return undecided === undefined ? null : `attempt ${undecided.key} at ${undecided.seq} has no decision entry`;
+}
+
+/** When all has come to rest. */
+export function checkEnd(world: World): void {
+  const { log } = world;
+  if (log === undefined) {
+    world.fail('there is no log');
+    return;
+  }
+  checkAgreement(world);
+  checkFold(world, log);
+  checkAcknowledged(world, log);
+  checkDecisions(world, log);
+  checkDeadLetters(world, log);
+}
+
+/** Every replica's state is what the log gives from its beginning. */
+function checkFold(world: World, log: Stream): void {
+  const fleet = createFleet(fleetName);
+  for (const message of log.messages) foldMessage(fleet, logMessageOf(message));
+  const expected = JSON.stringify(viewFleet(fleet));
+  for (const { name, replica } of world.members) {
+    const found = replica === null ? '' : JSON.stringify(viewFleet(replica.fleet));
+    if (found !== expected) world.fail(`${name} is not what its log gives: ${difference(found, expected)}`);
+  }
+}
+
+const logMessageOf = ({ seq, atMs, subject, header, data }: StoredMessage) => ({
+  ...{ seq, atMs, subject, data },
+  header: (name: string) => readField(header, name),
+});
+
+/** What was acknowledged stands where it was said to stand, unless the store itself lost it. */
+function checkAcknowledged(world: World, log: Stream): void {
+  const lost = new Set(world.ledger.lost.map(({ seq, subject, data }) => `${seq} ${subject} ${data}`));
+  for (const { seq, subject, payload } of world.ledger.acknowledged) {
+    const found = messageAt(log, seq);
+    if (found?.subject === subject && found.data.toString() === payload) continue;
+    if (!lost.has(`${seq} ${subject} ${payload}`)) world.fail(`acknowledged and gone: ${seq} ${subject} ${payload}`);
+  }
+}
+
+type Attempt = { readonly key: string; readonly seq: number };
+
+/** Valid attempts with a name. */
+function attemptsOf(log: Stream): Attempt[] {
+  return log.messages.flatMap(({ subject, data, seq }) => {
+    const [, , area, worker = '', noun, verb] = subject.split('.');
+    if (area !== 'worker' || `${noun}.${verb}` !== 'stop.attempted') return [];
+    const attempt = nameOf(data.toString());
+    return attempt === null ? [] : [{ key: attemptMessageId(worker, attempt), seq }];
+  });
+}
+
+function nameOf(payload: string): string | null {
+  try {
+    const { attempt } = JSON.parse(payload) as { attempt?: unknown };
+    return typeof attempt === 'string' && !attempt.includes(' ') ? attempt : null;
+  } catch {
+    return null;
+  }
+}
+
+function decisionsOf(log: Stream): Map<string, Decision[]> {
+  const decisions = new Map<string, Decision[]>();
+  for (const message of log.messages) {
+    const [, , area, worker = ''] = message.subject.split('.');
+    if (area !== 'decision') continue;
+    const decision = JSON.parse(message.data.toString()) as Decision;
+    const attempt = decision.attempt ?? parseDecisionMessageId(worker, messageIdOf(message) ?? '') ?? '';
+    const key = attemptMessageId(worker, attempt);
+    decisions.set(key, [...(decisions.get(key) ?? []), decision]);
+  }
+  return decisions;
+}
+
+/** One decision an attempt, durable before its reply, and no count over its cap. */
+function checkDecisions(world: World, log: Stream): void {
+  const decisions = decisionsOf(log);
+  const attempts = new Set(attemptsOf(log).map(({ key }) => key));
+  const wentBack = world.ledger.lost.length > 0;
+  for (const [key, found] of decisions) {
+    if (new Set(found.map(essenceOf)).size > 1) world.fail(`${key} has ${found.length} decisions that differ`);
+    for (const { retry, keepAlives } of found) {
+      if (retry.max !== null && retry.count > retry.max) world.fail(`${key}: ${retry.count} retries of ${retry.max}`);
+      if (keepAlives.max !== null && keepAlives.count > keepAlives.max)
+        world.fail(`${key}: ${keepAlives.count} keep-alives of ${keepAlives.max}`);
+    }
+  }
+  for (const [key, { answers, gaveUp }] of world.ledger.asked) {
+    const told = new Set(answers.map(({ decision }) => essenceOf(decision)));
+    const stored = decisions.get(key)?.[0];
+    // Where the store went back, an answer may be all that is left of an attempt.
+    if (wentBack) continue;
+    if (told.size > 1) world.fail(`${key} was answered in ${told.size} ways: ${[...told].join(' and ')}`);
+    if (told.size > 0 && stored === undefined) world.fail(`${key} was answered and is not in the log`);
+    const answer = answers[0]?.decision;
+    if (answer !== undefined && stored !== undefined && essenceOf(answer) !== essenceOf(stored))
+      world.fail(`${key} was told ${essenceOf(answer)}, and the log has ${essenceOf(stored)}`);
+    if (gaveUp && answers.length === 0 && attempts.has(key) && stored === undefined) world.fail(`${key} never ended`);
+  }
+}
+
+/** What an agent acts on. Who answered, and how long it took, may differ. */
+const essenceOf = ({ tookMs: _, replica: __, ...decision }: Decision) => JSON.stringify(decision);
+
+/** Every entry that was refused has one dead letter. */
+function checkDeadLetters(world: World, log: Stream): void {
+  if (world.ledger.lost.length > 0) return;
+  const dead = world.disk.streams.get(`STOPGATE-DEAD_${fleetName}`)?.messages ?? [];
+  const fleet = createFleet(fleetName);
+  for (const message of log.messages) {
+    const { read } = foldMessage(fleet, logMessageOf(message));
+    if (read === null || 'data' in read) continue;
+    const letters = dead.filter(({ data }) => (JSON.parse(data.toString()) as { seq: number }).seq === message.seq);
+    if (letters.length !== 1) world.fail(`entry ${message.seq} was refused and has ${letters.length} dead letters`);
+  }
+}
+
+/** Where two texts part. */
+function difference(a: string, b: string): string {
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at += 1;
+  const cut = (text: string) => text.slice(Math.max(0, at - 80), at + 80);
+  return `…${cut(a)}… and …${cut(b)}…`;
+}

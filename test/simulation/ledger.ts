@@ -1,0 +1,31 @@
+/** What the outside was told: acknowledged entries and answers, to be held against the log at the end. */
+import type { Decision } from '../../machines/index.ts';
+import type { StoredMessage } from './nats/store.ts';
+
+export type Acknowledged = { readonly seq: number; readonly subject: string; readonly payload: string };
+export type Answer = { readonly decision: Decision; readonly via: string; readonly atMs: number };
+export type Asked = {
+  readonly worker: string;
+  readonly attempt: string;
+  readonly answers: Answer[];
+  /** Its caller has given up. */
+  gaveUp: boolean;
+};
+
+export type Ledger = {
+  readonly acknowledged: Acknowledged[];
+  readonly asked: Map<string, Asked>;
+  /** What the store lost, by its place and its content: gone for good unless somebody stores it again. */
+  readonly lost: StoredMessage[];
+  onLost(messages: readonly StoredMessage[]): void;
+};
+
+export function createLedger(): Ledger {
+  const lost: StoredMessage[] = [];
+  return {
+    acknowledged: [],
+    asked: new Map(),
+    lost,
+    onLost: (messages) => void lost.push(...messages),
+  };
+}

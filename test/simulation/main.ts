@@ -1,0 +1,105 @@
+/** Many seeds on all cores, or one with its trace. */
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { allFaults, faultNames } from './faults.ts';
+import { type RunResult, simulate } from './simulate.ts';
+
+type Range = {
+  readonly first: number;
+  readonly count: number;
+  readonly step: number;
+  readonly faults: readonly string[];
+};
+
+const usage = `npm run test:sim [-- --seeds N] [--seed S] [--faults a,b] [--trace] [--json]
+
+  --seeds N   so many seeds, from S on; default 10000
+  --seed S    the first seed, default 1. Without --seeds only this one, with the end of its trace
+  --trace     all of the trace
+  --faults    only these of ${allFaults.join(', ')}
+  --json      one line of JSON at the end
+`;
+
+/** @returns the exit code: 1 where a seed failed */
+export async function main(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      ...{ seeds: { type: 'string' }, seed: { type: 'string' }, faults: { type: 'string' } },
+      ...{ trace: { type: 'boolean' }, json: { type: 'boolean' }, help: { type: 'boolean' } },
+    },
+  });
+  const faults = values.faults?.split(',').filter((it) => it !== '') ?? faultNames;
+  const unknown = faults.filter((it) => !allFaults.includes(it));
+  if (values.help || unknown.length > 0) {
+    process.stdout.write(unknown.length > 0 ? `no fault is named ${unknown.join(', ')}\n\n${usage}` : usage);
+    return values.help ? 0 : 2;
+  }
+  const first = Number(values.seed ?? 1);
+  if (values.seed !== undefined && values.seeds === undefined) return showSeed(first, faults, values.trace === true);
+  return runMany({ first, count: Number(values.seeds ?? 10_000), faults }, values.json === true);
+}
+
+const traceLinesMax = 80;
+
+async function showSeed(seed: number, faults: readonly string[], whole: boolean): Promise<number> {
+  const lines: string[] = [];
+  const result = await simulate(seed, { faults, onTrace: (line) => lines.push(line) });
+  const shown = whole ? lines : lines.slice(-traceLinesMax);
+  if (shown.length < lines.length)
+    process.stdout.write(`… ${lines.length - shown.length} lines before; --trace shows them\n`);
+  process.stdout.write(`${shown.map((line) => line.slice(0, 240)).join('\n')}\n${JSON.stringify(result, null, 2)}\n`);
+  return result.failures.length > 0 ? 1 : 0;
+}
+
+type Job = { readonly first: number; readonly count: number; readonly faults: readonly string[] };
+
+async function runMany({ first, count, faults }: Job, asJson: boolean): Promise<number> {
+  const startedMs = performance.now();
+  const totals = { seeds: 0, steps: 0, entries: 0, acknowledged: 0, answered: 0, failed: [] as number[] };
+  const onResult = (result: RunResult) => {
+    totals.seeds += 1;
+    for (const key of ['steps', 'entries', 'acknowledged', 'answered'] as const) totals[key] += result[key];
+    if (result.failures.length === 0) return;
+    totals.failed.push(result.seed);
+    const isDefault = faults === faultNames;
+    const again = `npm run test:sim -- --seed ${result.seed}${isDefault ? '' : ` --faults ${faults.join(',')}`}`;
+    process.stderr.write(`seed ${result.seed} failed: ${result.failures[0]?.slice(0, 400)}\n  again: ${again}\n`);
+  };
+  const threads = Math.min(availableParallelism(), count);
+  const ranges = Array.from(
+    { length: threads },
+    (_, index): Range => ({
+      ...{ first: first + index, count: Math.ceil((count - index) / threads), step: threads, faults },
+    }),
+  );
+  await Promise.all(ranges.map((range) => runInThread(range, onResult)));
+  const seconds = Math.round((performance.now() - startedMs) / 100) / 10;
+  const { failed, ...sums } = totals;
+  if (asJson) process.stdout.write(`${JSON.stringify({ ...sums, seconds, failed })}\n`);
+  else
+    process.stdout.write(
+      `${sums.seeds} seeds in ${seconds} s: ${sums.steps} steps, ${sums.entries} entries, ${sums.acknowledged} acknowledged, ` +
+        `${sums.answered} attempts answered; ${failed.length} seeds failed\n`,
+    );
+  return failed.length > 0 ? 1 : 0;
+}
+
+function runInThread(range: Range, onResult: (result: RunResult) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(new URL(import.meta.url), { workerData: range });
+    worker.on('message', onResult);
+    worker.on('error', reject);
+    worker.on('exit', () => resolve());
+  });
+}
+
+async function runRange({ first, count, step, faults }: Range): Promise<void> {
+  // The service makes many errors here, and nobody reads where they were made.
+  Error.stackTraceLimit = 0;
+  for (let index = 0; index < count; index += 1)
+    parentPort?.postMessage(await simulate(first + index * step, { faults }));
+}
+
+if (!isMainThread) await runRange(workerData as Range);

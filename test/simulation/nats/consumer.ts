@@ -1,0 +1,127 @@
+/** An ephemeral consumer: pushes what the stream holds, in order, with flow control and heartbeats; or is pulled. */
+import type { JetStreamOptions } from './jetstream.ts';
+import { empty, matches, writeHeader } from './protocol.ts';
+import type { StoredMessage, Stream } from './store.ts';
+
+export type ConsumerConfig = {
+  readonly deliver_subject?: string;
+  readonly deliver_policy?: string;
+  readonly opt_start_seq?: number;
+  readonly filter_subject?: string;
+  readonly idle_heartbeat?: number;
+  readonly inactive_threshold?: number;
+  readonly flow_control?: boolean;
+};
+
+export type Consumer = {
+  readonly stream: Stream;
+  /** Sends what may be sent now. */
+  pump(): void;
+  pull(inbox: string, batch: number): void;
+  pending(): number;
+  onFlowReply(subject: string): void;
+  /** The next message is not sent, or sent twice. */
+  disturb(how: 'skip' | 'repeat'): void;
+  close(): void;
+};
+
+/** So many messages, and it asks whether they have arrived. */
+const flowEvery = 40;
+
+export function createConsumer(
+  { scheduler, process, send, hasInterest }: JetStreamOptions,
+  stream: Stream,
+  name: string,
+  config: ConsumerConfig,
+  onClosed: () => void,
+): Consumer {
+  const inbox = config.deliver_subject;
+  const pattern = config.filter_subject?.split('.') ?? null;
+  const isWanted = ({ subject }: StoredMessage) => pattern === null || matches(pattern, subject.split('.'));
+  let nextSeq = config.deliver_policy === 'new' ? stream.lastSeq + 1 : (config.opt_start_seq ?? 1);
+  let delivered = 0;
+  let sinceFlow = 0;
+  let flows = 0;
+  let stalled: string | null = null;
+  let disturbance: 'skip' | 'repeat' | null = null;
+  let closed = false;
+  let interestMs = scheduler.nowMs;
+  const pending = () => stream.messages.filter((it) => it.seq >= nextSeq && isWanted(it));
+
+  const deliver = (stored: StoredMessage, to: string) => {
+    delivered += 1;
+    const left = Math.max(0, stream.lastSeq - stored.seq);
+    const place = `1.${stored.seq}.${delivered}.${stored.atMs}000000.${left}`;
+    const reply = `$JS.ACK.${stream.config.name}.${name}.${place}`;
+    const how = disturbance;
+    disturbance = null;
+    if (how !== 'skip') send({ subject: stored.subject, reply, header: stored.header, data: stored.data }, to);
+    if (how === 'repeat') deliver(stored, to);
+  };
+  const control = (status: string, reply: string, fields: Record<string, string>) =>
+    send({ subject: inbox ?? '', reply, header: writeHeader(status, fields), data: empty });
+  const askFlow = () => {
+    sinceFlow = 0;
+    flows += 1;
+    stalled = `$JS.FC.${stream.config.name}.${name}.${flows}`;
+    control('100 FlowControl Request', stalled, {});
+  };
+  const pump = () => {
+    if (closed || inbox === undefined || !hasInterest(inbox)) return;
+    for (const stored of from(stream, nextSeq)) {
+      if (stalled !== null) return;
+      nextSeq = stored.seq + 1;
+      if (!isWanted(stored)) continue;
+      deliver(stored, inbox);
+      sinceFlow += 1;
+      if (config.flow_control && sinceFlow >= flowEvery) askFlow();
+    }
+  };
+  const beat = () => {
+    if (closed || inbox === undefined) return;
+    if (hasInterest(inbox)) {
+      interestMs = scheduler.nowMs;
+      control('100 Idle Heartbeat', '', {
+        ...{ 'Nats-Last-Consumer': String(delivered), 'Nats-Last-Stream': String(nextSeq - 1) },
+        ...(stalled === null ? {} : { 'Nats-Consumer-Stalled': stalled }),
+      });
+      pump();
+    } else if (scheduler.nowMs - interestMs > (config.inactive_threshold ?? 5e9) / 1e6) return close();
+    scheduler.after(process, (config.idle_heartbeat ?? 1e9) / 1e6, beat);
+  };
+  const close = () => {
+    closed = true;
+    onClosed();
+  };
+  if (inbox !== undefined) {
+    scheduler.after(process, 0, pump);
+    scheduler.after(process, (config.idle_heartbeat ?? 1e9) / 1e6, beat);
+  }
+  return {
+    stream,
+    pump,
+    close,
+    pending: () => pending().length,
+    pull(to, batch) {
+      for (const stored of pending().slice(0, batch)) {
+        nextSeq = stored.seq + 1;
+        deliver(stored, to);
+      }
+    },
+    onFlowReply(subject) {
+      if (subject !== stalled) return;
+      stalled = null;
+      pump();
+    },
+    disturb(how) {
+      disturbance = how;
+    },
+  };
+}
+
+/** Those from `seq` on. Most of the time it is the last one only. */
+function from({ messages }: Stream, seq: number): StoredMessage[] {
+  let start = messages.length;
+  while (start > 0 && (messages[start - 1] as StoredMessage).seq >= seq) start -= 1;
+  return messages.slice(start);
+}

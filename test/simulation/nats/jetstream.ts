@@ -1,0 +1,230 @@
+/** JetStream: streams that capture subjects, with duplicate windows, and the API calls that the service makes. */
+import type { StreamConfig } from '@nats-io/jetstream';
+import type { Random } from '../random.ts';
+import type { Process, Scheduler } from '../scheduler.ts';
+import { type Consumer, type ConsumerConfig, createConsumer } from './consumer.ts';
+import { empty, type Message, matches, readField, writeHeader } from './protocol.ts';
+import { createStream, type Disk, messageAt, messageIdOf, type StoredMessage, type Stream } from './store.ts';
+
+export type JetStreamOptions = {
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+  readonly process: Process;
+  readonly disk: Disk;
+  /** `to`: where it goes, where that is not its own subject. */
+  readonly send: (message: Message, to?: string) => void;
+  readonly hasInterest: (subject: string) => boolean;
+};
+
+export type JetStream = {
+  /** Stores it, or answers it. False: it is not for JetStream. */
+  take(message: Message): boolean;
+  readonly consumers: ReadonlyMap<string, Consumer>;
+};
+
+type ApiError = { readonly code: number; readonly err_code: number; readonly description: string };
+const errors = {
+  noStream: { code: 404, err_code: 10_059, description: 'stream not found' },
+  noConsumer: { code: 404, err_code: 10_014, description: 'consumer not found' },
+  noMessage: { code: 404, err_code: 10_037, description: 'no message found' },
+  noSpace: { code: 503, err_code: 10_047, description: 'insufficient storage resources available' },
+  nameInUse: { code: 400, err_code: 10_058, description: 'stream name already in use with a different configuration' },
+} as const satisfies Record<string, ApiError>;
+
+const apiPrefix = '$JS.API.';
+
+export function createJetStream(options: JetStreamOptions): JetStream {
+  const { scheduler, process, disk, send } = options;
+  const consumers = new Map<string, Consumer>();
+  const duplicates = new Map<Stream, Map<string, { seq: number; atMs: number }>>();
+  const nowMs = () => scheduler.nowMs + process.clockOffsetMs;
+  const reply = ({ reply: to }: Message, body: object, header: Buffer | null = null) => {
+    if (to !== '') send({ subject: to, reply: '', header, data: Buffer.from(JSON.stringify(body)) });
+  };
+
+  const capture = (stream: Stream, message: Message) => {
+    const known = knownIds(duplicates, stream, nowMs());
+    const id = readField(message.header, 'Nats-Msg-Id');
+    const first = id === undefined ? undefined : known.get(id);
+    const name = stream.config.name;
+    if (disk.full === 'silent') return;
+    if (first !== undefined) return reply(message, { stream: name, seq: first.seq, duplicate: true });
+    if (disk.full === 'refuses') return reply(message, { error: errors.noSpace, stream: name, seq: 0 });
+    const stored = append(stream, message, nowMs());
+    if (id !== undefined) known.set(id, stored);
+    for (const consumer of consumers.values()) if (consumer.stream === stream) consumer.pump();
+    reply(message, { stream: name, seq: stored.seq });
+  };
+
+  const calls = createCalls(options, consumers, nowMs);
+  const call = (message: Message) => {
+    if (disk.full === 'silent') return;
+    const tail = message.subject.slice(apiPrefix.length);
+    const text = message.data.length === 0 ? '{}' : message.data.toString();
+    for (const [prefix, run] of Object.entries(calls)) {
+      if (tail !== prefix && !tail.startsWith(`${prefix}.`)) continue;
+      const body = run(tail.slice(prefix.length + 1).split('.'), JSON.parse(text), message);
+      if (body !== null) reply(message, { type: 'io.nats.jetstream.api.v1.response', ...body });
+      return;
+    }
+    throw new Error(`the simulated server does not know ${message.subject}`);
+  };
+
+  return {
+    consumers,
+    take(message) {
+      const { subject } = message;
+      if (subject.startsWith(apiPrefix)) {
+        call(message);
+        return true;
+      }
+      if (subject.startsWith('$JS.FC.')) {
+        for (const consumer of consumers.values()) consumer.onFlowReply(subject);
+        return true;
+      }
+      const tokens = subject.split('.');
+      const streams = [...disk.streams.values()].filter((it) =>
+        it.patterns.some((pattern) => matches(pattern, tokens)),
+      );
+      for (const stream of streams) capture(stream, message);
+      return streams.length > 0;
+    },
+  };
+}
+
+/** Of the duplicate window. A server that starts reads them from its store again. */
+function knownIds(
+  all: Map<Stream, Map<string, { seq: number; atMs: number }>>,
+  stream: Stream,
+  nowMs: number,
+): Map<string, { seq: number; atMs: number }> {
+  const windowMs = (stream.config.duplicate_window ?? 0) / 1e6;
+  let known = all.get(stream);
+  if (known === undefined) {
+    known = new Map();
+    for (const stored of stream.messages) {
+      const id = messageIdOf(stored);
+      if (id !== undefined) known.set(id, stored);
+    }
+    all.set(stream, known);
+  }
+  for (const [id, { atMs }] of known) {
+    if (atMs >= nowMs - windowMs) break;
+    known.delete(id);
+  }
+  return known;
+}
+
+function append(stream: Stream, { subject, header, data }: Message, nowMs: number): StoredMessage {
+  stream.lastSeq += 1;
+  // A server's clock may be set back, and its store then has times that go back.
+  stream.lastMs = Math.floor(nowMs);
+  const stored = { seq: stream.lastSeq, atMs: stream.lastMs, subject, header, data };
+  stream.messages.push(stored);
+  const max = stream.config.max_msgs;
+  if (max > 0 && stream.messages.length > max) {
+    stream.messages.shift();
+    stream.firstSeq = stream.messages[0]?.seq ?? stream.lastSeq + 1;
+  }
+  return stored;
+}
+
+type Call = (tail: readonly string[], body: Record<string, unknown>, message: Message) => object | null;
+
+function createCalls(
+  options: JetStreamOptions,
+  consumers: Map<string, Consumer>,
+  nowMs: () => number,
+): Record<string, Call> {
+  const { disk, random, send } = options;
+  const withStream = (name: string | undefined, run: (stream: Stream) => object): object => {
+    const stream = disk.streams.get(name ?? '');
+    return stream === undefined ? { error: errors.noStream } : run(stream);
+  };
+  const create = (config: StreamConfig) => {
+    const known = disk.streams.get(config.name);
+    if (known !== undefined)
+      return JSON.stringify(known.config) === JSON.stringify(config) ? infoOf(known) : { error: errors.nameInUse };
+    const stream = createStream({ ...config }, nowMs());
+    disk.streams.set(config.name, stream);
+    return infoOf(stream);
+  };
+  const addConsumer = (streamName: string | undefined, name: string | undefined, body: Record<string, unknown>) =>
+    withStream(streamName, (stream) => {
+      const config = body.config as ConsumerConfig;
+      const id = name ?? `c${random.int(0, 1e9)}`;
+      consumers.get(id)?.close();
+      consumers.set(
+        id,
+        createConsumer(options, stream, id, config, () => consumers.delete(id)),
+      );
+      return { stream_name: stream.config.name, name: id, config, num_pending: consumers.get(id)?.pending() ?? 0 };
+    });
+  return {
+    INFO: () => ({ memory: 0, storage: 0, streams: disk.streams.size, consumers: 0, limits: {}, api: {} }),
+    'STREAM.NAMES': (_tail, { subject, offset }) => {
+      const tokens = String(subject ?? '').split('.');
+      const streams = [...disk.streams.values()]
+        .filter(({ patterns }) => subject === undefined || patterns.some((it) => matches(it, tokens)))
+        .map(({ config }) => config.name);
+      const type = 'io.nats.jetstream.api.v1.stream_names_response';
+      return { type, total: streams.length, offset: offset ?? 0, limit: 1_024, streams: offset ? [] : streams };
+    },
+    'STREAM.INFO': ([name]) => withStream(name, infoOf),
+    'STREAM.CREATE': (_tail, body) => create(body as unknown as StreamConfig),
+    'STREAM.UPDATE': ([name], body) =>
+      withStream(name, (stream) => {
+        stream.config = { ...stream.config, ...body };
+        return infoOf(stream);
+      }),
+    'STREAM.DELETE': ([name]) => withStream(name, () => ({ success: disk.streams.delete(name ?? '') })),
+    'STREAM.MSG.GET': ([name], body) =>
+      withStream(name, (stream) => {
+        const found = findMessage(stream, body);
+        return found === undefined ? { error: errors.noMessage } : { message: wireOf(found) };
+      }),
+    'CONSUMER.CREATE': ([stream, name], body) => addConsumer(stream, name, body),
+    'CONSUMER.DELETE': ([, name]) => {
+      const consumer = consumers.get(name ?? '');
+      consumer?.close();
+      return consumer === undefined ? { error: errors.noConsumer } : { success: true };
+    },
+    'CONSUMER.MSG.NEXT': ([, name], body, message) => {
+      const consumer = consumers.get(name ?? '');
+      if (consumer !== undefined) consumer.pull(message.reply, Number(body.batch ?? 1));
+      else send({ subject: message.reply, reply: '', header: writeHeader('503', {}), data: empty });
+      return null;
+    },
+  };
+}
+
+function findMessage(stream: Stream, body: Record<string, unknown>): StoredMessage | undefined {
+  if (typeof body.last_by_subj === 'string') {
+    const pattern = body.last_by_subj.split('.');
+    return stream.messages.findLast(({ subject }) => matches(pattern, subject.split('.')));
+  }
+  const seq = Number(body.seq);
+  if (typeof body.next_by_subj !== 'string') return messageAt(stream, seq);
+  const pattern = body.next_by_subj.split('.');
+  return stream.messages.find((it) => it.seq >= seq && matches(pattern, it.subject.split('.')));
+}
+
+const wireOf = ({ subject, seq, header, data, atMs }: StoredMessage) => ({
+  subject,
+  seq,
+  ...(header === null ? {} : { hdrs: header.toString('base64') }),
+  data: data.toString('base64'),
+  time: new Date(atMs).toISOString(),
+});
+
+const timeOf = (message: StoredMessage | undefined) => new Date(message?.atMs ?? 0).toISOString();
+
+const infoOf = ({ config, created, messages, firstSeq, lastSeq }: Stream) => ({
+  config,
+  created,
+  state: {
+    ...{ messages: messages.length, bytes: 0, consumer_count: 0, num_deleted: 0, num_subjects: 0 },
+    ...{ first_seq: lastSeq === 0 ? 0 : firstSeq, last_seq: lastSeq },
+    ...{ first_ts: timeOf(messages[0]), last_ts: timeOf(messages.at(-1)) },
+  },
+});

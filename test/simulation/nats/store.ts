@@ -1,0 +1,64 @@
+/** What a server has on its disk: streams. What was not synced yet is lost when the power fails. */
+import type { StreamConfig } from '@nats-io/jetstream';
+import { readField } from './protocol.ts';
+
+export type StoredMessage = {
+  readonly seq: number;
+  readonly atMs: number;
+  readonly subject: string;
+  readonly header: Buffer | null;
+  readonly data: Buffer;
+};
+
+export type Stream = {
+  config: StreamConfig;
+  readonly created: string;
+  readonly patterns: readonly (readonly string[])[];
+  messages: StoredMessage[];
+  firstSeq: number;
+  lastSeq: number;
+  lastMs: number;
+  syncedSeq: number;
+};
+
+export type Disk = {
+  readonly streams: Map<string, Stream>;
+  /** No entry can be stored: refused in words, or without any answer. */
+  full: 'no' | 'refuses' | 'silent';
+};
+
+export const createDisk = (): Disk => ({ streams: new Map(), full: 'no' });
+
+export function createStream(config: StreamConfig, atMs: number): Stream {
+  return {
+    config,
+    created: new Date(atMs).toISOString(),
+    patterns: config.subjects.map((subject) => subject.split('.')),
+    ...{ messages: [], firstSeq: 1, lastSeq: 0, lastMs: 0, syncedSeq: 0 },
+  };
+}
+
+export const messageAt = ({ messages }: Stream, seq: number): StoredMessage | undefined => {
+  let low = 0;
+  let high = messages.length - 1;
+  while (low <= high) {
+    const middle = (low + high) >> 1;
+    const found = messages[middle] as StoredMessage;
+    if (found.seq === seq) return found;
+    if (found.seq < seq) low = middle + 1;
+    else high = middle - 1;
+  }
+  return undefined;
+};
+
+/** Everything after `seq` is gone, as after a power failure or the restore of an older copy. */
+export function truncate(stream: Stream, seq: number): readonly StoredMessage[] {
+  const gone = stream.messages.filter((it) => it.seq > seq);
+  stream.messages = stream.messages.filter((it) => it.seq <= seq);
+  stream.lastSeq = Math.min(stream.lastSeq, Math.max(seq, stream.firstSeq - 1));
+  stream.lastMs = stream.messages.at(-1)?.atMs ?? 0;
+  stream.syncedSeq = Math.min(stream.syncedSeq, stream.lastSeq);
+  return gone;
+}
+
+export const messageIdOf = ({ header }: Pick<StoredMessage, 'header'>) => readField(header, 'Nats-Msg-Id');

@@ -1,0 +1,125 @@
+/** One run from one seed: the same seed gives the same run, step by step. */
+import { startAgents } from './agents.ts';
+import { faultNames, scheduleFaults } from './faults.ts';
+import { replaceGlobals } from './globals.ts';
+import { checkAgreement, checkEnd, unrest } from './invariants.ts';
+import { createRandom } from './random.ts';
+import { createScheduler, epochMs } from './scheduler.ts';
+import { createWorld, type Settings, type World } from './world.ts';
+
+export type RunOptions = {
+  /** Gets each line of what happened. */
+  readonly onTrace?: (line: string) => void;
+  /** Default: all of them. */
+  readonly faults?: readonly string[];
+};
+
+export type RunResult = {
+  readonly seed: number;
+  /** Empty: all that must hold held. */
+  readonly failures: readonly string[];
+  readonly steps: number;
+  readonly entries: number;
+  readonly acknowledged: number;
+  readonly answered: number;
+  /** Until all was at rest, in virtual time. */
+  readonly tookMs: number;
+};
+
+/** The most that a run takes to come to rest after everything is mended: holds, checks and takeovers end well before. */
+const restMsMax = 45_000;
+const checkEveryMs = 1_000;
+const restCheckEveryMs = 250;
+
+/** From a macrotask, since a run drains the microtask queue itself. */
+export function simulate(seed: number, options: RunOptions = {}): Promise<RunResult> {
+  return new Promise((resolve, reject) => {
+    setImmediate(() => {
+      try {
+        resolve(run(seed, options));
+      } catch (error) {
+        reject(error as Error);
+      }
+    });
+  });
+}
+
+function run(seed: number, { onTrace, faults = faultNames }: RunOptions): RunResult {
+  const scheduler = createScheduler();
+  const random = createRandom(seed);
+  const restore = replaceGlobals(scheduler, random);
+  const rejections: unknown[] = [];
+  const onRejection = (reason: unknown) => void rejections.push(reason);
+  process.on('unhandledRejection', onRejection);
+  try {
+    const settings = drawSettings(random.fork('settings'));
+    const world = createWorld({ scheduler, random, settings, onTrace: onTrace ?? null });
+    world.trace(`seed ${seed}: ${settings.replicas} replicas, ${settings.workers} workers`);
+    world.startServer();
+    for (const member of world.members) world.start(member);
+    const agents = startAgents(world);
+    scheduleFaults(world, random.int(0, 8), faults);
+    watch(world);
+    play(world, agents.isDone);
+    for (const reason of rejections) world.fail(`a promise was rejected, and nobody cared: ${textOf(reason)}`);
+    return resultOf(seed, world);
+  } finally {
+    process.off('unhandledRejection', onRejection);
+    restore();
+  }
+}
+
+const textOf = (reason: unknown) => (reason instanceof Error ? (reason.stack ?? reason.message) : String(reason));
+
+function drawSettings(random: ReturnType<typeof createRandom>): Settings {
+  const check = { command: 'test', timeout: '3s', onError: random.pick(['allow', 'block']) };
+  return {
+    replicas: random.int(2, 3),
+    workers: random.int(2, 5),
+    busyMs: random.int(8_000, 20_000),
+    syncEveryMs: random.chance(0.5) ? 0 : random.spread(200, 10_000),
+    policies: {
+      policies: {
+        default: { retries: 2, checks: [{ plan: {} }, check] },
+        judged: { retries: 1, onCap: 'escalate', checks: [{ remote: 'judge', timeout: '3s', onError: 'block' }] },
+        plain: { retries: 2, keepAlives: 2, persistence: { idle: '10s' }, checks: [{ rules: ['lint'] }] },
+        held: { retries: 2, keepAlives: 3, persistence: { idle: '8s', hold: '1500ms' } },
+      },
+      releaseAfter: '300s',
+    },
+  };
+}
+
+/** While it goes on. */
+function watch(world: World): void {
+  const check = () => {
+    checkAgreement(world);
+    world.scheduler.after(null, checkEveryMs, check);
+  };
+  world.scheduler.after(null, checkEveryMs, check);
+}
+
+function play(world: World, areAgentsDone: () => boolean): void {
+  const { scheduler, settings } = world;
+  const mendedMs = epochMs + settings.busyMs;
+  const hasFailed = () => world.failures.length > 0;
+  scheduler.runUntil(mendedMs, hasFailed);
+  while (!hasFailed()) {
+    scheduler.runUntil(scheduler.nowMs + restCheckEveryMs, hasFailed);
+    if (hasFailed()) return;
+    const reason = areAgentsDone() ? unrest(world) : 'agents are still at work';
+    if (reason === null) {
+      checkEnd(world);
+      return;
+    }
+    if (scheduler.nowMs > mendedMs + restMsMax) world.fail(`it did not come to rest: ${reason}`);
+  }
+}
+
+function resultOf(seed: number, { scheduler, ledger, log, failures }: World): RunResult {
+  const answered = [...ledger.asked.values()].filter(({ answers }) => answers.length > 0).length;
+  return {
+    ...{ seed, failures, answered, steps: scheduler.steps, entries: log?.lastSeq ?? 0 },
+    ...{ acknowledged: ledger.acknowledged.length, tookMs: scheduler.nowMs - epochMs },
+  };
+}

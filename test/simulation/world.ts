@@ -1,0 +1,235 @@
+/** The world of one run: a NATS server with a disk, replicas of the real service, and everything that may befall them. */
+import { NatsConnectionImpl, setTransportFactory } from '@nats-io/nats-core/internal';
+import { openLink } from '../../src/app/link.ts';
+import { openReplica, type Replica, type ReplicaOptions } from '../../src/app/replica.ts';
+import { AppError } from '../../src/errors.ts';
+import type { Logger } from '../../src/log.ts';
+import { createLedger, type Ledger } from './ledger.ts';
+import { readField } from './nats/protocol.ts';
+import { createNatsServer, type NatsServer } from './nats/server.ts';
+import { createDisk, type Disk, type Stream, truncate } from './nats/store.ts';
+import { createNetwork, type Network } from './network.ts';
+import type { Random } from './random.ts';
+import { createRunCheck } from './run-check.ts';
+import { epochMs, type Process, type Scheduler } from './scheduler.ts';
+
+export const fleet = 'main';
+const logName = `STOPGATE_${fleet}`;
+
+/** One replica and whoever starts it again. `replica` null: it does not serve now. */
+export type Member = {
+  readonly name: string;
+  process: Process;
+  replica: Replica | null;
+  /** Nobody starts it while it is meant to be down. */
+  down: boolean;
+  lastError: string | null;
+};
+
+export type World = {
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+  readonly network: Network;
+  readonly disk: Disk;
+  readonly ledger: Ledger;
+  readonly members: readonly Member[];
+  /** Null: it is down. */
+  readonly server: NatsServer | null;
+  readonly log: Stream | undefined;
+  readonly settings: Settings;
+  trace(line: string): void;
+  fail(what: string): void;
+  readonly failures: readonly string[];
+  start(member: Member): void;
+  crash(member: Member): void;
+  startServer(): void;
+  /** `power`: what was not synced is lost, too. */
+  stopServer(how: 'process' | 'power'): void;
+  /** The store becomes what it was at `seq`. Only while the server is down. */
+  rewind(seq: number): void;
+  /** Called for the server that runs, and for each that starts. */
+  onServer(run: (server: NatsServer) => void): void;
+};
+
+export type Settings = {
+  readonly replicas: number;
+  readonly workers: number;
+  /** How long faults and work go on, in virtual time. */
+  readonly busyMs: number;
+  /** 0: each entry is synced before it is acknowledged. */
+  readonly syncEveryMs: number;
+  readonly policies: NonNullable<ReplicaOptions['policies']>;
+  readonly entryTimeoutMs?: number;
+};
+
+export type WorldOptions = {
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+  readonly settings: Settings;
+  /** Null: nobody reads it. */
+  readonly onTrace: ((line: string) => void) | null;
+};
+
+export function createWorld({ scheduler, random, settings, onTrace }: WorldOptions): World {
+  const failures: string[] = [];
+  const disk = createDisk();
+  const onServers: ((server: NatsServer) => void)[] = [];
+  let server: NatsServer | null = null;
+  const network = createNetwork(scheduler, random.fork('network'), () => server);
+  // The library keeps one way to connect for the whole process: each process of ours gets its own from here.
+  setTransportFactory({ factory: () => network.createTransport(scheduler.current as Process) });
+  const members = Array.from({ length: settings.replicas }, (_, index) => createMember(scheduler, `r${index + 1}`));
+  const trace = (line: string) => onTrace?.(`${((scheduler.nowMs - epochMs) / 1_000).toFixed(4).padStart(9)} ${line}`);
+  const world: World = {
+    ...{ scheduler, random, network, disk, members, settings, failures, trace },
+    ledger: createLedger(),
+    get server() {
+      return server;
+    },
+    get log() {
+      return disk.streams.get(logName);
+    },
+    fail(what) {
+      trace(`FAILED: ${what}`);
+      failures.push(what);
+    },
+    start: (member) => startMember(world, member),
+    crash(member) {
+      trace(`${member.name} crashes`);
+      endMember(world, member);
+    },
+    startServer() {
+      trace('nats starts');
+      const process = scheduler.spawn('nats');
+      server = createNatsServer({
+        scheduler,
+        random: random.fork('nats'),
+        process,
+        disk,
+        trace: traceMessages(trace, onTrace),
+      });
+      for (const run of onServers) run(server);
+    },
+    stopServer(how) {
+      trace(`nats ends: ${how}`);
+      if (server !== null) scheduler.kill(server.process);
+      server = null;
+      for (const link of network.links) {
+        link.toClient.loseTail();
+        link.toClient.close();
+      }
+      if (how === 'power') for (const stream of disk.streams.values()) lose(world, stream, stream.syncedSeq);
+    },
+    rewind(seq) {
+      const log = disk.streams.get(logName);
+      if (log !== undefined) lose(world, log, seq);
+    },
+    onServer(run) {
+      onServers.push(run);
+      if (server !== null) run(server);
+    },
+  };
+  keepSyncing(world);
+  return world;
+}
+
+function lose(world: World, stream: Stream, seq: number): void {
+  const gone = truncate(stream, seq);
+  if (gone.length === 0) return;
+  world.trace(`the store of ${stream.config.name} went back to ${seq}: ${gone.length} messages are gone`);
+  if (stream.config.name === logName) world.ledger.onLost(gone);
+}
+
+function keepSyncing({ scheduler, disk, settings, server }: World): void {
+  void server;
+  const sync = () => {
+    for (const stream of disk.streams.values()) stream.syncedSeq = stream.lastSeq;
+    scheduler.after(null, Math.max(50, settings.syncEveryMs), sync);
+  };
+  scheduler.after(null, Math.max(50, settings.syncEveryMs), sync);
+}
+
+function traceMessages(trace: World['trace'], onTrace: unknown) {
+  if (onTrace === null) return () => {};
+  return ({ subject, reply, header, data }: Parameters<Parameters<typeof createNatsServer>[0]['trace']>[0]) => {
+    const id = readField(header, 'Nats-Msg-Id');
+    trace(
+      `  ${subject}${id === undefined ? '' : ` (${id})`}${reply === '' ? '' : ` -> ${reply}`} ${data.toString().slice(0, 160)}`,
+    );
+  };
+}
+
+const createMember = (scheduler: Scheduler, name: string): Member => ({
+  ...{ name, process: scheduler.spawn(name), replica: null, down: true, lastError: null },
+});
+
+function endMember(world: World, member: Member): void {
+  world.scheduler.kill(member.process);
+  world.network.drop(member.process);
+  member.replica = null;
+  member.down = true;
+}
+
+/** Starts it in a process of its own, again and again until it serves. */
+function startMember(world: World, member: Member): void {
+  const { scheduler, network } = world;
+  const before = member.process;
+  const routes = network.routesOf(before);
+  const process = scheduler.spawn(member.name);
+  process.clockOffsetMs = before.clockOffsetMs;
+  Object.assign(network.routesOf(process).toServer, routes.toServer);
+  Object.assign(network.routesOf(process).toClient, routes.toClient);
+  Object.assign(member, { process, replica: null, down: false });
+  world.trace(`${member.name} starts`);
+  const again = (why: string) => {
+    if (!process.alive) return;
+    world.trace(`${member.name} ends by itself: ${why}`);
+    member.lastError = why;
+    endMember(world, member);
+    scheduler.after(null, 1_000, () => {
+      if (member.process === process) startMember(world, member);
+    });
+  };
+  scheduler.after(process, 1, () => {
+    open(world, member, process).then(
+      ({ replica, closed }) => {
+        member.replica = replica;
+        member.lastError = null;
+        world.trace(`${member.name} serves`);
+        void closed.then(() => again('it cannot serve any longer'));
+      },
+      (error: Error) => again(error instanceof AppError ? `${error.code}: ${error.message}` : String(error.stack)),
+    );
+  });
+}
+
+const noop = () => {};
+
+type Opened = { readonly replica: Replica; readonly closed: Promise<unknown> };
+
+async function open(world: World, { name }: Member, process: Process): Promise<Opened> {
+  const log = (level: string) => (fields: unknown, text?: string) => {
+    const { err, ...rest } = (typeof fields === 'object' ? fields : { fields }) as { err?: Error };
+    world.trace(`${name} ${level}: ${text ?? ''} ${JSON.stringify(rest)}${err === undefined ? '' : ` ${err.message}`}`);
+  };
+  const logger = {
+    debug: noop,
+    info: noop,
+    warn: log('warns'),
+    error: log('errs'),
+    child: () => logger,
+  } as unknown as Logger;
+  const link = await openLink({
+    ...{ nats: 'nats://sim:4222', name, version: '0.0.0', logger },
+    connect: async (options) => (await NatsConnectionImpl.connect(options as never)) as never,
+  });
+  const replica = await openReplica(link, {
+    ...{ fleet, logger, policies: world.settings.policies, acceptEmptyLog: false },
+    runCheck: createRunCheck(world, process),
+    metrics: {
+      ...{ folded: noop, decided: noop, refused: noop, dead: noop, policyConflict: noop, hookRan: noop },
+      answered: noop,
+    },
+  });
+  return { replica, closed: Promise.race([link.nc.closed(), replica.broken]) };
+}
