@@ -13,7 +13,7 @@ import { depthReported } from './depth.ts';
 import { escalationAcknowledged, escalationNotified, escalationResolved } from './escalation.ts';
 import { heartbeatSent } from './heartbeat.ts';
 import { hookDisabled, hookEnabled, hookRegistered, hooksCleared } from './hook.ts';
-import { inputReceived, inputRequested } from './input.ts';
+import { inputAnswered, inputReceived, inputRequested } from './input.ts';
 import { iterationAdvanced, iterationCompleted, iterationStarted, iterationValidated } from './iteration.ts';
 import { limitCleared, limitReached } from './limit.ts';
 import { planUpdated, stepUpdated } from './plan.ts';
@@ -73,6 +73,7 @@ export const entrySchemas = {
     'escalation.acknowledged': escalationAcknowledged,
     'escalation.resolved': escalationResolved,
     'escalation.notified': escalationNotified,
+    'input.answered': inputAnswered,
     'worker.retired': workerRetired,
   },
   ownTask: {

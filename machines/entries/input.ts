@@ -1,5 +1,29 @@
 /** `input.*`: the agent waits for a person, and no longer. */
 import { z } from 'zod';
+import { requestLengthMax } from '../values/limits.ts';
+import { textSchema } from '../values/schemas.ts';
+import { name } from './fields.ts';
 
-export const inputRequested = z.object({ kind: z.string().optional(), message: z.string().optional() });
-export const inputReceived = z.object({ kind: z.string().optional(), message: z.string().optional() });
+/** The agent's own id of what it asks: by it the question is answered. */
+const request = textSchema(requestLengthMax).min(1);
+
+/**
+ * `detail`: what `tool` is to do, as text or as the tool's own input. Without `request` no operator can answer, and
+ * `input.received` ends whatever was waited for.
+ */
+const input = z.object({
+  kind: z.string().optional(),
+  message: z.string().optional(),
+  request: request.optional(),
+  tool: z.string().optional(),
+  detail: z.unknown().optional(),
+});
+export const inputRequested = input;
+export const inputReceived = input;
+/** An operator's answer. */
+export const inputAnswered = z.object({
+  by: name,
+  request,
+  verdict: z.enum(['allow', 'deny']),
+  message: z.string().optional(),
+});

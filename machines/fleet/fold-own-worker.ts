@@ -3,6 +3,7 @@
 import type { OwnWorkerEntry } from '../entries/index.ts';
 import { nextDelivery } from '../values/escalation.ts';
 import type { WorkerEvent } from '../worker/events.ts';
+import { refuseAnswer } from '../worker/inputs.ts';
 import { closeSession } from './attempts.ts';
 import { surroundingsOf } from './facts.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
@@ -37,6 +38,9 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
       else stepWorker(fleet, record, eventOf(fleet, entry));
       return;
     }
+    case 'input.answered':
+      answer(fleet, recordFor(fleet, entry.id), entry);
+      return;
     case 'escalation.notified': {
       // One that comes late is about what is over.
       const escalation = known?.snapshot.context.worker.escalation ?? null;
@@ -56,6 +60,13 @@ function recordFor(fleet: Fleet, worker: string): WorkerRecord {
   record.lastSeenMs = fleet.nowMs - staleAfterMs;
   refreshPresence(fleet, record);
   return record;
+}
+
+/** The first answer counts. */
+function answer(fleet: Fleet, record: WorkerRecord, entry: Extract<OwnWorkerEntry, { type: 'input.answered' }>): void {
+  const refusal = refuseAnswer(record.snapshot.context.worker, entry.data.request);
+  if (refusal !== null) refuseWorker(fleet, record, entry.type, refusal);
+  else stepWorker(fleet, record, eventOf(fleet, entry));
 }
 
 /** The first that takes an attempt over from its silent owner has it. */

@@ -3,6 +3,7 @@ import type { WorkerEntry } from '../entries/index.ts';
 import { planStepsMax } from '../policy/plan.ts';
 import { backgroundMax, scopesMax } from '../values/limits.ts';
 import type { WorkerContext } from '../worker/context.ts';
+import { refuseRequest } from '../worker/inputs.ts';
 import { closeSession, openAttempt, supersedeAttempt } from './attempts.ts';
 import { claimTask, letGoOfTask, resumeTasks } from './claims.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
@@ -58,6 +59,14 @@ function apply(fleet: Fleet, record: WorkerRecord, entry: WorkerEntry, seq: numb
         return;
       }
       break;
+    case 'input.requested': {
+      const refusal = refuseRequest(context, entry.data.request);
+      if (refusal !== null) {
+        refuseWorker(fleet, record, entry.type, refusal);
+        return;
+      }
+      break;
+    }
     case 'prompt.submitted':
       if (context.ended !== 'retired') supersedeAttempt(fleet, record);
       break;

@@ -1,6 +1,6 @@
 /** A policy: what a stop is judged by (protocol.md §8). */
 import { z } from 'zod';
-import { idSchema } from '../values/schemas.ts';
+import { durationSchema, idSchema } from '../values/schemas.ts';
 import type { Check } from './checks/check.ts';
 import { createCheckForm, normalizeChecks } from './checks/form.ts';
 import type { ObjectMaker } from './object-maker.ts';
@@ -20,6 +20,8 @@ export type Policy = {
   /** Null: off. */
   readonly persistence: Persistence | null;
   readonly bypass: readonly string[];
+  /** How long a request for permission is held for an operator's answer. Null: not at all. */
+  readonly askMs: number | null;
   readonly onStale: 'wait' | 'escalate';
   readonly stopWhenComplete: boolean;
   readonly steps: 'free' | 'gate';
@@ -52,6 +54,10 @@ export function createPolicyForm(object: ObjectMaker) {
     keepAlives: z.int().nonnegative().nullable().optional().describe('blocks that keep a worker alive; null: no cap'),
     persistence: createPersistenceForm(object).optional(),
     bypass: z.array(z.string().min(1)).optional().describe('stop reasons that are not judged'),
+    ask: z
+      .union([z.literal('off'), durationSchema])
+      .optional()
+      .describe("how long an agent's request for permission is held for an operator's answer"),
     onStale: z.enum(['wait', 'escalate']).optional().describe('of a worker that holds a task and is stale'),
     stopWhenComplete: z.boolean().optional(),
     steps: z.enum(['free', 'gate']).optional(),
@@ -80,6 +86,7 @@ export function normalizePolicy(form: PolicyForm): Policy {
     keepAlives: form.keepAlives ?? null,
     persistence: normalizePersistence(form.persistence),
     bypass: form.bypass ?? ['budget_exhausted', 'deadline_exceeded', 'user_interrupt'],
+    askMs: form.ask === undefined || form.ask === 'off' || form.ask === 0 ? null : form.ask,
     onStale: form.onStale ?? 'wait',
     stopWhenComplete: form.stopWhenComplete ?? false,
     steps: form.steps ?? 'free',

@@ -11,6 +11,7 @@ import type { Plan } from '../policy/plan.ts';
 import { type Checkpoint, phaseOf } from '../task/checkpoint.ts';
 import type { HookStats } from '../task/hook-stats.ts';
 import type { Escalation, Resolution, TaskEscalation } from '../values/escalation.ts';
+import type { InputAnswer, InputRequest } from '../values/input.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import type { Presence, State } from '../values/states.ts';
 
@@ -32,8 +33,11 @@ export type WorkerView = {
   retry: { count: number; max: number | null };
   keepAlives: number;
   idle: Idle;
-  /** What the policy wants of an agent before it stops: `stopWhenComplete`, `steps`, and whether there are checks. */
-  rules: { stopWhenComplete: boolean; steps: 'free' | 'gate'; checks: number };
+  /**
+   * What the policy wants of an agent: `stopWhenComplete`, `steps`, whether there are checks, and how long its requests
+   * for permission are held (`askMs` null: not at all).
+   */
+  rules: { stopWhenComplete: boolean; steps: 'free' | 'gate'; checks: number; askMs: number | null };
   plan: Plan;
   toolCount: number;
   filesModified: number;
@@ -41,6 +45,10 @@ export type WorkerView = {
   filesDropped: number;
   background: readonly string[];
   awaitsInput: boolean;
+  /** What it asks of a person. */
+  inputs: readonly InputRequest[];
+  /** The last answer of an operator. */
+  lastAnswer: InputAnswer | null;
   /** The open attempt: what it waits for, and until when. */
   attempt: {
     attempt: string;
@@ -106,10 +114,14 @@ export function viewWorker(fleet: Fleet, worker: string, nowMs: number): WorkerV
     retry: { count: context.retryCount, max: policy.retries },
     keepAlives: context.keepAlives,
     idle: idleOf(context, idleLimitMs, nowMs),
-    rules: { stopWhenComplete: policy.stopWhenComplete, steps: policy.steps, checks: policy.checks.length },
+    rules: {
+      ...{ stopWhenComplete: policy.stopWhenComplete, steps: policy.steps, checks: policy.checks.length },
+      askMs: policy.askMs,
+    },
     plan: context.plan,
     ...{ toolCount: context.toolCount, filesModified: context.files.length, filesDropped: context.filesDropped },
     ...{ background: context.background, awaitsInput: context.awaitsInput },
+    ...{ inputs: context.inputs, lastAnswer: context.lastAnswer },
     attempt: viewAttempt(record),
     lastSeen: formatIsoTime(record.lastSeenMs),
     lastTransition: viewTransition(record.lastMove),

@@ -29,6 +29,13 @@ export const scopesMax = 64;
 export const labelsMax = 64;
 export const heldTasksMax = 1_000;
 
+/** Open questions of one worker to a person, and their texts: a bound on what is held, far above what agents ask at once. */
+export const inputsMax = 16;
+export const requestLengthMax = 128;
+export const inputToolLengthMax = 200;
+export const inputMessageLengthMax = 2_000;
+export const inputDetailLengthMax = 4_000;
+
 /** Tasks that name one task in their `after`. */
 export const dependentsMax = 1_000;
 

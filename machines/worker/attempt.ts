@@ -12,6 +12,7 @@ import type { CheckResult } from '../policy/checks/check-result.ts';
 import { findingOf } from '../policy/checks/evaluate.ts';
 import { idleLimitOf } from '../policy/persistence.ts';
 import type { Cause } from '../values/causes.ts';
+import { noInputs } from '../values/input.ts';
 import { type Change, resetCounts } from './changes.ts';
 import { empty, type WorkerContext } from './context.ts';
 import { decide, stateAfter } from './decide.ts';
@@ -230,7 +231,7 @@ export function closeSession(context: WorkerContext, event: On<'session.ended' |
   const closed = {
     ended: as,
     escalation: null,
-    awaitsInput: false,
+    ...noInputs,
     background: empty,
     tasks: empty,
     attempt: null,

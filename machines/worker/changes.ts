@@ -1,5 +1,6 @@
 /** What entries change in a worker's context (protocol.md §3 and §4). */
 
+import { noInputs } from '../values/input.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import { filesBytesMax, filesMax } from '../values/limits.ts';
 import { utf8Length } from '../values/text.ts';
@@ -13,14 +14,14 @@ const notEscalated = { escalation: null, resolution: null } as const;
 
 export function register({ data, atMs }: On<'worker.registered'>): Change {
   const given = Object.fromEntries(Object.entries(data).filter(([, value]) => value !== undefined));
-  const reset = { ended: null, awaitsInput: false, background: empty, budgetExhausted: false };
+  const reset = { ended: null, ...noInputs, background: empty, budgetExhausted: false };
   return { ...given, ...reset, ...notEscalated, ...resetCounts, activeMs: atMs };
 }
 
 export function beginTurn(context: WorkerContext): Change {
   // Nothing but a registration brings a retired worker back.
   const ended = context.ended === 'retired' ? context.ended : null;
-  const reset = { ended, awaitsInput: false, budgetExhausted: false, ...noFiles };
+  const reset = { ended, ...noInputs, budgetExhausted: false, ...noFiles };
   return { ...reset, ...notEscalated, ...resetCounts };
 }
 

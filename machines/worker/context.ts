@@ -4,6 +4,7 @@ import type { Attempt, JudgedWorker } from '../guards/attempt.ts';
 import type { Decision } from '../guards/decision.ts';
 import { noPlan } from '../policy/plan.ts';
 import type { Resolution } from '../values/escalation.ts';
+import { type InputAnswer, type InputRequest, noInputs } from '../values/input.ts';
 import type { TaskDisposition } from '../values/task-disposition.ts';
 
 export type WorkerContext = JudgedWorker & {
@@ -28,6 +29,10 @@ export type WorkerContext = JudgedWorker & {
   /** What the hooks of the last decision wanted saved with the task. */
   readonly lastCheckpoint: Attempt['checkpoint'];
   readonly lastHookRuns: Attempt['hookRuns'];
+  /** What it asks of a person: not empty while `awaitsInput`. */
+  readonly inputs: readonly InputRequest[];
+  /** The last one of an operator. */
+  readonly lastAnswer: InputAnswer | null;
   readonly refused: readonly RefusedEntry[];
   /** The last one; a prompt or a registration is a new beginning. */
   readonly resolution: Resolution | null;
@@ -54,7 +59,7 @@ export const createWorkerContext = ({ fleet, worker, atMs }: WorkerInput): Worke
   escalation: null,
   budgetExhausted: false,
   background: empty,
-  awaitsInput: false,
+  ...noInputs,
   retryCount: 0,
   keepAlives: 0,
   failureStreak: null,
@@ -70,6 +75,7 @@ export const createWorkerContext = ({ fleet, worker, atMs }: WorkerInput): Worke
   lastDisposition: 'held',
   lastCheckpoint: null,
   lastHookRuns: empty,
+  lastAnswer: null,
   refused: empty,
   resolution: null,
 });

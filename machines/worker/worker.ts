@@ -40,6 +40,7 @@ import {
 } from './changes.ts';
 import { createWorkerContext, noFiles, type WorkerContext, type WorkerInput } from './context.ts';
 import type { On, WorkerEvent } from './events.ts';
+import { answerInput, receiveInput, requestInput } from './inputs.ts';
 import { judging } from './judging.ts';
 
 export type WorkerSnapshot = SnapshotFrom<typeof workerMachine>;
@@ -125,8 +126,9 @@ const machine = setup({
     letGo: change((it, event: On<'task.lost'>) => letGoOfTask(it, event)),
     startBackground: change((it, event: On<'background.started'>) => startBackground(it, event)),
     finishBackground: change((it, event: On<'background.finished'>) => finishBackground(it, event)),
-    awaitInput: change(() => ({ awaitsInput: true })),
-    receiveInput: change(() => ({ awaitsInput: false })),
+    requestInput: change((it, event: On<'input.requested'>) => requestInput(it, event)),
+    receiveInput: change((it, event: On<'input.received'>) => receiveInput(it, event)),
+    answerInput: change((it, event: On<'input.answered'>) => answerInput(it, event)),
     reachLimit: change((it, event: On<'limit.reached'>) => reachLimit(it, event)),
     clearLimit: change((_it, { data }: On<'limit.cleared'>) => (data.scope === undefined ? { limit: null } : {})),
     exhaustBudget: change(() => ({ budgetExhausted: true })),
@@ -201,8 +203,9 @@ export const workerMachine = machine.createMachine({
     'heartbeat.sent': {},
     'background.started': { actions: 'startBackground' },
     'background.finished': { actions: 'finishBackground' },
-    'input.requested': { actions: 'awaitInput' },
+    'input.requested': { actions: 'requestInput' },
     'input.received': { actions: 'receiveInput' },
+    'input.answered': { actions: 'answerInput' },
     'limit.reached': { actions: 'reachLimit' },
     'limit.cleared': { actions: 'clearLimit' },
     'budget.exhausted': { actions: 'exhaustBudget' },

@@ -103,7 +103,7 @@ function operator(): Permissions {
     publish: {
       allow: [
         ...inAnyFleet([...entryNouns, ...serviceVerbs, ...workspaceVerbs]),
-        ...['worker.*.escalation.*', 'task.*.escalation.*', 'worker.*.worker.retired'].map(
+        ...['worker.*.escalation.*', 'worker.*.input.answered', 'task.*.escalation.*', 'worker.*.worker.retired'].map(
           (tail) => `stopgate.*.own.${tail}`,
         ),
         ...[

@@ -150,7 +150,7 @@ test.each([
   ['output', { checks: 0 }, false],
   ['complete', { stopWhenComplete: true, checks: 0 }, false],
 ] as const)('the check %s is wanted by %j: %s', (check, more, wanted) => {
-  expect(isWanted(check, { stopWhenComplete: false, steps: 'free', checks: 1, ...more })).toBe(wanted);
+  expect(isWanted(check, { stopWhenComplete: false, steps: 'free', checks: 1, askMs: null, ...more })).toBe(wanted);
 });
 
 test.each([

@@ -14,13 +14,6 @@ export const notYetInForce: {
   causes: [],
   commands: ['snapshot', 'export', 'explain'],
   decision: [],
-  entries: ['input.answered'],
-  fields: [
-    'input.requested request?',
-    'input.requested tool?',
-    'input.requested detail?',
-    'input.received request?',
-    'input.received tool?',
-    'input.received detail?',
-  ],
+  entries: [],
+  fields: [],
 };
