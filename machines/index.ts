@@ -25,7 +25,7 @@ export {
 export { advanceClock, foldEntry } from './fleet/fold.ts';
 export { decisionSeqOf, isKnownAttempt, noteDecision } from './fleet/known-attempts.ts';
 export type { Outcome } from './fleet/outcome.ts';
-export { ownerFor } from './fleet/owner.ts';
+export { ownerFor, rulesOfMembers } from './fleet/owner.ts';
 export { policyInForce, queueOfWorker } from './fleet/policies.ts';
 export { isLimited, staleAfterMs } from './fleet/presence.ts';
 export {
@@ -57,6 +57,7 @@ export { type Probe, type ProbeScope, probe } from './replay/probe.ts';
 export { createReplay, type Replay, type ReplayLine } from './replay/replay.ts';
 export * from './replay/views.ts';
 export { createWhatIf, type Difference, decidingGuard, type WhatIf, type WhatIfCounts } from './replay/what-if.ts';
+export { describeUnknownRules, type Rules, releasedRules, rulesRange } from './rules/rules.ts';
 export type { Evaluation } from './task/evaluation.ts';
 export { taskMachine } from './task/task.ts';
 export { type Cause, causes } from './values/causes.ts';

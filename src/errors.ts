@@ -17,6 +17,7 @@ export const errorCodes = {
   'host.foreign': { status: 421, exit: 2, wire: 'MISDIRECTED', retry: false },
   'check.failed': { status: 500, exit: 1, wire: 'CHECK_FAILED', retry: true },
   'log.lost': { status: 503, exit: 3, wire: 'LOG_LOST', retry: false },
+  'rules.unknown': { status: 503, exit: 3, wire: 'RULES_UNKNOWN', retry: false },
   'log.unavailable': { status: 503, exit: 3, wire: 'UNAVAILABLE', retry: true },
   'service.busy': { status: 503, exit: 3, wire: 'UNAVAILABLE', retry: true },
   'service.unreachable': { status: 503, exit: 3, wire: 'UNREACHABLE', retry: true },

@@ -1,12 +1,13 @@
 /** Fleet: what has been folded of one log. `fold.ts` changes it, with the files beside it, and nothing else does. */
 
 import type { PolicySet } from '../policy/policy-set.ts';
+import { type Rules, releasedRules } from '../rules/rules.ts';
 import { createStepper, type Stepper } from '../step.ts';
-import { type TaskSnapshot, taskMachine } from '../task/task.ts';
+import type { TaskSnapshot, taskMachine } from '../task/task.ts';
 import type { EscalatedEntity } from '../values/escalation.ts';
 import { forgetMsDefault } from '../values/limits.ts';
 import type { State } from '../values/states.ts';
-import { type WorkerSnapshot, workerMachine } from '../worker/worker.ts';
+import type { WorkerSnapshot, workerMachine } from '../worker/worker.ts';
 import { createDeadlines, type Deadlines } from './deadlines.ts';
 import type { KnownAttempts } from './known-attempts.ts';
 import type { Outcome } from './outcome.ts';
@@ -62,6 +63,8 @@ export type Fleet = {
   readonly escalated: Map<string, Escalated>;
   readonly scopes: SnapshotMap<{ limit: { readonly untilMs: number | null } | null; readonly workers: Set<string> }>;
   readonly replicas: Map<string, number>;
+  /** The last version of the rules that each member knows, where it said so. */
+  readonly rulesOfReplicas: Map<string, number>;
   readonly deadlines: Deadlines;
   /** When what is stopped is dropped. */
   readonly forgetting: Deadlines;
@@ -73,8 +76,13 @@ export type Fleet = {
   outcomes: Outcome[];
   /** Null: none. */
   watcher: FleetWatcher | null;
-  readonly workerStepper: Stepper<typeof workerMachine>;
-  readonly taskStepper: Stepper<typeof taskMachine>;
+  /** Those in force. */
+  rules: Rules;
+  /** The version that an entry has put in force and this release does not know: from there on nothing is folded. */
+  unknownRules: number | null;
+  readonly rulesKnown: readonly Rules[];
+  workerStepper: Stepper<typeof workerMachine>;
+  taskStepper: Stepper<typeof taskMachine>;
 };
 
 /** Called at each step of a machine, to show the fleet live. */
@@ -86,14 +94,35 @@ export type FleetWatcher = {
 
 export type FleetOptions = {
   readonly policies?: PolicySet;
+  /** Default: those of this release. */
+  readonly rules?: readonly Rules[] | undefined;
 };
 
 const noPolicies: PolicySet = { policies: new Map(), assign: [], releaseAfterMs: null, forgetMs: forgetMsDefault };
+
+type Steppers = Pick<Fleet, 'workerStepper' | 'taskStepper'>;
 // One of each serves every fleet of this process: they hold no state.
-const workerStepper = createStepper(workerMachine, { fleet: 'main', worker: 'w', atMs: 0 });
-const taskStepper = createStepper(taskMachine, { fleet: 'main', task: 't' });
+const steppers = new WeakMap<Rules, Steppers>();
+
+function steppersOf(rules: Rules): Steppers {
+  const made = steppers.get(rules) ?? {
+    workerStepper: createStepper(rules.workerMachine, { fleet: 'main', worker: 'w', atMs: 0 }),
+    taskStepper: createStepper(rules.taskMachine, { fleet: 'main', task: 't' }),
+  };
+  steppers.set(rules, made);
+  return made;
+}
+
+/** Puts a version in force. One that this release does not know ends the fold. */
+export function setRules(fleet: Fleet, version: number): void {
+  const rules = fleet.rulesKnown.find((it) => it.version === version);
+  if (rules === undefined) fleet.unknownRules = version;
+  else Object.assign(fleet, { rules, unknownRules: null }, steppersOf(rules));
+}
 
 export function createFleet(name: string, options: FleetOptions = {}): Fleet {
+  const rulesKnown = options.rules ?? releasedRules;
+  const [rules] = rulesKnown as [Rules];
   return {
     ...{ name, nowMs: 0, seq: 0, policySeq: 0 },
     workers: new SnapshotMap<WorkerRecord>((it) => ({ ...it, known: it.known === null ? null : [...it.known] })),
@@ -108,6 +137,7 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
       evaluating: new Set(),
       escalated: new Map(),
       replicas: new Map(),
+      rulesOfReplicas: new Map(),
       deadlines: createDeadlines(),
       forgetting: createDeadlines(),
     },
@@ -115,7 +145,12 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
     policyPinned: options.policies !== undefined,
     outcomes: [],
     watcher: null,
-    ...{ workerStepper, taskStepper },
+    ...{
+      ...{ rules, rulesKnown },
+      // A log that names no version is of the first.
+      unknownRules: rules.version === 1 ? null : 1,
+    },
+    ...steppersOf(rules),
   };
 }
 
@@ -128,6 +163,7 @@ export function copyFleet(fleet: Fleet): Fleet {
     ...{ arrivals: new Set(fleet.arrivals), open: new Set(fleet.open), held: new Set(fleet.held) },
     ...{ evaluating: new Set(fleet.evaluating) },
     ...{ escalated: new Map(fleet.escalated), replicas: new Map(fleet.replicas) },
+    rulesOfReplicas: new Map(fleet.rulesOfReplicas),
     deadlines: fleet.deadlines.copy(),
     forgetting: fleet.forgetting.copy(),
     outcomes: [],

@@ -1,6 +1,6 @@
 /** Folds own entries about the fleet: its replicas and its policies (protocol.md §3). */
 import type { OwnFleetEntry } from '../entries/index.ts';
-import type { Fleet } from './fleet.ts';
+import { type Fleet, setRules } from './fleet.ts';
 import { rearmForgetting } from './forgetting.ts';
 import { armStaleDeadlines } from './stale-deadlines.ts';
 
@@ -8,12 +8,15 @@ export function foldOwnFleet(fleet: Fleet, entry: OwnFleetEntry, seq: number): v
   switch (entry.type) {
     case 'replica.joined':
       fleet.replicas.set(entry.data.replica, fleet.nowMs);
+      if (entry.data.rules !== undefined) fleet.rulesOfReplicas.set(entry.data.replica, entry.data.rules[1]);
       break;
     case 'replica.left':
       fleet.replicas.delete(entry.data.replica);
+      fleet.rulesOfReplicas.delete(entry.data.replica);
       break;
     case 'rules.set':
-      // One version is known so far, and it holds from the beginning.
+      // A late one of a version that was passed already changes nothing.
+      if (entry.data.version > fleet.rules.version) setRules(fleet, entry.data.version);
       break;
     case 'policy.set':
       if (fleet.policyPinned) break;

@@ -12,11 +12,15 @@ import { foldTask } from './fold-task.ts';
 import { foldWorker } from './fold-worker.ts';
 import type { Outcome } from './outcome.ts';
 
+const nothing: readonly Outcome[] = Object.freeze([]);
+
 /**
- * Folds one entry: first what is due up to its time, then the entry itself. A time before the last counts as that one.
+ * Folds one entry by the rules that are in force there: first what is due up to its time, then the entry itself. A time before the last counts as that one.
+ * Behind a version of the rules that is not known here (`fleet.unknownRules`) nothing changes any more.
  * @returns what happened, in order
  */
 export function foldEntry(fleet: Fleet, { seq, atMs, entry, owner }: StoredEntry): readonly Outcome[] {
+  if (fleet.unknownRules !== null) return nothing;
   advance(fleet, atMs);
   fleet.seq = seq;
   switch (entry.area) {
@@ -50,11 +54,10 @@ export function foldEntry(fleet: Fleet, { seq, atMs, entry, owner }: StoredEntry
  * @returns what happened, in order
  */
 export function advanceClock(fleet: Fleet, toMs: number): readonly Outcome[] {
+  if (fleet.unknownRules !== null) return nothing;
   advance(fleet, toMs);
   return takeOutcomes(fleet);
 }
-
-const nothing: readonly Outcome[] = Object.freeze([]);
 
 /** Most entries only change the state: for them nothing is allocated. */
 function takeOutcomes(fleet: Fleet): readonly Outcome[] {

@@ -35,3 +35,9 @@ function membersOf(fleet: Fleet): string[] {
 
 const isMember = (fleet: Fleet, joinedMs: number | undefined) =>
   joinedMs !== undefined && fleet.nowMs - joinedMs < memberForMs;
+
+/** The newest version of the rules that every member knows; those that name none know the first alone. */
+export function rulesOfMembers(fleet: Fleet): number {
+  const known = membersOf(fleet).map((name) => fleet.rulesOfReplicas.get(name) ?? 1);
+  return known.length === 0 ? fleet.rules.version : Math.min(...known);
+}

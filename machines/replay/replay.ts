@@ -9,6 +9,7 @@ import { advanceClock, foldEntry } from '../fleet/fold.ts';
 import type { Outcome } from '../fleet/outcome.ts';
 import type { Decision, HookResult } from '../guards/decision.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
+import { describeUnknownRules } from '../rules/rules.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import { type FleetView, viewFleet } from './views.ts';
 
@@ -39,6 +40,8 @@ export type Replay = {
   readonly foldMessage: (message: StoredText) => string | null;
   /** What was decided since the last call, in the order in which attempts ended. */
   readonly take: () => ReplayLine[];
+  /** Why nothing is folded from some entry on, or null: a fleet needs rules that this release does not know. */
+  readonly fault: () => string | null;
   /** What the file left open. */
   readonly open: () => ReplayLine[];
   /** Moves every clock to `untilMs` and shows all actors there. */
@@ -85,6 +88,10 @@ export function createReplay({ policies, untilMs = Number.POSITIVE_INFINITY }: R
       const taken = results;
       results = [];
       return taken;
+    },
+    fault() {
+      const stopped = [...fleets.values()].find(({ unknownRules }) => unknownRules !== null);
+      return stopped === undefined ? null : describeUnknownRules(stopped.unknownRules as number, stopped.rulesKnown);
     },
     open: () => [...fleets.values()].flatMap(openResults),
     view() {

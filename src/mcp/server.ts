@@ -103,6 +103,7 @@ function describeError({ code, message }: AppError): string {
     case 'service.busy':
       return `${message}. Call again in a moment`;
     case 'log.lost':
+    case 'rules.unknown':
       return `${message}. A person must check the service`;
     case 'service.unreachable':
       return `${message}. Then call again`;

@@ -129,8 +129,10 @@ const pause = fc.oneof(
   { weight: 1, arbitrary: fc.nat(3_000_000) },
 );
 
-/** A log of fleet `main`, in its order. */
-export const randomLog = (length: number): fc.Arbitrary<readonly StoredEntry[]> =>
+type LogLine = { readonly at: string; readonly subject: string; readonly data: object };
+
+/** A log of fleet `main`, in its order, as `stopgate replay` reads it. */
+const randomLines = (length: number): fc.Arbitrary<readonly LogLine[]> =>
   fc
     .array(
       fc.tuple(
@@ -145,11 +147,18 @@ export const randomLog = (length: number): fc.Arbitrary<readonly StoredEntry[]> 
     )
     .map((lines) => {
       let atMs = Date.parse('2026-03-02T12:00:00.000Z');
-      return lines.map(([pauseMs, [tail, data]], index) => {
+      return lines.map(([pauseMs, [tail, data]]) => {
         atMs += pauseMs;
-        return { seq: index + 1, atMs, entry: entryOf(`stopgate.main.${tail}`, JSON.stringify(data)), owner: 'r1' };
+        return { at: new Date(atMs).toISOString(), subject: `stopgate.main.${tail}`, data };
       });
     });
+
+export const randomLog = (length: number): fc.Arbitrary<readonly StoredEntry[]> =>
+  randomLines(length).map((lines) =>
+    lines.map(({ at, subject, data }, index) => ({
+      ...{ seq: index + 1, atMs: Date.parse(at), entry: entryOf(subject, JSON.stringify(data)), owner: 'r1' },
+    })),
+  );
 
 function entryOf(subject: string, text: string): Entry {
   const entry = readEntry(subject, text, text.length);

@@ -1,5 +1,5 @@
 /** Snapshots of a fleet as one text, and back. */
-import { type Fleet, restoreFleet, type SnapshotLine, takeSnapshot } from '../../machines/index.ts';
+import { type Fleet, type Rules, restoreFleet, type SnapshotLine, takeSnapshot } from '../../machines/index.ts';
 
 export function snapshotText(fleet: Fleet): string {
   const snapshot = takeSnapshot(fleet);
@@ -8,7 +8,8 @@ export function snapshotText(fleet: Fleet): string {
   return text;
 }
 
-export const restoreText = (text: string, name = 'main'): Fleet => restoreFleet(name, linesOf(text));
+export const restoreText = (text: string, name = 'main', rules?: readonly Rules[]): Fleet =>
+  restoreFleet(name, linesOf(text), rules);
 
 function* linesOf(text: string): Generator<SnapshotLine> {
   for (const line of text.split('\n').slice(0, -1)) {

@@ -11,6 +11,7 @@ const machineRooms = [
   ['index.ts'],
   ['replay'],
   ['fleet'],
+  ['rules'],
   ['worker', 'task'],
   ['guards'],
   ['entries'],

@@ -1,8 +1,9 @@
 /** The parts of a fleet, each with how it is captured, written and put back. A part without a row does not compile. */
 import type { Policy } from '../../policy/policy.ts';
 import type { PolicySet } from '../../policy/policy-set.ts';
+import type { Rules } from '../../rules/rules.ts';
 import { type Deadline, type Deadlines, deadlineKinds } from '../deadlines.ts';
-import type { Fleet } from '../fleet.ts';
+import { type Fleet, setRules } from '../fleet.ts';
 import type { SnapshotMap } from '../snapshot-map.ts';
 import { decodeTask, decodeWorker, encodeTask, encodeWorker } from './actors.ts';
 import type { Packer, Unpacker } from './packing.ts';
@@ -23,7 +24,7 @@ type Part<Value> = {
 };
 
 /** What a fleet is made with, and what is empty between two entries. */
-type NotState = 'name' | 'policyPinned' | 'outcomes' | 'watcher' | 'workerStepper' | 'taskStepper';
+type NotState = 'name' | 'policyPinned' | 'outcomes' | 'watcher' | 'rulesKnown' | 'workerStepper' | 'taskStepper';
 type Parts = { readonly [K in Exclude<keyof Fleet, NotState>]: Part<Fleet[K]> };
 
 /** So many small things stand in one line. */
@@ -135,12 +136,29 @@ const policies: Part<PolicySet> = {
   },
 };
 
+/** Before what is decoded by their machines. */
+const rules: Part<Rules> = {
+  capture: ({ version }) => ({ texts: () => [[none, String(version)]], release: nothing }),
+  restore(_value, _key, json, fleet) {
+    setRules(fleet, Number(json()));
+    return fleet.rules;
+  },
+};
+
+/** Nothing is folded behind it, so no snapshot is taken there. */
+const unknownRules: Part<number | null> = {
+  capture: () => ({ texts: () => [], release: nothing }),
+  restore: (value) => value,
+};
+
 export const parts: Parts = {
+  ...{ rules, unknownRules },
   ...{ nowMs: number, seq: number, policySeq: number },
   policies,
   ...{ open: names, held: names, evaluating: names, arrivals: names },
   escalated: plainMap as Part<Fleet['escalated']>,
   replicas: plainMap as Part<Fleet['replicas']>,
+  rulesOfReplicas: plainMap as Part<Fleet['rulesOfReplicas']>,
   ...{ deadlines, forgetting: deadlines },
   scopes,
   queues: map({

@@ -5,6 +5,7 @@
  * Lines are `<part> <key> <JSON>`. They are made one by one, of the state as it was when the snapshot was begun; the
  * fold goes on meanwhile. What is read back is decoded when the fold first needs it.
  */
+import type { Rules } from '../../rules/rules.ts';
 import { createFleet, type Fleet } from '../fleet.ts';
 import { createPacker, createUnpacker } from './packing.ts';
 import { type CapturedPart, parts } from './parts.ts';
@@ -50,9 +51,12 @@ function* linesOf(captured: readonly (readonly [PartName, CapturedPart])[]): Gen
 /** `json` gives the rest of the line; it is called at once or much later. */
 export type SnapshotLine = { readonly part: string; readonly key: string; readonly json: () => string };
 
-/** @throws Error: these are no lines of a snapshot */
-export function restoreFleet(name: string, lines: Iterable<SnapshotLine>): Fleet {
-  const fleet: Fleet = createFleet(name);
+/**
+ * @param known the rules of this release; where the snapshot's are none of them the fleet says so (`unknownRules`)
+ * @throws Error: these are no lines of a snapshot
+ */
+export function restoreFleet(name: string, lines: Iterable<SnapshotLine>, known?: readonly Rules[]): Fleet {
+  const fleet: Fleet = createFleet(name, { rules: known });
   const unpacker = createUnpacker();
   for (const { part, key, json } of lines) {
     if (part === 'shape' || part === 'value') unpacker.addTable(part, json());

@@ -108,6 +108,8 @@ async function printDecisions(
     const results = folded.take();
     return untilMs === undefined ? toLines(results) : '';
   });
+  const fault = folded.fault();
+  if (fault !== null) throw new AppError('rules.unknown', fault);
   if (untilMs !== undefined) await out.json(folded.view());
   else await out.write(toLines(folded.open()));
   return code;

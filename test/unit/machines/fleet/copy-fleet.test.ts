@@ -30,11 +30,13 @@ const after = [
 ] as const;
 /** All that a fleet holds; of its actors what is shown, and the attempts that are known. */
 function contentOf(fleet: Fleet) {
-  const { workers, tasks, deadlines, forgetting, outcomes, workerStepper: _, taskStepper: __, ...indexes } = fleet;
+  const { workers, tasks, deadlines, forgetting, outcomes, rules, rulesKnown: _, ...rest } = fleet;
+  const { workerStepper: __, taskStepper: ___, ...indexes } = rest;
   const known = [...workers].map(([name, it]) => [name, it.known, it.wakeMs, it.owner]);
   const evaluations = [...tasks].map(([name, it]) => [name, it.snapshot.context.evaluations]);
   return structuredClone({
     ...indexes,
+    rules: rules.version,
     known,
     evaluations,
     deadlines: [deadlines.size, forgetting.size],
