@@ -50,11 +50,15 @@ export function createRules({ config, checks, metrics, env, logger }: RulesOptio
   return {
     current: () => current,
     follow: (fleets) =>
-      followConfigFile(config, logger, (read) => {
-        for (const warning of missingSecret({ ...read, path: config.filePath }, env)) logger.warn(warning);
-        apply(read.file, fleets);
-        if (config.fleetsInFile) void fleets.select(selectFleets(config, selectionIn(read.file)));
-      }),
+      followConfigFile(
+        config,
+        logger,
+        ({ file }) => {
+          apply(file, fleets);
+          if (config.fleetsInFile) void fleets.select(selectFleets(config, selectionIn(file)));
+        },
+        (read) => [...read.unknownNames, ...missingSecret({ ...read, path: config.filePath }, env)],
+      ),
   };
 }
 

@@ -7,6 +7,7 @@ import { clientArgs } from './client-args.ts';
 import type { CommandRow } from './command.ts';
 import { commands } from './command-table.ts';
 import type { Services } from './services.ts';
+import { describeErrno, syscallVerb } from './system-error.ts';
 
 /**
  * Runs one command line (without node and script) and gives the process's exit code: 0 done, 1 the answer is no,
@@ -18,8 +19,9 @@ export async function runCli(argv: readonly string[], io: Io, services: Services
   const note = (line: string) => void io.stderr.write(`${clean(line)}\n`);
   try {
     return await dispatch(argv, { io, out, note, services });
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error;
+  } catch (cause) {
+    const error = asAppError(cause);
+    if (error === null) throw cause;
     for (const line of cleanLines(`stopgate: ${error.message}`)) note(line);
     for (const issue of issuesOf(error)) note(`  ${issue}`);
     if (argv.includes('--json')) await out.json(errorBody(error));
@@ -90,6 +92,15 @@ async function printHelp(out: Output, name: string | undefined): Promise<number>
     await out.print(...formatCommandHelp(name, summary, command, out.colors, columns));
   }
   return 0;
+}
+
+/** What the operating system refuses is the user's to mend, so it gets a line and no stack. Null: a bug of ours. */
+function asAppError(cause: unknown): AppError | null {
+  if (cause instanceof AppError) return cause;
+  const { syscall, code, path } = cause as NodeJS.ErrnoException;
+  if (syscall === undefined || code === undefined) return null;
+  const what = path === undefined ? '' : ` '${path}'`;
+  return new AppError('input.bad', `cannot ${syscallVerb(syscall)}${what}: ${describeErrno(code)}`, { cause });
 }
 
 /** Those that the message does not contain already. */

@@ -114,6 +114,11 @@ export const commands: CommandTable = {
     summary: 'fold a log from a file or from NATS: what was decided, or would be under other policies',
     load: async () => (await import('./commands/replay.ts')).replay,
   },
+  check: {
+    group: 'Tools',
+    summary: 'is a stopgate.yaml valid? Without a service, for an editor or CI',
+    load: async () => (await import('./commands/check.ts')).check,
+  },
   permissions: {
     group: 'Tools',
     summary: 'print accounts and permissions for a NATS server of your own',

@@ -80,8 +80,9 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
   // A client does not fail because of a typo in rules that are not its own: it warns, and uses the other sources.
   const isOwnFile = ownFile || flags.config !== undefined || readVariable(variables.config, env) !== undefined;
   if (isOwnFile) problems.unshift(...opened.problems);
-  if (options === null || problems.length > 0) {
-    const lines = problems.map(({ path, message }) => `${path}: ${message}`);
+  const deadNames = [...opened.unknownNames, ...missingSecret(opened, env)];
+  if (options === null || problems.length > 0 || (serving && deadNames.length > 0)) {
+    const lines = [...problems.map(({ path, message }) => `${path}: ${message}`), ...(serving ? deadNames : [])];
     throw new AppError('config.bad', lines.join('\n'), { issues: problems });
   }
   const isGiven = (option: Option, among: readonly Source[]) => among.some(({ values }) => values[option] != null);
@@ -96,11 +97,7 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
     file: opened.file,
     filePath: opened.path,
     fileText: opened.text,
-    warnings: Object.freeze([
-      ...opened.problems.map(({ path, message }) => `${path}: ${message}`),
-      ...opened.warnings,
-      ...missingSecret(opened, env),
-    ]),
+    warnings: Object.freeze([...opened.problems.map(({ path, message }) => `${path}: ${message}`), ...deadNames]),
     store,
     natsIsDefault: !isGiven('nats', sources.slice(0, -1)),
   });
@@ -154,13 +151,13 @@ function valuesOfService(store: Store | null): Written {
   return service === null ? {} : { nats: service.nats, fleet: service.fleet, http: service.http ?? 'off' };
 }
 
-/** `text` null: there is no file. `problems`: why it could not be read. */
+/** `text` null: there is no file. `problems`: why it could not be read; `unknownNames`: of a file that could. */
 type OpenedFile = {
   readonly path: string;
   readonly text: string | null;
   readonly file: ConfigFile;
   readonly locate: Locate;
-  readonly warnings: readonly string[];
+  readonly unknownNames: readonly string[];
   readonly problems: readonly ErrorIssue[];
 };
 
@@ -170,7 +167,7 @@ async function openFile(flags: Flags, cwd: string, env: Environment): Promise<Op
   const path = resolve(cwd, flags.config ?? variable ?? 'stopgate.yaml');
   const origin = flags.config !== undefined ? '--config' : variable !== undefined ? variables.config : null;
   const start = { line: 1, column: 1 };
-  const empty = { path, file: emptyConfigFile(path), locate: () => start, warnings: [] };
+  const empty = { path, file: emptyConfigFile(path), locate: () => start, unknownNames: [] };
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
@@ -183,12 +180,12 @@ async function openFile(flags: Flags, cwd: string, env: Environment): Promise<Op
   // YAML and the schemas take longer to load than everything else that a command needs.
   const { readConfigFile } = await import('./file-reader.ts');
   const read = readConfigFile(text, path);
-  if (read.ok) return { path, text, file: read.file, locate: read.locate, warnings: read.warnings, problems: [] };
+  if (read.ok) return { path, text, ...read, problems: [] };
   const problems = read.problems.map((it) => ({ path: describePosition(it, path), message: it.message }));
   return { ...empty, text, problems };
 }
 
-/** A warning about a file that names a variable which is not set. */
+/** Of a file that names a variable which is not set: its webhooks would go out unsigned. */
 export function missingSecret(
   { file, locate, path }: Pick<OpenedFile, 'file' | 'locate' | 'path'>,
   env: Environment,
@@ -196,5 +193,5 @@ export function missingSecret(
   const name = file.escalation?.webhook?.secretEnv ?? null;
   if (name === null || readVariable(name, env) !== undefined) return [];
   const at = describePosition(locate(['escalation', 'webhook', 'secretEnv']), path);
-  return [`${at}: the variable "${name}" is not set: webhooks go out unsigned`];
+  return [`${at}: the variable "${name}" is not set, so webhooks could not be signed`];
 }

@@ -12,8 +12,8 @@ import {
   type EscalationConfig,
   type PolicyForm,
 } from './file.ts';
+import { blockOnErrors, findUnknownNames } from './file-references.ts';
 import { type FileForm, fileForm, type RawForm } from './file-schema.ts';
-import { findWarnings } from './file-warnings.ts';
 import { describePosition, type Locate, type Path, type Position } from './position.ts';
 import { describeFaults } from './problems.ts';
 import { problemsMax, readYaml } from './yaml.ts';
@@ -21,13 +21,13 @@ import { problemsMax, readYaml } from './yaml.ts';
 /** `path` is joined by dots; '' is the whole file. */
 export type Problem = Position & { readonly path: string; readonly message: string };
 export type ReadConfigFile =
-  | { readonly ok: true; readonly file: ConfigFile; readonly warnings: readonly string[]; readonly locate: Locate }
+  | { readonly ok: true; readonly file: ConfigFile; readonly unknownNames: readonly string[]; readonly locate: Locate }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 const commandTimeoutMs = 120_000;
 
 /**
- * @param path of the file: what stands in it is relative to its folder, and warnings begin with its name
+ * @param path of the file: what stands in it is relative to its folder, and messages begin with its name
  * `problems` come in the order of the file, 50 at most. An empty text is the default configuration.
  */
 export function readConfigFile(text: string, path: string): ReadConfigFile {
@@ -35,7 +35,9 @@ export function readConfigFile(text: string, path: string): ReadConfigFile {
   if (!yaml.ok) return { ok: false, problems: inOrder(yaml.problems.map((it) => ({ ...it, path: '' }))) };
   const { value, locate } = yaml;
   const result = fileForm.safeParse(value, { reportInput: true });
-  const faults = result.success ? oversizeOf(value as RawForm) : describeFaults(result.error.issues, fileForm);
+  const faults = result.success
+    ? oversizeOf(blockOnErrors(value as RawForm))
+    : describeFaults(result.error.issues, fileForm);
   if (!result.success || faults.length > 0) {
     const problems = faults.slice(0, problemsMax).map((it) => ({
       ...locate(it.path, it.part),
@@ -44,11 +46,12 @@ export function readConfigFile(text: string, path: string): ReadConfigFile {
     }));
     return { ok: false, problems: inOrder(problems) };
   }
-  const raw = value as RawForm;
-  const warnings = findWarnings(raw, result.data).map(
-    (warning) => `${describePosition(locate(warning.path), path)}: ${warning.message}`,
+  const raw = blockOnErrors(value as RawForm);
+  const form = raw === value ? result.data : fileForm.parse(raw);
+  const unknownNames = findUnknownNames(raw, form).map(
+    (it) => `${describePosition(locate(it.path), path)}: ${it.message}`,
   );
-  return { ok: true, file: toConfigFile(result.data, raw, dirname(resolve(path))), warnings, locate };
+  return { ok: true, file: toConfigFile(form, raw, dirname(resolve(path))), unknownNames, locate };
 }
 
 /** An alias gives the same problem at each of its uses: it is told once. */

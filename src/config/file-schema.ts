@@ -76,6 +76,10 @@ export const fileForm = z.strictObject({
   policies: strictPoliciesSchema
     .optional()
     .describe('when a stop is allowed; "default" is for workers that name no policy'),
+  strict: z
+    .boolean()
+    .optional()
+    .describe('true: a check that cannot be judged blocks the stop, whatever its own onError; default false'),
   assign: strictAssignSchema
     .optional()
     .describe('by agent, labels or worker; takes precedence over the policy that a worker names'),
@@ -103,8 +107,14 @@ export type FileForm = z.output<typeof fileForm>;
 /** The file as it was written, once it is valid. */
 export type RawForm = {
   readonly policies?: Record<string, { checks?: CheckForm[]; runner?: string; runners?: string[] }>;
+  readonly strict?: boolean;
   readonly assign?: { policy: string }[];
   readonly releaseAfter?: unknown;
   readonly forget?: unknown;
 };
-export type CheckForm = { readonly command?: string; readonly all?: CheckForm[]; readonly any?: CheckForm[] };
+export type CheckForm = {
+  readonly command?: string;
+  readonly all?: CheckForm[];
+  readonly any?: CheckForm[];
+  readonly onError?: string;
+};

@@ -5,11 +5,14 @@ import { type ReadConfigFile, readConfigFile } from './file-reader.ts';
 import { describePosition } from './position.ts';
 import { watchConfigFile } from './watch.ts';
 
-/** Passes on each changed file. A broken or missing one is logged instead. */
+type Read = Extract<ReadConfigFile, { ok: true }>;
+
+/** Passes on each changed file. A broken or missing one, or one with `faultsOf` it, is logged instead. */
 export function followConfigFile(
   { filePath, fileText, fileIntervalMs }: Config,
   logger: Logger,
-  onFile: (read: Extract<ReadConfigFile, { ok: true }>) => void,
+  onFile: (read: Read) => void,
+  faultsOf: (read: Read) => readonly string[] = () => [],
 ): { close(): void } {
   const onChange = (text: string | null) => {
     if (text === null) {
@@ -17,12 +20,13 @@ export function followConfigFile(
       return;
     }
     const read = readConfigFile(text, filePath);
-    if (!read.ok) {
-      const problems = read.problems.map((it) => `${describePosition(it, filePath)}: ${it.message}`);
+    const problems = read.ok
+      ? faultsOf(read)
+      : read.problems.map((it) => `${describePosition(it, filePath)}: ${it.message}`);
+    if (!read.ok || problems.length > 0) {
       logger.error({ problems }, 'the configuration is broken: the old one stays in force');
       return;
     }
-    for (const warning of read.warnings) logger.warn(warning);
     onFile(read);
     logger.info({ file: filePath }, 'the configuration has changed');
   };

@@ -6,6 +6,13 @@ import { createRequire } from 'node:module';
 
 type Library = typeof import('@nats-io/transport-node');
 
-export const { connect, createInbox, credsAuthenticator, RequestError, TimeoutError } = createRequire(import.meta.url)(
-  '@nats-io/transport-node',
-) as Library;
+export const {
+  AuthorizationError,
+  connect,
+  createInbox,
+  credsAuthenticator,
+  PermissionViolationError,
+  RequestError,
+  TimeoutError,
+  UserAuthenticationExpiredError,
+} = createRequire(import.meta.url)('@nats-io/transport-node') as Library;

@@ -2,7 +2,15 @@
 import { readFileSync } from 'node:fs';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
-import { connect as connectOverTcp, createInbox, credsAuthenticator } from './client-library.ts';
+import {
+  AuthorizationError,
+  connect as connectOverTcp,
+  createInbox,
+  credsAuthenticator,
+  PermissionViolationError,
+  TimeoutError,
+  UserAuthenticationExpiredError,
+} from './client-library.ts';
 
 export type { NatsConnection } from '@nats-io/nats-core';
 
@@ -25,7 +33,11 @@ const inboxPrefixes = new WeakMap<NatsConnection, string>();
 /** An inbox under the connection's own prefix. The server may keep others from it. */
 export const newInbox = (nc: NatsConnection): string => createInbox(inboxPrefixes.get(nc));
 
-/** @throws AppError service.unreachable: no server, or it refused the credentials */
+/**
+ * A `tls://` URL is never answered in plain text.
+ * @throws AppError service.unreachable: no server; input.unauthorized: it refused the credentials; input.bad: they cannot
+ * be read
+ */
 export async function openConnection({
   url,
   credsFile,
@@ -41,8 +53,9 @@ export async function openConnection({
       ...(inboxPrefix === undefined ? {} : { inboxPrefix }),
       servers,
       ...auth,
+      ...(servers.some((server) => server.startsWith('tls://')) ? { tls: {} } : {}),
       name,
-      timeout: 5_000,
+      timeout: connectTimeoutMs,
       maxReconnectAttempts: patient ? -1 : 3,
       reconnectTimeWait: 250,
       reconnectJitter: 100,
@@ -53,13 +66,45 @@ export async function openConnection({
     if (inboxPrefix !== undefined) inboxPrefixes.set(nc, inboxPrefix);
     return nc;
   } catch (cause) {
-    const hint = 'start one with "stopgate dev", or name yours with --nats';
-    throw new AppError(
-      'service.unreachable',
-      `no NATS server at ${servers.join(', ')}: ${(cause as Error).message}; ${hint}`,
-      { cause },
-    );
+    throw notConnected(cause as Error, servers.join(', '), credsFile ?? ('user' in auth ? 'the URL' : null));
   }
+}
+
+const connectTimeoutMs = 5_000;
+
+/**
+ * Rejects as soon as the server forbids something to this connection. Whoever waits for an answer races it, since the
+ * server reports it beside the answer that never comes. @throws AppError input.unauthorized
+ */
+export async function rejectForbidden(nc: NatsConnection, hint: string): Promise<never> {
+  for await (const status of nc.status()) {
+    if (status.type !== 'error' || !(status.error instanceof PermissionViolationError)) continue;
+    const { operation, subject } = status.error;
+    const verb = operation === 'publish' ? 'publish' : 'subscribe to';
+    throw new AppError('input.unauthorized', `the NATS server does not let us ${verb} '${subject}'; ${hint}`, {
+      cause: status.error,
+    });
+  }
+  return new Promise(() => {}); // it is closed, which others report
+}
+
+/** `credentials`: the file that they came from, or where else; null: none were given. */
+function notConnected(cause: Error, servers: string, credentials: string | null): AppError {
+  if (cause instanceof AuthorizationError || cause instanceof UserAuthenticationExpiredError) {
+    const why =
+      credentials === null
+        ? 'requires credentials: name a file with --creds, or put USER:PASSWORD@ before the host'
+        : `refused the credentials of ${credentials === 'the URL' ? credentials : `'${credentials}'`} (${cause.message})`;
+    return new AppError('input.unauthorized', `the NATS server at ${servers} ${why}`, { cause });
+  }
+  const hint = 'start one with "stopgate dev", or name yours with --nats';
+  return new AppError('service.unreachable', `no NATS server at ${servers}: ${describe(cause)}; ${hint}`, { cause });
+}
+
+function describe(cause: Error): string {
+  if (cause instanceof TimeoutError) return `no answer within ${connectTimeoutMs} ms`;
+  const [, host] = /ENOTFOUND (\S+)/.exec(cause.message) ?? [];
+  return host === undefined ? cause.message : `there is no host '${host}'`;
 }
 
 function readUrl(url: string): { servers: string[]; user?: string; pass?: string; token?: string } {
@@ -83,12 +128,23 @@ function readCreds(file: string) {
   try {
     bytes = readFileSync(file);
   } catch (cause) {
-    throw new AppError('input.bad', `cannot read the credentials '${file}': ${(cause as Error).message}`, { cause });
+    const why = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such file' : (cause as Error).message;
+    throw new AppError('input.bad', `cannot read the credentials '${file}': ${why}`, { cause });
   }
   if (bytes.toString('utf8').trimStart().startsWith('{')) {
-    const { user, pass } = JSON.parse(bytes.toString('utf8')) as { user?: unknown; pass?: unknown };
+    const { user, pass } = readJson(bytes.toString('utf8'));
     if (typeof user === 'string' && typeof pass === 'string') return { user, pass };
     throw new AppError('input.bad', `'${file}' holds no "user" and "pass"`);
   }
+  if (!/BEGIN NATS USER JWT/.test(bytes.toString('latin1')))
+    throw new AppError('input.bad', `'${file}' is not a NATS credentials file, nor JSON with "user" and "pass"`);
   return { authenticator: credsAuthenticator(bytes) };
+}
+
+function readJson(text: string): { user?: unknown; pass?: unknown } {
+  try {
+    return JSON.parse(text) as object;
+  } catch {
+    return {};
+  }
 }

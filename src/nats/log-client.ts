@@ -2,6 +2,7 @@
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
 import { headers, type NatsConnection, PermissionViolationError } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
+import { rejectForbidden } from './connection.ts';
 import { type LogRange, openLogRange, readNewest } from './log-range.ts';
 import { type LogMessage, readLog } from './log-reader.ts';
 
@@ -25,7 +26,7 @@ export function createLogClient(nc: NatsConnection, fleet: string): LogClient {
   const stream = `STOPGATE_${fleet}`;
   return {
     publish: (tail, data, id) => append(js, `${root}.${tail}`, data, id),
-    follow: (how, onMessage) => readLog(nc, stream, how, onMessage),
+    follow: (how, onMessage) => Promise.race([readLog(nc, stream, how, onMessage), rejectForbidden(nc, operatorHint)]),
     read: () => openLogRange(nc, stream),
     readNewest: (tail, count) => readNewest(nc, stream, `${root}.${tail}`, count),
   };
@@ -46,7 +47,7 @@ async function append(js: JetStreamClient, subject: string, data: object, id: st
 const isForbidden = (error: unknown): boolean =>
   error instanceof PermissionViolationError || (error as Error).cause instanceof PermissionViolationError;
 
-function describeForbidden(subject: string): string {
-  const hint = 'name an operator\'s credentials with --creds (those of "stopgate dev" are found in its folder)';
-  return `the NATS server does not let us publish '${subject}'${subject.split('.')[2] === 'own' ? `: ${hint}` : ''}`;
-}
+const operatorHint = 'name an operator\'s credentials with --creds (those of "stopgate dev" are found in its folder)';
+
+const describeForbidden = (subject: string): string =>
+  `the NATS server does not let us publish '${subject}'${subject.split('.')[2] === 'own' ? `: ${operatorHint}` : ''}`;

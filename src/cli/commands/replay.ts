@@ -162,7 +162,7 @@ async function readPolicies(path: string, { io, note, flags }: ReplayContext): P
     }));
     throw new AppError('config.bad', `'${path}' is not a configuration`, { issues });
   }
-  for (const warning of read.warnings) note(`stopgate: ${warning}`);
+  for (const warning of read.unknownNames) note(`stopgate: ${warning}`);
   if (read.file.policyForm !== null) return read.file.policySet;
   if (!flags.diff) note(`stopgate: '${path}' has no policies; those among the entries hold`);
   return undefined;

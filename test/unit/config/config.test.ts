@@ -170,9 +170,10 @@ describe('stopgate.yaml', () => {
     );
     expect((await load()).warnings).toEqual([
       'stopgate.yaml:1:44: the command "t" is not among commands',
-      'stopgate.yaml:2:55: the variable "KEY" is not set: webhooks go out unsigned',
+      'stopgate.yaml:2:55: the variable "KEY" is not set, so webhooks could not be signed',
     ]);
     expect((await load({ env: { KEY: 's' } })).warnings).toHaveLength(1);
+    expect(await problemsOf({ serving: true })).toHaveLength(2);
     expect([readVariable('KEY', { KEY: 's' }), readVariable('KEY', { KEY: '' }), readVariable('KEY', {})]).toEqual([
       's',
       undefined,

@@ -22,8 +22,8 @@ const lines = (...text: string[]) => `${text.join('\n')}\n`;
 
 describe('a right file', () => {
   test('gives the example of the protocol in its normal form', () => {
-    const { file, warnings } = read(exampleText);
-    expect(warnings).toEqual([]);
+    const { file, unknownNames } = read(exampleText);
+    expect(unknownNames).toEqual([]);
     expect(file.fleet).toBe('main');
     expect(file.policySet.policies.get('default')).toMatchObject({
       retries: 3,
@@ -361,8 +361,8 @@ describe('bad YAML', () => {
   });
 });
 
-describe('a warning', () => {
-  test('names a command that is not configured, with its line', () => {
+describe('a name that leads nowhere', () => {
+  test('is that of a command that is not configured, with its line', () => {
     const text = lines(
       'policies:',
       '  a:',
@@ -370,16 +370,52 @@ describe('a warning', () => {
       '      - any: [{ command: tests }, { command: lint }]',
       'commands: { lint: { run: [x] } }',
     );
-    expect(read(text).warnings).toEqual(['stopgate.yaml:4:26: the command "tests" is not among commands']);
+    expect(read(text).unknownNames).toEqual(['stopgate.yaml:4:26: the command "tests" is not among commands']);
   });
 
-  test('is not given for a policy whose runner has commands of its own', () => {
-    expect(read('policies: { a: { runner: gpu, checks: [{ command: tests }] } }').warnings).toEqual([]);
+  test('is not that of a command which the runner of the policy may have', () => {
+    expect(read('policies: { a: { runner: gpu, checks: [{ command: tests }] } }').unknownNames).toEqual([]);
   });
 
-  test('names an assigned policy that is not there', () => {
-    expect(read('assign:\n  - { policy: default }\n  - { policy: strict }').warnings).toEqual([
-      'stopgate.yaml:3:15: the policy "strict" is not among policies: default will hold',
+  test('is that of an assigned policy that is not there', () => {
+    expect(read('assign:\n  - { policy: default }\n  - { policy: strict }').unknownNames).toEqual([
+      'stopgate.yaml:3:15: the policy "strict" is not among policies',
+    ]);
+  });
+});
+
+describe('strict', () => {
+  const checks = (policies: unknown) => (policies as Record<string, { checks: unknown }>).a?.checks;
+  const text = (strict: string) =>
+    lines(
+      strict,
+      'policies:',
+      '  a:',
+      '    checks:',
+      '      - { remote: scan, onError: escalate }',
+      '      - any: [{ command: t }, { all: [{ files: [x], onError: allow }] }]',
+      'commands: { t: { run: [x] } }',
+    );
+
+  test('makes a check block that cannot be judged, members of groups too', () => {
+    const { policyForm, policySet } = read(text('strict: true')).file;
+    expect(checks(policyForm?.policies)).toEqual([
+      { remote: 'scan', onError: 'block' },
+      {
+        any: [
+          { command: 't', onError: 'block' },
+          { all: [{ files: ['x'], onError: 'block' }], onError: 'block' },
+        ],
+        onError: 'block',
+      },
+    ]);
+    expect(JSON.stringify([...policySet.policies])).not.toMatch(/"onError":"(allow|escalate)"/);
+  });
+
+  test('false leaves each check its own', () => {
+    expect(checks(read(text('strict: false')).file.policyForm?.policies)).toEqual([
+      { remote: 'scan', onError: 'escalate' },
+      { any: [{ command: 't' }, { all: [{ files: ['x'], onError: 'allow' }] }] },
     ]);
   });
 });

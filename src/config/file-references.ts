@@ -1,11 +1,11 @@
-/** Warnings about a valid stopgate.yaml that names something which does not exist. */
+/** Names in stopgate.yaml that lead nowhere. A check without its command would be an error at every stop. */
 import type { CheckForm, FileForm, RawForm } from './file-schema.ts';
 import type { Path } from './position.ts';
 
-export type Warning = { readonly path: Path; readonly message: string };
+type Fault = { readonly path: Path; readonly message: string };
 
 /** The commands of a policy with a runner are in that runner's configuration, which we do not have. */
-export function findWarnings({ policies = {}, assign = [] }: RawForm, { commands = {} }: FileForm): Warning[] {
+export function findUnknownNames({ policies = {}, assign = [] }: RawForm, { commands = {} }: FileForm): Fault[] {
   const checks = Object.entries(policies)
     .filter(([, policy]) => policy.runner === undefined && policy.runners === undefined)
     .flatMap(([name, policy]) => commandChecks(policy.checks ?? [], ['policies', name, 'checks']));
@@ -15,12 +15,7 @@ export function findWarnings({ policies = {}, assign = [] }: RawForm, { commands
   const unknownPolicies = assign.flatMap(({ policy }, index) =>
     policy === 'default' || Object.hasOwn(policies, policy)
       ? []
-      : [
-          {
-            path: ['assign', index, 'policy'],
-            message: `the policy "${policy}" is not among policies: default will hold`,
-          },
-        ],
+      : [{ path: ['assign', index, 'policy'], message: `the policy "${policy}" is not among policies` }],
   );
   return [...unknownCommands, ...unknownPolicies];
 }
@@ -31,4 +26,24 @@ function commandChecks(checks: readonly CheckForm[], at: Path): { path: Path; co
     ...commandChecks(all ?? [], [...at, index, 'all']),
     ...commandChecks(any ?? [], [...at, index, 'any']),
   ]);
+}
+
+/** `strict: true`: a check that cannot be judged blocks, whatever its own `onError`. The form is a valid one. */
+export function blockOnErrors(raw: RawForm): RawForm {
+  if (raw.strict !== true || raw.policies === undefined) return raw;
+  const policies = Object.entries(raw.policies).map(([name, policy]) => [
+    name,
+    policy.checks === undefined ? policy : { ...policy, checks: policy.checks.map(blockOnError) },
+  ]);
+  return { ...raw, policies: Object.fromEntries(policies) };
+}
+
+function blockOnError(check: CheckForm): CheckForm {
+  const { all, any } = check;
+  return {
+    ...check,
+    ...(all === undefined ? {} : { all: all.map(blockOnError) }),
+    ...(any === undefined ? {} : { any: any.map(blockOnError) }),
+    onError: 'block',
+  };
 }
