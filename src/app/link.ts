@@ -2,7 +2,7 @@
 import type { HistorySource } from '../inspector/history/work.ts';
 import type { Logger } from '../log.ts';
 import { type Bus, createBus } from '../nats/bus.ts';
-import { type ConnectionOptions, type NatsConnection, openConnection } from '../nats/connection.ts';
+import { type ConnectionOptions, type NatsConnection, openConnection, rejectForbidden } from '../nats/connection.ts';
 import { openRequestServer, type RequestServer } from '../nats/request-server.ts';
 
 export type LinkOptions = {
@@ -23,11 +23,16 @@ export type Link = {
   readonly nc: NatsConnection;
   readonly bus: Bus;
   readonly requests: RequestServer;
+  /** Rejects once the server forbids something to the service. @throws AppError input.unauthorized */
+  readonly forbidden: Promise<never>;
   /** How the inspector's thread connects. */
   readonly source: Omit<HistorySource, 'fleet'>;
   /** Sends what was published, and closes the connection. */
   close(): Promise<void>;
 };
+
+const forbiddenHint =
+  'name credentials of the service with --creds or in --nats; "stopgate permissions" prints what they need';
 
 /** @throws AppError service.unreachable */
 export async function openLink({ nats, creds, inboxPrefix, name, version, ...options }: LinkOptions): Promise<Link> {
@@ -35,6 +40,8 @@ export async function openLink({ nats, creds, inboxPrefix, name, version, ...opt
   const nc = await openConnection({
     ...{ url: nats, credsFile: creds, inboxPrefix, name: `stopgate ${name}`, patient: true, connect },
   });
+  const forbidden = rejectForbidden(nc, forbiddenHint);
+  forbidden.catch(() => undefined); // of interest at the start only
   if (creds === undefined && !nc.info?.auth_required) {
     const hint = 'anyone who reaches it can act as anyone, the service included; give it users and permissions';
     logger.warn({ nats: nc.getServer() }, `this NATS server asks for no credentials: ${hint}`);
@@ -45,7 +52,14 @@ export async function openLink({ nats, creds, inboxPrefix, name, version, ...opt
     ...{ id: name, version, log: logger },
   });
   return {
-    ...{ name, nc, requests, bus: createBus(nc, replyPrefixes), source: { url: nats, credsFile: creds, inboxPrefix } },
+    ...{
+      name,
+      nc,
+      forbidden,
+      requests,
+      bus: createBus(nc, replyPrefixes),
+      source: { url: nats, credsFile: creds, inboxPrefix },
+    },
     async close() {
       requests.close();
       await nc.drain().catch(() => nc.close());

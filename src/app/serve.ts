@@ -4,7 +4,6 @@ import { type Config, isOneFleet } from '../config/config.ts';
 import { type HttpServer, openHttpServer } from '../http/server.ts';
 import type { Logger } from '../log.ts';
 import { createMetrics, type Metrics } from '../metrics.ts';
-import { rejectForbidden } from '../nats/connection.ts';
 import { findFleets } from '../nats/log-streams.ts';
 import { privateInbox } from '../nats/permissions.ts';
 import type { Io } from '../process-io.ts';
@@ -65,7 +64,7 @@ export async function serve(options: ServeOptions): Promise<number> {
       find: () => findFleets(link.nc),
       open: (fleet) => openFleet(link, options, fleet, { metrics, checks, rules, idle }),
     });
-    const fleets = await Promise.race([opening, rejectForbidden(link.nc, serviceHint)]);
+    const fleets = await Promise.race([opening, link.forbidden]);
     opened.unshift(fleets);
     for (const warning of config.warnings) logger.warn(warning);
     opened.unshift(rules.follow(fleets));
@@ -83,9 +82,6 @@ export async function serve(options: ServeOptions): Promise<number> {
     for (const each of opened) await each.close();
   }
 }
-
-const serviceHint =
-  'name credentials of the service with --creds or in --nats; "stopgate permissions" prints what they need';
 
 function readyLine({ nats, config }: ServeOptions, http: HttpServer | null, { directory }: Fleets): Ready {
   const fleets = directory.states().map(({ name }) => name);

@@ -35,8 +35,7 @@ export const newInbox = (nc: NatsConnection): string => createInbox(inboxPrefixe
 
 /**
  * A `tls://` URL is never answered in plain text.
- * @throws AppError service.unreachable: no server; input.unauthorized: it refused the credentials; input.bad: they cannot
- * be read
+ * @throws AppError service.unreachable: no server, or it refused the credentials; input.bad: they cannot be read
  */
 export async function openConnection({
   url,
@@ -95,7 +94,7 @@ function notConnected(cause: Error, servers: string, credentials: string | null)
       credentials === null
         ? 'requires credentials: name a file with --creds, or put USER:PASSWORD@ before the host'
         : `refused the credentials of ${credentials === 'the URL' ? credentials : `'${credentials}'`} (${cause.message})`;
-    return new AppError('input.unauthorized', `the NATS server at ${servers} ${why}`, { cause });
+    return new AppError('service.unreachable', `the NATS server at ${servers} ${why}`, { cause });
   }
   const hint = 'start one with "stopgate dev", or name yours with --nats';
   return new AppError('service.unreachable', `no NATS server at ${servers}: ${describe(cause)}; ${hint}`, { cause });

@@ -178,7 +178,11 @@ function serveDiscovery(
   };
   return Object.entries(replies).flatMap(([verb, reply]) =>
     [`$SRV.${verb}`, `$SRV.${verb}.${name}`, `$SRV.${verb}.${name}.${id}`].map((subject) =>
-      nc.subscribe(subject, { callback: (_error, message) => void message.respond(JSON.stringify(reply())) }),
+      nc.subscribe(subject, {
+        callback: (refused, message) => {
+          if (refused === null) message.respond(JSON.stringify(reply()));
+        },
+      }),
     ),
   );
 }

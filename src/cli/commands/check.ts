@@ -12,6 +12,8 @@ export const check = defineCommand({
   args: {
     file: {
       type: 'positional',
+      required: false,
+      required: false,
       valueHint: 'FILE',
       description: 'the configuration (default: stopgate.yaml); -: stdin',
     },

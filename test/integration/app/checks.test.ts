@@ -21,7 +21,6 @@ const config = JSON.stringify({
     blocks: checks({ command: 'lost', onError: 'block' }),
     escalates: checks({ command: 'lost', onError: 'escalate' }),
     late: checks({ command: 'slow', timeout: '200ms', onError: 'block' }),
-    missing: checks({ command: 'nobody', onError: 'block' }),
     asks: checks({ command: 'who', name: 'asker' }),
     here: checks({ command: 'where' }),
     files: checks({ files: ['a.md', 'docs/b.md'] }),
@@ -129,14 +128,6 @@ describe('a command', () => {
     const { decision, feedback } = await stop('late');
     expect(decision).toBe('block');
     expect(feedback).toMatchObject([{ check: 'slow', outcome: 'timeout', message: expect.stringMatching(/200ms/) }]);
-  });
-
-  test('that the configuration does not have is in error, and a warning said so at the start', async () => {
-    expect(await stop('missing')).toMatchObject({
-      decision: 'block',
-      feedback: [{ check: 'nobody', outcome: 'error' }],
-    });
-    expect(at.log().map((line) => line.msg)).toContainEqual(expect.stringMatching(/^stopgate\.yaml:1:\d+: .*"nobody"/));
   });
 
   test('is told who asks, and none of our secrets', async () => {

@@ -1,0 +1,177 @@
+/** What the surroundings refuse (servers, credentials, folders, ports, files) is one line with the next step. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runCommand } from '../../support/command.ts';
+import { type Folder, makeFolder } from '../../support/deployment.ts';
+import { clear, type Dev, startDev } from '../../support/dev.ts';
+import { endService } from '../../support/service.ts';
+import { openNats } from '../../support/shared-server.ts';
+
+/** A service of its own: only the embedded server has accounts. */
+let folder: Folder;
+let dev: Dev;
+let elsewhere: Folder;
+let locked: Awaited<ReturnType<typeof openNats>>;
+let stranger: Server;
+beforeAll(async () => {
+  folder = await makeFolder();
+  dev = await startDev(folder);
+  await runCommand(['publish', 'worker', 'w1', 'heartbeat.sent'], { cwd: folder.path });
+  elsewhere = await makeFolder({
+    'not-creds.txt': 'hello',
+    'half.json': '{ "user": "x"',
+    'broken.yaml': 'polices: {}',
+  });
+  await mkdir(join(elsewhere.path, 'a folder'));
+  locked = await openNats({ args: ['--user', 'ann', '--pass', 'right'] });
+  stranger = createServer((socket) => socket.destroy());
+  await new Promise<void>((done) => stranger.listen(0, '127.0.0.1', done));
+});
+afterAll(async () => {
+  stranger.close();
+  await locked.stop();
+  await endService(dev);
+  await clear(folder);
+  await elsewhere.remove();
+});
+
+const embedded = () => dev.ready.nats;
+const operator = () => join(folder.path, '.stopgate', 'credentials', 'operator.json');
+const strangerPort = () => String((stranger.address() as { port: number }).port);
+const portOf = (url: string) => new URL(url).port;
+
+type Row = readonly [what: string, code: number, says: string | RegExp, argv: () => string[]];
+const rows: readonly Row[] = [
+  [
+    'no server',
+    3,
+    'connection refused; start one with "stopgate dev"',
+    () => ['decide', 'w1', '--nats', 'nats://127.0.0.1:1'],
+  ],
+  ['no host', 3, `there is no host 'no-such-host.invalid'`, () => ['workers', '--nats', 'nats://no-such-host.invalid']],
+  ['no NATS there', 3, 'no NATS server at', () => ['workers', '--nats', `nats://127.0.0.1:${strangerPort()}`]],
+  [
+    'no TLS there',
+    3,
+    `server does not support 'tls'`,
+    () => ['decide', 'w1', '--nats', embedded().replace('nats:', 'tls:')],
+  ],
+  ['no NATS URL', 2, 'is not a NATS URL, such as nats://', () => ['decide', 'w1', '--nats', dev.ready.http]],
+  [
+    'a wrong password',
+    3,
+    'refused the credentials of the URL',
+    () => ['decide', 'w1', '--nats', `nats://ann:wrong@127.0.0.1:${locked.port}`],
+  ],
+  ['no password', 3, 'requires credentials: name a file with --creds', () => ['decide', 'w1', '--nats', locked.url]],
+  [
+    'a wrong file',
+    3,
+    /refused the credentials of '.*operator\.json'/,
+    () => ['tail', '--nats', locked.url, '--creds', operator()],
+  ],
+  ['no such file', 2, 'there is no such file', () => ['decide', 'w1', '--nats', embedded(), '--creds', 'gone.creds']],
+  [
+    'no credentials file',
+    2,
+    'is not a NATS credentials file',
+    () => ['decide', 'w1', '--nats', embedded(), '--creds', 'not-creds.txt'],
+  ],
+  [
+    'half a file',
+    2,
+    'holds no "user" and "pass"',
+    () => ['decide', 'w1', '--nats', embedded(), '--creds', 'half.json'],
+  ],
+  ['tail as an agent', 2, /does not let us publish .*operator's credentials/, () => ['tail', '--nats', embedded()]],
+  ['replay as an agent', 3, 'credentials of an operator', () => ['replay', '--fleet', 'main', '--nats', embedded()]],
+  ['retire as an agent', 2, `operator's credentials`, () => ['retire', 'w1', '--yes', '--nats', embedded()]],
+  ['serve as an agent', 2, 'name credentials of the service', () => ['serve', '--http', 'off', '--nats', embedded()]],
+  [
+    'serve as an operator',
+    2,
+    'name credentials of the service',
+    () => ['serve', '--http', 'off', '--nats', embedded(), '--creds', operator()],
+  ],
+  [
+    'a fleet without a service',
+    3,
+    /no stopgate service serves|no answer within/,
+    () => ['workers', '--fleet', 'nobody', '--nats', embedded(), '--timeout', '300ms'],
+  ],
+  [
+    'a fleet without a log',
+    1,
+    'no service has ever served this fleet',
+    () => ['replay', '--fleet', 'nobody', '--nats', embedded(), '--creds', operator()],
+  ],
+  ['a store that is a file', 2, /'.*not-creds.txt'/, () => ['dev', '--http', 'off', '--store', 'not-creds.txt']],
+  [
+    'a store below a file',
+    2,
+    'a part of the path is a file',
+    () => ['dev', '--http', 'off', '--store', 'not-creds.txt/store'],
+  ],
+  [
+    'a store in use',
+    2,
+    'another stopgate (process',
+    () => ['dev', '--http', 'off', '--store', join(folder.path, '.stopgate')],
+  ],
+  [
+    'a NATS port in use',
+    2,
+    'is taken by another process; name another port',
+    () => ['dev', '--http', 'off', '--store', 'a folder/s', '--port', portOf(embedded())],
+  ],
+  [
+    `another stopgate's HTTP port`,
+    2,
+    'choose another address with --http',
+    () => ['dev', '--port', '0', '--store', 'a folder/t', '--http', `127.0.0.1:${portOf(dev.ready.http)}`],
+  ],
+  [
+    `a stranger's HTTP port`,
+    2,
+    'choose another address with --http',
+    () => ['dev', '--port', '0', '--store', 'a folder/u', '--http', `127.0.0.1:${strangerPort()}`],
+  ],
+  [
+    'an address of no interface',
+    2,
+    '--http',
+    () => ['dev', '--port', '0', '--store', 'a folder/v', '--token', 't', '--http', '203.0.113.1:0'],
+  ],
+  ['no such configuration', 2, /cannot read '.*gone.yaml'/, () => ['serve', '--config', 'gone.yaml']],
+  [
+    'a broken configuration',
+    2,
+    'broken.yaml:1:1: unknown key "polices"; did you mean "policies"?',
+    () => ['serve', '--config', 'broken.yaml'],
+  ],
+  ['the check of a broken one', 2, 'unknown key "polices"', () => ['check', 'broken.yaml']],
+  ['the check of none', 2, 'there is no such file', () => ['check']],
+  ['a log that is a folder', 2, 'it is a folder', () => ['replay', 'a folder']],
+  ['a log that is not there', 2, 'there is no such file', () => ['replay', 'gone.jsonl']],
+  ['a log of something else', 2, 'line 1:', () => ['replay', 'not-creds.txt']],
+];
+
+describe('one line, the exit code, nothing on stdout', () => {
+  test.each(rows)('%s: exit code %i', async (_what, expected, says, argv) => {
+    const { code, stdout, stderr } = await runCommand(argv(), { cwd: elsewhere.path });
+    const lines = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
+    expect(lines.join('\n')).toMatch(says);
+    expect({ code, stdout, lines: lines.length }).toEqual({ code: expected, stdout: '', lines: 1 });
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+});
+
+test('a folder with spaces and quotes in its name works', async () => {
+  const odd = join(elsewhere.path, `it's "odd" \u00fc`);
+  await mkdir(odd);
+  await writeFile(join(odd, 'stopgate.yaml'), 'policies: { default: { checks: [{ plan: {} }] } }');
+  const checked = await runCommand(['check'], { cwd: odd });
+  expect(checked).toMatchObject({ code: 0, stdout: 'stopgate.yaml is valid: 1 policy (default), 0 commands\n' });
+});
