@@ -46,12 +46,13 @@ export type Replica = {
 const entryTimeoutMs = 1_500;
 const openRequestsMaxDefault = 10_000;
 
-/** @throws AppError log.unavailable, log.lost, stream.foreign */
+/** @throws AppError log.unavailable, log.lost, stream.foreign, input.unauthorized */
 export async function openReplica(link: Link, options: ReplicaOptions): Promise<Replica> {
   const { logger, metrics, acceptEmptyLog = false, streamReplicas: replicas = 1 } = options;
-  const log = await openEventLog({ nc: link.nc, fleet: options.fleet, replicas, acceptEmptyLog, log: logger });
+  const opening = openEventLog({ nc: link.nc, fleet: options.fleet, replicas, acceptEmptyLog, log: logger });
+  const log = await Promise.race([opening, link.forbidden]);
   const { host, broken } = makeHost(link, log, options);
-  await host.start().catch(async (error: unknown) => {
+  await Promise.race([host.start(), link.forbidden]).catch(async (error: unknown) => {
     await host.close();
     throw error;
   });

@@ -59,12 +59,11 @@ export async function serve(options: ServeOptions): Promise<number> {
     });
     opened.unshift(link);
     const rules = createRules({ config, checks, metrics, env: io.env, logger });
-    const opening = openFleets({
+    const fleets = await openFleets({
       ...{ selection: config.fleets, shard: config.shard, replica: config.replica, logger },
       find: () => findFleets(link.nc),
       open: (fleet) => openFleet(link, options, fleet, { metrics, checks, rules, idle }),
     });
-    const fleets = await Promise.race([opening, link.forbidden]);
     opened.unshift(fleets);
     for (const warning of config.warnings) logger.warn(warning);
     opened.unshift(rules.follow(fleets));

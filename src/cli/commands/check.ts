@@ -13,7 +13,6 @@ export const check = defineCommand({
     file: {
       type: 'positional',
       required: false,
-      required: false,
       valueHint: 'FILE',
       description: 'the configuration (default: stopgate.yaml); -: stdin',
     },
