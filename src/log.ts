@@ -1,6 +1,8 @@
 /** Logging: JSON lines on stderr (stdout belongs to answers). Data first, a short constant message second. */
 import { type DestinationStream, destination, type Logger as PinoLogger, pino } from 'pino';
 
+import { traceIds } from './tracing.ts';
+
 export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error'> & {
   child(bindings: Record<string, unknown>): Logger;
 };
@@ -9,7 +11,13 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 /** `to`: where the lines go; default: this process's stderr, written at once. */
 export function createLogger(level: LogLevel, to: DestinationStream = destination({ fd: 2, sync: true })): Logger {
   return pino(
-    { level, base: {}, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } },
+    {
+      level,
+      base: {},
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      mixin: traceIds,
+    },
     to,
   );
 }

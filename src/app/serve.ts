@@ -12,6 +12,7 @@ import { version } from '../version.ts';
 import { type Fleets, openFleets } from './fleets.ts';
 import { createIdleWatch, type IdleWatch } from './idle-exit.ts';
 import { type Link, openLink } from './link.ts';
+import { openOtlpTraces } from './otlp-traces.ts';
 import { createEnd, withoutSecrets } from './process-end.ts';
 import { openReplica, type Replica } from './replica.ts';
 import { createRules, type Rules } from './rules.ts';
@@ -52,6 +53,8 @@ export async function serve(options: ServeOptions): Promise<number> {
   const metrics = createMetrics(checks.waiting);
   const opened: { close(): unknown }[] = [checks];
   try {
+    const traces = await openOtlpTraces(io.env, { replica: config.replica, version: version() }, logger);
+    if (traces !== null) opened.push(traces); // the last to be closed
     const link = await openLink({
       ...{ nats: options.nats, creds: options.creds ?? undefined, name: config.replica, version: version(), logger },
       inboxPrefix: hasCredentials(options) ? privateInbox : undefined,

@@ -11,6 +11,7 @@ import {
 import { AppError } from '../errors.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import type { Stored } from '../nats/log-submitter.ts';
+import type { TraceHeaders } from '../tracing.ts';
 import { type HostContext, subject } from './context.ts';
 import { catchUp } from './read-barrier.ts';
 
@@ -30,18 +31,23 @@ export function submitAttempt(context: HostContext, worker: string, fields: Atte
   const messageId =
     attempt === undefined ? unnamedAttemptMessageId(worker, context.newId()) : attemptMessageId(worker, attempt);
   const decision = context.decisionWaiters.wait(messageId, context.entryTimeoutMs);
-  submit(context, worker, fields, messageId);
-  return decision;
+  const trace = context.traces.onSubmitted(worker, messageId);
+  submit(context, worker, fields, trace, messageId);
+  return decision.catch((error: Error) => {
+    context.traces.onFailed(messageId, error);
+    throw error;
+  });
 }
 
 /** The entry of an attempt was folded: its callers wait for the decision now. */
 export function onAttemptStored(context: HostContext, message: LogMessage, worker: string, attempt: string): void {
-  const { decisionWaiters, replyInboxes } = context;
+  const { decisionWaiters, replyInboxes, traces, fleet, replica } = context;
   const key = attemptMessageId(worker, attempt);
   const messageId = message.header('Nats-Msg-Id');
   // Only an id of this worker: else a worker could make another's caller wait for its own decision.
   if (messageId !== undefined && isAttemptMessageIdOf(worker, messageId)) decisionWaiters.onStored(messageId, key);
   decisionWaiters.onStored(key, key);
+  traces.onStored(message, worker, attempt, fleet.workers.get(worker)?.owner === replica);
   const inbox = message.header('Stopgate-Reply');
   if (inbox !== undefined) replyInboxes.set(key, inbox);
 }
@@ -54,6 +60,7 @@ function submit(
   context: HostContext,
   worker: string,
   fields: AttemptRequest,
+  trace: TraceHeaders,
   waiter: string,
   messageId = waiter,
 ): void {
@@ -67,9 +74,9 @@ function submit(
     if (answer.duplicate) await progress.until(answer.seq);
     if (answer.seq > progress.seq || !decisionWaiters.awaitsEntry(waiter)) return;
     // Its place is folded, and it was not there: another entry has had its id, or this is another log.
-    if (answer.duplicate) submit(context, worker, fields, waiter, retriedMessageId(waiter, context.newId()));
+    if (answer.duplicate) submit(context, worker, fields, trace, waiter, retriedMessageId(waiter, context.newId()));
     else await catchUp(context).catch(() => {});
   };
   const target = subject(context, `worker.${worker}.stop.attempted`);
-  context.log.submit(target, JSON.stringify(fields), { messageId, replica }, (answer) => void onAnswer(answer));
+  context.log.submit(target, JSON.stringify(fields), { messageId, replica, trace }, (answer) => void onAnswer(answer));
 }

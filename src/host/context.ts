@@ -4,6 +4,7 @@ import type { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Bus } from '../nats/bus.ts';
 import type { EventLog } from '../nats/event-log.ts';
+import { type AttemptTraces, createAttemptTraces } from './attempt-traces.ts';
 import { createFoldProgress, type FoldProgress } from './fold-progress.ts';
 import { createLogClock, type LogClock } from './log-clock.ts';
 import type { RunCheck } from './run-request.ts';
@@ -56,6 +57,7 @@ export type HostContext = Omit<HostOptions, 'fleet'> & {
   readonly evaluationWaiters: Waiters<HookResult>;
   /** The inbox that an undecided attempt named (header `Stopgate-Reply`), by `attemptMessageId`. */
   readonly replyInboxes: Map<string, string>;
+  readonly traces: AttemptTraces;
 };
 
 export function createHostContext(options: HostOptions): HostContext {
@@ -70,6 +72,7 @@ export function createHostContext(options: HostOptions): HostContext {
     decisionWaiters: createWaiters(),
     evaluationWaiters: createWaiters(),
     replyInboxes: new Map(),
+    traces: createAttemptTraces(options),
   };
 }
 

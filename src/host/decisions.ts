@@ -29,7 +29,8 @@ export function onDecided(
   context.decisionWaiters.settle(key, decision);
   // Decided by the attempt's own entry: no check came between.
   outbox.put(decision, record?.owner ?? null, inbox, decision.seq === message.seq);
-  if (isAtHead(context)) report(context, decision);
+  const traceId = context.traces.onDecided(decision);
+  if (isAtHead(context)) report(context, decision, traceId);
 }
 
 /** A decision entry came back from the log. */
@@ -45,10 +46,10 @@ export function onDecisionPublished(
   outbox.onPublished(worker, attempt);
 }
 
-function report({ logger, metrics }: HostContext, decision: Decision): void {
+function report({ logger, metrics }: HostContext, decision: Decision, traceId: string | undefined): void {
   metrics.decided(decision);
   const { worker: workerId, attempt, seq, cause, reason } = decision;
-  const line = { workerId, attempt, seq, cause, reason };
+  const line = { workerId, attempt, seq, cause, reason, traceId };
   const inError = decision.verdicts.find(({ verdict }) => verdict === 'error');
   if (cause === 'capped') logger.warn(line, 'stop allowed at the cap');
   else if (inError !== undefined) logger.warn({ ...line, ...describeError(decision) }, 'a check could not be judged');

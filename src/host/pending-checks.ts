@@ -85,7 +85,8 @@ async function run(context: HostContext, { worker, attempt, check }: Pending, si
         return isOpen(now) && now?.check.startedMs === null;
       },
     });
-  const result = await callCheck(context, check, worker, attempt, { signal, onStarted });
+  const call = () => callCheck(context, check, worker, attempt, { signal, onStarted });
+  const result = await context.traces.callCheck(id, attempt, check.name, call);
   await storeCheckResult(context, result, {
     ...{ entity: 'worker', id, messageId: checkMessageId(id, attempt, check.number, check.name) },
     isNeeded: () => isOpen(pendingOf(context.fleet, id)),

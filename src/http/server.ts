@@ -6,6 +6,7 @@ import { type FastifyError, type FastifyInstance, type FastifyRequest, fastify }
 import { AppError, errorCodes } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
+import { inTraceOf } from '../tracing.ts';
 import { type Admission, checkBinding, checkSource, checkToken } from './admission.ts';
 import type { FleetDirectory } from './fleet-directory.ts';
 import { prepareGracefulClose } from './graceful-close.ts';
@@ -56,6 +57,7 @@ export async function openHttpServer(options: HttpOptions): Promise<HttpServer> 
   checkBinding(admission);
   const app = createApp(options.log);
   const close = prepareGracefulClose(app, closeTimeoutMs);
+  addTrace(app);
   addAdmission(app, admission);
   addBodyParser(app);
   addRequestMetrics(app, options);
@@ -100,6 +102,14 @@ function answerError(log: Logger, error: FastifyError | AppError, request: Fasti
   if (status === 503) log.warn({ ...context, code: ours.code, reason: ours.message }, 'request not served');
   else log.debug({ ...context, code: ours.code, reason: ours.message }, 'request refused');
   return sendError(reply, ours);
+}
+
+/** A request goes on in the trace that its headers name. */
+function addTrace(app: FastifyInstance): void {
+  app.addHook('onRequest', ({ headers }, _reply, done) => {
+    const first = (value: string | string[] | undefined) => (typeof value === 'string' ? value : undefined);
+    inTraceOf((name) => first(headers[name]), done);
+  });
 }
 
 function addAdmission(app: FastifyInstance, admission: Admission): void {

@@ -1,6 +1,7 @@
 /** What a replica does on the bus beside its log: it answers inboxes and sends requests to other processes. */
-import { headers, type Msg, type NatsConnection, RequestError } from '@nats-io/nats-core';
+import { headers, type Msg, type MsgHdrs, type NatsConnection, RequestError } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
+import { traceHeaders } from '../tracing.ts';
 import { newInbox } from './connection.ts';
 
 export type Bus = {
@@ -66,7 +67,7 @@ export function createBus(nc: NatsConnection, replyPrefixes: readonly string[]):
     requestRun: (subject, payload, times) => requestRun(nc, subject, payload, times),
     async request(subject, payload, timeoutMs) {
       try {
-        return readReply(await nc.request(subject, payload, { timeout: timeoutMs }));
+        return readReply(await nc.request(subject, payload, { timeout: timeoutMs, ...traced() }));
       } catch (cause) {
         if (cause instanceof AppError) throw cause;
         const why = isNoResponder(cause)
@@ -76,6 +77,15 @@ export function createBus(nc: NatsConnection, replyPrefixes: readonly string[]):
       }
     },
   };
+}
+
+/** The headers of the current trace, if there is one. */
+function traced(): { headers?: MsgHdrs } {
+  const names = Object.entries(traceHeaders());
+  if (names.length === 0) return {};
+  const h = headers();
+  for (const [name, value] of names) h.set(name, value);
+  return { headers: h };
 }
 
 /** @throws AppError check.failed: the responder answered with an error */
@@ -119,7 +129,7 @@ function requestRun(nc: NatsConnection, subject: string, payload: string, times:
     let timer = giveUpAfter(startTimeoutMs);
     try {
       // A client that does not ask for it gets one reply, the answer.
-      const wanted = headers();
+      const { headers: wanted = headers() } = traced();
       wanted.set(startedHeader, 'wanted');
       nc.publish(subject, payload, { reply: inbox, headers: wanted });
     } catch (cause) {

@@ -1,9 +1,14 @@
 /** Stores entries without waiting for each: one shared inbox takes the acknowledgements of all. */
 import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
+import type { TraceHeaders } from '../tracing.ts';
 import { newInbox } from './connection.ts';
 
-export type EntryHeaders = { readonly messageId?: string | undefined; readonly replica?: string | undefined };
+export type EntryHeaders = {
+  readonly messageId?: string | undefined;
+  readonly replica?: string | undefined;
+  readonly trace?: TraceHeaders;
+};
 export type Stored = { readonly seq: number; readonly duplicate: boolean };
 export type OnStored = (answer: AppError | Stored) => void;
 
@@ -73,10 +78,11 @@ function createSubmitter(nc: NatsConnection): Submitter {
   };
 }
 
-export function toHeaders({ messageId, replica }: EntryHeaders) {
+export function toHeaders({ messageId, replica, trace }: EntryHeaders) {
   const h = headers();
   if (messageId !== undefined) h.set('Nats-Msg-Id', messageId);
   if (replica !== undefined) h.set('Stopgate-Replica', replica);
+  for (const [name, value] of Object.entries(trace ?? {})) h.set(name, value);
   return h;
 }
 

@@ -6,6 +6,7 @@
 import { headers, type Msg, type NatsConnection, type Subscription } from '@nats-io/nats-core';
 import { AppError, errorBody, errorCodes } from '../errors.ts';
 import type { Logger } from '../log.ts';
+import { inTraceOf } from '../tracing.ts';
 import { startedHeader } from './bus.ts';
 
 /** `tail`: what follows the endpoint's own subject. A string is sent as it is, an object as JSON. */
@@ -111,12 +112,14 @@ async function answer(
   let status = 200;
   try {
     const tail = message.subject.slice(endpoint.subject.length + 1);
-    const reply = await endpoint.handle({
-      tail,
-      text: message.string(),
-      bytes: message.data.length,
+    const request = {
+      ...{ tail, text: message.string(), bytes: message.data.length },
       started: () => respondStarted(message),
-    });
+    };
+    const reply = await inTraceOf(
+      (name) => message.headers?.get(name) || undefined,
+      () => endpoint.handle(request),
+    );
     message.respond(typeof reply === 'string' ? reply : JSON.stringify(reply));
   } catch (cause) {
     const error =

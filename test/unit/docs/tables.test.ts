@@ -19,25 +19,23 @@ import { readConfigFile } from '../../../src/config/file-reader.ts';
 import { entriesSchema, stopgateYamlSchema } from '../../../src/config/schema.ts';
 import { errorCodes } from '../../../src/errors.ts';
 import { tools } from '../../../src/mcp/tools/index.ts';
-import { createMetrics } from '../../../src/metrics.ts';
 import { roles } from '../../../src/nats/permissions.ts';
 import { readPage, root, spansIn, tableUnder } from '../../support/markdown.ts';
 import { notYetInForce } from './not-yet.ts';
 
 const readme = readPage('README.md');
 const protocol = readPage('docs/protocol.md');
-const [agentsPage, client, commandLine, configuration, mcp, operations, security, wire] = [
+const [agentsPage, client, commandLine, configuration, mcp, security, wire] = [
   'agents',
   'client',
   'command-line',
   'configuration',
   'mcp',
-  'operations',
   'security',
   'wire',
 ].map((name) => readPage(`docs/${name}.md`)) as Pages;
 type P = ReturnType<typeof readPage>;
-type Pages = [P, P, P, P, P, P, P, P];
+type Pages = [P, P, P, P, P, P, P];
 
 /** The code spans of one column, in the order of the rows. */
 const column = (rows: readonly (readonly string[])[], index: number) =>
@@ -230,18 +228,6 @@ describe('agents', () => {
   test('README names each', () => {
     for (const agent of agents.keys()) expect(readme.text).toContain(`\`${agent}\``.replace('`claude`', 'init claude'));
   });
-});
-
-test('docs/operations.md lists every metric of ours with its labels', async () => {
-  const metrics = await createMetrics().registry.getMetricsAsJSON();
-  const known = metrics.filter(({ name }) => !/^stopgate_(process|nodejs)_/.test(name)).map(({ name }) => name);
-  const rows = tableUnder(operations, 'Watch it');
-  expect(sorted(column(rows, 0))).toEqual(sorted(known));
-  const registry = createMetrics().registry;
-  for (const [metric = '', labels = ''] of rows) {
-    const { labelNames } = registry.getSingleMetric(spansIn(metric)[0] ?? '') as unknown as { labelNames: string[] };
-    expect(spansIn(labels), metric).toEqual(labelNames);
-  }
 });
 
 test('docs/mcp.md lists every tool', () => {

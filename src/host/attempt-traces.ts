@@ -1,0 +1,94 @@
+/**
+ * The trace of each attempt, where somebody records traces: a span from its request, or from its entry, to its decision,
+ * with one for each check and one for the decision with its guards. The replica that acts for the attempt records it.
+ */
+import { type Span, SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import { attemptMessageId, type CheckResult, type Decision, isAttemptMessageIdOf } from '../../machines/index.ts';
+import type { LogMessage } from '../nats/log-reader.ts';
+import { inSpan, isTracing, startSpan, type TraceHeaders, traceHeaders } from '../tracing.ts';
+
+export type AttemptTraces = {
+  /** An attempt goes to the log. @returns headers of its entry, so that whichever replica acts can go on with its trace */
+  onSubmitted(worker: string, messageId: string): TraceHeaders;
+  /** Its entry never came, or is not decided here. */
+  onFailed(messageId: string, error: Error): void;
+  /** Its entry was folded. `isOurs`: this replica acts for it. */
+  onStored(message: LogMessage, worker: string, attempt: string, isOurs: boolean): void;
+  /** Calls a check of it, in a span that the request to a remote check carries on. */
+  callCheck(worker: string, attempt: string, check: string, call: () => Promise<CheckResult>): Promise<CheckResult>;
+  /** @returns the id of its trace; undefined: it is not recorded here */
+  onDecided(decision: Decision): string | undefined;
+};
+
+type Options = { readonly fleet: string; readonly replica: string; readonly clock: () => number };
+
+const attemptSpan = 'stopgate.attempt';
+
+export function createAttemptTraces({ fleet, replica, clock }: Options): AttemptTraces {
+  /** By message id until the entry is folded, then by `attemptMessageId`. Each attempt ends, and its span with it. */
+  const spans = new Map<string, Span>();
+  const about = (worker: string) => ({
+    'stopgate.fleet': fleet,
+    'stopgate.worker': worker,
+    'stopgate.replica': replica,
+  });
+  return {
+    onSubmitted(worker, messageId) {
+      if (!isTracing()) return {};
+      const span = startSpan(attemptSpan, { kind: SpanKind.SERVER, attributes: about(worker) });
+      spans.set(messageId, span);
+      return traceHeaders(span);
+    },
+    onFailed(messageId, error) {
+      const span = take(spans, messageId);
+      span?.setStatus({ code: SpanStatusCode.ERROR, message: error.message });
+      span?.end();
+    },
+    onStored(message, worker, attempt, isOurs) {
+      if (!isTracing()) return;
+      const key = attemptMessageId(worker, attempt);
+      const messageId = message.header('Nats-Msg-Id') ?? key;
+      const span = isAttemptMessageIdOf(worker, messageId) ? take(spans, messageId) : undefined;
+      const options = { kind: SpanKind.SERVER, startTime: message.atMs, attributes: about(worker) };
+      if (span !== undefined) spans.set(key, span);
+      else if (isOurs) spans.set(key, startSpan(attemptSpan, options, message.header));
+      spans.get(key)?.setAttribute('stopgate.attempt', attempt);
+    },
+    async callCheck(worker, attempt, check, call) {
+      const parent = spans.get(attemptMessageId(worker, attempt));
+      if (parent === undefined) return call();
+      const span = startSpan(`stopgate.check ${check}`, { kind: SpanKind.CLIENT, attributes: about(worker) }, parent);
+      const result = await inSpan(span, call);
+      span.setAttributes({ 'stopgate.check': check, 'stopgate.outcome': result.outcome });
+      if (result.outcome === 'error' || result.outcome === 'timeout')
+        span.setStatus({ code: SpanStatusCode.ERROR, message: result.reason ?? result.outcome });
+      span.end();
+      return result;
+    },
+    onDecided(decision) {
+      const span = take(spans, attemptMessageId(decision.worker, decision.attempt ?? ''));
+      if (span === undefined) return undefined;
+      recordDecision(span, decision, clock());
+      return span.spanContext().traceId;
+    },
+  };
+}
+
+function take(spans: Map<string, Span>, key: string): Span | undefined {
+  const found = spans.get(key);
+  spans.delete(key);
+  return found;
+}
+
+/** The guards run in one step of the fold, so they have an order, but no duration of their own. */
+function recordDecision(span: Span, { decision, cause, action, seq, verdicts }: Decision, nowMs: number): void {
+  const attributes = { 'stopgate.decision': decision, 'stopgate.cause': cause, 'stopgate.action': action };
+  const made = startSpan('stopgate.decision', { startTime: nowMs, attributes }, span);
+  for (const { guard, verdict, detail } of verdicts) {
+    const found = { 'stopgate.guard': guard, 'stopgate.verdict': verdict, 'stopgate.detail': detail };
+    startSpan(`stopgate.guard ${guard}`, { startTime: nowMs, attributes: found }, made).end(nowMs);
+  }
+  made.end(nowMs);
+  span.setAttributes({ ...attributes, ...(seq === null ? {} : { 'stopgate.seq': seq }) });
+  span.end(nowMs);
+}

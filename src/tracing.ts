@@ -1,0 +1,53 @@
+/**
+ * Traces, by the OpenTelemetry API alone: without an SDK in this process nothing is recorded, and all of this costs a
+ * look at whether there is one. A trace is passed on by the W3C headers `traceparent` and `tracestate`.
+ */
+import { context, propagation, ROOT_CONTEXT, type Span, trace } from '@opentelemetry/api';
+
+/** An SDK registers a propagator with itself. */
+export const isTracing = (): boolean => propagation.fields().length > 0;
+
+export type TraceHeaders = Readonly<Record<string, string>>;
+type ReadHeader = (name: string) => string | undefined;
+
+const names = ['traceparent', 'tracestate'];
+const none: TraceHeaders = Object.freeze({});
+
+/** What headers say of the trace that they belong to. */
+const contextOf = (header: ReadHeader) =>
+  propagation.extract(ROOT_CONTEXT, header, { keys: () => names, get: (read, name) => read(name) });
+
+/** Runs `use`, and all that it begins, in the trace that the headers of a message name. */
+export function inTraceOf<Result>(header: ReadHeader, use: () => Result): Result {
+  return isTracing() ? context.with(contextOf(header), use) : use();
+}
+
+export const inSpan = <Result>(span: Span, use: () => Result): Result =>
+  context.with(trace.setSpan(context.active(), span), use);
+
+/** For a message that is sent now, or in the trace of `span`. Empty where nothing is traced. */
+export function traceHeaders(span: Span | null = null): TraceHeaders {
+  if (!isTracing()) return none;
+  const headers: Record<string, string> = {};
+  propagation.inject(span === null ? context.active() : trace.setSpan(ROOT_CONTEXT, span), headers);
+  return headers;
+}
+
+/** For a log line: a new object, since the logger adds to it. */
+export function traceIds(): { readonly traceId?: string; readonly spanId?: string } {
+  const span = isTracing() ? trace.getActiveSpan()?.spanContext() : undefined;
+  return span === undefined ? {} : { traceId: span.traceId, spanId: span.spanId };
+}
+
+type SpanOptions = NonNullable<Parameters<ReturnType<typeof trace.getTracer>['startSpan']>[1]>;
+
+/** `under` a span, under what headers name, or in the current trace. */
+export function startSpan(name: string, options: SpanOptions, under: Span | ReadHeader | null = null): Span {
+  const parent =
+    under === null
+      ? context.active()
+      : typeof under === 'function'
+        ? contextOf(under)
+        : trace.setSpan(ROOT_CONTEXT, under);
+  return trace.getTracer('stopgate').startSpan(name, options, parent);
+}

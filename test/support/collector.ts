@@ -1,0 +1,62 @@
+/** An OpenTelemetry collector on loopback: takes traces by OTLP over HTTP, and keeps them. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export type Span = {
+  readonly name: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId: string | undefined;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  /** 2: an error. */
+  readonly status: number;
+  /** Of the process that sent it. */
+  readonly service: string;
+};
+export type Collector = { readonly url: string; readonly spans: Span[]; close(): Promise<void> };
+
+type Attribute = { key: string; value: Record<string, unknown> };
+type Exported = {
+  resourceSpans: {
+    resource: { attributes: Attribute[] };
+    scopeSpans: {
+      spans: (Pick<Span, 'name' | 'traceId' | 'spanId' | 'parentSpanId'> & {
+        attributes: Attribute[];
+        status: { code?: number };
+      })[];
+    }[];
+  }[];
+};
+
+const valuesOf = (attributes: readonly Attribute[]) =>
+  Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+
+export async function openCollector(): Promise<Collector> {
+  const spans: Span[] = [];
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    if (request.url !== '/v1/traces') return void response.writeHead(404).end();
+    const { resourceSpans } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as Exported;
+    for (const { resource, scopeSpans } of resourceSpans) {
+      const service = String(valuesOf(resource.attributes)['service.name']);
+      for (const span of scopeSpans.flatMap((scope) => scope.spans)) {
+        const { name, traceId, spanId, parentSpanId, status } = span;
+        const attributes = valuesOf(span.attributes);
+        spans.push({ name, traceId, spanId, parentSpanId, attributes, status: status.code ?? 0, service });
+      }
+    }
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    spans,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
