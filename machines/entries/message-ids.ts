@@ -63,6 +63,8 @@ export const timerMessageId = (
 
 export const policyMessageId = (replica: string, unique: string): string => `policy:${replica}:${unique}`;
 
+export const rulesMessageId = (version: number): string => `rules:${version}`;
+
 /** `delivery`: the notice's own name. */
 export const notifiedMessageId = (delivery: string): string => `${delivery}/notified`;
 

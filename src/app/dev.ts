@@ -12,6 +12,7 @@ import { serve } from './serve.ts';
 export type DevOptions = DevFlags & {
   readonly hints: boolean;
   readonly streamReplicas?: number | undefined;
+  readonly rulesMax?: number | undefined;
   readonly logger: Logger;
 };
 
@@ -31,6 +32,7 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
     return await serve({
       ...{ config, logger, io, nats: server.url, creds: server.credentials('service') },
       ...{ acceptEmptyLog: options.acceptEmptyLog, streamReplicas: options.streamReplicas },
+      rulesMax: options.rulesMax,
       operatorToken: operatorTokenIn(server.credentials('operator')),
       onReady: (ready) => {
         const { nats, http, fleet } = ready;

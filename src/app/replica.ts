@@ -1,6 +1,6 @@
 /** Replica: one running copy of the service for one fleet. Wires log, host, service and requests on a connection. */
 
-import type { Fleet } from '../../machines/index.ts';
+import type { Fleet, Rules } from '../../machines/index.ts';
 import type { HostMetrics } from '../host/context.ts';
 import { createHost, type Host } from '../host/host.ts';
 import type { EscalationRules } from '../host/notice.ts';
@@ -25,6 +25,10 @@ export type ReplicaOptions = {
   readonly metrics: HostMetrics & { readonly answered: OnAnswer };
   readonly acceptEmptyLog?: boolean;
   readonly streamReplicas?: number;
+  /** Default: those of this release. */
+  readonly rules?: readonly Rules[];
+  /** The last version of the rules that it says it knows; default: all it does. */
+  readonly rulesMax?: number | undefined;
   /** More open requests than these get 503. Default 10,000. */
   readonly openRequestsMax?: number;
 };
@@ -77,14 +81,14 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
 }
 
 function makeHost(link: Link, log: EventLog, options: ReplicaOptions): { host: Host; broken: Promise<void> } {
-  const { fleet, runCheck, logger, metrics, policies, escalation } = options;
+  const { fleet, runCheck, logger, metrics, policies, escalation, rules, rulesMax } = options;
   let onBroken = () => {};
   const broken = new Promise<void>((done) => {
     onBroken = done;
   });
   const host = createHost({
     ...{ fleet, replica: link.name, bus: link.bus, log, runCheck, logger, metrics, newId, entryTimeoutMs, onBroken },
-    clock: Date.now,
+    ...{ clock: Date.now, rules, rulesMax },
     openRequestsMax: options.openRequestsMax ?? openRequestsMaxDefault,
   });
   if (policies !== null) host.setPolicies(policies);

@@ -32,6 +32,8 @@ export type ServeOptions = {
   readonly creds: string | null;
   readonly acceptEmptyLog: boolean;
   readonly streamReplicas: number | undefined;
+  /** The last version of the rules that its replicas say they know. */
+  readonly rulesMax?: number | undefined;
   readonly logger: Logger;
   readonly io: Io;
   /** Lets an operator act over HTTP when reading needs no token. */
@@ -106,10 +108,10 @@ type Parts = {
 
 async function openFleet(link: Link, options: ServeOptions, fleet: string, parts: Parts): Promise<Replica> {
   const { metrics, checks, rules, idle } = parts;
-  const { acceptEmptyLog, streamReplicas } = options;
+  const { acceptEmptyLog, streamReplicas, rulesMax } = options;
   const atStart = rules.current();
   const replica = await openReplica(link, {
-    ...{ fleet, acceptEmptyLog, ...atStart, runCheck: checks.run },
+    ...{ fleet, acceptEmptyLog, rulesMax, ...atStart, runCheck: checks.run },
     logger: options.logger.child({ fleet }),
     metrics: countersOf(metrics, fleet, idle.noteEntry),
     ...(streamReplicas === undefined ? {} : { streamReplicas }),

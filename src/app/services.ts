@@ -19,14 +19,14 @@ export function createServices(logOf: (io: Io) => DestinationStream | undefined 
     },
     async serve(config, flags, io) {
       const logger = await openLogger(config, io);
-      const { acceptEmptyLog, replicas: streamReplicas } = flags;
+      const { acceptEmptyLog, replicas: streamReplicas, rulesMax } = flags;
       if (flags.embedded) {
         const { serveEmbedded } = await import('./dev.ts');
         return serveEmbedded(config, { ...flags, hints: false, streamReplicas, logger }, io);
       }
       const { serve } = await import('./serve.ts');
       const { nats, creds } = config;
-      return serve({ config, io, nats, creds, logger, acceptEmptyLog, streamReplicas });
+      return serve({ config, io, nats, creds, logger, acceptEmptyLog, streamReplicas, rulesMax });
     },
   };
 }

@@ -13,6 +13,8 @@ export type ServeFlags = {
   readonly acceptEmptyLog: boolean;
   /** Copies of the stream in a cluster, 1 to 5. */
   readonly replicas: number | undefined;
+  /** The last version of the rules that it says it knows; undefined: all it does. */
+  readonly rulesMax: number | undefined;
 };
 export type DevFlags = Pick<ServeFlags, 'store' | 'port' | 'acceptEmptyLog'> & {
   /** Exits after being idle for this long; undefined: never. */

@@ -1,5 +1,12 @@
 /** What the rooms of a host share: the fold, the ways to the world, and who waits for what. */
-import { createFleet, type Decision, type Fleet, type HookResult, type HookRun } from '../../machines/index.ts';
+import {
+  createFleet,
+  type Decision,
+  type Fleet,
+  type HookResult,
+  type HookRun,
+  type Rules,
+} from '../../machines/index.ts';
 import type { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Bus } from '../nats/bus.ts';
@@ -33,6 +40,10 @@ export type HostOptions = {
   /** How long the log may take to deliver an entry that was sent to it; then the caller gets 503. */
   readonly entryTimeoutMs: number;
   readonly openRequestsMax: number;
+  /** Default: those of this release. */
+  readonly rules?: readonly Rules[] | undefined;
+  /** The last version of the rules that this replica says it knows; default: all it does. */
+  readonly rulesMax?: number | undefined;
   /** Nothing more can be folded: this replica must end. */
   readonly onBroken: () => void;
 };
@@ -43,7 +54,7 @@ export type HostOptions = {
  */
 export type Phase = 'history' | 'head' | 'closing' | 'lost';
 
-export type HostContext = Omit<HostOptions, 'fleet'> & {
+export type HostContext = Omit<HostOptions, 'fleet' | 'rules'> & {
   readonly fleet: Fleet;
   /** Only `lifecycle.ts` changes it. */
   phase: Phase;
@@ -61,7 +72,7 @@ export type HostContext = Omit<HostOptions, 'fleet'> & {
 };
 
 export function createHostContext(options: HostOptions): HostContext {
-  const fleet = createFleet(options.fleet);
+  const fleet = createFleet(options.fleet, { rules: options.rules });
   return {
     ...options,
     fleet,

@@ -1,5 +1,5 @@
 /** The fold loop: a message of the log comes in, is folded, and its outcomes are applied. */
-import type { Entry, Outcome } from '../../machines/index.ts';
+import { describeUnknownRules, type Entry, type Outcome } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import { onAttemptStored } from './attempts.ts';
@@ -9,6 +9,7 @@ import { onDecisionPublished } from './decisions.ts';
 import { foldMessage } from './fold-message.ts';
 import { type ActingRooms, applyOutcome } from './outcomes.ts';
 import type { PolicyPublisher } from './policy-publisher.ts';
+import { upgradeRules } from './rules-upgrade.ts';
 import type { Timers } from './timers.ts';
 
 export type FoldRooms = ActingRooms & {
@@ -67,6 +68,11 @@ function fold(context: HostContext, rooms: FoldRooms, message: LogMessage): void
     rooms.deadLetters.put(message, read);
     return;
   }
+  const { unknownRules, rulesKnown } = context.fleet;
+  if (unknownRules !== null) {
+    context.lost.abort(new AppError('rules.unknown', describeUnknownRules(unknownRules, rulesKnown)));
+    return;
+  }
   onStored(context, rooms, message, read, outcomes);
   for (const outcome of outcomes) applyOutcome(context, rooms, outcome, message, startedMs);
 }
@@ -91,6 +97,10 @@ function onStored(
       evaluations.onStored(message, entry.id, entry.data.attempt ?? `seq-${message.seq}`, refusal);
       return;
     }
+    case 'replica.joined':
+    case 'replica.left':
+      upgradeRules(context);
+      return;
     case 'policy.set':
       policies.onStored(JSON.parse(decoder.decode(message.data)), message.header('Stopgate-Replica'));
       return;

@@ -5,6 +5,7 @@ import type { FoldLoop, FoldRooms } from './fold-loop.ts';
 import type { FoldNote } from './fold-note.ts';
 import type { Membership } from './membership.ts';
 import { catchUp } from './read-barrier.ts';
+import { upgradeRules } from './rules-upgrade.ts';
 import type { Takeover } from './takeover.ts';
 
 export type Rooms = FoldRooms & {
@@ -33,6 +34,7 @@ export function createLifecycle(context: HostContext, rooms: Rooms, loop: FoldLo
         onLost: (error) => lost.abort(error),
       });
       await catchUp(context);
+      lost.signal.throwIfAborted();
       await rooms.membership.join();
       // The join itself comes back from the log, and everything before it is folded then.
       await catchUp(context);
@@ -57,6 +59,7 @@ async function reachHead(context: HostContext, rooms: Rooms): Promise<void> {
   rooms.evaluations.open();
   await rooms.policies.open();
   await catchUp(context);
+  upgradeRules(context);
   rooms.timers.arm();
   rooms.membership.open();
   rooms.foldNote.open();
@@ -68,6 +71,7 @@ async function reachHead(context: HostContext, rooms: Rooms): Promise<void> {
 function onLost(context: HostContext, rooms: Rooms): void {
   const error = lossOf(context) as AppError;
   if (error.code === 'log.lost') context.logger.error({ err: error }, 'the log is lost');
+  if (error.code === 'rules.unknown') context.logger.error({ err: error }, 'the log needs a later release');
   context.phase = 'lost';
   stopEffects(rooms);
   rooms.membership.close();

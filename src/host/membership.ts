@@ -1,5 +1,6 @@
 /** Membership: an entry `replica.joined` every 10 s shows that this replica is alive; `replica.left` ends it. */
 import { type HostContext, subject } from './context.ts';
+import { rulesOffered } from './rules-upgrade.ts';
 
 const joinEveryMs = 10_000;
 const leaveTimeoutMs = 1_000;
@@ -16,8 +17,10 @@ export type Membership = {
 export function createMembership(context: HostContext): Membership {
   const { log, replica, logger } = context;
   let timer: NodeJS.Timeout | null = null;
+  const rules = rulesOffered(context.fleet, context.rulesMax);
+  const dataOf = (type: string) => (type === 'replica.joined' ? { replica, rules } : { replica });
   const append = (type: 'replica.joined' | 'replica.left') =>
-    log.append(subject(context, `own.fleet.${context.fleet.name}.${type}`), JSON.stringify({ replica }), { replica });
+    log.append(subject(context, `own.fleet.${context.fleet.name}.${type}`), JSON.stringify(dataOf(type)), { replica });
   const join = async () => {
     try {
       await append('replica.joined');

@@ -39,6 +39,11 @@ export const serve = defineCommand({
       valueHint: 'N',
       description: 'how many copies of the log a NATS cluster keeps, 1 to 5 (default: 1)',
     },
+    rules: {
+      type: 'string',
+      valueHint: 'N',
+      description: 'hold later versions of the rules back, which its fleets else take up when every replica knows them',
+    },
     embedded: { type: 'boolean', description: 'start a NATS server as a child process, instead of --nats' },
     port: { ...natsServerArgs.port, description: `with --embedded: ${natsServerArgs.port.description}` },
     store: { ...natsServerArgs.store, description: `with --embedded: ${natsServerArgs.store.description}` },
@@ -61,15 +66,22 @@ export const serve = defineCommand({
       throw new AppError('input.bad', '--port and --store are for the server that --embedded starts');
     }
     const replicas = flags.replicas === undefined ? undefined : readCount('--replicas', flags.replicas, 1, 5);
+    const rulesMax = flags.rules === undefined ? undefined : await readRules(flags.rules);
     const server = readNatsServer(flags, io.cwd);
     const given = { nats, creds, http, ...readFleets(flags), shard, config, token, replica, logLevel };
     return services.serve(
       await loadConfig({ flags: given, cwd: io.cwd, env: io.env, serving: true }),
-      { ...server, embedded, replicas },
+      { ...server, embedded, replicas, rulesMax },
       io,
     );
   },
 });
+
+/** The machines are loaded for this alone. */
+async function readRules(text: string): Promise<number> {
+  const { releasedRules, rulesRange } = await import('../../../machines/rules/rules.ts');
+  return readCount('--rules', text, ...rulesRange(releasedRules));
+}
 
 /** The first `--fleet` is that of requests over HTTP which name none. */
 function readFleets({

@@ -1,26 +1,15 @@
 /** The rules' version (protocol.md §15): from its entry on another one holds; what stood before is folded by its own. */
 import { expect, test } from 'vitest';
-import { assign } from 'xstate';
 import {
   createFleet,
   createReplay,
   type Fleet,
   foldEntry,
-  type Rules,
   readEntry,
-  releasedRules,
   rulesOfMembers,
-  workerMachine,
 } from '../../../machines/index.ts';
+import { bothVersions, version2 } from '../../support/second-rules.ts';
 import { restoreText, snapshotText } from '../../support/snapshot-text.ts';
-
-/** A second version, for this test alone: an exhausted budget changes nothing. */
-const version2: Rules = {
-  ...(releasedRules[0] as Rules),
-  version: 2,
-  workerMachine: workerMachine.provide({ actions: { exhaustBudget: assign({}) } }),
-};
-const bothVersions = [...releasedRules, version2];
 
 type Line = readonly [tail: string, data?: object];
 const startMs = Date.parse('2026-03-02T12:00:00.000Z');
