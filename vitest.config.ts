@@ -8,6 +8,9 @@ if (process.env.STOPGATE_TEST_SEED === undefined) {
   process.stderr.write(`random choices: STOPGATE_TEST_SEED=${process.env.STOPGATE_TEST_SEED} repeats them\n`);
 }
 
+// Debian puts nats-server where only root's PATH leads.
+process.env.PATH = `${process.env.PATH}:/usr/sbin`;
+
 export default defineConfig({
   test: {
     passWithNoTests: false,

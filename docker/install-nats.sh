@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Puts a nats-server on PATH: silent where there is one, else from apt or brew, else says what to do and exits 1.
+# Gets a nats-server: silent where there is one, else from apt or brew, else says what to do and exits 1.
 set -euo pipefail
 
 say() { printf 'stopgate: %s\n' "$*" >&2; }
 
-command -v nats-server >/dev/null && exit 0
+# Debian puts it in /usr/sbin, which is not on everybody's PATH; stopgate looks there too.
+{ command -v nats-server || [[ -x /usr/sbin/nats-server ]]; } >/dev/null && exit 0
 
 give_up() {
   say "$1"
@@ -29,18 +30,7 @@ apt_install() {
     apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=120 nats-server </dev/null
 }
 
-# Debian puts it in /usr/sbin, which is not on everybody's PATH.
-link_sbin() {
-  if ! command -v nats-server >/dev/null && [[ -x /usr/sbin/nats-server ]]; then
-    may_be_root || give_up 'nats-server is in /usr/sbin, which is not on your PATH'
-    as_root ln -sf /usr/sbin/nats-server /usr/local/bin/nats-server
-  fi
-}
-
-link_sbin
-if command -v nats-server >/dev/null; then
-  exit 0
-elif command -v apt-get >/dev/null; then
+if command -v apt-get >/dev/null; then
   may_be_root || give_up 'nats-server is missing, and installing it takes root'
   say 'installing nats-server (apt-get)'
   out=$(mktemp)
@@ -52,7 +42,6 @@ elif command -v apt-get >/dev/null; then
   fi
   # The package also starts a server for the whole machine on port 4222; nobody asked for that one.
   if [[ -d /run/systemd/system ]]; then as_root systemctl disable --now --quiet nats-server || true; fi
-  link_sbin
 elif command -v brew >/dev/null; then
   say 'installing nats-server (brew)'
   HOMEBREW_NO_AUTO_UPDATE=1 brew install --quiet nats-server >&2 || give_up 'brew could not install nats-server'
@@ -60,8 +49,8 @@ else
   give_up 'nats-server is missing'
 fi
 
-command -v nats-server >/dev/null || give_up 'nats-server was installed but is not on your PATH'
+program=$(PATH=$PATH:/usr/sbin command -v nats-server) || give_up 'nats-server was installed but is not on your PATH'
 # Old releases of Ubuntu still carry a nats-server without JetStream.
-version=$(nats-server --version)
+version=$("$program" --version)
 [[ $version =~ v?([0-9]+)\.([0-9]+)\. ]] || give_up "cannot read the version in '$version'"
 ((BASH_REMATCH[1] > 2 || (BASH_REMATCH[1] == 2 && BASH_REMATCH[2] >= 9))) || give_up "'$version' is too old"

@@ -6,7 +6,34 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 say() { printf 'stopgate: %s\n' "$*" >&2; }
 
-if [[ ! -e node_modules/.package-lock.json || package-lock.json -nt node_modules/.package-lock.json ]]; then
+# `npm start` in two terminals of a new clone: the second waits for the first, and then finds everything done.
+# A link to the number of its process: made in one step, so that no half of it is ever seen.
+lock=.setup.lock
+take_lock() {
+  local holder told=''
+  until ln -s "$$" "$lock" 2>/dev/null; do
+    holder=$(readlink "$lock" || true)
+    if [[ -n $holder ]] && ! kill -0 "$holder" 2>/dev/null; then
+      rm -f "$lock" # its process was killed
+      continue
+    fi
+    [[ -n $told ]] || say "another set-up of this clone is running (process $holder); waiting for it"
+    told=yes
+    sleep 0.5
+  done
+  trap 'rm -f "$lock"' EXIT
+}
+
+lacks_dependencies() { [[ ! -e node_modules/.package-lock.json || package-lock.json -nt node_modules/.package-lock.json ]]; }
+# dist/.built is as old as the start of the last good build, so an edit made during a build is not missed.
+# Folders count too: deleting a source touches its folder.
+lacks_build() {
+  [[ ! -e dist/.built || -n "$(find machines src package.json package-lock.json tsconfig.json -newer dist/.built)" ]]
+}
+
+if lacks_dependencies || lacks_build; then take_lock; fi
+
+if lacks_dependencies; then
   node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)' || {
     say "Node 20.19 or later is needed, this is $(node --version)"
     exit 1
@@ -18,9 +45,7 @@ fi
 
 bash docker/install-nats.sh
 
-# dist/.built is as old as the start of the last good build, so an edit made during a build is not missed.
-# Folders count too: deleting a source touches its folder.
-if [[ ! -e dist/.built || -n "$(find machines src package.json package-lock.json tsconfig.json -newer dist/.built)" ]]; then
+if lacks_build; then
   say 'building (npm run build)'
   npm run --silent build >&2
 fi
