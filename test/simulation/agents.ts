@@ -16,7 +16,7 @@ const tasks = 6;
 const turnsMax = 6;
 const hooks = [
   { hook: 'h1', type: 'validation' },
-  { hook: 'h2', type: 'remote', name: 'judge' },
+  { hook: 'h2', type: 'remote', name: 'mentor' },
   { hook: 'h3', type: 'default', when: { filesModified: true } },
 ];
 const policies = ['default', 'judged', 'plain', 'held'];
@@ -35,7 +35,9 @@ export function startAgents(world: World): Agents {
     start(() => work(agent));
   }
   start(() => createTasks(world));
-  serveJudge(world);
+  serveCheck(world, 'judge', 0.1);
+  // Nothing but its 120 s ends the wait for a hook that is silent.
+  serveCheck(world, 'mentor', 0);
   return { isDone: () => open === 0 };
 }
 
@@ -88,11 +90,19 @@ async function takeTurn(agent: Agent): Promise<void> {
     () => own('background.finished', { id: 'b1' }),
     () => publish(agent, `task.${task}.hook.registered`, random.pick(hooks)),
     () => publish(agent, `own.worker.${worker}.escalation.resolved`, { by: 'op', verdict: 'resume' }),
+    () => publish(agent, `task.${task}.iteration.started`, { iteration: random.int(1, 2), maxIterations: 3 }),
+    () => evaluate(agent, task),
   ];
   for (let count = random.int(0, 3); count > 0; count -= 1) {
     await random.pick(steps)();
     if (random.chance(0.5)) await client.sleep(random.spread(1, 300));
   }
+}
+
+/** Nobody needs the answer: that it ends is what counts. */
+async function evaluate({ client, random }: Agent, task: string): Promise<void> {
+  const body = JSON.stringify({ iteration: random.int(1, 2) });
+  await client.request(`stopgate.${fleet}.evaluate.${task}`, body, { timeoutMs: random.spread(500, 5_000) });
 }
 
 /** With a message id it is tried again until it is acknowledged; without one it is sent once. */
@@ -195,14 +205,13 @@ async function createTasks(world: World): Promise<void> {
 }
 
 /** A remote check: slow at times, silent at times, wrong at times. */
-function serveJudge(world: World): void {
-  const client = createClient(world, 'judge');
-  const random = world.random.fork('judge');
-  client.serve(`stopgate.${fleet}.check.judge`, 'stopgate-check', async () => {
+function serveCheck(world: World, name: string, silentShare: number): void {
+  const client = createClient(world, name);
+  const random = world.random.fork(name);
+  client.serve(`stopgate.${fleet}.check.${name}`, 'stopgate-check', async () => {
     await client.sleep(random.spread(2, 4_000));
-    const drawn = random.next();
-    if (drawn < 0.1) return null;
-    if (drawn < 0.15) return 'not JSON';
-    return JSON.stringify({ complete: drawn < 0.5, reason: 'as it is' });
+    if (random.chance(silentShare)) return null;
+    if (random.chance(0.05)) return 'not JSON';
+    return JSON.stringify({ complete: random.chance(0.5), reason: 'as it is' });
   });
 }

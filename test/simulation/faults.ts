@@ -195,7 +195,11 @@ function stealMessageIds(world: World, random: Random): void {
         '1',
       ),
     ]);
-    thief.publish(`stopgate.${fleet}.worker.thief.heartbeat.sent`, '{}', { 'Nats-Msg-Id': id });
+    const [type, payload] = random.pick([
+      ['heartbeat.sent', '{}'],
+      ['stop.attempted', `{"attempt":"x${random.int(1, 1e6)}"}`],
+    ] as const);
+    thief.publish(`stopgate.${fleet}.worker.thief.${type}`, payload, { 'Nats-Msg-Id': id });
   }
 }
 

@@ -12,12 +12,13 @@ type Range = {
   readonly faults: readonly string[];
 };
 
-const usage = `npm run test:sim [-- --seeds N] [--seed S] [--faults a,b] [--trace] [--json]
+const usage = `npm run test:sim [-- --seeds N] [--seed S] [--faults a,b] [--trace] [--first] [--json]
 
   --seeds N   so many seeds, from S on; default 10000
   --seed S    the first seed, default 1. Without --seeds only this one, with the end of its trace
   --trace     all of the trace
   --faults    only these of ${allFaults.join(', ')}
+  --first     stop at the first seed that fails
   --json      one line of JSON at the end
 `;
 
@@ -27,7 +28,12 @@ export async function main(args: readonly string[]): Promise<number> {
     args: [...args],
     options: {
       ...{ seeds: { type: 'string' }, seed: { type: 'string' }, faults: { type: 'string' } },
-      ...{ trace: { type: 'boolean' }, json: { type: 'boolean' }, help: { type: 'boolean' } },
+      ...{
+        trace: { type: 'boolean' },
+        json: { type: 'boolean' },
+        first: { type: 'boolean' },
+        help: { type: 'boolean' },
+      },
     },
   });
   const faults = values.faults?.split(',').filter((it) => it !== '') ?? faultNames;
@@ -38,7 +44,8 @@ export async function main(args: readonly string[]): Promise<number> {
   }
   const first = Number(values.seed ?? 1);
   if (values.seed !== undefined && values.seeds === undefined) return showSeed(first, faults, values.trace === true);
-  return runMany({ first, count: Number(values.seeds ?? 10_000), faults }, values.json === true);
+  const count = Number(values.seeds ?? 10_000);
+  return runMany({ first, count, faults, stopsAtFirst: values.first === true, asJson: values.json === true });
 }
 
 const traceLinesMax = 80;
@@ -53,19 +60,28 @@ async function showSeed(seed: number, faults: readonly string[], whole: boolean)
   return result.failures.length > 0 ? 1 : 0;
 }
 
-type Job = { readonly first: number; readonly count: number; readonly faults: readonly string[] };
+type Job = {
+  readonly first: number;
+  readonly count: number;
+  readonly faults: readonly string[];
+  readonly stopsAtFirst: boolean;
+  readonly asJson: boolean;
+};
 
-async function runMany({ first, count, faults }: Job, asJson: boolean): Promise<number> {
+async function runMany({ first, count, faults, stopsAtFirst, asJson }: Job): Promise<number> {
   const startedMs = performance.now();
-  const totals = { seeds: 0, steps: 0, entries: 0, acknowledged: 0, answered: 0, failed: [] as number[] };
+  const totals = { seeds: 0, steps: 0, entries: 0, acknowledged: 0, answered: 0, failed: [] as number[], why: '' };
   const onResult = (result: RunResult) => {
     totals.seeds += 1;
     for (const key of ['steps', 'entries', 'acknowledged', 'answered'] as const) totals[key] += result[key];
     if (result.failures.length === 0) return;
+    if (stopsAtFirst && totals.failed.length > 0) return;
     totals.failed.push(result.seed);
+    totals.why ||= result.failures[0] ?? '';
     const isDefault = faults === faultNames;
     const again = `npm run test:sim -- --seed ${result.seed}${isDefault ? '' : ` --faults ${faults.join(',')}`}`;
-    process.stderr.write(`seed ${result.seed} failed: ${result.failures[0]?.slice(0, 400)}\n  again: ${again}\n`);
+    if (!asJson)
+      process.stderr.write(`seed ${result.seed} failed: ${result.failures[0]?.slice(0, 400)}\n  again: ${again}\n`);
   };
   const threads = Math.min(availableParallelism(), count);
   const ranges = Array.from(
@@ -74,7 +90,12 @@ async function runMany({ first, count, faults }: Job, asJson: boolean): Promise<
       ...{ first: first + index, count: Math.ceil((count - index) / threads), step: threads, faults },
     }),
   );
-  await Promise.all(ranges.map((range) => runInThread(range, onResult)));
+  const ended = new AbortController();
+  const onEach = (result: RunResult) => {
+    onResult(result);
+    if (stopsAtFirst && totals.failed.length > 0) ended.abort();
+  };
+  await Promise.all(ranges.map((range) => runInThread(range, onEach, ended.signal)));
   const seconds = Math.round((performance.now() - startedMs) / 100) / 10;
   const { failed, ...sums } = totals;
   if (asJson) process.stdout.write(`${JSON.stringify({ ...sums, seconds, failed })}\n`);
@@ -86,10 +107,11 @@ async function runMany({ first, count, faults }: Job, asJson: boolean): Promise<
   return failed.length > 0 ? 1 : 0;
 }
 
-function runInThread(range: Range, onResult: (result: RunResult) => void): Promise<void> {
+function runInThread(range: Range, onResult: (result: RunResult) => void, ended: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL(import.meta.url), { workerData: range });
+    const worker = new Worker(new URL(import.meta.url), { workerData: range, execArgv: [] });
     worker.on('message', onResult);
+    ended.addEventListener('abort', () => void worker.terminate());
     worker.on('error', reject);
     worker.on('exit', () => resolve());
   });

@@ -28,7 +28,7 @@ export type RunResult = {
 
 /** The most that a run takes to come to rest after everything is mended: holds, checks and takeovers end well before. */
 const restMsMax = 45_000;
-const checkEveryMs = 1_000;
+const checkEveryMs = 1_500;
 const restCheckEveryMs = 250;
 
 /** From a macrotask, since a run drains the microtask queue itself. */
@@ -58,7 +58,7 @@ function run(seed: number, { onTrace, faults = faultNames }: RunOptions): RunRes
     world.startServer();
     for (const member of world.members) world.start(member);
     const agents = startAgents(world);
-    scheduleFaults(world, random.int(0, 8), faults);
+    scheduleFaults(world, random.int(0, 9), faults);
     watch(world);
     play(world, agents.isDone);
     for (const reason of rejections) world.fail(`a promise was rejected, and nobody cared: ${textOf(reason)}`);
@@ -76,7 +76,7 @@ function drawSettings(random: ReturnType<typeof createRandom>): Settings {
   return {
     replicas: random.int(2, 3),
     workers: random.int(2, 5),
-    busyMs: random.int(8_000, 20_000),
+    busyMs: random.int(5_000, 15_000),
     syncEveryMs: random.chance(0.5) ? 0 : random.spread(200, 10_000),
     policies: {
       policies: {

@@ -1,0 +1,50 @@
+/** Plants each bug of `bugs/` in the service and runs seeds until one fails: `npm run test:sim:bugs [-- NAME ...]`. */
+import { execFile } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { bundle } from './start.mjs';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const folder = fileURLToPath(new URL('bugs', import.meta.url));
+const seedsMax = 2_000;
+const run = promisify(execFile);
+
+const plant = ({ file, from, to }) => ({
+  name: 'plant',
+  enforce: 'pre',
+  transform: (code, id) => (id === join(root, file) ? code.replace(from, () => to) : null),
+});
+
+const wanted = process.argv.slice(2);
+const names = (await readdir(folder)).map((it) => it.replace(/\.json$/, '')).sort();
+process.stdout.write(
+  '| bug | what was planted | seeds until it was found | what was seen |\n| --- | --- | --- | --- |\n',
+);
+for (const name of names.filter((it) => wanted.length === 0 || wanted.includes(it))) {
+  const bug = JSON.parse(await readFile(join(folder, `${name}.json`), 'utf8'));
+  const { file, remove } = await bundle([plant(bug)]);
+  try {
+    const { seeds, failed, why } = await search(file);
+    const found = failed.length > 0 ? String(seeds) : `not in ${seeds}`;
+    process.stdout.write(
+      `| ${name} | ${bug.about} | ${found} | ${why.split('\n')[0].slice(0, 110).replaceAll('|', '/')} |\n`,
+    );
+    if (failed.length === 0) process.exitCode = 1;
+  } finally {
+    await remove();
+  }
+}
+
+async function search(file) {
+  const args = [
+    '--input-type=module',
+    '-e',
+    `import(${JSON.stringify(file)}).then((it) => it.main(process.argv.slice(1)))`,
+  ];
+  const { stdout } = await run(process.execPath, [...args, '--', '--seeds', String(seedsMax), '--first', '--json'], {
+    timeout: 600_000,
+  });
+  return JSON.parse(stdout);
+}

@@ -1,0 +1,16 @@
+/** The bugs that `npm run test:sim:bugs` plants are still bugs of the code as it is. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+
+const folder = new URL('../../simulation/bugs/', import.meta.url);
+const root = new URL('../../../', import.meta.url);
+const names = readdirSync(folder);
+
+test('there are 20 bugs at least', () => expect(names.length).toBeGreaterThanOrEqual(20));
+
+test.each(names)('%s can be planted', (name) => {
+  const { file, from, to } = JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as Record<string, string>;
+  const parts = readFileSync(new URL(file as string, root), 'utf8').split(from as string);
+  expect(parts.length - 1, `its "from" stands in ${file} once; write what the code says there now`).toBe(1);
+  expect(to).not.toBe(from);
+});
