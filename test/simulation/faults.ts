@@ -31,10 +31,7 @@ const faults: Readonly<Record<string, readonly [weight: number, fault: Fault]>> 
   clock: [2, stepClock],
   badEntry: [3, sendBadEntry],
 };
-/** The service does not survive these yet; `--faults` takes them. */
-const notYet: readonly string[] = ['powerLoss', 'rewind'];
-export const allFaults: readonly string[] = Object.keys(faults);
-export const faultNames = allFaults.filter((it) => !notYet.includes(it));
+export const faultNames: readonly string[] = Object.keys(faults);
 
 /** `count` faults at random times until `world.settings.busyMs`. */
 export function scheduleFaults(world: World, count: number, names: readonly string[]): void {

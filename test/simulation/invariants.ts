@@ -63,6 +63,20 @@ export function unrest(world: World): string | null {
   return undecided === undefined ? null : `attempt ${undecided.key} at ${undecided.seq} has no decision entry`;
 }
 
+/** When the last check or hook that is waited for now is given up, by the log's clock; 0: nothing waits. */
+export function lastDeadline({ members }: World): number {
+  const found = members.flatMap(({ replica }) => {
+    if (replica === null) return [];
+    const { workers, tasks, open, evaluating } = replica.fleet;
+    const evaluations = [...evaluating].flatMap((task) => tasks.get(task)?.snapshot.context.evaluations ?? []);
+    return [
+      ...[...open].map((worker) => workers.get(worker)?.wakeMs ?? 0),
+      ...evaluations.map(({ pending }) => pending.deadlineMs),
+    ];
+  });
+  return Math.max(0, ...found);
+}
+
 /** When all has come to rest. */
 export function checkEnd(world: World): void {
   const { log } = world;

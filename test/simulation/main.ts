@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { allFaults, faultNames } from './faults.ts';
+import { faultNames } from './faults.ts';
 import { type RunResult, simulate } from './simulate.ts';
 
 type Range = {
@@ -17,7 +17,7 @@ const usage = `npm run test:sim [-- --seeds N] [--seed S] [--faults a,b] [--trac
   --seeds N   so many seeds, from S on; default 10000
   --seed S    the first seed, default 1. Without --seeds only this one, with the end of its trace
   --trace     all of the trace
-  --faults    only these of ${allFaults.join(', ')}
+  --faults    only these of ${faultNames.join(', ')}
   --first     stop at the first seed that fails
   --json      one line of JSON at the end
 `;
@@ -37,7 +37,7 @@ export async function main(args: readonly string[]): Promise<number> {
     },
   });
   const faults = values.faults?.split(',').filter((it) => it !== '') ?? faultNames;
-  const unknown = faults.filter((it) => !allFaults.includes(it));
+  const unknown = faults.filter((it) => !faultNames.includes(it));
   if (values.help || unknown.length > 0) {
     process.stdout.write(unknown.length > 0 ? `no fault is named ${unknown.join(', ')}\n\n${usage}` : usage);
     return values.help ? 0 : 2;

@@ -130,6 +130,7 @@ export function createWorld({ scheduler, random, settings, onTrace }: WorldOptio
     },
   };
   keepSyncing(world);
+  restartLost(world);
   return world;
 }
 
@@ -140,13 +141,29 @@ function lose(world: World, stream: Stream, seq: number): void {
   if (stream.config.name === logName) world.ledger.onLost(gone);
 }
 
-function keepSyncing({ scheduler, disk, settings, server }: World): void {
-  void server;
+function keepSyncing({ scheduler, disk, settings }: World): void {
   const sync = () => {
     for (const stream of disk.streams.values()) stream.syncedSeq = stream.lastSeq;
     scheduler.after(null, Math.max(50, settings.syncEveryMs), sync);
   };
   scheduler.after(null, Math.max(50, settings.syncEveryMs), sync);
+}
+
+const operatorEveryMs = 3_000;
+
+/** An operator restarts a replica that has lost its log: for one that went back, that is enough (protocol.md §2). */
+function restartLost(world: World): void {
+  const { scheduler, members } = world;
+  const look = () => {
+    for (const member of members) {
+      if (member.process.paused || member.replica?.service.status().code !== 'log.lost') continue;
+      world.trace(`the operator restarts ${member.name}`);
+      world.crash(member);
+      world.start(member);
+    }
+    scheduler.after(null, operatorEveryMs, look);
+  };
+  scheduler.after(null, operatorEveryMs, look);
 }
 
 function traceMessages(trace: World['trace'], onTrace: unknown) {
