@@ -35,6 +35,8 @@ export type ErrorIssue = {
   readonly column?: number;
 };
 type Options = { readonly cause?: unknown; readonly issues?: readonly ErrorIssue[]; readonly details?: object };
+/** What a client that tries again at once would only make worse. A client should add a random part of its own. */
+const retryAfterMs: Partial<Record<ErrorCode, number>> = { 'service.busy': 1_000, 'log.unavailable': 2_000 };
 
 export class AppError extends Error {
   override readonly name: string = 'AppError';
@@ -42,6 +44,11 @@ export class AppError extends Error {
   readonly issues: readonly ErrorIssue[];
   /** What else the reply's body carries, e.g. the decision of `stop.incomplete`. */
   readonly details: object;
+
+  /** How long a client should wait before it tries again, in milliseconds; null: no hint. */
+  get retryAfterMs(): number | null {
+    return retryAfterMs[this.code] ?? null;
+  }
 
   constructor(code: ErrorCode, message: string, { cause, issues = [], details = {} }: Options = {}) {
     super(message, cause === undefined ? {} : { cause });
@@ -51,11 +58,14 @@ export class AppError extends Error {
   }
 }
 
-export type ErrorBody = { error: { code: string; message: string; issues: readonly ErrorIssue[] } };
+export type ErrorBody = {
+  error: { code: string; message: string; issues: readonly ErrorIssue[]; retryAfterMs?: number };
+};
 
 /** The body of an error reply, on NATS and HTTP alike. */
-export function errorBody({ code, message, issues, details }: AppError): ErrorBody {
-  return { error: { code: errorCodes[code].wire, message, issues }, ...details };
+export function errorBody({ code, message, issues, details, retryAfterMs }: AppError): ErrorBody {
+  const hint = retryAfterMs === null ? {} : { retryAfterMs };
+  return { error: { code: errorCodes[code].wire, message, issues, ...hint }, ...details };
 }
 
 /** The error of a reply: the code is found by its wire name. */

@@ -5,6 +5,9 @@ import { type Bus, createBus } from '../nats/bus.ts';
 import { type ConnectionOptions, type NatsConnection, openConnection, rejectForbidden } from '../nats/connection.ts';
 import { openRequestServer, type RequestServer } from '../nats/request-server.ts';
 
+/** Attempts and entries that wait for the log or a check: each holds some KB, so some 100 MB at the most. */
+export const openRequestsMax = 10_000;
+
 export type LinkOptions = {
   readonly nats: string;
   readonly creds?: string | undefined;
@@ -49,7 +52,7 @@ export async function openLink({ nats, creds, inboxPrefix, name, version, ...opt
   const requests = openRequestServer({
     nc,
     service: { name: 'stopgate', description: 'answers whether a coding agent may stop', group: 'stopgate' },
-    ...{ id: name, version, log: logger },
+    ...{ id: name, version, openMax: openRequestsMax, log: logger },
   });
   return {
     ...{

@@ -12,7 +12,7 @@ import { type EventLog, openEventLog } from '../nats/event-log.ts';
 import { newId } from '../nats/id.ts';
 import type { OnAnswer } from '../nats/request-server.ts';
 import { createEndpoints, createService, type Service } from '../service/index.ts';
-import type { Link } from './link.ts';
+import { type Link, openRequestsMax } from './link.ts';
 
 export type ReplicaOptions = {
   readonly fleet: string;
@@ -48,7 +48,8 @@ export type Replica = {
 
 /** An attempt that the log does not deliver within this time gets 503: less than the timeout of common NATS clients. */
 const entryTimeoutMs = 1_500;
-const openRequestsMaxDefault = 10_000;
+/** Probes, verifications and views: a reader waits a millisecond, unless a check of a probe runs. */
+const openReadsMax = 1_000;
 
 /** @throws AppError log.unavailable, log.lost, stream.foreign, input.unauthorized */
 export async function openReplica(link: Link, options: ReplicaOptions): Promise<Replica> {
@@ -88,8 +89,8 @@ function makeHost(link: Link, log: EventLog, options: ReplicaOptions): { host: H
   });
   const host = createHost({
     ...{ fleet, replica: link.name, bus: link.bus, log, runCheck, logger, metrics, newId, entryTimeoutMs, onBroken },
-    ...{ clock: Date.now, rules, rulesMax },
-    openRequestsMax: options.openRequestsMax ?? openRequestsMaxDefault,
+    ...{ clock: Date.now, rules, rulesMax, openReadsMax },
+    openRequestsMax: options.openRequestsMax ?? openRequestsMax,
   });
   if (policies !== null) host.setPolicies(policies);
   if (escalation !== undefined) host.setEscalation(escalation);

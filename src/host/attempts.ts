@@ -13,6 +13,7 @@ import type { LogMessage } from '../nats/log-reader.ts';
 import type { Stored } from '../nats/log-submitter.ts';
 import type { TraceHeaders } from '../tracing.ts';
 import { type HostContext, subject } from './context.ts';
+import { expectEntry } from './expect-entry.ts';
 import { catchUp } from './read-barrier.ts';
 
 export type AttemptRequest = { readonly attempt?: string | undefined };
@@ -30,7 +31,7 @@ export function submitAttempt(context: HostContext, worker: string, fields: Atte
   const { attempt } = fields;
   const messageId =
     attempt === undefined ? unnamedAttemptMessageId(worker, context.newId()) : attemptMessageId(worker, attempt);
-  const decision = context.decisionWaiters.wait(messageId, context.entryTimeoutMs);
+  const decision = context.decisionWaiters.wait(messageId, (onLate) => expectEntry(context, onLate));
   const trace = context.traces.onSubmitted(worker, messageId);
   submit(context, worker, fields, trace, messageId);
   return decision.catch((error: Error) => {

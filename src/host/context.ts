@@ -11,6 +11,7 @@ import type { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Bus } from '../nats/bus.ts';
 import type { EventLog } from '../nats/event-log.ts';
+import { type Admission, createAdmission } from './admission.ts';
 import { type AttemptTraces, createAttemptTraces } from './attempt-traces.ts';
 import { createFoldProgress, type FoldProgress } from './fold-progress.ts';
 import { createLogClock, type LogClock } from './log-clock.ts';
@@ -44,6 +45,7 @@ export type HostOptions = {
   readonly rules?: readonly Rules[] | undefined;
   /** The last version of the rules that this replica says it knows; default: all it does. */
   readonly rulesMax?: number | undefined;
+  readonly openReadsMax: number;
   /** Nothing more can be folded: this replica must end. */
   readonly onBroken: () => void;
 };
@@ -62,6 +64,8 @@ export type HostContext = Omit<HostOptions, 'fleet' | 'rules'> & {
   readonly lost: AbortController;
   readonly progress: FoldProgress;
   readonly logClock: LogClock;
+  /** Of requests that store something, and of those that only read: neither takes the places of the other. */
+  readonly admission: { readonly writes: Admission; readonly reads: Admission };
   /** Callers of `attempt`: by message id until the entry is folded, then by `attemptMessageId`. */
   readonly decisionWaiters: Waiters<Decision>;
   /** Callers of `evaluate`: by message id until the entry is folded, then by task and attempt. */
@@ -80,6 +84,10 @@ export function createHostContext(options: HostOptions): HostContext {
     lost: new AbortController(),
     progress: createFoldProgress(),
     logClock: createLogClock(fleet, options.clock),
+    admission: {
+      writes: createAdmission({ openMax: options.openRequestsMax, clock: () => performance.now() }),
+      reads: createAdmission({ openMax: options.openReadsMax, clock: () => performance.now() }),
+    },
     decisionWaiters: createWaiters(),
     evaluationWaiters: createWaiters(),
     replyInboxes: new Map(),

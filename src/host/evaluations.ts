@@ -14,6 +14,7 @@ import type { LogMessage } from '../nats/log-reader.ts';
 import { callHook } from './check-call.ts';
 import { storeCheckResult } from './check-results.ts';
 import { type HostContext, isAtHead, subject } from './context.ts';
+import { expectEntry } from './expect-entry.ts';
 
 export type Evaluations = {
   /** Appends an `iteration.validated` and gives what the hooks decide. @throws AppError entry.refused, log.unavailable */
@@ -84,9 +85,9 @@ export function createEvaluations(context: HostContext): Evaluations {
 
 /** Each call is judged again, so each has an id of its own: equal fields about the same iteration are not a repeat. */
 function submit(context: HostContext, task: string, fields: object): Promise<HookResult> {
-  const { replica, evaluationWaiters, entryTimeoutMs } = context;
+  const { replica, evaluationWaiters } = context;
   const messageId = evaluationMessageId(task, context.newId());
-  const answer = evaluationWaiters.wait(messageId, entryTimeoutMs);
+  const answer = evaluationWaiters.wait(messageId, (onLate) => expectEntry(context, onLate));
   const target = subject(context, `task.${task}.iteration.validated`);
   context.log.submit(target, JSON.stringify(fields), { messageId, replica }, (stored) => {
     if (stored instanceof AppError) evaluationWaiters.fail(messageId, stored);

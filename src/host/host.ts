@@ -2,9 +2,18 @@
  * Host: folds the log into the fleet and carries out what the fold asks for. Up to the log's head it only reads; from
  * there on decisions, answers, checks and timers go out. Only an entry that came back from the log changes state.
  */
-import type { CheckResult, Decision, Fleet, HookResult, PendingCheck, WorkerContext } from '../../machines/index.ts';
+import {
+  attemptMessageId,
+  type CheckResult,
+  type Decision,
+  type Fleet,
+  type HookResult,
+  type PendingCheck,
+  type WorkerContext,
+} from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
+import type { Admitted } from './admission.ts';
 import { type AttemptRequest, isKnown, submitAttempt } from './attempts.ts';
 import { callCheck } from './check-call.ts';
 import { createHostContext, type HostContext, type HostOptions, lossOf } from './context.ts';
@@ -40,6 +49,10 @@ export type Host = {
    * @throws AppError entry.refused, log.unavailable, log.lost, service.busy
    */
   evaluate(task: string, fields: object): Promise<HookResult>;
+  /** Runs what stores an entry about `actor`. @throws AppError log.unavailable, log.lost, service.busy */
+  write<Result>(actor: string, work: () => Promise<Result>): Promise<Result>;
+  /** Runs what only reads. `actor`: whom it is about; null: nobody. @throws AppError service.busy */
+  read<Result>(actor: string | null, work: () => Promise<Result>): Promise<Result>;
   /** Everything that the log held when this was called is folded. @throws AppError log.lost, log.unavailable */
   caughtUp(): Promise<void>;
   /** Everything up to `seq` is folded; the log is not asked how far it goes. @throws AppError as `caughtUp` does */
@@ -74,17 +87,19 @@ export function createHost(options: HostOptions): Host {
   return {
     fleet,
     ...lifecycle,
-    async attempt(worker, fields) {
-      admit(context);
+    attempt(worker, fields) {
       const { attempt } = fields;
-      return attempt !== undefined && isKnown(fleet, worker, attempt)
-        ? repeatAttempt(context, rooms.outbox, worker, attempt)
-        : submitAttempt(context, worker, fields);
+      const key = attempt === undefined ? context.newId() : attemptMessageId(worker, attempt);
+      return write(context, { actor: worker, key }, () =>
+        attempt !== undefined && isKnown(fleet, worker, attempt)
+          ? repeatAttempt(context, rooms.outbox, worker, attempt)
+          : submitAttempt(context, worker, fields),
+      );
     },
-    async evaluate(task, fields) {
-      admit(context);
-      return rooms.evaluations.evaluate(task, fields);
-    },
+    evaluate: (task, fields) =>
+      write(context, { actor: task, key: context.newId() }, () => rooms.evaluations.evaluate(task, fields)),
+    write: (actor, work) => write(context, { actor, key: context.newId() }, work),
+    read: (actor, work) => context.admission.reads.run({ actor, key: context.newId() }, work),
     caughtUp: () => catchUpInTime(context),
     foldedTo: (seq) => foldInTime(context, seq),
     logNow: logClock.now,
@@ -119,15 +134,19 @@ function createRooms(context: HostContext, escalationListeners: ReadonlySet<Esca
   };
 }
 
-/** Room for one more request. @throws AppError service.busy, log.lost, log.unavailable */
-function admit({ lost, decisionWaiters, evaluationWaiters, openRequestsMax }: HostContext): void {
+/** A short break of the connection is waited for; what is published meanwhile would only pile up in memory. */
+async function write<Result>(context: HostContext, request: Admitted, work: () => Promise<Result>): Promise<Result> {
+  const { lost, bus, admission, entryTimeoutMs } = context;
   lost.signal.throwIfAborted();
-  const open = decisionWaiters.size + evaluationWaiters.size;
-  if (open < openRequestsMax) return;
-  throw new AppError('service.busy', `${open} requests are open, the most that this replica takes`);
+  return admission.writes.run(request, async () => {
+    if (!bus.isConnected() && !(await bus.connected(entryTimeoutMs))) throw notConnected();
+    return work();
+  });
 }
+
+const notConnected = () => new AppError('log.unavailable', 'the connection to NATS is broken');
 
 function faultOf(context: HostContext): AppError | null {
   if (context.bus.isConnected()) return lossOf(context);
-  return lossOf(context) ?? new AppError('log.unavailable', 'the connection to NATS is broken');
+  return lossOf(context) ?? notConnected();
 }

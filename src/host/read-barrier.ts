@@ -2,6 +2,7 @@
 import { formatIsoTime } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { HostContext } from './context.ts';
+import { expectEntry } from './expect-entry.ts';
 
 /**
  * Everything that the log holds now is folded, however long that takes. It proves that the log is the one that is
@@ -31,7 +32,7 @@ const otherEntry = (seq: number, atMs: number, foldedMs: number) => {
   );
 };
 
-/** @throws AppError log.lost, log.unavailable: it takes longer than `entryTimeoutMs` */
+/** @throws AppError log.lost, log.unavailable: the log does not move for `entryTimeoutMs` */
 export async function catchUpInTime(context: HostContext): Promise<void> {
   await inTime(context, () => catchUp(context));
 }
@@ -41,14 +42,12 @@ export async function foldInTime(context: HostContext, seq: number): Promise<voi
   await inTime(context, () => context.progress.until(seq));
 }
 
-async function inTime({ lost: { signal }, entryTimeoutMs }: HostContext, wait: () => Promise<void>): Promise<void> {
+async function inTime(context: HostContext, wait: () => Promise<void>): Promise<void> {
+  const { signal } = context.lost;
   signal.throwIfAborted();
   await new Promise<void>((resolve, reject) => {
-    const late = new AppError('log.unavailable', `the log did not answer within ${entryTimeoutMs} ms`);
-    const timer = setTimeout(() => reject(late), entryTimeoutMs);
-    wait()
-      .then(resolve, reject)
-      .finally(() => clearTimeout(timer));
+    const stop = expectEntry(context, () => reject(new AppError('log.unavailable', 'the log did not answer in time')));
+    wait().then(resolve, reject).finally(stop);
   });
   // A loss ends the wait, too.
   signal.throwIfAborted();

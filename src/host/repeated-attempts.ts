@@ -14,7 +14,7 @@ export async function repeatAttempt(
   attempt: string,
 ): Promise<Decision> {
   if (isOpenAttempt(context.fleet, worker, attempt))
-    return context.decisionWaiters.wait(attemptMessageId(worker, attempt), 0);
+    return context.decisionWaiters.wait(attemptMessageId(worker, attempt), null);
   const decision = await findDecision(context, outbox, worker, attempt);
   if (decision !== null) return decision;
   throw new AppError('log.unavailable', `the decision of attempt ${attempt} cannot be read from the log now`);

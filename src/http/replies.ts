@@ -14,6 +14,7 @@ export const commonHeaders = {
 export function sendError(reply: FastifyReply, error: AppError): FastifyReply {
   const { status } = errorCodes[error.code];
   if (status === 401) reply.header('www-authenticate', 'Bearer');
+  if (error.retryAfterMs !== null) reply.header('retry-after', String(Math.ceil(error.retryAfterMs / 1_000)));
   return reply.headers(commonHeaders).code(status).send(errorBody(error));
 }
 

@@ -3,10 +3,12 @@ import { headers, type Msg, type MsgHdrs, type NatsConnection, RequestError } fr
 import { AppError } from '../errors.ts';
 import { traceHeaders } from '../tracing.ts';
 import { newInbox } from './connection.ts';
+import { inTime } from './in-time.ts';
+import { type Reachability, reachabilityOf } from './reachability.ts';
 
-export type Bus = {
-  /** False while the connection to the server is broken; it reconnects by itself. */
-  isConnected(): boolean;
+export type Bus = Reachability & {
+  /** Waits until everything is handled here that the server has sent so far. @returns false: no answer within 1 s */
+  isHeard(): Promise<boolean>;
   /** What one message may hold, as the server says. */
   payloadBytesMax(): number;
   /** Sends an answer to a client's inbox, if it is one. @returns false: that subject is no inbox */
@@ -34,18 +36,26 @@ const builtInPrefixes = ['_INBOX.', '_R_.'];
 /** A NATS server's own default. */
 const payloadBytesDefault = 1_048_576;
 const pingTimeoutMs = 1_000;
+const heardTimeoutMs = 1_000;
 
 export function createBus(nc: NatsConnection, replyPrefixes: readonly string[]): Bus {
   const prefixes = [...builtInPrefixes, ...replyPrefixes];
-  let connected = true;
-  void (async () => {
-    for await (const { type } of nc.status()) {
-      if (type === 'disconnect') connected = false;
-      if (type === 'reconnect') connected = true;
-    }
-  })();
+  const reachability = reachabilityOf(nc);
+  let hearing: Promise<boolean> | null = null;
+  const hear = () =>
+    inTime(nc.flush(), heardTimeoutMs).then(
+      () => true,
+      () => false,
+    );
   return {
-    isConnected: () => connected,
+    ...reachability,
+    async isHeard() {
+      if (!reachability.isConnected()) return false;
+      hearing ??= hear().finally(() => {
+        hearing = null;
+      });
+      return hearing;
+    },
     payloadBytesMax: () => nc.info?.max_payload ?? payloadBytesDefault,
     answer(inbox, payload) {
       if (!prefixes.some((prefix) => inbox.startsWith(prefix)) || !isPublishable(inbox)) return false;

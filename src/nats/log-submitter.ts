@@ -3,6 +3,7 @@ import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
 import type { TraceHeaders } from '../tracing.ts';
 import { newInbox } from './connection.ts';
+import { reachabilityOf } from './reachability.ts';
 
 export type EntryHeaders = {
   readonly messageId?: string | undefined;
@@ -16,7 +17,9 @@ export type Submit = (subject: string, payload: string, given: EntryHeaders, onA
 
 type Ack = { seq?: number; duplicate?: boolean; error?: { err_code?: number; description?: string } };
 
-const ackTimeoutMs = 5_000;
+/** The last acknowledgement may be so old. While others come, one only stands in line behind them. */
+const ackTimeoutMs = 2_000;
+const slowestMs = 10_000;
 const sweepEveryMs = 250;
 
 /** Of all logs on a connection: they share an inbox and a sweep. */
@@ -32,7 +35,7 @@ export function submitterOf(nc: NatsConnection): Submitter {
 type Submitter = (...args: [...Parameters<Submit>, findLoss: () => Promise<AppError | null>]) => void;
 type Waiting = {
   readonly onAnswer: OnStored;
-  readonly untilMs: number;
+  readonly sentMs: number;
   readonly findLoss: () => Promise<AppError | null>;
 };
 
@@ -40,8 +43,10 @@ const submitters = new WeakMap<NatsConnection, Submitter>();
 
 function createSubmitter(nc: NatsConnection): Submitter {
   const inbox = newInbox(nc);
+  const { isConnected } = reachabilityOf(nc);
   const open = new Map<string, Waiting>();
   let count = 0;
+  let answeredMs = 0;
   const answer = (token: string, given: AppError | Stored) => {
     const waiting = open.get(token);
     open.delete(token);
@@ -51,6 +56,7 @@ function createSubmitter(nc: NatsConnection): Submitter {
     callback: (_error, message) => {
       const token = message.subject.slice(inbox.length + 1);
       const waiting = open.get(token);
+      answeredMs = performance.now();
       if (waiting === undefined) return;
       if (isNoResponder(message))
         void waiting.findLoss().then((loss) => answer(token, loss ?? refused('nobody stores it')));
@@ -58,18 +64,25 @@ function createSubmitter(nc: NatsConnection): Submitter {
     },
   });
   // They stand in the order of their sending, so the first that may still be answered ends the sweep.
-  const sweep = setInterval(() => {
-    for (const [token, { untilMs }] of open) {
-      if (untilMs > performance.now()) return;
-      answer(token, refused(`no acknowledgement within ${ackTimeoutMs} ms`));
+  const sweep = () => {
+    const now = performance.now();
+    for (const [token, { sentMs }] of open) {
+      if (now - sentMs < (now - answeredMs < ackTimeoutMs ? slowestMs : ackTimeoutMs)) return;
+      answer(token, refused('no acknowledgement in time'));
     }
-  }, sweepEveryMs);
-  sweep.unref();
-  void nc.closed().then(() => clearInterval(sweep));
+  };
+  // After what has arrived by now, which a busy process has not read yet.
+  const timer = setInterval(() => setImmediate(sweep), sweepEveryMs);
+  timer.unref();
+  void nc.closed().then(() => clearInterval(timer));
   return (subject, payload, given, onAnswer, findLoss) => {
+    if (!isConnected()) {
+      onAnswer(refused('the connection to NATS is broken'));
+      return;
+    }
     count += 1;
     const token = count.toString(36);
-    open.set(token, { onAnswer, untilMs: performance.now() + ackTimeoutMs, findLoss });
+    open.set(token, { onAnswer, sentMs: performance.now(), findLoss });
     try {
       nc.publish(subject, payload, { reply: `${inbox}.${token}`, headers: toHeaders(given) });
     } catch (cause) {

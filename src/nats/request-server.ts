@@ -8,6 +8,7 @@ import { AppError, errorBody, errorCodes } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { inTraceOf } from '../tracing.ts';
 import { startedHeader } from './bus.ts';
+import { createFairQueue } from './fair-queue.ts';
 
 /** `tail`: what follows the endpoint's own subject. A string is sent as it is, an object as JSON. */
 export type Request = {
@@ -32,12 +33,15 @@ export type RequestServerOptions = {
   readonly service: MicroService;
   readonly id: string;
   readonly version: string;
+  /** More requests that are not answered yet are refused before they are read. Default: no limit. */
+  readonly openMax?: number;
   readonly log: Logger;
 };
 
 type Stats = { requests: number; errors: number; lastError: string; busyNs: number };
 /** One endpoint that is served, with what it has done. */
-type Served = { readonly endpoint: Endpoint; readonly stats: Stats };
+type Served = { readonly endpoint: Endpoint; readonly stats: Stats; readonly onAnswer: OnAnswer };
+type Received = { readonly served: Served; readonly message: Msg };
 
 export type Serving = {
   /** The subjects that the server did not let us serve; complete once the connection was flushed. */
@@ -54,13 +58,14 @@ export type RequestServer = {
 /** It can be discovered at once, whatever it serves: one service of NATS micro, however many endpoints it has. */
 export function openRequestServer(options: RequestServerOptions): RequestServer {
   const served = new Set<Served>();
+  const receive = createIntake(options);
   const discovery = serveDiscovery(options, served);
   const servings = new Set<Serving>();
   return {
     serve(endpoints, onAnswer = () => {}) {
-      const added = endpoints.map((endpoint) => ({ endpoint, stats: newStats() }));
+      const added = endpoints.map((endpoint) => ({ endpoint, stats: newStats(), onAnswer }));
       const refused: string[] = [];
-      const subscriptions = added.map((each) => subscribe(options, each, onAnswer, refused));
+      const subscriptions = added.map((each) => subscribe(options, each, receive, refused));
       for (const each of added) served.add(each);
       const serving: Serving = {
         refused: () => refused,
@@ -82,7 +87,36 @@ export function openRequestServer(options: RequestServerOptions): RequestServer 
 
 const newStats = (): Stats => ({ requests: 0, errors: 0, lastError: '', busyNs: 0 });
 
-function subscribe(options: RequestServerOptions, served: Served, onAnswer: OnAnswer, refused: string[]): Subscription {
+/** Requests are answered in turn by their subjects, so by the worker that they are about. */
+function createIntake(options: RequestServerOptions): (received: Received) => void {
+  const { openMax = Number.POSITIVE_INFINITY, log } = options;
+  const busy = new AppError('service.busy', `${openMax} requests are open, the most that this replica takes`);
+  let open = 0;
+  const queue = createFairQueue<Received>(({ served, message }) => {
+    answer(options, served, message)
+      // It throws if the connection was closed meanwhile, and then there is nobody to answer.
+      .catch((cause: unknown) => log.warn({ err: cause, endpoint: served.endpoint.name }, 'answer not sent'))
+      .finally(() => {
+        open -= 1;
+      });
+  });
+  return (received) => {
+    if (open >= openMax) {
+      const { served, message } = received;
+      fail(served, message, busy, performance.now());
+      return;
+    }
+    open += 1;
+    queue.push(received.message.subject, received);
+  };
+}
+
+function subscribe(
+  options: RequestServerOptions,
+  served: Served,
+  receive: (received: Received) => void,
+  refused: string[],
+): Subscription {
   const { endpoint } = served;
   return options.nc.subscribe(listensOn(endpoint), {
     queue: options.service.group,
@@ -92,24 +126,16 @@ function subscribe(options: RequestServerOptions, served: Served, onAnswer: OnAn
         options.log.error({ err: error, endpoint: endpoint.name }, 'requests are not served');
         return;
       }
-      // It throws if the connection was closed meanwhile, and then there is nobody to answer.
-      answer(options, served, message, onAnswer).catch((cause: unknown) =>
-        options.log.warn({ err: cause, endpoint: endpoint.name }, 'answer not sent'),
-      );
+      receive({ served, message });
     },
   });
 }
 
 const listensOn = ({ subject, exact = false }: Endpoint) => (exact ? subject : `${subject}.>`);
 
-async function answer(
-  { log }: RequestServerOptions,
-  { endpoint, stats }: Served,
-  message: Msg,
-  onAnswer: OnAnswer,
-): Promise<void> {
-  const started = performance.now();
-  let status = 200;
+async function answer({ log }: RequestServerOptions, served: Served, message: Msg): Promise<void> {
+  const { endpoint } = served;
+  const startedMs = performance.now();
   try {
     const tail = message.subject.slice(endpoint.subject.length + 1);
     const request = {
@@ -121,18 +147,27 @@ async function answer(
       () => endpoint.handle(request),
     );
     message.respond(typeof reply === 'string' ? reply : JSON.stringify(reply));
+    count(served, 200, startedMs);
   } catch (cause) {
     const error =
       cause instanceof AppError
         ? cause
         : new AppError('log.unavailable', 'an internal error; see the log of the service', { cause });
     if (error !== cause) log.error({ err: cause, endpoint: endpoint.name }, 'request failed');
-    status = errorCodes[error.code].status;
-    stats.errors += 1;
-    stats.lastError = `${status}:${error.message}`;
-    respondError(message, error, status);
+    fail(served, message, error, startedMs);
   }
-  const tookMs = performance.now() - started;
+}
+
+function fail(served: Served, message: Msg, error: AppError, startedMs: number): void {
+  const { status } = errorCodes[error.code];
+  served.stats.errors += 1;
+  served.stats.lastError = `${status}:${error.message}`;
+  respondError(message, error, status);
+  count(served, status, startedMs);
+}
+
+function count({ endpoint, stats, onAnswer }: Served, status: number, startedMs: number): void {
+  const tookMs = performance.now() - startedMs;
   stats.requests += 1;
   stats.busyNs += Math.round(tookMs * 1e6);
   onAnswer(endpoint.name, status, tookMs);
@@ -150,6 +185,8 @@ function respondError(message: Msg, error: AppError, status: number): void {
   h.set('Nats-Service-Error-Code', String(status));
   // A header is one line.
   h.set('Nats-Service-Error', error.message.replace(/[\r\n]+/g, ' ').slice(0, 500));
+  const { retryAfterMs } = error;
+  if (retryAfterMs !== null) h.set('Retry-After', String(Math.ceil(retryAfterMs / 1_000)));
   message.respond(JSON.stringify(errorBody(error)), { headers: h });
 }
 

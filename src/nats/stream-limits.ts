@@ -7,9 +7,10 @@ export const messageBytesMax = 70 * 1_024;
 
 /**
  * Dead letters are copies, for people to look at: the newest are enough, and the entries themselves stay in the log.
- * Without an end whoever publishes nonsense would fill the disk twice.
+ * Without an end whoever publishes nonsense would fill the disk twice. One has some 9 KB at most, so they are 200 MB.
+ * No `max_bytes`: the server would set that much aside, and refuse the stream where less is free.
  */
-export const deadLimits = { discard: 'old', max_msgs: 100_000, max_bytes: 256 * 1_024 * 1_024 } as const;
+export const deadLimits = { discard: 'old', max_msgs: 20_000 } as const;
 
 export async function limitMessages(manager: JetStreamManager, info: StreamInfo, log: Logger): Promise<StreamInfo> {
   if (info.config.max_msg_size !== -1) return info;
@@ -17,5 +18,4 @@ export async function limitMessages(manager: JetStreamManager, info: StreamInfo,
   return manager.streams.update(info.config.name, { ...info.config, max_msg_size: messageBytesMax });
 }
 
-export const hasDeadLimits = ({ max_bytes, max_msgs }: StreamConfig): boolean =>
-  max_bytes === deadLimits.max_bytes && max_msgs === deadLimits.max_msgs;
+export const hasDeadLimits = ({ max_msgs }: StreamConfig): boolean => max_msgs === deadLimits.max_msgs;

@@ -18,18 +18,19 @@ export type { Service } from './service.ts';
 
 export function createService(host: Host, log: EventLog, replica: string): Service {
   const fleet = host.fleet.name;
+  const operate = createOperate(host, log);
   return {
     fleet,
     replica,
     decide: (worker, body) => decide(host, worker, body),
-    probe: (worker, body, scope) => probeWorker(host, replica, worker, body, scope),
-    verify: (worker, body) => verify(host, replica, worker, body),
+    probe: (worker, body, scope) => host.read(worker, () => probeWorker(host, replica, worker, body, scope)),
+    verify: (worker, body) => host.read(worker, () => verify(host, replica, worker, body)),
     evaluate: (task, body) => evaluate(host, task, body),
-    get: (entity, id, body) => get(host, entity, id, body),
-    list: (entity, body) => list(host, entity, body),
+    get: (entity, id, body) => host.read(null, () => get(host, entity, id, body)),
+    list: (entity, body) => host.read(null, () => list(host, entity, body)),
     peek: (worker, seq) => peek(host, worker, seq),
-    publish: (entry) => publish(fleet, log, entry),
-    operate: createOperate(host, log),
+    publish: (entry) => host.write(entry.id, () => publish(fleet, log, entry)),
+    operate: (action, body) => host.write('operator', () => operate(action, body)),
     untilResolved: (worker, signal) => untilResolved(host, worker, signal),
     status: () => statusOf(host),
   };

@@ -2,7 +2,6 @@
 import { headers } from '@nats-io/nats-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';
-import { createWaiters } from '../../../src/host/waiters.ts';
 import { type Client, openClient } from '../../support/client.ts';
 import type { NatsServer } from '../../support/nats-server.ts';
 import { startReplica } from '../../support/replica.ts';
@@ -103,15 +102,6 @@ test("an entry under another worker's message id takes nobody's answer", async (
   const asked = client.nc.request('stopgate.main.decide.w6', '{"attempt":"a"}', { timeout: 5_000 });
   client.nc.publish('stopgate.main.worker.thief.stop.attempted', '{"attempt":"b"}', { headers: h });
   expect((await asked).json()).toMatchObject({ worker: 'w6', attempt: 'a' });
-});
-
-test('waiters of one key are counted until they are answered', async () => {
-  const waiters = createWaiters();
-  const waiting = [waiters.wait('w:a', 0), waiters.wait('w:a', 0)];
-  expect([waiters.size, waiters.has('w:a'), waiters.has('w:b')]).toEqual([2, true, false]);
-  waiters.settle('w:a', { worker: 'w' } as never);
-  await Promise.all(waiting);
-  expect([waiters.size, waiters.has('w:a')]).toEqual([0, false]);
 });
 
 test("an agent that takes a check's message id beforehand does not keep the answer out", async () => {

@@ -17,9 +17,15 @@ async function start(onFolded: (subject: string) => void = () => {}): Promise<Sc
   let id = 0;
   const scene = { log, broken: 0 } as Scene;
   scene.host = createHost({
-    ...{ fleet: 'main', replica: 'r1', log, entryTimeoutMs: 5_000, openRequestsMax: 2 },
+    ...{ fleet: 'main', replica: 'r1', log, entryTimeoutMs: 5_000, openRequestsMax: 2, openReadsMax: 2 },
     bus: {
-      ...{ isConnected: () => true, answer: () => true, ping: async () => 'alive' },
+      ...{
+        isConnected: () => true,
+        connected: async () => true,
+        isHeard: async () => true,
+        answer: () => true,
+        ping: async () => 'alive',
+      },
       ...{ request: async () => '', requestRun: async () => '', payloadBytesMax: () => 1_048_576 },
     },
     // Never ends by itself.

@@ -1,0 +1,33 @@
+/** How long an entry may take to come back from the log, before its caller gets 503 (docs/protocol.md §9). */
+import type { HostContext } from './context.ts';
+
+/** However fast the log delivers others meanwhile. */
+const slowestMs = 10_000;
+
+/**
+ * Calls `onLate` if the log delivers nothing within `entryTimeoutMs`. While it does deliver, an entry is only behind
+ * others: a burst of thousands is served to its end, and not refused after it was stored.
+ * @returns a function that ends it
+ */
+export function expectEntry(
+  { bus, progress, entryTimeoutMs }: Pick<HostContext, 'bus' | 'progress' | 'entryTimeoutMs'>,
+  onLate: () => void,
+): () => void {
+  const startedMs = performance.now();
+  let seq = progress.seq;
+  let ended = false;
+  const look = async () => {
+    // What the server had sent before may still stand in line here, behind requests.
+    const isHeard = await bus.isHeard();
+    if (ended) return;
+    const moves = isHeard && progress.seq > seq && performance.now() - startedMs < slowestMs;
+    seq = progress.seq;
+    if (moves) timer = setTimeout(look, entryTimeoutMs);
+    else onLate();
+  };
+  let timer = setTimeout(look, entryTimeoutMs);
+  return () => {
+    ended = true;
+    clearTimeout(timer);
+  };
+}

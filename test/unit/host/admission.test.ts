@@ -1,0 +1,64 @@
+/** How many requests may be open at once, and whose (docs/protocol.md §9). */
+import { expect, test } from 'vitest';
+import { type Admission, createAdmission } from '../../../src/host/admission.ts';
+
+const busy = { code: 'service.busy', retryAfterMs: 1_000 };
+const never = () => new Promise<never>(() => {});
+
+function open(admission: Admission, actor: string, count: number): void {
+  for (let index = 0; index < count; index += 1) void admission.run({ actor, key: `${actor}:${index}` }, never);
+}
+
+test('one too many is refused, without being begun, until a place is free again', async () => {
+  const admission = createAdmission({ openMax: 2, clock: () => 0 });
+  let end = () => {};
+  const first = admission.run({ actor: 'w1', key: 'w1:a' }, () => new Promise<void>((done) => (end = done)));
+  open(admission, 'w2', 1);
+  let isBegun = false;
+  const begin = async () => {
+    isBegun = true;
+  };
+  await expect(admission.run({ actor: 'w3', key: 'w3:a' }, begin)).rejects.toMatchObject(busy);
+  expect(isBegun).toBe(false);
+  end();
+  await first;
+  await admission.run({ actor: 'w3', key: 'w3:a' }, begin);
+  expect(admission.open()).toBe(1);
+});
+
+// Root cause: each retry of a held attempt took a place, and 10,000 of them locked everybody out.
+test('retries of one attempt take one place, and it is free when the last of them ends', async () => {
+  const admission = createAdmission({ openMax: 2, clock: () => 0 });
+  const ends: (() => void)[] = [];
+  const ask = () =>
+    admission.run({ actor: 'w1', key: 'w1:a' }, () => new Promise<void>((done) => void ends.push(done)));
+  const asked = [ask(), ask(), ask()];
+  expect(admission.open()).toBe(1);
+  await expect(admission.run({ actor: 'w2', key: 'w2:a' }, async () => 'served')).resolves.toBe('served');
+  for (const [index, end] of ends.entries()) {
+    expect(admission.open()).toBe(1);
+    end();
+    await asked[index];
+  }
+  expect(admission.open()).toBe(0);
+});
+
+test('one actor may have 100 open, and the others are served', async () => {
+  const admission = createAdmission({ openMax: 1_000, clock: () => 0 });
+  open(admission, 'noisy', 100);
+  await expect(admission.run({ actor: 'noisy', key: 'x' }, never)).rejects.toMatchObject(busy);
+  await expect(admission.run({ actor: 'w1', key: 'y' }, async () => 'served')).resolves.toBe('served');
+});
+
+test('while a tenth of all places is taken, one actor gets 100 requests a second', async () => {
+  let now = 0;
+  const admission = createAdmission({ openMax: 1_000, clock: () => now });
+  const ask = (key: number) => admission.run({ actor: 'noisy', key: `noisy:${key}` }, async () => 'served');
+  for (let key = 0; key < 200; key += 1) await ask(key); // nobody else is there
+  open(admission, 'w1', 100);
+  for (let key = 0; key < 100; key += 1) await ask(key);
+  await expect(ask(100)).rejects.toMatchObject(busy);
+  await expect(admission.run({ actor: 'w2', key: 'w2' }, async () => 'served')).resolves.toBe('served');
+  now = 1_000;
+  await expect(ask(101)).resolves.toBe('served');
+});

@@ -1,0 +1,48 @@
+/** An entry is late when the log stands still, and not when it is busy. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { expectEntry } from '../../../src/host/expect-entry.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+function start(isHeard = true) {
+  const progress = { seq: 1 };
+  const state = { isLate: false };
+  const context = { progress, entryTimeoutMs: 1_500, bus: { isHeard: async () => isHeard } };
+  const stop = expectEntry(context as never, () => {
+    state.isLate = true;
+  });
+  return { progress, state, stop };
+}
+
+test('a log that delivers nothing is late after its time', async () => {
+  const { state } = start();
+  await vi.advanceTimersByTimeAsync(1_499);
+  expect(state.isLate).toBe(false);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(state.isLate).toBe(true);
+});
+
+// Root cause: of 10,000 requests at once that were stored, those behind the first 122 got 503.
+test('while others are delivered it is only behind them, up to 10 s', async () => {
+  const { progress, state } = start();
+  for (let waited = 0; waited < 9_000; waited += 1_500) {
+    progress.seq += 1;
+    await vi.advanceTimersByTimeAsync(1_500);
+    expect(state.isLate).toBe(false);
+  }
+  progress.seq += 1;
+  await vi.advanceTimersByTimeAsync(1_500);
+  expect(state.isLate).toBe(true);
+});
+
+test('without an answer of the server it is late, and never once it has come', async () => {
+  const { progress, state } = start(false);
+  progress.seq += 1;
+  await vi.advanceTimersByTimeAsync(1_500);
+  expect(state.isLate).toBe(true);
+  const other = start();
+  other.stop();
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(other.state.isLate).toBe(false);
+});

@@ -1,0 +1,33 @@
+/** Who waits for an answer: bounded, and never for ever. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createWaiters } from '../../../src/host/waiters.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+test('the ninth caller of one key takes the place of the first, who is told to ask again', async () => {
+  const waiters = createWaiters<string>();
+  const asked = Array.from({ length: 9 }, () => waiters.wait('w1:a', null));
+  await expect(asked[0]).rejects.toMatchObject({ code: 'service.busy' });
+  waiters.settle('w1:a', 'allow');
+  expect(await Promise.all(asked.slice(1))).toEqual(Array(8).fill('allow'));
+});
+
+test('an entry that is late fails its caller; one that came is waited for, for a day', async () => {
+  const waiters = createWaiters<string>();
+  const late: (() => void)[] = [];
+  const expectIt = (onLate: () => void) => {
+    late.push(onLate);
+    return () => {};
+  };
+  const [first, second] = [waiters.wait('w1:a', expectIt), waiters.wait('w2:a', expectIt)];
+  expect([waiters.awaitsEntry('w1:a'), waiters.awaitsEntry('w2:a')]).toEqual([true, true]);
+  late[0]?.();
+  await expect(first).rejects.toMatchObject({ code: 'log.unavailable' });
+  waiters.onStored('w2:a', 'w2:a');
+  expect(waiters.awaitsEntry('w2:a')).toBe(false);
+  vi.advanceTimersByTime(24 * 3_600_000 - 1);
+  expect(waiters.has('w2:a')).toBe(true);
+  vi.advanceTimersByTime(1);
+  await expect(second).rejects.toMatchObject({ code: 'log.unavailable', message: expect.stringContaining('24 h') });
+});
