@@ -24,7 +24,10 @@ type PageFile = { readonly type: string; readonly raw: Buffer; readonly zipped: 
 /** The page's files hold no data, so they need no token; the page asks for the token itself. */
 export const isPageRequest = ({ method, headers, routeOptions: { url = '' } }: FastifyRequest): boolean =>
   (method === 'GET' || method === 'HEAD') &&
-  (url === '/assets/:file' || url === '/favicon.ico' || (url === '/' && isBrowser(headers.accept)));
+  (url === '/assets/:file' ||
+    url === '/favicon.ico' ||
+    url === '/icon/:file' ||
+    (url === '/' && isBrowser(headers.accept)));
 
 /** Clients that accept only plain text get the list of endpoints, which is also at `/api`. */
 const wantsPage = (accept = '*/*'): boolean => isBrowser(accept) || accept.includes('*/*');
@@ -42,7 +45,22 @@ export function addInspectorPage(app: FastifyInstance, plain: () => string): voi
   app.get<{ Params: { file: string } }>('/assets/:file', async (request, reply) =>
     send(request, reply, files, `assets/${request.params.file}`, 'public, max-age=31536000, immutable'),
   );
+  app.get<{ Params: { file: string } }>('/icon/:file', async ({ params }, reply) => {
+    const icon = iconWith(files.get('icon.svg')?.raw.toString() ?? '', params.file);
+    return reply
+      .type(types['.svg'] ?? '')
+      .header('cache-control', 'public, max-age=86400')
+      .send(icon);
+  });
   app.get('/favicon.ico', async (request, reply) => send(request, reply, files, 'icon.svg', 'public, max-age=86400'));
+}
+
+/** The icon with a count. @throws AppError actor.unknown */
+function iconWith(icon: string, file: string): string {
+  const count = /^([1-9]\d?)\.svg$/.exec(file)?.[1];
+  if (count === undefined) throw new AppError('actor.unknown', 'there are icons from /icon/1.svg to /icon/99.svg');
+  const badge = `<circle cx="21" cy="11" r="11" fill="#c0222c"/><text x="21" y="16" font-family="sans-serif" font-weight="700" font-size="${count.length > 1 ? 13 : 16}" fill="#fff" text-anchor="middle">${count}</text>`;
+  return icon.replace('</svg>', `${badge}</svg>`);
 }
 
 function send(

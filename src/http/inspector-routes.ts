@@ -17,6 +17,7 @@ export const inspectorEndpoints = [
   'GET  /api/<fleet>/range',
   'GET  /api/<fleet>/at/<seq>',
   'GET  /api/<fleet>/timeline/<entity>/<id>',
+  'GET  /api/<fleet>/attempts/<worker>',
   'GET  /api/<fleet>/entry/<seq>',
   'GET  /api/<fleet>/history/<worker>.jsonl',
   'GET  /api/<fleet>/policy',
@@ -45,6 +46,7 @@ const pageSchema = z.object({
   before: seqSchema.optional(),
   limit: z.coerce.number().int().min(1).max(1_000).default(100),
 });
+const attemptsSchema = pageSchema.extend({ limit: z.coerce.number().int().min(1).max(20).default(6) });
 const whatIfSchema = z.object({
   policy: z.string().max(1_000_000),
   last: z.number().int().min(1).max(10_000).default(200),
@@ -110,6 +112,13 @@ function addTimelines(api: FastifyInstance, { fleets }: InspectorRoutes): void {
     const { service, inspection } = fleetInPath(fleets, params);
     await service.get(entity, id);
     return sendTruncated(reply, await inspection.timeline({ entity, id }, { before, limit }));
+  });
+  api.get<{ Params: { worker: string } }>('/attempts/:worker', async ({ params, query }, reply) => {
+    const worker = parseInput(idSchema, params.worker);
+    const { before = null, limit } = parseInput(attemptsSchema, query);
+    const { service, inspection } = fleetInPath(fleets, params);
+    await service.get('worker', worker);
+    return sendTruncated(reply, { attempts: await inspection.attempts(worker, { before, limit }) });
   });
   api.get<{ Params: { seq: string } }>('/entry/:seq', async ({ params }) => {
     const seq = parseInput(seqSchema, params.seq);

@@ -8,6 +8,8 @@ import {
   policyInForce,
   presences,
   queueOfWorker,
+  type State,
+  type WorkerContext,
   type WorkerRecord,
   workerStates,
 } from '../../machines/index.ts';
@@ -17,6 +19,7 @@ const stateIndex = new Map(workerStates.map((state, index) => [state, index]));
 const presenceIndex = new Map(presences.map((presence, index) => [presence, index]));
 const titleLengthMax = 80;
 const nameLengthMax = 128;
+const reasonLengthMax = 160;
 
 /** Rows of the named actors, or of all. Unknown names are left out. */
 export function rowsOf(
@@ -67,7 +70,17 @@ function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
     it.plan.length,
     inForce.name,
     queueOfWorker(it, inForce),
+    reasonOf(value.state, it)?.slice(0, reasonLengthMax) ?? null,
+    record.lastMove?.atMs ?? null,
+    it.awaitsInput ? 1 : 0,
   ];
+}
+
+/** Only where somebody may have to do something: a row is sent with each change. */
+function reasonOf(state: State, { escalation, lastDecision }: WorkerContext): string | null {
+  if (state === 'escalated') return escalation?.reason ?? null;
+  const isUnjudged = state === 'idle' && lastDecision?.cause === 'unjudged';
+  return state === 'blocked' || isUnjudged ? (lastDecision?.reason ?? null) : null;
 }
 
 function waitsFor({ snapshot }: WorkerRecord): string | null {
@@ -77,9 +90,9 @@ function waitsFor({ snapshot }: WorkerRecord): string | null {
 }
 
 function taskRow(fleet: Fleet, task: string): TaskRow | null {
-  const snapshot = fleet.tasks.get(task)?.snapshot;
-  if (snapshot === undefined) return null;
-  const { context, value } = snapshot;
+  const record = fleet.tasks.get(task);
+  if (record === undefined) return null;
+  const { context, value } = record.snapshot;
   return [
     task,
     stateIndex.get(value) ?? 0,
@@ -90,6 +103,8 @@ function taskRow(fleet: Fleet, task: string): TaskRow | null {
     context.iteration?.maxIterations ?? null,
     context.hooks.length,
     context.outcome,
+    context.escalation?.reason.slice(0, reasonLengthMax) ?? null,
+    record.lastMove?.atMs ?? null,
   ];
 }
 

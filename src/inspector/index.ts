@@ -2,11 +2,12 @@
 import type { Host } from '../host/host.ts';
 import type { Logger } from '../log.ts';
 import type { EventLog, LogBounds } from '../nats/event-log.ts';
+import { readAttempts } from './attempts.ts';
 import { type CurrentPolicies, readCurrentPolicies } from './current-policies.ts';
 import { createHistory, type History } from './history/history.ts';
 import type { HistorySource } from './history/work.ts';
 import { createLive, type Live } from './live/live.ts';
-import type { TimelineEntry, TimelinePage, Topic } from './messages.ts';
+import type { AttemptRecord, TimelineEntry, TimelinePage, Topic } from './messages.ts';
 import { readReplayLines } from './replay-lines.ts';
 import { createSharedWatcher } from './shared-watcher.ts';
 import { createFeed, type Feed } from './stately/feed.ts';
@@ -21,6 +22,8 @@ export type Inspection = {
   readonly history: Pick<History, 'ask'>;
   /** The newest `limit` entries about an actor before `before`; null: before the end. */
   timeline(topic: Topic, page: { before: number | null; limit: number }): Promise<TimelinePage>;
+  /** The newest `limit` attempts of a worker before `before`, newest first. */
+  attempts(worker: string, page: { before: number | null; limit: number }): Promise<AttemptRecord[]>;
   /** One entry, not truncated. Null: there is none at `seq`, or it is about no actor. */
   entry(seq: number): Promise<TimelineEntry | null>;
   policies(): Promise<CurrentPolicies>;
@@ -47,6 +50,7 @@ export function createInspection(
     ...{ live, feed, history },
     range: () => log.range(),
     timeline: (topic, page) => readTimeline(log, fleet.name, topic, page),
+    attempts: (worker, page) => readAttempts(log, fleet.name, worker, page),
     entry: (seq) => readEntryAt(log, seq),
     policies: () => readCurrentPolicies(log, fleet.name),
     replayLines: (worker) => readReplayLines(log, fleet.name, worker),

@@ -27,6 +27,12 @@ export type WorkerRow = readonly [
   planTotal: number,
   policy: string,
   queue: string,
+  /** Why it is escalated, blocked or not judged. */
+  reason: string | null,
+  /** When it came into its state. */
+  stateSinceMs: number | null,
+  /** It asked a person for something. */
+  awaitsInput: 0 | 1,
 ];
 export type TaskRow = readonly [
   task: string,
@@ -38,6 +44,9 @@ export type TaskRow = readonly [
   maxIterations: number | null,
   hooks: number,
   outcome: 'completed' | 'cancelled' | null,
+  /** Why it is escalated. */
+  reason: string | null,
+  stateSinceMs: number | null,
 ];
 export type QueueRow = readonly [queue: string, pending: number, reported: number];
 export type Rows = { readonly workers: WorkerRow[]; readonly tasks: TaskRow[]; readonly queues: QueueRow[] };
@@ -53,21 +62,20 @@ export type Hello = {
   readonly token: boolean;
 };
 type Head = { readonly seq: number; readonly nowMs: number; readonly headSeq: number };
-export type Full = Head & Rows;
+/** Transitions counted by minute since `sinceMs`, ten minutes ago at most; not those that lead back to where they came from. */
+export type Moves = {
+  readonly sinceMs: number;
+  readonly minutes: readonly (readonly [minuteMs: number, transitions: readonly Transition[]])[];
+};
+export type Full = Head & Rows & { readonly moves: Moves };
 /** States are indexes into `workerStates`; `count`: how often since the last message. */
 export type Transition = readonly [machine: 'w' | 't', from: number, to: number, event: string, count: number];
 /** `entries`: how many were folded since the last message. Lists without a change are left out. */
 export type Delta = Head & Partial<Rows> & { readonly transitions?: readonly Transition[]; readonly entries: number };
-/** The selected actor. `transition`: its latest; `omitted`: entries left out because too many came at once. */
+/** The selected actor. `omitted`: entries left out because too many came at once. */
 export type Focus<View = WorkerView | TaskView> = {
   readonly id: string;
   readonly view: View | null;
-  readonly transition: {
-    readonly from: string;
-    readonly to: string;
-    readonly event: string;
-    readonly atMs: number;
-  } | null;
   readonly entries: readonly TimelineEntry[];
   readonly omitted: number;
 };
@@ -99,6 +107,23 @@ export type TimelineEntry = {
 };
 /** Oldest first. `before`: where the next page ends; null: there is none. */
 export type TimelinePage = { readonly entries: readonly TimelineEntry[]; readonly before: number | null };
+
+/** One attempt: what the agent said, what its checks found, and the answer; `decision` null: it is open. */
+export type AttemptRecord = {
+  readonly attempt: string;
+  readonly seq: number;
+  readonly atMs: number;
+  readonly output: string | null;
+  readonly stopReason: string | null;
+  readonly decision: Decision | null;
+  readonly checks: readonly {
+    readonly check: string;
+    readonly outcome: string;
+    readonly reason: string | null;
+    readonly feedback: unknown;
+    readonly tookMs: number | null;
+  }[];
+};
 
 export type WhatIfAnswer = {
   /** How many attempts were compared. */

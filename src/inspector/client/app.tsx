@@ -6,22 +6,28 @@ import { fleet, locked } from './data/api.ts';
 import { liveFleet } from './data/connection.ts';
 import { isPast, pastProblem, shownFleet } from './data/past.ts';
 import { Header } from './header.tsx';
+import { HelpDialog, isHelpOpen } from './help-dialog.tsx';
+import { Inbox } from './inbox/inbox.tsx';
 import { QueueList } from './lists/queue-list.tsx';
 import { TaskList } from './lists/task-list.tsx';
 import { WorkerList } from './lists/worker-list.tsx';
 import { LiveSummary } from './live-summary.tsx';
 import { Notice } from './notice.tsx';
+import { ActionNews } from './operator/action-news.tsx';
 import { OperatorDialog } from './operator/operator-dialog.tsx';
 import { LockedPage, SignInDialog } from './operator/sign-in.tsx';
-import { navigate, noSelection, route, selected } from './route.ts';
+import { openPalette, Palette } from './palette/palette.tsx';
+import { navigate, noSelection, route, selected, type View } from './route.ts';
 import { MissingEntry } from './time-travel/missing-entry.tsx';
 import { TimeTravelBar } from './time-travel/time-travel-bar.tsx';
 import { Link } from './ui/link.tsx';
 import { Name } from './ui/text.tsx';
+import { useShortcuts } from './ui/use-shortcuts.ts';
 import { WhatIf } from './what-if/what-if.tsx';
 
 export function App() {
   useEscapeKey();
+  useShortcuts(everywhere);
   if (locked.value) return <LockedPage />;
   const { view } = route.value;
   const topic = selected.value;
@@ -50,13 +56,28 @@ export function App() {
       </div>
       <SignInDialog />
       <OperatorDialog />
+      <HelpDialog />
+      <Palette />
+      <ActionNews />
       <LiveSummary store={liveFleet} />
     </>
   );
 }
 
-const List = ({ view }: { view: 'workers' | 'tasks' | 'queues' }) =>
-  view === 'workers' ? <WorkerList /> : view === 'tasks' ? <TaskList /> : <QueueList />;
+const List = ({ view }: { view: Exclude<View, 'what-if'> }) =>
+  ({ workers: <WorkerList />, inbox: <Inbox />, tasks: <TaskList />, queues: <QueueList /> })[view];
+
+const everywhere = [
+  { key: '?', title: 'Show all keys', where: 'Everywhere', run: () => (isHelpOpen.value = true) },
+  { key: 'k', mod: true, title: 'Find a worker, task, policy or command', where: 'Everywhere', run: openPalette },
+  { key: 'i', title: 'Open the inbox', where: 'Everywhere', run: () => navigate({ view: 'inbox', ...noSelection }) },
+  {
+    key: 'w',
+    title: 'Open the workers',
+    where: 'Everywhere',
+    run: () => navigate({ view: 'workers', ...noSelection }),
+  },
+];
 
 const Loading = () => <p class="muted pad">{fleet.value === '' ? 'Connecting…' : 'Loading the fleet…'}</p>;
 

@@ -2,7 +2,9 @@
 import { fleet, signOut } from './data/api.ts';
 import { connection, head, hello, liveFleet, nowMs } from './data/connection.ts';
 import { isPast } from './data/past.ts';
+import { inboxSize } from './inbox/waiting.ts';
 import { requestSignIn } from './operator/sign-in.tsx';
+import { openPalette } from './palette/palette.tsx';
 import { noSelection, type Route, route, type View } from './route.ts';
 import { TimeTravelButton } from './time-travel/time-travel-button.tsx';
 import { count, duration } from './ui/format.ts';
@@ -10,18 +12,24 @@ import { Link } from './ui/link.tsx';
 
 const titles: Readonly<Record<View, string>> = {
   workers: 'Workers',
+  inbox: 'Inbox',
   tasks: 'Tasks',
   queues: 'Queues',
   'what-if': 'What if',
 };
 const home: Route = {
   ...{ view: 'workers', q: '', state: '', presence: '', agent: '', queue: '', sort: '', at: null },
-  ...noSelection,
+  ...{ ...noSelection, tab: 'why' },
 };
 
 export function Header() {
   const { view, at } = route.value;
-  const sizes = { workers: liveFleet.workers.size, tasks: liveFleet.tasks.size, queues: liveFleet.queues.size };
+  const sizes: Partial<Record<View, number>> = {
+    workers: liveFleet.workers.size,
+    inbox: inboxSize.value,
+    tasks: liveFleet.tasks.size,
+    queues: liveFleet.queues.size,
+  };
   void liveFleet.ids.value;
   return (
     <header>
@@ -39,12 +47,17 @@ export function Header() {
         {(Object.keys(titles) as View[]).map((it) => (
           <Link key={it} to={{ ...home, view: it, at }} aria-current={view === it ? 'page' : undefined}>
             {titles[it]}
-            {it !== 'what-if' && sizes[it] > 0 && !isPast.value && <span class="size">{count(sizes[it])}</span>}
+            {(sizes[it] ?? 0) > 0 && !isPast.value && (
+              <span class={it === 'inbox' ? 'size urgent' : 'size'}>{count(sizes[it] ?? 0)}</span>
+            )}
           </Link>
         ))}
       </nav>
       <div class="tools">
         <ConnectionState />
+        <button type="button" title="Find (Ctrl K)" onClick={openPalette}>
+          Find
+        </button>
         <TimeTravelButton />
         <Session />
       </div>

@@ -3,12 +3,16 @@ import { render } from 'preact';
 import { App } from './app.tsx';
 import { startConnection } from './data/connection.ts';
 import { startPast } from './data/past.ts';
+import { startKeys } from './keys.ts';
 import { startListing } from './lists/listed-ids.ts';
 import { renderByFrames } from './measure.ts';
+import { startTitle } from './title.ts';
 import './styles/index.css';
 
 renderByFrames();
 startListing();
 startPast();
 startConnection();
+startKeys();
+startTitle();
 render(<App />, document.querySelector('#app') as HTMLElement);

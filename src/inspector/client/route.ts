@@ -1,8 +1,11 @@
 /** The route: what the page shows, all of it in the address, so that it can be shared, reloaded and gone back to. */
 import { computed, signal } from '@preact/signals';
 
-export const views = ['workers', 'tasks', 'queues', 'what-if'] as const;
+export const views = ['workers', 'inbox', 'tasks', 'queues', 'what-if'] as const;
 export type View = (typeof views)[number];
+/** The sections of the panel. */
+export const tabs = ['why', 'timeline', 'chart', 'plan'] as const;
+export type Tab = (typeof tabs)[number];
 export type Route = {
   readonly view: View;
   /** The search text. */
@@ -16,6 +19,7 @@ export type Route = {
   readonly sort: string;
   readonly worker: string | null;
   readonly task: string | null;
+  readonly tab: Tab;
   /** The log entry at which the past is shown; null: live. */
   readonly at: number | null;
 };
@@ -44,12 +48,13 @@ export function navigate(change: Partial<Route>, how: 'push' | 'replace' = 'push
 
 /** The current address with some changes. */
 export function hrefOf(change: Partial<Route>): string {
-  const { view, worker, task, at, ...rest } = { ...route.value, ...change };
+  const { view, worker, task, tab, at, ...rest } = { ...route.value, ...change };
   const query = new URLSearchParams();
   if (view !== 'workers') query.set('view', view);
   for (const name of filters) if (rest[name] !== '') query.set(name, rest[name]);
   if (worker !== null) query.set('worker', worker);
   if (task !== null) query.set('task', task);
+  if (tab !== 'why' && (worker ?? task) !== null) query.set('tab', tab);
   if (at !== null) query.set('at', String(at));
   const text = query.toString().replaceAll('%2C', ',');
   return text === '' ? '/' : `/?${text}`;
@@ -75,6 +80,7 @@ function readRoute(): Route {
     sort: text('sort'),
     worker: text('worker') || null,
     task: text('task') || null,
+    tab: tabs.find((it) => it === text('tab')) ?? 'why',
     at: /^\d{1,15}$/.test(at) ? Number(at) : null,
   };
 }

@@ -5,6 +5,7 @@ import type { Delta, Focus, Full, Rows, Topic } from '../messages.ts';
 import { toTruncatedJson } from '../truncated-json.ts';
 import { addNames, type ChangedNames, countNames } from './changed-names.ts';
 import type { TickChanges } from './changes.ts';
+import type { RecentMoves } from './moves.ts';
 import { keepForLater, type LivePage, takeNews } from './page.ts';
 import type { LiveSource } from './source.ts';
 
@@ -19,14 +20,14 @@ export type Broadcast = {
 /** The selected actor is sent every so many ticks: its view is large. */
 const topicEvery = 2;
 
-export function createBroadcast(source: LiveSource, pages: ReadonlySet<LivePage>): Broadcast {
+export function createBroadcast(source: LiveSource, pages: ReadonlySet<LivePage>, moves: RecentMoves): Broadcast {
   const { fleet, foldedSeq, logNow } = source;
   let headSeq = 0;
   const sawEntry = (seq: number) => {
     headSeq = Math.max(headSeq, seq);
   };
   const head = () => ({ seq: foldedSeq(), nowMs: logNow(), headSeq: Math.max(headSeq, foldedSeq()) });
-  const full = (): Full => ({ ...head(), ...rowsOf(fleet) });
+  const full = (): Full => ({ ...head(), ...rowsOf(fleet), moves: moves.take(logNow()) });
   const delta = (names: ChangedNames, { transitions, entries }: TickChanges): Delta => ({
     ...head(),
     ...nonEmpty(rowsOf(fleet, names)),

@@ -3,11 +3,12 @@
  * once for all pages that keep up. For a page that does not read, only names are kept, so that a stalled page never
  * costs more memory than the fleet has names.
  */
-import { type Fleet, type FleetWatcher, topicOf } from '../../../machines/index.ts';
+import { type FleetWatcher, topicOf } from '../../../machines/index.ts';
 import type { Topic } from '../messages.ts';
 import { createBroadcast } from './broadcast.ts';
 import { addNames, countNames } from './changed-names.ts';
 import { type Changes, createChanges } from './changes.ts';
+import { createRecentMoves } from './moves.ts';
 import { addEntry, createPage, isSelected, type LiveClient, type LivePage } from './page.ts';
 import { createRecentChanges } from './recent-changes.ts';
 import type { LiveSource } from './source.ts';
@@ -26,11 +27,12 @@ const beatEvery = 10;
 const lingerMs = 60_000;
 
 export function createLive(source: LiveSource): Live {
-  const { fleet, foldedSeq } = source;
+  const { foldedSeq } = source;
   const pages = new Set<LivePage>();
   const changes = createChanges();
   const recent = createRecentChanges();
-  const broadcast = createBroadcast(source, pages);
+  const moves = createRecentMoves();
+  const broadcast = createBroadcast(source, pages, moves);
   let ticks = 0;
 
   const tick = () => {
@@ -39,10 +41,11 @@ export function createLive(source: LiveSource): Live {
     if (isBeat) broadcast.refreshHead();
     const taken = changes.take();
     if (countNames(taken.names) > 0) recent.add(foldedSeq(), taken.names);
+    moves.add(source.logNow(), taken.transitions);
     broadcast.send(taken, { ticks, isBeat });
   };
   const activity = createActivity(() => {
-    const unwatch = source.watch(recordTransitions(fleet, pages, changes));
+    const unwatch = source.watch(recordTransitions(pages, changes));
     source.observe((message) => {
       changes.entry();
       broadcast.sawEntry(message.seq);
@@ -55,6 +58,7 @@ export function createLive(source: LiveSource): Live {
       unwatch();
       source.observe(null);
       recent.clear();
+      moves.clear();
       changes.take();
     };
   });
@@ -79,7 +83,7 @@ export function createLive(source: LiveSource): Live {
 }
 
 /** Notes each transition for all pages, and for those that have selected the actor. */
-function recordTransitions(fleet: Fleet, pages: ReadonlySet<LivePage>, changes: Changes): FleetWatcher {
+function recordTransitions(pages: ReadonlySet<LivePage>, changes: Changes): FleetWatcher {
   const on =
     (entity: Topic['entity']): FleetWatcher['worker'] =>
     (id, from, to, event) => {
@@ -87,7 +91,6 @@ function recordTransitions(fleet: Fleet, pages: ReadonlySet<LivePage>, changes: 
       for (const page of pages) {
         if (!isSelected(page, entity, id)) continue;
         page.topicChanged = true;
-        page.transition = { from, to, event, atMs: fleet.nowMs };
       }
     };
   return { worker: on('worker'), task: on('task'), queue: (id) => changes.queue(id) };

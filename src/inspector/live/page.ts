@@ -1,5 +1,4 @@
 /** One open page: what it has not received yet, and news about the actor that it has selected. */
-import type { State } from '../../../machines/index.ts';
 import type { LogMessage } from '../../nats/log-reader.ts';
 import type { Focus, TimelineEntry, Topic } from '../messages.ts';
 import { timelineEntry } from '../timeline-entry.ts';
@@ -17,7 +16,6 @@ export type LivePage = {
   /** What the page has missed. Null: nothing, up to the last tick; `all`: it has received nothing yet. */
   missed: ChangedNames | 'all' | null;
   topicChanged: boolean;
-  transition: { from: State; to: State; event: string; atMs: number } | null;
   readonly entries: TimelineEntry[];
   omitted: number;
 };
@@ -26,7 +24,7 @@ const entriesMax = 40;
 
 export const createPage = (client: LiveClient, topic: Topic | null, missed: ChangedNames | null): LivePage => ({
   ...{ client, topic, missed: missed ?? 'all' },
-  ...{ topicChanged: topic !== null, transition: null, entries: [], omitted: 0 },
+  ...{ topicChanged: topic !== null, entries: [], omitted: 0 },
 });
 
 export const isSelected = ({ topic }: LivePage, entity: string, id: string): boolean =>
@@ -54,7 +52,7 @@ export function addEntry(page: LivePage, message: LogMessage): void {
 
 /** The news about the selected actor since the last call. */
 export function takeNews(page: LivePage): Omit<Focus, 'id' | 'view'> {
-  const news = { transition: page.transition, entries: page.entries.splice(0), omitted: page.omitted };
+  const news = { entries: page.entries.splice(0), omitted: page.omitted };
   page.topicChanged = false;
   page.omitted = 0;
   return news;

@@ -26,6 +26,9 @@ const pages = [
   ['tasks, and one of them', '/?view=tasks&task=T-1', '.hooks li'],
   ['queues', '/?view=queues', '.grid tr[data-id]'],
   ['time travel', '/?at=5&worker=w1', '.travel'],
+  ['the inbox', '/?view=inbox', '.card'],
+  ['a timeline', '/?worker=w3&tab=timeline', '.timeline .line'],
+  ['the chart of a worker', '/?worker=w3&tab=chart', '.chart-state'],
   ['what if', '/?view=what-if', 'textarea'],
 ] as const;
 
@@ -87,12 +90,13 @@ describeInBrowser('the page', () => {
     await expect.poll(() => browser.page.locator('.grid tr[data-id]').count()).toBe(11);
     await press('Escape');
     await expect.poll(() => browser.page.locator('.grid tr[data-id="w2"]').count()).toBe(1);
-    await browser.page.locator('.grid tr[data-id="w1"]').focus();
+    // What waits for a person is first, then the blocked.
+    await browser.page.locator('.grid tr[data-id="w3"]').focus();
     await press('ArrowDown', 'ArrowDown');
-    await expect.poll(focused).toBe('w3');
+    await expect.poll(focused).toBe('w2');
     await press('End');
     await expect.poll(focused).toBe('w30');
-    await press('Home', 'ArrowDown', 'Enter');
+    await press('Home', 'ArrowDown', 'ArrowDown', 'Enter');
     await browser.page.locator('aside article.decision').waitFor();
     expect(new URL(browser.page.url()).searchParams.get('worker')).toBe('w2');
     expect(await focused()).toContain('w2');
@@ -104,7 +108,7 @@ describeInBrowser('the page', () => {
 
   test('supports back and forward', async () => {
     await open('/', '.grid tr[data-id]');
-    await browser.page.locator('.chip').first().click();
+    await browser.page.locator('.grid tr[data-id]').first().click();
     await browser.page.locator('aside').waitFor();
     await browser.page.goBack();
     await browser.page.locator('aside').waitFor({ state: 'detached' });

@@ -65,6 +65,7 @@ describeInBrowser('an operator', () => {
     expect(await stored('worker.ana.escalation.resolved')).toEqual([
       { by: 'Ann', verdict: 'resume', prompt: 'Take the one that is there.' },
     ]);
+    await page.getByRole('tab', { name: 'Timeline' }).click();
     await page.locator('.line[data-by="operator"]', { hasText: 'escalation.resolved' }).waitFor();
   });
 

@@ -20,6 +20,11 @@ const plan = (...statuses: string[]) => ({
 const text = async (selector: string) =>
   (await browser.page.locator(selector).first().innerText()).replace(/\s+/g, ' ');
 const open = (path: string) => browser.page.goto(`${stage.http.url}${path}`);
+/** It stays open from then on, as the browser remembers. */
+const openChart = async () => {
+  const button = browser.page.getByRole('button', { name: 'Chart' });
+  if ((await button.getAttribute('aria-expanded')) === 'false') await button.click();
+};
 const rowOf = (worker: string) => browser.page.locator(`tr[data-id="${worker}"]`);
 const names = async () =>
   browser.page.locator('.grid tbody tr[data-id]').evaluateAll((rows) => rows.map((row) => row.getAttribute('data-id')));
@@ -48,14 +53,17 @@ describeInBrowser('the page', () => {
   test('shows changes of a worker live: its row, the counts, the chart', async () => {
     await open('/');
     await rowOf('w1').waitFor();
+    await openChart();
     const chart = '.chart-state[data-state="blocked"] .chart-count';
     expect(await browser.page.locator(chart).textContent()).toBe('0');
     await stage.client.ask('decide.w1');
     await browser.page.locator('tr[data-id="w1"] [data-state="blocked"]').waitFor();
     await expect.poll(() => browser.page.locator(chart).textContent()).toBe('1');
-    expect(await text('button.count[data-state="blocked"]')).toBe('blocked 1');
+    expect(await text('button.count[data-state="blocked"]')).toBe(
+      'blocked 1 → 1 0 → , 1 came and 0 left in the last 10 minutes',
+    );
     expect(await text('tr[data-id="w1"] .c-retries')).toBe('1 of 3');
-    expect(await text('tr[data-id="w1"] .c-decision')).toMatch(/^block · incomplete/);
+    expect(await text('tr[data-id="w1"] .c-why')).toBe('1 of 1 plan steps remain: Write tests');
     await expect.poll(() => browser.page.locator('.chart-edge[data-taken]').count()).toBe(1);
   });
 
@@ -80,9 +88,10 @@ describeInBrowser('the page', () => {
     await rowOf('w1').waitFor();
     expect(await names()).toEqual(['w1']);
     // The counts are those of all workers, whatever the filter.
-    expect(await text('button.count[data-state="idle"]')).toBe('idle 3');
+    expect(await text('button.count[data-state="idle"] b')).toBe('3');
+    await openChart();
     await browser.page.locator('.chart-state[data-state="blocked"]').click();
-    await expect.poll(names).toEqual(['ana', 'bob', 'cleo', 'w1']);
+    await expect.poll(names).toEqual(['w1', 'cleo', 'bob', 'ana']);
   });
 
   test('sorts by keyboard, and opens the focused row even after it has moved', async () => {
@@ -117,31 +126,37 @@ describeInBrowser('the page', () => {
     await stage.client.publish('worker.dan.plan.updated', plan('completed', 'in_progress', 'pending'));
     await stage.client.ask('decide.dan');
     await open('/');
+    await browser.page.getByRole('button', { name: 'Cells' }).click();
     await browser.page.locator('.chip', { hasText: 'dan' }).click();
     expect(new URL(browser.page.url()).search).toBe('?worker=dan');
     await browser.page.locator('article[aria-label="Last decision"]').waitFor();
     const decision = (await stage.get('get/worker/dan')).body.lastDecision as Decision;
-    const shown = await browser.page
-      .locator('article[aria-label="Last decision"] .guards tbody tr')
-      .evaluateAll((rows) =>
-        rows.map((row) => [row.querySelector('th')?.textContent, row.getAttribute('data-verdict')]),
-      );
-    expect(shown).toEqual(decision.verdicts.map(({ guard, verdict }) => [guard, verdict]));
+    const shown = (selector: string) =>
+      browser.page
+        .locator(`article[aria-label="Last decision"] ${selector}`)
+        .evaluateAll((lines) => lines.map((it) => [it.getAttribute('data-guard'), it.getAttribute('data-verdict')]));
+    const verdicts = decision.verdicts.map(({ guard, verdict }) => [guard, verdict]);
+    // The one that decided; those that passed are folded.
+    expect(await shown('> .guards li')).toEqual(verdicts.slice(-1));
+    expect(await text('.passed summary')).toBe(`${verdicts.length - 1} guards passed`);
+    expect(await shown('.passed li')).toEqual(verdicts.slice(0, -1));
+    await browser.page.getByRole('button', { name: 'the whole prompt' }).click();
     expect(await text('.next-prompt blockquote')).toBe(decision.nextPrompt);
-    expect(await text('.feedback')).toContain('2 of 3 plan steps remain: Write tests, Fix lint');
+    expect(await text('.decision .reason')).toBe('2 of 3 plan steps remain: Write tests, Fix lint');
+    await browser.page.locator('.guards details.input summary').first().click();
+    expect(JSON.parse(await browser.page.locator('.guards details.input[open] .untrusted').innerText())).toEqual(
+      decision.verdicts.at(-1)?.input,
+    );
+    await browser.page.getByRole('tab', { name: 'Chart' }).click();
     expect(
       await browser.page
         .locator('aside .chart-state[data-active]')
         .evaluateAll((all) => all.map((it) => it.getAttribute('data-state'))),
     ).toEqual(['blocked', 'active']);
-    await browser.page.locator('details.input summary').first().click();
-    expect(JSON.parse(await browser.page.locator('.guards details.input[open] .untrusted').innerText())).toEqual(
-      decision.verdicts.find(({ input }) => input !== undefined)?.input,
-    );
   });
 
   test('adds new entries to the timeline', async () => {
-    await open('/?worker=dan');
+    await open('/?worker=dan&tab=timeline');
     await browser.page.locator('.timeline .line[data-type="decision"]').first().waitFor();
     const { seq } = await stage.client.publish('worker.dan.tool.used', { tool: 'Bash', ok: true });
     await browser.page.locator(`.timeline .line[data-seq="${seq}"]`).waitFor();
@@ -164,7 +179,7 @@ describeInBrowser('the page', () => {
     const before = await left();
     expect(before).toBeGreaterThan(10);
     await expect.poll(left, { timeout: 5_000 }).toBeLessThan(before);
-    expect(await rowOf('eve').locator('.state').textContent()).toMatch(/^validating · hold/);
+    expect(await rowOf('eve').locator('.c-why').textContent()).toMatch(/^held: a task may still come, \d+s left/);
     expect(await browser.page.locator('[data-timer="idle"]').innerText()).toMatch(/left/);
     await stage.client.publish('task.E-1.task.created', { title: 'Something to do' });
     expect((await held).body.cause).toBe('pending-tasks');
@@ -200,7 +215,9 @@ describeInBrowser('the page', () => {
       await slider.fill(String(at));
       await browser.page.locator('.travel-now', { hasText: `Entry ${at} of` }).waitFor();
       const { body } = await stage.get(`at/${at}`);
-      await expect.poll(names).toEqual(body.workers.map(([name]: string[]) => name).sort());
+      await expect
+        .poll(async () => (await names()).sort())
+        .toEqual(body.workers.map(([name]: string[]) => name).sort());
       const states = await browser.page.locator('button.count b').allInnerTexts();
       const counted = [0, 1, 2, 3, 4, 5].map(
         (state) => body.workers.filter((row: number[]) => row[1] === state).length,
@@ -254,7 +271,7 @@ describeInBrowser('the page', () => {
     expect(dan.guards).toEqual(['checks', 'done']);
     const line = browser.page.locator('.difference[data-worker="dan"]');
     expect((await line.innerText()).replace(/\s+/g, ' ')).toContain(
-      'block · continue · incomplete → becomes allow · complete · no-policy guard checks → done',
+      'blocked block · continue · incomplete → becomes let go: nothing to check allow · complete · no-policy guard checks → done',
     );
     await line.locator('summary').first().click();
     expect(await line.getByLabel('After').locator('.reason').innerText()).toBe(dan.after.reason);
@@ -267,7 +284,7 @@ describeInBrowser('the page', () => {
     await stage.client.publish('worker.evil.worker.registered', { agent });
     await stage.client.publish('worker.evil.plan.updated', { steps: [{ title, status: 'pending' }] });
     await stage.client.ask('decide.evil', { output: `${hostile}${'y'.repeat(60_000)}` });
-    await open('/?worker=evil');
+    await open('/?worker=evil&tab=plan');
     await browser.page.locator('aside .plan').waitFor();
     expect(await text('aside .facts')).toContain('<img src=x onerror=alert(1)>⟨U+202E⟩gnp.exe⟨NUL⟩');
     expect(await text('aside .plan')).toMatch(/⟨ESC⟩\[31mred⟨ESC⟩\[0m <script>alert\(1\)<\/script>y+… more/);
@@ -276,6 +293,7 @@ describeInBrowser('the page', () => {
     const before = (await text('aside .plan')).length;
     await browser.page.locator('aside .plan .more').click();
     await expect.poll(async () => (await text('aside .plan')).length).toBeGreaterThan(before);
+    await browser.page.getByRole('tab', { name: 'Timeline' }).click();
     const large = await stage.client.publish('worker.evil.tool.used', { tool: 'z'.repeat(1_000_000) });
     await browser.page.locator(`.line[data-seq="${large.seq}"]`).waitFor();
     expect(await text(`.line[data-seq="${large.seq}"]`)).toContain(

@@ -1,73 +1,40 @@
-/** A decision, guard by guard: the verdict, the reason, the input and the time of each; and what the agent was sent. */
+/** A decision: the verdict in one line, the guard that decided with what it looked at, and what the agent was told. */
+import { useState } from 'preact/hooks';
 import type { Decision } from '../../../../machines/index.ts';
+import { toldBeyond } from '../../told.ts';
 import { dateTime, duration, millis, plural } from '../ui/format.ts';
 import { Link } from '../ui/link.tsx';
 import { DecisionMark } from '../ui/state-mark.tsx';
+import { Tail } from '../ui/tail.tsx';
 import { Json, Text } from '../ui/text.tsx';
+import { verdictOf } from '../ui/vocabulary.ts';
+import { GuardList } from './guard-list.tsx';
 
 export const DecisionCard = ({ decision, label = 'Decision' }: { decision: Decision; label?: string }) => (
-  <article class="decision" data-answer={decision.decision} data-cause={decision.cause} aria-label={label}>
+  <article
+    class="decision"
+    data-verdict-kind={verdictOf(decision).kind}
+    data-answer={decision.decision}
+    data-cause={decision.cause}
+    aria-label={label}
+  >
     <p class="answer-line">
       <DecisionMark decision={decision} />
-      {decision.cause === 'unjudged' && <span class="tag unjudged">not judged: its task stays held</span>}
+      {decision.cause === 'unjudged' && <span class="tag unjudged">its task stays held</span>}
       {decision.dryRun && <span class="tag">dry run</span>}
     </p>
     <p class="reason">
       <Text value={decision.reason} />
     </p>
-    <Verdicts verdicts={decision.verdicts} />
-    {decision.feedback.length > 0 && <CheckResults feedback={decision.feedback} />}
-    {decision.nextPrompt !== null && (
-      <section class="next-prompt">
-        <h4>Prompt for the agent</h4>
-        <blockquote>
-          <Text block value={decision.nextPrompt} max={1_500} />
-        </blockquote>
-      </section>
-    )}
+    {decision.feedback.length > 0 && <CheckResults decision={decision} />}
+    {decision.nextPrompt !== null && <NextPrompt decision={decision} prompt={decision.nextPrompt} />}
+    <GuardList decision={decision} />
     <Footer decision={decision} />
   </article>
 );
 
-const Verdicts = ({ verdicts }: Pick<Decision, 'verdicts'>) => (
-  <table class="guards">
-    <caption class="sr-only">Guards, in the order in which they ran</caption>
-    <thead class="sr-only">
-      <tr>
-        <th scope="col">Verdict</th>
-        <th scope="col">Guard</th>
-        <th scope="col">Reason and input</th>
-        <th scope="col">Time</th>
-      </tr>
-    </thead>
-    <tbody>
-      {verdicts.map((verdict, index) => (
-        <VerdictRow key={`${verdict.guard}${index}`} verdict={verdict} isLast={index === verdicts.length - 1} />
-      ))}
-    </tbody>
-  </table>
-);
-
-const signs = { pass: '✓', block: '✗', allow: '→', error: '!' } as const;
-
-const VerdictRow = ({ verdict, isLast }: { verdict: Decision['verdicts'][number]; isLast: boolean }) => (
-  <tr data-verdict={verdict.verdict} class={isLast ? 'last' : ''}>
-    <td class="sign">
-      <span aria-hidden="true">{signs[verdict.verdict]}</span>
-      <span class="sr-only">{verdict.verdict}</span>
-    </td>
-    <th scope="row">{verdict.guard}</th>
-    <td class="detail">
-      <Text value={verdict.detail} />
-      {isFilled(verdict.input) && <Details title="input" value={verdict.input} />}
-    </td>
-    <td class="took">{verdict.tookMs === undefined || verdict.tookMs < 0.05 ? '' : millis(verdict.tookMs)}</td>
-  </tr>
-);
-
-const CheckResults = ({ feedback }: Pick<Decision, 'feedback'>) => (
-  <section class="feedback">
-    <h4>Check results</h4>
+const CheckResults = ({ decision: { feedback, reason } }: { decision: Decision }) => (
+  <section class="feedback" aria-label="Check results">
     {feedback.map((it, index) => (
       <div key={index}>
         <b>
@@ -76,12 +43,40 @@ const CheckResults = ({ feedback }: Pick<Decision, 'feedback'>) => (
         <span class="tag" data-outcome={it.outcome}>
           {it.outcome}
         </span>
-        <Text block value={it.message} max={1_200} />
-        {isFilled(it.details) && <Details title="details" value={it.details} isOpen />}
+        {it.message !== reason && <Tail value={it.message} />}
+        {typeof it.details === 'string' && it.details !== it.message && <Tail value={it.details} />}
+        {typeof it.details === 'object' && isFilled(it.details) && <Details value={it.details} />}
       </div>
     ))}
   </section>
 );
+
+function NextPrompt({ decision, prompt }: { decision: Decision; prompt: string }) {
+  const [isWhole, setWhole] = useState(false);
+  const beyond = toldBeyond(decision);
+  const isSame = beyond === prompt.trim();
+  return (
+    <section class="next-prompt" aria-label="Prompt for the agent">
+      <h4>
+        {isSame || isWhole
+          ? 'The agent was told'
+          : beyond === ''
+            ? 'The agent was told just that'
+            : 'The agent was told that, and'}{' '}
+        {!isSame && (
+          <button type="button" class="more" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+            {isWhole ? 'only what is new' : 'the whole prompt'}
+          </button>
+        )}
+      </h4>
+      {(isWhole || beyond !== '') && (
+        <blockquote>
+          <Text block value={isWhole ? prompt : beyond} max={1_500} />
+        </blockquote>
+      )}
+    </section>
+  );
+}
 
 const Footer = ({ decision }: { decision: Decision }) => (
   <p class="foot">
@@ -120,13 +115,12 @@ const PolicyReference = ({ policy }: Pick<Decision, 'policy'>) => (
   </span>
 );
 
-/** Null, an empty text and `{}` are not worth showing. */
-const isFilled = (value: unknown): boolean =>
-  typeof value === 'object' ? value !== null && Object.keys(value).length > 0 : value !== undefined && value !== '';
+/** Null and `{}` are not worth showing. */
+const isFilled = (value: object | null): boolean => value !== null && Object.keys(value).length > 0;
 
-const Details = ({ title, value, isOpen = false }: { title: string; value: unknown; isOpen?: boolean }) => (
-  <details class="input" open={isOpen}>
-    <summary>{title}</summary>
-    {typeof value === 'string' ? <Text block value={value} max={2_000} /> : <Json value={value} />}
+const Details = ({ value }: { value: unknown }) => (
+  <details class="input">
+    <summary>details</summary>
+    <Json value={value} />
   </details>
 );

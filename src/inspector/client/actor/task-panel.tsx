@@ -12,6 +12,7 @@ import { Fact, Facts } from './facts.tsx';
 import { HookList } from './hook-list.tsx';
 import { PlanList } from './plan-list.tsx';
 import { RefusedEntries } from './refused-entries.tsx';
+import { Tabs } from './tabs.tsx';
 import { Timeline } from './timeline.tsx';
 import { UnknownActor } from './unknown-actor.tsx';
 
@@ -30,17 +31,38 @@ export function TaskPanel({ id }: { id: string }) {
         </p>
       )}
       <OperatorButtons entity="task" id={id} escalation={view.escalation} ended />
-      <EscalationNote escalation={view.escalation} resolution={null} />
-      <TaskFacts view={view} />
-      <HookList view={view} />
-      <ActorChart machine="task" states={[view.state]} />
-      {view.plan !== null && view.plan.length > 0 && <PlanList plan={view.plan} />}
-      <CheckpointList checkpoints={view.checkpoints} />
-      <RefusedEntries refused={view.refused} />
-      <Timeline entity="task" id={id} />
+      <Tabs
+        sections={{
+          why: { title: 'Why', content: () => <WhySection view={view} /> },
+          timeline: { title: 'Timeline', content: () => <Timeline entity="task" id={id} /> },
+          chart: {
+            title: 'Chart',
+            content: () => (
+              <ActorChart key={id} machine="task" states={[view.state]} transition={view.lastTransition} />
+            ),
+          },
+          plan: { title: 'Plan and checkpoints', content: () => <PlanSection view={view} /> },
+        }}
+      />
     </>
   );
 }
+
+const WhySection = ({ view }: { view: TaskView }) => (
+  <>
+    <EscalationNote escalation={view.escalation} resolution={null} />
+    <TaskFacts view={view} />
+    <HookList view={view} />
+    <RefusedEntries refused={view.refused} />
+  </>
+);
+
+const PlanSection = ({ view }: { view: TaskView }) => (
+  <>
+    {view.plan !== null && view.plan.length > 0 ? <PlanList plan={view.plan} /> : <p class="muted">It has no plan.</p>}
+    <CheckpointList checkpoints={view.checkpoints} />
+  </>
+);
 
 const TaskFacts = ({ view }: { view: TaskView }) => (
   <Facts>

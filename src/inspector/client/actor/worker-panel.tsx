@@ -1,19 +1,23 @@
-/** One worker: its state and why, its timers, its decisions, and its history. */
+/** One worker: its state and why, its history, its chart, and what it works on. */
 import type { WorkerView } from '../../../../machines/index.ts';
 import { ActorChart } from '../chart/actor-chart.tsx';
 import { apiPath } from '../data/api.ts';
 import { shownMs, shownView } from '../data/past.ts';
 import { EscalationNote } from '../operator/escalation-note.tsx';
 import { OperatorButtons } from '../operator/operator-buttons.tsx';
+import { suggestPrompts } from '../operator/suggestions.ts';
 import { ago } from '../ui/format.ts';
 import { StateMark } from '../ui/state-mark.tsx';
-import { DecisionCard } from './decision-card.tsx';
 import { PlanList } from './plan-list.tsx';
 import { RefusedEntries } from './refused-entries.tsx';
+import { Tabs } from './tabs.tsx';
 import { Timeline } from './timeline.tsx';
 import { Timers } from './timers.tsx';
 import { UnknownActor } from './unknown-actor.tsx';
+import { Why } from './why.tsx';
 import { WorkerFacts } from './worker-facts.tsx';
+
+type Props = { readonly id: string; readonly view: WorkerView };
 
 export function WorkerPanel({ id }: { id: string }) {
   const view = shownView.value as WorkerView | null | undefined;
@@ -25,28 +29,56 @@ export function WorkerPanel({ id }: { id: string }) {
         <StateMark state={view.state} note={view.presence === 'active' ? null : view.presence} />
         <span class="muted">last seen {ago(Date.parse(view.lastSeen), shownMs.value)}</span>
       </p>
-      <OperatorButtons entity="worker" id={id} escalation={view.escalation} ended={view.state === 'stopped'} />
-      <EscalationNote escalation={view.escalation} resolution={view.resolution} />
-      <Timers view={view} />
-      <WorkerFacts id={id} view={view} />
-      <section aria-label="Last decision">
-        <h3>Last decision</h3>
-        {view.lastDecision === null ? (
-          <p class="muted">None yet: the worker has not tried to stop.</p>
-        ) : (
-          <DecisionCard decision={view.lastDecision} label="Last decision" />
-        )}
-      </section>
-      <ActorChart machine="worker" states={[view.state, view.presence]} />
-      {view.plan.length > 0 && <PlanList plan={view.plan} />}
-      <RefusedEntries refused={view.refused} />
-      <Timeline entity="worker" id={id} />
-      <p class="foot">
-        <a href={apiPath(`history/${id}.jsonl`)} download>
-          Download history
-        </a>{' '}
-        <span class="muted">for “stopgate replay”</span>
-      </p>
+      <OperatorButtons
+        {...{ entity: 'worker', id, escalation: view.escalation, ended: view.state === 'stopped' }}
+        suggestions={suggestPrompts(view)}
+      />
+      <Tabs
+        sections={{
+          why: { title: 'Why', content: () => <WhySection id={id} view={view} /> },
+          timeline: { title: 'Timeline', content: () => <History id={id} /> },
+          chart: { title: 'Chart', content: () => <ChartSection view={view} /> },
+          plan: { title: 'Plan and tasks', content: () => <PlanSection id={id} view={view} /> },
+        }}
+      />
     </>
   );
 }
+
+const WhySection = ({ id, view }: Props) => (
+  <>
+    <EscalationNote escalation={view.escalation} resolution={view.resolution} />
+    {view.attempt !== null && <Timers view={view} />}
+    <Why id={id} view={view} />
+    {view.attempt === null && <Timers view={view} />}
+    <RefusedEntries refused={view.refused} />
+  </>
+);
+
+const History = ({ id }: Pick<Props, 'id'>) => (
+  <>
+    <Timeline entity="worker" id={id} />
+    <p class="foot">
+      <a href={apiPath(`history/${id}.jsonl`)} download>
+        Download history
+      </a>{' '}
+      <span class="muted">for “stopgate replay”</span>
+    </p>
+  </>
+);
+
+const ChartSection = ({ view }: Pick<Props, 'view'>) => (
+  <ActorChart
+    key={view.worker}
+    machine="worker"
+    states={[view.state, view.presence]}
+    transition={view.lastTransition}
+  />
+);
+
+const PlanSection = ({ id, view }: Props) => (
+  <>
+    {view.plan.length > 0 ? <PlanList plan={view.plan} /> : <p class="muted">It has no plan.</p>}
+    <WorkerFacts id={id} view={view} />
+  </>
+);

@@ -1,19 +1,16 @@
-/** One actor on its statechart. */
+/** One actor on its statechart, with the transition that it took last. */
 import { task, worker } from 'stopgate:charts';
-import { useState } from 'preact/hooks';
-import { focus } from '../data/connection.ts';
-import { isPast } from '../data/past.ts';
+import type { TakenTransition } from '../../chart/taken-edge.ts';
 import { Chart } from './chart.tsx';
 
 const charts = { worker, task };
 
-export function ActorChart({ machine, states }: { machine: 'worker' | 'task'; states: readonly string[] }) {
-  const [isOpen, setOpen] = useState(true);
-  const transition = isPast.value ? null : (focus.value?.transition ?? null);
-  return (
-    <details class="fold" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>Current state</summary>
-      {isOpen && <Chart machine={machine} drawing={charts[machine]} active={states} transition={transition} />}
-    </details>
-  );
-}
+type Props = {
+  readonly machine: 'worker' | 'task';
+  readonly states: readonly string[];
+  readonly transition: TakenTransition | null;
+};
+
+export const ActorChart = ({ machine, states, transition }: Props) => (
+  <Chart machine={machine} drawing={charts[machine]} active={states} transition={transition} />
+);

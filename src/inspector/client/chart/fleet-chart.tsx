@@ -1,11 +1,11 @@
 /** The whole fleet on its statechart: how many actors are in each state, and the latest transition. */
 import { task, worker } from 'stopgate:charts';
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import type { State } from '../../../../machines/index.ts';
 import { presences } from '../../../../machines/values/states.ts';
 import { isPast, shownFleet } from '../data/past.ts';
 import { stateCounts } from '../data/state-counts.ts';
-import { toggleState } from '../lists/state-counts.tsx';
+import { toggleState } from '../lists/toggle-state.ts';
 import { navigate, route } from '../route.ts';
 import { stateOf } from '../ui/state-mark.tsx';
 import { Chart } from './chart.tsx';
@@ -13,24 +13,6 @@ import { Chart } from './chart.tsx';
 const charts = { worker, task };
 
 export function FleetChart({ machine }: { machine: 'worker' | 'task' }) {
-  const [isOpen, setOpen] = useState(readOpen);
-  const toggle = (open: boolean) => {
-    setOpen(open);
-    localStorage.setItem(openKey, open ? 'yes' : 'no');
-  };
-  return (
-    <details class="fold" open={isOpen} onToggle={(event) => toggle(event.currentTarget.open)}>
-      <summary>Statechart</summary>
-      {isOpen && <OpenChart machine={machine} />}
-    </details>
-  );
-}
-
-const openKey = 'stopgate.chart';
-/** Closed at first on a phone, where it would fill the screen. */
-const readOpen = () => (localStorage.getItem(openKey) ?? (innerWidth < 700 ? 'no' : 'yes')) === 'yes';
-
-function OpenChart({ machine }: { machine: 'worker' | 'task' }) {
   const text = stateCounts[machine].value;
   const counts = useMemo(() => text.split(',').map(Number), [text]);
   const latest = isPast.value ? null : shownFleet.value.transition.value;

@@ -97,7 +97,7 @@ function open(topic: typeof selected.value): void {
   close();
   // An invalid id would make the service refuse the whole stream.
   const isValid = topic !== null && isId(topic.id);
-  if (topic !== null && !isValid) focus.value = { id: topic.id, view: null, transition: null, entries: [], omitted: 0 };
+  if (topic !== null && !isValid) focus.value = { id: topic.id, view: null, entries: [], omitted: 0 };
   else focus.value = focus.peek()?.id === topic?.id ? focus.peek() : null;
   const query = new URLSearchParams();
   if (isValid) query.set(topic.entity, topic.id);

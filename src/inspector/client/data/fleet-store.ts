@@ -2,6 +2,9 @@
 import { signal } from '@preact/signals';
 import { presences, workerStates } from '../../../../machines/values/states.ts';
 import type { Delta, Full, PastFleet, Transition } from '../../messages.ts';
+import { waitsForPerson } from '../lists/urgency.ts';
+import { stateOf } from '../ui/state-mark.tsx';
+import { createMoves } from './moves.ts';
 import { type QueueRow, q, type TaskRow, t, type WorkerRow, w } from './row-fields.ts';
 
 export type FleetStore = ReturnType<typeof createFleetStore>;
@@ -11,6 +14,7 @@ export function createFleetStore() {
   const tasks = new Map<string, TaskRow>();
   const queues = new Map<string, QueueRow>();
   const counts = createCounts();
+  const moves = createMoves();
   const signals = {
     /** Grows with each change; components that read it are rendered again. */
     version: signal(0),
@@ -19,14 +23,21 @@ export function createFleetStore() {
     loaded: signal(false),
     /** The latest transition of any actor. */
     transition: signal<Transition | null>(null),
+    /** Grows with each move that is counted. */
+    moved: signal(0),
   };
   /** Workers whose cells have not been redrawn yet. */
   const dirty = new Set<string>();
+  /** Those that wait for a person: looked at with each change, so they are not searched for. */
+  const waitingWorkers = new Set<string>();
+  const waitingTasks = new Set<string>();
 
   const putWorker = (row: WorkerRow) => {
     const before = workers.get(row[w.id]);
     counts.replaceWorker(before, row);
     workers.set(row[w.id], row);
+    if (waitsForPerson(row)) waitingWorkers.add(row[w.id]);
+    else waitingWorkers.delete(row[w.id]);
     dirty.add(row[w.id]);
     return before === undefined;
   };
@@ -34,6 +45,8 @@ export function createFleetStore() {
     const before = tasks.get(row[t.id]);
     counts.replaceTask(before, row);
     tasks.set(row[t.id], row);
+    if (stateOf(row[t.state]) === 'escalated') waitingTasks.add(row[t.id]);
+    else waitingTasks.delete(row[t.id]);
     return before === undefined;
   };
   const putQueue = (row: QueueRow) => {
@@ -48,11 +61,15 @@ export function createFleetStore() {
     queues: queues as ReadonlyMap<string, QueueRow>,
     ...{ workerCounts: counts.workers, taskCounts: counts.tasks, presenceCounts: counts.presences },
     ...signals,
+    moves,
     dirty,
+    ...{ waitingWorkers: waitingWorkers as ReadonlySet<string>, waitingTasks: waitingTasks as ReadonlySet<string> },
     apply(change: Full | Delta | PastFleet, isWhole: boolean): void {
       if (isWhole) {
         for (const rows of [workers, tasks, queues]) rows.clear();
         counts.clear();
+        waitingWorkers.clear();
+        waitingTasks.clear();
       }
       let isNew = isWhole;
       for (const row of change.workers ?? []) isNew = putWorker(row) || isNew;
@@ -60,6 +77,9 @@ export function createFleetStore() {
       for (const row of change.queues ?? []) isNew = putQueue(row) || isNew;
       const latest = 'transitions' in change ? change.transitions?.at(-1) : undefined;
       if (latest !== undefined) signals.transition.value = latest;
+      if ('moves' in change) moves.reset(change.moves);
+      if ('transitions' in change) moves.add(change.nowMs, change.transitions ?? []);
+      if (latest !== undefined || 'moves' in change) signals.moved.value += 1;
       if (isNew) signals.ids.value += 1;
       signals.loaded.value = true;
       signals.version.value += 1;

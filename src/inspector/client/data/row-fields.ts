@@ -27,6 +27,9 @@ export const w = {
   planTotal: 20,
   policy: 21,
   queue: 22,
+  reason: 23,
+  stateSinceMs: 24,
+  awaitsInput: 25,
 } as const;
 
 export const t = {
@@ -39,6 +42,8 @@ export const t = {
   maxIterations: 6,
   hooks: 7,
   outcome: 8,
+  reason: 9,
+  stateSinceMs: 10,
 } as const;
 
 export const q = { id: 0, pending: 1, reported: 2 } as const;

@@ -2,6 +2,7 @@
 import { presences, workerStates } from '../../../../machines/values/states.ts';
 import { type WorkerRow, w } from '../data/row-fields.ts';
 import { stateOf } from '../ui/state-mark.tsx';
+import { isUnjudged } from './urgency.ts';
 
 /** In CSS pixels. `cell`: the side of a cell. */
 export type CellLayout = {
@@ -68,10 +69,6 @@ function coloursOfPage() {
     background: style.getPropertyValue('--bg'),
   };
 }
-
-/** Idle after a stop that nothing judged: it may look done, and is not. */
-export const isUnjudged = (row: WorkerRow): boolean =>
-  stateOf(row[w.state]) === 'idle' && row[w.lastCause] === 'unjudged';
 
 type Cell = { readonly x: number; readonly y: number; readonly size: number; readonly colour: string };
 

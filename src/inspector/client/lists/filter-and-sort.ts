@@ -3,15 +3,16 @@ import type { FleetStore } from '../data/fleet-store.ts';
 import { type QueueRow, q, type TaskRow, t, type WorkerRow, w } from '../data/row-fields.ts';
 import type { Route } from '../route.ts';
 import { presenceOf, stateOf } from '../ui/state-mark.tsx';
+import { sinceMsOf, taskUrgencyOf, urgencyOf } from './urgency.ts';
 
 type Value = string | number | null;
 type SortKeys<Row> = Readonly<Record<string, (row: Row) => Value>>;
 
-/** By index of the state: escalated first, then blocked, validating, working, idle, stopped. */
-const urgency = [3, 2, 1, 0, -1, 4];
-
 const workerKeys: SortKeys<WorkerRow> = {
-  state: (row) => urgency[row[w.state]] ?? 0,
+  '': urgencyOf,
+  state: urgencyOf,
+  why: (row) => row[w.reason],
+  since: sinceMsOf,
   presence: (row) => presenceOf(row[w.presence]),
   retries: (row) => -row[w.retryCount],
   idle: (row) => row[w.idleSinceMs],
@@ -21,7 +22,8 @@ const workerKeys: SortKeys<WorkerRow> = {
   seen: (row) => -row[w.lastSeenMs],
 };
 const taskKeys: SortKeys<TaskRow> = {
-  state: (row) => urgency[row[t.state]] ?? 0,
+  '': taskUrgencyOf,
+  state: taskUrgencyOf,
   title: (row) => row[t.title],
   worker: (row) => row[t.worker],
   queue: (row) => row[t.queue],
@@ -42,7 +44,7 @@ export function listWorkers(fleet: FleetStore, { q: text, state, presence, agent
     (presence === '' || presenceOf(row[w.presence]) === presence) &&
     (agent === '' || row[w.agent] === agent) &&
     (queue === '' || row[w.queue] === queue) &&
-    (search === '' || includes(row[w.id], search) || includes(row[w.task], search) || includes(row[w.agent], search));
+    (search === '' || [w.id, w.task, w.agent, w.reason].some((field) => includes(row[field], search)));
   return order(fleet.workers, matches, workerKeys, sort);
 }
 

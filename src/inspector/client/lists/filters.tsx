@@ -3,7 +3,7 @@ import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { navigate, route } from '../route.ts';
 import { count, plural } from '../ui/format.ts';
-import { listedIds } from './listed-ids.ts';
+import { isOutdated, listedIds } from './listed-ids.ts';
 
 type Select = {
   readonly name: 'presence' | 'agent' | 'queue';
@@ -25,6 +25,7 @@ export function Filters({ total, noun, selects }: Props) {
       <span class="muted shown">
         {isFiltered ? `${count(listedIds.value.length)} of ${plural(total, noun)}` : plural(total, noun)}
       </span>
+      {isOutdated.value && <span class="tag">order held while you point</span>}
       {isFiltered && (
         <button
           type="button"

@@ -2,8 +2,11 @@
 import type { RefObject } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-/** Every row, the head's too, has this height. */
-export const rowPx = 34;
+/** On a phone a row has two lines: why stands below. See styles/narrow-screens.css. */
+const narrow = matchMedia('(max-width: 620px)');
+/** Every row has this height. */
+export const rowPx = (): number => (narrow.matches ? 58 : 34);
+const headPx = 34;
 const heightDefaultPx = 600;
 
 type Viewport = {
@@ -60,7 +63,7 @@ export function useRowFocus(viewport: Viewport, ids: readonly string[], open: (i
     // The focused row may have moved since; but a step that is still due counts from where it leads.
     const from = focused === null || isDue.current ? current.current : Number(focused.dataset.index);
     const at = Math.min(from, ids.length - 1);
-    const target = targetOf(event.key, at, ids.length, Math.max(1, Math.floor(height / rowPx) - 2));
+    const target = targetOf(event.key, at, ids.length, Math.max(1, Math.floor(height / rowPx()) - 2));
     const id = ids[at];
     if (target !== undefined) moveTo(target);
     else if (event.key === 'Enter' && focused !== null && id !== undefined) open(id);
@@ -86,7 +89,8 @@ const targetOf = (key: string, at: number, count: number, page: number): number 
 
 /** The head is sticky and covers the first row of the box. */
 function scrollIntoView(box: HTMLElement, index: number): void {
-  const room = box.clientHeight - rowPx;
-  if (index * rowPx < box.scrollTop) box.scrollTop = index * rowPx;
-  else if ((index + 1) * rowPx > box.scrollTop + room) box.scrollTop = (index + 1) * rowPx - room;
+  const room = box.clientHeight - (narrow.matches ? 0 : headPx);
+  const [top, bottom] = [index * rowPx(), (index + 1) * rowPx()];
+  if (top < box.scrollTop) box.scrollTop = top;
+  else if (bottom > box.scrollTop + room) box.scrollTop = bottom - room;
 }

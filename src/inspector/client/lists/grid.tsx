@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import type { FleetStore } from '../data/fleet-store.ts';
 import { hrefOf, navigate, route } from '../route.ts';
 import { rowPx, useRowFocus, useViewport } from './grid-focus.ts';
+import { isHeld } from './listed-ids.ts';
 
 export type Column<Row> = {
   readonly key: string;
@@ -28,10 +29,16 @@ export function Grid<Row>({ label, columns, ids, rowOf, isOpened, open }: GridPr
   const viewport = useViewport();
   const focus = useRowFocus(viewport, ids, open);
   const { top, height } = viewport;
-  const first = Math.max(0, Math.floor(top / rowPx) - overscan);
-  const last = Math.min(ids.length, Math.ceil((top + height) / rowPx) + overscan);
+  const first = Math.max(0, Math.floor(top / rowPx()) - overscan);
+  const last = Math.min(ids.length, Math.ceil((top + height) / rowPx()) + overscan);
   return (
-    <div class="grid" ref={viewport.box} onScroll={viewport.onScroll}>
+    <div
+      class="grid"
+      ref={viewport.box}
+      onScroll={viewport.onScroll}
+      onPointerEnter={(event) => hold(event.pointerType === 'mouse')}
+      onPointerLeave={() => hold(false)}
+    >
       {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: HTML has no grid; grid-focus.ts has its keys */}
       <table role="grid" aria-label={label} aria-rowcount={ids.length + 1} onKeyDown={focus.onKeyDown}>
         <thead>
@@ -56,6 +63,11 @@ export function Grid<Row>({ label, columns, ids, rowOf, isOpened, open }: GridPr
     </div>
   );
 }
+
+/** Nothing moves under the pointer. */
+const hold = (isOver: boolean) => {
+  isHeld.value = isOver;
+};
 
 type LineProps<Row> = Pick<GridProps<Row>, 'columns' | 'isOpened' | 'open'> & {
   readonly id: string;
@@ -92,7 +104,7 @@ function Line<Row>({ columns, id, row, index, isActive, isOpened, open, onFocus 
 
 const Gap = ({ rows }: { rows: number }) => (
   // biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus
-  <tr aria-hidden="true" class="gap" style={{ height: `${rows * rowPx}px` }} />
+  <tr aria-hidden="true" class="gap" style={{ height: `${rows * rowPx()}px` }} />
 );
 
 /** A click sorts ascending, the next descending, the third not at all. */

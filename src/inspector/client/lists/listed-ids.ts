@@ -6,11 +6,15 @@ import { route } from '../route.ts';
 import { listQueues, listTasks, listWorkers } from './filter-and-sort.ts';
 
 export const listedIds = signal<readonly string[]>([]);
+/** The pointer is over the list: nothing may move under it. */
+export const isHeld = signal(false);
+/** Rows would stand elsewhere by now. */
+export const isOutdated = signal(false);
 
 /** From this size on a list is large. */
 const largeSize = 400;
 const intervalMs = 1_000;
-const lists = { workers: listWorkers, tasks: listTasks, queues: listQueues, 'what-if': () => [] };
+const lists = { workers: listWorkers, tasks: listTasks, queues: listQueues, inbox: () => [], 'what-if': () => [] };
 
 export function startListing(): void {
   let updatedMs = 0;
@@ -23,10 +27,14 @@ export function startListing(): void {
     updatedMs = performance.now();
     const next = measure('list', () => lists[route.peek().view](shownFleet.peek(), route.peek()));
     const old = listedIds.peek();
-    if (next.length !== old.length || next.some((id, index) => id !== old[index])) listedIds.value = next;
+    const isSame = next.length === old.length && next.every((id, index) => id === old[index]);
+    const mayMove = !isHeld.peek() || route.peek() !== lastRoute || old.length === 0;
+    isOutdated.value = !isSame && !mayMove;
+    if (!isSame && mayMove) listedIds.value = next;
   };
   effect(() => {
     const current = route.value;
+    void isHeld.value;
     const fleet = shownFleet.value;
     void fleet.version.value;
     const size = current.view === 'tasks' ? fleet.tasks.size : fleet.workers.size;

@@ -1,14 +1,13 @@
-/** All tasks: the chart, the counts, the filters and the table. */
-import { FleetChart } from '../chart/fleet-chart.tsx';
+/** All tasks, the escalated first: the strip of states, the filters and the table. */
 import { shownFleet } from '../data/past.ts';
 import { type TaskRow, t } from '../data/row-fields.ts';
-import { navigate, route, selected, selection } from '../route.ts';
+import { navigate, route, selection } from '../route.ts';
 import { StateMark, stateOf } from '../ui/state-mark.tsx';
 import { Filters, valuesOf } from './filters.tsx';
 import { type Column, Grid, rowIn } from './grid.tsx';
 import { ActorLink, NameCell, NoValue } from './list-cells.tsx';
 import { listedIds } from './listed-ids.ts';
-import { StateCounts } from './state-counts.tsx';
+import { StateStrip } from './state-strip.tsx';
 
 export function TaskList() {
   const fleet = shownFleet.value;
@@ -16,8 +15,7 @@ export function TaskList() {
   if (fleet.loaded.value && fleet.tasks.size === 0) return <NoTasks />;
   return (
     <section aria-label="Tasks">
-      {selected.value === null && <FleetChart machine="task" />}
-      <StateCounts machine="task" />
+      <StateStrip machine="task" />
       <Filters
         total={fleet.tasks.size}
         noun="task"

@@ -8,7 +8,8 @@ import { measure } from '../measure.ts';
 import { navigate, selection } from '../route.ts';
 import { plural } from '../ui/format.ts';
 import { presenceOf, stateOf } from '../ui/state-mark.tsx';
-import { type CellLayout, createCellPainter, isUnjudged, layoutCells } from './cell-painter.ts';
+import { type CellLayout, createCellPainter, layoutCells } from './cell-painter.ts';
+import { isUnjudged } from './urgency.ts';
 
 export function WorkerCanvas({ ids }: { ids: readonly string[] }) {
   const canvas = useRef<HTMLCanvasElement>(null);

@@ -1,38 +1,63 @@
-/** The columns of the worker table. */
+/** The columns of the worker table: who, in which state and why, and how long already. */
 import { shownMs } from '../data/past.ts';
 import { type WorkerRow, w } from '../data/row-fields.ts';
-import { duration } from '../ui/format.ts';
+import { duration, visible } from '../ui/format.ts';
+import { questionIn } from '../ui/question.ts';
 import { presenceOf, StateMark, stateOf } from '../ui/state-mark.tsx';
 import type { Column } from './grid.tsx';
 import { ActorLink, Ago, NameCell, NoValue } from './list-cells.tsx';
+import { isUnjudged, rankOf, sinceMsOf } from './urgency.ts';
 
 export const workerColumns: readonly Column<WorkerRow>[] = [
   { key: 'worker', title: 'Worker', render: (row) => <ActorLink entity="worker" id={row[w.id]} /> },
-  { key: 'state', title: 'State', render: (row) => <StateMark state={stateOf(row[w.state])} note={noteOf(row)} /> },
-  { key: 'presence', title: 'Presence', rank: 3, render: (row) => <Presence row={row} /> },
-  { key: 'retries', title: 'Retries', rank: 2, render: (row) => <Retries row={row} /> },
-  { key: 'idle', title: 'Idle', rank: 2, render: (row) => <Idle row={row} /> },
+  { key: 'state', title: 'State', render: (row) => <State row={row} /> },
+  { key: 'why', title: 'Why', render: (row) => <Why row={row} /> },
+  { key: 'since', title: 'For', render: (row) => duration(Math.max(0, shownMs.value - sinceMsOf(row))) },
+  { key: 'retries', title: 'Retries', rank: 3, render: (row) => <Retries row={row} /> },
   { key: 'task', title: 'Task', rank: 2, render: (row) => <Tasks row={row} /> },
   { key: 'agent', title: 'Agent', rank: 3, render: (row) => <NameCell value={row[w.agent]} /> },
-  { key: 'decision', title: 'Last decision', rank: 2, render: (row) => <LastDecision row={row} /> },
+  { key: 'idle', title: 'Idle', rank: 3, render: (row) => <Idle row={row} /> },
   { key: 'seen', title: 'Last seen', rank: 3, render: (row) => <Ago thenMs={row[w.lastSeenMs]} /> },
 ];
 
 type Cell = { readonly row: WorkerRow };
 
-/** What a worker waits for, and how long still. */
+const State = ({ row }: Cell) => (
+  <span data-unjudged={isUnjudged(row) || undefined}>
+    <StateMark state={stateOf(row[w.state])} note={noteOf(row)} />
+  </span>
+);
+
 function noteOf(row: WorkerRow): string | null {
-  if (row[w.acknowledged] === 1) return 'acknowledged';
-  const waitsFor = row[w.waitsFor];
-  if (waitsFor === null) return null;
-  const untilMs = row[w.waitUntilMs];
-  const left = untilMs === null ? '' : ` ${duration(Math.max(0, untilMs - shownMs.value))}`;
-  return `${waitsFor.slice(0, 40)}${left}`;
+  const presence = presenceOf(row[w.presence]);
+  if (isUnjudged(row)) return 'not judged';
+  return presence === 'active' || stateOf(row[w.state]) === 'stopped' ? null : presence;
 }
 
-function Presence({ row }: Cell) {
-  const presence = presenceOf(row[w.presence]);
-  return <span data-presence={presence}>{presence}</span>;
+/** Why it is where it is, in one line: what a person would ask first. */
+function Why({ row }: Cell) {
+  const text = questionIn(row[w.reason]) ?? otherReason(row);
+  if (text === null) return <NoValue />;
+  const isForPerson = ['escalated', 'asks', 'acknowledged'].includes(rankOf(row));
+  return (
+    <span class={isForPerson ? 'why urgent' : 'why'} title={visible(text)}>
+      {row[w.acknowledged] === 1 && <span class="tag">acknowledged</span>}
+      <bdi>{visible(text)}</bdi>
+    </span>
+  );
+}
+
+function otherReason(row: WorkerRow): string | null {
+  if (row[w.awaitsInput] === 1 && stateOf(row[w.state]) !== 'stopped') return 'asks a person for something';
+  const waitsFor = row[w.waitsFor];
+  if (waitsFor !== null) {
+    const untilMs = row[w.waitUntilMs];
+    const left = untilMs === null ? '' : `, ${duration(Math.max(0, untilMs - shownMs.value))} left`;
+    return `${waitsFor === 'hold' ? 'held: a task may still come' : `waits for check ${waitsFor.slice(0, 40)}`}${left}`;
+  }
+  if (stateOf(row[w.state]) === 'working' && row[w.planTotal] > 0)
+    return `${row[w.planDone]} of ${row[w.planTotal]} steps done`;
+  return stateOf(row[w.state]) === 'stopped' ? row[w.lastCause] : null;
 }
 
 function Retries({ row }: Cell) {
@@ -61,15 +86,5 @@ function Tasks({ row }: Cell) {
       <ActorLink entity="task" id={task} />
       {row[w.tasksHeld] > 1 && <span class="muted"> +{row[w.tasksHeld] - 1}</span>}
     </>
-  );
-}
-
-function LastDecision({ row }: Cell) {
-  const decision = row[w.lastDecision];
-  if (decision === null) return <NoValue />;
-  return (
-    <span class="answer" data-answer={decision} data-cause={row[w.lastCause]}>
-      <b>{decision}</b> · {row[w.lastCause]} <Ago thenMs={row[w.lastDecisionMs] ?? 0} />
-    </span>
   );
 }

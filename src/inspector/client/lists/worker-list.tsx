@@ -1,15 +1,13 @@
-/** All workers: the chart, the counts, the filters, the overview and the table. */
+/** All workers, what waits for a person first: the strip of states, the filters and the table. */
 import { presences } from '../../../../machines/values/states.ts';
-import { FleetChart } from '../chart/fleet-chart.tsx';
 import { shownFleet } from '../data/past.ts';
 import { w } from '../data/row-fields.ts';
-import { navigate, route, selected, selection } from '../route.ts';
+import { navigate, route, selection } from '../route.ts';
 import { Filters, valuesOf } from './filters.tsx';
 import { Grid, rowIn } from './grid.tsx';
 import { listedIds } from './listed-ids.ts';
 import { NoWorkers } from './no-workers.tsx';
-import { Overview } from './overview.tsx';
-import { StateCounts } from './state-counts.tsx';
+import { StateStrip } from './state-strip.tsx';
 import { workerColumns } from './worker-columns.tsx';
 
 export function WorkerList() {
@@ -18,8 +16,7 @@ export function WorkerList() {
   if (fleet.loaded.value && fleet.workers.size === 0) return <NoWorkers />;
   return (
     <section aria-label="Workers">
-      {selected.value === null && <FleetChart machine="worker" />}
-      <StateCounts machine="worker" />
+      <StateStrip machine="worker" />
       <Filters
         total={fleet.workers.size}
         noun="worker"
@@ -29,7 +26,6 @@ export function WorkerList() {
           { name: 'queue', any: 'any queue', options: valuesOf(fleet.workers.values(), w.queue) },
         ]}
       />
-      <Overview />
       <Grid
         label="Workers"
         columns={workerColumns}

@@ -2,6 +2,7 @@
 import type { WorkerView } from '../../../../machines/index.ts';
 import { shownMs } from '../data/past.ts';
 import { ago } from '../ui/format.ts';
+import { questionIn } from '../ui/question.ts';
 import { Text } from '../ui/text.tsx';
 
 type Props = Pick<WorkerView, 'escalation' | 'resolution'>;
@@ -16,8 +17,8 @@ export const EscalationNote = ({ escalation, resolution }: Props) => (
 const Escalation = ({ escalation }: { escalation: NonNullable<Props['escalation']> }) => (
   <section class="escalation" aria-label="Escalation">
     <h3>Needs a person</h3>
-    <p>
-      <Text value={escalation.reason} />
+    <p class="question">
+      <Text value={questionIn(escalation.reason) ?? ''} />
     </p>
     <p class="muted">
       {escalation.cause}, {ago(Date.parse(escalation.since), shownMs.value)} ·{' '}

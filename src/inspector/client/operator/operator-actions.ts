@@ -1,14 +1,17 @@
-/** What an operator can do with an actor. Each action is confirmed first, and becomes an entry with the operator's name. */
+/** What an operator can do with actors. Each action becomes an entry per actor, with the operator's name. */
 import { signal } from '@preact/signals';
 import { ApiError, post } from '../data/api.ts';
 import { hello } from '../data/connection.ts';
 import { requestSignIn } from './sign-in.tsx';
 
 export type OperatorAction = 'acknowledge' | 'resume' | 'stop' | 'retire';
+export type Target = { readonly entity: 'worker' | 'task'; readonly id: string };
 export type ActionRequest = {
   readonly action: OperatorAction;
-  readonly entity: 'worker' | 'task';
-  readonly id: string;
+  /** At least one. */
+  readonly targets: readonly Target[];
+  /** Prompts to choose from, for `resume`. */
+  readonly suggestions?: readonly string[];
 };
 
 export const actionTexts = {
@@ -34,20 +37,46 @@ export const actionTexts = {
   },
 } as const satisfies Record<OperatorAction, object>;
 
+const nameKey = 'stopgate.by';
+export const operatorName = (): string => localStorage.getItem(nameKey) ?? '';
+export const rememberName = (name: string): void => localStorage.setItem(nameKey, name.trim());
+
 /** The action to confirm; null: none. */
 export const pendingAction = signal<ActionRequest | null>(null);
+/** What was done last, or why it failed, for all to see. */
+export const actionNews = signal<{ readonly text: string; readonly isProblem: boolean } | null>(null);
 
-/** Asks for a token first, if this session is not an operator's. */
+/** Asks for a token first, if this session is not an operator's. An acknowledgement by a known name needs no question. */
 export function requestAction(request: ActionRequest): void {
+  if (request.targets.length === 0) return;
   const confirm = () => {
-    pendingAction.value = request;
+    if (request.action === 'acknowledge' && operatorName() !== '')
+      void performAction(request, operatorName(), '').catch(() => {});
+    else pendingAction.value = request;
   };
   if (hello.value?.operator === true) confirm();
   else requestSignIn(confirm);
 }
 
-/** @throws ApiError */
-export async function performAction({ action, entity, id }: ActionRequest, by: string, prompt: string): Promise<void> {
+/** @throws ApiError of the first that failed; the others are done */
+export async function performAction({ action, targets }: ActionRequest, by: string, prompt: string): Promise<void> {
+  const results = await Promise.allSettled(targets.map((target) => perform(action, target, by, prompt)));
+  const failed = results.filter((it) => it.status === 'rejected');
+  const done = targets.length - failed.length;
+  const [only] = targets;
+  const what =
+    targets.length === 1 && only !== undefined ? `${only.entity} ${only.id}` : `${done} of ${targets.length}`;
+  const [first] = failed;
+  actionNews.value =
+    first === undefined
+      ? { text: `${doneWords[action]}: ${what}`, isProblem: false }
+      : { text: `${actionTexts[action].title} failed: ${(first.reason as Error).message}`, isProblem: true };
+  if (first !== undefined) throw first.reason;
+}
+
+const doneWords = { acknowledge: 'Acknowledged', resume: 'Resumed', stop: 'Stopped', retire: 'Retired' } as const;
+
+async function perform(action: OperatorAction, { entity, id }: Target, by: string, prompt: string): Promise<void> {
   if (action === 'acknowledge') await post('operator/acknowledge', { entity, id, by });
   else if (action === 'retire') await post('operator/retire', { id, by });
   else {

@@ -9,9 +9,12 @@ type Props = {
   readonly escalation: WorkerView['escalation'];
   /** It can be retired no more, or never could. */
   readonly ended: boolean;
+  readonly suggestions?: readonly string[];
 };
 
-export function OperatorButtons({ entity, id, escalation, ended }: Props) {
+const keys: Readonly<Partial<Record<OperatorAction, string>>> = { acknowledge: 'a', resume: 'r', stop: 's' };
+
+export function OperatorButtons({ entity, id, escalation, ended, suggestions = [] }: Props) {
   if (isPast.value) return null;
   const actions: OperatorAction[] = [];
   if (escalation !== null) {
@@ -21,13 +24,16 @@ export function OperatorButtons({ entity, id, escalation, ended }: Props) {
   if (entity === 'worker' && !ended) actions.push('retire');
   if (actions.length === 0) return null;
   return (
-    <p class="buttons">
+    <p class={escalation === null ? 'buttons' : 'buttons actions'}>
       {actions.map((action) => (
         <button
           key={action}
           type="button"
+          data-action={action}
           class={action === 'resume' ? 'primary' : ''}
-          onClick={() => requestAction({ action, entity, id })}
+          aria-keyshortcuts={keys[action]}
+          title={keys[action] === undefined ? undefined : `Key ${keys[action]}`}
+          onClick={() => requestAction({ action, targets: [{ entity, id }], suggestions })}
         >
           {actionTexts[action].button}
         </button>

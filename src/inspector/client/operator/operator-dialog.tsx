@@ -1,53 +1,54 @@
 /** Confirms an operator's action, with the name of the operator and a prompt for the agent. */
 import { useState } from 'preact/hooks';
 import { Dialog } from '../ui/dialog.tsx';
-import { type ActionRequest, actionTexts, isUnauthorized, pendingAction, performAction } from './operator-actions.ts';
+import { plural, visible } from '../ui/format.ts';
+import {
+  type ActionRequest,
+  actionTexts,
+  isUnauthorized,
+  operatorName,
+  pendingAction,
+  performAction,
+  rememberName,
+} from './operator-actions.ts';
 import { requestSignIn } from './sign-in.tsx';
-
-const nameKey = 'stopgate.by';
 
 export function OperatorDialog() {
   const request = pendingAction.value;
-  return request === null ? null : <Confirmation key={`${request.action}${request.id}`} request={request} />;
+  return request === null ? null : <Confirmation key={keyOf(request)} request={request} />;
 }
 
+const keyOf = ({ action, targets }: ActionRequest) => [action, ...targets.map(({ id }) => id)].join();
+
 function Confirmation({ request }: { request: ActionRequest }) {
-  const { action, entity, id } = request;
-  const [by, setBy] = useState(localStorage.getItem(nameKey) ?? '');
+  const { action, targets, suggestions = [] } = request;
   const [prompt, setPrompt] = useState('');
   const { send, busy, problem, close } = useSend(request);
   const { title, effect } = actionTexts[action];
+  // Read off the form: Enter may come before what was typed is rendered.
+  const submit = (form: HTMLFormElement) => {
+    const fields = new FormData(form);
+    const by = String(fields.get('by'));
+    rememberName(by);
+    void send(by, String(fields.get('prompt') ?? ''));
+  };
   return (
-    <Dialog title={`${title}: ${entity} ${id}`} close={close}>
+    <Dialog title={`${title}: ${describe(targets)}`} close={close}>
       <form
         method="dialog"
         onSubmit={(event) => {
           event.preventDefault();
-          localStorage.setItem(nameKey, by.trim());
-          void send(by, prompt);
+          submit(event.currentTarget);
+        }}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
         }}
       >
         <p>{effect}</p>
-        {action === 'resume' && (
-          <label>
-            Prompt for the agent (optional)
-            <textarea
-              rows={4}
-              value={prompt}
-              maxLength={20_000}
-              onInput={(event) => setPrompt(event.currentTarget.value)}
-            />
-          </label>
-        )}
+        {action === 'resume' && <PromptField {...{ prompt, setPrompt, suggestions }} />}
         <label>
           Your name (stored with the entry)
-          <input
-            required
-            value={by}
-            maxLength={200}
-            autoComplete="name"
-            onInput={(event) => setBy(event.currentTarget.value)}
-          />
+          <input required name="by" defaultValue={operatorName()} maxLength={200} autoComplete="name" />
         </label>
         {problem !== null && (
           <p class="problem" role="alert">
@@ -66,6 +67,44 @@ function Confirmation({ request }: { request: ActionRequest }) {
     </Dialog>
   );
 }
+
+function describe(targets: ActionRequest['targets']): string {
+  const [only] = targets;
+  return targets.length === 1 && only !== undefined
+    ? `${only.entity} ${only.id}`
+    : plural(targets.length, 'escalation');
+}
+
+type PromptFieldProps = {
+  readonly prompt: string;
+  readonly setPrompt: (prompt: string) => void;
+  readonly suggestions: readonly string[];
+};
+
+const PromptField = ({ prompt, setPrompt, suggestions }: PromptFieldProps) => (
+  <>
+    <label>
+      Prompt for the agent (optional)
+      <textarea
+        name="prompt"
+        rows={4}
+        value={prompt}
+        maxLength={20_000}
+        onInput={(event) => setPrompt(event.currentTarget.value)}
+      />
+    </label>
+    {suggestions.length > 0 && (
+      <fieldset class="suggestions">
+        <legend>Suggestions</legend>
+        {suggestions.map((it) => (
+          <button key={it} type="button" aria-pressed={prompt === it} onClick={() => setPrompt(it)}>
+            {visible(it)}
+          </button>
+        ))}
+      </fieldset>
+    )}
+  </>
+);
 
 function useSend(request: ActionRequest) {
   const [problem, setProblem] = useState<string | null>(null);

@@ -73,11 +73,11 @@ type TokenFormProps = {
 };
 
 function TokenForm({ label, onSuccess, onCancel, children }: TokenFormProps) {
-  const [token, setToken] = useState('');
   const [problem, setProblem] = useState<string | null>(null);
-  const submit = async () => {
+  // Read off the form: Enter may come before what was typed is rendered.
+  const submit = async (form: HTMLFormElement) => {
     try {
-      await signIn(token.trim());
+      await signIn(String(new FormData(form).get('token')).trim());
       reopen();
       onSuccess();
     } catch (error) {
@@ -89,18 +89,12 @@ function TokenForm({ label, onSuccess, onCancel, children }: TokenFormProps) {
       class="token"
       onSubmit={(event) => {
         event.preventDefault();
-        void submit();
+        void submit(event.currentTarget);
       }}
     >
       <label>
         {label}
-        <input
-          type="password"
-          required
-          value={token}
-          autoComplete="off"
-          onInput={(event) => setToken(event.currentTarget.value)}
-        />
+        <input type="password" name="token" required autoComplete="off" />
       </label>
       <p class="muted">{children}</p>
       {problem !== null && (

@@ -1,6 +1,7 @@
 /** States, presences and decisions as marks: a colour, and always text with it. */
 import type { Decision, State } from '../../../../machines/index.ts';
 import { presences, workerStates } from '../../../../machines/values/states.ts';
+import { verdictOf } from './vocabulary.ts';
 
 export const StateMark = ({ state, note }: { state: State; note?: string | null }) => (
   <span class="state" data-state={state}>
@@ -13,8 +14,15 @@ export const StateMark = ({ state, note }: { state: State; note?: string | null 
 export const stateOf = (index: number): State => workerStates[index] ?? 'idle';
 export const presenceOf = (index: number) => presences[index] ?? 'active';
 
-export const DecisionMark = ({ decision }: { decision: Pick<Decision, 'decision' | 'action' | 'cause'> }) => (
-  <span class="answer" data-answer={decision.decision} data-cause={decision.cause}>
-    <b>{decision.decision}</b> · {decision.action} · {decision.cause}
-  </span>
-);
+/** One word for a person first; then the protocol's own, which logs and agents have. */
+export const DecisionMark = ({ decision }: { decision: Pick<Decision, 'decision' | 'action' | 'cause'> }) => {
+  const { kind, word } = verdictOf(decision);
+  return (
+    <span class="answer" data-verdict-kind={kind} data-answer={decision.decision} data-cause={decision.cause}>
+      <b>{word}</b>{' '}
+      <span class="muted">
+        {decision.decision} · {decision.action} · {decision.cause}
+      </span>
+    </span>
+  );
+};

@@ -1,0 +1,39 @@
+/** Why a worker is where it is: its last decision, what would let it go, and how the attempts before differ. */
+import type { WorkerView } from '../../../../machines/index.ts';
+import { type Pattern, patternOf } from '../../attempt-changes.ts';
+import { plural } from '../ui/format.ts';
+import { AttemptList } from './attempt-list.tsx';
+import { useAttempts } from './attempts.ts';
+import { DecisionCard } from './decision-card.tsx';
+import { WhyNotYet } from './why-not-yet.tsx';
+
+export function Why({ id, view }: { id: string; view: WorkerView }) {
+  const { lastDecision } = view;
+  const attempts = useAttempts(id, lastDecision?.seq ?? null);
+  if (lastDecision === null)
+    return (
+      <section aria-label="Last decision">
+        <p class="muted">No decision yet: the worker has not tried to stop.</p>
+        <WhyNotYet view={view} />
+      </section>
+    );
+  // For a person to answer: what the agent said comes first.
+  const isForPerson = view.escalation !== null;
+  const pattern = attempts === null || view.state === 'stopped' ? null : patternOf(attempts);
+  return (
+    <>
+      {pattern !== null && <p class="pattern">{describePattern(pattern)}</p>}
+      {isForPerson && attempts !== null && <AttemptList attempts={attempts} />}
+      <section aria-label="Last decision">
+        <DecisionCard decision={lastDecision} label="Last decision" />
+      </section>
+      {!isForPerson && <WhyNotYet view={view} />}
+      {!isForPerson && attempts !== null && <AttemptList attempts={attempts} />}
+    </>
+  );
+}
+
+const describePattern = (pattern: Pattern): string =>
+  pattern.kind === 'same'
+    ? `The same failure ${plural(pattern.times, 'time')} in a row`
+    : `It goes round in circles: the same ${pattern.length} failures in turn, ${plural(pattern.times, 'time')}`;

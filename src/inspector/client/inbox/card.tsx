@@ -1,0 +1,67 @@
+/** One item of the inbox: who, why, and for how long. */
+import { signal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { liveFleet } from '../data/connection.ts';
+import { shownMs } from '../data/past.ts';
+import { t, w } from '../data/row-fields.ts';
+import { rankOf, sinceMsOf } from '../lists/urgency.ts';
+import { selection } from '../route.ts';
+import { duration, visible } from '../ui/format.ts';
+import { Link } from '../ui/link.tsx';
+import { questionIn } from '../ui/question.ts';
+import { type Waiting, waitingKey } from './waiting.ts';
+
+/** To act on many at once: their keys. */
+export const marked = signal<ReadonlySet<string>>(new Set());
+
+export function Card({ item, isCurrent }: { item: Waiting; isCurrent: boolean }) {
+  const { title, text, sinceMs, note } = describe(item);
+  const card = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (isCurrent) card.current?.scrollIntoView({ block: 'nearest' });
+  }, [isCurrent]);
+  const key = waitingKey(item);
+  return (
+    <li ref={card} class="card" data-entity={item.entity} data-id={item.id} data-current={isCurrent || undefined}>
+      <input
+        type="checkbox"
+        aria-label={`Mark ${item.entity} ${item.id}`}
+        checked={marked.value.has(key)}
+        onChange={() => toggleMark(key)}
+      />
+      <Link to={selection(item.entity, item.id)} aria-current={isCurrent ? 'true' : undefined}>
+        <span class="card-head">
+          <b>
+            <bdi>{visible(title)}</bdi>
+          </b>
+          <span class="tag" data-note={note}>
+            {note}
+          </span>
+          <span class="muted">{sinceMs === null ? '' : duration(Math.max(0, shownMs.value - sinceMs))}</span>
+        </span>
+        <span class="card-text">
+          <bdi>{visible(text)}</bdi>
+        </span>
+      </Link>
+    </li>
+  );
+}
+
+export function toggleMark(key: string): void {
+  const next = new Set(marked.peek());
+  if (!next.delete(key)) next.add(key);
+  marked.value = next;
+}
+
+function describe({ entity, id }: Waiting) {
+  void liveFleet.version.value;
+  const row = liveFleet.workers.get(id);
+  if (entity === 'task' || row === undefined) {
+    const task = liveFleet.tasks.get(id);
+    const text = [questionIn(task?.[t.reason] ?? null), task?.[t.title]].filter(Boolean).join(' · ');
+    return { title: id, text, sinceMs: task?.[t.stateSinceMs] ?? null, note: 'task' };
+  }
+  const note = { asks: 'asks', acknowledged: 'acknowledged' }[rankOf(row) as string] ?? 'escalated';
+  const text = questionIn(row[w.reason]) ?? (row[w.awaitsInput] === 1 ? 'It asks a person for something.' : '');
+  return { title: id, text, sinceMs: sinceMsOf(row), note };
+}

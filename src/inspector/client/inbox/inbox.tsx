@@ -1,0 +1,91 @@
+/** The inbox: who waits for a person, one after the other, by keyboard or thumb. When one is done the next comes. */
+import type { WorkerView } from '../../../../machines/index.ts';
+import { isPast, shownView } from '../data/past.ts';
+import { type OperatorAction, requestAction } from '../operator/operator-actions.ts';
+import { suggestPrompts } from '../operator/suggestions.ts';
+import { navigate, selection } from '../route.ts';
+import { plural } from '../ui/format.ts';
+import { useShortcuts } from '../ui/use-shortcuts.ts';
+import { Card, marked, toggleMark } from './card.tsx';
+import { usePlace } from './place.ts';
+import { type Waiting, waiting, waitingKey } from './waiting.ts';
+
+export function Inbox() {
+  const items = waiting.value;
+  const at = usePlace(items);
+  const current = items[at];
+  const chosen = items.filter((it) => marked.value.has(waitingKey(it)));
+  const act = (action: OperatorAction) => {
+    if (chosen.length > 0) requestAction({ action, targets: chosen });
+    else if (current !== undefined) requestAction({ action, targets: [current], suggestions: suggestionsFor(current) });
+  };
+  useKeys(items, at, act);
+  if (isPast.value) return <p class="muted pad">The inbox is about now. Go back to live to see it.</p>;
+  if (items.length === 0) return <NobodyWaits />;
+  return (
+    <section class="inbox" aria-label="Inbox">
+      <p class="inbox-head">
+        <b>{plural(items.length, 'waits', 'wait')} for a person</b>
+        {chosen.length > 0 && <MarkedActions count={chosen.length} act={act} />}
+      </p>
+      <ol class="cards">
+        {items.map((item) => (
+          <Card key={waitingKey(item)} item={item} isCurrent={item === current} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function suggestionsFor({ entity, id }: Waiting): string[] {
+  const view = shownView.peek() as WorkerView | null | undefined;
+  return entity === 'worker' && view?.worker === id ? suggestPrompts(view) : [];
+}
+
+const NobodyWaits = () => (
+  <div class="empty">
+    <h2>Nobody waits for you</h2>
+    <p>Escalations and questions of agents come here by themselves, those that wait longest first.</p>
+  </div>
+);
+
+const MarkedActions = ({ count, act }: { count: number; act: (action: OperatorAction) => void }) => (
+  <span class="buttons">
+    <span>{count} marked:</span>
+    <button type="button" onClick={() => act('acknowledge')}>
+      Acknowledge all
+    </button>
+    <button type="button" onClick={() => act('resume')}>
+      Resume all…
+    </button>
+    <button type="button" onClick={() => act('stop')}>
+      Stop all…
+    </button>
+    <button
+      type="button"
+      class="link"
+      onClick={() => {
+        marked.value = new Set();
+      }}
+    >
+      Unmark
+    </button>
+  </span>
+);
+
+function useKeys(items: readonly Waiting[], at: number, act: (action: OperatorAction) => void): void {
+  const go = (step: number) => () => {
+    const next = items[Math.max(0, Math.min(items.length - 1, at + step))];
+    if (next !== undefined) navigate(selection(next.entity, next.id), 'replace');
+  };
+  const where = 'Inbox';
+  const key = items[at] === undefined ? null : waitingKey(items[at]);
+  useShortcuts([
+    { key: 'j', title: 'Next', where, run: go(1) },
+    { key: 'k', title: 'Previous', where, run: go(-1) },
+    { key: 'x', title: 'Mark, to act on many', where, run: () => key !== null && toggleMark(key) },
+    { key: 'a', title: 'Acknowledge', where, run: () => act('acknowledge') },
+    { key: 'r', title: 'Resume with words', where, run: () => act('resume') },
+    { key: 's', title: 'Stop', where, run: () => act('stop') },
+  ]);
+}

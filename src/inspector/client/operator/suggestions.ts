@@ -1,0 +1,21 @@
+/** Prompts that may help: what the worker was told last, its next step, and another way where the same failed again. */
+import type { WorkerView } from '../../../../machines/index.ts';
+
+const isOpen = ({ status }: { status: string }) => !['done', 'completed', 'cancelled'].includes(status);
+const charsMax = 400;
+
+export function suggestPrompts({ plan, lastDecision, escalation }: WorkerView): string[] {
+  const step = plan.find(isOpen);
+  const finding = lastDecision?.feedback[0];
+  const prompts = [
+    lastDecision?.nextPrompt,
+    escalation?.cause === 'stuck' && finding !== undefined
+      ? `Your last attempts failed the same way (${finding.check}). Stop, explain the cause in two sentences, then try another approach.`
+      : null,
+    step === undefined ? null : `Go on with the next step of the plan: ${step.title}`,
+    lastDecision?.action === 'escalate' ? 'Decide it yourself: take the simplest option, note why, and go on.' : null,
+  ];
+  return [
+    ...new Set(prompts.filter((it): it is string => it != null && it.trim() !== '').map((it) => it.slice(0, charsMax))),
+  ];
+}

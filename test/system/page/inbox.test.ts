@@ -1,0 +1,102 @@
+/** The inbox: from the door to a resolved escalation with the keyboard alone; many at once; the count outside of the page. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Browser, describeInBrowser, openBrowser } from '../../support/browser.ts';
+import { openStage, operatorToken, type Stage } from '../../support/stage.ts';
+
+let stage: Stage;
+let browser: Browser;
+
+const stored = (subject: string) => stage.client.stored('STOPGATE_main', `stopgate.main.own.worker.${subject}`);
+const press = async (...keys: string[]) => {
+  for (const key of keys) await browser.page.keyboard.press(key);
+};
+const current = () => browser.page.locator('.card[data-current]').getAttribute('data-id');
+const cards = () => browser.page.locator('.card').evaluateAll((all) => all.map((it) => it.getAttribute('data-id')));
+const title = (text: string) => expect.poll(() => browser.page.title()).toBe(text);
+
+describeInBrowser('the inbox', () => {
+  beforeAll(async () => {
+    stage = await openStage({ policies: { policies: { default: { promises: true } } } });
+    for (const worker of ['ana', 'bob', 'cleo', 'dan'])
+      await stage.client.ask(`decide.${worker}`, { output: `Which of ${worker}'s? <promise>ESCALATE</promise>` });
+    browser = await openBrowser(() => [stage.http.url]);
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await stage?.close();
+  });
+
+  test('shows who waits, the longest first, with the question and what the agent said', async () => {
+    const { page } = browser;
+    await page.goto(stage.http.url);
+    await page.locator('.grid tr[data-id="ana"]').waitFor();
+    expect(await page.locator('tr[data-id="ana"] .c-why').innerText()).toBe("Which of ana's?");
+    await press('i');
+    await page.locator('.card').first().waitFor();
+    expect(await cards()).toEqual(['ana', 'bob', 'cleo', 'dan']);
+    expect(await current()).toBe('ana');
+    await page.locator('.question', { hasText: "Which of ana's?" }).waitFor();
+    await page.locator('.said', { hasText: "Which of ana's? <promise>ESCALATE</promise>" }).waitFor();
+    await title('(4) stopgate inspector');
+    const icon = await page.locator('link[rel="icon"]').getAttribute('href');
+    expect(icon).toBe('/icon/4.svg');
+    expect(await (await fetch(`${stage.http.url}${icon}`)).text()).toContain('>4</text></svg>');
+    expect(await browser.axe()).toEqual([]);
+  });
+
+  test('goes from the door to a resolved escalation by keys alone, and the next comes by itself', async () => {
+    const { page } = browser;
+    await press('j', 'k', 'r');
+    await page.getByLabel('Operator token').waitFor();
+    await page.keyboard.type(operatorToken);
+    await press('Enter');
+    await page.getByLabel('Prompt for the agent (optional)').waitFor();
+    await page.keyboard.type('The first one.');
+    await page.getByLabel('Your name (stored with the entry)').focus();
+    await page.keyboard.type('Ann');
+    await press('Control+Enter');
+    await expect.poll(current).toBe('bob');
+    expect(await stored('ana.escalation.resolved')).toEqual([
+      { by: 'Ann', verdict: 'resume', prompt: 'The first one.' },
+    ]);
+    expect(await cards()).toEqual(['bob', 'cleo', 'dan']);
+    await title('(3) stopgate inspector');
+  }, 60_000);
+
+  test('an acknowledgement asks nothing any more, and what is acknowledged is last', async () => {
+    await press('a');
+    await expect.poll(cards).toEqual(['cleo', 'dan', 'bob']);
+    expect(await current()).toBe('cleo');
+    expect(await stored('bob.escalation.acknowledged')).toEqual([{ by: 'Ann' }]);
+  });
+
+  test('acts on many that are marked', async () => {
+    const { page } = browser;
+    await press('x', 'j', 'x', 's');
+    await page.locator('dialog', { hasText: 'Resolve: stop: 2 escalations' }).waitFor();
+    expect(await browser.axe()).toEqual([]);
+    await press('Control+Enter');
+    await expect.poll(cards).toEqual(['bob']);
+    for (const worker of ['cleo', 'dan'])
+      expect(await stored(`${worker}.escalation.resolved`)).toEqual([{ by: 'Ann', verdict: 'stop' }]);
+    await press('s');
+    await page.getByRole('button', { name: 'Resolve: stop' }).click();
+    await page.getByText('Nobody waits for you').waitFor();
+    await title('stopgate inspector');
+  });
+
+  test('? shows all keys, and Ctrl-K finds a worker by a part of its name', async () => {
+    const { page } = browser;
+    await press('?');
+    await page.locator('dialog', { hasText: 'Acknowledge' }).waitFor();
+    expect(await browser.axe()).toEqual([]);
+    await press('Escape', 'Control+k');
+    await page.getByRole('combobox').waitFor();
+    await page.keyboard.type('cle');
+    await page.getByRole('option', { name: 'cleo' }).waitFor();
+    expect(await browser.axe()).toEqual([]);
+    await press('Enter');
+    await page.locator('aside h2', { hasText: 'cleo' }).waitFor();
+    expect(browser.problems()).toEqual([]);
+  });
+});

@@ -1,0 +1,66 @@
+/** Attempt against attempt: what the page says of a worker that fails again, and of what has changed. */
+import { describe, expect, test } from 'vitest';
+import type { Decision } from '../../../machines/index.ts';
+import { changedLines, changesBetween, patternOf } from '../../../src/inspector/attempt-changes.ts';
+import type { AttemptRecord } from '../../../src/inspector/messages.ts';
+import { toldBeyond } from '../../../src/inspector/told.ts';
+
+const decided = (message: string, fields: Partial<Decision> = {}) =>
+  ({
+    ...{ decision: 'block', action: 'continue', cause: 'incomplete', reason: 'Command tests failed (exit 1)' },
+    ...{ feedback: [{ check: 'tests', outcome: 'fail', message }], verdicts: [{ guard: 'checks', verdict: 'block' }] },
+    ...fields,
+  }) as unknown as Decision;
+const attempt = (decision: Decision | null, output = 'done'): AttemptRecord => ({
+  ...{ attempt: 'a', seq: 1, atMs: 0, stopReason: null, checks: [] },
+  ...{ decision, output },
+});
+const letGo = decided('', { decision: 'allow', action: 'complete', cause: 'complete', feedback: [] });
+const patternsOf = (...messages: string[]) => patternOf(messages.map((it) => attempt(decided(it))));
+
+describe('a pattern in the last attempts', () => {
+  test('the same failure, whatever its figures and paths', () => {
+    expect(patternsOf('2 of 41 fail in 1.3 s at /a/x.ts', '3 of 40 fail in 2.1 s at /b/y.ts', 'no build')).toEqual({
+      ...{ kind: 'same', times: 2 },
+    });
+  });
+
+  test('two failures in turn are a circle', () => {
+    expect(patternsOf('lint', 'types', 'lint', 'types', 'lint')).toEqual({ kind: 'circle', length: 2, times: 2 });
+    expect(patternsOf('lint', 'types', 'lint')).toBeNull();
+  });
+
+  test('one that was let go ends it', () => {
+    expect(patternOf([attempt(letGo), attempt(decided('a')), attempt(decided('a'))])).toBeNull();
+    expect(patternOf([attempt(decided('a')), attempt(letGo), attempt(decided('a'))])).toBeNull();
+    expect(patternOf([])).toBeNull();
+  });
+});
+
+test('what changed: the answer, what the checks found, and the words', () => {
+  const older = attempt(decided('a fails\nb fails'), 'I am done.\nAll of it.');
+  const newer = attempt(decided('b fails', { cause: 'capped' }), 'I am done.\nReally.');
+  expect(changesBetween(newer, older)).toEqual({
+    answer: ['incomplete', 'capped'],
+    findings: [{ sign: '-', text: 'a fails' }],
+    output: [
+      { sign: '-', text: 'All of it.' },
+      { sign: '+', text: 'Really.' },
+    ],
+  });
+  expect(changesBetween(older, older)).toEqual({ answer: null, findings: [], output: [] });
+});
+
+test('lines that stay are no change, wherever others come', () => {
+  expect(changedLines(['a', 'b', 'c'], ['x', 'a', 'c', 'y'])).toEqual([
+    { sign: '+', text: 'x' },
+    { sign: '-', text: 'b' },
+    { sign: '+', text: 'y' },
+  ]);
+});
+
+test('of a prompt only what is not said above is shown', () => {
+  const prompt = 'Not done yet: Command tests failed (exit 1). Finish.\n\n- a fails\nRead the plan again.';
+  expect(toldBeyond(decided('a fails\nb fails', { nextPrompt: prompt }))).toBe('Read the plan again.');
+  expect(toldBeyond(decided('a fails', { nextPrompt: 'a fails' }))).toBe('');
+});
