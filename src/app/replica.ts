@@ -1,16 +1,17 @@
 /** Replica: one running copy of the service for one fleet. Wires log, host, service and requests on a connection. */
 
 import type { Fleet, Rules } from '../../machines/index.ts';
-import type { HostMetrics } from '../host/context.ts';
+import type { HostMetrics, HostOptions } from '../host/context.ts';
 import { createHost, type Host } from '../host/host.ts';
 import type { EscalationRules } from '../host/notice.ts';
 import type { PolicyForm } from '../host/policy-publisher.ts';
 import type { RunCheck } from '../host/run-request.ts';
 import { createInspection, type Inspection } from '../inspector/index.ts';
 import type { Logger } from '../log.ts';
-import { type EventLog, openEventLog } from '../nats/event-log.ts';
+import { openEventLog } from '../nats/event-log.ts';
 import { newId } from '../nats/id.ts';
 import type { OnAnswer } from '../nats/request-server.ts';
+import { createSnapshots } from '../nats/snapshots/snapshots.ts';
 import { createEndpoints, createService, type Service } from '../service/index.ts';
 import { type Link, openRequestsMax } from './link.ts';
 
@@ -54,9 +55,14 @@ const openReadsMax = 1_000;
 /** @throws AppError log.unavailable, log.lost, stream.foreign, input.unauthorized */
 export async function openReplica(link: Link, options: ReplicaOptions): Promise<Replica> {
   const { logger, metrics, acceptEmptyLog = false, streamReplicas: replicas = 1 } = options;
-  const opening = openEventLog({ nc: link.nc, fleet: options.fleet, replicas, acceptEmptyLog, log: logger });
+  const { fleet } = options;
+  const snapshots = createSnapshots(link.nc, fleet, replicas, logger);
+  const findCoveredTo = snapshots.coveredTo;
+  const opening = openEventLog({ nc: link.nc, fleet, replicas, acceptEmptyLog, log: logger, findCoveredTo });
   const log = await Promise.race([opening, link.forbidden]);
-  const { host, broken } = makeHost(link, log, options);
+  const start = await snapshots.findStart(options.rules);
+  if (start !== null) logger.info({ seq: start.position.seq }, 'the fold continues from a snapshot');
+  const { host, broken } = makeHost(link, { log, start, snapshotStore: snapshots.store }, options);
   await Promise.race([host.start(), link.forbidden]).catch(async (error: unknown) => {
     await host.close();
     throw error;
@@ -81,15 +87,17 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
   };
 }
 
-function makeHost(link: Link, log: EventLog, options: ReplicaOptions): { host: Host; broken: Promise<void> } {
+type Stored = Pick<HostOptions, 'log' | 'start' | 'snapshotStore'>;
+
+function makeHost(link: Link, stored: Stored, options: ReplicaOptions): { host: Host; broken: Promise<void> } {
   const { fleet, runCheck, logger, metrics, policies, escalation, rules, rulesMax } = options;
   let onBroken = () => {};
   const broken = new Promise<void>((done) => {
     onBroken = done;
   });
   const host = createHost({
-    ...{ fleet, replica: link.name, bus: link.bus, log, runCheck, logger, metrics, newId, entryTimeoutMs, onBroken },
-    ...{ clock: Date.now, rules, rulesMax, openReadsMax },
+    ...{ fleet, replica: link.name, bus: link.bus, ...stored, runCheck, logger, metrics, newId, entryTimeoutMs },
+    ...{ onBroken, clock: Date.now, rules, rulesMax, openReadsMax },
     openRequestsMax: options.openRequestsMax ?? openRequestsMax,
   });
   if (policies !== null) host.setPolicies(policies);

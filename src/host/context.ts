@@ -11,6 +11,8 @@ import type { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Bus } from '../nats/bus.ts';
 import type { EventLog } from '../nats/event-log.ts';
+import type { FoldStart } from '../nats/snapshots/find-start.ts';
+import type { SnapshotStore } from '../nats/snapshots/snapshot-store.ts';
 import { type Admission, createAdmission } from './admission.ts';
 import { type AttemptTraces, createAttemptTraces } from './attempt-traces.ts';
 import { createFoldProgress, type FoldProgress } from './fold-progress.ts';
@@ -46,6 +48,10 @@ export type HostOptions = {
   /** The last version of the rules that this replica says it knows; default: all it does. */
   readonly rulesMax?: number | undefined;
   readonly openReadsMax: number;
+  /** Where the fold begins; null: at the log's first entry. */
+  readonly start: FoldStart | null;
+  /** Null: no snapshots are taken. */
+  readonly snapshotStore: SnapshotStore | null;
   /** Nothing more can be folded: this replica must end. */
   readonly onBroken: () => void;
 };
@@ -76,13 +82,14 @@ export type HostContext = Omit<HostOptions, 'fleet' | 'rules'> & {
 };
 
 export function createHostContext(options: HostOptions): HostContext {
-  const fleet = createFleet(options.fleet, { rules: options.rules });
+  const { start, rules } = options;
+  const fleet = start?.fleet ?? createFleet(options.fleet, { rules });
   return {
     ...options,
     fleet,
     phase: 'history',
     lost: new AbortController(),
-    progress: createFoldProgress(),
+    progress: createFoldProgress(start?.position),
     logClock: createLogClock(fleet, options.clock),
     admission: {
       writes: createAdmission({ openMax: options.openRequestsMax, clock: () => performance.now() }),

@@ -8,6 +8,8 @@ const dataBytesMax = 8_192;
 
 export type DeadLetters = {
   put(message: LogMessage, refusal: Refusal): void;
+  /** Resolves when all that were put before have their dead letter. */
+  settled(): Promise<unknown>;
   /** The log's head is reached: sends what has no dead letter yet. */
   open(): void;
 };
@@ -30,6 +32,7 @@ export function createDeadLetters(context: HostContext): DeadLetters {
       if (isAtHead(context)) send(deadLetter);
       else history.push(deadLetter);
     },
+    settled: () => last,
     open() {
       for (const deadLetter of history.splice(0)) send(deadLetter);
     },

@@ -10,12 +10,14 @@ import { foldMessage } from './fold-message.ts';
 import { type ActingRooms, applyOutcome } from './outcomes.ts';
 import type { PolicyPublisher } from './policy-publisher.ts';
 import { upgradeRules } from './rules-upgrade.ts';
+import type { Snapshots } from './snapshots.ts';
 import type { Timers } from './timers.ts';
 
 export type FoldRooms = ActingRooms & {
   readonly deadLetters: DeadLetters;
   readonly policies: PolicyPublisher;
   readonly timers: Timers;
+  readonly snapshots: Snapshots;
 };
 
 export type FoldLoop = {
@@ -36,6 +38,7 @@ export function createFoldLoop(context: HostContext, rooms: FoldRooms): FoldLoop
       rooms.timers.arm();
     }
     context.progress.advance(message);
+    rooms.snapshots.onFolded(message.seq);
     observer?.(message);
   };
   return {

@@ -31,6 +31,7 @@ import { createPendingChecks } from './pending-checks.ts';
 import { createPolicyPublisher, type PolicyForm } from './policy-publisher.ts';
 import { catchUpInTime, foldInTime } from './read-barrier.ts';
 import { repeatAttempt } from './repeated-attempts.ts';
+import { createSnapshots, restoreHostState, type SnapshotTaken } from './snapshots.ts';
 import { createTakeover } from './takeover.ts';
 import { createTimers } from './timers.ts';
 import type { CheckTimes } from './workspace-check.ts';
@@ -74,6 +75,8 @@ export type Host = {
   onEscalation(listener: EscalationListener): () => void;
   /** `onFolded` gets each message after it was folded; null: nothing does. */
   observe(onFolded: ((message: LogMessage) => void) | null): void;
+  /** Takes a snapshot of now. @throws AppError log.unavailable */
+  takeSnapshot(): Promise<SnapshotTaken>;
   close(): Promise<void>;
 };
 
@@ -82,6 +85,7 @@ export function createHost(options: HostOptions): Host {
   const { fleet, logClock, progress } = context;
   const escalationListeners = new Set<EscalationListener>();
   const rooms = createRooms(context, escalationListeners);
+  if (context.start !== null) restoreHostState(context, rooms, context.start);
   const loop = createFoldLoop(context, rooms);
   const lifecycle = createLifecycle(context, rooms, loop);
   return {
@@ -113,22 +117,26 @@ export function createHost(options: HostOptions): Host {
       return () => void escalationListeners.delete(listener);
     },
     observe: loop.observe,
+    takeSnapshot: rooms.snapshots.take,
   };
 }
 
 function createRooms(context: HostContext, escalationListeners: ReadonlySet<EscalationListener>): Rooms {
   const outbox = createOutbox(context);
   const evaluations = createEvaluations(context);
+  const policies = createPolicyPublisher(context);
+  const deadLetters = createDeadLetters(context);
   return {
     outbox,
     evaluations,
+    policies,
+    deadLetters,
+    snapshots: createSnapshots(context, { outbox, policies, deadLetters }),
     escalationListeners,
     checks: createPendingChecks(context),
-    deadLetters: createDeadLetters(context),
     foldNote: createFoldNote(context),
     membership: createMembership(context),
     notices: createNotices(context),
-    policies: createPolicyPublisher(context),
     takeover: createTakeover(context, outbox, evaluations),
     timers: createTimers(context),
   };

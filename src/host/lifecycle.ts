@@ -45,6 +45,7 @@ export function createLifecycle(context: HostContext, rooms: Rooms, loop: FoldLo
       stopEffects(rooms);
       const isLost = context.phase === 'lost';
       await Promise.all([isLost ? null : rooms.membership.leave(), rooms.foldNote.close()]);
+      if (!isLost) await rooms.snapshots.close();
       reader?.close();
       failCallers(context, new AppError('log.unavailable', 'this replica is stopping; try again'));
     },
@@ -65,6 +66,7 @@ async function reachHead(context: HostContext, rooms: Rooms): Promise<void> {
   rooms.foldNote.open();
   rooms.takeover.open();
   rooms.notices.open();
+  rooms.snapshots.open();
 }
 
 /** Nothing of this fold may get into another log. */

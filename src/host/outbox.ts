@@ -19,12 +19,17 @@ type OutboxMessage = {
   sentMs: number;
 };
 
+export type OutboxState = readonly Pick<OutboxMessage, 'decision' | 'owner' | 'inbox' | 'messageId'>[];
+
 export type Outbox = {
   /** `everyone`: no check was needed, so every replica may answer the inbox; the answers are equal. */
   put(decision: Decision, owner: string | null, inbox: string | null, everyone: boolean): void;
   /** The decision entry came back from the log. */
   onPublished(worker: string, attempt: string): void;
   find(worker: string, attempt: string): Decision | null;
+  /** What is on its way now, for a snapshot. */
+  capture(): OutboxState;
+  restore(state: OutboxState): void;
   /** The log's head is reached: sends what has no decision entry yet. */
   open(): void;
   /** Other replicas whose messages have been here for `ageMs`. */
@@ -91,6 +96,11 @@ export function createOutbox(context: HostContext): Outbox {
     },
     onPublished: (worker, attempt) => void messages.delete(attemptMessageId(worker, attempt)),
     find: (worker, attempt) => messages.get(attemptMessageId(worker, attempt))?.decision ?? null,
+    capture: () =>
+      [...messages.values()].map(({ decision, owner, inbox, messageId }) => ({ decision, owner, inbox, messageId })),
+    restore(state) {
+      for (const it of state) messages.set(keyOf(it.decision), { ...it, sinceMs: context.clock(), sentMs: 0 });
+    },
     open: () => sendAll(isOurs),
     overdueOwners(ageMs) {
       const before = context.clock() - ageMs;

@@ -2,6 +2,7 @@
  * Publishes the configuration's policies into the log. A `policy.set` entry goes in only when they differ from what
  * this replica appended last. The last one in the log is in force (protocol.md §9).
  */
+import { createHash } from 'node:crypto';
 import { policyMessageId } from '../../machines/index.ts';
 import { type HostContext, isAtHead, isRunning } from './context.ts';
 import { appendUntilStored } from './own-entries.ts';
@@ -21,24 +22,42 @@ export type PolicyPublisher = {
   set(form: PolicyForm): void;
   /** The log's head is reached. */
   open(): Promise<void>;
+  /** What is known of the log's policies, for a snapshot. */
+  capture(): PublishedPolicies;
+  restore(published: PublishedPolicies): void;
 };
+
+/** Forms as their digests. `lastOf`: of each replica, what it appended last. */
+export type PublishedPolicies = {
+  readonly inLog: string;
+  readonly lastBy: string | null;
+  readonly lastOf: readonly (readonly [replica: string, form: string])[];
+};
+
+/** Replicas with generated names come and go: those that appended before so many others are forgotten. */
+const replicasMax = 100;
 
 export function createPolicyPublisher(context: HostContext): PolicyPublisher {
   let wanted: PolicyForm | null = null;
   let inLog = canonical({ policies: {} });
-  /** By this replica, under this name. */
-  let ownLast: string | null = null;
+  /** By each replica, under its name; the newest last. */
+  const lastOf = new Map<string, string>();
   let lastBy: string | undefined;
+  const noteLast = (replica: string, form: string) => {
+    lastOf.delete(replica);
+    lastOf.set(replica, form);
+    if (lastOf.size > replicasMax) lastOf.delete(lastOf.keys().next().value as string);
+  };
 
   const append = async () => {
     if (wanted === null) return;
     const form = canonical(wanted);
-    if (form === (ownLast ?? inLog)) {
+    if (form === (lastOf.get(context.replica) ?? inLog)) {
       if (form !== inLog) warn();
       return;
     }
     if (lastBy !== undefined && lastBy !== context.replica && context.fleet.replicas.has(lastBy)) warn();
-    ownLast = form;
+    noteLast(context.replica, form);
     const appended = wanted;
     await appendUntilStored(context, {
       tail: `own.fleet.${context.fleet.name}.policy.set`,
@@ -60,24 +79,32 @@ export function createPolicyPublisher(context: HostContext): PolicyPublisher {
     onStored(form, replica) {
       inLog = canonical(form as PolicyForm);
       lastBy = replica;
-      if (replica === context.replica) ownLast = inLog;
-      else if (isAtHead(context) && wanted !== null && canonical(wanted) !== inLog) warn();
+      if (replica !== undefined) noteLast(replica, inLog);
+      if (replica === context.replica) return;
+      if (isAtHead(context) && wanted !== null && canonical(wanted) !== inLog) warn();
     },
     set(form) {
       wanted = form;
       if (isAtHead(context)) void append();
     },
     open: append,
+    capture: () => ({ inLog, lastBy: lastBy ?? null, lastOf: [...lastOf] }),
+    restore(published) {
+      inLog = published.inLog;
+      lastBy = published.lastBy ?? undefined;
+      for (const [replica, form] of published.lastOf) noteLast(replica, form);
+    },
   };
 }
 
-/** Equal forms give equal texts, whatever the order of their keys. */
+/** Equal forms give equal digests, whatever the order of their keys. */
 function canonical({ policies, assign, releaseAfter, forget }: PolicyForm): string {
-  return JSON.stringify(
+  const text = JSON.stringify(
     { policies, assign: assign ?? [], releaseAfter: releaseAfter ?? null, forget },
     (_key, value: unknown) =>
       typeof value === 'object' && value !== null && !Array.isArray(value)
         ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
         : value,
   );
+  return createHash('sha256').update(text).digest('hex');
 }

@@ -53,15 +53,19 @@ export type LogBounds = {
 };
 export type HistoryRange = { readonly fromSeq: number; readonly toSeq: number; readonly subject?: string };
 
-export type EventLogOptions = LogStreamOptions & { readonly nc: NatsConnection };
+export type EventLogOptions = LogStreamOptions & {
+  readonly nc: NatsConnection;
+  /** The last entry that a snapshot covers; 0: none does. Asked where the log begins later than at 1. */
+  readonly findCoveredTo: () => Promise<number>;
+};
 
 /** @throws AppError log.lost, stream.foreign, log.unavailable */
 export async function openEventLog(options: EventLogOptions): Promise<EventLog> {
-  const { nc, fleet } = options;
+  const { nc, fleet, findCoveredTo } = options;
   const manager = await openManager(nc);
   const { info, gapsAcceptedTo } = await openLogStreams(manager, options);
   const { created, config } = info;
-  const identity: LogIdentity = { stream: config.name, created, gapsAcceptedTo, findCoveredTo: async () => 0 };
+  const identity: LogIdentity = { stream: config.name, created, gapsAcceptedTo, findCoveredTo };
   const { stream } = identity;
   let folded: ReadOptions['folded'] = () => null;
   const inspect = () => inspectLog(manager, identity, folded());

@@ -1,0 +1,180 @@
+/**
+ * Snapshots of the folded state (protocol.md §15): one replica takes them, now and then, at its end, and when it is asked
+ * to. The fold goes on meanwhile. A start continues from the newest one.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { formatIsoTime, ownerFor, takeSnapshot } from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
+import type { LogPosition } from '../nats/log-position.ts';
+import type { FoldStart } from '../nats/snapshots/find-start.ts';
+import type { HostContext } from './context.ts';
+import type { DeadLetters } from './dead-letters.ts';
+import type { Outbox, OutboxState } from './outbox.ts';
+import type { PolicyPublisher, PublishedPolicies } from './policy-publisher.ts';
+
+/** `seq`: the last entry in it; `bytes`: as it is stored, compressed. */
+export type SnapshotTaken = {
+  readonly fleet: string;
+  readonly seq: number;
+  readonly at: string;
+  readonly bytes: number;
+  readonly workers: number;
+  readonly tasks: number;
+  readonly tookMs: number;
+};
+
+export type Snapshots = {
+  /** Takes one of now. @throws AppError log.unavailable */
+  take(): Promise<SnapshotTaken>;
+  /** The log's head is reached. */
+  open(): void;
+  /** To be called after each entry. */
+  onFolded(seq: number): void;
+  /** Takes a last one, if anything is new and NATS takes it soon enough. */
+  close(): Promise<void>;
+};
+
+const everyEntries = 50_000;
+const quietMs = 600_000;
+const quietEntries = 1_000;
+const checkEveryMs = 30_000;
+/** Another replica takes it if the one whose turn it is has not done so for this long. */
+const standbyMs = 60_000;
+/** What is shorter than the time that process managers give: 10 s at least. */
+const lastTimeoutMs = 5_000;
+/** Decoding what a snapshot holds has its turn for this long. */
+const sliceMs = 5;
+const deadLetterTimeoutMs = 2_000;
+
+/** What of the host is not in the fold. */
+type HostState = {
+  readonly outbox: OutboxState;
+  readonly inboxes: readonly (readonly [key: string, inbox: string])[];
+  readonly policies: PublishedPolicies;
+};
+
+export type SnapshotRooms = {
+  readonly outbox: Outbox;
+  readonly policies: PolicyPublisher;
+  readonly deadLetters: DeadLetters;
+};
+
+/** Puts back what `start` holds beside the fold. To be called once, before anything is folded. */
+export function restoreHostState({ replyInboxes }: HostContext, rooms: SnapshotRooms, start: FoldStart): void {
+  const state = start.host as HostState;
+  rooms.outbox.restore(state.outbox);
+  rooms.policies.restore(state.policies);
+  for (const [key, inbox] of state.inboxes) replyInboxes.set(key, inbox);
+}
+
+type Place = Pick<LogPosition, 'seq' | 'atMs'>;
+
+export function createSnapshots(context: HostContext, rooms: SnapshotRooms): Snapshots {
+  const { fleet, progress, logClock, logger, bus, snapshotStore: store } = context;
+  /** The newest that is known of. */
+  let newest: Place = { seq: 0, atMs: 0 };
+  let dueSinceMs: number | null = null;
+  let timer: NodeJS.Timeout | null = null;
+  let taking: Promise<unknown> = Promise.resolve();
+  let checking = false;
+
+  const isDue = () => {
+    const added = progress.seq - newest.seq;
+    return added >= everyEntries || (added >= quietEntries && logClock.now() - newest.atMs >= quietMs);
+  };
+  const findNewest = async () => {
+    const places = (await (store?.list() ?? [])).map(({ position }) => position);
+    newest = places.find(({ seq }) => seq <= progress.seq) ?? newest;
+  };
+  const take = (): Promise<SnapshotTaken> => {
+    const next = taking.then(async () => {
+      const taken = await write(context, rooms);
+      newest = { seq: taken.seq, atMs: logClock.now() };
+      dueSinceMs = null;
+      return taken;
+    });
+    taking = next.catch(() => {});
+    return next;
+  };
+  const takeIfDue = async () => {
+    if (!isDue()) return;
+    dueSinceMs ??= context.clock();
+    const isOurs = ownerFor(fleet, 'snapshots', null) === context.replica;
+    if (!isOurs && context.clock() - dueSinceMs < standbyMs) return;
+    await findNewest();
+    if (isDue()) await take();
+  };
+  const check = async () => {
+    if (checking || context.phase !== 'head' || !bus.isConnected()) return;
+    checking = true;
+    await takeIfDue().catch((error: unknown) => logger.warn({ err: error }, 'snapshot not taken; trying again later'));
+    checking = false;
+  };
+  const takeLast = async () => {
+    await taking;
+    if (progress.seq === 0 || !bus.isConnected()) return;
+    await findNewest();
+    if (progress.seq > newest.seq) await take();
+  };
+  return {
+    take,
+    open() {
+      if (store === null) return;
+      // Until its time is known: as if it were taken now.
+      newest = { seq: newest.seq, atMs: logClock.now() };
+      void findNewest().catch(() => {});
+      timer ??= setInterval(() => void check(), checkEveryMs).unref();
+      void decodeInTurns(context);
+    },
+    onFolded(seq) {
+      if (timer !== null && seq % quietEntries === 0) void check();
+    },
+    async close() {
+      if (timer === null) return;
+      clearInterval(timer);
+      timer = null;
+      const last = takeLast().catch((error: unknown) => logger.warn({ err: error }, 'no last snapshot was taken'));
+      await Promise.race([last, new Promise((done) => setTimeout(done, lastTimeoutMs).unref())]);
+    },
+  };
+}
+
+async function write(context: HostContext, { outbox, policies, deadLetters }: SnapshotRooms): Promise<SnapshotTaken> {
+  const { fleet, progress, snapshotStore, logger, replyInboxes } = context;
+  // What it covers is not read again, so a start could not find what has no dead letter yet.
+  await Promise.race([deadLetters.settled(), new Promise((done) => setTimeout(done, deadLetterTimeoutMs).unref())]);
+  const position = progress.position();
+  if (snapshotStore === null || position === null || context.phase === 'lost')
+    throw new AppError('log.unavailable', 'nothing is folded yet: there is nothing to take a snapshot of');
+  const startedMs = performance.now();
+  const host: HostState = { outbox: outbox.capture(), inboxes: [...replyInboxes], policies: policies.capture() };
+  const { size: workers } = fleet.workers;
+  const { size: tasks } = fleet.tasks;
+  const snapshot = takeSnapshot(fleet);
+  const head = { fleet: fleet.name, rules: fleet.rules.version, position };
+  try {
+    const { bytes } = await snapshotStore.write(head, { lines: snapshot.lines, host });
+    const { seq, atMs } = position;
+    const tookMs = Math.round(performance.now() - startedMs);
+    logger.info({ seq, bytes, tookMs }, 'snapshot taken');
+    return { fleet: fleet.name, seq, at: formatIsoTime(atMs), bytes, workers, tasks, tookMs };
+  } catch (cause) {
+    throw new AppError('log.unavailable', `the snapshot was not stored: ${(cause as Error).message}`, { cause });
+  } finally {
+    snapshot.close();
+  }
+}
+
+/** A start leaves for later what its snapshot holds of actors that nobody asks for. Lists of all would wait for it. */
+async function decodeInTurns(context: HostContext): Promise<void> {
+  const { workers, tasks, queues, dependents } = context.fleet;
+  for (const map of [workers, tasks, queues, dependents]) {
+    let startedMs = performance.now();
+    for (const _ of map.decodeAll()) {
+      if (performance.now() - startedMs < sliceMs) continue;
+      await nextTurn();
+      if (context.phase !== 'head') return;
+      startedMs = performance.now();
+    }
+  }
+}

@@ -1,0 +1,66 @@
+/** Where a fold begins: at the newest snapshot that is whole and fits the log, or at its first entry (protocol.md §15). */
+import { type Fleet, type Rules, restoreFleet } from '../../../machines/index.ts';
+import type { Logger } from '../../log.ts';
+import type { LogPosition } from '../log-position.ts';
+import type { SnapshotFile } from './snapshot-file.ts';
+import type { SnapshotInfo, SnapshotStore } from './snapshot-store.ts';
+
+/** `host`: what the host has added; it reads it itself. */
+export type FoldStart = { readonly fleet: Fleet; readonly position: LogPosition; readonly host: unknown };
+
+export type FindStartOptions = {
+  readonly fleet: string;
+  readonly store: SnapshotStore;
+  /** What stands in the log at `seq` now; null: nothing. @throws AppError log.unavailable */
+  readonly positionAt: (seq: number) => Promise<LogPosition | null>;
+  /** Default: those of this release. */
+  readonly rules?: readonly Rules[] | undefined;
+  readonly logger: Logger;
+};
+
+/** Null: from the first entry. Those that cannot be used are passed over with a warning. */
+export async function findStart({
+  fleet,
+  store,
+  positionAt,
+  rules,
+  logger,
+}: FindStartOptions): Promise<FoldStart | null> {
+  const infos = await store.list().catch((cause: unknown) => {
+    logger.warn({ err: cause }, 'the snapshots cannot be read; the log is folded from its beginning');
+    return [];
+  });
+  for (const info of infos) {
+    const { name, position } = info;
+    const why = await whyUnfit(info, await positionAt(position.seq));
+    const start = why ?? (await load(info));
+    if (typeof start !== 'string') return start;
+    logger.warn({ snapshot: name, seq: position.seq, why: start }, 'snapshot passed over');
+  }
+  return null;
+
+  async function load({ name, position }: SnapshotInfo): Promise<FoldStart | string> {
+    try {
+      const file = await store.read(name);
+      if (!isOf(file, fleet, position)) return 'it is of something else than its name says';
+      const restored = restoreFleet(fleet, file.lines, rules);
+      const { unknownRules } = restored;
+      if (unknownRules !== null)
+        return `it needs version ${unknownRules} of the rules, which this release does not know`;
+      return { fleet: restored, position, host: file.host };
+    } catch (error) {
+      return (error as Error).message;
+    }
+  }
+}
+
+function whyUnfit({ position }: SnapshotInfo, found: LogPosition | null): string | null {
+  if (found === null) return `the log has no entry ${position.seq}`;
+  return isSamePosition(found, position) ? null : `entry ${position.seq} of the log is another one`;
+}
+
+const isOf = ({ head }: SnapshotFile, fleet: string, position: LogPosition): boolean =>
+  head.fleet === fleet && isSamePosition(head.position, position);
+
+const isSamePosition = (a: LogPosition, b: LogPosition): boolean =>
+  a.seq === b.seq && a.atMs === b.atMs && a.subject === b.subject && a.digest === b.digest;

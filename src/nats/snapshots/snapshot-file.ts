@@ -1,0 +1,98 @@
+/**
+ * A snapshot as one file (protocol.md §15): gzip of lines of text. The first says what it is of, the last is the SHA-256
+ * of all before it, and between them stand the lines of the fleet and of the host. It is written in slices, so that
+ * nothing waits for it, and read back without decoding what nobody asks for.
+ */
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { createGzip, gunzip } from 'node:zlib';
+import { type SnapshotLine, snapshotFormat } from '../../../machines/index.ts';
+import type { LogPosition } from '../log-position.ts';
+
+/** `position`: of the entry that was folded last. */
+export type SnapshotHead = { readonly fleet: string; readonly rules: number; readonly position: LogPosition };
+
+/** `host`: what the host adds to the state of the fleet, as one JSON value. */
+export type SnapshotContent = { readonly lines: Iterable<string>; readonly host: unknown };
+
+const magic = `stopgate-snapshot-${snapshotFormat}`;
+const hostPart = 'host';
+/** So much is made in one go: about a millisecond. */
+const chunkLength = 32_768;
+/** Then others have their turn. */
+const sliceMs = 8;
+
+/** The bytes of the file, as they are asked for. */
+export function writeSnapshotFile(head: SnapshotHead, content: SnapshotContent): Readable {
+  // The fastest level: the lines are much alike.
+  const zipped = createGzip({ level: 1 });
+  const text = Readable.from(chunksOf(head, content), { objectMode: false });
+  text.once('error', (error) => zipped.destroy(error));
+  return text.pipe(zipped);
+}
+
+async function* chunksOf(head: SnapshotHead, { lines, host }: SnapshotContent): AsyncGenerator<Buffer> {
+  const hash = createHash('sha256');
+  let startedMs = performance.now();
+  let text = `${magic} - ${JSON.stringify(head)}\n${hostPart} - ${JSON.stringify(host)}\n`;
+  const flush = () => {
+    const chunk = Buffer.from(text);
+    hash.update(chunk);
+    text = '';
+    return chunk;
+  };
+  for (const line of lines) {
+    text += line;
+    if (text.length < chunkLength) continue;
+    yield flush();
+    if (performance.now() - startedMs < sliceMs) continue;
+    await nextTurn();
+    startedMs = performance.now();
+  }
+  yield flush();
+  yield Buffer.from(`digest - "${hash.digest('hex')}"\n`);
+}
+
+export type SnapshotFile = {
+  readonly head: SnapshotHead;
+  readonly host: unknown;
+  /** Of the fleet; their JSON is made into text when it is asked for. */
+  readonly lines: Iterable<SnapshotLine>;
+};
+
+const unzip = promisify(gunzip);
+/** One copy of the whole instead of thousands of small ones. */
+const unzipOptions = { chunkSize: 1 << 24, maxOutputLength: 2 ** 32 - 1 };
+
+/** @throws Error: why it cannot be used: damaged, or of another format */
+export async function readSnapshotFile(zipped: Uint8Array): Promise<SnapshotFile> {
+  const bytes: Buffer = await unzip(zipped, unzipOptions);
+  const lastFrom = bytes.lastIndexOf('\n', -2) + 1;
+  const digest = createHash('sha256').update(bytes.subarray(0, lastFrom)).digest('hex');
+  if (bytes.toString('latin1', lastFrom) !== `digest - "${digest}"\n`) throw new Error('its digest is another');
+  const lines = linesOf(bytes, lastFrom);
+  const [first, second] = [lines.next().value, lines.next().value];
+  if (first?.part !== magic || second?.part !== hostPart)
+    throw new Error(`it is of another format (${first?.part ?? 'empty'}), not ${magic}`);
+  return { head: JSON.parse(first.json()) as SnapshotHead, host: JSON.parse(second.json()), lines };
+}
+
+const [space, lineFeed] = [0x20, 0x0a];
+
+/** Bytes stay bytes until their text is asked for: most of them never are. */
+function* linesOf(bytes: Buffer, end: number): Generator<SnapshotLine, undefined> {
+  for (let from = 0; from < end; ) {
+    const lineEnd = bytes.indexOf(lineFeed, from);
+    const partEnd = bytes.indexOf(space, from);
+    const keyEnd = bytes.indexOf(space, partEnd + 1);
+    yield {
+      part: bytes.toString('latin1', from, partEnd),
+      key: bytes.toString('latin1', partEnd + 1, keyEnd),
+      json: () => bytes.toString('utf8', keyEnd + 1, lineEnd),
+    };
+    from = lineEnd + 1;
+  }
+  return undefined;
+}

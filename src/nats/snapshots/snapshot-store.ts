@@ -1,0 +1,103 @@
+/**
+ * The snapshots of a fleet, in the JetStream object store `STOPGATE-SNAPSHOTS_<fleet>` (protocol.md §15). The newest three
+ * are kept. The store is created by the first that is written.
+ */
+import { Readable } from 'node:stream';
+import { type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { type ObjectInfo, type ObjectStore, Objm } from '@nats-io/obj';
+import type { LogPosition } from '../log-position.ts';
+import { isStreamNotFound } from '../stream-error.ts';
+import {
+  readSnapshotFile,
+  type SnapshotContent,
+  type SnapshotFile,
+  type SnapshotHead,
+  writeSnapshotFile,
+} from './snapshot-file.ts';
+
+/** `bytes`: as it is stored, compressed. */
+export type SnapshotInfo = SnapshotHead & { readonly name: string; readonly bytes: number };
+
+export type SnapshotStore = {
+  /** Newest first. @throws what NATS throws */
+  list(): Promise<readonly SnapshotInfo[]>;
+  /** @throws Error: it is damaged or of another format, or what NATS throws */
+  read(name: string): Promise<SnapshotFile>;
+  /** Writes one, and drops all but the newest three. @throws what NATS throws */
+  write(head: SnapshotHead, content: SnapshotContent): Promise<SnapshotInfo>;
+};
+
+const keptCount = 3;
+
+const snapshotBucket = (fleet: string): string => `STOPGATE-SNAPSHOTS_${fleet}`;
+
+/** @param replicas of the object store, in a cluster */
+export function createSnapshotStore(nc: NatsConnection, fleet: string, replicas: number): SnapshotStore {
+  const objects = new Objm(jetstream(nc));
+  const bucket = snapshotBucket(fleet);
+  const description = `stopgate: snapshots of fleet ${fleet}`;
+  const open = async () => {
+    const manager = await jetstreamManager(nc, { checkAPI: false });
+    const info = await manager.streams.info(`OBJ_${bucket}`).catch(nullIfMissing);
+    return info === null ? null : objects.open(bucket, false);
+  };
+  const list = async () => {
+    const store = await open();
+    return store === null ? [] : listIn(store, fleet);
+  };
+  return {
+    list,
+    async read(name) {
+      const found = await (await open())?.getBlob(name);
+      if (found == null) throw new Error('it is gone');
+      return readSnapshotFile(found);
+    },
+    async write(head, content) {
+      const store = await objects.create(bucket, { replicas, description });
+      const meta = { name: nameOf(head.position), metadata: { head: JSON.stringify(head) } };
+      const stream = Readable.toWeb(writeSnapshotFile(head, content)) as ReadableStream<Uint8Array>;
+      const { size } = await store.put(meta, stream);
+      await prune(await jetstreamManager(nc, { checkAPI: false }), store, bucket);
+      return { ...head, name: meta.name, bytes: size };
+    },
+  };
+}
+
+/** Digits only. */
+const nameOf = ({ seq }: LogPosition): string => String(seq).padStart(16, '0');
+
+async function listIn(store: ObjectStore, fleet: string): Promise<readonly SnapshotInfo[]> {
+  return (await newestFirst(store)).flatMap((info) => {
+    const head = headOf(info);
+    return head === null || head.fleet !== fleet ? [] : [{ ...head, name: info.name, bytes: info.size }];
+  });
+}
+
+/** By when they were written: a log that begins anew counts from 1 again. */
+const newestFirst = async (store: ObjectStore): Promise<readonly ObjectInfo[]> =>
+  (await store.list()).sort((a, b) => (a.mtime < b.mtime ? 1 : -1));
+
+/** Null: it is none of ours. */
+function headOf({ metadata }: ObjectInfo): SnapshotHead | null {
+  try {
+    const head = JSON.parse(metadata?.head ?? '') as SnapshotHead;
+    return Number.isSafeInteger(head.position.seq) ? head : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The store itself leaves a note of each object that was deleted, for ever. */
+async function prune(manager: JetStreamManager, store: ObjectStore, bucket: string): Promise<void> {
+  for (const { name } of (await newestFirst(store)).slice(keptCount)) {
+    await store.delete(name);
+    const filter = `$O.${bucket}.M.${Buffer.from(name).toString('base64')}`;
+    await manager.streams.purge(`OBJ_${bucket}`, { filter });
+  }
+}
+
+function nullIfMissing(cause: unknown): null {
+  if (isStreamNotFound(cause)) return null;
+  throw cause;
+}

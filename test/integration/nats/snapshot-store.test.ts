@@ -1,0 +1,154 @@
+/** Snapshots in the object store: written, kept, pruned, read back; and which one a fold begins at (protocol.md §15). */
+import { randomBytes } from 'node:crypto';
+import { jetstream } from '@nats-io/jetstream';
+import { Objm } from '@nats-io/obj';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createFleet, type Fleet, foldEntry, readEntry, takeSnapshot } from '../../../machines/index.ts';
+import { type NatsConnection, openConnection } from '../../../src/nats/connection.ts';
+import type { LogPosition } from '../../../src/nats/log-position.ts';
+import { type FoldStart, findStart } from '../../../src/nats/snapshots/find-start.ts';
+import { createSnapshotStore, type SnapshotStore } from '../../../src/nats/snapshots/snapshot-store.ts';
+import type { NatsServer } from '../../support/nats-server.ts';
+import { bothVersions } from '../../support/second-rules.ts';
+import { openNats } from '../../support/shared-server.ts';
+import { snapshotText } from '../../support/snapshot-text.ts';
+
+let server: NatsServer;
+let nc: NatsConnection;
+let store: SnapshotStore;
+
+beforeEach(async () => {
+  server = await openNats();
+  nc = await openConnection({ url: server.url, name: 'test', patient: false });
+  store = createSnapshotStore(nc, 'main', 1);
+});
+afterEach(async () => {
+  await nc.close();
+  await server.stop();
+});
+
+function fold(fleet: Fleet, tail: string, data: object = {}): Fleet {
+  const text = JSON.stringify(data);
+  const entry = readEntry(`stopgate.main.${tail}`, text, text.length);
+  if (entry === null || !('data' in entry)) throw new Error(tail);
+  foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_000 * (fleet.seq + 1), entry });
+  return fleet;
+}
+/** Of a log in which each entry is of its own second. */
+const positionAt = (seq: number): LogPosition => ({
+  ...{ seq, atMs: 1_000 * seq, subject: 'stopgate.main.worker.w1.heartbeat.sent', digest: `digest ${seq}` },
+});
+async function write(fleet: Fleet, position = positionAt(fleet.seq), name = 'main'): Promise<void> {
+  const snapshot = takeSnapshot(fleet);
+  const head = { fleet: name, rules: fleet.rules.version, position };
+  await store.write(head, { lines: snapshot.lines, host: { of: position.seq } });
+  snapshot.close();
+}
+const fleetOf = (entries: number): Fleet => {
+  const fleet = createFleet('main');
+  for (let count = 0; count < entries; count += 1) fold(fleet, `worker.w${count}.heartbeat.sent`);
+  return fleet;
+};
+
+const warnings: object[] = [];
+const start = (options: object = {}): Promise<FoldStart | null> => {
+  warnings.length = 0;
+  const logger = { warn: (line: object) => void warnings.push(line) } as never;
+  return findStart({ fleet: 'main', store, positionAt: async (seq) => positionAt(seq), logger, ...options });
+};
+
+test('there is none before the first was written', async () => {
+  expect(await store.list()).toEqual([]);
+  expect(await start()).toBeNull();
+  expect(warnings).toEqual([]);
+});
+
+test('what is read back is what was written, in several messages too', async () => {
+  const fleet = createFleet('main');
+  for (let count = 0; count < 40; count += 1)
+    fold(fleet, `worker.w${count}.plan.updated`, { steps: [{ title: randomBytes(900).toString('hex'), status: 'ü' }] });
+  await write(fleet);
+  const found = (await start()) as FoldStart;
+  expect(found).toMatchObject({ position: positionAt(40), host: { of: 40 } });
+  expect(snapshotText(found.fleet)).toBe(snapshotText(fleet));
+});
+
+test('the newest three are kept, and nothing of the others stays', async () => {
+  for (const entries of [1, 2, 3, 4, 5]) await write(fleetOf(entries));
+  expect((await store.list()).map(({ position }) => position.seq)).toEqual([5, 4, 3]);
+  const manager = await jetstream(nc).jetstreamManager();
+  const { state } = await manager.streams.info('OBJ_STOPGATE-SNAPSHOTS_main');
+  expect(state.messages).toBe(6);
+});
+
+test('a log that begins anew has its own snapshots, though they count from 1 again', async () => {
+  for (const entries of [7, 8, 9]) await write(fleetOf(entries));
+  await write(fleetOf(2));
+  expect((await store.list()).map(({ position }) => position.seq)).toEqual([2, 9, 8]);
+});
+
+describe('a start passes over', () => {
+  const passedOver = async (why: string | RegExp, options: object = {}) => {
+    expect((await start(options))?.position.seq).toBe(1);
+    expect(warnings).toMatchObject([{ seq: 2, why: expect.stringMatching(why) }]);
+  };
+
+  test('one whose entry is another', async () => {
+    await write(fleetOf(1));
+    await write(fleetOf(2), { ...positionAt(2), digest: 'another' });
+    await passedOver('entry 2 of the log is another one');
+  });
+
+  test('one that is newer than the log', async () => {
+    await write(fleetOf(1));
+    await write(fleetOf(2));
+    await passedOver('the log has no entry 2', {
+      positionAt: async (seq: number) => (seq > 1 ? null : positionAt(seq)),
+    });
+  });
+
+  test('one of rules that this release does not know', async () => {
+    await write(fleetOf(1));
+    const fleet = createFleet('main', { rules: bothVersions });
+    fold(fleet, 'own.fleet.main.rules.set', { version: 2 });
+    await write(fold(fleet, 'worker.w1.heartbeat.sent'));
+    await passedOver('it needs version 2 of the rules');
+    expect((await start({ rules: bothVersions }))?.position.seq).toBe(2);
+  });
+
+  test.each([
+    ['cut short', (bytes: Buffer) => bytes.subarray(0, -20), /unexpected end/],
+    ['no snapshot', () => Buffer.from('hello'), /incorrect header/],
+  ])('one that is %s', async (_name, damage, why) => {
+    await write(fleetOf(1));
+    await write(fleetOf(2));
+    const objects = await new Objm(nc).open('STOPGATE-SNAPSHOTS_main');
+    const name = (await store.list())[0]?.name as string;
+    const info = await objects.info(name);
+    const bytes = Buffer.from((await objects.getBlob(name)) as Uint8Array);
+    await objects.putBlob({ name, metadata: info?.metadata ?? {} }, damage(bytes));
+    await passedOver(why);
+  });
+
+  test('one with another content than its digest says, and one that was put under another name', async () => {
+    await write(fleetOf(1));
+    await write(fleetOf(2));
+    const objects = await new Objm(nc).open('STOPGATE-SNAPSHOTS_main');
+    const [newest, oldest] = await store.list();
+    const { gunzipSync, gzipSync } = await import('node:zlib');
+    const text = gunzipSync((await objects.getBlob(newest?.name as string)) as Uint8Array).toString();
+    const metadata = { head: JSON.stringify(newest) };
+    await objects.putBlob({ name: newest?.name as string, metadata }, gzipSync(text.replace('"active"', '"stale"')));
+    await passedOver('its digest is another');
+    const other = (await objects.getBlob(oldest?.name as string)) as Uint8Array;
+    await objects.putBlob({ name: newest?.name as string, metadata }, other);
+    await passedOver('it is of something else than its name says');
+  });
+});
+
+test('a store that cannot be read costs the time of a whole fold, and nothing else', async () => {
+  await write(fleetOf(1));
+  const broken = { ...store, list: () => Promise.reject(new Error('no answer')) };
+  expect(await start({ store: broken })).toBeNull();
+  expect(warnings).toHaveLength(1);
+});

@@ -1,0 +1,113 @@
+/** A replica that starts from a snapshot is as if it had folded the whole log (protocol.md §15). */
+import { headers } from '@nats-io/nats-core';
+import { Objm } from '@nats-io/obj';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Replica } from '../../../src/app/replica.ts';
+import { type NatsConnection, openConnection } from '../../../src/nats/connection.ts';
+import { createSnapshotStore, type SnapshotStore } from '../../../src/nats/snapshots/snapshot-store.ts';
+import { type Client, openClient } from '../../support/client.ts';
+import type { NatsServer } from '../../support/nats-server.ts';
+import { startReplica } from '../../support/replica.ts';
+import { openNats } from '../../support/shared-server.ts';
+import { snapshotText } from '../../support/snapshot-text.ts';
+
+let server: NatsServer;
+let client: Client;
+let nc: NatsConnection;
+let store: SnapshotStore;
+const open = new Set<Replica>();
+
+beforeEach(async () => {
+  server = await openNats();
+  client = await openClient(server.url);
+  nc = await openConnection({ url: server.url, name: 'test', patient: false });
+  store = createSnapshotStore(nc, 'main', 1);
+});
+afterEach(async () => {
+  for (const replica of open) await replica.close();
+  open.clear();
+  await Promise.all([client.close(), nc.close()]);
+  await server.stop();
+});
+
+async function start(name: string, options: object = {}): Promise<Replica> {
+  const replica = await startReplica({ nats: server.url, name, ...options });
+  open.add(replica);
+  return replica;
+}
+async function stop(replica: Replica): Promise<void> {
+  open.delete(replica);
+  await replica.close();
+}
+const newestSeq = async () => (await store.list())[0]?.position.seq;
+const removeSnapshots = () => client.manager.streams.delete('OBJ_STOPGATE-SNAPSHOTS_main');
+
+test('an orderly end takes a snapshot, and the next start goes on from it', async () => {
+  const first = await start('r1');
+  await client.publish('worker.w1.task.claimed', { task: 'T-1' });
+  const { body: decision } = await client.ask('decide.w1', { attempt: 'a1' });
+  await stop(first);
+  expect(await newestSeq()).toBeGreaterThan(3);
+  // Without its beginning the log alone cannot be folded.
+  const { config, state } = await client.manager.streams.info('STOPGATE_main');
+  expect(state.first_seq).toBe(1);
+  expect(config.deny_delete).toBe(true);
+  const second = await start('r1');
+  expect((await client.ask('get.worker.w1')).body).toMatchObject({ lastDecision: { attempt: 'a1' } });
+  // The attempt is known, and its decision is read back from the log.
+  expect((await client.ask('decide.w1', { attempt: 'a1' })).body).toEqual(decision);
+  const text = snapshotText(second.fleet);
+  await removeSnapshots();
+  const third = await start('r2');
+  await second.service.get('worker', 'w1');
+  expect(withoutReplicas(snapshotText(third.fleet))).toBe(withoutReplicas(text));
+});
+
+/** Replicas come, and the clock moves with it. */
+const withoutReplicas = (text: string): string => text.replaceAll(/^(replicas|rulesOfReplicas|seq|nowMs) .*\n/gm, '');
+
+test('what was open goes on: attempts with their inbox, held ones, and evaluations', async () => {
+  const policies = { policies: { default: { checks: [{ remote: 'review' }] } } };
+  const first = await start('r1', { policies });
+  const inbox = nc.subscribe('_INBOX.snapshots.1', { max: 1 });
+  const reply = headers();
+  reply.set('Stopgate-Reply', '_INBOX.snapshots.1');
+  // The check never answers, so the attempt stays open.
+  const silent = nc.subscribe('stopgate.main.check.review');
+  nc.publish('stopgate.main.worker.w1.stop.attempted', JSON.stringify({ attempt: 'a1' }), { headers: reply });
+  await expect.poll(async () => (await client.ask('get.worker.w1')).body).toMatchObject({ attempt: { attempt: 'a1' } });
+  await stop(first);
+  silent.unsubscribe();
+  nc.subscribe('stopgate.main.check.review', {
+    callback: (_error, message) => void message.respond('{"complete":true}'),
+  });
+  await nc.flush();
+  await start('r1', { policies });
+  for await (const message of inbox)
+    expect(message.json()).toMatchObject({ attempt: 'a1', decision: 'allow', cause: 'complete' });
+  // Equal policies are not set again.
+  expect(await client.stored('STOPGATE_main', 'stopgate.main.own.fleet.main.policy.set')).toHaveLength(1);
+});
+
+test('a snapshot that does not fit is passed over, and the whole log is folded', async () => {
+  const first = await start('r1');
+  await client.publish('worker.w1.worker.registered', { agent: 'codex' });
+  await stop(first);
+  const [info] = await store.list();
+  const bucket = await new Objm(nc).open('STOPGATE-SNAPSHOTS_main');
+  const metadata = { head: JSON.stringify(info) };
+  await bucket.putBlob({ name: info?.name as string, metadata }, Buffer.from('damaged'));
+  await start('r1');
+  expect((await client.ask('get.worker.w1')).body).toMatchObject({ agent: 'codex' });
+});
+
+test('of several replicas one takes the snapshot that is due', async () => {
+  await Promise.all([start('r1'), start('r2'), start('r3')]);
+  const payload = '{}';
+  for (let count = 0; count < 50_000; count += 1) {
+    nc.publish('stopgate.main.worker.w1.heartbeat.sent', payload);
+    if (count % 5_000 === 0) await nc.flush();
+  }
+  await expect.poll(async () => (await store.list()).length, { timeout: 20_000 }).toBe(1);
+  expect(await newestSeq()).toBeGreaterThanOrEqual(50_000);
+});
