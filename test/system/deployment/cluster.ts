@@ -1,0 +1,125 @@
+/**
+ * The topology of docker/cluster/compose.yaml as processes on loopback: the commands are those of the file, in which only
+ * hosts, ports and folders are replaced by our own.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { vi } from 'vitest';
+import { parse } from 'yaml';
+import type { Command } from '../../support/command.ts';
+import { startShipped } from '../../support/shipped.ts';
+
+export const clusterFile = (name: string) => new URL(`../../../docker/cluster/${name}`, import.meta.url);
+export const token = 'a-token-of-this-test';
+
+type Compose = { readonly services: Readonly<Record<string, { readonly command?: readonly string[] }>> };
+/** By the port that it has in its container. */
+type Ports = Readonly<Record<string, number>>;
+
+export type Member = { readonly name: string; readonly ports: Ports; end(signal?: NodeJS.Signals): Promise<void> };
+export type Cluster = {
+  readonly folder: string;
+  readonly nats: readonly Member[];
+  readonly stopgate: readonly Member[];
+  /** The command of a service of the file, with our hosts and ports. */
+  commandOf(service: string): string[];
+  /** `host:port` of a service as the file has it, on loopback. */
+  toLoopback(text: string): string;
+  close(): Promise<void>;
+};
+
+export async function openCluster(): Promise<Cluster> {
+  const { services } = parse(await readFile(clusterFile('compose.yaml'), 'utf8'), { merge: true }) as Compose;
+  const folder = await mkdtemp(join(tmpdir(), 'stopgate-cluster-'));
+  const ports = new Map<string, Ports>();
+  for (const name of Object.keys(services)) ports.set(name, await freePorts(['4222', '6222', '8222', '4280']));
+  const toLoopback = (text: string) =>
+    text.replaceAll(/\b([a-z]+-\d):(\d{4})\b/g, (whole, name: string, port: string) => {
+      const found = ports.get(name)?.[port];
+      return found === undefined ? whole : `127.0.0.1:${found}`;
+    });
+  const commandOf = (name: string) =>
+    (services[name]?.command ?? []).map((text) =>
+      toLoopback(text)
+        .replace(/^\/data$/, join(folder, name))
+        .replace(/^8222$/, String(ports.get(name)?.['8222']))
+        .replace(/0\.0\.0\.0:(\d+)$/, (_all, port: string) => `127.0.0.1:${ports.get(name)?.[port]}`),
+    );
+  const members: Member[] = [];
+  const close = async () => {
+    for (const member of [...members].reverse()) await member.end();
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  };
+  const named = (prefix: string) => Object.keys(services).filter((name) => name.startsWith(prefix));
+  const portsOf = (name: string) => ports.get(name) as Ports;
+  try {
+    for (const name of named('nats-')) members.push(startNats(name, commandOf(name), portsOf(name)));
+    for (const { ports: own } of members) await untilHealthy(`http://127.0.0.1:${own['8222']}/healthz`);
+    await copyFile(clusterFile('stopgate.yaml'), join(folder, 'stopgate.yaml'));
+    for (const name of named('stopgate-'))
+      members.push(await startStopgate(name, commandOf(name), folder, portsOf(name)));
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const of = (prefix: string) => members.filter(({ name }) => name.startsWith(prefix));
+  return { folder, nats: of('nats-'), stopgate: of('stopgate-'), commandOf, toLoopback, close };
+}
+
+async function freePorts(names: readonly string[]): Promise<Ports> {
+  const servers = names.map(() => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  const found = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(servers.map((server) => once(server.close(), 'close')));
+  return Object.fromEntries(names.map((name, index) => [name, found[index] as number]));
+}
+
+function startNats(name: string, command: readonly string[], ports: Ports): Member {
+  const listen = ['--addr', '127.0.0.1', '--port', String(ports['4222'])];
+  return memberOf(name, ports, spawn('nats-server', [...command, ...listen], { stdio: 'ignore' }));
+}
+
+/** It is given more tries while the cluster elects a leader, as `restart: unless-stopped` does. */
+async function startStopgate(name: string, command: readonly string[], cwd: string, ports: Ports): Promise<Member> {
+  for (let tries = 1; ; tries += 1) {
+    const started: Command = startShipped(['serve', ...command], { cwd, env: { STOPGATE_TOKEN: token } });
+    const ready = started.printed(/^\{"ready":true.*\n/).then(() => true);
+    const end = async (signal: NodeJS.Signals = 'SIGTERM') => void (await started.kill(signal));
+    if (await ready.catch(() => false)) return { name, ports, end };
+    if (tries === 10) throw new Error(`${name} does not start: ${started.stderr()}`);
+  }
+}
+
+function memberOf(name: string, ports: Ports, child: ChildProcess): Member {
+  return {
+    name,
+    ports,
+    async end(signal = 'SIGTERM') {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const gone = once(child, 'exit');
+      child.kill(signal);
+      await gone;
+    },
+  };
+}
+
+/** A program of the machine, such as Prometheus. */
+export const startProgram = (
+  name: string,
+  program: string,
+  args: readonly string[],
+  log: 'ignore' | 'inherit' = 'ignore',
+) => memberOf(name, {}, spawn(program, args, { stdio: ['ignore', log, log] }));
+
+/** @throws Error where that takes half a minute */
+export async function untilHealthy(url: string): Promise<void> {
+  const check = async () => {
+    const { status } = await fetch(url);
+    if (status !== 200) throw new Error(`${url} answers ${status}`);
+  };
+  await vi.waitFor(check, { timeout: 30_000, interval: 100 });
+}

@@ -1,0 +1,88 @@
+/** What docker/ holds fits the program: options, metrics and labels that it names exist, and nothing runs as root. */
+import { readFileSync } from 'node:fs';
+import type { Metric } from 'prom-client';
+import { describe, expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { readArguments } from '../../../src/cli/arguments.ts';
+import { serve } from '../../../src/cli/commands/serve.ts';
+import { readConfigFile } from '../../../src/config/file-reader.ts';
+import { createMetrics } from '../../../src/metrics.ts';
+
+const read = (path: string) => readFileSync(new URL(`../../../docker/${path}`, import.meta.url), 'utf8');
+
+type Container = { readonly name: string; readonly args: string[]; readonly securityContext: object };
+type Pod = { readonly securityContext: object; readonly containers: Container[] };
+type Resource = { readonly kind: string; readonly spec?: { readonly template?: { readonly spec: Pod } } };
+type Compose = { readonly services: Record<string, Record<string, unknown> & { command?: string[] }> };
+
+const resources = ['kubernetes/stopgate.yaml', 'kubernetes/shards.yaml'].flatMap((path) =>
+  parseAllDocuments(read(path)).map((it) => it.toJS() as Resource),
+);
+const pods = resources.flatMap(({ spec }) => (spec?.template === undefined ? [] : [spec.template.spec]));
+const composes = ['compose.yaml', 'cluster/compose.yaml'].map((path) => parse(read(path), { merge: true }) as Compose);
+const services = composes.flatMap((compose) =>
+  Object.entries(compose.services).filter(([name]) => name.startsWith('stopgate')),
+);
+
+test.each([
+  ...services.map(([name, { command = [] }]) => [name, command] as const),
+  ...pods.flatMap(({ containers }) => containers.map(({ name, args }) => [`${name} of a pod`, args] as const)),
+])('the options of %s are those of serve', (_name, args) => {
+  expect(() => readArguments(args, 'serve', serve)).not.toThrow();
+});
+
+test('everything of ours runs without rights and on a read-only root', () => {
+  expect(services.length).toBe(3);
+  for (const [name, service] of services)
+    expect(service, name).toMatchObject({
+      ...{ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] },
+    });
+  expect(pods.length).toBe(2);
+  for (const { securityContext, containers } of pods) {
+    expect(securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+    for (const container of containers)
+      expect(container.securityContext).toEqual({
+        ...{ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
+      });
+  }
+  const dockerfile = read('Dockerfile');
+  expect(dockerfile).toMatch(/^USER 1000:1000$/m);
+  expect(dockerfile).toMatch(/^HEALTHCHECK /m);
+});
+
+test('the policies are valid', () => {
+  const [config] = resources.filter(({ kind }) => kind === 'ConfigMap') as unknown as {
+    data: Record<string, string>;
+  }[];
+  for (const text of [read('cluster/stopgate.yaml'), config?.data['stopgate.yaml'] ?? 'none'])
+    expect(readConfigFile(text, 'stopgate.yaml')).toMatchObject({ ok: true });
+});
+
+describe('metrics', () => {
+  type Rules = { groups: { rules: { alert: string; expr: string; labels: { severity: string } }[] }[] };
+  type Board = { panels: { title: string; targets: { expr: string }[] }[] };
+  const rules = (parse(read('cluster/alerts.yaml')) as Rules).groups.flatMap((group) => group.rules);
+  const board = JSON.parse(read('cluster/grafana/stopgate.json')) as Board;
+  const queries = [
+    ...rules.map(({ alert, expr }) => [alert, expr] as const),
+    ...board.panels.flatMap(({ title, targets }) => targets.map(({ expr }) => [title, expr] as const)),
+  ];
+  const { registry } = createMetrics();
+  const metricOf = (name: string) =>
+    (registry.getSingleMetric(name) ?? registry.getSingleMetric(name.replace(/_(bucket|sum|count)$/, ''))) as
+      | (Metric & { labelNames: string[] })
+      | undefined;
+
+  test.each(queries)('%s asks for what there is', (_title, expr) => {
+    for (const [, name = '', selector = ''] of expr.matchAll(/\b(stopgate_\w+)(?:\{([^}]*)\})?/g)) {
+      const metric = metricOf(name);
+      expect(metric, name).toBeDefined();
+      const asked = [...selector.matchAll(/(\w+)\s*(?:=~|!=|!~|=)/g)].map(([, label = '']) => label);
+      expect(asked.filter((label) => !metric?.labelNames.includes(label), name)).toEqual([]);
+    }
+  });
+
+  test('each alert says how urgent it is', () => {
+    for (const { alert, labels } of rules) expect(['page', 'ticket'], alert).toContain(labels.severity);
+  });
+});
