@@ -19,6 +19,8 @@ export type Outcome =
   | { readonly kind: 'handedBack'; readonly task: string; readonly worker: string }
   /** It began, was acknowledged or notified, or ended. */
   | { readonly kind: 'escalation'; readonly entity: EscalatedEntity; readonly id: string }
+  /** What it asks of a person has changed: it asked, was answered, or asks no longer. */
+  | { readonly kind: 'inputs'; readonly worker: string }
   | {
       readonly kind: 'refused';
       readonly entity: 'worker' | 'task';

@@ -41,6 +41,7 @@ export function stepWorker(fleet: Fleet, record: WorkerRecord, event: WorkerEven
   if (after.escalation !== before.escalation)
     trackEscalation(fleet, 'worker', after.worker, after.escalation !== null, record.owner);
   if (after.attempt !== null || before.attempt !== null) trackAttempt(fleet, record, before, after);
+  if (after.inputs !== before.inputs) fleet.outcomes.push({ kind: 'inputs', worker: after.worker });
   // The held tasks say which policy holds.
   if (after.tasks !== before.tasks) armStaleDeadlines(fleet, after.worker);
 }

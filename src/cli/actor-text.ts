@@ -1,5 +1,5 @@
 /** One worker or task in full, for people. */
-import type { Escalation, TaskView, WorkerView } from '../../machines/index.ts';
+import type { Escalation, InputRequest, TaskView, WorkerView } from '../../machines/index.ts';
 import { isDone, type Plan } from '../../machines/policy/plan.ts';
 import type { LogLine } from '../nats/log-line.ts';
 import type { Colors } from '../terminal/colors.ts';
@@ -10,6 +10,12 @@ import { formatAgo, formatClock, paintPresence, paintState } from './state-text.
 import { formatTimeline } from './timeline-text.ts';
 
 const stepsMax = 50;
+
+/** `permission Bash make deploy (request r1)` */
+export function describeInput({ kind, tool, message, detail, request }: InputRequest): string {
+  const what = [kind, tool, message, detail].filter((part) => part !== null).join(' ') || "a person's answer";
+  return request === null ? `${what} (at its own terminal)` : `${what} (request ${request})`;
+}
 
 export function formatWorker(view: WorkerView, timeline: readonly LogLine[], colors: Colors, width: number): string[] {
   const { retry, tasks, attempt, lastDecision, labels } = view;
@@ -31,7 +37,7 @@ export function formatWorker(view: WorkerView, timeline: readonly LogLine[], col
     ['background', view.background.join(', ') || null],
     ...escalationFacts(view.escalation),
     ['resolved', view.resolution === null ? null : formatResolution(view.resolution)],
-    ['waits for', view.awaitsInput ? "a person's answer" : null],
+    ...view.inputs.map((input): Fact => ['asks', describeInput(input)]),
   ];
   return [
     formatHead(view.worker, view.state, colors) +

@@ -104,6 +104,11 @@ export const commands: CommandTable = {
     summary: 'end an escalation: resume or stop',
     load: async () => (await import('./commands/resolve.ts')).resolve,
   },
+  answer: {
+    group: 'Operate',
+    summary: 'allow or deny what an agent asks permission for',
+    load: async () => (await import('./commands/answer.ts')).answer,
+  },
   retire: {
     group: 'Operate',
     summary: 'take a worker out of service',

@@ -29,10 +29,11 @@ type OperatorEntry = {
   readonly entity: 'worker' | 'task';
   readonly id: string;
   readonly type: string;
-  readonly data: object;
+  /** Or what it is for the worker as it stands. @throws AppError entry.refused */
+  readonly data: object | ((view: View) => object);
   /** It is only for a worker or task that is escalated. */
   readonly needsEscalation: boolean;
-  readonly question: string;
+  readonly question: string | ((view: View) => string);
   /** What it changed, in lines for a person. */
   readonly describe: (view: View, requester: Requester) => Promise<string[]>;
 };
@@ -52,10 +53,12 @@ export async function publishOperatorEntry(
     const before = await view();
     if (entry.needsEscalation && before.state !== 'escalated')
       throw new AppError('entry.refused', `${entity} ${id} is not escalated: it is ${before.state}`);
-    if (!(await confirm(`${spellState(entity, id, before)}. ${entry.question}`))) {
+    const data = typeof entry.data === 'function' ? entry.data(before) : entry.data;
+    const question = typeof entry.question === 'function' ? entry.question(before) : entry.question;
+    if (!(await confirm(`${spellState(entity, id, before)}. ${question}`))) {
       throw new AppError('entry.refused', 'nothing was changed');
     }
-    await requester.publish(`own.${entity}.${id}.${type}`, { by, ...entry.data });
+    await requester.publish(`own.${entity}.${id}.${type}`, { by, ...data });
     const after = await view();
     // Another operator may have been faster than the answer to the question.
     const refusal = refusalSince(before.refused, after.refused, type);

@@ -1,5 +1,4 @@
 /** Questions to the person at the terminal. */
-import { createInterface } from 'node:readline';
 import { AppError } from '../errors.ts';
 import type { Io } from '../process-io.ts';
 import { clean } from '../terminal/text.ts';
@@ -11,14 +10,28 @@ export const canAsk = (io: Io): boolean => io.isTTY && hasInputTerminal(io);
 /** One line, without blanks around it; '' at the end of the input. On stderr, since stdout may go elsewhere. */
 export async function ask({ stdin, stderr }: Io, question: string): Promise<string> {
   stderr.write(question);
-  // The terminal itself edits the line, and its Ctrl-C ends the process as usual.
-  const lines = createInterface({ input: stdin, terminal: false });
-  try {
-    for await (const line of lines) return line.trim();
-    return '';
-  } finally {
-    lines.close();
-  }
+  return (await readLine(stdin)).trim();
+}
+
+/** The terminal itself edits the line, and its Ctrl-C ends the process as usual. What follows is left for the next one. */
+function readLine(stdin: Io['stdin']): Promise<string> {
+  if (stdin.readableEnded) return Promise.resolve('');
+  return new Promise((resolve) => {
+    let text = '';
+    const finish = (line: string) => {
+      stdin.off('data', take).off('end', end).pause();
+      resolve(line);
+    };
+    const end = () => finish(text);
+    const take = (chunk: Buffer | string) => {
+      text += String(chunk);
+      const at = text.indexOf('\n');
+      if (at < 0) return;
+      finish(text.slice(0, at));
+      if (at + 1 < text.length) stdin.unshift(Buffer.from(text.slice(at + 1)));
+    };
+    stdin.on('data', take).once('end', end).resume();
+  });
 }
 
 export const askYes = async (io: Io, question: string): Promise<boolean> =>

@@ -17,6 +17,8 @@ export type HookAgent = {
   readonly isStop: (event: string, tool: string) => boolean;
   /** May checks run before the answer? Such an event is not blocked either when no service answers. */
   readonly isChecked?: (event: string) => boolean;
+  /** May the call be held for an operator's answer? It waits as long as a stop, and is never blocked. */
+  readonly isHeld?: (event: string) => boolean;
   /** The answers to a stop that nobody judged. `note` is for the person, `reason` for the model. */
   readonly allow: (note: string) => Answer;
   readonly block: (reason: string, note: string) => Answer;
@@ -46,7 +48,7 @@ export const eventTimeoutMs = 5_000;
 const checkTimeoutMs = 55_000;
 
 export function answerTimeoutMs(agent: HookAgent, { event, tool }: { event: string; tool: string }): number {
-  if (agent.isStop(event, tool)) return agent.stopTimeoutMs;
+  if (agent.isStop(event, tool) || agent.isHeld?.(event)) return agent.stopTimeoutMs;
   return agent.isChecked?.(event) ? checkTimeoutMs : eventTimeoutMs;
 }
 

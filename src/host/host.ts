@@ -26,7 +26,7 @@ import { createMembership } from './membership.ts';
 import type { EscalationRules } from './notice.ts';
 import { createNotices } from './notices.ts';
 import { createOutbox } from './outbox.ts';
-import type { EscalationListener } from './outcomes.ts';
+import type { EscalationListener, InputListener } from './outcomes.ts';
 import { createPendingChecks } from './pending-checks.ts';
 import { createPolicyPublisher, type PolicyForm } from './policy-publisher.ts';
 import { catchUpInTime, foldInTime } from './read-barrier.ts';
@@ -73,6 +73,8 @@ export type Host = {
   readonly foldedSeq: () => number;
   /** `listener` gets each escalation that changes, from the log's head on. @returns a function that removes it */
   onEscalation(listener: EscalationListener): () => void;
+  /** `listener` gets each worker that asks a person, was answered, or asks no longer. @returns as `onEscalation` */
+  onInputs(listener: InputListener): () => void;
   /** `onFolded` gets each message after it was folded; null: nothing does. */
   observe(onFolded: ((message: LogMessage) => void) | null): void;
   /** Takes a snapshot of now. @throws AppError log.unavailable */
@@ -84,7 +86,8 @@ export function createHost(options: HostOptions): Host {
   const context = createHostContext(options);
   const { fleet, logClock, progress } = context;
   const escalationListeners = new Set<EscalationListener>();
-  const rooms = createRooms(context, escalationListeners);
+  const inputListeners = new Set<InputListener>();
+  const rooms = createRooms(context, escalationListeners, inputListeners);
   if (context.start !== null) restoreHostState(context, rooms, context.start);
   const loop = createFoldLoop(context, rooms);
   const lifecycle = createLifecycle(context, rooms, loop);
@@ -116,12 +119,20 @@ export function createHost(options: HostOptions): Host {
       escalationListeners.add(listener);
       return () => void escalationListeners.delete(listener);
     },
+    onInputs(listener) {
+      inputListeners.add(listener);
+      return () => void inputListeners.delete(listener);
+    },
     observe: loop.observe,
     takeSnapshot: rooms.snapshots.take,
   };
 }
 
-function createRooms(context: HostContext, escalationListeners: ReadonlySet<EscalationListener>): Rooms {
+function createRooms(
+  context: HostContext,
+  escalationListeners: ReadonlySet<EscalationListener>,
+  inputListeners: ReadonlySet<InputListener>,
+): Rooms {
   const outbox = createOutbox(context);
   const evaluations = createEvaluations(context);
   const policies = createPolicyPublisher(context);
@@ -132,7 +143,7 @@ function createRooms(context: HostContext, escalationListeners: ReadonlySet<Esca
     policies,
     deadLetters,
     snapshots: createSnapshots(context, { outbox, policies, deadLetters }),
-    escalationListeners,
+    ...{ escalationListeners, inputListeners },
     checks: createPendingChecks(context),
     foldNote: createFoldNote(context),
     membership: createMembership(context),

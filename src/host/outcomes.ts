@@ -11,12 +11,15 @@ import { onAttemptRepeated } from './repeated-attempts.ts';
 
 export type EscalationListener = (entity: EscalatedEntity, id: string) => void;
 
+export type InputListener = (worker: string) => void;
+
 export type ActingRooms = {
   readonly outbox: Outbox;
   readonly checks: PendingChecks;
   readonly evaluations: Evaluations;
   readonly notices: Notices;
   readonly escalationListeners: ReadonlySet<EscalationListener>;
+  readonly inputListeners: ReadonlySet<InputListener>;
 };
 
 /** @param startedMs when the fold of `message` began, on the stopwatch */
@@ -52,7 +55,7 @@ export function applyOutcome(
   }
 }
 
-type Reported = Extract<Outcome, { kind: 'hooksEvaluated' | 'handedBack' | 'escalation' | 'refused' }>;
+type Reported = Extract<Outcome, { kind: 'hooksEvaluated' | 'handedBack' | 'escalation' | 'inputs' | 'refused' }>;
 
 function report({ logger, metrics }: HostContext, rooms: ActingRooms, outcome: Reported): void {
   switch (outcome.kind) {
@@ -65,6 +68,9 @@ function report({ logger, metrics }: HostContext, rooms: ActingRooms, outcome: R
     case 'escalation':
       rooms.notices.onChanged(outcome.entity, outcome.id);
       for (const listener of rooms.escalationListeners) listener(outcome.entity, outcome.id);
+      return;
+    case 'inputs':
+      for (const listener of rooms.inputListeners) listener(outcome.worker);
       return;
     case 'refused': {
       const { entity, id, type, reason } = outcome;

@@ -1,5 +1,5 @@
 /** The hook endpoint of the agents: a call becomes entries, which are stored in order, and maybe a stop to be decided. */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { isId } from '../../machines/index.ts';
 import { agents, createHookCallHandler, type HookCall, type ReadHook, toId } from '../agents/index.ts';
 import { AppError } from '../errors.ts';
@@ -14,31 +14,39 @@ type Route = { Params: { agent: string }; Querystring: { event?: unknown; policy
 
 export function addHookRoutes(app: FastifyInstance, fleets: FleetDirectory): void {
   const handlerOf = createPerService(createHookCallHandler);
+  const closing = new AbortController();
+  app.addHook('preClose', async () => closing.abort());
   app.post<Route>('/hooks/:agent', async ({ params, query, body }, reply) => {
     const event = typeof query.event === 'string' ? query.event : undefined;
     const call = readerOf(params.agent)(body ?? {}, event);
     const { service } = fleetNamed(fleets, query.fleet);
-    const answer = await handlerOf(service)(underPolicy(call, query.policy));
+    const answer = await handlerOf(service)(
+      underPolicy(call, query.policy),
+      AbortSignal.any([closing.signal, closed(reply)]),
+    );
     return answer === null ? reply.code(204).send() : answer;
   });
-  addWake(app, fleets);
+  addWake(app, fleets, closing.signal);
+}
+
+/** Fires when the client is gone, or has its answer. */
+function closed({ raw }: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  raw.once('close', () => gone.abort());
+  return gone.signal;
 }
 
 /**
  * How a session's escalation was resolved, for a client that can prompt the session: kept open while its stop is judged,
  * and until a person has resolved it. 204: not yet, ask again. A prompt of null: nothing to prompt.
  */
-function addWake(app: FastifyInstance, fleets: FleetDirectory): void {
-  const closing = new AbortController();
-  app.addHook('preClose', async () => closing.abort());
+function addWake(app: FastifyInstance, fleets: FleetDirectory, closing: AbortSignal): void {
   app.get<WakeRoute>('/hooks/:agent/wake', async ({ params, query }, reply) => {
     readerOf(params.agent);
     if (typeof query.worker !== 'string' || query.worker === '')
       throw new AppError('input.bad', 'name the session whose resolution you want: ?worker=<session>');
     const { service } = fleetNamed(fleets, query.fleet);
-    const gone = new AbortController();
-    reply.raw.once('close', () => gone.abort());
-    const signal = AbortSignal.any([closing.signal, gone.signal, AbortSignal.timeout(wakeHoldMs)]);
+    const signal = AbortSignal.any([closing, closed(reply), AbortSignal.timeout(wakeHoldMs)]);
     const view = await service.untilResolved(toId(query.worker), signal);
     if (isUndecided(view)) return reply.code(204).send();
     return { prompt: view.resolution?.verdict === 'resume' ? view.resolution.prompt : null };

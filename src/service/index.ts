@@ -10,6 +10,7 @@ import { probeWorker } from './probe.ts';
 import { publish } from './publish.ts';
 import type { Service } from './service.ts';
 import { statusOf } from './status.ts';
+import { untilAnswered } from './until-answered.ts';
 import { untilResolved } from './until-resolved.ts';
 import { verify } from './verify.ts';
 
@@ -32,6 +33,7 @@ export function createService(host: Host, log: EventLog, replica: string): Servi
     publish: (entry) => host.write(entry.id, () => publish(fleet, log, entry)),
     operate: (action, body) => host.write('operator', () => operate(action, body)),
     untilResolved: (worker, signal) => untilResolved(host, worker, signal),
+    untilAnswered: (worker, request, signal) => untilAnswered(host, worker, request, signal),
     status: () => statusOf(host),
   };
 }

@@ -1,12 +1,19 @@
-/** operate: what an operator does (protocol.md §3, own entries): acknowledge, resolve, retire. Each is an entry. */
+/** operate: what an operator does (protocol.md §3, own entries): acknowledge, resolve, answer, retire. Each is an entry. */
 import { z } from 'zod';
-import { idSchema, type TaskView, type WorkerView } from '../../machines/index.ts';
+import {
+  idSchema,
+  inputMessageLengthMax,
+  requestLengthMax,
+  type TaskView,
+  type WorkerView,
+} from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
 import { createKeyedMutex } from '../keyed-mutex.ts';
 import type { EventLog } from '../nats/event-log.ts';
 import { parseInput } from '../parse-input.ts';
 import { findActor } from './actor.ts';
+import { openRequest } from './open-request.ts';
 import { refusalSince } from './refusal.ts';
 
 const by = z.string().trim().min(1).max(200);
@@ -18,6 +25,12 @@ export const operatorActions = {
     verdict: z.enum(['resume', 'stop']),
     prompt: z.string().trim().min(1).max(20_000).optional(),
   }),
+  /** `request` may be left out where one is open. */
+  answer: z.strictObject({
+    ...{ id: idSchema, by, verdict: z.enum(['allow', 'deny']) },
+    request: z.string().min(1).max(requestLengthMax).optional(),
+    message: z.string().trim().min(1).max(inputMessageLengthMax).optional(),
+  }),
   retire: z.strictObject({ id: idSchema, by }),
 } as const;
 export type OperatorAction = keyof typeof operatorActions;
@@ -25,9 +38,11 @@ export type OperatorAction = keyof typeof operatorActions;
 const types = {
   acknowledge: 'escalation.acknowledged',
   resolve: 'escalation.resolved',
+  answer: 'input.answered',
   retire: 'worker.retired',
 } as const satisfies Record<OperatorAction, string>;
 
+type Given = z.infer<(typeof operatorActions)['acknowledge']> & { readonly request?: string };
 type Operated = { seq: number; view: WorkerView | TaskView };
 export type Operate = (action: OperatorAction, body: unknown) => Promise<Operated>;
 
@@ -39,14 +54,15 @@ export function createOperate(host: Host, log: EventLog): Operate {
   };
   return async (action, body) => {
     const given = parseInput(operatorActions[action], body ?? {});
-    const { id, entity = 'worker', ...data } = given as z.infer<(typeof operatorActions)['acknowledge']>;
+    const { id, entity = 'worker', ...data } = given as Given;
     // A refusal does not tell whose entry it was, so entries about one actor go one after the other.
     return mutex.runExclusive(`${entity}.${id}`, async () => {
       const before = await view(entity, id);
-      if (action !== 'retire' && before.state !== 'escalated')
+      if ((action === 'acknowledge' || action === 'resolve') && before.state !== 'escalated')
         throw new AppError('entry.refused', `${entity} ${id} is not escalated, it is ${before.state}`);
+      const fields = action === 'answer' ? { ...data, request: openRequest(before as WorkerView, data.request) } : data;
       const subject = `stopgate.${host.fleet.name}.own.${entity}.${id}.${types[action]}`;
-      const { seq } = await log.append(subject, JSON.stringify(data), {});
+      const { seq } = await log.append(subject, JSON.stringify(fields), {});
       const after = await view(entity, id);
       // Somebody else may have been quicker at another replica.
       const refusal = refusalSince(before.refused, after.refused, types[action]);

@@ -1,5 +1,13 @@
 /** What every edge (NATS, HTTP, MCP, an agent's hooks) may ask of this replica. One use case a file in this folder. */
-import type { Decision, HookResult, ProbeScope, TaskDetail, TaskView, WorkerView } from '../../machines/index.ts';
+import type {
+  Decision,
+  HookResult,
+  InputAnswer,
+  ProbeScope,
+  TaskDetail,
+  TaskView,
+  WorkerView,
+} from '../../machines/index.ts';
 import type { Entity, View } from './actor.ts';
 import type { Page } from './list.ts';
 import type { OperatorAction } from './operate.ts';
@@ -29,6 +37,8 @@ export type Service = {
   operate(action: OperatorAction, body: unknown): Promise<{ seq: number; view: WorkerView | TaskView }>;
   /** The worker as soon as it is not escalated (any more), or as it is when `signal` fires. @throws AppError actor.unknown */
   untilResolved(worker: string, signal: AbortSignal): Promise<WorkerView>;
+  /** An operator's answer to the agent's request. Null: it is over without one, or `signal` fired. */
+  untilAnswered(worker: string, request: string, signal: AbortSignal): Promise<InputAnswer | null>;
   /**
    * The worker as this replica has folded it, at least up to entry `seq`; what others store just now may be missing.
    * For what is read at every turn of an agent: `get` asks the log first. Null: unknown.

@@ -2,7 +2,7 @@
  * Claude Code, and the Agent SDK's callbacks, which use the same JSON: translates hook calls into our entries and stop
  * attempts, and our decision into Claude Code's JSON. Seen with 2.1.329. Pure.
  */
-import type { AttemptFields } from '../../../machines/index.ts';
+import type { AttemptFields, InputAnswer } from '../../../machines/index.ts';
 import { type Adapter, createHookReader, type DraftEntries, type EventTable } from '../shared/adapter.ts';
 import {
   type AnswerableDecision,
@@ -13,7 +13,6 @@ import {
   unjudgedStepText,
 } from '../shared/block-text.ts';
 import {
-  draftInputRequest,
   draftPrompt,
   draftRegistration,
   draftResumption,
@@ -24,6 +23,7 @@ import {
   heartbeat,
   toAttempt,
 } from '../shared/entry-drafts.ts';
+import { describeToolRequest } from '../shared/permission-requests.ts';
 import type { PlanChange } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
 import type { UnsolicitedCheck } from '../shared/unsolicited-checks.ts';
@@ -38,7 +38,8 @@ const events: EventTable<ClaudeCall> = new Map<string, DraftEntries<ClaudeCall>>
   ['SessionStart', (call, prior) => draftSessionStart(name, call, prior)],
   ['UserPromptSubmit', draftPrompted],
   ['PreToolUse', draftToolStart],
-  ['PermissionRequest', (call) => [draftInputRequest(call.tool_name, 'permission')]],
+  // The request itself is stored by `ask`.
+  ['PermissionRequest', () => []],
   ['PostToolUse', (call, prior) => [...draftResumption(prior), ...draftToolEnd(call, prior)]],
   ['PostToolUseFailure', (call, prior) => [...draftResumption(prior), draftTool(call, false, prior)]],
   // The turn is over, so whatever the agent waited for has been answered, or refused without a call to us.
@@ -57,6 +58,9 @@ const adapter: Adapter<ClaudeCall> = {
   events,
   stop: readAttempt,
   check: chooseCheck,
+  ask: ({ event, tool_name: tool, tool_input: input }) =>
+    event === 'PermissionRequest' ? describeToolRequest('permission', tool, input) : null,
+  answerInput: answerPermission,
   immediateAnswer: answerWithResolution,
   isIgnored: (call) => call.isCompaction,
   isEnd: (call) => call.event === 'SessionEnd',
@@ -102,6 +106,15 @@ function answer(call: ClaudeCall, decision: AnswerableDecision, check: Unsolicit
   return isStop(call) ? { decision: 'block', reason } : null;
 }
 
+/** An operator has answered. Without a message, the model is told who has denied it. */
+function answerPermission({ verdict, by, message }: InputAnswer): object {
+  const decision =
+    verdict === 'allow'
+      ? { behavior: 'allow' }
+      : { behavior: 'deny', message: message ?? `${by} has denied this, as an operator of stopgate.` };
+  return { hookSpecificOutput: { hookEventName: 'PermissionRequest', decision } };
+}
+
 /** A person has resolved the session's escalation with a prompt: the agent gets it along with the next prompt. */
 function answerWithResolution({ event }: ClaudeCall, { resolution }: PriorWorker): object | null {
   if (resolution === null || (event !== 'UserPromptSubmit' && event !== 'SessionStart')) return null;
@@ -128,7 +141,8 @@ function draftBackgroundEnds(prompt: string): readonly EntryDraft[] {
 
 function draftToolStart(call: ClaudeCall, prior: PriorWorker): readonly EntryDraft[] {
   if (isOutput(call)) return draftResumption(prior);
-  return call.tool_name === 'AskUserQuestion' ? [draftInputRequest(call.tool_name, 'question')] : [heartbeat];
+  if (call.tool_name !== 'AskUserQuestion') return [heartbeat];
+  return [{ type: 'input.requested', data: describeToolRequest('question', call.tool_name, call.tool_input) }];
 }
 
 function draftToolEnd(call: ClaudeCall, prior: PriorWorker): readonly EntryDraft[] {

@@ -31,6 +31,7 @@ export type HookOutput = {
   reason?: string;
   hookSpecificOutput?:
     | { hookEventName: 'PreToolUse'; permissionDecision: 'deny'; permissionDecisionReason: string }
+    | { hookEventName: 'PermissionRequest'; decision: { behavior: 'allow' } | { behavior: 'deny'; message?: string } }
     | { hookEventName: 'PostToolUse' | 'SessionStart' | 'UserPromptSubmit'; additionalContext: string };
 };
 export type HookCallback = (

@@ -15,7 +15,9 @@ export function listEvents(form: Form): HookEvent[] {
     ...storedEvents(...(form === 'http' ? [] : ['SessionStart']), 'UserPromptSubmit'),
     // Asks before structured output is accepted. For other tools, the hook command gives up much earlier.
     { name: 'PreToolUse', isStop: false, seconds: form === 'command' ? stopSeconds : checkSeconds },
-    ...storedEvents('PermissionRequest', 'PostToolUse', 'PostToolUseFailure'),
+    // May be held for an operator's answer (`ask`).
+    { name: 'PermissionRequest', isStop: false, seconds: stopSeconds },
+    ...storedEvents('PostToolUse', 'PostToolUseFailure'),
     ...checkedEvents('PostToolBatch'),
     ...storedEvents('StopFailure'),
     ...stopEvents('TaskCompleted', 'SubagentStop', 'Stop'),

@@ -7,6 +7,7 @@ export const hookCommand: HookAgent = {
   stopTimeoutMs: 595_000,
   isStop: (event, tool) => isStopEvent(event) || (event === 'PreToolUse' && tool === 'StructuredOutput'),
   isChecked: oneOf('PostToolBatch'),
+  isHeld: oneOf('PermissionRequest'),
   ...withSystemMessage,
   wake: {
     sessionOf: ({ session_id }) => session_id,

@@ -22,6 +22,7 @@ export const capabilities: Capabilities = {
     resolution: ['by the command that `resolve` prints', real],
     wake: null,
     waiting: ['permissions', 'docs'],
+    answers: null,
     usageLimits: null,
     httpHooks: ['no: one such hook disables the whole file', 'live'],
     unjudged: ['its apps show why, `codex exec` does not', 'test/unit/agents/agents.test.ts'],

@@ -22,6 +22,7 @@ export const capabilities: Capabilities = {
     resolution: ['by the command that `resolve` prints', real],
     wake: null,
     waiting: ['permissions', unit],
+    answers: null,
     usageLimits: null,
     httpHooks: ['with `COPILOT_HOOK_ALLOW_LOCALHOST=1`', 'live'],
     unjudged: ['nothing is shown: it ignores what else an allowing hook prints', 'live'],

@@ -21,6 +21,7 @@ export const capabilities: Capabilities = {
     resolution: ['by the command that `resolve` prints', 'docs'],
     wake: null,
     waiting: null,
+    answers: null,
     usageLimits: null,
     httpHooks: ['no', 'docs'],
     unjudged: ['its channel "Hooks" shows why', 'docs'],

@@ -22,6 +22,7 @@ export const capabilities: Capabilities = {
     resolution: ['by the command that `resolve` prints', real],
     wake: null,
     waiting: ['permissions', 'docs'],
+    answers: null,
     usageLimits: null,
     httpHooks: ['no', 'live'],
     unjudged: ['the session shows why', 'test/unit/agents/agents.test.ts'],

@@ -23,6 +23,7 @@ export const capabilities: Capabilities = {
     resolution: ['by a prompt of the plugin', real],
     wake: ['yes, while it runs', real],
     waiting: ['permissions', 'docs'],
+    answers: null,
     usageLimits: ['error 429', unit],
     httpHooks: ['the plugin posts', plugin],
     unjudged: ['its log tells why', plugin],

@@ -4,11 +4,12 @@
  * since newer versions add events.
  */
 import { z } from 'zod';
-import { type AttemptFields, describeIssues, toIssues } from '../../../machines/index.ts';
+import { type AttemptFields, describeIssues, type InputAnswer, toIssues } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import type { AnswerableDecision } from './block-text.ts';
 import { type BaseCall, draftRegistration, type EntryDraft, heartbeat } from './entry-drafts.ts';
 import type { ReadHook, Translation, WorkerEntry } from './hook-call.ts';
+import type { InputFields } from './permission-requests.ts';
 import type { PriorWorker } from './prior-worker.ts';
 import { toId } from './safe-id.ts';
 import type { UnsolicitedCheck } from './unsolicited-checks.ts';
@@ -26,6 +27,9 @@ export type Adapter<Call extends BaseCall> = {
   /** The attempt, if the agent asks to stop with this call. */
   readonly stop: (call: Call, prior: PriorWorker) => AttemptFields | null;
   readonly check?: (call: Call, prior: PriorWorker) => UnsolicitedCheck | null;
+  /** What the agent asks of a person with this call, if its hook can be answered. */
+  readonly ask?: (call: Call) => InputFields | null;
+  readonly answerInput?: (answer: InputAnswer) => object;
   /** An answer that needs no decision. */
   readonly immediateAnswer?: (call: Call, prior: PriorWorker) => object | null;
   /** The call is no worker's activity: no entry, no answer. */
@@ -44,13 +48,15 @@ export function createHookReader<Call extends BaseCall>(adapter: Adapter<Call>):
       event: call.event,
       translate: (prior) => translate(adapter, call, prior),
       answer: (decision, check = null) => adapter.answer(call, decision, check),
+      answerInput: (answer) => adapter.answerInput?.(answer) ?? null,
     };
   };
 }
 
 function translate<Call extends BaseCall>(adapter: Adapter<Call>, call: Call, prior: PriorWorker): Translation {
   const { worker } = call;
-  if (adapter.isIgnored?.(call)) return { worker, entries: [], stop: null, check: null, immediateAnswer: null };
+  if (adapter.isIgnored?.(call))
+    return { worker, entries: [], stop: null, check: null, ask: null, immediateAnswer: null };
   const drafts = adapter.events.get(call.event)?.(call, prior) ?? [heartbeat];
   const entries = withRegistration(adapter, call, prior, drafts).map(
     ({ worker: other, ...draft }): WorkerEntry => ({ entity: 'worker', id: other ?? worker, ...draft }),
@@ -60,6 +66,7 @@ function translate<Call extends BaseCall>(adapter: Adapter<Call>, call: Call, pr
     entries,
     stop: adapter.stop(call, prior),
     check: adapter.check?.(call, prior) ?? null,
+    ask: adapter.ask?.(call) ?? null,
     immediateAnswer: adapter.immediateAnswer?.(call, prior) ?? null,
   };
 }

@@ -24,6 +24,7 @@ export const capabilityTitles = {
   resolution: 'learns how an escalation was resolved',
   wake: 'is woken when it is resolved',
   waiting: 'reports that it waits for a person',
+  answers: 'an operator can answer for the person (`ask`)',
   usageLimits: 'usage limits',
   httpHooks: 'hooks over HTTP',
   unjudged: 'a stop that could not be judged',

@@ -4,14 +4,15 @@ import type { Decision, WorkerView } from '../../../machines/index.ts';
 import { createKeyedMutex } from '../../keyed-mutex.ts';
 import type { Service } from '../../service/service.ts';
 import type { HookCall, WorkerEntry } from './hook-call.ts';
+import { awaitAnswer, type HeldRequest, request } from './permission-requests.ts';
 import { toPriorWorker, unknownWorker } from './prior-worker.ts';
 import { isForComplete, isNews, isWanted, type UnsolicitedCheck } from './unsolicited-checks.ts';
 
 /** Some agents do not mark the end of a batch of tools. Not every call of such a batch is checked. */
 const checkEveryMs = 2_000;
 
-/** Null: an empty answer. */
-export type HookCallHandler = (call: HookCall) => Promise<object | null>;
+/** Null: an empty answer. `gone`: the agent does not wait for the answer any more. */
+export type HookCallHandler = (call: HookCall, gone?: AbortSignal) => Promise<object | null>;
 
 /** `stopwatch` in milliseconds. */
 export function createHookCallHandler(
@@ -21,8 +22,12 @@ export function createHookCallHandler(
   const mutex = createKeyedMutex();
   const workers = createWorkerStore(service);
   const isDue = createPacer(stopwatch);
-  const answer = async (call: HookCall, next: NextStep | null): Promise<object | null> => {
+  const answer = async (call: HookCall, next: NextStep | null, gone: AbortSignal): Promise<object | null> => {
     if (next === null) return null;
+    if (next.kind === 'ask') {
+      const given = await awaitAnswer(service, next.held, gone, publisherFor(workers, next.held.worker));
+      return given === null ? null : call.answerInput(given);
+    }
     if (next.kind === 'immediate') return next.answer;
     if (next.kind === 'stop') return call.answer(await unwrap(next.decision));
     const { check } = next;
@@ -36,26 +41,38 @@ export function createHookCallHandler(
    * end the hold.
    * @throws AppError what the service throws; agents take any error for "go on"
    */
-  return async (call) => answer(call, await mutex.runExclusive(call.worker, () => store(service, workers, call)));
+  return async (call, gone = never) => {
+    const next = await mutex.runExclusive(call.worker, () => store(service, workers, call));
+    return answer(call, next, gone);
+  };
 }
+
+const never = new AbortController().signal;
 
 /** What is left to do once the call's entries are stored. */
 type NextStep =
   | { readonly kind: 'immediate'; readonly answer: object }
   /** The promise stands in an object, else the mutex would wait for it. */
   | { readonly kind: 'stop'; readonly decision: Promise<Decision | Error> }
-  | { readonly kind: 'check'; readonly check: UnsolicitedCheck };
+  | { readonly kind: 'check'; readonly check: UnsolicitedCheck }
+  | { readonly kind: 'ask'; readonly held: HeldRequest };
 
-async function store(service: Service, { find, publish }: WorkerStore, call: HookCall): Promise<NextStep | null> {
+async function store(service: Service, workers: WorkerStore, call: HookCall): Promise<NextStep | null> {
+  const { find, publish } = workers;
   const view = await find(call.worker);
   const prior = view === null ? unknownWorker : toPriorWorker(view);
-  const { worker, entries, stop, check, immediateAnswer } = call.translate(prior);
+  const { worker, entries, stop, check, ask, immediateAnswer } = call.translate(prior);
   for (const entry of entries) await publish(entry);
   if (stop !== null) return { kind: 'stop', decision: decide(service, worker, { attempt: randomUUID(), ...stop }) };
   if (immediateAnswer !== null) return { kind: 'immediate', answer: immediateAnswer };
-  if (check === null) return null;
+  if (check === null && ask === null) return null;
   // A registration may have changed which policy is in force.
   const { rules } = (prior.registered ? view : await find(worker)) ?? {};
+  if (ask !== null) {
+    const held = await request(worker, ask, rules?.askMs ?? null, publisherFor(workers, worker));
+    return held === null ? null : { kind: 'ask', held };
+  }
+  if (check === null) return null;
   return rules !== undefined && isWanted(check, rules) ? { kind: 'check', check } : null;
 }
 
@@ -104,8 +121,14 @@ async function unwrap(decision: Promise<Decision | Error>): Promise<Decision> {
 
 type WorkerStore = {
   readonly find: (worker: string) => Promise<WorkerView | null>;
-  readonly publish: (entry: WorkerEntry) => Promise<void>;
+  /** @returns its place in the log */
+  readonly publish: (entry: WorkerEntry) => Promise<number>;
 };
+
+const publisherFor =
+  ({ publish }: WorkerStore, worker: string) =>
+  (type: string, data: object): Promise<number> =>
+    publish({ entity: 'worker', id: worker, type, data });
 
 /** A call sees what earlier calls have stored here. It need not ask the log for what others have stored meanwhile. */
 function createWorkerStore(service: Service): WorkerStore {
@@ -113,7 +136,9 @@ function createWorkerStore(service: Service): WorkerStore {
   return {
     find: (worker) => service.peek(worker, storedSeq),
     async publish(entry) {
-      storedSeq = Math.max(storedSeq, (await service.publish(entry)).seq);
+      const { seq } = await service.publish(entry);
+      storedSeq = Math.max(storedSeq, seq);
+      return seq;
     },
   };
 }

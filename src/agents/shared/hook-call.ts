@@ -2,8 +2,9 @@
  * What an agent's adapter gives the edges: one hook call, which can be translated into entries and answered. Pure: no
  * clock, no I/O, and nothing is remembered between calls. The edge looks the worker up and hands it in.
  */
-import type { AttemptFields } from '../../../machines/index.ts';
+import type { AttemptFields, InputAnswer } from '../../../machines/index.ts';
 import type { AnswerableDecision } from './block-text.ts';
+import type { InputFields } from './permission-requests.ts';
 import type { PriorWorker } from './prior-worker.ts';
 import type { UnsolicitedCheck } from './unsolicited-checks.ts';
 
@@ -25,6 +26,8 @@ export type Translation = {
   readonly stop: AttemptFields | null;
   /** Not null: the agent did not ask to stop, and yet a check may have an answer for it. */
   readonly check: UnsolicitedCheck | null;
+  /** Not null: the agent asks a person, and its hook can be answered. Stored after the entries. */
+  readonly ask: InputFields | null;
   /** Not null: the answer to the call. Then nothing is checked. */
   readonly immediateAnswer: object | null;
 };
@@ -39,6 +42,8 @@ export type HookCall = {
    * made for, if not for a stop. Then only a decision that `isNews` may be passed (see unsolicited-checks.ts).
    */
   answer(decision: AnswerableDecision, check?: UnsolicitedCheck | null): object | null;
+  /** The answer to the agent that asked. Null: its hook cannot be answered. */
+  answerInput(answer: InputAnswer): object | null;
 };
 
 /**

@@ -22,6 +22,7 @@ export const capabilities: Capabilities = {
     resolution: null,
     wake: null,
     waiting: null,
+    answers: null,
     usageLimits: null,
     httpHooks: null,
     unjudged: ['stderr tells why', 'test/integration/hook-command/hook.test.ts'],

@@ -25,6 +25,7 @@ async function openLog() {
       refused: [],
       escalation: null,
       resolution: null,
+      inputs: [],
     },
     'T-1': {
       task: 'T-1',

@@ -20,7 +20,7 @@ export const isService = (name: string): boolean => ['dev', 'serve', 'runner'].i
 export const isEndless = ([name, ...rest]: readonly string[]): boolean => name === 'tail' || rest.includes('--watch');
 /** They ask before they change something, where there is a terminal. */
 const isAsked = ([name = '', ...rest]: readonly string[]): boolean =>
-  ['init', 'ack', 'resolve', 'retire'].includes(name) && !rest.includes('--yes');
+  ['init', 'ack', 'resolve', 'retire', 'answer'].includes(name) && !rest.includes('--yes');
 
 const services = createServices();
 
@@ -30,7 +30,8 @@ export function startProgram(argv: readonly string[], { cwd, env, stdin }: Call)
   const controller = new AbortController();
   const asked = isAsked(argv);
   const typed = new PassThrough();
-  typed.end(asked ? 'y\n' : stdin);
+  // As often as it asks.
+  typed.end(asked ? 'y\n'.repeat(3) : stdin);
   const io = {
     ...{ ...streams, cwd, env, isTTY: asked },
     stdin: Object.assign(typed, { isTTY: asked }),

@@ -57,6 +57,7 @@ export function createFakeService(): FakeService {
       if (view === undefined) throw new AppError('actor.unknown', `no ${entity} '${id}'`);
       return view as never;
     },
+    untilAnswered: async () => null,
     async peek(worker) {
       fake.readCount += 1;
       return (fake.views.get(worker) ?? null) as never;

@@ -65,8 +65,11 @@ describe('tools', () => {
   });
 
   test('a question waits for a person', () => {
-    const body = { ...recorded('PreToolUse'), tool_name: 'AskUserQuestion' };
-    expect(drafts(body)).toEqual([['input.requested', { kind: 'question', message: 'AskUserQuestion' }]]);
+    const tool_input = { questions: [{ question: 'Which key?', options: [{ label: 'a' }] }] };
+    const body = { ...recorded('PreToolUse'), tool_name: 'AskUserQuestion', tool_input };
+    expect(drafts(body)).toEqual([
+      ['input.requested', { kind: 'question', tool: 'AskUserQuestion', detail: JSON.stringify(tool_input) }],
+    ]);
   });
 
   test('a sub-agent’s tools are its own', () => {

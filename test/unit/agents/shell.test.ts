@@ -15,6 +15,7 @@ test('a body with only a worker is its stop', () => {
     entries: [],
     stop: {},
     check: null,
+    ask: null,
     immediateAnswer: null,
   });
   expect(read(call(undefined)).event).toBe('stop');

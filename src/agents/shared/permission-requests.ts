@@ -1,0 +1,71 @@
+/** An agent's request for permission, held for an operator's answer where its policy has `ask` (protocol.md §8). */
+import { randomUUID } from 'node:crypto';
+import type { InputAnswer } from '../../../machines/index.ts';
+import type { Service } from '../../service/service.ts';
+import { nameCharsMax } from './entry-drafts.ts';
+import { hideSecrets } from './secrets.ts';
+import { cutMiddle, firstChars } from './text.ts';
+
+/** Of what a tool is to do: enough for a person to judge it. The fold keeps no more. */
+const detailCharsMax = 4_000;
+
+/** The fields of an `input.requested`. */
+export type InputFields = {
+  readonly kind: 'permission' | 'question';
+  readonly tool?: string;
+  readonly message?: string;
+  readonly detail?: string;
+};
+
+/** A request that is held. */
+export type HeldRequest = {
+  readonly worker: string;
+  readonly request: string;
+  readonly input: InputFields;
+  readonly askMs: number;
+};
+
+type Publish = (type: string, data: object) => Promise<number>;
+
+/** A tool that waits for a person. Values in the usual shapes of secrets are hidden. */
+export function describeToolRequest(
+  kind: InputFields['kind'],
+  tool: string | undefined,
+  input: object | undefined,
+): InputFields {
+  return {
+    kind,
+    ...(tool === undefined ? {} : { tool: firstChars(tool, nameCharsMax) }),
+    ...(input === undefined ? {} : { detail: cutMiddle(hideSecrets(JSON.stringify(input)), detailCharsMax) }),
+  };
+}
+
+/** Asks. Null: the policy does not hold it, so the agent asks at its own terminal. */
+export async function request(
+  worker: string,
+  input: InputFields,
+  askMs: number | null,
+  publish: Publish,
+): Promise<HeldRequest | null> {
+  const held = askMs === null ? null : { worker, request: randomUUID(), input, askMs };
+  await publish('input.requested', held === null ? input : { ...input, request: held.request });
+  return held;
+}
+
+/** The operator's answer. Null: there is none in time, or the agent no longer waits (`gone`). */
+export async function awaitAnswer(
+  service: Service,
+  { worker, request: id, input, askMs }: HeldRequest,
+  gone: AbortSignal,
+  publish: Publish,
+): Promise<InputAnswer | null> {
+  const timeout = AbortSignal.timeout(askMs);
+  const answer = await service.untilAnswered(worker, id, AbortSignal.any([gone, timeout]));
+  if (answer !== null || !(gone.aborted || timeout.aborted)) return answer;
+  // From here on nobody can answer it. An answer that is already stored stands before this in the log, and counts.
+  const seq = await publish('input.received', { request: id });
+  const view = await service.peek(worker, seq);
+  if (view?.lastAnswer?.request === id) return view.lastAnswer;
+  if (!gone.aborted) await publish('input.requested', input);
+  return null;
+}

@@ -1,0 +1,56 @@
+/** answer: a person answers what an agent asks. */
+import type { InputRequest, WorkerView } from '../../../machines/index.ts';
+import { AppError } from '../../errors.ts';
+import { openRequest } from '../../service/open-request.ts';
+import { cut } from '../../terminal/text.ts';
+import { describeInput } from '../actor-text.ts';
+import { defineCommand } from '../command.ts';
+import { operatorArgs, publishOperatorEntry } from '../operator-entry.ts';
+
+/** Of what the tool is to do, in the question. */
+const detailMax = 300;
+
+export const answer = defineCommand({
+  args: {
+    worker: { type: 'positional', valueHint: 'WORKER', description: 'the id of the worker' },
+    allow: { type: 'boolean', description: 'it may' },
+    deny: { type: 'boolean', description: 'it may not' },
+    request: { type: 'string', valueHint: 'R', description: 'which request, if several are open' },
+    message: { type: 'string', valueHint: 'TEXT', description: 'for the agent; with --deny it is the reason' },
+    ...operatorArgs,
+  },
+  details: [
+    'Answers a request for permission that a hook holds: the policy of the worker has "ask", as in "ask: 5m".',
+    'Nothing is answered twice. Exit code 1: no such request is open, or the worker is not known.',
+  ],
+  examples: ['stopgate answer w1 --allow', 'stopgate answer w1 --deny --message "Not on main" --yes'],
+  run: async (context) => {
+    const { worker, allow, deny, request, message } = context.flags;
+    if (allow === deny) throw new AppError('input.bad', 'pass either --allow or --deny');
+    const verdict = allow ? 'allow' : 'deny';
+    return publishOperatorEntry(
+      {
+        entity: 'worker',
+        id: worker,
+        type: 'input.answered',
+        data: (view) => ({
+          request: openRequest(view as WorkerView, request),
+          verdict,
+          ...(message === undefined ? {} : { message }),
+        }),
+        needsEscalation: false,
+        question: (view) => `It asks: ${describe(view as WorkerView, request)}. ${allow ? 'Allow' : 'Deny'} it?`,
+        describe: async (view) => {
+          const { lastAnswer } = view as WorkerView;
+          return [`${worker}: ${lastAnswer?.verdict ?? 'nothing'}, said ${lastAnswer?.by ?? 'nobody'}`];
+        },
+      },
+      context,
+    );
+  },
+});
+
+function describe(view: WorkerView, request: string | undefined): string {
+  const id = openRequest(view, request);
+  return cut(describeInput(view.inputs.find((it) => it.request === id) as InputRequest), detailMax);
+}

@@ -1,0 +1,27 @@
+/** Which request of an agent an operator answers. */
+import type { WorkerView } from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
+
+type Asking = Pick<WorkerView, 'worker' | 'inputs' | 'lastAnswer'>;
+
+/** `request` undefined: the only one that is open. @throws AppError entry.refused: it is not open, or it is not clear which */
+export function openRequest({ worker, inputs, lastAnswer }: Asking, request: string | undefined): string {
+  const open = inputs.flatMap((input) => input.request ?? []);
+  const [first, ...more] = request === undefined ? open : open.filter((it) => it === request);
+  if (first !== undefined && more.length === 0) return first;
+  throw new AppError('entry.refused', explain(worker, open, request, lastAnswer));
+}
+
+function explain(
+  worker: string,
+  open: readonly string[],
+  request: string | undefined,
+  last: WorkerView['lastAnswer'],
+): string {
+  if (request === undefined && open.length > 1)
+    return `worker ${worker} has ${open.length} open requests, name one: ${open.join(', ')}`;
+  const answered = last !== null && (request === undefined || last.request === request);
+  const suffix = answered ? `; ${last.request} was answered by ${last.by}: ${last.verdict}` : '';
+  const what = request === undefined ? 'no request that can be answered' : `no open request ${request}`;
+  return `worker ${worker} has ${what}${suffix}`;
+}

@@ -1,0 +1,116 @@
+/** A request for permission that is held for an operator's answer: over HTTP hooks, the command line and the API. */
+import { request as openRequest } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { WorkerView } from '../../../machines/index.ts';
+import { runCommand } from '../../support/command.ts';
+import { type Deployment, deploy } from '../../support/deployment.ts';
+import { recorded } from '../../unit/agents/recordings/claude.ts';
+import { ask } from '../http/request.ts';
+
+let at: Deployment;
+beforeAll(async () => {
+  at = await deploy({
+    config:
+      'policies: { default: { ask: 5m }, brief: { ask: 1 }, none: {} }\nassign: [{ worker: brief, policy: brief }]\n',
+    args: ['--token', 'operators-only'],
+  });
+});
+afterAll(() => at.close());
+
+const token = { authorization: 'Bearer operators-only' };
+const permission = (session: string, policy = 'default') =>
+  ask(at.http, `/hooks/claude?policy=${policy}`, {
+    headers: token,
+    body: { ...recorded('PermissionRequest'), session_id: session },
+  });
+const view = async (worker: string) => (await at.client.ask(`get.worker.${worker}`)).body as unknown as WorkerView;
+/** Until it asks: gives the request. */
+async function asking(worker: string): Promise<string> {
+  await expect.poll(async () => (await view(worker)).inputs?.[0]?.request ?? null).not.toBeNull();
+  return (await view(worker)).inputs[0]?.request ?? '';
+}
+const answer = (...args: string[]) =>
+  runCommand(['answer', ...args, '--yes', '--by', 'ann', '--nats', at.server.url], { cwd: at.folder.path });
+const decided = (decision: object) => ({ hookSpecificOutput: { hookEventName: 'PermissionRequest', decision } });
+
+test('an operator allows it, and whose answer it was is in the log', async () => {
+  const held = permission('s1');
+  const request = await asking('s1');
+  expect(await view('s1')).toMatchObject({
+    ...{ awaitsInput: true, rules: { askMs: 300_000 } },
+    inputs: [{ kind: 'permission', tool: 'Bash', detail: '{"command":"touch x","description":"x"}' }],
+  });
+  expect(await answer('s1', '--allow')).toEqual({ code: 0, stdout: 's1: allow, said ann\n', stderr: '' });
+  expect((await held).json).toEqual(decided({ behavior: 'allow' }));
+  expect(await view('s1')).toMatchObject({ awaitsInput: false, inputs: [], lastAnswer: { request, by: 'ann' } });
+  expect(await at.client.stored('STOPGATE_main', 'stopgate.main.own.worker.s1.input.answered')).toEqual([
+    { by: 'ann', request, verdict: 'allow' },
+  ]);
+});
+
+test('an operator denies it over HTTP, with a reason for the model; a second answer is refused', async () => {
+  const held = permission('s2');
+  const request = await asking('s2');
+  const deny = (by: string) =>
+    ask(at.http, '/api/main/operator/answer', {
+      headers: token,
+      body: { id: 's2', by, request, verdict: 'deny', message: 'Not on main' },
+    });
+  const answers = await Promise.all([deny('ann'), deny('bob')]);
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+  expect((await held).json).toEqual(decided({ behavior: 'deny', message: 'Not on main' }));
+  const late = await answer('s2', '--allow', '--request', request);
+  expect({ code: late.code, stderr: late.stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringMatching(new RegExp(`no open request ${request}; .*was answered by (ann|bob): deny`)),
+  });
+  expect(
+    (await ask(at.http, '/api/main/operator/answer', { body: { id: 's2', by: 'x', verdict: 'allow' } })).status,
+  ).toBe(401);
+});
+
+test('without an answer in time, and without "ask", the agent asks its own terminal and still waits', async () => {
+  for (const [session, policy] of [
+    ['brief', 'brief'],
+    ['s3', 'none'],
+  ] as const) {
+    expect((await permission(session, policy)).status).toBe(204);
+    const { awaitsInput, inputs } = await view(session);
+    expect([awaitsInput, inputs.map(({ request }) => request)]).toEqual([true, [null]]);
+    expect((await answer(session, '--allow')).stderr).toContain('has no request that can be answered');
+  }
+});
+
+describe('it is over without an operator', () => {
+  test('when the agent goes on by itself', async () => {
+    const held = permission('s4');
+    await asking('s4');
+    await ask(at.http, '/hooks/claude', { headers: token, body: { ...recorded('PostToolUse'), session_id: 's4' } });
+    expect((await held).status).toBe(204);
+    expect(await view('s4')).toMatchObject({ awaitsInput: false, inputs: [] });
+  });
+
+  test('when the agent no longer waits for its hook: nobody can answer then', async () => {
+    const body = JSON.stringify({ ...recorded('PermissionRequest'), session_id: 's5' });
+    const { hostname, port } = new URL(at.http);
+    const sent = openRequest({
+      ...{ hostname, port, path: '/hooks/claude', method: 'POST', agent: false },
+      headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...token },
+    });
+    sent.on('error', () => undefined);
+    sent.end(body);
+    await asking('s5');
+    sent.destroy();
+    await expect.poll(async () => (await view('s5')).inputs).toEqual([]);
+    expect((await answer('s5', '--allow')).code).toBe(1);
+  });
+});
+
+test('which of several is named, and neither or both words are bad usage', async () => {
+  for (const request of ['r1', 'r2']) await at.client.publish('worker.s6.input.requested', { request });
+  expect((await answer('s6', '--allow')).stderr).toContain('worker s6 has 2 open requests, name one: r1, r2');
+  expect((await answer('s6', '--allow', '--request', 'r2')).code).toBe(0);
+  expect((await view('s6')).inputs).toMatchObject([{ request: 'r1' }]);
+  expect((await answer('s6')).code).toBe(2);
+  expect((await answer('s6', '--allow', '--deny')).code).toBe(2);
+});
