@@ -49,6 +49,11 @@ export function createMetrics(checksWaiting: () => number = () => 0) {
     ]),
     /** Counted by the webhook. */
     webhooks: counter('webhooks_total', 'Webhooks of escalations: delivered, failed, and retried.', ['outcome']),
+    webhooksWaiting: new Gauge({
+      name: `${prefix}webhooks_waiting`,
+      help: 'Webhooks that were not taken and wait for their next try.',
+      registers: [registry],
+    }),
     /** Counted at the edge that took the request: NATS, or HTTP under `/api`. */
     requests: counter(
       'requests_total',

@@ -1,10 +1,16 @@
-/** Dead letters: a copy of each refused entry goes to the dead stream, in the log's order (protocol.md §9). */
-import { deadLetterMessageId, formatIsoTime, type Refusal } from '../../machines/index.ts';
+/**
+ * Dead letters: a copy of each refused entry goes to the dead stream, in the log's order (protocol.md §9). Few are kept
+ * here. What comes faster than the stream takes it is read from the log again, where it stands.
+ */
+import { deadLetterMessageId, formatIsoTime, type Refusal, readEntry } from '../../machines/index.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import { type HostContext, isAtHead, isRunning } from './context.ts';
 import { appendUntilStored } from './own-entries.ts';
 
 const dataBytesMax = 8_192;
+/** Some 2 MB. */
+const keptMax = 256;
+const retryMs = 1_000;
 
 export type DeadLetters = {
   put(message: LogMessage, refusal: Refusal): void;
@@ -14,32 +20,94 @@ export type DeadLetters = {
   open(): void;
 };
 
+type DeadLetter = ReturnType<typeof deadLetterOf>;
+type Pipeline = {
+  readonly context: HostContext;
+  /** In the log's order, and before `missedSeq`. */
+  readonly kept: DeadLetter[];
+  /** The first entry whose dead letter was not kept; null: none. */
+  missedSeq: number | null;
+  /** The newest that was put, and who waits for it. */
+  putSeq: number;
+  readonly settling: { readonly seq: number; readonly resolve: () => void }[];
+  isSending: boolean;
+};
+
 export function createDeadLetters(context: HostContext): DeadLetters {
-  const history: DeadLetter[] = [];
-  // One after the other: if the newest is in the stream, all before it are.
-  let last: Promise<unknown> = Promise.resolve();
-  const send = ({ tail, data }: DeadLetter) => {
-    const { seq, subject, code } = data;
-    context.metrics.dead(code);
-    context.logger.warn({ seq, subject, code }, 'entry refused');
-    const entry = { tail, data, messageId: deadLetterMessageId(seq), isNeeded: () => isRunning(context) };
-    last = last.then(() => appendUntilStored(context, entry));
-  };
+  const pipeline: Pipeline = { context, kept: [], missedSeq: null, putSeq: 0, settling: [], isSending: false };
   return {
     put(message, refusal) {
       if (message.seq <= context.log.deadSeq) return;
-      const deadLetter = deadLetterOf(message, refusal);
-      if (isAtHead(context)) send(deadLetter);
-      else history.push(deadLetter);
+      const isKept = isAtHead(context) && pipeline.missedSeq === null && pipeline.kept.length < keptMax;
+      pipeline.putSeq = message.seq;
+      if (isKept) pipeline.kept.push(deadLetterOf(message, refusal));
+      else pipeline.missedSeq ??= message.seq;
+      if (isAtHead(context)) void send(pipeline);
     },
-    settled: () => last,
-    open() {
-      for (const deadLetter of history.splice(0)) send(deadLetter);
+    async settled() {
+      const { putSeq: seq, kept, missedSeq, isSending, settling } = pipeline;
+      if (isSending || kept.length > 0 || missedSeq !== null)
+        await new Promise<void>((resolve) => settling.push({ seq, resolve }));
     },
+    open: () => void send(pipeline),
   };
 }
 
-type DeadLetter = ReturnType<typeof deadLetterOf>;
+/** One after the other: if the newest is in the stream, all before it are. */
+async function send(pipeline: Pipeline): Promise<void> {
+  const { context, kept } = pipeline;
+  if (pipeline.isSending) return;
+  pipeline.isSending = true;
+  while (isRunning(context) && (kept.length > 0 || pipeline.missedSeq !== null)) {
+    const letter = kept.shift();
+    if (letter === undefined) await sendMissed(pipeline);
+    else await store(pipeline, letter);
+  }
+  pipeline.isSending = false;
+  settle(pipeline, Number.POSITIVE_INFINITY);
+}
+
+function settle({ settling }: Pipeline, storedSeq: number): void {
+  for (let first = settling[0]; first !== undefined && first.seq <= storedSeq; first = settling[0]) {
+    settling.shift();
+    first.resolve();
+  }
+}
+
+async function sendMissed(pipeline: Pipeline): Promise<void> {
+  const { context } = pipeline;
+  let fromSeq = pipeline.missedSeq ?? 0;
+  // What is refused from now on stands behind this.
+  pipeline.missedSeq = null;
+  try {
+    await context.log.history({ fromSeq, toSeq: context.progress.seq }, async (message) => {
+      if (!isRunning(context)) return;
+      const read = readEntry(message.subject, decoder.decode(message.data), message.data.length);
+      if (read !== null && !('data' in read)) await store(pipeline, deadLetterOf(message, read));
+      fromSeq = message.seq + 1;
+    });
+  } catch (error) {
+    context.logger.warn({ err: error, fromSeq }, 'dead letters not sent, trying again');
+    // Those that were kept meanwhile are read again with the others.
+    pipeline.kept.length = 0;
+    pipeline.missedSeq = fromSeq;
+    await new Promise((done) => setTimeout(done, retryMs));
+  }
+}
+
+async function store(pipeline: Pipeline, { tail, data }: DeadLetter): Promise<void> {
+  const { context } = pipeline;
+  const { seq, subject, code } = data;
+  context.metrics.dead(code);
+  context.logger.warn({ seq, subject, code }, 'entry refused');
+  await appendUntilStored(context, {
+    ...{ tail, data, messageId: deadLetterMessageId(seq) },
+    isNeeded: () => isRunning(context),
+  });
+  settle(pipeline, seq);
+}
+
+const decoder = new TextDecoder();
 
 const deadLetterOf = (message: LogMessage, { code, message: text, entity, id }: Refusal) => ({
   tail: `dead.${entity}.${id}`,

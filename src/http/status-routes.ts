@@ -13,7 +13,7 @@ export const healthPath = '/healthz';
 
 export function addStatusRoutes(app: FastifyInstance, fleets: FleetDirectory, metrics: Metrics): void {
   app.get(healthPath, async () => ({ ok: true }));
-  addReadiness(app, fleets);
+  addReadiness(app, fleets, metrics);
   app.get('/metrics', async (_request, reply) => {
     readGauges(fleets, metrics);
     return reply.type(metrics.registry.contentType).send(await metrics.registry.metrics());
@@ -52,17 +52,22 @@ const namesOf = (fleets: FleetDirectory): string[] => fleets.states().map(({ nam
  * One fleet that fails must not take the others' traffic away: while any is served, this process is ready, and names
  * those that are not. `?fleet=F` asks about one.
  */
-function addReadiness(app: FastifyInstance, fleets: FleetDirectory): void {
+function addReadiness(app: FastifyInstance, fleets: FleetDirectory, metrics: Metrics): void {
+  /** A receiver that is gone concerns people, not the traffic. */
+  const notTaken = async () => {
+    const webhooksWaiting = (await metrics.webhooksWaiting.get()).values[0]?.value ?? 0;
+    return webhooksWaiting === 0 ? {} : { webhooksWaiting };
+  };
   app.get<{ Querystring: { fleet?: unknown } }>('/readyz', async ({ query }, reply) => {
     const asked = fleets.states().filter(({ name }) => query.fleet === undefined || name === query.fleet);
     if (query.fleet !== undefined && asked.length === 0) fleets.find(String(query.fleet));
     const faults = asked.flatMap(({ name, fault }) => (fault === null ? [] : [{ name, fault }]));
     const [first] = faults;
-    if (first === undefined) return { ok: true };
+    if (first === undefined) return { ok: true, ...(await notTaken()) };
     const failed = Object.fromEntries(
       faults.map(({ name, fault }) => [name, { code: errorCodes[fault.code].wire, message: fault.message }]),
     );
-    if (faults.length < asked.length) return { ok: true, failed };
+    if (faults.length < asked.length) return { ok: true, failed, ...(await notTaken()) };
     // Sent, not thrown: a probe every second would fill the log with warnings.
     const { code, message } = first.fault;
     return sendError(reply, new AppError(code, message, asked.length > 1 ? { details: { failed } } : {}));

@@ -1,4 +1,3 @@
 /** Unique ids, across processes too, that nobody can foresee: the library's `nuid` counts up from one to the next. */
-import { randomUUID } from 'node:crypto';
 
-export const newId = (): string => randomUUID().replaceAll('-', '');
+export const newId = (): string => Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString('hex');

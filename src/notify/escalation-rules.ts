@@ -19,5 +19,6 @@ export function escalationRules(
   const { url, secretEnv } = webhook;
   const secret = secretEnv === null ? null : (readVariable(secretEnv, env) ?? null);
   const count = (outcome: string) => metrics.webhooks.inc({ outcome });
-  return { remindMs, notify: createWebhook({ url, secret, clock: Date.now, logger, count }) };
+  const onWaiting = (change: number) => metrics.webhooksWaiting.inc(change);
+  return { remindMs, notify: createWebhook({ url, secret, clock: Date.now, logger, count, onWaiting }) };
 }

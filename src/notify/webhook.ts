@@ -1,5 +1,5 @@
 /**
- * Webhook: posts notices of escalations to a URL, signed, and retries where that may help. Only the status of the
+ * Webhook: posts notices of escalations to a URL, signed, and retries for as long as anybody waits for them, where that may help. Only the status of the
  * answer counts. Redirects are not followed, since the signature is for one receiver. The secret and the URL (which may
  * hold another) are never logged.
  */
@@ -18,18 +18,24 @@ export type WebhookOptions = {
   readonly logger: Logger;
   /** `retried`: a try that failed and will be repeated; the others end a delivery. */
   readonly count: (outcome: 'delivered' | 'retried' | 'failed') => void;
+  /** How many deliveries wait for their next try has changed by this. */
+  readonly onWaiting?: (change: 1 | -1) => void;
+  /** After the first try; doubled after each. */
+  readonly pauseMs?: number;
   /** For one try. */
   readonly timeoutMs?: number;
 };
 
 const timeoutMsDefault = 10_000;
-const triesMax = 8;
-/** Doubled after each try: half a minute in total. */
-const pauseMs = 250;
+const pauseMsDefault = 250;
+/** A receiver that was gone for a night is told a minute after it is back. */
+const pauseMsMax = 60_000;
 /** How many deliveries a receiver that hangs can hold up. */
 const atOnceMax = 8;
 
-export function createWebhook({ url, secret, clock, logger, count, timeoutMs = timeoutMsDefault }: WebhookOptions) {
+export function createWebhook(options: WebhookOptions): Notify {
+  const { url, secret, clock, logger, count, onWaiting = () => {} } = options;
+  const { timeoutMs = timeoutMsDefault, pauseMs = pauseMsDefault } = options;
   const target = readTarget(url);
   const slots = createSemaphore(atOnceMax);
 
@@ -66,13 +72,18 @@ export function createWebhook({ url, secret, clock, logger, count, timeoutMs = t
         count('delivered');
         return;
       }
-      if (!answer.retry || tries === triesMax) {
+      if (!answer.retry) {
         count('failed');
-        throw new Error(answer.retry ? `${answer.why}, ${tries} times` : answer.why);
+        throw new Error(answer.why);
       }
       count('retried');
-      logger.warn({ delivery, host: target.host, why: answer.why, tries }, 'webhook not taken, trying again');
-      await pause(pauseMs * 2 ** (tries - 1), undefined, { signal });
+      const againInMs = Math.min(pauseMs * 2 ** Math.min(tries - 1, 30), pauseMsMax);
+      logger.warn(
+        { delivery, host: target.host, why: answer.why, tries, againInMs },
+        'webhook not taken, trying again',
+      );
+      onWaiting(1);
+      await pause(againInMs, undefined, { signal }).finally(() => onWaiting(-1));
     }
   };
   return notify;

@@ -50,6 +50,17 @@ test('each bad entry has one dead letter, with its reason and place', async () =
   for (const [, , , subject] of bad) expect((await deadOnes(`stopgate.main.${subject}`)).length).toBeGreaterThan(0);
 });
 
+// Root cause: a promise and a copy of each were kept, however many there were. Now most are read from the log again.
+test('a flood of bad entries has a dead letter each, in order', { timeout: 60_000 }, async () => {
+  const before = (await client.manager.streams.info('STOPGATE-DEAD_main')).state.last_seq;
+  for (let index = 0; index < 2_000; index += 1)
+    client.nc.publish('stopgate.main.worker.flood.tool.used', `bad ${index}`);
+  const lastSeq = async () => (await client.manager.streams.info('STOPGATE-DEAD_main')).state.last_seq;
+  await expect.poll(lastSeq, { timeout: 40_000 }).toBe(before + 2_000);
+  const seqs = (await deadOnes('stopgate.main.dead.worker.flood')).map(({ seq }) => seq as number);
+  expect(seqs).toEqual([...seqs].sort((a, b) => a - b));
+});
+
 test('a restart repeats no dead letter, and writes those that nobody wrote', async () => {
   const before = (await deadOnes()).length;
   for (const replica of replicas.splice(0)) await replica.close();

@@ -1,4 +1,4 @@
-/** The webhook on the wire: signed, repeated where that may help, and never for ever. */
+/** The webhook on the wire: signed, repeated where that may help, for as long as it is needed. */
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Notice } from '../../../src/host/notice.ts';
@@ -66,6 +66,14 @@ test.each([500, 503, 429])('status %d: the same delivery comes again, until it i
   await create()(notice, never);
   expect(outcomes).toEqual(['retried', 'retried', 'delivered']);
   expect(receiver.received.map(({ headers }) => headers['stopgate-delivery'])).toEqual(Array(3).fill(notice.delivery));
+});
+
+test('a receiver that fails for long is tried until it takes it, and what waits for it is counted', async () => {
+  receiver.answer((response, count) => void response.writeHead(count < 13 ? 503 : 204).end());
+  const waiting: number[] = [];
+  await create({ pauseMs: 1, onWaiting: (change) => waiting.push(change) })(notice, never);
+  expect(outcomes).toEqual([...Array(12).fill('retried'), 'delivered']);
+  expect(waiting).toEqual(Array(12).fill([1, -1]).flat());
 });
 
 test.each([400, 401, 404, 410])('status %d is a no: it is not sent again', async (status) => {
