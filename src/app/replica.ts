@@ -5,12 +5,14 @@ import type { HostMetrics, HostOptions } from '../host/context.ts';
 import { createHost, type Host } from '../host/host.ts';
 import type { EscalationRules } from '../host/notice.ts';
 import type { PolicyForm } from '../host/policy-publisher.ts';
+import type { RetentionRules } from '../host/retention.ts';
 import type { RunCheck } from '../host/run-request.ts';
 import { createInspection, type Inspection } from '../inspector/index.ts';
 import type { Logger } from '../log.ts';
 import { openEventLog } from '../nats/event-log.ts';
 import { newId } from '../nats/id.ts';
 import type { OnAnswer } from '../nats/request-server.ts';
+import { createLogTrimmer } from '../nats/snapshots/log-trimmer.ts';
 import { createSnapshots } from '../nats/snapshots/snapshots.ts';
 import { createEndpoints, createService, type Service } from '../service/index.ts';
 import { type Link, openRequestsMax } from './link.ts';
@@ -21,6 +23,8 @@ export type ReplicaOptions = {
   readonly policies: PolicyForm | null;
   /** Default: one notice of each escalation, in the service's own log. */
   readonly escalation?: EscalationRules;
+  /** Default: the log is kept for ever. */
+  readonly retention?: RetentionRules;
   readonly runCheck: RunCheck;
   readonly logger: Logger;
   readonly metrics: HostMetrics & { readonly answered: OnAnswer };
@@ -41,6 +45,7 @@ export type Replica = {
   readonly inspection: Inspection;
   setPolicies(form: PolicyForm): void;
   setEscalation(rules: EscalationRules): void;
+  setRetention(rules: RetentionRules): void;
   /** The fold has failed: nothing more can be decided. */
   readonly broken: Promise<void>;
   /** Leaves the fleet and answers what is decided meanwhile. The connection stays open. */
@@ -62,7 +67,11 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
   const log = await Promise.race([opening, link.forbidden]);
   const start = await snapshots.findStart(options.rules);
   if (start !== null) logger.info({ seq: start.position.seq }, 'the fold continues from a snapshot');
-  const { host, broken } = makeHost(link, { log, start, snapshotStore: snapshots.store }, options);
+  const { host, broken } = makeHost(
+    link,
+    { log, start, snapshotStore: snapshots.store, trimmer: createLogTrimmer(link.nc, fleet) },
+    options,
+  );
   await Promise.race([host.start(), link.forbidden]).catch(async (error: unknown) => {
     await host.close();
     throw error;
@@ -77,6 +86,7 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
     inspection,
     setPolicies: host.setPolicies,
     setEscalation: host.setEscalation,
+    setRetention: host.setRetention,
     broken,
     async close() {
       const ended = inspection.close();
@@ -87,7 +97,7 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
   };
 }
 
-type Stored = Pick<HostOptions, 'log' | 'start' | 'snapshotStore'>;
+type Stored = Pick<HostOptions, 'log' | 'start' | 'snapshotStore' | 'trimmer'>;
 
 function makeHost(link: Link, stored: Stored, options: ReplicaOptions): { host: Host; broken: Promise<void> } {
   const { fleet, runCheck, logger, metrics, policies, escalation, rules, rulesMax } = options;
@@ -102,5 +112,6 @@ function makeHost(link: Link, stored: Stored, options: ReplicaOptions): { host: 
   });
   if (policies !== null) host.setPolicies(policies);
   if (escalation !== undefined) host.setEscalation(escalation);
+  if (options.retention !== undefined) host.setRetention(options.retention);
   return { host, broken };
 }

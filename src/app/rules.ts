@@ -5,6 +5,7 @@ import { readFleetSelection } from '../config/fleet-selection.ts';
 import { followConfigFile } from '../config/follow.ts';
 import type { EscalationRules } from '../host/notice.ts';
 import type { PolicyForm } from '../host/policy-publisher.ts';
+import type { RetentionRules } from '../host/retention.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { escalationRules } from '../notify/escalation-rules.ts';
@@ -21,7 +22,11 @@ export type RulesOptions = {
 };
 
 /** `policies` null: the log's stay as they are. The escalation is shared, so that its receiver is not hit by each fleet. */
-type Current = { readonly policies: PolicyForm | null; readonly escalation: EscalationRules };
+type Current = {
+  readonly policies: PolicyForm | null;
+  readonly escalation: EscalationRules;
+  readonly retention: RetentionRules;
+};
 
 export type Rules = {
   /** For a fleet that is opened now. */
@@ -33,7 +38,7 @@ export type Rules = {
 export function createRules({ config, checks, metrics, env, logger }: RulesOptions): Rules {
   const readEscalation = (file: ConfigFile) => escalationRules(file.escalation, env, metrics, logger);
   let file = config.file;
-  let current: Current = { policies: file.policyForm, escalation: readEscalation(file) };
+  let current: Current = { policies: file.policyForm, escalation: readEscalation(file), retention: file.retention };
   const apply = (changed: ConfigFile, { replicas }: Fleets) => {
     checks.configure(changed);
     // A file that never had policies does not change them; one that drops its policies withdraws them.
@@ -44,7 +49,8 @@ export function createRules({ config, checks, metrics, env, logger }: RulesOptio
     const sameEscalation = JSON.stringify(file.escalation) === JSON.stringify(changed.escalation);
     const escalation = sameEscalation ? current.escalation : readEscalation(changed);
     if (!sameEscalation) for (const replica of replicas()) replica.setEscalation(escalation);
-    current = { policies, escalation };
+    for (const replica of replicas()) replica.setRetention(changed.retention);
+    current = { policies, escalation, retention: changed.retention };
     file = changed;
   };
   return {

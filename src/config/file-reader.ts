@@ -81,6 +81,10 @@ function toConfigFile(form: FileForm, raw: RawForm, folder: string): ConfigFile 
     concurrency: form.concurrency ?? concurrencyDefault,
     commands: Object.assign(Object.create(null), Object.fromEntries(commands)),
     escalation: escalation ? toEscalation(escalation) : null,
+    retention: {
+      ...{ forMs: form.retain?.for ?? null, bytesMax: form.retain?.bytes ?? null },
+      archive: form.archive == null ? null : resolve(folder, form.archive),
+    },
     replyPrefixes: form.replyPrefixes ?? [],
   });
 }

@@ -33,6 +33,17 @@ const commandSchema = z.strictObject({
     .describe('variables in addition to those of the runner'),
 });
 
+const bytesPattern = /^(\d{1,15})(KiB|MiB|GiB|TiB)?$/;
+const bytesUnits: Readonly<Record<string, number>> = { KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 };
+
+const bytesSchema = z
+  .union([z.string(), z.int()])
+  .refine((value) => bytesPattern.test(String(value)), 'is not a size: write 512MiB, 10GiB or a number of bytes')
+  .transform((value) => {
+    const [, digits, unit] = bytesPattern.exec(String(value)) ?? [];
+    return Number(digits) * (bytesUnits[unit ?? ''] ?? 1);
+  });
+
 const escalationSchema = z.strictObject({
   remind: timerSchema.nullable().optional().describe('repeat the notification after this long; null (default): never'),
   webhook: z
@@ -100,6 +111,18 @@ export const fileForm = z.strictObject({
     .nullable()
     .optional()
     .describe('how long a stopped worker or task is remembered after its last entry; default 7d; null: for ever'),
+  retain: z
+    .strictObject({
+      for: durationSchema.nullable().optional().describe('how long an entry is kept; null (default): for ever'),
+      bytes: bytesSchema.nullable().optional().describe('how large the log may become; null (default): any size'),
+    })
+    .nullable()
+    .optional()
+    .describe('what may be removed from the log behind its second newest snapshot; default: nothing'),
+  archive: word
+    .nullable()
+    .optional()
+    .describe('a folder, relative to this file, that gets what "retain" removes; null (default): none'),
   replyPrefixes: z.array(replyPrefixSchema).optional().describe('where answers may go in addition to _INBOX. and _R_.'),
 });
 export type FileForm = z.output<typeof fileForm>;

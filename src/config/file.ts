@@ -48,6 +48,12 @@ export type ConfigFile = {
   /** Without a prototype, so that every unknown name is undefined. */
   readonly commands: Readonly<Record<string, CommandConfig>>;
   readonly escalation: EscalationConfig | null;
+  /** Of the log. Null: no limit; `archive`: an absolute path, null: none. */
+  readonly retention: {
+    readonly forMs: number | null;
+    readonly bytesMax: number | null;
+    readonly archive: string | null;
+  };
   /** In addition to `_INBOX.` and `_R_.`; each ends in a dot. */
   readonly replyPrefixes: readonly string[];
 };
@@ -62,5 +68,6 @@ export const emptyConfigFile = (path: string): ConfigFile =>
     concurrency: concurrencyDefault,
     commands: Object.create(null) as ConfigFile['commands'],
     escalation: null,
+    retention: { forMs: null, bytesMax: null, archive: null },
     replyPrefixes: [],
   });

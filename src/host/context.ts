@@ -12,6 +12,7 @@ import type { Logger } from '../log.ts';
 import type { Bus } from '../nats/bus.ts';
 import type { EventLog } from '../nats/event-log.ts';
 import type { FoldStart } from '../nats/snapshots/find-start.ts';
+import type { LogTrimmer } from '../nats/snapshots/log-trimmer.ts';
 import type { SnapshotStore } from '../nats/snapshots/snapshot-store.ts';
 import { type Admission, createAdmission } from './admission.ts';
 import { type AttemptTraces, createAttemptTraces } from './attempt-traces.ts';
@@ -52,6 +53,8 @@ export type HostOptions = {
   readonly start: FoldStart | null;
   /** Null: no snapshots are taken. */
   readonly snapshotStore: SnapshotStore | null;
+  /** Null: the log is never cut. */
+  readonly trimmer: LogTrimmer | null;
   /** Nothing more can be folded: this replica must end. */
   readonly onBroken: () => void;
 };

@@ -31,6 +31,7 @@ import { createPendingChecks } from './pending-checks.ts';
 import { createPolicyPublisher, type PolicyForm } from './policy-publisher.ts';
 import { catchUpInTime, foldInTime } from './read-barrier.ts';
 import { repeatAttempt } from './repeated-attempts.ts';
+import { createRetention, type RetentionRules } from './retention.ts';
 import { createSnapshots, restoreHostState, type SnapshotTaken } from './snapshots.ts';
 import { createTakeover } from './takeover.ts';
 import { createTimers } from './timers.ts';
@@ -79,6 +80,7 @@ export type Host = {
   observe(onFolded: ((message: LogMessage) => void) | null): void;
   /** Takes a snapshot of now. @throws AppError log.unavailable */
   takeSnapshot(): Promise<SnapshotTaken>;
+  setRetention(rules: RetentionRules): void;
   close(): Promise<void>;
 };
 
@@ -125,6 +127,7 @@ export function createHost(options: HostOptions): Host {
     },
     observe: loop.observe,
     takeSnapshot: rooms.snapshots.take,
+    setRetention: rooms.retention.configure,
   };
 }
 
@@ -137,12 +140,14 @@ function createRooms(
   const evaluations = createEvaluations(context);
   const policies = createPolicyPublisher(context);
   const deadLetters = createDeadLetters(context);
+  const retention = createRetention(context);
   return {
     outbox,
     evaluations,
     policies,
     deadLetters,
-    snapshots: createSnapshots(context, { outbox, policies, deadLetters }),
+    retention,
+    snapshots: createSnapshots(context, { outbox, policies, deadLetters, retention }),
     ...{ escalationListeners, inputListeners },
     checks: createPendingChecks(context),
     foldNote: createFoldNote(context),

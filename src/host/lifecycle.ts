@@ -5,12 +5,14 @@ import type { FoldLoop, FoldRooms } from './fold-loop.ts';
 import type { FoldNote } from './fold-note.ts';
 import type { Membership } from './membership.ts';
 import { catchUp } from './read-barrier.ts';
+import type { Retention } from './retention.ts';
 import { upgradeRules } from './rules-upgrade.ts';
 import type { Takeover } from './takeover.ts';
 
 export type Rooms = FoldRooms & {
   readonly foldNote: FoldNote;
   readonly membership: Membership;
+  readonly retention: Retention;
   readonly takeover: Takeover;
 };
 
@@ -67,6 +69,7 @@ async function reachHead(context: HostContext, rooms: Rooms): Promise<void> {
   rooms.takeover.open();
   rooms.notices.open();
   rooms.snapshots.open();
+  rooms.retention.open();
 }
 
 /** Nothing of this fold may get into another log. */
@@ -81,8 +84,8 @@ function onLost(context: HostContext, rooms: Rooms): void {
   context.progress.release();
 }
 
-function stopEffects({ timers, checks, evaluations, notices, takeover }: Rooms): void {
-  for (const room of [timers, checks, evaluations, notices, takeover]) room.close();
+function stopEffects({ timers, checks, evaluations, notices, takeover, retention }: Rooms): void {
+  for (const room of [timers, checks, evaluations, notices, takeover, retention]) room.close();
 }
 
 function failCallers({ decisionWaiters, evaluationWaiters }: HostContext, error: AppError): void {

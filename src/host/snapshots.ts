@@ -11,6 +11,7 @@ import type { HostContext } from './context.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import type { Outbox, OutboxState } from './outbox.ts';
 import type { PolicyPublisher, PublishedPolicies } from './policy-publisher.ts';
+import type { Retention } from './retention.ts';
 
 /** `seq`: the last entry in it; `bytes`: as it is stored, compressed. */
 export type SnapshotTaken = {
@@ -57,6 +58,7 @@ export type SnapshotRooms = {
   readonly outbox: Outbox;
   readonly policies: PolicyPublisher;
   readonly deadLetters: DeadLetters;
+  readonly retention: Retention;
 };
 
 /** Puts back what `start` holds beside the fold. To be called once, before anything is folded. */
@@ -91,6 +93,7 @@ export function createSnapshots(context: HostContext, rooms: SnapshotRooms): Sna
       const taken = await write(context, rooms);
       newest = { seq: taken.seq, atMs: logClock.now() };
       dueSinceMs = null;
+      void rooms.retention.run();
       return taken;
     });
     taking = next.catch(() => {});

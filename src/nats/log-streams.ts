@@ -115,7 +115,8 @@ const logConfig = (fleet: string, replicas: number): NamedConfig => ({
   retention: 'limits',
   discard: 'new',
   deny_delete: true,
-  deny_purge: true,
+  // The service cuts it behind snapshots, by a purge up to an entry.
+  deny_purge: false,
   allow_rollup_hdrs: false,
   max_age: 0,
   max_bytes: -1,
@@ -129,6 +130,7 @@ const logConfig = (fleet: string, replicas: number): NamedConfig => ({
 const deadConfig = (log: NamedConfig, fleet: string): NamedConfig => ({
   ...log,
   ...deadLimits,
+  deny_purge: true,
   name: deadName(fleet),
   subjects: [`stopgate.${fleet}.dead.>`],
 });
@@ -175,15 +177,18 @@ function refuseForeign(found: StreamConfig, wanted: NamedConfig): void {
 }
 
 function differencesOf(found: StreamConfig, wanted: NamedConfig): string[] {
-  return (Object.keys(wanted) as (keyof StreamConfig)[])
-    .filter((key) => key !== 'description' && key !== 'num_replicas')
-    .filter((key) => JSON.stringify(sorted(found[key] ?? defaultOf(key))) !== JSON.stringify(sorted(wanted[key])))
-    .map((key) => `${key} is ${JSON.stringify(found[key] ?? defaultOf(key))}, not ${JSON.stringify(wanted[key])}`)
-    .concat(
-      found.mirror ? ['it is a mirror'] : [],
-      found.sources?.length ? ['it has sources'] : [],
-      found.sealed ? ['it is sealed'] : [],
-    );
+  return (
+    (Object.keys(wanted) as (keyof StreamConfig)[])
+      // Where a log may not be purged it cannot be cut, and is as good as any other until then.
+      .filter((key) => key !== 'description' && key !== 'num_replicas' && key !== 'deny_purge')
+      .filter((key) => JSON.stringify(sorted(found[key] ?? defaultOf(key))) !== JSON.stringify(sorted(wanted[key])))
+      .map((key) => `${key} is ${JSON.stringify(found[key] ?? defaultOf(key))}, not ${JSON.stringify(wanted[key])}`)
+      .concat(
+        found.mirror ? ['it is a mirror'] : [],
+        found.sources?.length ? ['it has sources'] : [],
+        found.sealed ? ['it is sealed'] : [],
+      )
+  );
 }
 
 const sorted = (value: unknown) => (Array.isArray(value) ? [...value].sort() : value);

@@ -28,7 +28,7 @@ test('the stream is created as the protocol says', async () => {
     storage: 'file',
     discard: 'new',
     deny_delete: true,
-    deny_purge: true,
+    deny_purge: false,
     duplicate_window: 120e9,
     max_msg_size: 71_680,
   });

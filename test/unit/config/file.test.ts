@@ -65,6 +65,7 @@ describe('a right file', () => {
         commands: {},
         escalation: null,
         replyPrefixes: [],
+        retention: { forMs: null, bytesMax: null, archive: null },
       });
     },
   );

@@ -1,0 +1,105 @@
+/**
+ * Retention (protocol.md §15): removes entries that are older, or past the size, that the configuration gives, and that
+ * stand behind the second newest snapshot; never others. Where there is an archive they are written there first.
+ */
+import { ownerFor } from '../../machines/index.ts';
+import type { LogMessage } from '../nats/log-reader.ts';
+import type { LogTrimmer } from '../nats/snapshots/log-trimmer.ts';
+import { writeArchive } from './archive.ts';
+import type { HostContext } from './context.ts';
+
+/** Null: no limit. `archive`: the absolute path of a folder; null: what is cut is gone. */
+export type RetentionRules = {
+  readonly forMs: number | null;
+  readonly bytesMax: number | null;
+  readonly archive: string | null;
+};
+
+export type Retention = {
+  configure(rules: RetentionRules): void;
+  open(): void;
+  /** Cuts what is to be cut, if it is this replica's turn. Never rejects. */
+  run(): Promise<void>;
+  close(): void;
+};
+
+const everyMs = 600_000;
+/** In one file of the archive, and in memory until it is written; so many are 64 KiB each at the very most. */
+const entriesMax = 10_000;
+const bytesHeldMax = 16 * 1_048_576;
+/** Of each entry in the store, beside its subject and payload: its headers, and the store's own. */
+const overheadBytes = 120;
+
+export function createRetention(context: HostContext): Retention {
+  const { fleet, logger, trimmer, snapshotStore: store } = context;
+  let rules: RetentionRules = { forMs: null, bytesMax: null, archive: null };
+  let timer: NodeJS.Timeout | null = null;
+  let running = false;
+  const runOnce = async () => {
+    if (trimmer === null || store === null || (rules.forMs === null && rules.bytesMax === null)) return;
+    const [newest, second] = (await store.list()).map(({ position }) => position.seq);
+    // One that is newer than the newest is of another log.
+    if (newest === undefined || second === undefined || second > newest) return;
+    await cut(context, trimmer, rules, second);
+  };
+  const run = async () => {
+    if (running || context.phase !== 'head' || ownerFor(fleet, 'retention', null) !== context.replica) return;
+    running = true;
+    await runOnce().catch((error: unknown) => logger.warn({ err: error }, 'the log was not cut; trying again later'));
+    running = false;
+  };
+  return {
+    configure(given) {
+      rules = given;
+      if (timer !== null) void run();
+    },
+    run,
+    open() {
+      timer ??= setInterval(() => void run(), everyMs).unref();
+      void run();
+    },
+    close() {
+      if (timer !== null) clearInterval(timer);
+      timer = null;
+    },
+  };
+}
+
+/** @param coveredTo what stands there stays, so that the snapshot can prove that this is its log */
+async function cut(context: HostContext, trimmer: LogTrimmer, rules: RetentionRules, coveredTo: number): Promise<void> {
+  const { firstSeq, bytes } = await trimmer.size();
+  if (firstSeq >= coveredTo) return;
+  const isDue = createLimits(rules, bytes, context.logClock.now());
+  let held: LogMessage[] = [];
+  let heldBytes = 0;
+  const flush = async () => {
+    const last = held.at(-1);
+    if (last === undefined) return;
+    const { archive } = rules;
+    const path = archive === null ? null : await writeArchive(archive, context.fleet.name, held);
+    await trimmer.cutBefore(last.seq + 1);
+    context.logger.info({ fromSeq: held[0]?.seq, toSeq: last.seq, archive: path }, 'entries behind a snapshot removed');
+    held = [];
+    heldBytes = 0;
+  };
+  for await (const batch of trimmer.read(firstSeq)) {
+    for (const message of batch) {
+      if (message.seq >= coveredTo || context.phase !== 'head' || !isDue(message)) return flush();
+      held.push(message);
+      heldBytes += message.data.length;
+      if (held.length >= entriesMax || heldBytes >= bytesHeldMax) await flush();
+    }
+  }
+  await flush();
+}
+
+/** Whether the next entry is to go; asked for each in order. */
+function createLimits({ forMs, bytesMax }: RetentionRules, bytes: number, nowMs: number) {
+  let excess = bytesMax === null ? 0 : bytes - bytesMax;
+  const untilMs = forMs === null ? Number.NEGATIVE_INFINITY : nowMs - forMs;
+  return ({ atMs, subject, data }: LogMessage): boolean => {
+    if (atMs >= untilMs && excess <= 0) return false;
+    excess -= subject.length + data.length + overheadBytes;
+    return true;
+  };
+}

@@ -1,0 +1,31 @@
+/** Cuts the beginning off a log (protocol.md §15). Whoever calls it knows that a snapshot covers what goes. */
+import { jetstreamManager } from '@nats-io/jetstream';
+import type { NatsConnection } from '../connection.ts';
+import { openLogRange } from '../log-range.ts';
+import type { LogMessage } from '../log-reader.ts';
+
+export type LogTrimmer = {
+  /** `bytes`: of all entries as they are stored. @throws what NATS throws */
+  size(): Promise<{ readonly firstSeq: number; readonly lastSeq: number; readonly bytes: number }>;
+  /** From `seq` on, in order; it may be left early. @throws AppError log.unavailable */
+  read(seq: number): AsyncIterable<readonly LogMessage[]>;
+  /** Removes all that stands before `seq`. @throws what NATS throws */
+  cutBefore(seq: number): Promise<void>;
+};
+
+export function createLogTrimmer(nc: NatsConnection, fleet: string): LogTrimmer {
+  const stream = `STOPGATE_${fleet}`;
+  const open = () => jetstreamManager(nc, { checkAPI: false });
+  return {
+    async size() {
+      const { state } = await (await open()).streams.info(stream);
+      return { firstSeq: state.first_seq, lastSeq: state.last_seq, bytes: state.bytes };
+    },
+    async *read(fromSeq) {
+      yield* (await openLogRange(nc, stream, { fromSeq })).batches;
+    },
+    async cutBefore(seq) {
+      await (await open()).streams.purge(stream, { seq });
+    },
+  };
+}

@@ -1,0 +1,116 @@
+/** Retention: the log is cut behind its second newest snapshot, into an archive, and nowhere else (protocol.md §15). */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Replica } from '../../../src/app/replica.ts';
+import type { RetentionRules } from '../../../src/host/retention.ts';
+import { type Client, openClient } from '../../support/client.ts';
+import type { NatsServer } from '../../support/nats-server.ts';
+import { startReplica } from '../../support/replica.ts';
+import { openNats } from '../../support/shared-server.ts';
+
+let server: NatsServer;
+let client: Client;
+let archive: string;
+let replica: Replica | null = null;
+
+beforeEach(async () => {
+  server = await openNats();
+  client = await openClient(server.url);
+  archive = mkdtempSync(join(tmpdir(), 'stopgate-archive-'));
+});
+afterEach(async () => {
+  await stop();
+  await client.close();
+  await server.stop();
+  rmSync(archive, { recursive: true });
+});
+
+async function start(retention?: RetentionRules): Promise<Replica> {
+  replica = await startReplica({ nats: server.url, ...(retention === undefined ? {} : { retention }) });
+  return replica;
+}
+async function stop(): Promise<void> {
+  await replica?.close();
+  replica = null;
+}
+const stateOf = async () => (await client.manager.streams.info('STOPGATE_main')).state;
+
+/** Each orderly end takes a snapshot. @returns the last entry of each */
+async function takeSnapshots(count: number): Promise<number[]> {
+  const ends: number[] = [];
+  for (let round = 1; round <= count; round += 1) {
+    await start();
+    for (let entry = 0; entry < 5; entry += 1)
+      await client.publish(`worker.w${round}.tool.used`, { tool: `T${round}.${entry}` });
+    await stop();
+    ends.push((await stateOf()).last_seq);
+  }
+  return ends;
+}
+
+test('what is old goes into the archive; what the second newest snapshot does not cover stays', async () => {
+  const [, second = 0] = await takeSnapshots(3);
+  const before = await client.stored('STOPGATE_main', '>');
+  await start({ forMs: 0, bytesMax: null, archive });
+  await expect.poll(async () => (await stateOf()).first_seq).toBeGreaterThan(1);
+  const files = readdirSync(archive);
+  expect(files).toEqual([`main.${'1'.padStart(16, '0')}-${String(second - 1).padStart(16, '0')}.jsonl.gz`]);
+  const lines = gunzipSync(readFileSync(join(archive, files[0] as string)))
+    .toString()
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { seq: number; data: object });
+  expect(lines.map(({ seq }) => seq)).toEqual(Array.from({ length: second - 1 }, (_, index) => index + 1));
+  expect(lines.map(({ data }) => data)).toEqual(before.slice(0, second - 1));
+  await stop();
+
+  // What was cut is in the snapshots, and a start goes on from there.
+  await start();
+  expect((await client.ask('get.worker.w1')).body).toMatchObject({ toolCount: 5 });
+  expect((await client.ask('decide.w1')).code).toBe('');
+});
+
+test('a log that is cut is lost without its snapshots', async () => {
+  await takeSnapshots(3);
+  await start({ forMs: 0, bytesMax: null, archive: null });
+  await expect.poll(async () => (await stateOf()).first_seq).toBeGreaterThan(1);
+  const { first_seq } = await stateOf();
+  await replica?.close();
+  replica = null;
+  await client.manager.streams.delete('OBJ_STOPGATE-SNAPSHOTS_main');
+  await expect(start()).rejects.toThrow(`entries 1 to ${first_seq - 1} are missing`);
+});
+
+test('what is young, or within the size, stays', async () => {
+  await takeSnapshots(3);
+  const logged = await start({ forMs: 3_600_000, bytesMax: 1_048_576, archive });
+  await logged.service.decide('w1', {});
+  expect((await stateOf()).first_seq).toBe(1);
+  expect(readdirSync(archive)).toEqual([]);
+});
+
+test('past the size the oldest go, and no more of them than needed', async () => {
+  const [, second = 0] = await takeSnapshots(3);
+  const { bytes } = await stateOf();
+  const started = await start();
+  started.setRetention({ forMs: null, bytesMax: bytes - 500, archive: null });
+  await expect.poll(async () => (await stateOf()).first_seq).toBeGreaterThan(1);
+  expect((await stateOf()).first_seq).toBeLessThan(second);
+});
+
+test('nothing is removed that could not be archived', async () => {
+  await takeSnapshots(3);
+  const started = await start({ forMs: 0, bytesMax: null, archive: '/dev/null/archive' });
+  await started.service.decide('w1', {});
+  expect((await stateOf()).first_seq).toBe(1);
+});
+
+test('a log with fewer than two snapshots is not cut', async () => {
+  await takeSnapshots(1);
+  const started = await start({ forMs: 0, bytesMax: null, archive });
+  await started.service.decide('w1', {});
+  expect((await stateOf()).first_seq).toBe(1);
+});
