@@ -129,6 +129,11 @@ export const commands: CommandTable = {
     summary: 'print accounts and permissions for a NATS server of your own',
     load: async () => (await import('./commands/permissions.ts')).permissions,
   },
+  'support-bundle': {
+    group: 'Tools',
+    summary: 'write what somebody needs to help you into a file, without secrets',
+    load: async () => (await import('./commands/support-bundle.ts')).supportBundle,
+  },
   bench: {
     group: 'Tools',
     summary: 'measure decisions against raw NATS, on its own server',

@@ -101,6 +101,10 @@ const rows: Record<string, () => Promise<unknown>> = {
   retire: async () => expect(await says(['retire', 'retire', '--yes'])).toContain('retire: retired'),
   replay: async () => expect(JSON.parse(await says(['replay', 'log.jsonl']))).toMatchObject({ worker: 'w1' }),
   permissions: async () => expect(await says(['permissions', '--role', 'agent'])).toMatch(/^# stopgate, fleet main/),
+  'support-bundle': async () =>
+    expect(await says(['support-bundle', '--http', 'off', '--nats', 'nats://127.0.0.1:1'])).toContain(
+      '.json is written',
+    ),
   async bench() {
     const { code, stdout, stderr } = await run(['bench', 'speed']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

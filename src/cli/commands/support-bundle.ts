@@ -1,0 +1,91 @@
+/** support-bundle: what somebody else needs to help, in one file that can be read before it is sent. */
+import { writeFile } from 'node:fs/promises';
+import { arch, cpus, platform, release, totalmem } from 'node:os';
+import { resolve } from 'node:path';
+import { askHttp } from '../../agents/doctor/ask-http.ts';
+import { type Config, loadConfig } from '../../config/config.ts';
+import { defaultCredentials } from '../../config/store.ts';
+import { AppError } from '../../errors.ts';
+import type { Io } from '../../process-io.ts';
+import { version } from '../../version.ts';
+import { defineCommand } from '../command.ts';
+import { outlineOf } from '../outline.ts';
+import { serveArgs } from '../server-args.ts';
+
+const { http, fleet, config: configFile } = serveArgs;
+
+export const supportBundle = defineCommand({
+  args: {
+    nats: { type: 'string', valueHint: 'URL', description: 'the NATS servers (STOPGATE_NATS)' },
+    creds: { type: 'string', valueHint: 'FILE', description: 'credentials of the operator (STOPGATE_CREDS)' },
+    http: { ...http, description: 'the service (STOPGATE_HTTP)' },
+    fleet: { ...fleet, description: 'the fleet (STOPGATE_FLEET; default: main)' },
+    config: configFile,
+    out: { type: 'string', valueHint: 'FILE', description: 'where to write it (default: stopgate-support-TIME.json)' },
+  },
+  details: [
+    'Versions, options, the shape of stopgate.yaml, readiness, metrics, and what NATS says of its streams and replicas.',
+    'It has no secrets, and no text of an agent, a policy or a command: of each text in stopgate.yaml only the length is in it. Names of fleets, policies and replicas are. Read it before you send it.',
+  ],
+  examples: ['stopgate support-bundle', 'stopgate support-bundle --out bundle.json'],
+  run: async ({ flags: { out: file, ...flags }, io, out }) => {
+    const now = new Date().toISOString();
+    const path = resolve(io.cwd, file ?? `stopgate-support-${now.replace(/[-:]|\.\d+/g, '')}.json`);
+    const config = await loadConfig({ flags, cwd: io.cwd, env: io.env });
+    const bundle = { at: now, ...describeMachine(), ...describeConfig(config, io), ...(await describeService(config)) };
+    try {
+      await writeFile(path, `${JSON.stringify(bundle, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+    } catch (cause) {
+      throw new AppError('input.bad', `cannot write '${path}': ${(cause as Error).message}`, { cause });
+    }
+    await out.print(`${path} is written; read it before you send it.`);
+    return 0;
+  },
+});
+
+const describeMachine = () => ({
+  versions: { stopgate: version(), node: process.version, os: `${platform()} ${release()} ${arch()}` },
+  machine: { cores: cpus().length, memoryBytes: totalmem() },
+});
+
+/** Where things are and whether secrets are set; never a secret, and never a text. */
+function describeConfig(config: Config, { env }: Io) {
+  const { policyForm, commands, escalation, roots, concurrency, replyPrefixes } = config.file;
+  return {
+    options: {
+      nats: config.nats.replace(/[^/,\s]*@/g, '***@'),
+      http: config.http?.url ?? 'off',
+      ...{ fleet: config.fleet, fleets: config.fleets, shard: config.shard, replica: config.replica },
+      ...{ logLevel: config.logLevel, token: isSet(config.token), creds: isSet(config.creds) },
+    },
+    // Their values may be anything.
+    variables: Object.keys(env)
+      .filter((name) => /^(STOPGATE|OTEL)_/.test(name))
+      .sort(),
+    file: {
+      isThere: config.fileText !== null,
+      ...{ concurrency, roots: roots.length, replyPrefixes: replyPrefixes.length, warnings: config.warnings.length },
+      policies: outlineOf(policyForm, new Set(['labels'])),
+      commands: outlineOf(commands, new Set(['env', 'run'])),
+      escalation: outlineOf(escalation),
+    },
+  };
+}
+
+const isSet = (value: string | null) => (value === null ? 'not set' : 'set');
+
+async function describeService(config: Config) {
+  const { url } = config.http ?? { url: null };
+  const ask = async (path: string) => {
+    if (url === null) return { unknown: 'http is off' };
+    const reply = await askHttp(`${url}${path}`, config.token);
+    return typeof reply === 'string' ? { unknown: reply } : { status: reply.status, body: reply.body ?? reply.text };
+  };
+  const [readiness, api, metrics] = [await ask('/readyz'), await ask('/api'), await ask('/metrics')];
+  const { readServerReport } = await import('../../nats/server-report.ts');
+  const credsFile = defaultCredentials(config, 'operator');
+  const nats = await readServerReport({ url: config.nats, credsFile, name: 'stopgate support-bundle' }).catch(
+    (error: AppError) => ({ unknown: error.message }),
+  );
+  return { readiness, api, metrics, nats };
+}
