@@ -10,8 +10,8 @@ import { type ChartDefinition, type ChartState, type ChartTransition, chartOf } 
 import type { Area, ChartBox, ChartDrawing, ChartEdge, ChartText } from './drawing.ts';
 import { labelLines } from './labels.ts';
 
-/** Labels use a monospaced font, so that their width is known here: that of the widest common one at 11 px. */
-const label = { charWidth: 6.7, lineHeight: 14, padX: 5, padY: 2 };
+/** Labels use a monospaced font, so that their width is known here: that of the widest common one at 12 px. */
+const label = { charWidth: 7.3, lineHeight: 15, padX: 5, padY: 2 };
 /** Narrow beside an edge, where labels push the states apart; wide in a state's box, where each line makes it taller. */
 const lineCharsMax = { edge: 24, box: 34 };
 const nameCharWidth = 9;

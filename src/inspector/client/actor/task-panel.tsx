@@ -38,7 +38,7 @@ export function TaskPanel({ id }: { id: string }) {
           chart: {
             title: 'Chart',
             content: () => (
-              <ActorChart key={id} machine="task" states={[view.state]} transition={view.lastTransition} />
+              <ActorChart key={id} id={id} machine="task" states={[view.state]} transition={view.lastTransition} />
             ),
           },
           plan: { title: 'Plan and checkpoints', content: () => <PlanSection view={view} /> },

@@ -70,6 +70,7 @@ const History = ({ id }: Pick<Props, 'id'>) => (
 const ChartSection = ({ view }: Pick<Props, 'view'>) => (
   <ActorChart
     key={view.worker}
+    id={view.worker}
     machine="worker"
     states={[view.state, view.presence]}
     transition={view.lastTransition}

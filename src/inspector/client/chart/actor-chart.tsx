@@ -9,8 +9,9 @@ type Props = {
   readonly machine: 'worker' | 'task';
   readonly states: readonly string[];
   readonly transition: TakenTransition | null;
+  readonly id: string;
 };
 
-export const ActorChart = ({ machine, states, transition }: Props) => (
-  <Chart machine={machine} drawing={charts[machine]} active={states} transition={transition} />
+export const ActorChart = ({ machine, states, transition, id }: Props) => (
+  <Chart machine={machine} drawing={charts[machine]} active={states} transition={transition} viewKey={id} />
 );

@@ -9,9 +9,11 @@ type EdgeProps = {
   readonly drawing: ChartDrawing;
   readonly isTaken: boolean;
   readonly isHighlighted: boolean;
+  /** How often it was taken lately. */
+  readonly flow: number;
 };
 
-export function ChartEdgeView({ edge, drawing, isTaken, isHighlighted }: EdgeProps): JSX.Element {
+export function ChartEdgeView({ edge, drawing, isTaken, isHighlighted, flow }: EdgeProps): JSX.Element {
   const { x, y, width, height } = edge.label;
   return (
     <g
@@ -20,21 +22,28 @@ export function ChartEdgeView({ edge, drawing, isTaken, isHighlighted }: EdgePro
       data-of={drawing.boxes.find(({ id }) => id === edge.from)?.name}
       data-taken={isTaken || undefined}
       data-highlighted={isHighlighted || undefined}
+      data-flow={flow || undefined}
+      style={flow > 0 ? { '--flow': flowWidth(flow) } : undefined}
       data-timer={edge.transitions.every(({ kind }) => kind === 'timer') || undefined}
     >
       {edge.points.length > 0 && (
         <>
           <path class="chart-line" d={linePath(edge.points)} />
           <path class="chart-head" d={headPath(edge.points)} />
-          <rect class="chart-label" x={x} y={y} width={width} height={height} rx="4" />
         </>
       )}
-      <EdgeLabel edge={edge} />
+      <g class="chart-words" style={{ transformOrigin: `${x + width / 2}px ${y + height / 2}px` }}>
+        {edge.points.length > 0 && <rect class="chart-label" x={x} y={y} width={width} height={height} rx="4" />}
+        <EdgeLabel edge={edge} flow={flow} />
+      </g>
     </g>
   );
 }
 
-function EdgeLabel({ edge: { label, transitions } }: { edge: ChartEdge }): JSX.Element {
+/** Ten times as often is about as much wider again. */
+const flowWidth = (flow: number): number => Math.min(11, 1.5 + 2.6 * Math.log10(1 + flow));
+
+function EdgeLabel({ edge: { label, transitions }, flow }: { edge: ChartEdge; flow: number }): JSX.Element {
   const isTimer = (line: string) => transitions.some((it) => it.kind === 'timer' && line.startsWith(it.event));
   return (
     <>
@@ -44,11 +53,16 @@ function EdgeLabel({ edge: { label, transitions } }: { edge: ChartEdge }): JSX.E
           class="chart-text"
           data-timer={isTimer(line) || undefined}
           x={label.x + 5}
-          y={label.y + 12.5 + at * 14}
+          y={label.y + 13.5 + at * 15}
         >
           {line.replace(/^ +/, '\u00a0\u00a0')}
         </text>
       ))}
+      {flow > 0 && (
+        <text class="chart-times" x={label.x + label.width + 4} y={label.y + 13.5}>
+          {`×${flow}`}
+        </text>
+      )}
     </>
   );
 }
@@ -64,7 +78,7 @@ export const EverywhereArea = ({ text, event }: { text: ChartText; event: string
         class="chart-text"
         data-latest={line === event || undefined}
         x={text.x + 16}
-        y={text.y + 46 + at * 14}
+        y={text.y + 46 + at * 15}
       >
         {line}
       </text>

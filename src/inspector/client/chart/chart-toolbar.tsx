@@ -3,24 +3,19 @@ import type { JSX, RefObject } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ChartDrawing } from '../../chart/drawing.ts';
 import { saveMermaid, savePng, saveSvg } from './export.ts';
+import type { ChartView } from './use-view.ts';
 
 type ChartToolbarProps = {
   readonly svg: RefObject<SVGSVGElement | null>;
   readonly drawing: ChartDrawing;
   readonly machine: string;
-  /** Null: fit to the width. */
-  readonly zoom: number | null;
-  readonly onZoom: (zoom: number | null) => void;
+  readonly view: ChartView;
 };
 
-const zooms = { min: 0.3, max: 3, step: 1.25 };
+export const zoomStep = 1.25;
 
-export function ChartToolbar({ svg, drawing, machine, zoom, onZoom }: ChartToolbarProps): JSX.Element {
+export function ChartToolbar({ svg, drawing, machine, view }: ChartToolbarProps): JSX.Element {
   const [status, setStatus] = useState('');
-  const resize = (factor: number) => {
-    const current = zoom ?? (svg.current?.clientWidth ?? drawing.width) / drawing.width;
-    onZoom(Math.min(zooms.max, Math.max(zooms.min, current * factor)));
-  };
   const save = (kind: string, download: (svg: SVGSVGElement) => void | Promise<void>) => async () => {
     if (svg.current === null) return;
     try {
@@ -33,20 +28,20 @@ export function ChartToolbar({ svg, drawing, machine, zoom, onZoom }: ChartToolb
   const name = `stopgate-${machine}`;
   return (
     <div class="chart-tools" role="toolbar" aria-label={`Chart of a ${machine}`}>
-      <button type="button" aria-label="Zoom out" onClick={() => resize(1 / zooms.step)}>
+      <button type="button" aria-label="Zoom out" onClick={() => view.zoom(1 / zoomStep)}>
         −
       </button>
-      <button type="button" aria-label="Zoom in" onClick={() => resize(zooms.step)}>
+      <button type="button" aria-label="Zoom in" onClick={() => view.zoom(zoomStep)}>
         +
       </button>
-      <button type="button" aria-pressed={zoom === null} onClick={() => onZoom(null)}>
+      <button type="button" aria-pressed={view.isFollowing} title="Fits and follows the state" onClick={view.fit}>
         Fit
       </button>
       <span class="chart-gap" />
-      <button type="button" onClick={save('SVG', (it) => saveSvg(it, name))}>
+      <button type="button" onClick={save('SVG', (it) => saveSvg(it, drawing, name))}>
         SVG
       </button>
-      <button type="button" onClick={save('PNG', (it) => savePng(it, name))}>
+      <button type="button" onClick={save('PNG', (it) => savePng(it, drawing, name))}>
         PNG
       </button>
       <button type="button" onClick={save('Mermaid', () => saveMermaid(drawing, name))}>

@@ -3,15 +3,19 @@
  * inspector/chart/layout.ts); here it is rendered as a tree that works with keyboard and screen reader.
  */
 import type { JSX } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { ChartDrawing } from '../../chart/drawing.ts';
+import { useMemo, useRef, useState } from 'preact/hooks';
+import type { ChartBox, ChartDrawing } from '../../chart/drawing.ts';
 import { edgeTaken, type TakenTransition } from '../../chart/taken-edge.ts';
 import { ChartEdgeView, EverywhereArea } from './chart-edge.tsx';
 import { onTreeKey } from './chart-keys.ts';
 import { ChartBoxView } from './chart-state.tsx';
-import { ChartToolbar } from './chart-toolbar.tsx';
+import { ChartToolbar, zoomStep } from './chart-toolbar.tsx';
 import { type ChartScene, itemOf, statusesOf, treeOrder } from './scene.ts';
+import { type ChartView, useView } from './use-view.ts';
 import './chart.css';
+
+/** Below this, labels would be smaller than 10 px: only that of the edge taken last is shown, at 12 px. */
+const detailScale = 0.85;
 
 export type ChartProps = {
   readonly machine: 'worker' | 'task';
@@ -22,6 +26,10 @@ export type ChartProps = {
   readonly active?: string | readonly string[] | null | undefined;
   /** The latest. Its edge stays marked until another is taken. Give another actor's chart another `key`. */
   readonly transition?: TakenTransition | null | undefined;
+  /** How often each edge was taken lately, by its id: it is as wide. */
+  readonly flows?: ReadonlyMap<string, number> | undefined;
+  /** Whose chart it is: its place is kept by this name. */
+  readonly viewKey?: string | undefined;
   /** Shade each state by its share of all actors. */
   readonly heat?: boolean | undefined;
   readonly picked?: string | readonly string[] | null | undefined;
@@ -31,13 +39,18 @@ export type ChartProps = {
 export function Chart(props: ChartProps): JSX.Element {
   const { drawing, machine } = props;
   const svg = useRef<SVGSVGElement>(null);
-  const [zoom, setZoom] = useState<number | null>(null);
-  const { scene, highlighted } = useScene(props, svg);
-  const edges = useEdges(drawing, useTakenEdge(drawing, props.transition ?? null), highlighted);
-  const size = zoom === null ? {} : { width: `${drawing.width * zoom}px`, maxWidth: 'none', minWidth: '0' };
+  const { scene, highlighted, active, moveTo } = useScene(props, svg);
+  const view = useView(svg, drawing, active, `${machine}/${props.viewKey ?? ''}`);
+  moveTo.current = view.show;
+  const { x, y, scale } = view.view;
+  const lit = highlighted ?? active?.id ?? null;
+  const edges = useEdges(drawing, useTakenEdge(drawing, props.transition ?? null), lit, props.flows);
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (!onZoomKey(event, view)) onTreeKey(event, scene);
+  };
   return (
     <div class="chart" data-machine={machine}>
-      <ChartToolbar svg={svg} drawing={drawing} machine={machine} zoom={zoom} onZoom={setZoom} />
+      <ChartToolbar {...{ svg, drawing, machine, view }} />
       <div class="chart-room">
         <svg
           ref={svg}
@@ -46,9 +59,11 @@ export function Chart(props: ChartProps): JSX.Element {
           role="tree"
           aria-label={`States of a ${machine}`}
           aria-orientation="vertical"
-          viewBox={`0 0 ${drawing.width} ${drawing.height}`}
-          style={{ '--chart-width': `${drawing.width}px`, ...size }}
-          onKeyDown={(event) => onTreeKey(event, scene)}
+          viewBox={`${x} ${y} ${view.room.width / scale} ${view.room.height / scale}`}
+          data-small={scale < detailScale || undefined}
+          data-lit={lit ?? undefined}
+          style={{ '--scale': scale }}
+          onKeyDown={onKeyDown}
         >
           {drawing.boxes
             .filter((box) => box.parent === null)
@@ -68,12 +83,14 @@ export function Chart(props: ChartProps): JSX.Element {
 }
 
 function useScene(props: ChartProps, svg: { readonly current: SVGSVGElement | null }) {
-  const { drawing, counts, active, picked } = props;
+  const { drawing, counts, active: activeNames, picked } = props;
   const [focused, setFocused] = useState<string | null>(null);
   const [highlighted, setHighlighted] = useState<string | null>(null);
-  const statuses = useMemo(() => statusesOf(props), [drawing, counts, active, picked]);
+  const statuses = useMemo(() => statusesOf(props), [drawing, counts, activeNames, picked]);
   const activeId = [...statuses].find(([, it]) => it.active)?.[0] ?? null;
-  useScrollTo(svg, drawing, activeId);
+  const active = drawing.boxes.find(({ id }) => id === activeId);
+  /** Set once the view is known. */
+  const moveTo = useRef<(box: ChartBox) => void>(() => {});
   const scene: ChartScene = {
     ...{ drawing, statuses, heat: props.heat, onPick: props.onPick },
     focused: focused ?? activeId ?? treeOrder(drawing)[0]?.id ?? '',
@@ -81,13 +98,20 @@ function useScene(props: ChartProps, svg: { readonly current: SVGSVGElement | nu
     focus(id) {
       setFocused(id);
       itemOf(svg.current, id)?.focus();
+      const box = drawing.boxes.find((it) => it.id === id);
+      if (box !== undefined) moveTo.current(box);
     },
   };
-  return { scene, highlighted };
+  return { scene, highlighted, active, moveTo };
 }
 
 /** Counts may change ten times a second; edges do not change with them. */
-const useEdges = (drawing: ChartDrawing, taken: string | null, highlighted: string | null): JSX.Element[] =>
+const useEdges = (
+  drawing: ChartDrawing,
+  taken: string | null,
+  lit: string | null,
+  flows: ReadonlyMap<string, number> | undefined,
+): JSX.Element[] =>
   useMemo(
     () =>
       drawing.edges.map((edge) => (
@@ -96,10 +120,11 @@ const useEdges = (drawing: ChartDrawing, taken: string | null, highlighted: stri
           edge={edge}
           drawing={drawing}
           isTaken={taken === edge.id}
-          isHighlighted={highlighted === edge.from}
+          isHighlighted={lit !== null && (lit === edge.from || lit === edge.to)}
+          flow={flows?.get(edge.id) ?? 0}
         />
       )),
-    [drawing, taken, highlighted],
+    [drawing, taken, lit, flows],
   );
 
 /** The last edge that was taken. A transition that changes no state leaves it marked. */
@@ -110,16 +135,11 @@ function useTakenEdge(drawing: ChartDrawing, transition: TakenTransition | null)
   return last.current;
 }
 
-/** Scrolls the drawing, never the page, to the state that became active. */
-function useScrollTo(svg: { readonly current: SVGSVGElement | null }, drawing: ChartDrawing, id: string | null): void {
-  useEffect(() => {
-    const room = svg.current?.parentElement;
-    const box = drawing.boxes.find((it) => it.id === id);
-    if (svg.current === null || room == null || box === undefined) return;
-    const scale = svg.current.clientWidth / drawing.width;
-    const [left, top] = [box.x * scale, box.y * scale];
-    const [right, bottom] = [left + box.width * scale, top + box.height * scale];
-    if (left < room.scrollLeft || right > room.scrollLeft + room.clientWidth) room.scrollLeft = left - 16;
-    if (top < room.scrollTop || bottom > room.scrollTop + room.clientHeight) room.scrollTop = top - 16;
-  }, [svg, drawing, id]);
+/** `+`, `-` and `0`. @returns whether it was one of them */
+function onZoomKey(event: KeyboardEvent, { zoom, fit }: ChartView): boolean {
+  const run = { '+': () => zoom(zoomStep), '-': () => zoom(1 / zoomStep), '0': fit }[event.key];
+  if (run === undefined || event.ctrlKey || event.metaKey) return false;
+  event.preventDefault();
+  run();
+  return true;
 }

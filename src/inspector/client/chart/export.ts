@@ -8,8 +8,7 @@ const shapes = 'rect, path, circle, text';
 const shapeStyles = ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'stroke-linecap', 'opacity', 'text-anchor'];
 const textStyles = [...shapeStyles, 'font-family', 'font-size', 'font-weight', 'font-style'];
 
-function chartSvg(svg: SVGSVGElement): string {
-  const { width, height } = svg.viewBox.baseVal;
+function chartSvg(svg: SVGSVGElement, { width, height }: ChartDrawing): string {
   const copy = svg.cloneNode(true) as SVGSVGElement;
   const copies = copy.querySelectorAll<SVGElement>(shapes);
   for (const [at, element] of svg.querySelectorAll<SVGElement>(shapes).entries()) {
@@ -20,8 +19,9 @@ function chartSvg(svg: SVGSVGElement): string {
   }
   for (const element of [copy, ...copy.querySelectorAll('*')])
     for (const { name } of [...element.attributes])
-      if (/^(class|style|role|tabindex|aria-.+)$/.test(name)) element.removeAttribute(name);
+      if (/^(class|style|role|tabindex|aria-.+|data-lit|data-small)$/.test(name)) element.removeAttribute(name);
   copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
+  copy.setAttribute('viewBox', `0 0 ${width} ${height}`);
   copy.setAttribute('width', String(width));
   copy.setAttribute('height', String(height));
   const background = document.createElementNS('http://www.w3.org/2000/svg', 'rect');
@@ -33,8 +33,7 @@ function chartSvg(svg: SVGSVGElement): string {
 }
 
 /** @param scale pixels for each unit of the drawing */
-async function chartPng(svg: SVGSVGElement, scale = 2): Promise<Blob> {
-  const { width, height } = svg.viewBox.baseVal;
+async function chartPng(svg: SVGSVGElement, { width, height }: ChartDrawing, scale = 2): Promise<Blob> {
   const canvas = document.createElement('canvas');
   [canvas.width, canvas.height] = [Math.ceil(width * scale), Math.ceil(height * scale)];
   const context = canvas.getContext('2d');
@@ -82,10 +81,21 @@ const inOneLine = (lines: readonly string[]): string =>
     .join(', ')
     .replaceAll(/, {3,}/g, ' ');
 
-export const saveSvg = (svg: SVGSVGElement, name: string): void =>
-  save(new Blob([chartSvg(svg)], { type: 'image/svg+xml' }), `${name}.svg`);
-export const savePng = async (svg: SVGSVGElement, name: string): Promise<void> =>
-  save(await chartPng(svg), `${name}.png`);
+export const saveSvg = (svg: SVGSVGElement, drawing: ChartDrawing, name: string): void =>
+  save(new Blob([inFull(svg, () => chartSvg(svg, drawing))], { type: 'image/svg+xml' }), `${name}.svg`);
+export const savePng = async (svg: SVGSVGElement, drawing: ChartDrawing, name: string): Promise<void> =>
+  save(await inFull(svg, () => chartPng(svg, drawing)), `${name}.png`);
+
+/** All labels, at their own size, however far it is zoomed out. What is painted at once is painted like that. */
+function inFull<Result>(svg: SVGSVGElement, draw: () => Result): Result {
+  const isSmall = svg.hasAttribute('data-small');
+  svg.removeAttribute('data-small');
+  try {
+    return draw();
+  } finally {
+    if (isSmall) svg.setAttribute('data-small', 'true');
+  }
+}
 export const saveMermaid = (drawing: ChartDrawing, name: string): void =>
   save(new Blob([chartMermaid(drawing)], { type: 'text/plain' }), `${name}.mmd`);
 

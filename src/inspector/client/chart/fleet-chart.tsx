@@ -3,6 +3,7 @@ import { task, worker } from 'stopgate:charts';
 import { useMemo } from 'preact/hooks';
 import type { State } from '../../../../machines/index.ts';
 import { presences } from '../../../../machines/values/states.ts';
+import { edgeTaken } from '../../chart/taken-edge.ts';
 import { isPast, shownFleet } from '../data/past.ts';
 import { stateCounts } from '../data/state-counts.ts';
 import { toggleState } from '../lists/toggle-state.ts';
@@ -33,8 +34,25 @@ export function FleetChart({ machine }: { machine: 'worker' | 'task' }) {
       counts={counts}
       transition={transition}
       heat
+      flows={useFlows(machine)}
+      viewKey="fleet"
       picked={state.includes(',') ? null : state || presence || null}
       onPick={onPick}
     />
   );
+}
+
+/** How often each edge was taken in the last ten minutes. Nothing is known of it in the past. */
+function useFlows(machine: 'worker' | 'task'): ReadonlyMap<string, number> {
+  const { moved, moves } = shownFleet.value;
+  const version = isPast.value ? null : moved.value;
+  return useMemo(() => {
+    const flows = new Map<string, number>();
+    if (version === null) return flows;
+    for (const [, from, to, event, times] of moves.of(machine === 'worker' ? 'w' : 't')) {
+      const edge = edgeTaken(charts[machine], { from: stateOf(from), to: stateOf(to), event });
+      if (edge !== null) flows.set(edge.id, (flows.get(edge.id) ?? 0) + times);
+    }
+    return flows;
+  }, [machine, version, moves]);
 }

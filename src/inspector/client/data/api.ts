@@ -50,6 +50,44 @@ export async function signIn(token: string): Promise<void> {
 
 export const signOut = (): Promise<unknown> => request('DELETE', apiPath('session'));
 
+export type Progress = { readonly done: number; readonly total: number };
+
+/** Asks for what may take a while. `signal` aborted: the service stops working on it. @throws ApiError, AbortError */
+export async function askPatiently<Body>(
+  path: string,
+  body: object | undefined,
+  signal: AbortSignal,
+  onProgress: (progress: Progress) => void,
+): Promise<Body> {
+  const response = await send(body === undefined ? 'GET' : 'POST', apiPath(path), body, signal, {
+    accept: 'application/x-ndjson',
+  });
+  if (!response.ok || response.body === null) throw await toApiError(response);
+  let result: { readonly body: Body } | null = null;
+  for await (const line of linesOf(response.body)) {
+    const { progress, error, ...rest } = JSON.parse(line);
+    if (progress !== undefined) onProgress(progress);
+    else if (error !== undefined) throw new ApiError(503, error.message, error.issues);
+    else result = { body: rest.result };
+  }
+  if (result === null) throw new ApiError(0, 'the connection was lost; ask again');
+  return result.body;
+}
+
+async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    text += decoder.decode(value, { stream: true });
+    const lines = text.split('\n');
+    text = lines.pop() ?? '';
+    yield* lines;
+  }
+}
+
 async function request<Body>(
   method: string,
   path: string,
@@ -57,7 +95,21 @@ async function request<Body>(
   signal?: AbortSignal,
   headers: Record<string, string> = {},
 ): Promise<Body> {
-  const response = await fetch(path, {
+  const response = await send(method, path, body, signal, headers);
+  if (response.status === 401 && method === 'GET') locked.value = true;
+  if (!response.ok) throw await toApiError(response);
+  const text = await response.text();
+  return (text === '' ? null : JSON.parse(text)) as Body;
+}
+
+const send = (
+  method: string,
+  path: string,
+  body: object | undefined,
+  signal: AbortSignal | undefined,
+  headers: Record<string, string>,
+): Promise<Response> =>
+  fetch(path, {
     method,
     headers: {
       accept: 'application/json',
@@ -70,13 +122,9 @@ async function request<Body>(
     if (cause.name === 'AbortError') throw cause;
     throw new ApiError(0, 'the service does not respond; is it still running?');
   });
-  const text = await response.text();
-  const reply = text === '' ? null : JSON.parse(text);
-  if (response.ok) return reply;
-  if (response.status === 401 && method === 'GET') locked.value = true;
-  throw new ApiError(
-    response.status,
-    reply?.error?.message ?? `the service replied with status ${response.status}`,
-    reply?.error?.issues,
-  );
+
+async function toApiError(response: Response): Promise<ApiError> {
+  const reply = await response.json().catch(() => null);
+  const message = reply?.error?.message ?? `the service replied with status ${response.status}`;
+  return new ApiError(response.status, message, reply?.error?.issues);
 }

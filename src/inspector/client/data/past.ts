@@ -6,7 +6,7 @@ import { computed, effect, signal } from '@preact/signals';
 import type { TaskView, WorkerView } from '../../../../machines/index.ts';
 import type { Moment, PastActor, PastFleet } from '../../messages.ts';
 import { navigate, route, selected } from '../route.ts';
-import { fleet, get } from './api.ts';
+import { askPatiently, fleet, get, type Progress } from './api.ts';
 import { focus, liveFleet, nowMs } from './connection.ts';
 import { createFleetStore } from './fleet-store.ts';
 
@@ -36,18 +36,27 @@ export const shownView = computed((): WorkerView | TaskView | null | undefined =
   return focus.value?.id === id ? focus.value?.view : undefined;
 });
 
+/** How far the fold is that is waited for; null: nothing takes long. */
+export const pastProgress = signal<Progress | null>(null);
+let loading = new AbortController();
+
 let wanted: { at: number; topic: typeof selected.value } | null = null;
 let busy = false;
+let loadingAt: number | null = null;
 
 export function startPast(): void {
   effect(() => {
     const { at } = route.value;
     if (at === null || fleet.value === '') {
       wanted = null;
+      loading.abort();
       pastProblem.value = null;
       return;
     }
+    const isOther = wanted?.at !== at && loadingAt !== at;
     wanted = { at, topic: selected.value };
+    // Of several only the newest is folded: an older one stops at once, and what it folded is a start.
+    if (busy && isOther) loading.abort();
     if (!busy) void load();
   });
 }
@@ -57,25 +66,39 @@ async function load(): Promise<void> {
   while (wanted !== null) {
     const { at, topic } = wanted;
     wanted = null;
+    loadingAt = at;
+    loading = new AbortController();
     try {
       if (logRange.peek() === null || at > (logRange.peek()?.lastSeq ?? 0)) logRange.value = await get('range');
       if (moment.peek()?.seq !== at || !pastFleet.loaded.peek()) {
-        const past = await get<PastFleet>(`at/${at}`);
+        const past = await ask<PastFleet>(`at/${at}`);
         pastFleet.apply(past, true);
         moment.value = past;
       }
       if (topic !== null) pastView.value = await readActor(at, topic);
       pastProblem.value = null;
     } catch (error) {
-      pastProblem.value = (error as Error).message;
+      if (!loading.signal.aborted) pastProblem.value = (error as Error).message;
     }
+    pastProgress.value = null;
   }
+  loadingAt = null;
   busy = false;
+}
+
+const ask = <Body>(path: string): Promise<Body> =>
+  askPatiently(path, undefined, loading.signal, (progress) => {
+    pastProgress.value = progress;
+  });
+
+/** Back to what was shown before, or to the present. */
+export function cancelPast(): void {
+  navigate({ at: moment.peek()?.seq ?? null }, 'replace');
 }
 
 async function readActor(at: number, { entity, id }: NonNullable<typeof selected.value>) {
   const exists = entity === 'worker' ? pastFleet.workers.has(id) : pastFleet.tasks.has(id);
-  const view = exists ? (await get<PastActor>(`at/${at}?${entity}=${id}`)).view : null;
+  const view = exists ? (await ask<PastActor>(`at/${at}?${entity}=${id}`)).view : null;
   return { id, seq: at, view };
 }
 

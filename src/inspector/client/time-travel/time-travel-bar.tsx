@@ -1,7 +1,8 @@
 /** The bar of time travel: a slider over the log. It only shows the past; the log stays as it is. */
-import { logRange, moment, pastProblem } from '../data/past.ts';
+import { cancelPast, logRange, moment, pastProblem, pastProgress } from '../data/past.ts';
 import { navigate, route } from '../route.ts';
 import { count, dateTime } from '../ui/format.ts';
+import { FoldProgress } from '../ui/progress.tsx';
 import { Text } from '../ui/text.tsx';
 import { playing, usePlayback } from './playback.ts';
 
@@ -85,6 +86,7 @@ function CurrentEntry({ at, lastSeq }: { at: number; lastSeq: number }) {
           </span>
         </span>
       )}
+      {pastProgress.value !== null && <FoldProgress progress={pastProgress.value} cancel={cancelPast} />}
       {pastProblem.value !== null && <span class="problem"> cannot be shown</span>}
     </p>
   );

@@ -2,7 +2,8 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { WhatIfAnswer } from '../../messages.ts';
-import { ApiError, fleet, get, post } from '../data/api.ts';
+import { ApiError, askPatiently, fleet, get, type Progress } from '../data/api.ts';
+import { FoldProgress } from '../ui/progress.tsx';
 import { Differences } from './differences.tsx';
 import { type PolicyProblem, PolicyProblems } from './policy-problems.tsx';
 
@@ -11,6 +12,8 @@ const attemptsMax = 10_000;
 const text = signal(sessionStorage.getItem(textKey) ?? '');
 const last = signal(200);
 const busy = signal(false);
+const progress = signal<Progress | null>(null);
+let comparison = new AbortController();
 const answer = signal<WhatIfAnswer | null>(null);
 const problem = signal<PolicyProblem | null>(null);
 
@@ -61,6 +64,7 @@ const Buttons = () => (
     <button type="submit" class="primary" disabled={busy.value}>
       {busy.value ? 'Comparing…' : 'Compare'}
     </button>
+    {progress.value !== null && <FoldProgress progress={progress.value} cancel={() => comparison.abort()} />}
     <label class="inline">
       the last{' '}
       <input
@@ -93,10 +97,16 @@ async function compare(): Promise<void> {
   busy.value = true;
   problem.value = null;
   try {
-    answer.value = await post<WhatIfAnswer>('what-if', { policy: text.value, last: last.value });
+    comparison = new AbortController();
+    const question = { policy: text.value, last: last.value };
+    answer.value = await askPatiently<WhatIfAnswer>('what-if', question, comparison.signal, (it) => {
+      progress.value = it;
+    });
   } catch (error) {
-    answer.value = null;
-    problem.value = { message: (error as Error).message, issues: error instanceof ApiError ? error.issues : [] };
+    if (!comparison.signal.aborted) answer.value = null;
+    if (!comparison.signal.aborted)
+      problem.value = { message: (error as Error).message, issues: error instanceof ApiError ? error.issues : [] };
   }
   busy.value = false;
+  progress.value = null;
 }

@@ -1,0 +1,58 @@
+/** What part of a drawing is shown: in units of the drawing, at `scale` pixels each. */
+import type { Area, ChartDrawing } from './drawing.ts';
+
+export type View = { readonly x: number; readonly y: number; readonly scale: number };
+export type Size = { readonly width: number; readonly height: number };
+type Point = { readonly x: number; readonly y: number };
+
+const scales = { min: 0.2, max: 3 };
+/** Smaller, as on a phone, and the names of the states no longer fit their boxes at 12 px. */
+const fitScaleMin = 0.25;
+const fitScaleMax = 1.2;
+/** Where the whole does not fit. */
+const readableScale = 0.75;
+
+/** The whole drawing; where that would be too small to read, the surroundings of `around`. */
+export function fitView(drawing: ChartDrawing, room: Size, around: Area | undefined): View {
+  const scale = Math.min(room.width / drawing.width, room.height / drawing.height, fitScaleMax);
+  if (scale >= fitScaleMin) return centred(drawing, room, scale, { x: 0, y: 0, ...sizeOf(drawing) });
+  return centred(drawing, room, readableScale, around ?? drawing.boxes[0] ?? { x: 0, y: 0, width: 0, height: 0 });
+}
+
+const sizeOf = ({ width, height }: Size): Size => ({ width, height });
+
+/** `area` in the middle, but no empty room where there is more to see. */
+function centred(drawing: Size, room: Size, scale: number, area: Area): View {
+  const place = (at: number, length: number, whole: number, shown: number) => {
+    const middle = at + length / 2 - shown / 2;
+    return whole <= shown ? (whole - shown) / 2 : Math.max(0, Math.min(whole - shown, middle));
+  };
+  return {
+    x: place(area.x, area.width, drawing.width, room.width / scale),
+    y: place(area.y, area.height, drawing.height, room.height / scale),
+    scale,
+  };
+}
+
+/** @param at the point of the room, in pixels, that stays where it is */
+export function zoomAbout(view: View, factor: number, at: Point): View {
+  const scale = Math.min(scales.max, Math.max(scales.min, view.scale * factor));
+  return { x: view.x + at.x / view.scale - at.x / scale, y: view.y + at.y / view.scale - at.y / scale, scale };
+}
+
+export const panBy = (view: View, dx: number, dy: number): View => ({
+  ...view,
+  x: view.x - dx / view.scale,
+  y: view.y - dy / view.scale,
+});
+
+/** Moved as little as needed for `area` to be seen. */
+export function showArea(view: View, room: Size, { x, y, width, height }: Area): View {
+  const shift = (at: number, length: number, from: number, shown: number) =>
+    at < from ? at - 8 : at + length > from + shown ? at + length - shown + 8 : from;
+  return {
+    ...view,
+    x: shift(x, width, view.x, room.width / view.scale),
+    y: shift(y, height, view.y, room.height / view.scale),
+  };
+}

@@ -1,0 +1,125 @@
+/**
+ * The view of a chart: fits and follows the active state until somebody moves it; then it keeps its place. Wheel and
+ * two fingers zoom about where they are, one drags.
+ */
+import type { RefObject } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ChartBox, ChartDrawing } from '../../chart/drawing.ts';
+import { fitView, panBy, type Size, showArea, type View, zoomAbout } from '../../chart/view.ts';
+
+export type ChartView = {
+  readonly view: View;
+  readonly room: Size;
+  /** Nobody has moved it: it fits and follows. */
+  readonly isFollowing: boolean;
+  readonly zoom: (factor: number) => void;
+  readonly fit: () => void;
+  readonly show: (box: ChartBox) => void;
+};
+
+/** Where charts were left, by their key: another section of the page takes the chart away for a while. */
+const places = new Map<string, View>();
+const placesMax = 100;
+/** A pointer that moves less has clicked. */
+const dragMinPx = 4;
+
+export function useView(
+  svg: RefObject<SVGSVGElement | null>,
+  drawing: ChartDrawing,
+  active: ChartBox | undefined,
+  key: string,
+): ChartView {
+  const room = useSize(svg);
+  const [moved, setMoved] = useState<View | null>(places.get(key) ?? null);
+  const view = moved ?? fitView(drawing, room, active);
+  const latest = useRef(view);
+  latest.current = view;
+  const move = (next: View | null) => {
+    if (next === null) places.delete(key);
+    else places.set(key, next);
+    if (places.size > placesMax) places.delete(places.keys().next().value as string);
+    latest.current = next ?? fitView(drawing, room, active);
+    setMoved(next);
+  };
+  useGestures(svg, latest, move);
+  return {
+    ...{ view, room, isFollowing: moved === null },
+    zoom: (factor) => move(zoomAbout(latest.current, factor, { x: room.width / 2, y: room.height / 2 })),
+    fit: () => move(null),
+    show: (box) => {
+      const next = showArea(latest.current, room, box);
+      if (next.x !== latest.current.x || next.y !== latest.current.y) move(next);
+    },
+  };
+}
+
+function useSize(element: RefObject<Element | null>): Size {
+  const [size, setSize] = useState<Size>({ width: 800, height: 500 });
+  useEffect(() => {
+    const observer = new ResizeObserver(() => {
+      const { clientWidth: width = 0, clientHeight: height = 0 } = element.current ?? {};
+      if (width > 0 && height > 0) setSize({ width, height });
+    });
+    if (element.current !== null) observer.observe(element.current);
+    return () => observer.disconnect();
+  }, []);
+  return size;
+}
+
+type Latest = { readonly current: View };
+
+function useGestures(svg: RefObject<SVGSVGElement | null>, latest: Latest, move: (view: View) => void): void {
+  const moving = useRef(move);
+  moving.current = move;
+  useEffect(() => {
+    const element = svg.current;
+    if (element === null) return;
+    const pointers = new Map<number, { x: number; y: number }>();
+    const pointOf = ({ clientX, clientY }: MouseEvent) => {
+      const { left, top } = element.getBoundingClientRect();
+      return { x: clientX - left, y: clientY - top };
+    };
+    const onWheel = (event: WheelEvent) => {
+      event.preventDefault();
+      // Two fingers on a touchpad come as a wheel with Ctrl, in smaller steps.
+      const factor = Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.0015));
+      moving.current(zoomAbout(latest.current, factor, pointOf(event)));
+    };
+    let dragged = 0;
+    const onDown = (event: PointerEvent) => {
+      if (pointers.size === 0) dragged = 0;
+      pointers.set(event.pointerId, pointOf(event));
+    };
+    const onMove = (event: PointerEvent) => {
+      const before = pointers.get(event.pointerId);
+      if (before === undefined) return;
+      const now = pointOf(event);
+      const [dx, dy] = [now.x - before.x, now.y - before.y];
+      dragged += Math.hypot(dx, dy);
+      if (dragged < dragMinPx) return;
+      if (!element.hasPointerCapture(event.pointerId)) element.setPointerCapture(event.pointerId);
+      const other = [...pointers].find(([id]) => id !== event.pointerId)?.[1];
+      pointers.set(event.pointerId, now);
+      if (other === undefined) return moving.current(panBy(latest.current, dx, dy));
+      const factor = distance(now, other) / Math.max(1, distance(before, other));
+      const middle = { x: (now.x + other.x) / 2, y: (now.y + other.y) / 2 };
+      moving.current(panBy(zoomAbout(latest.current, factor, middle), dx / 2, dy / 2));
+    };
+    const onUp = (event: PointerEvent) => void pointers.delete(event.pointerId);
+    // A drag that ends on a state does not pick it.
+    const onClick = (event: MouseEvent) => {
+      if (dragged >= dragMinPx) event.stopPropagation();
+      dragged = 0;
+    };
+    const given = new AbortController();
+    const { signal } = given;
+    element.addEventListener('wheel', onWheel, { passive: false, signal });
+    element.addEventListener('pointerdown', onDown, { signal });
+    element.addEventListener('pointermove', onMove, { signal });
+    for (const type of ['pointerup', 'pointercancel'] as const) element.addEventListener(type, onUp, { signal });
+    element.addEventListener('click', onClick, { capture: true, signal });
+    return () => given.abort();
+  }, []);
+}
+
+const distance = (a: { x: number; y: number }, b: { x: number; y: number }): number => Math.hypot(a.x - b.x, a.y - b.y);

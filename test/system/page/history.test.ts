@@ -1,0 +1,49 @@
+/** Time travel and what if in a long log, on the page: how far the fold is, and giving it up. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Browser, describeInBrowser, openBrowser } from '../../support/browser.ts';
+import { openStage, type Stage } from '../../support/stage.ts';
+
+const entries = 60_000;
+let stage: Stage;
+let browser: Browser;
+
+describeInBrowser('a long log', () => {
+  beforeAll(async () => {
+    stage = await openStage();
+    for (let index = 0; index < entries; index += 1)
+      stage.client.nc.publish(`stopgate.main.worker.w${index % 20}.tool.used`, '{"tool":"Bash"}');
+    await stage.client.nc.flush();
+    // Stored after them, so they are all there.
+    await stage.client.ask('decide.w1', {}, 60_000);
+    browser = await openBrowser(() => [stage.http.url]);
+  }, 120_000);
+  afterAll(async () => {
+    await browser?.close();
+    await stage?.close();
+  });
+
+  const progress = () => browser.page.getByRole('progressbar', { name: 'Entries folded' });
+  const button = (name: string) => browser.page.getByRole('button', { name, exact: true });
+
+  test('shows how far a comparison is, and gives it up', async () => {
+    await browser.page.goto(`${stage.http.url}/?view=what-if`);
+    await expect.poll(() => browser.page.getByLabel('Policies, as in stopgate.yaml').inputValue()).not.toBe('');
+    await button('Compare').click();
+    await progress().waitFor();
+    expect(Number(await progress().getAttribute('max'))).toBeGreaterThan(entries);
+    await button('Cancel').click();
+    await button('Compare').waitFor();
+    expect(await progress().count()).toBe(0);
+    expect(await browser.page.locator('.problem').count()).toBe(0);
+  }, 60_000);
+
+  test('shows how far a jump is; given up, it leads back to what was shown', async () => {
+    const { page } = browser;
+    await page.goto(`${stage.http.url}/?at=${entries}`);
+    await progress().waitFor();
+    await button('Cancel').click();
+    await page.locator('.travel').waitFor({ state: 'detached' });
+    await page.locator('.grid tr[data-id="w1"]').waitFor();
+    expect(browser.problems()).toEqual([]);
+  }, 60_000);
+});
