@@ -78,5 +78,6 @@ export function createMetrics(checksWaiting: () => number = () => 0) {
       },
     }),
     foldSeq: gauge('fold_seq', 'The last entry of the log that was folded.'),
+    foldLag: gauge('fold_lag', 'Entries of the log that are not folded yet.'),
   };
 }

@@ -224,4 +224,4 @@ function createDirectory({ replica, shard }: FleetsOptions, { slots, selection }
 const pickServed = ({ service, inspection }: Replica): ServedFleet => ({ service, inspection });
 
 const stateOf = ({ name, replica, fault }: Slot): FleetState =>
-  replica === null ? { name, fault, foldedSeq: 0, workers: 0, openAttempts: 0 } : toFleetState(replica.service);
+  replica === null ? { name, fault, foldedSeq: 0, lag: 0, workers: 0, openAttempts: 0 } : toFleetState(replica.service);

@@ -18,6 +18,7 @@ import { type Admission, createAdmission } from './admission.ts';
 import { type AttemptTraces, createAttemptTraces } from './attempt-traces.ts';
 import { createFoldProgress, type FoldProgress } from './fold-progress.ts';
 import { createLogClock, type LogClock } from './log-clock.ts';
+import { createPauseWatch, type PauseWatch } from './pause-watch.ts';
 import type { RunCheck } from './run-request.ts';
 import { createWaiters, type Waiters } from './waiters.ts';
 
@@ -60,15 +61,21 @@ export type HostOptions = {
 };
 
 /**
- * `history`: the log is read up to its head, and nothing goes out. `head`: decisions, answers, checks and timers go
- * out. `closing`: what has begun is finished, nothing else begins. `lost`: nothing that was folded may be used.
+ * `behind`: the log is read up to its head, and nothing goes out; so at the start, and after each reconnect or pause.
+ * `head`: decisions, answers, checks and timers go out. `closing`: what has begun is finished, nothing else begins.
+ * `lost`: nothing that was folded may be used.
  */
-export type Phase = 'history' | 'head' | 'closing' | 'lost';
+export type Phase = 'behind' | 'head' | 'closing' | 'lost';
 
 export type HostContext = Omit<HostOptions, 'fleet' | 'rules'> & {
   readonly fleet: Fleet;
   /** Only `lifecycle.ts` changes it. */
   phase: Phase;
+  /** Something may be stored that is not folded: nothing goes out until it is. Only `lifecycle.ts` sets it. */
+  fallBehind: (why: string) => void;
+  /** The log was folded to its head once: from then on requests are taken. */
+  hasStarted: boolean;
+  readonly pauses: PauseWatch;
   /** Aborted with an AppError, once, when the log is lost or the fold has failed. */
   readonly lost: AbortController;
   readonly progress: FoldProgress;
@@ -90,7 +97,10 @@ export function createHostContext(options: HostOptions): HostContext {
   return {
     ...options,
     fleet,
-    phase: 'history',
+    phase: 'behind',
+    fallBehind: () => {},
+    hasStarted: false,
+    pauses: createPauseWatch(options.clock),
     lost: new AbortController(),
     progress: createFoldProgress(start?.position),
     logClock: createLogClock(fleet, options.clock),
@@ -106,10 +116,14 @@ export function createHostContext(options: HostOptions): HostContext {
 }
 
 /** Effects of the fold may go out. */
-export const isAtHead = ({ phase }: HostContext): boolean => phase === 'head' || phase === 'closing';
+export function isAtHead(context: HostContext): boolean {
+  if (context.phase === 'head' && context.pauses.hasPaused())
+    context.fallBehind('this process did not run for a while');
+  return context.phase === 'head' || context.phase === 'closing';
+}
 
 /** An entry that is not stored yet may be tried again. */
-export const isRunning = ({ phase }: HostContext): boolean => phase === 'history' || phase === 'head';
+export const isRunning = ({ phase }: HostContext): boolean => phase === 'behind' || phase === 'head';
 
 /** Why nothing can be decided any more, or null. */
 export const lossOf = ({ lost: { signal } }: HostContext): AppError | null =>

@@ -16,7 +16,7 @@ export type DeadLetters = {
   put(message: LogMessage, refusal: Refusal): void;
   /** Resolves when all that were put before have their dead letter. */
   settled(): Promise<unknown>;
-  /** The log's head is reached: sends what has no dead letter yet. */
+  /** The log's head is reached, for the first time or again: sends what has no dead letter yet. */
   open(): void;
 };
 

@@ -11,12 +11,12 @@ import {
   type PendingCheck,
   type WorkerContext,
 } from '../../machines/index.ts';
-import { AppError } from '../errors.ts';
+import type { AppError } from '../errors.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import type { Admitted } from './admission.ts';
 import { type AttemptRequest, isKnown, submitAttempt } from './attempts.ts';
 import { callCheck } from './check-call.ts';
-import { createHostContext, type HostContext, type HostOptions, lossOf } from './context.ts';
+import { createHostContext, type HostContext, type HostOptions } from './context.ts';
 import { createDeadLetters } from './dead-letters.ts';
 import { createEvaluations } from './evaluations.ts';
 import { createFoldLoop } from './fold-loop.ts';
@@ -29,7 +29,7 @@ import { createOutbox } from './outbox.ts';
 import type { EscalationListener, InputListener } from './outcomes.ts';
 import { createPendingChecks } from './pending-checks.ts';
 import { createPolicyPublisher, type PolicyForm } from './policy-publisher.ts';
-import { catchUpInTime, foldInTime } from './read-barrier.ts';
+import { catchUpInTime, faultOf, foldInTime, notConnected, throwUnlessStarted } from './read-barrier.ts';
 import { repeatAttempt } from './repeated-attempts.ts';
 import { createRetention, type RetentionRules } from './retention.ts';
 import { createSnapshots, restoreHostState, type SnapshotTaken } from './snapshots.ts';
@@ -72,6 +72,8 @@ export type Host = {
   /** Why nothing can be decided now, or null. */
   fault(): AppError | null;
   readonly foldedSeq: () => number;
+  /** The log's last sequence number, as far as this replica has heard of it. */
+  readonly lastSeq: () => number;
   /** `listener` gets each escalation that changes, from the log's head on. @returns a function that removes it */
   onEscalation(listener: EscalationListener): () => void;
   /** `listener` gets each worker that asks a person, was answered, or asks no longer. @returns as `onEscalation` */
@@ -113,6 +115,7 @@ export function createHost(options: HostOptions): Host {
     foldedTo: (seq) => foldInTime(context, seq),
     logNow: logClock.now,
     foldedSeq: () => progress.seq,
+    lastSeq: () => Math.max(progress.seq, options.log.lastSeq()),
     callCheck: (...call) => callCheck(context, ...call),
     setPolicies: rooms.policies.set,
     setEscalation: rooms.notices.configure,
@@ -160,17 +163,10 @@ function createRooms(
 
 /** A short break of the connection is waited for; what is published meanwhile would only pile up in memory. */
 async function write<Result>(context: HostContext, request: Admitted, work: () => Promise<Result>): Promise<Result> {
-  const { lost, bus, admission, entryTimeoutMs } = context;
-  lost.signal.throwIfAborted();
+  const { bus, admission, entryTimeoutMs } = context;
+  throwUnlessStarted(context);
   return admission.writes.run(request, async () => {
     if (!bus.isConnected() && !(await bus.connected(entryTimeoutMs))) throw notConnected();
     return work();
   });
-}
-
-const notConnected = () => new AppError('log.unavailable', 'the connection to NATS is broken');
-
-function faultOf(context: HostContext): AppError | null {
-  if (context.bus.isConnected()) return lossOf(context);
-  return lossOf(context) ?? notConnected();
 }

@@ -1,6 +1,10 @@
-/** The lifecycle of a host: it folds the history, reaches the log's head, and leaves; or it loses its log. */
+/**
+ * The lifecycle of a host: it folds what is stored, reaches the log's head, and leaves; or it loses its log. After each
+ * reconnect and pause it is behind again, and nothing goes out before what was stored meanwhile is folded
+ * (protocol.md §9).
+ */
 import { AppError } from '../errors.ts';
-import { type HostContext, lossOf } from './context.ts';
+import { type HostContext, isRunning, lossOf } from './context.ts';
 import type { FoldLoop, FoldRooms } from './fold-loop.ts';
 import type { FoldNote } from './fold-note.ts';
 import type { Membership } from './membership.ts';
@@ -17,10 +21,13 @@ export type Rooms = FoldRooms & {
 };
 
 export type Lifecycle = {
-  /** Folds the history and continues what it left open. */
+  /** Folds the history and continues what it left open. @throws AppError log.lost, replica.running */
   start(): Promise<void>;
   close(): Promise<void>;
 };
+
+const retryMs = 250;
+const reportEveryMs = 5_000;
 
 export function createLifecycle(context: HostContext, rooms: Rooms, loop: FoldLoop): Lifecycle {
   const { log, lost } = context;
@@ -29,22 +36,30 @@ export function createLifecycle(context: HostContext, rooms: Rooms, loop: FoldLo
     reader?.close();
     onLost(context, rooms);
   });
+  const head = createHead(context, rooms);
+  context.fallBehind = head.fallBehind;
   return {
     async start() {
       reader = log.read({
         ...{ folded: context.progress.position, onMessage: loop.receive },
         onLost: (error) => lost.abort(error),
+        onInterrupted: () => context.fallBehind('the connection to the log was interrupted'),
       });
-      await catchUp(context);
-      lost.signal.throwIfAborted();
+      await head.reach();
       await rooms.membership.join();
       // The join itself comes back from the log, and everything before it is folded then.
-      await catchUp(context);
-      await reachHead(context, rooms);
+      await head.reach();
+      resume(context, rooms);
+      await rooms.policies.open();
+      await head.reach();
+      context.hasStarted = true;
+      context.pauses.open(() => context.fallBehind('this process did not run for a while'));
+      const { membership, takeover, foldNote, snapshots, retention } = rooms;
+      for (const room of [membership, takeover, foldNote, snapshots, retention]) room.open();
     },
     async close() {
       if (context.phase !== 'lost') context.phase = 'closing';
-      stopEffects(rooms);
+      stopEffects(context, rooms);
       const isLost = context.phase === 'lost';
       await Promise.all([isLost ? null : rooms.membership.leave(), rooms.foldNote.close()]);
       if (!isLost) await rooms.snapshots.close();
@@ -54,22 +69,73 @@ export function createLifecycle(context: HostContext, rooms: Rooms, loop: FoldLo
   };
 }
 
-async function reachHead(context: HostContext, rooms: Rooms): Promise<void> {
+type Head = Pick<HostContext, 'fallBehind'> & {
+  /** Folds what is stored, however long that takes. @throws AppError log.lost, and what else has ended the host */
+  reach(): Promise<void>;
+};
+
+function createHead(context: HostContext, rooms: Rooms): Head {
+  let falls = 0;
+  const reach = async () => {
+    const report = setInterval(() => reportProgress(context), reportEveryMs);
+    try {
+      await untilCaughtUp(context);
+    } finally {
+      clearInterval(report);
+    }
+  };
+  const regain = async () => {
+    for (let seen = -1; seen !== falls; ) {
+      seen = falls;
+      await reach();
+    }
+    if (context.phase !== 'behind') return;
+    resume(context, rooms);
+    void rooms.policies.open();
+    context.logger.info({ seq: context.progress.seq }, 'at the head of the log again');
+  };
+  return {
+    reach,
+    fallBehind(why) {
+      falls += 1;
+      context.pauses.reset();
+      if (context.phase !== 'head') return;
+      context.phase = 'behind';
+      context.logger.info({ why, seq: context.progress.seq }, 'nothing is done before what was stored since is folded');
+      // It fails where the host has ended, and whoever ended it says so.
+      regain().catch(() => {});
+    },
+  };
+}
+
+/** A server that is slow or away is waited for. */
+async function untilCaughtUp(context: HostContext): Promise<void> {
+  while (isRunning(context)) {
+    try {
+      await catchUp(context);
+      return;
+    } catch (error) {
+      context.lost.signal.throwIfAborted();
+      context.logger.debug({ err: error }, 'the log does not answer; trying again');
+      await new Promise((done) => setTimeout(done, retryMs));
+    }
+  }
+  context.lost.signal.throwIfAborted();
+}
+
+function reportProgress({ log, progress, logger }: HostContext): void {
+  const lastSeq = log.lastSeq();
+  const percent = lastSeq === 0 ? 0 : Math.floor((100 * progress.seq) / lastSeq);
+  logger.info({ foldedSeq: progress.seq, lastSeq, percent }, 'folding the log');
+}
+
+/** The log's head is reached: what the fold asks for goes out from here on, and what it has asked for meanwhile. */
+function resume(context: HostContext, rooms: Rooms): void {
+  context.pauses.reset();
   context.phase = 'head';
-  rooms.outbox.open();
-  rooms.deadLetters.open();
-  for (const worker of context.fleet.open) rooms.checks.start(worker);
-  rooms.evaluations.open();
-  await rooms.policies.open();
-  await catchUp(context);
+  for (const room of [rooms.outbox, rooms.deadLetters, rooms.checks, rooms.evaluations, rooms.notices]) room.open();
   upgradeRules(context);
   rooms.timers.arm();
-  rooms.membership.open();
-  rooms.foldNote.open();
-  rooms.takeover.open();
-  rooms.notices.open();
-  rooms.snapshots.open();
-  rooms.retention.open();
 }
 
 /** Nothing of this fold may get into another log. */
@@ -78,14 +144,14 @@ function onLost(context: HostContext, rooms: Rooms): void {
   if (error.code === 'log.lost') context.logger.error({ err: error }, 'the log is lost');
   if (error.code === 'rules.unknown') context.logger.error({ err: error }, 'the log needs a later release');
   context.phase = 'lost';
-  stopEffects(rooms);
+  stopEffects(context, rooms);
   rooms.membership.close();
   failCallers(context, error);
   context.progress.release();
 }
 
-function stopEffects({ timers, checks, evaluations, notices, takeover, retention }: Rooms): void {
-  for (const room of [timers, checks, evaluations, notices, takeover, retention]) room.close();
+function stopEffects({ pauses }: HostContext, { timers, checks, evaluations, notices, takeover, retention }: Rooms): void {
+  for (const room of [pauses, timers, checks, evaluations, notices, takeover, retention]) room.close();
 }
 
 function failCallers({ decisionWaiters, evaluationWaiters }: HostContext, error: AppError): void {

@@ -57,17 +57,22 @@ const timeoutMsMax = 2 ** 31 - 1;
 
 export function createNotices(context: HostContext): Notices {
   const state: State = { context, watches: new Map(), rules: { remindMs: null, notify: null }, closed: false };
-  const scheduleAll = () => {
-    for (const key of context.fleet.escalated.keys()) schedule(state, key, false);
+  let hasOpened = false;
+  const scheduleAll = (isNew: boolean) => {
+    for (const key of context.fleet.escalated.keys()) schedule(state, key, isNew);
   };
   return {
     configure(rules) {
       state.rules = rules;
       for (const watch of state.watches.values()) reset(watch);
-      scheduleAll();
+      scheduleAll(false);
     },
     onChanged: (entity, id) => schedule(state, escalationKey(entity, id), true),
-    open: scheduleAll,
+    open() {
+      // What began while this replica was behind is new to it; what it finds at its start was new to others.
+      scheduleAll(hasOpened);
+      hasOpened = true;
+    },
     close() {
       state.closed = true;
       for (const key of [...state.watches.keys()]) drop(state, key);

@@ -49,28 +49,28 @@ export function applyOutcome(
     case 'hookPending':
       evaluations.callHooks(outcome.task);
       return;
-    default:
-      // What happened in history was reported when it was new.
-      if (isAtHead(context)) report(context, rooms, outcome);
-  }
-}
-
-type Reported = Extract<Outcome, { kind: 'hooksEvaluated' | 'handedBack' | 'escalation' | 'inputs' | 'refused' }>;
-
-function report({ logger, metrics }: HostContext, rooms: ActingRooms, outcome: Reported): void {
-  switch (outcome.kind) {
-    case 'hooksEvaluated':
-      for (const run of outcome.runs) metrics.hookRan(run);
-      return;
-    case 'handedBack':
-      logger.warn({ workerId: outcome.worker, taskId: outcome.task }, 'task of a stale worker handed back');
-      return;
     case 'escalation':
       rooms.notices.onChanged(outcome.entity, outcome.id);
       for (const listener of rooms.escalationListeners) listener(outcome.entity, outcome.id);
       return;
     case 'inputs':
       for (const listener of rooms.inputListeners) listener(outcome.worker);
+      return;
+    default:
+      // What happened in history was reported when it was new.
+      if (isAtHead(context)) report(context, outcome);
+  }
+}
+
+type Reported = Extract<Outcome, { kind: 'hooksEvaluated' | 'handedBack' | 'refused' }>;
+
+function report({ logger, metrics }: HostContext, outcome: Reported): void {
+  switch (outcome.kind) {
+    case 'hooksEvaluated':
+      for (const run of outcome.runs) metrics.hookRan(run);
+      return;
+    case 'handedBack':
+      logger.warn({ workerId: outcome.worker, taskId: outcome.task }, 'task of a stale worker handed back');
       return;
     case 'refused': {
       const { entity, id, type, reason } = outcome;

@@ -2,7 +2,7 @@
 import { retriedMessageId } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Stored } from '../nats/log-submitter.ts';
-import { type HostContext, subject } from './context.ts';
+import { type HostContext, isAtHead, subject } from './context.ts';
 
 /** `tail`: the subject after `stopgate.<fleet>.`; the message id makes a repeat one entry. */
 export type OwnEntry = {
@@ -23,6 +23,11 @@ export async function appendUntilStored(
 ): Promise<Stored | null> {
   const payload = JSON.stringify(data);
   while (isNeeded()) {
+    // What it follows from may be out of date.
+    if (!isAtHead(context)) {
+      await new Promise((done) => setTimeout(done, retryMs));
+      continue;
+    }
     try {
       return await context.log.append(subject(context, tail), payload, { messageId, replica: context.replica });
     } catch (error) {

@@ -20,6 +20,8 @@ export type PendingChecks = {
   start(worker: string): void;
   /** Cancels the worker's check if its attempt does not wait for it any more. */
   cancelStale(worker: string): void;
+  /** The log's head is reached: starts what is ours, and cancels what is not any more. */
+  open(): void;
   /** Cancels all, and starts none. */
   close(): void;
 };
@@ -38,17 +40,22 @@ export function createPendingChecks(context: HostContext): PendingChecks {
     running.delete(worker);
     found.abort.abort();
   };
+  const start = (worker: string) => {
+    cancelStale(worker);
+    const pending = pendingOf(context.fleet, worker);
+    // What is folded while this replica leaves is for the others.
+    if (closed || pending === null || pending.owner !== context.replica || running.has(worker)) return;
+    const abort = new AbortController();
+    running.set(worker, { number: pending.check.number, attempt: pending.attempt, abort });
+    void run(context, pending, abort.signal);
+  };
   return {
-    start(worker) {
-      cancelStale(worker);
-      const pending = pendingOf(context.fleet, worker);
-      // What is folded while this replica leaves is for the others.
-      if (closed || pending === null || pending.owner !== context.replica || running.has(worker)) return;
-      const abort = new AbortController();
-      running.set(worker, { number: pending.check.number, attempt: pending.attempt, abort });
-      void run(context, pending, abort.signal);
-    },
+    start,
     cancelStale,
+    open() {
+      for (const worker of [...running.keys()]) cancelStale(worker);
+      for (const worker of context.fleet.open) start(worker);
+    },
     close() {
       closed = true;
       for (const { abort } of running.values()) abort.abort();

@@ -20,7 +20,7 @@ export type PolicyPublisher = {
   onStored(form: unknown, replica: string | undefined): void;
   /** The configuration has changed. Before the log's head is reached it is only noted. */
   set(form: PolicyForm): void;
-  /** The log's head is reached. */
+  /** The log's head is reached, for the first time or again. */
   open(): Promise<void>;
   /** What is known of the log's policies, for a snapshot. */
   capture(): PublishedPolicies;
@@ -48,9 +48,12 @@ export function createPolicyPublisher(context: HostContext): PolicyPublisher {
     lastOf.set(replica, form);
     if (lastOf.size > replicasMax) lastOf.delete(lastOf.keys().next().value as string);
   };
+  /** What was last appended, or found to be in the log. */
+  let offered: PolicyForm | null = null;
 
   const append = async () => {
-    if (wanted === null) return;
+    if (wanted === null || wanted === offered) return;
+    offered = wanted;
     const form = canonical(wanted);
     if (form === (lastOf.get(context.replica) ?? inLog)) {
       if (form !== inLog) warn();

@@ -1,7 +1,7 @@
 /** A read sees everything that was stored before it began: it waits here until the fold has reached that. */
 import { formatIsoTime } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import type { HostContext } from './context.ts';
+import { type HostContext, lossOf } from './context.ts';
 import { expectEntry } from './expect-entry.ts';
 
 /**
@@ -42,13 +42,32 @@ export async function foldInTime(context: HostContext, seq: number): Promise<voi
   await inTime(context, () => context.progress.until(seq));
 }
 
+/** Why nothing is decided now, or null. */
+export function faultOf(context: HostContext): AppError | null {
+  const loss = lossOf(context);
+  if (loss !== null) return loss;
+  if (!context.bus.isConnected()) return notConnected();
+  if (context.phase !== 'behind') return null;
+  const [folded, last] = [context.progress.seq, Math.max(context.progress.seq, context.log.lastSeq())];
+  return new AppError('log.unavailable', `folding the log: ${folded} of ${last} entries are folded; try again`);
+}
+
+export const notConnected = (): AppError => new AppError('log.unavailable', 'the connection to NATS is broken');
+
+/** A request that comes while the history is folded would wait for too long. @throws AppError log.unavailable, log.lost */
+export function throwUnlessStarted(context: HostContext): void {
+  context.lost.signal.throwIfAborted();
+  const fault = context.hasStarted ? null : faultOf(context);
+  if (fault !== null) throw fault;
+}
+
 async function inTime(context: HostContext, wait: () => Promise<void>): Promise<void> {
-  const { signal } = context.lost;
-  signal.throwIfAborted();
+  throwUnlessStarted(context);
+  const { lost } = context;
   await new Promise<void>((resolve, reject) => {
     const stop = expectEntry(context, () => reject(new AppError('log.unavailable', 'the log did not answer in time')));
     wait().then(resolve, reject).finally(stop);
   });
   // A loss ends the wait, too.
-  signal.throwIfAborted();
+  lost.signal.throwIfAborted();
 }

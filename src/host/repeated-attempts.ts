@@ -33,7 +33,8 @@ export async function onAttemptRepeated(
   const key = attemptMessageId(worker, attempt);
   const inbox = replyInboxes.get(key);
   replyInboxes.delete(key);
-  if (!isAtHead(context) || (inbox === undefined && !decisionWaiters.has(key))) return;
+  const isAsked = inbox !== undefined && isAtHead(context);
+  if (!isAsked && !decisionWaiters.has(key)) return;
   const decision = await findDecision(context, outbox, worker, attempt).catch(() => null);
   if (decision === null) {
     const message = `the decision of attempt ${attempt} cannot be read now`;
@@ -41,7 +42,7 @@ export async function onAttemptRepeated(
     return;
   }
   decisionWaiters.settle(key, decision);
-  if (inbox !== undefined) context.bus.answer(inbox, JSON.stringify(decision));
+  if (isAsked) context.bus.answer(inbox, JSON.stringify(decision));
 }
 
 /** The decision of an attempt that is known and no longer open. Null: it cannot be read now. */

@@ -30,7 +30,7 @@ export function createTakeover(context: HostContext, outbox: Outbox, evaluations
     const owners = [...outbox.overdueOwners(checkEveryMs), ...ownersOfOpen(context), ...evaluations.owners()];
     for (const owner of new Set(owners)) {
       if (owner !== null && !(await isGone(owner))) continue;
-      if (!isRunning(context)) return;
+      if (!isAtHead(context)) return;
       outbox.sendFor(owner);
       acceptAttempts(context, owner);
       // Every replica that notices it calls the hooks: a call changes nothing, and the first answer counts.

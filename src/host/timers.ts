@@ -49,7 +49,9 @@ export function createTimers(context: HostContext): Timers {
   };
   const fire = (next: Deadline) => {
     timer = null;
-    if (closed) return;
+    // It is armed again at the head.
+    scheduledKey = null;
+    if (closed || !isAtHead(context)) return;
     const current = nextDeadline(fleet);
     if (current === null || keyOf(current) !== keyOf(next)) {
       schedule();

@@ -11,6 +11,8 @@ export type FleetState = {
   readonly fault: AppError | null;
   /** 0 while it is not open. */
   readonly foldedSeq: number;
+  /** Entries of the log that are not folded yet, as far as it is known. */
+  readonly lag: number;
   readonly workers: number;
   readonly openAttempts: number;
 };
@@ -68,7 +70,7 @@ export function directoryOf(served: ServedFleet): FleetDirectory {
 
 /** What a fleet that is open says of itself. */
 export function toFleetState(service: Service): FleetState {
-  const { ready, code, reason, foldedSeq, workers, openAttempts } = service.status();
+  const { ready, code, reason, ...counts } = service.status();
   const fault = ready ? null : new AppError(code ?? 'log.unavailable', reason ?? 'the service is not ready');
-  return { name: service.fleet, fault, foldedSeq, workers, openAttempts };
+  return { name: service.fleet, fault, ...counts };
 }

@@ -50,7 +50,8 @@ const namesOf = (fleets: FleetDirectory): string[] => fleets.states().map(({ nam
 
 /**
  * One fleet that fails must not take the others' traffic away: while any is served, this process is ready, and names
- * those that are not. `?fleet=F` asks about one.
+ * those that are not. `?fleet=F` asks about one. Each is shown with the last entry that it has folded, and how many
+ * follow.
  */
 function addReadiness(app: FastifyInstance, fleets: FleetDirectory, metrics: Metrics): void {
   /** A receiver that is gone concerns people, not the traffic. */
@@ -63,24 +64,32 @@ function addReadiness(app: FastifyInstance, fleets: FleetDirectory, metrics: Met
     if (query.fleet !== undefined && asked.length === 0) fleets.find(String(query.fleet));
     const faults = asked.flatMap(({ name, fault }) => (fault === null ? [] : [{ name, fault }]));
     const [first] = faults;
-    if (first === undefined) return { ok: true, ...(await notTaken()) };
+    const progress = Object.fromEntries(asked.map(({ name, foldedSeq, lag }) => [name, { foldedSeq, lag }]));
+    if (first === undefined) return { ok: true, fleets: progress, ...(await notTaken()) };
     const failed = Object.fromEntries(
       faults.map(({ name, fault }) => [name, { code: errorCodes[fault.code].wire, message: fault.message }]),
     );
-    if (faults.length < asked.length) return { ok: true, failed, ...(await notTaken()) };
+    if (faults.length < asked.length) return { ok: true, failed, fleets: progress, ...(await notTaken()) };
     // Sent, not thrown: a probe every second would fill the log with warnings.
     const { code, message } = first.fault;
-    return sendError(reply, new AppError(code, message, asked.length > 1 ? { details: { failed } } : {}));
+    return sendError(
+      reply,
+      new AppError(code, message, {
+        details: asked.length > 1 ? { failed, fleets: progress } : { fleets: progress },
+      }),
+    );
   });
 }
 
 function readGauges(fleets: FleetDirectory, metrics: Metrics): void {
   // A fleet that is no longer served leaves no last value behind.
-  for (const gauge of [metrics.ready, metrics.workers, metrics.foldSeq, metrics.openAttempts]) gauge.reset();
-  for (const { name: fleet, fault, foldedSeq, workers, openAttempts } of fleets.states()) {
+  for (const gauge of [metrics.ready, metrics.workers, metrics.foldSeq, metrics.foldLag, metrics.openAttempts])
+    gauge.reset();
+  for (const { name: fleet, fault, foldedSeq, lag, workers, openAttempts } of fleets.states()) {
     metrics.ready.set({ fleet }, fault === null ? 1 : 0);
     metrics.workers.set({ fleet }, workers);
     metrics.foldSeq.set({ fleet }, foldedSeq);
+    metrics.foldLag.set({ fleet }, lag);
     metrics.openAttempts.set({ fleet }, openAttempts);
   }
 }

@@ -5,7 +5,7 @@ import { AppError } from '../errors.ts';
 import { inspectLog, type LogIdentity, missing, proveLog } from './log-continuity.ts';
 import type { LogPosition } from './log-position.ts';
 import { openLogRange, readNewest } from './log-range.ts';
-import { type LogMessage, openLogReader } from './log-reader.ts';
+import { type LogMessage, type LogReader, openLogReader } from './log-reader.ts';
 import { type LogStreamOptions, lastDeadSeq, noteFolded, openLogStreams } from './log-streams.ts';
 import { type EntryHeaders, type Stored, type Submit, submitterOf, toHeaders } from './log-submitter.ts';
 
@@ -30,6 +30,8 @@ export type EventLog = {
   fetch(seq: number, subject: string): Promise<string | null>;
   /** The subject of what stands at `seq`; null: nothing, or it cannot be read now. */
   subjectAt(seq: number): Promise<string | null>;
+  /** The last sequence number that this replica has heard of; it does not ask. 0: none yet. */
+  lastSeq(): number;
   /** The newest entry; `seq` 0: there is none. @throws AppError log.lost: not the log that is read; log.unavailable */
   head(): Promise<LogHead>;
   /** Remembers outside of the log how far it is folded: a later start can say what is gone. @throws what NATS throws */
@@ -43,6 +45,8 @@ export type ReadOptions = {
   readonly folded: () => LogPosition | null;
   readonly onMessage: (message: LogMessage) => void;
   readonly onLost: (error: AppError) => void;
+  /** The delivery was interrupted: what was stored meanwhile comes late. */
+  readonly onInterrupted: () => void;
 };
 
 export type LogBounds = {
@@ -68,13 +72,16 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
   const identity: LogIdentity = { stream: config.name, created, gapsAcceptedTo, findCoveredTo };
   const { stream } = identity;
   let folded: ReadOptions['folded'] = () => null;
+  let reader: LogReader | null = null;
+  let headSeq = info.state.last_seq;
   const inspect = () => inspectLog(manager, identity, folded());
   return {
     deadSeq: await lastDeadSeq(manager, fleet),
     ...createWriter(options, inspect),
     read(reading) {
       folded = reading.folded;
-      return openReader(nc, manager, identity, reading);
+      reader = openReader(nc, manager, identity, reading);
+      return reader;
     },
     async range() {
       const { state } = orThrow(await inspect());
@@ -92,17 +99,19 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
     },
     async head() {
       const { state } = orThrow(await inspect());
+      headSeq = Math.max(headSeq, state.last_seq);
       return { seq: state.last_seq, atMs: Date.parse(state.last_ts) };
     },
+    lastSeq: () => Math.max(headSeq, reader?.lastSeq() ?? 0),
     note: (position) => noteFolded(manager, fleet, created, position),
   };
 }
 
 function openReader(nc: NatsConnection, manager: JetStreamManager, identity: LogIdentity, reading: ReadOptions) {
   const { stream, gapsAcceptedTo } = identity;
-  const { folded, onMessage, onLost } = reading;
+  const { folded, onMessage, onLost, onInterrupted } = reading;
   return openLogReader(nc, {
-    ...{ stream, fromSeq: (folded()?.seq ?? 0) + 1, onMessage },
+    ...{ stream, fromSeq: (folded()?.seq ?? 0) + 1, onMessage, onInterrupted },
     async beforeReset() {
       const found = await proveLog(manager, identity, folded());
       if (!(found instanceof AppError)) return 'go';

@@ -16,7 +16,11 @@ export type LogMessage = {
   readonly header: (name: string) => string | undefined;
 };
 
-export type LogReader = { close(): void };
+export type LogReader = {
+  /** The last sequence number of the stream that a delivery has told of; 0: none yet. */
+  lastSeq(): number;
+  close(): void;
+};
 
 export type LogReaderOptions = {
   readonly stream: string;
@@ -26,6 +30,8 @@ export type LogReaderOptions = {
   readonly beforeReset?: () => Promise<'go' | 'retry'>;
   /** Entries from `fromSeq` to the one before `toSeq` are missing. Default: they are passed over. */
   readonly onGap?: (fromSeq: number, toSeq: number) => 'go' | 'stop';
+  /** Nothing is delivered until there is a new consumer: what is stored meanwhile comes late. */
+  readonly onInterrupted?: () => void;
 };
 
 const heartbeatMs = 1_000;
@@ -34,7 +40,7 @@ const retryMs = 250;
 
 export function openLogReader(nc: NatsConnection, options: LogReaderOptions): LogReader {
   const reading: Reading = {
-    ...{ nc, options, nextSeq: options.fromSeq, deliveredSeq: 0 },
+    ...{ nc, options, nextSeq: options.fromSeq, deliveredSeq: 0, lastSeq: 0 },
     ...{ subscription: null, heardMs: Date.now(), closed: false, resetting: false },
   };
   const watch = setInterval(() => {
@@ -43,6 +49,7 @@ export function openLogReader(nc: NatsConnection, options: LogReaderOptions): Lo
   void resetAtReconnects(reading);
   reset(reading);
   return {
+    lastSeq: () => reading.lastSeq,
     close() {
       reading.closed = true;
       clearInterval(watch);
@@ -57,6 +64,7 @@ type Reading = {
   nextSeq: number;
   /** The consumer's own sequence number of its last message, from 1. */
   deliveredSeq: number;
+  lastSeq: number;
   subscription: Subscription | null;
   heardMs: number;
   closed: boolean;
@@ -66,6 +74,7 @@ type Reading = {
 async function resetAtReconnects(reading: Reading): Promise<void> {
   for await (const status of reading.nc.status()) {
     if (reading.closed) return;
+    if (status.type === 'disconnect') reading.options.onInterrupted?.();
     if (status.type === 'reconnect') reset(reading);
   }
 }
@@ -73,6 +82,7 @@ async function resetAtReconnects(reading: Reading): Promise<void> {
 function reset(reading: Reading): void {
   if (reading.resetting || reading.closed) return;
   reading.resetting = true;
+  if (reading.subscription !== null) reading.options.onInterrupted?.();
   reading.subscription?.unsubscribe();
   reading.subscription = null;
   void attach(reading).finally(() => {
@@ -124,6 +134,7 @@ function receive(reading: Reading, message: Msg): void {
   if (place.seq < reading.nextSeq) return;
   if (place.seq > reading.nextSeq && reading.options.onGap?.(reading.nextSeq, place.seq) === 'stop') return;
   reading.nextSeq = place.seq + 1;
+  reading.lastSeq = place.seq + place.pending;
   reading.options.onMessage(toLogMessage(message, place.seq, place.atMs));
 }
 
@@ -179,10 +190,13 @@ export const toLogMessage = (message: Msg, seq: number, atMs: number): LogMessag
   header: (name) => message.headers?.get(name) || undefined,
 });
 
+/** `delivered`: the consumer's own sequence number; `pending`: how many messages followed when it was sent. */
+type Place = { readonly seq: number; readonly delivered: number; readonly atMs: number; readonly pending: number };
+
 const dots = new Int32Array(16);
 
 /** `$JS.ACK.<stream>.<consumer>.<tries>.<seq>.<delivered>.<ns>.<pending>`; newer servers put domain and account first. */
-export function readPlace(reply: string): { seq: number; delivered: number; atMs: number } | null {
+export function readPlace(reply: string): Place | null {
   if (!reply.startsWith('$JS.ACK.')) return null;
   // Read in place: splitting it would be most of what a message costs here.
   let count = 0;
@@ -190,5 +204,6 @@ export function readPlace(reply: string): { seq: number; delivered: number; atMs
   const from = count === 8 ? 4 : 6;
   if (count < from + 4) return null;
   const token = (index: number, cut = 0) => Number(reply.slice((dots[index] ?? 0) + 1, (dots[index + 1] ?? 0) - cut));
-  return { seq: token(from), delivered: token(from + 1), atMs: token(from + 2, 6) };
+  const pending = Number(reply.slice((dots[from + 3] ?? 0) + 1, count > from + 4 ? dots[from + 4] : undefined));
+  return { seq: token(from), delivered: token(from + 1), atMs: token(from + 2, 6), pending };
 }

@@ -24,6 +24,8 @@ export type Endpoint = {
   readonly subject: string;
   readonly exact?: boolean;
   readonly handle: (request: Request) => Promise<object | string>;
+  /** What `$SRV.STATS` says of it beside the counts. */
+  readonly data?: () => object;
 };
 /** As NATS micro shows it. `group`: the queue group that shares the requests. */
 export type MicroService = { readonly name: string; readonly description: string; readonly group: string };
@@ -213,7 +215,10 @@ function serveDiscovery(
       type: 'io.nats.micro.v1.stats_response',
       ...service,
       started,
-      endpoints: [...served].map(({ endpoint, stats }) => ({ ...place(endpoint), ...countsOf(stats) })),
+      endpoints: [...served].map(({ endpoint, stats }) => ({
+        ...{ ...place(endpoint), ...countsOf(stats) },
+        ...(endpoint.data === undefined ? {} : { data: endpoint.data() }),
+      })),
     }),
   };
   return Object.entries(replies).flatMap(([verb, reply]) =>

@@ -12,6 +12,10 @@ export function createEndpoints(service: Service): Endpoint[] {
     name,
     subject: `stopgate.${service.fleet}.${name}`,
     handle: async (request) => handle(request.tail, readBody(request)),
+    data() {
+      const { ready, foldedSeq, lag } = service.status();
+      return { ready, foldedSeq, lag };
+    },
   });
   return [
     endpoint('decide', async (worker, body) => encodeDecision(await service.decide(worker, body))),

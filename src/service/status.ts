@@ -9,6 +9,8 @@ export type ServiceStatus = {
   /** `log.lost` needs a person; `log.unavailable` may pass. */
   readonly code: ErrorCode | null;
   readonly foldedSeq: number;
+  /** How many entries of the log are not folded yet, as far as this replica has heard of it. */
+  readonly lag: number;
   readonly workers: number;
   readonly openAttempts: number;
 };
@@ -20,6 +22,7 @@ export function statusOf(host: Host): ServiceStatus {
     reason: fault?.message ?? null,
     code: fault?.code ?? null,
     foldedSeq: host.foldedSeq(),
+    lag: host.lastSeq() - host.foldedSeq(),
     workers: host.fleet.workers.size,
     openAttempts: host.fleet.open.size,
   };

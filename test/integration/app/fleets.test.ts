@@ -66,7 +66,9 @@ describe('several fleets', () => {
   });
 
   test('readiness and metrics are by fleet', async () => {
-    expect((await ask(at.http, '/readyz?fleet=web')).json).toEqual({ ok: true });
+    expect((await ask(at.http, '/readyz?fleet=web')).json).toEqual({
+      ...{ ok: true, fleets: { web: { foldedSeq: expect.any(Number), lag: 0 } } },
+    });
     expect((await ask(at.http, '/readyz?fleet=none')).status).toBe(404);
     const { text } = await ask(at.http, '/metrics');
     expect(text).toContain('stopgate_ready{fleet="main"} 1');

@@ -41,7 +41,7 @@ export function createFakeService(): FakeService {
     answer: { decision: 'allow', action: 'complete', reason: 'fine', nextPrompt: null },
     fault: null,
     pause: Promise.resolve(),
-    state: { ready: true, reason: null, code: null, foldedSeq: 42, workers: 1, openAttempts: 3 },
+    state: { ready: true, reason: null, code: null, lag: 0, foldedSeq: 42, workers: 1, openAttempts: 3 },
     async publish(entry) {
       await fake.pause;
       if (fake.fault !== null) throw fake.fault;

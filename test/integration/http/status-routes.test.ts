@@ -7,7 +7,10 @@ const http = useServer();
 
 test('health and readiness', async () => {
   expect((await ask(http.server.url, '/healthz')).json).toEqual({ ok: true });
-  expect((await ask(http.server.url, '/readyz')).json).toEqual({ ok: true });
+  expect((await ask(http.server.url, '/readyz')).json).toEqual({
+    ok: true,
+    fleets: { main: { foldedSeq: expect.any(Number), lag: 0 } },
+  });
   http.service.state = { ...http.service.state, ready: false, reason: 'the log is gone' };
   const answer = await ask(http.server.url, '/readyz');
   expect([answer.status, errorOf(answer)]).toMatchObject([503, { message: 'the log is gone' }]);

@@ -9,13 +9,13 @@ afterEach(async () => {
   for (const host of open.splice(0)) await host.close();
 });
 
-type Scene = { host: Host; log: MemoryLog; broken: number };
+type Scene = { host: Host; log: MemoryLog; broken: number; checks: number; clockMs: number };
 
 /** `onFolded` is called for each message in the fold itself, where an error is a bug of ours. */
 async function start(onFolded: (subject: string) => void = () => {}): Promise<Scene> {
   const log = createMemoryLog();
   let id = 0;
-  const scene = { log, broken: 0 } as Scene;
+  const scene = { log, broken: 0, checks: 0, clockMs: 0 } as Scene;
   scene.host = createHost({
     ...{ fleet: 'main', replica: 'r1', log, entryTimeoutMs: 5_000, openRequestsMax: 2, openReadsMax: 2 },
     ...{ start: null, snapshotStore: null, trimmer: null },
@@ -30,14 +30,16 @@ async function start(onFolded: (subject: string) => void = () => {}): Promise<Sc
       ...{ request: async () => '', requestRun: async () => '', payloadBytesMax: () => 1_048_576 },
     },
     // Never ends by itself.
-    runCheck: (_request, signal) =>
-      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    runCheck: (_request, signal) => {
+      scene.checks += 1;
+      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    },
     logger: pino({ level: 'silent' }),
     metrics: {
       ...{ folded: onFolded, decided: () => {}, refused: () => {}, dead: () => {} },
       ...{ policyConflict: () => {}, hookRan: () => {} },
     },
-    clock: () => 0,
+    clock: () => scene.clockMs,
     newId: () => `id${++id}`,
     onBroken() {
       scene.broken += 1;
@@ -78,6 +80,21 @@ test('a newest entry that is not the one folded there ends the host: the log is 
   await expect(host.caughtUp()).rejects.toMatchObject({ code: 'log.lost' });
   await expect(host.attempt('w1', { attempt: 'a2' })).rejects.toMatchObject({ code: 'log.lost' });
   expect(host.fault()).toMatchObject({ code: 'log.lost' });
+});
+
+test('after a pause nothing is done before what was stored meanwhile is folded', async () => {
+  const scene = await start();
+  const { host, log } = scene;
+  host.setPolicies({ policies: { default: { checks: [{ command: 'slow' }] } } });
+  await host.caughtUp();
+  scene.clockMs += 60_000;
+  const attempted = 'stopgate.main.worker.w1.stop.attempted';
+  for (const attempt of ['a1', 'a2', 'a3']) await log.append(attempted, JSON.stringify({ attempt }), { replica: 'r1' });
+  await host.caughtUp();
+  await expect.poll(() => scene.checks).toBe(1);
+  await expect.poll(() => host.fault()).toBeNull();
+  // Only that of the attempt which is still open; two were superseded before it was at the head.
+  expect(scene.checks).toBe(1);
 });
 
 test('more open requests than the limit are refused', async () => {

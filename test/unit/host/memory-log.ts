@@ -57,6 +57,7 @@ export function createMemoryLog(): MemoryLog {
     newest: async () => [],
     fetch: async (seq, subject) => (entries[seq - 1]?.subject === subject ? (entries[seq - 1]?.payload ?? null) : null),
     head: async () => ({ seq: entries.length, atMs: headMs ?? entries.length * 1_000 }),
+    lastSeq: () => entries.length,
     note: async () => {},
   };
 }
