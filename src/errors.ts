@@ -23,6 +23,7 @@ export const errorCodes = {
   'service.unreachable': { status: 503, exit: 3, wire: 'UNREACHABLE', retry: true },
   'config.bad': { status: 500, exit: 2, wire: 'BAD_CONFIG', retry: false },
   'stream.foreign': { status: 500, exit: 2, wire: 'FOREIGN_STREAM', retry: false },
+  'replica.running': { status: 500, exit: 2, wire: 'REPLICA_RUNNING', retry: false },
   'server.missing': { status: 500, exit: 3, wire: 'NO_NATS_SERVER', retry: false },
 } as const;
 export type ErrorCode = keyof typeof errorCodes;

@@ -61,6 +61,9 @@ export const timerMessageId = (
   tries: string,
 ): string => `${id}:${kind}:${attempt}:${atMs}:${tries}`;
 
+/** `joinedMs`: when it joined, so that each membership ends once, whoever says so. */
+export const leftMessageId = (replica: string, joinedMs: number): string => `left:${replica}:${joinedMs}`;
+
 export const policyMessageId = (replica: string, unique: string): string => `policy:${replica}:${unique}`;
 
 export const rulesMessageId = (version: number): string => `rules:${version}`;

@@ -32,6 +32,18 @@ export function openAttempt(
   stepWorker(fleet, record, { type: 'stop.attempted', data: fields, seq, atMs: fleet.nowMs, facts });
 }
 
+/** Their owner has left: each of its open attempts goes to one of the members that stay. */
+export function handOverAttempts(fleet: Fleet, left: string): void {
+  for (const worker of fleet.open) {
+    const record = fleet.workers.get(worker);
+    const attempt = record?.snapshot.context.worker.attempt?.attempt;
+    if (record === undefined || attempt === undefined || record.owner !== left) continue;
+    record.owner = ownerFor(fleet, attemptMessageId(worker, attempt), null);
+    record.accepted = record.owner !== null;
+    if (record.owner !== null) fleet.outcomes.push({ kind: 'accepted', worker, attempt, replica: record.owner });
+  }
+}
+
 export function supersedeAttempt(fleet: Fleet, record: WorkerRecord): void {
   const { worker: context } = record.snapshot.context;
   if (context.attempt === null) return;

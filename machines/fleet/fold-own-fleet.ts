@@ -1,5 +1,6 @@
 /** Folds own entries about the fleet: its replicas and its policies (protocol.md §3). */
 import type { OwnFleetEntry } from '../entries/index.ts';
+import { handOverAttempts } from './attempts.ts';
 import { type Fleet, setRules } from './fleet.ts';
 import { rearmForgetting } from './forgetting.ts';
 import { armStaleDeadlines } from './stale-deadlines.ts';
@@ -13,6 +14,7 @@ export function foldOwnFleet(fleet: Fleet, entry: OwnFleetEntry, seq: number): v
     case 'replica.left':
       fleet.replicas.delete(entry.data.replica);
       fleet.rulesOfReplicas.delete(entry.data.replica);
+      handOverAttempts(fleet, entry.data.replica);
       break;
     case 'rules.set':
       // A late one of a version that was passed already changes nothing.

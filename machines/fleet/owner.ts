@@ -2,9 +2,6 @@
 import { hashOf } from '../values/hash.ts';
 import type { Fleet } from './fleet.ts';
 
-/** A replica is a member for so long after it last joined. */
-const memberForMs = 30_000;
-
 const none: ReadonlySet<string> = new Set();
 
 /**
@@ -14,7 +11,7 @@ const none: ReadonlySet<string> = new Set();
  * @param gone members that are known to be dead
  */
 export function ownerFor(fleet: Fleet, key: string, preferred: string | null, gone = none): string | null {
-  if (preferred !== null && !gone.has(preferred) && isMember(fleet, fleet.replicas.get(preferred))) return preferred;
+  if (preferred !== null && !gone.has(preferred) && fleet.replicas.has(preferred)) return preferred;
   const members = membersOf(fleet).filter((member) => !gone.has(member));
   let owner: string | null = null;
   let highest = -1;
@@ -25,16 +22,8 @@ export function ownerFor(fleet: Fleet, key: string, preferred: string | null, go
   return owner;
 }
 
-/** The replicas that count as alive, sorted by name. */
-function membersOf(fleet: Fleet): string[] {
-  return [...fleet.replicas]
-    .filter(([, joinedMs]) => isMember(fleet, joinedMs))
-    .map(([name]) => name)
-    .sort();
-}
-
-const isMember = (fleet: Fleet, joinedMs: number | undefined) =>
-  joinedMs !== undefined && fleet.nowMs - joinedMs < memberForMs;
+/** The replicas that have joined and not left, sorted by name. */
+const membersOf = (fleet: Fleet): string[] => [...fleet.replicas.keys()].sort();
 
 /** The newest version of the rules that every member knows; those that name none know the first alone. */
 export function rulesOfMembers(fleet: Fleet): number {

@@ -1,4 +1,5 @@
 /** The connection that all fleets of a process share, with what is the process's own on it: inboxes and discovery. */
+import { nameTaken } from '../host/membership.ts';
 import type { HistorySource } from '../inspector/history/work.ts';
 import type { Logger } from '../log.ts';
 import { type Bus, createBus } from '../nats/bus.ts';
@@ -37,7 +38,7 @@ export type Link = {
 const forbiddenHint =
   'name credentials of the service with --creds or in --nats; "stopgate permissions" prints what they need';
 
-/** @throws AppError service.unreachable */
+/** @throws AppError service.unreachable, replica.running */
 export async function openLink({ nats, creds, inboxPrefix, name, version, ...options }: LinkOptions): Promise<Link> {
   const { replyPrefixes = [], logger, connect } = options;
   const nc = await openConnection({
@@ -49,6 +50,11 @@ export async function openLink({ nats, creds, inboxPrefix, name, version, ...opt
     const hint = 'anyone who reaches it can act as anyone, the service included; give it users and permissions';
     logger.warn({ nats: nc.getServer() }, `this NATS server asks for no credentials: ${hint}`);
   }
+  const bus = createBus(nc, replyPrefixes);
+  await refuseTakenName(bus, name).catch(async (error: unknown) => {
+    await nc.close();
+    throw error;
+  });
   const requests = openRequestServer({
     nc,
     service: { name: 'stopgate', description: 'answers whether a coding agent may stop', group: 'stopgate' },
@@ -60,7 +66,7 @@ export async function openLink({ nats, creds, inboxPrefix, name, version, ...opt
       nc,
       forbidden,
       requests,
-      bus: createBus(nc, replyPrefixes),
+      bus,
       source: { url: nats, credsFile: creds, inboxPrefix },
     },
     async close() {
@@ -68,4 +74,9 @@ export async function openLink({ nats, creds, inboxPrefix, name, version, ...opt
       await nc.drain().catch(() => nc.close());
     },
   };
+}
+
+/** Others ask for a replica by its name whether it lives, so there can be one of each. */
+async function refuseTakenName(bus: Bus, name: string): Promise<void> {
+  if ((await bus.ping(name)) === 'alive') throw nameTaken(name);
 }

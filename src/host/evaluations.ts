@@ -26,8 +26,8 @@ export type Evaluations = {
   callHooks(task: string): void;
   /** Calls all that are ours. */
   open(): void;
-  /** Calls those of an owner that is gone. */
-  takeOver(owner: string | null): void;
+  /** Calls those of an owner that is gone, where `isMine` says so of task and attempt. */
+  takeOver(owner: string | null, isMine: (key: string) => boolean): void;
   /** Other replicas that have to call a hook. */
   owners(): Set<string | null>;
   close(): void;
@@ -75,7 +75,13 @@ export function createEvaluations(context: HostContext): Evaluations {
       if (isAtHead(context)) callEach(openIn(task).filter(isOurs));
     },
     open: () => callEach(openInAll().filter(isOurs)),
-    takeOver: (owner) => callEach(openInAll().filter((it) => isOurs(it) || it.evaluation.owner === owner)),
+    takeOver: (owner, isMine) =>
+      callEach(
+        openInAll().filter(
+          (it) =>
+            it.evaluation.owner === owner && (isOurs(it) || isMine(evaluationKey(it.task, it.evaluation.attempt))),
+        ),
+      ),
     owners: () => new Set(openInAll().flatMap((it) => (isOurs(it) ? [] : [it.evaluation.owner]))),
     close() {
       closed = true;

@@ -141,6 +141,7 @@ function createRooms(
 ): Rooms {
   const outbox = createOutbox(context);
   const evaluations = createEvaluations(context);
+  const membership = createMembership(context);
   const policies = createPolicyPublisher(context);
   const deadLetters = createDeadLetters(context);
   const retention = createRetention(context);
@@ -154,9 +155,9 @@ function createRooms(
     ...{ escalationListeners, inputListeners },
     checks: createPendingChecks(context),
     foldNote: createFoldNote(context),
-    membership: createMembership(context),
+    membership,
     notices: createNotices(context),
-    takeover: createTakeover(context, outbox, evaluations),
+    takeover: createTakeover(context, { outbox, evaluations, membership }),
     timers: createTimers(context),
   };
 }

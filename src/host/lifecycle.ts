@@ -150,7 +150,10 @@ function onLost(context: HostContext, rooms: Rooms): void {
   context.progress.release();
 }
 
-function stopEffects({ pauses }: HostContext, { timers, checks, evaluations, notices, takeover, retention }: Rooms): void {
+function stopEffects(
+  { pauses }: HostContext,
+  { timers, checks, evaluations, notices, takeover, retention }: Rooms,
+): void {
   for (const room of [pauses, timers, checks, evaluations, notices, takeover, retention]) room.close();
 }
 

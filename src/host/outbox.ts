@@ -34,7 +34,8 @@ export type Outbox = {
   open(): void;
   /** Other replicas whose messages have been here for `ageMs`. */
   overdueOwners(ageMs: number): Set<string | null>;
-  sendFor(owner: string | null): void;
+  /** Sends what this owner leaves, where `isMine` says so of its `attemptMessageId`. */
+  sendFor(owner: string | null, isMine: (key: string) => boolean): void;
   /** Sends again what the log has not delivered. */
   resend(): void;
 };
@@ -107,7 +108,7 @@ export function createOutbox(context: HostContext): Outbox {
       const overdue = [...messages.values()].filter((it) => it.sinceMs <= before && !isOurs(it));
       return new Set(overdue.map(({ owner }) => owner));
     },
-    sendFor: (owner) => sendAll((it) => it.owner === owner),
+    sendFor: (owner, isMine) => sendAll((it) => it.owner === owner && isMine(keyOf(it.decision))),
     resend() {
       if (!context.bus.isConnected()) return;
       const before = context.clock() - resendMs;

@@ -13,6 +13,10 @@ export type Bus = Reachability & {
   payloadBytesMax(): number;
   /** Sends an answer to a client's inbox, if it is one. @returns false: that subject is no inbox */
   answer(inbox: string, payload: string): boolean;
+  /** Publishes what only those hear who listen now. */
+  tell(subject: string, payload: string): void;
+  /** Hears what others tell; wildcards allowed. */
+  listen(subject: string, onMessage: (subject: string, text: string) => void): { close(): void };
   /** `gone`: nobody listens; `silent`: no answer in time. */
   ping(replica: string): Promise<'alive' | 'silent' | 'gone'>;
   /** @throws AppError service.unreachable: no responder, or no reply in time; check.failed: the responder's own error */
@@ -65,6 +69,18 @@ export function createBus(nc: NatsConnection, replyPrefixes: readonly string[]):
         // The connection is closing, or the answer is larger than the server allows: the client tries again.
       }
       return true;
+    },
+    tell(subject, payload) {
+      if (nc.isClosed()) return;
+      nc.publish(subject, payload);
+    },
+    listen(subject, onMessage) {
+      const subscription = nc.subscribe(subject, {
+        callback: (error, message) => {
+          if (error === null) onMessage(message.subject, message.string());
+        },
+      });
+      return { close: () => subscription.unsubscribe() };
     },
     async ping(replica) {
       try {

@@ -25,7 +25,7 @@ async function start(onFolded: (subject: string) => void = () => {}): Promise<Sc
         connected: async () => true,
         isHeard: async () => true,
         answer: () => true,
-        ping: async () => 'alive',
+        ...{ ping: async () => 'gone' as const, tell: () => {}, listen: () => ({ close: () => {} }) },
       },
       ...{ request: async () => '', requestRun: async () => '', payloadBytesMax: () => 1_048_576 },
     },
