@@ -14,7 +14,7 @@ import { newId } from '../nats/id.ts';
 import type { OnAnswer } from '../nats/request-server.ts';
 import { createLogTrimmer } from '../nats/snapshots/log-trimmer.ts';
 import { createSnapshots } from '../nats/snapshots/snapshots.ts';
-import { createEndpoints, createService, type Service } from '../service/index.ts';
+import { createEndpoints, createService, type Service, snapshotEndpoint } from '../service/index.ts';
 import { type Link, openRequestsMax } from './link.ts';
 
 export type ReplicaOptions = {
@@ -78,7 +78,10 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
   });
   const service = createService(host, log, link.name);
   const inspection = createInspection(host, log, logger, link.source);
-  const requests = link.requests.serve(createEndpoints(service), metrics.answered);
+  const requests = link.requests.serve(
+    [...createEndpoints(service), snapshotEndpoint(fleet, host.takeSnapshot)],
+    metrics.answered,
+  );
   await link.nc.flush();
   return {
     fleet: host.fleet,

@@ -114,6 +114,16 @@ export const commands: CommandTable = {
     summary: 'take a worker out of service',
     load: async () => (await import('./commands/retire.ts')).retire,
   },
+  snapshot: {
+    group: 'Operate',
+    summary: 'write down the state of a fleet now, where its next start continues',
+    load: async () => (await import('./commands/snapshot.ts')).snapshot,
+  },
+  export: {
+    group: 'Tools',
+    summary: 'print the log, or what concerns one worker, as replay reads it',
+    load: async () => (await import('./commands/export.ts')).exportLog,
+  },
   replay: {
     group: 'Tools',
     summary: 'fold a log from a file or from NATS: what was decided, or would be under other policies',

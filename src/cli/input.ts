@@ -1,6 +1,9 @@
 /** Lines of a file or of stdin, however many: it keeps one chunk and one unfinished line in memory. */
 import { createReadStream } from 'node:fs';
-import { resolve } from 'node:path';
+import { readdir, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
 import { AppError } from '../errors.ts';
 import type { Io } from '../process-io.ts';
 
@@ -22,7 +25,7 @@ export async function readText(path: string, io: Io): Promise<string> {
 }
 
 async function* readChunks(path: string, io: Io): AsyncGenerator<string> {
-  const source: AsyncIterable<Buffer | string> = path === '-' ? io.stdin : createReadStream(resolve(io.cwd, path));
+  const source: AsyncIterable<Buffer | string> = path === '-' ? io.stdin : openFile(resolve(io.cwd, path));
   const decoder = new TextDecoder(); // It also removes a byte order mark.
   try {
     for await (const chunk of source) {
@@ -32,6 +35,22 @@ async function* readChunks(path: string, io: Io): AsyncGenerator<string> {
     throw readError(path, cause);
   }
   yield decoder.decode();
+}
+
+function openFile(path: string): Readable {
+  const file = createReadStream(path);
+  return path.endsWith('.gz') ? file.compose(createGunzip()) : file;
+}
+
+/** Those of a log's archive, by name, which is the log's order; a file that is no folder, and `-`, are themselves. */
+export async function findLogFiles(path: string, { cwd }: Io): Promise<readonly string[]> {
+  if (path === '-') return [path];
+  const whole = resolve(cwd, path);
+  const found = await stat(whole).catch(() => null);
+  if (found?.isDirectory() !== true) return [path];
+  const names = (await readdir(whole)).filter((name) => /\.jsonl(\.gz)?$/.test(name)).sort();
+  if (names.length === 0) throw new AppError('input.bad', `'${path}' holds no .jsonl or .jsonl.gz file`);
+  return names.map((name) => join(whole, name));
 }
 
 function createSplitter() {
@@ -67,6 +86,7 @@ function createSplitter() {
 function readError(path: string, cause: unknown): AppError {
   const { code, message } = cause as NodeJS.ErrnoException;
   const name = path === '-' ? 'stdin' : `'${path}'`;
-  const why = { ENOENT: 'there is no such file', EISDIR: 'it is a folder', EACCES: 'permission denied' }[code ?? ''];
+  const whys = { ENOENT: 'there is no such file', EISDIR: 'it is a folder', EACCES: 'permission denied' };
+  const why = { ...whys, Z_DATA_ERROR: 'it is no gzip file', Z_BUF_ERROR: 'it ends too early' }[code ?? ''];
   return new AppError('input.bad', `cannot read ${name}: ${why ?? message}`, { cause });
 }

@@ -1,11 +1,12 @@
 /** Where a replay's entries come from: a file, or the live log of a fleet up to where it is now. */
 import type { Replay } from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
 import type { Context } from './command.ts';
 import { type Place, withRequester } from './connection.ts';
-import { readLines } from './input.ts';
+import { findLogFiles, readLines } from './input.ts';
 
 type Fold = Pick<Replay, 'fold' | 'foldMessage'>;
-type Source = Context<Place & { readonly file: string | undefined }>;
+type Source = Context<Place & { readonly file: string | undefined; readonly archive: string | undefined }>;
 
 /**
  * Folds all of it, and writes what `result` gives after each step. Ends early when stdout is closed, and in a live log
@@ -23,7 +24,22 @@ export async function feedFold(
   return bad > 0 && !context.out.closed.aborted ? 2 : 0;
 }
 
-async function feedFile(fold: Fold, file: string, { io, out, note }: Source, result: () => string): Promise<number> {
+/** Gives how many lines are bad. */
+async function feedFile(fold: Fold, file: string, context: Source, result: () => string): Promise<number> {
+  const { io } = context;
+  let bad = 0;
+  const files = await findLogFiles(file, io);
+  for (const each of files) bad += await feedLines(fold, each, context, result, files.length > 1 ? `${each}: ` : '');
+  return bad;
+}
+
+async function feedLines(
+  fold: Fold,
+  file: string,
+  { io, out, note }: Source,
+  result: () => string,
+  prefix: string,
+): Promise<number> {
   let number = 0;
   let bad = 0;
   for await (const lines of readLines(file, io)) {
@@ -32,7 +48,7 @@ async function feedFile(fold: Fold, file: string, { io, out, note }: Source, res
       number += 1;
       const why = line === null ? 'is too long' : fold.fold(line);
       if (why !== null) {
-        note(`line ${number}: ${why}`);
+        note(`${prefix}line ${number}: ${why}`);
         bad += 1;
       }
       text += result(); // After each line, so that decisions of several fleets come in the order in which they were made.
@@ -50,7 +66,11 @@ function feedLive(fold: Fold, context: Source, untilMs: number, result: () => st
     const { count, batches } = await requester.read();
     const progress = openProgress(context, count);
     let refused = 0;
+    let isFirst = true;
     for await (const batch of batches) {
+      const firstSeq = batch[0]?.seq ?? 1;
+      if (isFirst && firstSeq > 1) await feedArchive(fold, context, firstSeq, result);
+      isFirst = false;
       for (const { seq, atMs, subject, data } of batch) {
         if (atMs > untilMs) continue;
         if (fold.foldMessage({ seq, atMs, subject, text: decoder.decode(data), bytes: data.length }) !== null)
@@ -68,6 +88,36 @@ function feedLive(fold: Fold, context: Source, untilMs: number, result: () => st
       note(`stopgate: skipped ${refused} bad ${refused === 1 ? 'entry' : 'entries'}, as the service did`);
     return 0;
   });
+}
+
+/** What retention has removed from the log. @throws AppError input.bad: the archive does not have it, or none is named */
+async function feedArchive(fold: Fold, context: Source, firstSeq: number, result: () => string): Promise<void> {
+  const { archive } = context.flags;
+  const cut = `the log begins at entry ${firstSeq}, since retention has removed those before`;
+  if (archive === undefined)
+    throw new AppError('input.bad', `${cut}; a replay needs them: name the folder of the archive with --archive`);
+  let lastSeq = 0;
+  const checked: Fold = {
+    ...fold,
+    fold(line) {
+      const seq = seqOf(line);
+      if (seq === null || seq <= lastSeq || seq >= firstSeq) return null;
+      if (seq !== lastSeq + 1) throw new AppError('input.bad', `${cut}; '${archive}' lacks entry ${lastSeq + 1}`);
+      lastSeq = seq;
+      return fold.fold(line);
+    },
+  };
+  await feedFile(checked, archive, context, result);
+  if (lastSeq !== firstSeq - 1) throw new AppError('input.bad', `${cut}; '${archive}' ends at entry ${lastSeq}`);
+}
+
+function seqOf(line: string): number | null {
+  try {
+    const { seq } = JSON.parse(line) as { seq?: unknown };
+    return typeof seq === 'number' ? seq : null;
+  } catch {
+    return null;
+  }
 }
 
 const shownEvery = 20_000;

@@ -79,7 +79,12 @@ const within = (fleet: string) => (tail: string) => `stopgate.${fleet}.${tail}`;
  * it (`*.*.*.*`), and in the queue group of the service such a subscription would answer other agents' requests.
  */
 const anyAgent = (fleet: string): Permissions => ({
-  publish: { deny: [...inAnyFleet(['own', 'decision', 'dead']), ...logStreams(fleet).flatMap(apiThatChanges)] },
+  publish: {
+    deny: [
+      ...inAnyFleet(['own', 'decision', 'dead']),
+      ...[...logStreams(fleet), `OBJ_STOPGATE-SNAPSHOTS_${fleet}`].flatMap(apiThatChanges),
+    ],
+  },
   subscribe: { allow: ['_INBOX.>', ...inAnyFleet(heardByAgents)] },
 });
 
@@ -102,7 +107,7 @@ function operator(): Permissions {
   return {
     publish: {
       allow: [
-        ...inAnyFleet([...entryNouns, ...serviceVerbs, ...workspaceVerbs]),
+        ...inAnyFleet([...entryNouns, ...serviceVerbs, ...workspaceVerbs, 'snapshot']),
         ...['worker.*.escalation.*', 'worker.*.input.answered', 'task.*.escalation.*', 'worker.*.worker.retired'].map(
           (tail) => `stopgate.*.own.${tail}`,
         ),

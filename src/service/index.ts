@@ -37,3 +37,4 @@ export function createService(host: Host, log: EventLog, replica: string): Servi
     status: () => statusOf(host),
   };
 }
+export { snapshotEndpoint } from './snapshot.ts';

@@ -16,7 +16,7 @@ const args = {
     type: 'positional',
     required: false,
     valueHint: 'FILE.jsonl',
-    description: 'entries, one JSON object per line; "-" is stdin',
+    description: 'entries, one JSON object per line; .gz too, or a folder of such files; "-" is stdin',
   },
   policy: {
     type: 'string',
@@ -31,6 +31,11 @@ const args = {
     description: 'print all workers and tasks as they were then, e.g. 2026-03-02T12:00:00.000Z',
   },
   worker: { type: 'string', valueHint: 'W', description: 'only decisions about this worker' },
+  archive: {
+    type: 'string',
+    valueHint: 'DIR',
+    description: 'with --fleet: where what retention has removed from the log is',
+  },
   ...clientArgs,
   fleet: {
     type: 'string',
@@ -72,13 +77,25 @@ export const replay = defineCommand({
   },
 });
 
-function refuseMixtures({ file, fleet, nats, creds, config, diff, policy, since, at, worker }: ReplayContext['flags']) {
+function refuseMixtures({
+  file,
+  fleet,
+  nats,
+  creds,
+  config,
+  diff,
+  policy,
+  since,
+  at,
+  worker,
+  archive,
+}: ReplayContext['flags']) {
   const isFile = file !== undefined;
   const faults = {
     'FILE.jsonl and --fleet are two logs: give one of them': isFile && fleet !== undefined,
     'FILE.jsonl is missing, or --fleet for a live log (see "stopgate replay --help")': !isFile && fleet === undefined,
-    '--nats, --creds and --config are for a live log: they go with --fleet':
-      isFile && (nats ?? creds ?? config) !== undefined,
+    '--nats, --creds, --config and --archive are for a live log: they go with --fleet':
+      isFile && (nats ?? creds ?? config ?? archive) !== undefined,
     '--diff compares with other policies: name their file with --policy': diff && policy === undefined,
     '--diff compares decisions, --at shows a state: give one of them': diff && at !== undefined,
     '--since goes with --diff': since !== undefined && !diff,

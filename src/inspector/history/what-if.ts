@@ -31,7 +31,9 @@ async function findDifferences(
   sinceMs: number,
   pace: Pace,
 ): Promise<Omit<WhatIfAnswer, 'tookMs'>> {
-  const { lastSeq } = await log.range();
+  const { firstSeq, lastSeq } = await log.range();
+  if (firstSeq > 1)
+    throw new AppError('input.bad', `the log starts at entry ${firstSeq}: earlier entries have been removed`);
   const whatIf = createWhatIf({ policies, sinceMs });
   let differences: Difference[] = [];
   let omitted = 0;

@@ -321,10 +321,10 @@ describe('files', () => {
     expect(terminal.stderr()).toBe(`stopgate: cannot read 'none.jsonl': there is no such file\n`);
   });
 
-  test('a folder', async () => {
+  test('a folder without logs', async () => {
     const terminal = await openTerminal();
     expect(await terminal.run('replay', '.')).toBe(2);
-    expect(terminal.stderr()).toBe(`stopgate: cannot read '.': it is a folder\n`);
+    expect(terminal.stderr()).toBe(`stopgate: '.' holds no .jsonl or .jsonl.gz file\n`);
   });
 
   test('without an end of line at its end, with CRLF, with a byte order mark', async () => {

@@ -12,7 +12,7 @@ export const notYetInForce: {
   readonly fields: readonly string[];
 } = {
   causes: [],
-  commands: ['snapshot', 'export', 'explain'],
+  commands: ['explain'],
   decision: [],
   entries: [],
   fields: [],

@@ -1,0 +1,30 @@
+/** snapshot: a service writes down the state of its fleet now. */
+import type { SnapshotTaken } from '../../host/snapshots.ts';
+import { clientArgs } from '../client-args.ts';
+import { defineCommand } from '../command.ts';
+import { withRequester } from '../connection.ts';
+import { readTimeout } from '../option-values.ts';
+
+export const snapshot = defineCommand({
+  args: {
+    timeout: { type: 'string', valueHint: 'DURATION', description: 'how long it may take (default: 60s)' },
+    ...clientArgs,
+  },
+  details: [
+    'A snapshot is the state that the log leads to, in the object store STOPGATE-SNAPSHOTS_<fleet> of the NATS server. A start continues from the newest one. The service takes them by itself: every 50,000 entries, after ten minutes with 1,000 new ones, and at its end. The newest three are kept.',
+    'It needs operator credentials. Those of "stopgate dev" are found automatically.',
+  ],
+  examples: ['stopgate snapshot', 'stopgate snapshot --fleet main --json'],
+  run: ({ flags, io, out }) =>
+    withRequester(flags, io, async (requester, fleet) => {
+      const timeoutMs = readTimeout(flags.timeout, 60_000);
+      const taken = (await requester.request('snapshot', fleet, {}, timeoutMs)) as SnapshotTaken;
+      const { seq, at, bytes, workers, tasks } = taken;
+      if (flags.json) await out.json(taken);
+      else
+        await out.print(
+          `snapshot of fleet ${fleet} at entry ${seq} (${at}): ${workers} workers, ${tasks} tasks, ${bytes} bytes`,
+        );
+      return 0;
+    }),
+});
