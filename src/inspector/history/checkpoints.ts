@@ -1,23 +1,29 @@
-/** Checkpoints: copies of the fleet at entries of the log, from which another fold starts. Few, and spread evenly. */
-import { copyFleet, type Fleet } from '../../../machines/index.ts';
+/** Checkpoints: the fleet at entries of the log, from which another fold starts. Packed, few, and spread evenly. */
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { type Fleet, restoreFleet, type SnapshotLine, takeSnapshot } from '../../../machines/index.ts';
 
 export type Checkpoints = {
-  /** Keeps a copy at `seq`, where it is due. */
+  /** Keeps the fleet at `seq`, where it is due. */
   offer(seq: number, lastSeq: number, fleet: Fleet): void;
   /** The latest at or before `seq`, as a fleet to fold on. */
   nearest(seq: number): { readonly seq: number; readonly fleet: Fleet } | null;
   readonly size: number;
 };
 
-/** Copies share what has not changed between them; where all of 5,000 workers change, one holds some 20 MB. */
-const countMaxDefault = 64;
+type Limits = { readonly countMax: number; readonly bytesMax: number };
+/** 5,000 workers take about half a megabyte. */
+const limitsDefault: Limits = { countMax: 64, bytesMax: 128 * 1024 * 1024 };
 /** About 0.1 s of folding. */
 const spacingMin = 4_096;
+/** The fastest: the lines repeat themselves so much that the others gain little. */
+const deflateLevel = 1;
 
-/** @param hasRoom false: memory is short, so the next copy replaces one */
-export function createCheckpoints(hasRoom: () => boolean = () => true, countMax = countMaxDefault): Checkpoints {
+type Checkpoint = { readonly seq: number; readonly name: string; readonly packed: Buffer };
+
+export function createCheckpoints({ countMax, bytesMax }: Limits = limitsDefault): Checkpoints {
   /** In the order of the log. */
-  const kept: { readonly seq: number; readonly fleet: Fleet }[] = [];
+  const kept: Checkpoint[] = [];
+  let bytes = 0;
   const indexAfter = (seq: number) => {
     const found = kept.findIndex((it) => it.seq > seq);
     return found < 0 ? kept.length : found;
@@ -30,20 +36,47 @@ export function createCheckpoints(hasRoom: () => boolean = () => true, countMax 
       if (seq % spacingFor(lastSeq, countMax) !== 0) return;
       const at = indexAfter(seq);
       if (kept[at - 1]?.seq === seq) return;
-      kept.splice(at, 0, { seq, fleet: copyFleet(fleet) });
-      if (kept.length > countMax || (kept.length > 1 && !hasRoom())) kept.splice(leastUseful(kept), 1);
+      const packed = pack(fleet);
+      kept.splice(at, 0, { seq, name: fleet.name, packed });
+      bytes += packed.length;
+      while (kept.length > countMax || (bytes > bytesMax && kept.length > 1)) {
+        const [dropped] = kept.splice(leastUseful(kept), 1);
+        bytes -= dropped?.packed.length ?? 0;
+      }
     },
     nearest(seq) {
       const found = kept[indexAfter(seq) - 1];
-      return found === undefined ? null : { seq: found.seq, fleet: copyFleet(found.fleet) };
+      return found === undefined ? null : { seq: found.seq, fleet: unpack(found) };
     },
   };
 }
 
-/** A power of two, so that the entries of a longer log are among those of a shorter one. Twice as many as fit: they are thinned out. */
+function pack(fleet: Fleet): Buffer {
+  const snapshot = takeSnapshot(fleet);
+  const text = [...snapshot.lines].join('');
+  snapshot.close();
+  return deflateRawSync(text, { level: deflateLevel });
+}
+
+const unpack = ({ name, packed }: Checkpoint): Fleet => restoreFleet(name, linesOf(inflateRawSync(packed).toString()));
+
+function* linesOf(text: string): Generator<SnapshotLine> {
+  for (let from = 0; from < text.length; ) {
+    const end = text.indexOf('\n', from);
+    const keyAt = text.indexOf(' ', from) + 1;
+    const jsonAt = text.indexOf(' ', keyAt) + 1;
+    yield {
+      ...{ part: text.slice(from, keyAt - 1), key: text.slice(keyAt, jsonAt - 1) },
+      json: () => text.slice(jsonAt, end),
+    };
+    from = end + 1;
+  }
+}
+
+/** A power of two, so that the entries of a longer log are among those of a shorter one. Nearly twice as many as fit may be due: they are thinned out. */
 function spacingFor(lastSeq: number, countMax: number): number {
   let spacing = spacingMin;
-  while (lastSeq / spacing > 2 * countMax) spacing *= 2;
+  while (lastSeq / spacing > countMax) spacing *= 2;
   return spacing;
 }
 

@@ -3,7 +3,6 @@
  * time travel or what if. It starts with the first request and ends some minutes after the last (history.ts).
  */
 import { setPriority } from 'node:os';
-import { getHeapStatistics } from 'node:v8';
 import { parentPort, workerData } from 'node:worker_threads';
 import { AppError } from '../../errors.ts';
 import { openConnection } from '../../nats/connection.ts';
@@ -16,8 +15,6 @@ import { createLane, createPace, type Pace } from './turns.ts';
 import { compareDecisions } from './what-if.ts';
 import type { FromThread, HistorySource, HistoryWork, ToThread } from './work.ts';
 
-/** Checkpoints may fill the heap up to this part of its limit; the rest is for the folds that run. */
-const heapPart = 0.5;
 /** Each holds a fleet, a comparison two. More wait. */
 const lanes = { past: createLane(4), whatIf: createLane(2) };
 const port = parentPort;
@@ -50,16 +47,11 @@ async function openLog(): Promise<Opened> {
   const { fleet, ...connection } = source;
   const nc = await openConnection({ ...connection, name: `stopgate history ${fleet}`, patient: true });
   const log = await openStoredLog(nc, fleet);
-  return { log, folds: createPastFolds(fleet, log, createCheckpoints(hasRoom)) };
+  return { log, folds: createPastFolds(fleet, log, createCheckpoints()) };
 }
 
 const perform = ({ log, folds }: Opened, work: HistoryWork, pace: Pace): Promise<object> =>
   work.kind === 'past' ? readPast(folds, work.seq, work.topic, pace) : compareDecisions(log, source.fleet, work, pace);
-
-function hasRoom(): boolean {
-  const { used_heap_size: used, heap_size_limit: limit } = getHeapStatistics();
-  return used < limit * heapPart;
-}
 
 const cancelled = () => new AppError('service.busy', 'cancelled');
 

@@ -14,14 +14,14 @@ function foldAll(checkpoints: ReturnType<typeof createCheckpoints>, toSeq = last
   }
 }
 
-test('in a million entries none is further than 40,000 from one', () => {
+test('in a million entries none is further than 16,384 from one', () => {
   const checkpoints = createCheckpoints();
   foldAll(checkpoints);
-  expect(checkpoints.size).toBe(64);
-  for (let seq = 50_000; seq <= lastSeq; seq += 1_000) {
+  expect(checkpoints.size).toBe(61);
+  for (let seq = 20_000; seq <= lastSeq; seq += 1_000) {
     const nearest = checkpoints.nearest(seq);
     expect(nearest?.seq).toBeLessThanOrEqual(seq);
-    expect(seq - (nearest?.seq ?? 0)).toBeLessThan(40_000);
+    expect(seq - (nearest?.seq ?? 0)).toBeLessThan(16_384);
   }
 });
 
@@ -37,10 +37,24 @@ test('holds the fleet of its entry, whatever is folded on from it', () => {
   expect(checkpoints.nearest(100)).toBeNull();
 });
 
-test('when memory is short there are no more of them', () => {
-  const checkpoints = createCheckpoints(() => false);
-  foldAll(checkpoints);
-  expect(checkpoints.size).toBe(1);
+test.each([
+  ['countMax', { countMax: 10, bytesMax: 1_000_000 }, 10],
+  ['bytesMax', { countMax: 64, bytesMax: 1 }, 1],
+])('past %s they are thinned out evenly', (_, limits, size) => {
+  const checkpoints = createCheckpoints(limits);
+  // Offered as if the log were short, so that many more are due than there is room for.
+  const fleet = createFleet('main');
+  for (let seq = 4_096; seq <= 40 * 4_096; seq += 4_096) {
+    fleet.seq = seq;
+    checkpoints.offer(seq, 8_192, fleet);
+  }
+  expect(checkpoints.size).toBe(size);
+  expect(checkpoints.nearest(40 * 4_096)?.seq).toBe(40 * 4_096);
+  if (size === 1) return;
+  const seqs = new Set(Array.from({ length: 40 }, (_it, at) => checkpoints.nearest((at + 1) * 4_096)?.seq ?? 0));
+  const sorted = [...seqs].sort((a, b) => a - b);
+  const gaps = sorted.slice(1).map((seq, at) => seq - (sorted[at] ?? 0));
+  expect(Math.max(...gaps)).toBeLessThanOrEqual(8 * 4_096);
 });
 
 test('an entry that another request has passed before is kept once', () => {
