@@ -1,5 +1,5 @@
 /** The header: the fleet, the views, the state of the connection, time travel and the session. */
-import { fleet, signOut } from './data/api.ts';
+import { fleet, fleets, signOut } from './data/api.ts';
 import { connection, head, hello, liveFleet, nowMs } from './data/connection.ts';
 import { isPast } from './data/past.ts';
 import { inboxSize } from './inbox/waiting.ts';
@@ -41,7 +41,7 @@ export function Header() {
           </svg>
           <h1>stopgate</h1>
         </Link>
-        {fleet.value !== '' && <span class="fleet">{fleet.value}</span>}
+        <FleetName />
       </div>
       <nav aria-label="Views">
         {(Object.keys(titles) as View[]).map((it) => (
@@ -62,6 +62,24 @@ export function Header() {
         <Session />
       </div>
     </header>
+  );
+}
+
+/** With a choice, if the service serves several. */
+function FleetName() {
+  if (fleet.value === '') return null;
+  if (fleets.value.length < 2) return <span class="fleet">{fleet.value}</span>;
+  return (
+    <select
+      class="fleet"
+      aria-label="Fleet"
+      value={fleet.value}
+      onChange={(event) => location.assign(`/?fleet=${encodeURIComponent(event.currentTarget.value)}`)}
+    >
+      {fleets.value.map((name) => (
+        <option key={name}>{name}</option>
+      ))}
+    </select>
   );
 }
 

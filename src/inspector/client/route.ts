@@ -26,6 +26,9 @@ export type Route = {
 
 const filters = ['q', 'state', 'presence', 'agent', 'queue', 'sort'] as const;
 
+/** `?fleet=F`, for a service that serves several. It stays as long as the page does: another fleet is another page. */
+export const fleetInAddress = new URLSearchParams(location.search).get('fleet');
+
 export const route = signal<Route>(readRoute());
 addEventListener('popstate', () => {
   route.value = readRoute();
@@ -49,7 +52,7 @@ export function navigate(change: Partial<Route>, how: 'push' | 'replace' = 'push
 /** The current address with some changes. */
 export function hrefOf(change: Partial<Route>): string {
   const { view, worker, task, tab, at, ...rest } = { ...route.value, ...change };
-  const query = new URLSearchParams();
+  const query = new URLSearchParams(fleetInAddress === null ? {} : { fleet: fleetInAddress });
   if (view !== 'workers') query.set('view', view);
   for (const name of filters) if (rest[name] !== '') query.set(name, rest[name]);
   if (worker !== null) query.set('worker', worker);

@@ -1,5 +1,6 @@
 /** Requests to the service that served this page. The session is a cookie that scripts cannot read. */
 import { signal } from '@preact/signals';
+import { fleetInAddress } from '../route.ts';
 
 export type Issue = {
   readonly path: string;
@@ -19,17 +20,28 @@ export class ApiError extends Error {
   }
 }
 
-/** The fleet of this service; '' until it is known. */
+/** The fleet that is shown: the one that the address names, else that of the service; '' until it is known. */
 export const fleet = signal('');
+/** All that the service serves. */
+export const fleets = signal<readonly string[]>([]);
 /** The service requires a token for reading. */
 export const locked = signal(false);
 
 export const apiPath = (path: string): string => `/api/${encodeURIComponent(fleet.value)}/${path}`;
 
-/** Asks the service for its fleet. @throws ApiError */
+type Service = { readonly fleet: string | null; readonly fleets: readonly string[] };
+
+/** @throws ApiError: there is no fleet yet */
+function readService(service: Service): void {
+  const shown = fleetInAddress ?? service.fleet ?? service.fleets[0];
+  if (shown === undefined) throw new ApiError(404, 'this service serves no fleet yet');
+  fleets.value = service.fleets;
+  fleet.value = shown;
+}
+
+/** Asks the service for its fleets. @throws ApiError */
 export async function identifyService(): Promise<void> {
-  const service = await request<{ fleet: string }>('GET', '/api');
-  fleet.value = service.fleet;
+  readService(await request('GET', '/api'));
   locked.value = false;
 }
 
@@ -41,8 +53,7 @@ export const post = <Body>(path: string, body: object): Promise<Body> => request
 export async function signIn(token: string): Promise<void> {
   const authorization = { authorization: `Bearer ${token}` };
   if (fleet.value === '') {
-    const service = await request<{ fleet: string }>('GET', '/api', undefined, undefined, authorization);
-    fleet.value = service.fleet;
+    readService(await request('GET', '/api', undefined, undefined, authorization));
   }
   await request('POST', apiPath('session'), { token }, undefined, authorization);
   locked.value = false;
