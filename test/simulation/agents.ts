@@ -169,7 +169,8 @@ const askByRequest: Ask = async ({ client, random, worker }, _attempt, fields) =
 const askFast: Ask = async ({ client, random, worker }, attempt, fields) => {
   const reply = await client.request(`stopgate.${fleet}.worker.${worker}.stop.attempted`, JSON.stringify(fields), {
     timeoutMs: random.spread(1_000, 10_000),
-    headers: { 'Nats-Msg-Id': attemptMessageId(worker, attempt) },
+    // A plain client may leave it out, and is then known by its attempt alone.
+    headers: random.chance(0.7) ? { 'Nats-Msg-Id': attemptMessageId(worker, attempt) } : {},
     replyHeader: 'Stopgate-Reply',
   });
   return reply === null ? null : (JSON.parse(reply.data) as Decision);
@@ -200,7 +201,8 @@ async function createTasks(world: World): Promise<void> {
   for (let index = 1; index <= tasks; index += 1) {
     await agent.client.sleep(agent.random.spread(50, world.settings.busyMs / tasks));
     const after = index > 1 && agent.random.chance(0.2) ? { after: [`t${index - 1}`] } : {};
-    await publish(agent, `task.t${index}.task.created`, { title: `task ${index}`, ...after });
+    const queue = index === tasks ? { queue: 'quiet' } : {};
+    await publish(agent, `task.t${index}.task.created`, { title: `task ${index}`, ...after, ...queue });
   }
 }
 

@@ -4,9 +4,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { bundle } from './start.mjs';
+import { bundle, root } from '../support/bundle.mjs';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const folder = fileURLToPath(new URL('bugs', import.meta.url));
 const seedsMax = 2_000;
 const run = promisify(execFile);
@@ -24,7 +23,7 @@ process.stdout.write(
 );
 for (const name of names.filter((it) => wanted.length === 0 || wanted.includes(it))) {
   const bug = JSON.parse(await readFile(join(folder, `${name}.json`), 'utf8'));
-  const { file, remove } = await bundle([plant(bug)]);
+  const { file, remove } = await bundle('test/simulation/main.ts', [plant(bug)]);
   try {
     const { seeds, failed, why } = await search(file);
     const found = failed.length > 0 ? String(seeds) : `not in ${seeds}`;

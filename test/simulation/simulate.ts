@@ -86,7 +86,7 @@ function drawSettings(random: ReturnType<typeof createRandom>): Settings {
         default: { retries: 2, checks: [{ plan: {} }, check] },
         judged: { retries: 1, onCap: 'escalate', checks: [{ remote: 'judge', timeout: '3s', onError: 'block' }] },
         plain: { retries: 2, keepAlives: 2, persistence: { idle: '10s' }, checks: [{ rules: ['lint'] }] },
-        held: { retries: 2, keepAlives: 3, persistence: { idle: '8s', hold: '1500ms' } },
+        held: { retries: 2, keepAlives: 3, persistence: { idle: '8s', hold: '1500ms', queue: 'quiet' } },
       },
       releaseAfter: '300s',
     },

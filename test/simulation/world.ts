@@ -100,6 +100,7 @@ export function createWorld({ scheduler, random, settings, onTrace }: WorldOptio
     },
     startServer() {
       trace('nats starts');
+      if (world.ledger.lost.length > 0) world.ledger.wentBackMs = scheduler.nowMs;
       const process = scheduler.spawn('nats');
       server = createNatsServer({
         scheduler,
@@ -158,6 +159,7 @@ function restartLost(world: World): void {
     for (const member of members) {
       if (member.process.paused || member.replica?.service.status().code !== 'log.lost') continue;
       world.trace(`the operator restarts ${member.name}`);
+      if (world.ledger.lost.length === 0) world.fail(`${member.name} says that its log is lost, and it is not`);
       world.crash(member);
       world.start(member);
     }

@@ -1,0 +1,32 @@
+/** Runs TypeScript of the tests as a program: bundled by vite into one file, which is removed afterwards. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { build } from 'vite';
+
+export const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/**
+ * @param entry its `main.ts`, from the root
+ * @param plugins vite's
+ * @returns the bundle's file, as deep in the repository as what it replaces, and what removes it
+ */
+export async function bundle(entry, plugins = []) {
+  const outDir = await mkdtemp(join(root, 'node_modules', '.bundle-'));
+  await build({
+    ...{ root, configFile: false, logLevel: 'error', plugins },
+    build: { ssr: entry, outDir, target: 'node20', minify: false, sourcemap: true },
+  });
+  return { file: join(outDir, 'main.js'), remove: () => rm(outDir, { recursive: true, force: true }) };
+}
+
+/** Runs the `main` of `entry` with this process's arguments. Its result is the exit code. */
+export async function runMain(entry) {
+  const { file, remove } = await bundle(entry);
+  try {
+    const { main } = await import(pathToFileURL(file).href);
+    process.exitCode = await main(process.argv.slice(2));
+  } finally {
+    await remove();
+  }
+}

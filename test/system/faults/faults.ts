@@ -1,0 +1,205 @@
+/** The faults of the real thing: each on a stage with load, and afterwards everything must be as it should be. */
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Account, account } from './account.ts';
+import { type Load, startLoad } from './load.ts';
+import { openStage, type Replica, type Stage, type StageOptions } from './stage.ts';
+
+export type Row = Account & { readonly fault: string; readonly times: number; readonly longestGapMs: number };
+
+export type Fault = {
+  readonly name: string;
+  readonly stage?: StageOptions;
+  /** How often, in the short form and in the long one. */
+  readonly times: readonly [short: number, long: number];
+  readonly run: (stage: Stage, isLong: boolean) => Promise<void>;
+};
+
+const workers = Array.from({ length: 8 }, (_, index) => `w${index}`);
+/** So many answers between two faults. */
+const answersBetween = 40;
+
+const first = ({ servers }: Stage) => servers[0] as Stage['servers'][number];
+const replica = ({ replicas }: Stage, index: number) => replicas[index] as Replica;
+
+async function restart(stage: Stage, it: Replica, signal: NodeJS.Signals): Promise<void> {
+  const { service } = it;
+  it.service = null;
+  await service?.kill(signal);
+  await stage.start(it);
+}
+
+async function stopAndGo(pid: number, ms: number): Promise<void> {
+  process.kill(pid, 'SIGSTOP');
+  await sleep(ms);
+  process.kill(pid, 'SIGCONT');
+}
+
+const cutFor = (toServer: boolean, toClient: boolean) => async (stage: Stage, isLong: boolean) => {
+  const { proxy } = replica(stage, 0);
+  proxy.cut({ toServer, toClient });
+  // Longer than two pings of 5 s, so that it is noticed.
+  await sleep(isLong ? 30_000 : 6_000);
+  proxy.heal();
+};
+
+/** On one server. */
+export const faults: readonly Fault[] = [
+  {
+    name: 'replica killed',
+    times: [2, 20],
+    run: (stage) => restart(stage, replica(stage, Math.round(Math.random())), 'SIGKILL'),
+  },
+  { name: 'replica told to end', times: [1, 5], run: (stage) => restart(stage, replica(stage, 0), 'SIGTERM') },
+  {
+    name: 'replica stopped and continued',
+    times: [1, 2],
+    // Longer than a member counts as alive, an attempt waits for its entry, and the duplicate window.
+    run: (stage, isLong) => stopAndGo(replica(stage, 0).service?.pid ?? 0, isLong ? 130_000 : 12_000),
+  },
+  {
+    name: 'NATS killed',
+    times: [2, 10],
+    async run(stage) {
+      await first(stage).kill();
+      await sleep(1_000);
+      await first(stage).restart();
+    },
+  },
+  {
+    name: 'NATS stopped and continued',
+    times: [1, 3],
+    run: (stage, isLong) => stopAndGo(first(stage).pid, isLong ? 30_000 : 6_000),
+  },
+  { name: 'cut one way: to the server', times: [1, 3], run: cutFor(true, false) },
+  { name: 'cut one way: to the replica', times: [1, 3], run: cutFor(false, true) },
+  { name: 'cut both ways', times: [1, 3], run: cutFor(true, true) },
+  {
+    name: 'connection reset',
+    times: [2, 20],
+    async run(stage) {
+      replica(stage, 0).proxy.reset();
+      await sleep(300);
+    },
+  },
+  {
+    name: 'NATS and a replica killed together',
+    times: [1, 5],
+    async run(stage) {
+      await Promise.all([first(stage).kill(), replica(stage, 1).service?.kill('SIGKILL')]);
+      replica(stage, 1).service = null;
+      await first(stage).restart();
+      await stage.start(replica(stage, 1));
+    },
+  },
+  {
+    name: 'replica restarted in a loop',
+    times: [1, 1],
+    async run(stage, isLong) {
+      for (const untilMs = performance.now() + (isLong ? 600_000 : 8_000); performance.now() < untilMs; )
+        await restart(stage, replica(stage, 0), 'SIGKILL');
+    },
+  },
+];
+
+const full = 'jetstream: { max_file_store: 8MB }';
+
+/** No room for an entry: every request is refused in words, and all goes on when there is room again. */
+export const storeFull: Fault = {
+  name: 'store full and emptied',
+  stage: { natsConfig: full },
+  times: [1, 3],
+  async run({ client }) {
+    const name = 'FILL';
+    await client.manager.streams.add({ name, subjects: ['fill'], max_msg_size: -1 });
+    const fill = async (bytes: number) => {
+      for (;;) {
+        const ack = await client.nc.request('fill', new Uint8Array(bytes), { timeout: 2_000 });
+        if (ack.json<{ error?: object }>().error !== undefined) return;
+      }
+    };
+    for (const bytes of [500_000, 50_000, 5_000, 100]) await fill(bytes);
+    await sleep(5_000);
+    await client.manager.streams.delete(name);
+  },
+};
+
+/** One fault, with load. @throws Error where the replicas do not agree afterwards */
+export async function runFault(fault: Fault, isLong: boolean): Promise<Row> {
+  const stage = await openStage(fault.stage);
+  try {
+    const load = startLoad(stage.client, workers, stage.http);
+    const times = fault.times[isLong ? 1 : 0];
+    for (let count = 0; count < times; count += 1) {
+      await answers(load);
+      await fault.run(stage, isLong);
+    }
+    await answers(load);
+    await load.end();
+    await stage.agreed();
+    return {
+      fault: fault.name,
+      times,
+      ...account(load, await stage.log()),
+      longestGapMs: Math.round(load.longestGapMs()),
+    };
+  } finally {
+    await stage.close();
+  }
+}
+
+async function answers({ told, answered }: Load): Promise<void> {
+  for (const until = told.length + answersBetween; told.length < until; ) await answered();
+}
+
+/**
+ * A copy of the store that is older than what was folded. The replicas must say so before they answer anything else;
+ * a restart is enough then, and what is told from there on must hold again.
+ */
+export async function runRewind(): Promise<Row> {
+  const storeDir = await mkdtemp(join(tmpdir(), 'stopgate-store-'));
+  const copy = await mkdtemp(join(tmpdir(), 'stopgate-copy-'));
+  const stage = await openStage({ storeDir });
+  try {
+    const before = startLoad(stage.client, workers, stage.http);
+    await answers(before);
+    await first(stage).kill();
+    await cp(storeDir, copy, { recursive: true });
+    await first(stage).restart();
+    await answers(before);
+    await before.end();
+    await first(stage).kill();
+    await rm(storeDir, { recursive: true });
+    await cp(copy, storeDir, { recursive: true });
+    await first(stage).restart();
+    for (const place of stage.http()) await untilLost(place);
+    for (const it of stage.replicas) await restart(stage, it, 'SIGTERM');
+    const fresh = workers.map((worker) => `${worker}-again`);
+    const after = startLoad(stage.client, fresh, stage.http);
+    await answers(after);
+    await after.end();
+    await stage.agreed();
+    return {
+      ...{ fault: 'store rewound to an older copy', times: 1 },
+      ...account(after, await stage.log()),
+      longestGapMs: Math.round(after.longestGapMs()),
+    };
+  } finally {
+    await stage.close();
+    for (const folder of [storeDir, copy]) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const noticeMsMax = 20_000;
+
+async function untilLost(place: string): Promise<void> {
+  const untilMs = performance.now() + noticeMsMax;
+  for (;;) {
+    const text = await fetch(`${place}/readyz`).then((it) => it.text(), String);
+    if (text.includes('LOG_LOST')) return;
+    if (performance.now() > untilMs) throw new Error(`the log went back, and ${place} says ${text}`);
+    await sleep(100);
+  }
+}

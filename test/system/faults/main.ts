@@ -1,0 +1,36 @@
+/** `npm run test:faults [-- --short] [--only WORDS]`: each fault on real servers, and a row of the table for each. */
+import { parseArgs } from 'node:util';
+import { runCluster } from './cluster.ts';
+import { faults, type Row, runFault, runRewind, storeFull } from './faults.ts';
+
+/** @returns the exit code: 1 where something was lost, doubled or left undecided, or replicas do not agree */
+export async function main(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { short: { type: 'boolean' }, only: { type: 'string' } },
+  });
+  const isLong = values.short !== true;
+  const runs: [name: string, run: () => Promise<Row | string>][] = [
+    ...[...faults, storeFull].map(
+      (fault) => [fault.name, () => runFault(fault, isLong)] as [string, () => Promise<Row>],
+    ),
+    ['store rewound to an older copy', runRewind],
+    ['three nodes: leader and followers killed', () => runCluster(isLong)],
+  ];
+  const head = '| fault | times | acknowledged | lost | double | undecided | longest gap |';
+  process.stdout.write(`${head}\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n`);
+  let code = 0;
+  for (const [name, run] of runs.filter((it) => values.only === undefined || it[0].includes(values.only))) {
+    const row = await run().catch((error: Error) => `failed: ${error.message}`);
+    if (typeof row === 'string') {
+      process.stdout.write(`| ${name} | | | | | | ${row} |\n`);
+      if (row.startsWith('failed')) code = 1;
+      continue;
+    }
+    const { times, acknowledged, lost, double, undecided, longestGapMs } = row;
+    if (lost + double + undecided > 0) code = 1;
+    const gap = `${(longestGapMs / 1_000).toFixed(1)} s`;
+    process.stdout.write(`| ${name} | ${times} | ${acknowledged} | ${lost} | ${double} | ${undecided} | ${gap} |\n`);
+  }
+  return code;
+}

@@ -1,0 +1,138 @@
+/** Two shipped replicas, each behind a proxy of its own, on one or three real NATS servers. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { NatsConnection } from '@nats-io/nats-core';
+import type { WorkerView } from '../../../machines/index.ts';
+import { openLogRange } from '../../../src/nats/log-range.ts';
+import type { LogMessage } from '../../../src/nats/log-reader.ts';
+import { type Client, openClient } from '../../support/client.ts';
+import { type Folder, makeFolder } from '../../support/deployment.ts';
+import { type NatsServer, startNatsServer } from '../../support/nats-server.ts';
+import { type Service, serveShipped } from '../../support/service.ts';
+import { openTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
+
+export type Replica = { readonly name: string; readonly proxy: TcpProxy; service: Service | null };
+
+export type Stage = {
+  readonly servers: readonly NatsServer[];
+  readonly replicas: readonly Replica[];
+  readonly client: Client;
+  start(replica: Replica): Promise<void>;
+  http(): readonly string[];
+  /** Every replica is ready, and shows the workers alike. @throws Error with what differs, after a while */
+  agreed(): Promise<void>;
+  log(): Promise<LogMessage[]>;
+  close(): Promise<void>;
+};
+
+const config = `
+policies:
+  default:
+    retries: 3
+    checks: [{ command: fails, onError: escalate }]
+commands:
+  fails: { run: [sh, -c, 'exit 1'], cwd: '.' }
+`;
+
+export type StageOptions = {
+  /** Arguments of the NATS servers, one server each; default: one server. */
+  readonly servers?: readonly { readonly port?: number; readonly args?: readonly string[] }[];
+  readonly natsConfig?: string;
+  readonly storeDir?: string;
+  readonly args?: readonly string[];
+};
+
+export async function openStage({
+  servers: given = [{}],
+  natsConfig,
+  storeDir,
+  args = [],
+}: StageOptions = {}): Promise<Stage> {
+  const folder: Folder = await makeFolder({ 'stopgate.yaml': config });
+  const servers = await Promise.all(
+    given.map((it) =>
+      startNatsServer({
+        ...it,
+        ...(natsConfig === undefined ? {} : { config: natsConfig }),
+        ...(storeDir === undefined ? {} : { storeDir }),
+      }),
+    ),
+  );
+  const client = await openClient(servers.map(({ url }) => url).join(','));
+  const replicas: Replica[] = [];
+  for (const [index, name] of ['ra', 'rb'].entries()) {
+    const server = servers[index % servers.length] as NatsServer;
+    replicas.push({ name, proxy: await openTcpProxy(server.port), service: null });
+  }
+  const start = async (replica: Replica) => {
+    // Behind its proxy it has one server; in a cluster it knows the others, too.
+    const others = servers.length > 1 ? servers.map(({ url }) => url) : [];
+    const nats = [`nats://127.0.0.1:${replica.proxy.port}`, ...others].join(',');
+    const line = ['serve', '--nats', nats, '--http', '127.0.0.1:0', '--replica', replica.name, '--log-level', 'warn'];
+    for (let tries = 0; ; tries += 1) {
+      try {
+        replica.service = await serveShipped([...line, ...args], folder.path);
+        return;
+      } catch (error) {
+        if (tries === 20) throw error;
+        await sleep(500);
+      }
+    }
+  };
+  const http = () => replicas.flatMap(({ service }) => service?.ready.http ?? []);
+  try {
+    for (const replica of replicas) await start(replica);
+  } catch (error) {
+    for (const { proxy } of replicas) await proxy.close();
+    for (const server of servers) await server.stop();
+    await client.close();
+    throw error;
+  }
+  return {
+    ...{ servers, replicas, client, start, http },
+    agreed: () => agreed(http),
+    log: () => readLog(client.nc),
+    async close() {
+      for (const { service } of replicas) await service?.kill('SIGKILL');
+      await client.close();
+      for (const { proxy } of replicas) await proxy.close();
+      for (const server of servers) await server.stop();
+      await folder.remove();
+    },
+  };
+}
+
+const agreeMsMax = 30_000;
+
+async function agreed(http: Stage['http']): Promise<void> {
+  const untilMs = performance.now() + agreeMsMax;
+  for (;;) {
+    const found = await Promise.all(http().map(viewOf));
+    if (found.length > 0 && found.every((it) => it === found[0] && it.startsWith('{'))) return;
+    if (performance.now() > untilMs)
+      throw new Error(`the replicas do not agree:\n${found.map((it) => it.slice(0, 2_000)).join('\n')}`);
+    await sleep(250);
+  }
+}
+
+/** What does not change with the clock. */
+async function viewOf(place: string): Promise<string> {
+  try {
+    const ready = await fetch(`${place}/readyz`, { signal: AbortSignal.timeout(5_000) });
+    if (!ready.ok) return `not ready: ${await ready.text()}`;
+    const reply = await fetch(`${place}/api/main/list/workers?limit=1000`, { signal: AbortSignal.timeout(5_000) });
+    const { items } = (await reply.json()) as { items: WorkerView[] };
+    return JSON.stringify(
+      Object.fromEntries(
+        items.map((it) => [it.worker, [it.state, it.retry, it.tasks, it.attempt, it.lastDecision, it.lastSeen]]),
+      ),
+    );
+  } catch (error) {
+    return `unreachable: ${(error as Error).message}`;
+  }
+}
+
+async function readLog(nc: NatsConnection): Promise<LogMessage[]> {
+  const messages: LogMessage[] = [];
+  for await (const batch of (await openLogRange(nc, 'STOPGATE_main', { fromSeq: 1 })).batches) messages.push(...batch);
+  return messages;
+}
