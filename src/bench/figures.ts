@@ -3,7 +3,7 @@
 export type Figure = {
   readonly name: string;
   readonly value: number;
-  readonly unit: 'ms' | '/s' | 'x' | 'B' | '%';
+  readonly unit: 'ms' | '/s' | 'x' | 'B' | '%' | '';
   /** Absent: for information only. */
   readonly goal?: { readonly atMost?: number; readonly atLeast?: number };
 };

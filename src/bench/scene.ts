@@ -5,14 +5,22 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../errors.ts';
 import { findBinary } from '../nats/server-binary.ts';
 
-/** `url` of NATS, `http` of the service. */
-export type Scene = { readonly url: string; readonly http: string; close(): Promise<void> };
+/** `url` of NATS, `http` of the service, `inspector` of its Node, where that was asked for. */
+export type Scene = {
+  readonly url: string;
+  readonly http: string;
+  readonly inspector: string | null;
+  close(): Promise<void>;
+};
 
-const config = `
+type SceneOptions = { readonly config?: string; readonly inspect?: boolean };
+
+const benchConfig = `
 policies:
   default: { retries: null, checks: [{ plan: {} }] }
   plain: { retries: null }
@@ -20,7 +28,7 @@ policies:
 `;
 
 /** @throws AppError server.missing */
-export async function openScene(): Promise<Scene> {
+export async function openScene({ config = benchConfig, inspect = false }: SceneOptions = {}): Promise<Scene> {
   const folder = mkdtempSync(join(tmpdir(), 'stopgate-bench-'));
   const children: ChildProcess[] = [];
   const close = async () => {
@@ -43,24 +51,41 @@ export async function openScene(): Promise<Scene> {
     writeFileSync(join(folder, 'stopgate.yaml'), config);
     const service = spawn(
       process.execPath,
-      [pathOf('../main.js'), 'serve', '--nats', url, '--http', '127.0.0.1:0', '--log-level', 'silent'],
+      [
+        ...(inspect ? ['--inspect=127.0.0.1:0'] : []),
+        pathOf('../main.js'),
+        'serve',
+        '--nats',
+        url,
+        '--http',
+        '127.0.0.1:0',
+        '--log-level',
+        'silent',
+      ],
       {
         cwd: folder,
         env: {}, // without the STOPGATE_* variables of the user's own service
-        stdio: ['ignore', 'pipe', 'inherit'],
+        stdio: ['ignore', 'pipe', inspect ? 'pipe' : 'inherit'],
       },
     );
     children.push(service);
-    const [line] = (await once(createInterface({ input: service.stdout }), 'line')) as [string];
+    const inspector = inspect ? await readInspector(service) : null;
+    const [line] = (await once(createInterface({ input: service.stdout as Readable }), 'line')) as [string];
     const { http } = JSON.parse(line) as { http: string };
     const echo = fork(pathOf('./echo.js'), [url]);
     children.push(echo);
     await once(echo, 'message');
-    return { url, http, close };
+    return { url, http, inspector, close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** Node says it before anything else. */
+async function readInspector({ stderr }: ChildProcess): Promise<string> {
+  const [line] = (await once(createInterface({ input: stderr as Readable }), 'line')) as [string];
+  return line.slice(line.indexOf('ws://'));
 }
 
 const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url));

@@ -104,7 +104,8 @@ export const faults: readonly Fault[] = [
   },
 ];
 
-const full = 'jetstream: { max_file_store: 8MB }';
+/** The stream of dead letters claims 256 MiB of it. */
+const full = 'jetstream: { max_file_store: 300MB }';
 
 /** No room for an entry: every request is refused in words, and all goes on when there is room again. */
 export const storeFull: Fault = {
@@ -120,7 +121,7 @@ export const storeFull: Fault = {
         if (ack.json<{ error?: object }>().error !== undefined) return;
       }
     };
-    for (const bytes of [500_000, 50_000, 5_000, 100]) await fill(bytes);
+    for (const bytes of [1_000_000, 50_000, 5_000, 100]) await fill(bytes);
     await sleep(5_000);
     await client.manager.streams.delete(name);
   },

@@ -1,0 +1,155 @@
+/**
+ * `npm run bench:soak [-- --minutes N]`: does the service's memory stay flat? 3,000 entries a second, and 50,000 workers
+ * in the fold, each of whom comes, works, stops and is forgotten. Default: an hour; five minutes show the trend.
+ */
+import { parseArgs } from 'node:util';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { WebSocket } from 'ws';
+import { type Figure, formatFigures } from './figures.ts';
+import { openScene, type Scene } from './scene.ts';
+
+const entriesPerSecond = 3_000;
+/** Of each worker, the decision that the service stores included. */
+const entriesPerWorker = 6;
+const workersPerSecond = entriesPerSecond / entriesPerWorker;
+const lifeMs = 20_000;
+/** With `lifeMs` it makes 50,000 workers in the fold at any time. */
+const forgetMs = 80_000;
+const samples = 24;
+const config = `
+policies:
+  default: { retries: null }
+forget: ${forgetMs}ms
+`;
+
+const { values } = parseArgs({ options: { minutes: { type: 'string' }, json: { type: 'boolean' } } });
+const spanMs = Number(values.minutes ?? 60) * 60_000;
+
+const scene = await openScene({ config, inspect: true });
+const nc = await connect({ servers: scene.url });
+try {
+  const figures = await soak(scene, nc);
+  process.stdout.write(values.json ? `${JSON.stringify(figures)}\n` : formatFigures(figures));
+} finally {
+  await nc.close();
+  await scene.close();
+}
+
+type Sample = { readonly heapBytes: number; readonly workers: number; readonly behind: number };
+
+async function soak({ http, inspector }: Scene, to: NatsConnection): Promise<Figure[]> {
+  const heap = await openHeap(inspector ?? '');
+  const live = startWorkers(to);
+  const taken: Sample[] = [];
+  try {
+    for (let index = 1; index <= samples; index += 1) {
+      await pause(spanMs / samples);
+      const { workers, foldSeq } = await gaugesOf(http);
+      const behind = live.published() - foldSeq;
+      const heapBytes = await heap.usedAfterCollection();
+      taken.push({ heapBytes, workers, behind });
+      process.stderr.write(
+        `${index}/${samples}: ${mib(heapBytes)} MiB, ${workers} workers, ${behind} entries behind\n`,
+      );
+    }
+    return figuresOf(taken, live.started());
+  } finally {
+    live.end();
+    heap.close();
+  }
+}
+
+/** The first half warms up: the fold is full after `lifeMs` and `forgetMs`. */
+function figuresOf(taken: readonly Sample[], started: number): Figure[] {
+  const quarter = samples / 4;
+  const third = meanHeap(taken.slice(2 * quarter, 3 * quarter));
+  const last = meanHeap(taken.slice(3 * quarter));
+  const growth = (last / third - 1) * 100;
+  return [
+    { name: 'soak: workers that came', value: started, unit: '' },
+    { name: 'soak: workers in the fold at the end', value: taken.at(-1)?.workers ?? 0, unit: '' },
+    { name: 'soak: heap after collection, third quarter', value: third, unit: 'B' },
+    { name: 'soak: heap after collection, last quarter', value: last, unit: 'B' },
+    { name: 'soak: growth in the second half', value: growth, unit: '%', goal: { atMost: 5 } },
+  ];
+}
+
+function meanHeap(some: readonly Sample[]): number {
+  return some.reduce((sum, { heapBytes }) => sum + heapBytes, 0) / some.length;
+}
+
+function mib(bytes: number): string {
+  return (bytes / 2 ** 20).toFixed(1);
+}
+
+/** Each turn starts the workers that are due, and goes on with those that have begun. */
+function startWorkers(to: NatsConnection) {
+  const turnMs = 50;
+  const steps = ['worker.registered', 'tool.used', 'tool.used', 'stop.attempted', 'session.ended'];
+  const bodies: Readonly<Record<string, string>> = {
+    'tool.used': '{"tool":"Bash","ok":true}',
+    'stop.attempted': '{"attempt":"a1"}',
+  };
+  const startedMs = performance.now();
+  let started = 0;
+  let published = 0;
+  const due: { worker: number; step: number; atMs: number }[][] = steps.map(() => []);
+  const publish = (worker: number, step: number) => {
+    const type = steps[step] as string;
+    to.publish(`stopgate.main.worker.w${worker}.${type}`, bodies[type] ?? '{}');
+    published += type === 'stop.attempted' ? 2 : 1;
+    due[step + 1]?.push({ worker, step: step + 1, atMs: performance.now() + lifeMs / steps.length });
+  };
+  const turn = setInterval(() => {
+    const nowMs = performance.now();
+    for (const queue of due) {
+      let count = 0;
+      while (count < queue.length && (queue[count]?.atMs ?? 0) <= nowMs) count += 1;
+      for (const { worker, step } of queue.splice(0, count)) publish(worker, step);
+    }
+    for (const until = ((nowMs - startedMs) / 1_000) * workersPerSecond; started < until; ) {
+      started += 1;
+      publish(started, 0);
+    }
+  }, turnMs);
+  return { started: () => started, published: () => published, end: () => clearInterval(turn) };
+}
+
+async function gaugesOf(http: string): Promise<{ workers: number; foldSeq: number }> {
+  const text = await (await fetch(`${http}/metrics`)).text();
+  const gauge = (name: string) => Number(new RegExp(`^stopgate_${name}(?:{[^}]*})? ([\\d.e+-]+)`, 'm').exec(text)?.[1]);
+  return { workers: gauge('workers'), foldSeq: gauge('fold_seq') };
+}
+
+type Heap = { usedAfterCollection(): Promise<number>; close(): void };
+
+/** By the inspector of the service's Node, so that the program is the shipped one. */
+async function openHeap(url: string): Promise<Heap> {
+  const socket = new WebSocket(url);
+  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
+  let id = 0;
+  const call = (method: string) =>
+    new Promise<{ usedSize: number }>((resolve) => {
+      id += 1;
+      const wanted = id;
+      const onMessage = (text: Buffer) => {
+        const reply = JSON.parse(text.toString()) as { id: number; result: { usedSize: number } };
+        if (reply.id !== wanted) return;
+        socket.off('message', onMessage);
+        resolve(reply.result);
+      };
+      socket.on('message', onMessage);
+      socket.send(JSON.stringify({ id, method }));
+    });
+  return {
+    async usedAfterCollection() {
+      await call('HeapProfiler.collectGarbage');
+      return (await call('Runtime.getHeapUsage')).usedSize;
+    },
+    close: () => socket.close(),
+  };
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((done) => setTimeout(done, ms));
+}
