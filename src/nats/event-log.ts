@@ -2,6 +2,7 @@
 import { type JetStreamManager, jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
+import { refuseUntestedCluster } from './cluster-version.ts';
 import { inspectLog, type LogIdentity, missing, proveLog } from './log-continuity.ts';
 import type { LogPosition } from './log-position.ts';
 import { openLogRange, readNewest } from './log-range.ts';
@@ -63,11 +64,19 @@ export type EventLogOptions = LogStreamOptions & {
   readonly findCoveredTo: () => Promise<number>;
 };
 
+/** How long the server may take to answer about a stream. Callers have given up by then. */
+const timeoutMs = 2_000;
+/** At a start nobody waits, and a server that recovers a large store is slow. */
+const startTimeoutMs = 60_000;
+
 /** @throws AppError log.lost, stream.foreign, log.unavailable */
 export async function openEventLog(options: EventLogOptions): Promise<EventLog> {
   const { nc, fleet, findCoveredTo } = options;
-  const manager = await openManager(nc);
-  const { info, gapsAcceptedTo } = await openLogStreams(manager, options);
+  const version = nc.info?.version ?? 'unknown';
+  refuseUntestedCluster(version, options.replicas);
+  const { info, gapsAcceptedTo } = await openLogStreams(await openManager(nc, startTimeoutMs), options);
+  refuseUntestedCluster(version, info.config.num_replicas);
+  const manager = await openManager(nc, timeoutMs);
   const { created, config } = info;
   const identity: LogIdentity = { stream: config.name, created, gapsAcceptedTo, findCoveredTo };
   const { stream } = identity;
@@ -126,9 +135,9 @@ function openReader(nc: NatsConnection, manager: JetStreamManager, identity: Log
   });
 }
 
-async function openManager(nc: NatsConnection): Promise<JetStreamManager> {
+async function openManager(nc: NatsConnection, timeoutMs: number): Promise<JetStreamManager> {
   try {
-    return await jetstreamManager(nc, { timeout: 2_000 });
+    return await jetstreamManager(nc, { timeout: timeoutMs });
   } catch (cause) {
     const message =
       'JetStream does not answer on this NATS server; start it with "nats-server -js", and check the account';

@@ -7,7 +7,8 @@ const silent = createLogger('silent');
 
 export type Counts = { refused: string[]; dead: string[]; conflicts: number };
 
-type Options = Pick<LinkOptions, 'nats'> & Partial<LinkOptions & ReplicaOptions>;
+type Options = Pick<LinkOptions, 'nats'> &
+  Partial<LinkOptions & ReplicaOptions> & { /** Before it looks for its log. */ readonly onConnected?: () => void };
 
 /** On a connection of its own, which it closes. */
 export async function startReplica({
@@ -16,10 +17,12 @@ export async function startReplica({
   inboxPrefix,
   name = 'r1',
   replyPrefixes = [],
+  onConnected = () => {},
   ...options
 }: Options): Promise<Replica & { readonly counts: Counts }> {
   const counts: Counts = { refused: [], dead: [], conflicts: 0 };
   const link = await openLink({ nats, creds, inboxPrefix, name, version: '0.0.0', replyPrefixes, logger: silent });
+  onConnected();
   try {
     const replica = await openReplica(link, {
       fleet: 'main',

@@ -1,0 +1,20 @@
+/**
+ * Which NATS servers a replicated log is safe on. Before, peers of a replicated stream could number messages differently
+ * after one of them was killed (nats-server pull requests 4365, 5939, 6486, 6943), and replicas of stopgate that read
+ * from different peers would disagree for good. One node has no peers: there 2.9 is enough.
+ */
+import { AppError } from '../errors.ts';
+
+/** The oldest that was tested with three nodes. */
+const tested = { major: 2, minor: 15 };
+
+/** @param version as the server tells it, such as `2.15.2` @throws AppError stream.foreign */
+export function refuseUntestedCluster(version: string, replicas: number): void {
+  if (replicas <= 1) return;
+  const [, major, minor] = /^v?(\d+)\.(\d+)\./.exec(version) ?? [];
+  const isTested = Number(major) > tested.major || (Number(major) === tested.major && Number(minor) >= tested.minor);
+  if (isTested) return;
+  const why = `a log with ${replicas} replicas needs nats-server ${tested.major}.${tested.minor} or later on each node, and this one is ${version}`;
+  const before = 'before, its copies could number entries differently after a node was killed';
+  throw new AppError('stream.foreign', `${why}: ${before}. Update the nodes, or keep the log on one with --replicas 1`);
+}
