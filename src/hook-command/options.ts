@@ -11,6 +11,7 @@ export type HookOptions = {
   readonly event: string | undefined;
   readonly worker: string | undefined;
   readonly policy: string | undefined;
+  readonly fleet: string | undefined;
   /** Undefined: depends on agent and event. */
   readonly timeoutMs: number | undefined;
   readonly onUnreachable: 'allow' | 'block';
@@ -33,7 +34,17 @@ const hookWaits: HookWaits = { serviceMs: 2_000, serviceAgainMs: 15_000, session
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-const names = ['http', 'event', 'worker', 'policy', 'timeout', 'autostart', 'token-env', 'on-unreachable'] as const;
+const names = [
+  'http',
+  'event',
+  'worker',
+  'policy',
+  'fleet',
+  'timeout',
+  'autostart',
+  'token-env',
+  'on-unreachable',
+] as const;
 
 /** @throws Error for a person */
 export async function readOptions(argv: readonly string[], env: Env, cwd: string): Promise<HookOptions> {
@@ -42,13 +53,13 @@ export async function readOptions(argv: readonly string[], env: Env, cwd: string
   const [name = '', extra] = positionals;
   const agent = await loadAgent(name);
   if (extra !== undefined) throw new Error(`there is one argument too many: '${extra}'`);
-  const { event, worker, policy, timeout, autostart, 'on-unreachable': onUnreachable = 'allow' } = values;
+  const { event, worker, policy, fleet, timeout, autostart, 'on-unreachable': onUnreachable = 'allow' } = values;
   if (onUnreachable !== 'allow' && onUnreachable !== 'block')
     throw new Error(`--on-unreachable '${onUnreachable}' is neither allow nor block`);
   if (wake && agent.wake === undefined) throw new Error(`--wake is for claude: ${name} has no hooks that wake it`);
   if (agent.isScript && (worker ?? '') === '') throw new Error(`${name} needs the name of its worker: --worker W`);
   return {
-    ...{ name, agent, event, worker, policy, autostart, onUnreachable, wake, waits: hookWaits },
+    ...{ name, agent, event, worker, policy, fleet, autostart, onUnreachable, wake, waits: hookWaits },
     http: readHttp(values.http ?? nonEmpty(env.STOPGATE_HTTP) ?? (await find(cwd)) ?? '127.0.0.1:4280'),
     token: readToken(nonEmpty(env[values['token-env'] ?? 'STOPGATE_TOKEN'])),
     timeoutMs: timeout === undefined ? undefined : readDuration(timeout),

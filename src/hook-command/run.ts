@@ -117,7 +117,7 @@ async function judge(options: HookOptions, { stdin }: HookIo, note: (text: strin
 
 /** Where no service answers, starts one if the options say so, and waits for one before a stop is blocked. */
 async function postCall(
-  { name, http, token, policy, autostart, waits }: HookOptions,
+  { name, http, token, policy, fleet, autostart, waits }: HookOptions,
   { event, body, isRepeated }: Call,
   leftMs: () => number,
   blocks: boolean,
@@ -125,6 +125,7 @@ async function postCall(
   const query = new URLSearchParams({
     ...(event === '' ? {} : { event }),
     ...(policy === undefined ? {} : { policy }),
+    ...(fleet === undefined ? {} : { fleet }),
   }).toString();
   const url = `${http}/hooks/${name}${query === '' ? '' : `?${query}`}`;
   const send = () => post({ url, token, body, timeoutMs: leftMs() });

@@ -20,6 +20,7 @@ type Question = {
   /** The agent's name. */
   readonly agent: string;
   readonly worker: string;
+  readonly fleet?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 };
 
@@ -32,8 +33,16 @@ const orphanCheckMs = 1_000;
 /** The hook that `init` writes may run for a day. */
 const waitMs = 24 * 60 * 60 * 1_000 - 5_000;
 
-export async function fetchResolution({ http, token, agent, worker, signal }: Question): Promise<ResolutionAnswer> {
-  const url = `${http}/hooks/${agent}/wake?worker=${encodeURIComponent(worker)}`;
+export async function fetchResolution({
+  http,
+  token,
+  agent,
+  worker,
+  fleet,
+  signal,
+}: Question): Promise<ResolutionAnswer> {
+  const query = new URLSearchParams({ worker, ...(fleet === undefined ? {} : { fleet }) });
+  const url = `${http}/hooks/${agent}/wake?${query}`;
   const posted = await post({ url, token, body: null, timeoutMs: answerTimeoutMs, ...(signal && { signal }) });
   if (posted.kind === 'unreachable') return { kind: 'unreachable' };
   if (posted.kind === 'rejected') return posted;
@@ -44,7 +53,7 @@ export async function fetchResolution({ http, token, agent, worker, signal }: Qu
 
 /** The text for the agent. Null: nothing to wake it for, or it took too long. `stopBody`: the agent's call as it came. */
 export async function waitForResolution(
-  { http, token, name, agent, timeoutMs, waits }: HookOptions,
+  { http, token, name, agent, fleet, timeoutMs, waits }: HookOptions,
   stopBody: Buffer,
 ): Promise<string | null> {
   const { wake } = agent;
@@ -53,7 +62,7 @@ export async function waitForResolution(
   if (wake === undefined || typeof worker !== 'string' || worker === '') return null;
   const orphaned = watchParent();
   const signal = AbortSignal.any([orphaned.signal, AbortSignal.timeout(timeoutMs ?? waitMs)]);
-  const prompt = await pollResolution({ http, token, agent: name, worker, signal }, waits.sessionMs);
+  const prompt = await pollResolution({ http, token, agent: name, worker, fleet, signal }, waits.sessionMs);
   orphaned.stop();
   if (prompt === null) return null;
   /*

@@ -110,7 +110,7 @@ function createDryTurn(
   const isHttp = hooks.forms.includes('http') && values.every(({ type, async }) => type === 'http' || async === true);
   const line: Line = {
     form: isCurl ? 'curl' : isHttp ? 'http' : 'command',
-    ...{ http: '', policy: undefined, tokenEnv: undefined, autostart: undefined },
+    ...{ http: '', policy: undefined, fleet: undefined, tokenEnv: undefined, autostart: undefined },
     ...{ wake: false, onUnreachable: 'allow', program: hookProgram() },
   };
   const { agent } = hooks;

@@ -40,7 +40,7 @@ function planPlugin({ scope, places, line, remove }: Wish): Change {
 }
 
 /** The built plugin, with the address filled in. */
-function pluginText({ http, policy, tokenEnv }: Line): string {
+function pluginText({ http, policy, fleet, tokenEnv }: Line): string {
   const source = builtScript('agents/opencode/plugin.js');
   let text: string;
   try {
@@ -48,9 +48,11 @@ function pluginText({ http, policy, tokenEnv }: Line): string {
   } catch (cause) {
     throw new AppError('input.bad', 'this build of stopgate has no plugin for OpenCode', { cause });
   }
-  const query = policy === undefined ? '' : `&policy=${policy}`;
+  const inFleet = fleet === undefined ? '' : `&fleet=${fleet}`;
+  const query = `${policy === undefined ? '' : `&policy=${policy}`}${inFleet}`;
   return `${head}${text}`
     .replace("'http://127.0.0.1:4280'", () => JSON.stringify(http))
     .replace("tokenVariable = 'STOPGATE_TOKEN'", `tokenVariable = ${JSON.stringify(tokenEnv ?? 'STOPGATE_TOKEN')}`)
-    .replace('?event=$' + '{event}', (found) => `${found}${query}`);
+    .replace('?event=$' + '{event}', (found) => `${found}${query}`)
+    .replace('?worker=$' + '{encodeURIComponent(id)}', (found) => `${found}${inFleet}`);
 }

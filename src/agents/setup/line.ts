@@ -12,6 +12,8 @@ export type Line = {
   /** `http://host:port` */
   readonly http: string;
   readonly policy: string | undefined;
+  /** Undefined: the default one of the service. */
+  readonly fleet: string | undefined;
   /** The variable with the token. Undefined: no token is needed. */
   readonly tokenEnv: string | undefined;
   readonly onUnreachable: 'allow' | 'block';
@@ -27,17 +29,23 @@ export const hookProgram = (): string[] => [process.execPath, builtScript('hook-
 type Call = { readonly name: string; readonly seconds: number };
 
 /** `withEvent`: the call itself does not name its event. `event` null: the call names it. */
-export function formatUrl(agent: string, event: Call | null, { http, policy }: Line, withEvent: boolean): string {
+export function formatUrl(
+  agent: string,
+  event: Call | null,
+  { http, policy, fleet }: Line,
+  withEvent: boolean,
+): string {
   const query = [
     ...(withEvent && event !== null ? [`event=${event.name}`] : []),
     ...(policy === undefined ? [] : [`policy=${policy}`]),
+    ...(fleet === undefined ? [] : [`fleet=${fleet}`]),
   ];
   return `${http}/hooks/${agent}${query.length === 0 ? '' : `?${query.join('&')}`}`;
 }
 
 /** It contains no secret: agents show the line to the model. */
 export function formatCommand(agent: string, event: Call | null, line: Line, options = ''): string {
-  const { form, http, policy, tokenEnv, onUnreachable, autostart, program } = line;
+  const { form, http, policy, fleet, tokenEnv, onUnreachable, autostart, program } = line;
   if (form === 'curl') {
     const url = formatUrl(agent, event, line, true);
     const { seconds } = event ?? { seconds: stopSeconds };
@@ -51,6 +59,7 @@ export function formatCommand(agent: string, event: Call | null, line: Line, opt
     ...(options === '' ? [] : [options]),
     `--http ${shellWord(http.replace(/^http:\/\//, ''))}`,
     ...(policy === undefined ? [] : [`--policy ${policy}`]),
+    ...(fleet === undefined ? [] : [`--fleet ${fleet}`]),
     ...(tokenEnv === undefined || tokenEnv === 'STOPGATE_TOKEN' ? [] : [`--token-env ${tokenEnv}`]),
     ...(onUnreachable === 'allow' ? [] : [`--on-unreachable ${onUnreachable}`]),
     ...(autostart === undefined ? [] : [`--autostart ${shellWord(autostart)}`]),
@@ -59,8 +68,8 @@ export function formatCommand(agent: string, event: Call | null, line: Line, opt
 }
 
 /** It judges nothing, so it has none of the options about that. */
-export function formatWakeCommand(agent: string, { http, tokenEnv, program }: Line): string {
-  const line = { form: 'command', http, tokenEnv, program, onUnreachable: 'allow', wake: true } as const;
+export function formatWakeCommand(agent: string, { http, fleet, tokenEnv, program }: Line): string {
+  const line = { form: 'command', http, fleet, tokenEnv, program, onUnreachable: 'allow', wake: true } as const;
   // Without a shell in between it notices when the agent is gone.
   return `exec ${formatCommand(agent, null, { ...line, policy: undefined, autostart: undefined }, '--wake')}`;
 }

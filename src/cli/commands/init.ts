@@ -26,6 +26,7 @@ const args = {
   project: { type: 'boolean', description: 'the settings of this folder (default, except for codex)' },
   user: { type: 'boolean', description: 'your own settings, for all folders' },
   policy: { type: 'string', valueHint: 'P', description: 'the policy that its sessions name when they start' },
+  fleet: { type: 'string', valueHint: 'F', description: 'their fleet, where the service serves several' },
   http: {
     type: 'string',
     valueHint: 'HOST:PORT',
@@ -188,7 +189,7 @@ function readCap(
 
 /** @throws AppError input.bad: options that cannot be combined */
 async function readLine(name: string, setup: Setup, { flags, io }: InitContext): Promise<Line> {
-  const { policy, autostart, wake, 'on-unreachable': onUnreachable = 'allow' } = flags;
+  const { policy, fleet, autostart, wake, 'on-unreachable': onUnreachable = 'allow' } = flags;
   if (wake && !(setup.kind === 'settings' && setup.wakes))
     throw new AppError('input.bad', `--wake is for claude: ${name} has no hooks that wake it`);
   const form = readForm(name, setup, flags);
@@ -206,6 +207,7 @@ async function readLine(name: string, setup: Setup, { flags, io }: InitContext):
   return {
     ...{ form, http: http.url, tokenEnv, onUnreachable, wake },
     policy: policy === undefined ? undefined : readId('policy', policy),
+    fleet: fleet === undefined ? undefined : readId('fleet', fleet),
     autostart: autostart ? io.cwd : undefined,
     program: hookProgram(),
   };

@@ -52,6 +52,10 @@ describe('several fleets', () => {
     expect([await fleetOf('h1'), await fleetOf('h2')]).toEqual([['main'], ['web']]);
     expect((await hook('h3', '?fleet=none')).status).toBe(404);
 
+    const stdin = JSON.stringify({ hook_event_name: 'UserPromptSubmit', session_id: 'h4', prompt: 'go' });
+    await runCommand(['hook', 'claude', '--http', at.http, '--fleet', 'web'], { cwd: at.folder.path, stdin });
+    expect(await fleetOf('h4')).toEqual(['web']);
+
     const headers = { accept: 'application/json, text/event-stream' };
     const call = (query: string, worker: string) =>
       ask(at.http, `/mcp${query}`, {

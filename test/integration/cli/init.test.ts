@@ -448,6 +448,23 @@ describe('each agent in its own form', () => {
     expect(await read('home/.codex/config.toml')).toBe('model = "x"\n');
   });
 
+  test('--fleet is in each call and each question: by HTTP, by command and in the plugin', async () => {
+    const { init, read } = await place();
+    const linesOf = async () =>
+      (await read('.claude/settings.json')).split('\n').filter((line) => /http:|hook-command/.test(line));
+    await init('claude', '--yes', '--fleet', 'web', '--policy', 'strict');
+    for (const line of await linesOf()) expect(line).toContain('/hooks/claude?policy=strict&fleet=web');
+    await init('claude', '--yes', '--fleet', 'web', '--form', 'command', '--wake');
+    const commands = await linesOf();
+    expect(commands.some((line) => line.includes('--wake'))).toBe(true);
+    for (const line of commands) expect(line).toContain('--fleet web');
+    await init('opencode', '--yes', '--fleet', 'web');
+    const plugin = await read('.opencode/plugin/stopgate.js');
+    expect(plugin).toMatch(/\?event=\$\{event\}&fleet=web/);
+    expect(plugin).toMatch(/\?worker=\$\{encodeURIComponent\(id\)\}&fleet=web/);
+    expect(await init('claude', '--yes', '--fleet', 'a b')).toMatchObject({ code: 2 });
+  });
+
   test('opencode: our plugin with the address in it, and nothing that is not ours', async () => {
     const { cwd, put, read } = await place();
     const run = (...args: string[]) => runCommand(['init', 'opencode', '--yes', ...args], { cwd });
