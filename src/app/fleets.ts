@@ -7,13 +7,17 @@ import { AppError } from '../errors.ts';
 import { type FleetDirectory, type FleetState, type ServedFleet, toFleetState } from '../http/fleet-directory.ts';
 import type { Logger } from '../log.ts';
 import { createSemaphore } from '../semaphore.ts';
+import type { Service } from '../service/index.ts';
 import type { Replica } from './replica.ts';
 
 export type FleetsOptions = {
   readonly selection: FleetSelection;
   readonly shard: Shard | null;
   readonly replica: string;
-  readonly open: (fleet: string) => Promise<Replica>;
+  /** `onFolding` gets how far the log is folded, while it opens. */
+  readonly open: (fleet: string, onFolding: (status: Service['status']) => void) => Promise<Replica>;
+  /** Called before the first fleet is opened, which may take minutes: the directory says how far they are. */
+  readonly onOpening?: (directory: FleetDirectory) => Promise<void>;
   /** The fleets that have a log; asked where the selection has a pattern. */
   readonly find: () => Promise<readonly string[]>;
   readonly logger: Logger;
@@ -37,6 +41,8 @@ type Slot = {
   replica: Replica | null;
   /** Why it is not open. */
   fault: AppError;
+  /** Of the replica that is being opened, once it folds its log. */
+  folding: Service['status'] | null;
   tries: number;
   /** On the stopwatch. */
   retryAtMs: number;
@@ -53,6 +59,8 @@ const openAtOnceMax = 4;
 export async function openFleets(options: FleetsOptions): Promise<Fleets> {
   const supervisor = createSupervisor(options);
   const { isOnly, slots } = supervisor;
+  const directory = createDirectory(options, supervisor);
+  await options.onOpening?.(directory);
   await supervisor.refresh();
   await supervisor.opened();
   const failed = [...slots.values()].find(({ replica }) => replica === null);
@@ -62,7 +70,7 @@ export async function openFleets(options: FleetsOptions): Promise<Fleets> {
   }
   const timer = setInterval(() => void supervisor.refresh(), options.everyMs ?? everyMsDefault);
   return {
-    directory: createDirectory(options, supervisor),
+    directory,
     replicas: () => [...slots.values()].flatMap(({ replica }) => (replica === null ? [] : [replica])),
     select: supervisor.select,
     broken: supervisor.broken,
@@ -153,7 +161,7 @@ async function findWanted(
 }
 
 const newSlot = (name: string): Slot => ({
-  ...{ name, replica: null, tries: 0, retryAtMs: 0, opening: null },
+  ...{ name, replica: null, folding: null, tries: 0, retryAtMs: 0, opening: null },
   fault: new AppError('log.unavailable', `fleet '${name}' is still starting; try again`),
 });
 
@@ -168,7 +176,9 @@ function createStarter({ open, logger }: FleetsOptions, onBroken: (slot: Slot) =
   const tryOpen = async (slot: Slot) => {
     await places.acquire(new AbortController().signal); // never aborted: it waits for its place
     try {
-      slot.replica = await open(slot.name);
+      slot.replica = await open(slot.name, (status) => {
+        slot.folding = status;
+      });
       void slot.replica.broken.then(() => onBroken(slot));
       if (slot.tries > 0) logger.info({ fleet: slot.name }, 'this fleet is served again');
     } catch (error) {
@@ -176,6 +186,7 @@ function createStarter({ open, logger }: FleetsOptions, onBroken: (slot: Slot) =
     } finally {
       places.release();
       slot.opening = null;
+      slot.folding = null;
     }
   };
   return (slot) => {
@@ -212,7 +223,7 @@ function createDirectory({ replica, shard }: FleetsOptions, { slots, selection }
     find(fleet) {
       const slot = slots.get(fleet);
       if (slot === undefined) throw missing(fleet);
-      if (slot.replica === null) throw slot.fault;
+      if (slot.replica === null) throw faultOf(slot);
       const found = servedOf.get(slot.replica) ?? pickServed(slot.replica);
       servedOf.set(slot.replica, found);
       return found;
@@ -223,5 +234,15 @@ function createDirectory({ replica, shard }: FleetsOptions, { slots, selection }
 
 const pickServed = ({ service, inspection }: Replica): ServedFleet => ({ service, inspection });
 
-const stateOf = ({ name, replica, fault }: Slot): FleetState =>
-  replica === null ? { name, fault, foldedSeq: 0, lag: 0, workers: 0, openAttempts: 0 } : toFleetState(replica.service);
+/** Why a fleet that is not open is not. */
+function faultOf({ fault, folding }: Slot): AppError {
+  const status = folding?.();
+  return status?.reason == null ? fault : new AppError(status.code ?? 'log.unavailable', status.reason);
+}
+
+function stateOf(slot: Slot): FleetState {
+  const { name, replica, folding } = slot;
+  if (replica !== null) return toFleetState(replica.service);
+  const { foldedSeq = 0, lag = 0 } = folding?.() ?? {};
+  return { name, fault: faultOf(slot), foldedSeq, lag, workers: 0, openAttempts: 0 };
+}

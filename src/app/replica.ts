@@ -36,6 +36,8 @@ export type ReplicaOptions = {
   readonly rulesMax?: number | undefined;
   /** More open requests than these get 503. Default 10,000. */
   readonly openRequestsMax?: number;
+  /** Called before the log is folded: `status` says how far that is. */
+  readonly onFolding?: (status: Service['status']) => void;
 };
 
 export type Replica = {
@@ -72,11 +74,12 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
     { log, start, snapshotStore: snapshots.store, trimmer: createLogTrimmer(link.nc, fleet) },
     options,
   );
+  const service = createService(host, log, link.name);
+  options.onFolding?.(service.status);
   await Promise.race([host.start(), link.forbidden]).catch(async (error: unknown) => {
     await host.close();
     throw error;
   });
-  const service = createService(host, log, link.name);
   const inspection = createInspection(host, log, logger, link.source);
   const requests = link.requests.serve(
     [...createEndpoints(service), snapshotEndpoint(fleet, host.takeSnapshot)],

@@ -1,6 +1,7 @@
 /** Serves fleets until it is told to end: NATS, replicas, configuration file, HTTP; closed in reverse order. */
 import type { HookRun } from '../../machines/index.ts';
 import { type Config, isOneFleet } from '../config/config.ts';
+import type { FleetDirectory } from '../http/fleet-directory.ts';
 import { type HttpServer, openHttpServer } from '../http/server.ts';
 import type { Logger } from '../log.ts';
 import { createMetrics, type Metrics } from '../metrics.ts';
@@ -8,6 +9,7 @@ import { findFleets } from '../nats/log-streams.ts';
 import { privateInbox } from '../nats/permissions.ts';
 import type { Io } from '../process-io.ts';
 import { createReloadingRunner, type ReloadingRunner } from '../runner/reloading-runner.ts';
+import type { Service } from '../service/index.ts';
 import { version } from '../version.ts';
 import { type Fleets, openFleets } from './fleets.ts';
 import { createIdleWatch, type IdleWatch } from './idle-exit.ts';
@@ -64,15 +66,22 @@ export async function serve(options: ServeOptions): Promise<number> {
     });
     opened.unshift(link);
     const rules = createRules({ config, checks, metrics, env: io.env, logger });
+    const edge: { http: HttpServer | null } = { http: null };
     const fleets = await openFleets({
       ...{ selection: config.fleets, shard: config.shard, replica: config.replica, logger },
       find: () => findFleets(link.nc),
-      open: (fleet) => openFleet(link, options, fleet, { metrics, checks, rules, idle }),
+      open: (fleet, onFolding) => openFleet(link, options, fleet, { metrics, checks, rules, idle, onFolding }),
+      async onOpening(directory) {
+        edge.http = await openHttp(options, directory, metrics);
+      },
+    }).catch(async (error: unknown) => {
+      await edge.http?.close();
+      throw error;
     });
     opened.unshift(fleets);
     for (const warning of config.warnings) logger.warn(warning);
     opened.unshift(rules.follow(fleets));
-    const http = await openHttp(options, fleets, metrics);
+    const { http } = edge;
     if (http !== null) opened.unshift(http);
     const ready = readyLine(options, http, fleets);
     io.stdout.write(`${JSON.stringify(ready)}\n`);
@@ -104,13 +113,15 @@ type Parts = {
   readonly checks: ReloadingRunner;
   readonly rules: Rules;
   readonly idle: IdleWatch;
+  readonly onFolding: (status: Service['status']) => void;
 };
 
 async function openFleet(link: Link, options: ServeOptions, fleet: string, parts: Parts): Promise<Replica> {
-  const { metrics, checks, rules, idle } = parts;
+  const { metrics, checks, rules, idle, onFolding } = parts;
   const { acceptEmptyLog, streamReplicas, rulesMax } = options;
   const atStart = rules.current();
   const replica = await openReplica(link, {
+    onFolding,
     ...{ fleet, acceptEmptyLog, rulesMax, ...atStart, runCheck: checks.run },
     logger: options.logger.child({ fleet }),
     metrics: countersOf(metrics, fleet, idle.noteEntry),
@@ -123,7 +134,11 @@ async function openFleet(link: Link, options: ServeOptions, fleet: string, parts
   return replica;
 }
 
-async function openHttp(options: ServeOptions, { directory }: Fleets, metrics: Metrics): Promise<HttpServer | null> {
+async function openHttp(
+  options: ServeOptions,
+  directory: FleetDirectory,
+  metrics: Metrics,
+): Promise<HttpServer | null> {
   const { operatorToken = null, logger: log } = options;
   const { http, token } = options.config;
   if (http === null) return null;
