@@ -26,8 +26,14 @@ const pictures: readonly Picture[] = [
     name: 'fleet',
     path: '/',
     schemes: both,
-    height: 1_200,
-    prepare: (page) => seen(page, '.chart-state[data-state="blocked"]'),
+    prepare: (page) => seen(page, '.grid tr[data-id]'),
+  },
+  { name: 'inbox', path: '/?view=inbox', schemes: both, prepare: (page) => seen(page, '.said') },
+  {
+    name: 'chart',
+    path: '/?worker=web-2&tab=chart',
+    schemes: ['light'],
+    prepare: (page) => seen(page, '[data-taken]'),
   },
   { name: 'worker', path: '/?worker=web-2', schemes: both, prepare: (page) => seen(page, 'article.decision') },
   {

@@ -23,7 +23,7 @@ export const inspectorEndpoints = [
   'GET  /api/<fleet>/policy',
   'POST /api/<fleet>/what-if',
   'POST /api/<fleet>/session',
-  'POST /api/<fleet>/operator/<acknowledge|resolve|retire>',
+  'POST /api/<fleet>/operator/<acknowledge|resolve|answer|retire>',
 ] as const;
 
 export type InspectorRoutes = {

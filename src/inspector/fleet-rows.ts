@@ -77,8 +77,10 @@ function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
 }
 
 /** Only where somebody may have to do something: a row is sent with each change. */
-function reasonOf(state: State, { escalation, lastDecision }: WorkerContext): string | null {
+function reasonOf(state: State, { escalation, lastDecision, inputs: [asked] }: WorkerContext): string | null {
   if (state === 'escalated') return escalation?.reason ?? null;
+  if (asked !== undefined && state !== 'stopped')
+    return [asked.tool, asked.message ?? asked.kind].filter((it) => it !== null).join(': ') || null;
   const isUnjudged = state === 'idle' && lastDecision?.cause === 'unjudged';
   return state === 'blocked' || isUnjudged ? (lastDecision?.reason ?? null) : null;
 }

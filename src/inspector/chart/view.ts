@@ -7,7 +7,7 @@ type Point = { readonly x: number; readonly y: number };
 
 const scales = { min: 0.2, max: 3 };
 /** Smaller, as on a phone, and the names of the states no longer fit their boxes at 12 px. */
-const fitScaleMin = 0.25;
+const fitScaleMin = 0.2;
 const fitScaleMax = 1.2;
 /** Where the whole does not fit. */
 const readableScale = 0.75;

@@ -12,7 +12,7 @@ export type Checkpoints = {
 
 type Limits = { readonly countMax: number; readonly bytesMax: number };
 /** 5,000 workers take about half a megabyte. */
-const limitsDefault: Limits = { countMax: 64, bytesMax: 128 * 1024 * 1024 };
+const limitsDefault: Limits = { countMax: 128, bytesMax: 128 * 1024 * 1024 };
 /** About 0.1 s of folding. */
 const spacingMin = 4_096;
 /** The fastest: the lines repeat themselves so much that the others gain little. */

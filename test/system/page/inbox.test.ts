@@ -16,7 +16,7 @@ const title = (text: string) => expect.poll(() => browser.page.title()).toBe(tex
 
 describeInBrowser('the inbox', () => {
   beforeAll(async () => {
-    stage = await openStage({ policies: { policies: { default: { promises: true } } } });
+    stage = await openStage({ policies: { policies: { default: { promises: true, ask: '10m' } } } });
     for (const worker of ['ana', 'bob', 'cleo', 'dan'])
       await stage.client.ask(`decide.${worker}`, { output: `Which of ${worker}'s? <promise>ESCALATE</promise>` });
     browser = await openBrowser(() => [stage.http.url]);
@@ -83,6 +83,25 @@ describeInBrowser('the inbox', () => {
     await page.getByRole('button', { name: 'Resolve: stop' }).click();
     await page.getByText('Nobody waits for you').waitFor();
     await title('stopgate inspector');
+  });
+
+  test('shows what an agent asks permission for, and answers it', async () => {
+    const { page } = browser;
+    const asked = {
+      kind: 'permission',
+      request: 'p1',
+      tool: 'Bash',
+      message: 'Remove the build?',
+      detail: 'rm -rf dist',
+    };
+    await stage.client.publish('worker.eve.input.requested', asked);
+    await page.locator('.card', { hasText: 'Bash: Remove the build?' }).waitFor();
+    // The only one, so it opens by itself.
+    await page.locator('aside .question', { hasText: 'Bash Remove the build?' }).waitFor();
+    await page.locator('aside', { hasText: 'rm -rf dist' }).waitFor();
+    await page.getByRole('button', { name: 'Allow' }).click();
+    await page.getByText('Nobody waits for you').waitFor();
+    expect(await stored('eve.input.answered')).toEqual([{ by: 'Ann', request: 'p1', verdict: 'allow' }]);
   });
 
   test('? shows all keys, and Ctrl-K finds a worker by a part of its name', async () => {

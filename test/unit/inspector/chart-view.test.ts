@@ -19,7 +19,7 @@ test.each([
 });
 
 test('where the whole would be too small to read, the active state is in view', () => {
-  const room = { width: 300, height: 400 };
+  const room = { width: 240, height: 400 };
   const { x, y, scale } = fitView(drawing, room, box);
   expect(scale).toBeGreaterThan(0.7);
   expect([x <= box.x, y <= box.y]).toEqual([true, true]);

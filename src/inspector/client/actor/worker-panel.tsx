@@ -4,6 +4,7 @@ import { ActorChart } from '../chart/actor-chart.tsx';
 import { apiPath } from '../data/api.ts';
 import { shownMs, shownView } from '../data/past.ts';
 import { EscalationNote } from '../operator/escalation-note.tsx';
+import { InputRequests } from '../operator/input-requests.tsx';
 import { OperatorButtons } from '../operator/operator-buttons.tsx';
 import { suggestPrompts } from '../operator/suggestions.ts';
 import { ago } from '../ui/format.ts';
@@ -47,6 +48,7 @@ export function WorkerPanel({ id }: { id: string }) {
 
 const WhySection = ({ id, view }: Props) => (
   <>
+    <InputRequests view={view} />
     <EscalationNote escalation={view.escalation} resolution={view.resolution} />
     {view.attempt !== null && <Timers view={view} />}
     <Why id={id} view={view} />

@@ -4,8 +4,9 @@ import { ApiError, post } from '../data/api.ts';
 import { hello } from '../data/connection.ts';
 import { requestSignIn } from './sign-in.tsx';
 
-export type OperatorAction = 'acknowledge' | 'resume' | 'stop' | 'retire';
-export type Target = { readonly entity: 'worker' | 'task'; readonly id: string };
+export type OperatorAction = 'acknowledge' | 'resume' | 'stop' | 'retire' | 'allow' | 'deny';
+/** `request`: what is answered, by `allow` and `deny`. */
+export type Target = { readonly entity: 'worker' | 'task'; readonly id: string; readonly request?: string };
 export type ActionRequest = {
   readonly action: OperatorAction;
   /** At least one. */
@@ -35,6 +36,16 @@ export const actionTexts = {
     title: 'Retire',
     effect: 'It is done for good: its tasks go back to the queue, and every stop is allowed.',
   },
+  allow: {
+    button: 'Allow',
+    title: 'Allow',
+    effect: 'The agent may do what it asks for, this once.',
+  },
+  deny: {
+    button: 'Deny…',
+    title: 'Deny',
+    effect: 'The agent may not do it. It gets your text as the reason.',
+  },
 } as const satisfies Record<OperatorAction, object>;
 
 const nameKey = 'stopgate.by';
@@ -46,11 +57,11 @@ export const pendingAction = signal<ActionRequest | null>(null);
 /** What was done last, or why it failed, for all to see. */
 export const actionNews = signal<{ readonly text: string; readonly isProblem: boolean } | null>(null);
 
-/** Asks for a token first, if this session is not an operator's. An acknowledgement by a known name needs no question. */
+/** Asks for a token first, if this session is not an operator's. What has no text needs no question from a known name. */
 export function requestAction(request: ActionRequest): void {
   if (request.targets.length === 0) return;
   const confirm = () => {
-    if (request.action === 'acknowledge' && operatorName() !== '')
+    if ((request.action === 'acknowledge' || request.action === 'allow') && operatorName() !== '')
       void performAction(request, operatorName(), '').catch(() => {});
     else pendingAction.value = request;
   };
@@ -74,12 +85,27 @@ export async function performAction({ action, targets }: ActionRequest, by: stri
   if (first !== undefined) throw first.reason;
 }
 
-const doneWords = { acknowledge: 'Acknowledged', resume: 'Resumed', stop: 'Stopped', retire: 'Retired' } as const;
+const doneWords = {
+  acknowledge: 'Acknowledged',
+  resume: 'Resumed',
+  stop: 'Stopped',
+  retire: 'Retired',
+  allow: 'Allowed',
+  deny: 'Denied',
+} as const;
 
-async function perform(action: OperatorAction, { entity, id }: Target, by: string, prompt: string): Promise<void> {
+async function perform(
+  action: OperatorAction,
+  { entity, id, request }: Target,
+  by: string,
+  prompt: string,
+): Promise<void> {
   if (action === 'acknowledge') await post('operator/acknowledge', { entity, id, by });
   else if (action === 'retire') await post('operator/retire', { id, by });
-  else {
+  else if (action === 'allow' || action === 'deny') {
+    const message = prompt.trim() === '' ? {} : { message: prompt };
+    await post('operator/answer', { id, by, verdict: action, request, ...message });
+  } else {
     const withPrompt = action === 'resume' && prompt.trim() !== '' ? { prompt } : {};
     await post('operator/resolve', { entity, id, by, verdict: action, ...withPrompt });
   }

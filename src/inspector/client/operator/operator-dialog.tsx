@@ -45,7 +45,7 @@ function Confirmation({ request }: { request: ActionRequest }) {
         }}
       >
         <p>{effect}</p>
-        {action === 'resume' && <PromptField {...{ prompt, setPrompt, suggestions }} />}
+        {(action === 'resume' || action === 'deny') && <PromptField {...{ prompt, setPrompt, suggestions }} />}
         <label>
           Your name (stored with the entry)
           <input required name="by" defaultValue={operatorName()} maxLength={200} autoComplete="name" />

@@ -14,14 +14,14 @@ function foldAll(checkpoints: ReturnType<typeof createCheckpoints>, toSeq = last
   }
 }
 
-test('in a million entries none is further than 16,384 from one', () => {
+test('in a million entries none is further than 8,192 from one', () => {
   const checkpoints = createCheckpoints();
   foldAll(checkpoints);
-  expect(checkpoints.size).toBe(61);
+  expect(checkpoints.size).toBe(122);
   for (let seq = 20_000; seq <= lastSeq; seq += 1_000) {
     const nearest = checkpoints.nearest(seq);
     expect(nearest?.seq).toBeLessThanOrEqual(seq);
-    expect(seq - (nearest?.seq ?? 0)).toBeLessThan(16_384);
+    expect(seq - (nearest?.seq ?? 0)).toBeLessThan(8_192);
   }
 });
 
