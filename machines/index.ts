@@ -22,7 +22,7 @@ export {
   type TaskRecord,
   type WorkerRecord,
 } from './fleet/fleet.ts';
-export { advanceClock, foldEntry } from './fleet/fold.ts';
+export { advanceClock, foldDecision, foldEntry } from './fleet/fold.ts';
 export { decisionSeqOf, isKnownAttempt, noteDecision } from './fleet/known-attempts.ts';
 export type { Outcome } from './fleet/outcome.ts';
 export { ownerFor, rulesOfMembers } from './fleet/owner.ts';
@@ -35,6 +35,7 @@ export {
   snapshotFormat,
   takeSnapshot,
 } from './fleet/snapshot/snapshot.ts';
+export { type DecisionKey, isOtherDecision } from './fleet/stored-decisions.ts';
 export type { Attempt, Facts, PendingCheck, PolicyInForce } from './guards/attempt.ts';
 export { placeTimeoutMs } from './guards/circumstances.ts';
 export * from './guards/decision.ts';

@@ -3,6 +3,7 @@
  * give equal fleets, on every replica, in a replay and in a browser.
  */
 import type { StoredEntry } from '../entries/index.ts';
+import type { Decision } from '../guards/decision.ts';
 import { advance, settle } from './clock.ts';
 import { type Fleet, queueOf } from './fleet.ts';
 import { foldOwnFleet } from './fold-own-fleet.ts';
@@ -11,6 +12,18 @@ import { foldOwnWorker } from './fold-own-worker.ts';
 import { foldTask } from './fold-task.ts';
 import { foldWorker } from './fold-worker.ts';
 import type { Outcome } from './outcome.ts';
+import { takeDecision } from './stored-decisions.ts';
+
+/**
+ * Takes a `decision` entry as the decision of its attempt. It changes nothing where the fold has made that one, which is
+ * so wherever it was made by the same rules.
+ * @returns what happened, in order
+ */
+export function foldDecision(fleet: Fleet, decision: Decision): readonly Outcome[] {
+  if (fleet.unknownRules !== null || !takeDecision(fleet, decision)) return nothing;
+  settle(fleet);
+  return takeOutcomes(fleet);
+}
 
 const nothing: readonly Outcome[] = Object.freeze([]);
 

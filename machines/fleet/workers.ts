@@ -28,14 +28,19 @@ export function workerOf(fleet: Fleet, worker: string): WorkerRecord {
 
 /** Steps the machine, then carries what it decided or left open to the tasks, the clock and the outcomes. */
 export function stepWorker(fleet: Fleet, record: WorkerRecord, event: WorkerEvent): void {
+  moveWorker(fleet, record, fleet.workerStepper.next(record.snapshot, event), event.type);
+}
+
+/** The same for a step that was taken elsewhere. */
+export function moveWorker(fleet: Fleet, record: WorkerRecord, next: WorkerRecord['snapshot'], event: string): void {
   const { value, context } = record.snapshot;
   const before = context.worker;
-  record.snapshot = fleet.workerStepper.next(record.snapshot, event);
+  record.snapshot = next;
   const after = record.snapshot.context.worker;
-  fleet.watcher?.worker(after.worker, value.state, record.snapshot.value.state, event.type);
+  fleet.watcher?.worker(after.worker, value.state, record.snapshot.value.state, event);
   // A decision may lead back to where the attempt came from.
   if (record.snapshot.value.state !== value.state || after.lastDecision !== before.lastDecision)
-    record.lastMove = moveOf(fleet, value.state, record.snapshot.value.state, event.type);
+    record.lastMove = moveOf(fleet, value.state, record.snapshot.value.state, event);
   noteWorkerStop(fleet, record);
   if (after.lastDecision !== before.lastDecision) carryDecision(fleet, before, after);
   if (after.escalation !== before.escalation)

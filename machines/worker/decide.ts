@@ -86,7 +86,11 @@ function countsAfter(context: WorkerContext, ruling: Decided): Change {
   return isKeepAlive(ruling) ? { keepAlives: context.keepAlives + 1 } : {};
 }
 
-function dispositionOf({ decision, action, cause }: Ruling): TaskDisposition {
+export function dispositionOf({
+  decision,
+  action,
+  cause,
+}: Pick<Ruling, 'decision' | 'action' | 'cause'>): TaskDisposition {
   if (decision === 'block') return cause === 'incomplete' ? 'blocked' : 'held';
   if (action === 'escalate' || cause === 'capped') return 'escalated';
   if (cause === 'complete' || cause === 'no-policy') return 'completed';

@@ -30,9 +30,9 @@ export function createFoldLoop(context: HostContext, rooms: FoldRooms): FoldLoop
   const decisionPrefix = subject(context, 'decision.');
   let observer: ((message: LogMessage) => void) | null = null;
   const processMessage = (message: LogMessage) => {
+    fold(context, rooms, message);
     if (message.subject.startsWith(decisionPrefix))
       onDecisionPublished(context, rooms.outbox, message.subject.slice(decisionPrefix.length), message);
-    else fold(context, rooms, message);
     if (isAtHead(context)) {
       context.logClock.observe(message.atMs);
       rooms.timers.arm();
@@ -65,8 +65,18 @@ function end(context: HostContext, { seq, subject: at }: LogMessage, error: unkn
 function fold(context: HostContext, rooms: FoldRooms, message: LogMessage): void {
   const startedMs = performance.now();
   const { read, outcomes } = foldMessage(context.fleet, message);
+  if (read === null) {
+    for (const outcome of outcomes) {
+      if (outcome.kind === 'decided')
+        context.logger.warn(
+          { seq: message.seq, workerId: outcome.decision.worker },
+          'the decision in the log is taken, not our own',
+        );
+      applyOutcome(context, rooms, outcome, message, startedMs);
+    }
+    return;
+  }
   context.metrics.folded(message.subject);
-  if (read === null) return;
   if (!('data' in read)) {
     rooms.deadLetters.put(message, read);
     return;

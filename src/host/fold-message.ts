@@ -1,25 +1,43 @@
 /** One message of the log, folded: the same for the live fleet and for one of the past. */
 import {
+  type DecisionKey,
+  decisionSchema,
   type Entry,
   type Fleet,
+  foldDecision,
   foldEntry,
   isId,
+  isOtherDecision,
   type Outcome,
   type Refusal,
   readEntry,
+  readJson,
 } from '../../machines/index.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 
 const decoder = new TextDecoder();
 
-/** `read` null: the service's own output. Neither that nor a refusal changes anything. */
+/** `read` null: the service's own output. It changes nothing where it is what the fold has made; nor does a refusal. */
 export type Folded = { readonly read: Entry | Refusal | null; readonly outcomes: readonly Outcome[] };
 
 export function foldMessage(fleet: Fleet, message: LogMessage): Folded {
   const entry = readEntry(message.subject, decoder.decode(message.data), message.data.length);
-  if (entry === null || !('data' in entry)) return { read: entry, outcomes: [] };
+  if (entry === null) return { read: null, outcomes: foldStoredDecision(fleet, message) };
+  if (!('data' in entry)) return { read: entry, outcomes: [] };
   const isOwned = entry.type === 'stop.attempted' || entry.type === 'iteration.validated';
   const named = isOwned ? (message.header('Stopgate-Replica') ?? null) : null;
   const owner = named !== null && isId(named) ? named : null;
   return { read: entry, outcomes: foldEntry(fleet, { seq: message.seq, atMs: message.atMs, entry, owner }) };
+}
+
+/** Of the service's own output only decisions stand in the log. */
+function foldStoredDecision(fleet: Fleet, { subject, data }: LogMessage): readonly Outcome[] {
+  if (!subject.startsWith(`stopgate.${fleet.name}.decision.`)) return [];
+  const json = readJson(decoder.decode(data));
+  if (!json.ok) return [];
+  const key = json.value as DecisionKey;
+  // Nearly always it is the one that was made here, and need not be looked at any further.
+  if (subject !== `stopgate.${fleet.name}.decision.${key.worker}` || !isOtherDecision(fleet, key)) return [];
+  const decision = decisionSchema.safeParse(json.value);
+  return decision.success ? foldDecision(fleet, decision.data) : [];
 }

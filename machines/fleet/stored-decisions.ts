@@ -1,0 +1,62 @@
+/**
+ * Decisions that stand in the log are never made again (protocol.md §15): where this release decides an attempt in
+ * another way than its `decision` entry says, or has not decided it when that entry comes, the entry counts. Agents were
+ * told what it says, and their counts are made of it.
+ */
+import type { Decision } from '../guards/decision.ts';
+import { resetCounts } from '../worker/changes.ts';
+import { empty, type WorkerContext } from '../worker/context.ts';
+import { dispositionOf, escalationOf } from '../worker/decide.ts';
+import type { Fleet } from './fleet.ts';
+import { moveWorker } from './workers.ts';
+
+/** What of a decision tells it from others. */
+export type DecisionKey = Pick<Decision, 'worker' | 'attempt' | 'seq' | 'decision' | 'action' | 'cause' | 'state'> & {
+  readonly retry?: Partial<Decision['retry']>;
+  readonly keepAlives?: Partial<Decision['keepAlives']>;
+};
+
+/** Whether the fold has made another decision of that attempt, or none yet. False: it is that one, or long over. */
+export function isOtherDecision(fleet: Fleet, stored: DecisionKey): boolean {
+  const worker = fleet.workers.get(stored.worker)?.snapshot.context.worker;
+  return worker !== undefined && isAnother(worker, stored);
+}
+
+/** @returns whether it was another one than the fold had made */
+export function takeDecision(fleet: Fleet, stored: Decision): boolean {
+  const record = fleet.workers.get(stored.worker);
+  const worker = record?.snapshot.context.worker;
+  if (record === undefined || worker === undefined || !isAnother(worker, stored)) return false;
+  const { value } = record.snapshot;
+  const state = stored.state === 'validating' ? value.state : stored.state;
+  const next = fleet.workerStepper.resume({ ...value, state }, { worker: { ...worker, ...changeBy(worker, stored) } });
+  moveWorker(fleet, record, next, 'decision');
+  return true;
+}
+
+function isAnother({ attempt, lastDecision }: WorkerContext, stored: DecisionKey): boolean {
+  const isOf = (it: { readonly attempt: string | null; readonly seq: number | null } | null) =>
+    it !== null && it.attempt === stored.attempt && it.seq === stored.seq;
+  return isOf(attempt) || (attempt === null && isOf(lastDecision) && essenceOf(lastDecision) !== essenceOf(stored));
+}
+
+/** What it leads to, without its words. */
+const essenceOf = (decision: DecisionKey | null): string =>
+  JSON.stringify([
+    ...[decision?.decision, decision?.action, decision?.cause, decision?.state],
+    ...[decision?.retry?.count, decision?.keepAlives?.count],
+  ]);
+
+function changeBy(worker: WorkerContext, stored: Decision): Partial<WorkerContext> {
+  const lastDecision: Decision = { ...stored, replica: '', tookMs: 0 };
+  const isReset = stored.decision === 'allow' && stored.action !== 'continue';
+  const counts = { retryCount: stored.retry.count, keepAlives: stored.keepAlives.count };
+  const lastDisposition = dispositionOf(stored);
+  const isFreed = lastDisposition === 'completed' || lastDisposition === 'escalated' || lastDisposition === 'released';
+  return {
+    ...{ attempt: null, lastDecision, lastDisposition, lastCheckpoint: null, lastHookRuns: empty },
+    ...(isReset ? resetCounts : counts),
+    escalation: stored.action === 'escalate' ? (worker.escalation ?? escalationOf(lastDecision)) : null,
+    ...(isFreed ? { tasks: empty } : {}),
+  };
+}
