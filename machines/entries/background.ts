@@ -1,6 +1,10 @@
 /** `background.*`: work that goes on without the agent; while any is outstanding it is waited for. */
 import { z } from 'zod';
-import { name } from './fields.ts';
+import { nameLengthMax } from '../values/limits.ts';
+import { textSchema } from '../values/schemas.ts';
+
+/** What it is called by whoever runs it: not an id of ours. */
+const name = textSchema(nameLengthMax).min(1);
 
 export const backgroundStarted = z.object({ id: name, kind: z.string().optional() });
 export const backgroundFinished = z.object({ id: name, kind: z.string().optional() });

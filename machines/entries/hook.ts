@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { conditionSchema } from '../policy/condition.ts';
 import { nestingDepth, nestingMax } from '../policy/nesting.ts';
 import { idSchema } from '../values/schemas.ts';
-import { noFields } from './fields.ts';
+import { metadata, noFields } from './fields.ts';
 
 export const hookTypes = [
   'default',
@@ -38,7 +38,7 @@ const hookFields = {
   name: idSchema.optional(),
   when: conditionSchema((shape) => z.object(shape)).optional(),
   onError: z.enum(['escalate', 'skip']).optional(),
-  metadata: z.record(z.string(), z.unknown()).optional(),
+  metadata: metadata.optional(),
 };
 const hookForm: z.ZodType<HookForm> = z.lazy(() => z.object(hookFields).superRefine(checkForm)) as never;
 

@@ -21,3 +21,31 @@ export function isTooDeep(value: unknown, depth = 0): boolean {
   for (const member of Object.values(value)) if (isTooDeep(member, depth + 1)) return true;
   return false;
 }
+
+/** The same for the text of it, which is JSON: to look at the text is faster than to look at what it makes. */
+export function isTextTooDeep(text: string): boolean {
+  let depth = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    if (unit === quote) index = endOfString(text, index);
+    // `[` and `{`, `]` and `}`: each pair differs in one bit.
+    else if ((unit | 0x20) === 0x7b) {
+      depth += 1;
+      if (depth > jsonDepthMax) return true;
+    } else if ((unit | 0x20) === 0x7d) depth -= 1;
+  }
+  return false;
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+
+/** Where the quote stands that ends the string. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let slashes = 0;
+    while (text.charCodeAt(end - 1 - slashes) === backslash) slashes += 1;
+    if (slashes % 2 === 0) return end;
+  }
+  return text.length;
+}

@@ -4,8 +4,9 @@ import type { z } from 'zod';
 import { idFault } from '../values/id.ts';
 import { jsonDepthMax, payloadBytesMax } from '../values/limits.ts';
 import { type Entry, entrySchemas } from './index.ts';
-import { isTooDeep, readJson, tooDeepMessage } from './json.ts';
+import { isTextTooDeep, isTooDeep, readJson, tooDeepMessage } from './json.ts';
 import { describeIssues, type Issue, type Refusal, toIssues } from './refusal.ts';
+import { sizeFault } from './size.ts';
 import { type Address, entityOf, readSubjectOnce } from './subject.ts';
 
 /**
@@ -19,7 +20,7 @@ export function readEntry(subject: string, text: string, bytes: number): Entry |
   const parsed = readJson(text);
   if (!parsed.ok) return refuse(address, 'NOT_JSON', parsed.message);
   // A level takes two characters at least, so that a short text needs no look.
-  if (bytes > 2 * jsonDepthMax && isTooDeep(parsed.value)) return refuse(address, 'BAD_SHAPE', tooDeepMessage);
+  if (bytes > 2 * jsonDepthMax && isTextTooDeep(text)) return refuse(address, 'BAD_SHAPE', tooDeepMessage);
   return readShape(address, parsed.value);
 }
 
@@ -35,6 +36,8 @@ export const tooLargeMessage = (bytes: number): string =>
 function readShape(address: Address, fields: unknown): Entry | Refusal {
   const { area, fleet, id, type } = address;
   const schema = (entrySchemas[area] as Record<string, z.ZodType>)[type] as z.ZodType;
+  const fault = sizeFault(type, schema, fields as object);
+  if (fault !== null) return refuse(address, 'BAD_SHAPE', describeIssues([fault]), [fault]);
   const result = schema.safeParse(fields);
   if (result.success) return { area, fleet, id, type, data: result.data } as Entry;
   const issues = toIssues(result.error);

@@ -1,5 +1,6 @@
 /** `task.*`: about the task itself, or from the worker that claims it or lets go of it. */
 import { z } from 'zod';
+import { afterMax } from '../values/limits.ts';
 import { idSchema } from '../values/schemas.ts';
 import { title } from './fields.ts';
 import { stepsSchema } from './plan.ts';
@@ -9,7 +10,7 @@ export const taskCreated = z.object({
   queue: idSchema.optional(),
   plan: stepsSchema.optional(),
   policy: idSchema.optional(),
-  after: z.array(idSchema).optional(),
+  after: z.array(idSchema).max(afterMax).optional(),
 });
 export const taskCancelled = z.object({ reason: title.optional() });
 

@@ -38,7 +38,12 @@ export type WorkerRecord = Forgettable & {
   /** The last that led anywhere; null: none yet. */
   lastMove: StateMove | null;
 };
-export type TaskRecord = Forgettable & { snapshot: TaskSnapshot; lastMove: StateMove | null };
+export type TaskRecord = Forgettable & {
+  snapshot: TaskSnapshot;
+  lastMove: StateMove | null;
+  /** So many of the tasks that it comes after are not completed. */
+  openAfter: number;
+};
 /** `owner`: the replica that notifies people of it, as long as it lives. */
 export type Escalated = { readonly entity: EscalatedEntity; readonly id: string; readonly owner: string | null };
 
@@ -50,7 +55,7 @@ export type Fleet = {
   readonly workers: SnapshotMap<WorkerRecord>;
   readonly tasks: SnapshotMap<TaskRecord>;
   readonly queues: SnapshotMap<{ readonly ready: Set<string>; reported: number }>;
-  /** Tasks that wait for a task. */
+  /** Tasks that are not stopped and come after a task. */
   readonly dependents: SnapshotMap<Set<string>>;
   /** Queues in which a task may have become ready in this step. */
   readonly arrivals: Set<string>;

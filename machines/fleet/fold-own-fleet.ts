@@ -1,5 +1,6 @@
 /** Folds own entries about the fleet: its replicas and its policies (protocol.md §3). */
 import type { OwnFleetEntry } from '../entries/index.ts';
+import type { PolicySet } from '../policy/policy-set.ts';
 import { handOverAttempts } from './attempts.ts';
 import { type Fleet, setRules } from './fleet.ts';
 import { rearmForgetting } from './forgetting.ts';
@@ -22,10 +23,17 @@ export function foldOwnFleet(fleet: Fleet, entry: OwnFleetEntry, seq: number): v
       break;
     case 'policy.set':
       if (fleet.policyPinned) break;
-      fleet.policies = entry.data;
-      fleet.policySeq = seq;
-      for (const worker of fleet.workers.keys()) armStaleDeadlines(fleet, worker);
-      rearmForgetting(fleet);
+      setPolicies(fleet, entry.data, seq);
       break;
   }
+}
+
+/** All actors are looked at only where one of their deadlines may have changed. */
+function setPolicies(fleet: Fleet, policies: PolicySet, seq: number): void {
+  const { forgetMs } = fleet.policies;
+  fleet.policies = policies;
+  fleet.policySeq = seq;
+  if (policies.releaseAfterMs !== null || [...policies.policies.values()].some((it) => it.onStale === 'escalate'))
+    for (const worker of fleet.workers.keys()) armStaleDeadlines(fleet, worker);
+  if (policies.forgetMs !== forgetMs) rearmForgetting(fleet);
 }

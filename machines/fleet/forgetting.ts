@@ -47,20 +47,11 @@ export function rearmForgetting(fleet: Fleet): void {
 function forgetDueMs(fleet: Fleet, kind: Kind, id: string, record: WorkerRecord | TaskRecord): number | null {
   const { forgetMs } = fleet.policies;
   if (forgetMs === null || record.stoppedMs === null) return null;
-  const isKept = kind === 'forgetTask' ? isWaitedFor(fleet, id) : holdsTask(record as WorkerRecord);
+  const isKept = kind === 'forgetTask' ? fleet.dependents.has(id) : holdsTask(record as WorkerRecord);
   return isKept ? null : Math.max(record.namedMs, record.stoppedMs) + forgetMs;
 }
 
 const holdsTask = ({ snapshot }: WorkerRecord): boolean => snapshot.context.worker.tasks.length > 0;
-
-/** A task that is not stopped comes after it. */
-function isWaitedFor(fleet: Fleet, task: string): boolean {
-  for (const other of fleet.dependents.get(task) ?? []) {
-    const snapshot = fleet.tasks.get(other)?.snapshot;
-    if (snapshot !== undefined && snapshot.value !== 'stopped' && snapshot.context.after.includes(task)) return true;
-  }
-  return false;
-}
 
 /** The next to be forgotten, or null. What was named meanwhile has more time; what is kept waits for `armForget`. */
 export function nextToForget(fleet: Fleet): Deadline | null {
@@ -90,13 +81,7 @@ function forgetWorker(fleet: Fleet, id: string): void {
 }
 
 function forgetTask(fleet: Fleet, id: string): void {
-  const context = fleet.tasks.get(id)?.snapshot.context;
-  for (const other of context?.after ?? []) {
-    fleet.dependents.get(other)?.delete(id);
-    if (fleet.dependents.get(other)?.size === 0) fleet.dependents.delete(other);
-  }
   fleet.escalated.delete(`task/${id}`);
   fleet.evaluating.delete(id);
   fleet.tasks.delete(id);
-  for (const other of context?.after ?? []) armForget(fleet, 'forgetTask', other);
 }

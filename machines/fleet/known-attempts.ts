@@ -5,6 +5,7 @@
  * The hash has 53 bits. A new id is taken for one of 256 others once in 3 x 10^13 attempts of a worker; who looks for
  * such an id can only repeat an attempt of its own, which the id of that attempt does as well.
  */
+import { digestOf } from '../values/digest.ts';
 
 /** Hash, then the sequence number of its `decision` entry (0: not there yet), of each attempt; the newest last. */
 export type KnownAttempts = number[];
@@ -16,9 +17,9 @@ export const isKnownAttempt = (known: Readonly<KnownAttempts> | null, attempt: s
 
 /** @returns `known`, changed in place, or a new one */
 export function addAttempt(known: KnownAttempts | null, attempt: string): KnownAttempts {
-  if (known === null) return [hashOf(attempt), 0];
+  if (known === null) return [digestOf([attempt]), 0];
   if (known.length >= 2 * attemptsMax) known.splice(0, 2);
-  known.push(hashOf(attempt), 0);
+  known.push(digestOf([attempt]), 0);
   return known;
 }
 
@@ -36,27 +37,8 @@ export function decisionSeqOf(known: Readonly<KnownAttempts> | null, attempt: st
 
 function indexOf(known: Readonly<KnownAttempts> | null, attempt: string): number {
   if (known === null) return -1;
-  const hash = hashOf(attempt);
+  const hash = digestOf([attempt]);
   // The newest are asked for most.
   for (let index = known.length - 2; index >= 0; index -= 2) if (known[index] === hash) return index;
   return -1;
-}
-
-/** Two of FNV's kind with different factors, mixed into each other: 32 bits of the one, 21 of the other. */
-function hashOf(text: string): number {
-  let [low, high] = [0x811c9dc5, 0x9747b28c];
-  for (let index = 0; index < text.length; index += 1) {
-    const unit = text.charCodeAt(index);
-    low = Math.imul(low ^ unit, 0x01000193);
-    high = Math.imul(high ^ unit, 0x5bd1e995);
-  }
-  low = mix(low ^ (high >>> 15));
-  high = mix(high ^ (low >>> 13));
-  return (high >>> 11) * 0x100000000 + (low >>> 0);
-}
-
-function mix(bits: number): number {
-  const once = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
-  const twice = Math.imul(once ^ (once >>> 13), 0xc2b2ae35);
-  return twice ^ (twice >>> 16);
 }

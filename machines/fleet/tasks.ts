@@ -2,7 +2,7 @@
 
 import type { RefusedEntry } from '../entries/refusal.ts';
 import type { HookRun } from '../guards/task-hooks/hook.ts';
-import type { TaskContext } from '../task/context.ts';
+import { empty, type TaskContext } from '../task/context.ts';
 import type { TaskEvent, TaskSurroundings } from '../task/events.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import { trackEscalation } from './escalations.ts';
@@ -15,6 +15,7 @@ export function createTask(fleet: Fleet, task: string, queue: string | null): vo
     snapshot: fleet.taskStepper.start({ fleet: fleet.name, task, queue }),
     ...newlyNamed(fleet.nowMs),
     lastMove: null,
+    openAfter: 0,
   });
   fleet.watcher?.task(task, 'idle', 'idle', 'task.created');
 }
@@ -39,13 +40,12 @@ export function stepTask(fleet: Fleet, task: string, event: TaskEvent): void {
   }
   if (context.evaluations !== before.context.evaluations || context.validated !== before.context.validated)
     carryEvaluations(fleet, task, before.context, context);
-  if (context.after !== before.context.after) {
-    for (const other of context.after) {
-      const waiting = fleet.dependents.get(other) ?? new Set();
-      fleet.dependents.set(other, waiting.add(task));
-    }
-  }
-  noteTaskStop(fleet, task, record, before.context.after);
+  const isStopped = record.snapshot.value === 'stopped';
+  noteStop(fleet, record, isStopped);
+  if (isStopped) armForget(fleet, 'forgetTask', task);
+  const waitedFor = before.value === 'stopped' ? empty : before.context.after;
+  const waitsFor = isStopped ? empty : context.after;
+  if (waitsFor !== waitedFor) waitFor(fleet, task, record, waitedFor, waitsFor);
   const mayBeReady =
     record.snapshot.value !== before.value ||
     context.queue !== before.context.queue ||
@@ -56,19 +56,34 @@ export function stepTask(fleet: Fleet, task: string, event: TaskEvent): void {
     fleet.watcher?.queue(before.context.queue);
   }
   reindexTask(fleet, task);
-  if (context.outcome !== before.context.outcome)
-    for (const other of fleet.dependents.get(task) ?? []) reindexTask(fleet, other);
+  if (context.outcome === 'completed' && before.context.outcome === null) releaseDependents(fleet, task);
 }
 
-/** What it came after is not waited for any more, once it has stopped or names others. */
-function noteTaskStop(fleet: Fleet, task: string, record: TaskRecord, after: readonly string[]): void {
-  const isStopped = record.snapshot.value === 'stopped';
-  const hasStopped = isStopped && record.stoppedMs === null;
-  noteStop(fleet, record, isStopped);
-  if (isStopped) armForget(fleet, 'forgetTask', task);
-  if (hasStopped || after !== record.snapshot.context.after)
-    for (const other of after) armForget(fleet, 'forgetTask', other);
+/** What a task waits for: a stopped one for nothing. */
+function waitFor(
+  fleet: Fleet,
+  task: string,
+  record: TaskRecord,
+  before: readonly string[],
+  after: readonly string[],
+): void {
+  for (const other of before) {
+    const waiting = fleet.dependents.get(other);
+    waiting?.delete(task);
+    if (waiting?.size === 0) fleet.dependents.delete(other);
+  }
+  const open = new Set(after);
+  for (const other of open) {
+    const waiting = fleet.dependents.get(other) ?? new Set();
+    fleet.dependents.set(other, waiting.add(task));
+    if (isCompleted(fleet, other)) open.delete(other);
+  }
+  record.openAfter = open.size;
+  for (const other of before) armForget(fleet, 'forgetTask', other);
 }
+
+const isCompleted = (fleet: Fleet, task: string): boolean =>
+  fleet.tasks.get(task)?.snapshot.context.outcome === 'completed';
 
 /** What its hooks said of iterations, and what they wait for now. */
 function carryEvaluations(fleet: Fleet, task: string, before: TaskContext, after: TaskContext): void {
@@ -99,14 +114,21 @@ export function recordHookRuns(fleet: Fleet, task: string, attempt: string | nul
   fleet.outcomes.push({ kind: 'hooksEvaluated', task, runs });
 }
 
+function releaseDependents(fleet: Fleet, task: string): void {
+  for (const other of fleet.dependents.get(task) ?? []) {
+    const record = fleet.tasks.get(other);
+    if (record !== undefined) record.openAfter -= 1;
+    if (record?.openAfter === 0) reindexTask(fleet, other);
+  }
+}
+
 /** A task waits in its queue while it is idle and all that it comes after is completed. */
 function reindexTask(fleet: Fleet, task: string): void {
-  const snapshot = fleet.tasks.get(task)?.snapshot;
-  if (snapshot === undefined || snapshot.context.queue === null) return;
-  const { queue, after } = snapshot.context;
+  const record = fleet.tasks.get(task);
+  const queue = record?.snapshot.context.queue ?? null;
+  if (record === undefined || queue === null) return;
   const { ready } = queueOf(fleet, queue);
-  const isReady =
-    snapshot.value === 'idle' && after.every((it) => fleet.tasks.get(it)?.snapshot.context.outcome === 'completed');
+  const isReady = record.snapshot.value === 'idle' && record.openAfter === 0;
   if (isReady !== ready.has(task)) fleet.watcher?.queue(queue);
   if (!isReady) ready.delete(task);
   else if (!ready.has(task)) {

@@ -6,6 +6,7 @@ import type { Feedback } from '../policy/checks/check-result.ts';
 import type { Plan } from '../policy/plan.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { Escalation } from '../values/escalation.ts';
+import type { JsonText } from '../values/json-text.ts';
 import type { Verdict } from './decision.ts';
 import type { GuardName } from './names.ts';
 import type { Hook, HookResults, HookRun, Iteration } from './task-hooks/hook.ts';
@@ -59,7 +60,7 @@ export type Attempt = {
   readonly waitedMs: { readonly checks: number; readonly hooks: number };
   readonly isHeld: boolean;
   /** What the hooks want saved with the task. */
-  readonly checkpoint: { readonly data: unknown } | null;
+  readonly checkpoint: { readonly data: JsonText | null } | null;
   readonly hookRuns: readonly HookRun[];
 };
 
@@ -98,5 +99,5 @@ export type JudgedWorker = {
   readonly activeMs: number;
 };
 
-/** Blocks by checks or hooks in a row, all for the same reason; it is masked where the policy says so. */
+/** Blocks by checks or hooks in a row, all for the same reason; it is masked where the policy says so, and hashed where it is long. */
 export type FailureStreak = { readonly reason: string; readonly count: number };

@@ -7,11 +7,10 @@ import type { Attempt, PendingCheck } from './attempt.ts';
 import type { GuardScope } from './guard.ts';
 
 export function circumstancesOf({ worker, attempt: { facts, fields } }: GuardScope): Circumstances {
-  const reported = fields.files ?? [];
   return {
     iteration: facts.task?.iteration?.iteration ?? 0,
     phase: facts.task?.phase ?? null,
-    files: reported.length === 0 ? worker.files : [...new Set([...worker.files, ...reported])],
+    files: fields.files === undefined ? [worker.files] : [worker.files, fields.files],
     labels: worker.labels,
     work: createWork(),
   };

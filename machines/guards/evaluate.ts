@@ -13,7 +13,7 @@ export type JudgedAttempt = JudgedWorker & { readonly attempt: Attempt };
 
 /**
  * The results for the context asked last: several rows of the chart ask the same guard of the same context, and a
- * context is never changed in place.
+ * context is never changed in place. They are dropped with the row that is taken, for they hold all of the attempt.
  */
 let memo: { readonly worker: JudgedAttempt; readonly results: Partial<Record<GuardName, GuardResult>> } | null = null;
 
@@ -28,6 +28,10 @@ export function resultOf(guard: GuardName, worker: JudgedAttempt): GuardResult {
     results[guard] = result;
   }
   return result;
+}
+
+export function dropResults(): void {
+  memo = null;
 }
 
 /** An attempt that had to wait goes on where it stood: what came before is not asked again. */

@@ -4,6 +4,7 @@
  */
 import type { Findings } from '../policy/checks/check.ts';
 import type { Feedback } from '../policy/checks/check-result.ts';
+import type { JsonText } from '../values/json-text.ts';
 import type { Attempt, JudgedWorker, PendingCheck } from './attempt.ts';
 import type { Decision } from './decision.ts';
 import type { GuardName } from './names.ts';
@@ -30,7 +31,8 @@ export type GuardResult = {
   readonly kept?: Kept;
 } & (
   | { readonly kind: 'pass' }
-  | { readonly kind: 'decides'; readonly ruling: Ruling }
+  /** `words`: why, whole and in parts, where the ruling's reason may be cut. */
+  | { readonly kind: 'decides'; readonly ruling: Ruling; readonly words?: readonly string[] }
   | { readonly kind: 'pending'; readonly check: PendingCheck }
   /** The attempt is kept open until a task comes or time is up. */
   | { readonly kind: 'hold' }
@@ -40,7 +42,7 @@ export type Kept = {
   readonly findings?: Findings;
   /** All that is known of checks, or what hooks add to it. */
   readonly feedback?: readonly Feedback[];
-  readonly checkpoint?: { readonly data: unknown };
+  readonly checkpoint?: { readonly data: JsonText | null };
   readonly hookRuns?: readonly HookRun[];
 };
 

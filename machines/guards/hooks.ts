@@ -33,9 +33,9 @@ export const hooks: Guard = (scope) => {
   if (action === 'complete') return { ...result, kind: 'pass', kept, ...error };
   if (action === 'escalate')
     return { ...result, kind: 'decides', kept, ruling: allow('escalate', 'escalated', reason) };
-  const feedback: Feedback[] = [{ check: hookId, outcome: 'fail', message: reason, details: metadata }];
+  const feedback: Feedback[] = [{ check: hookId, outcome: 'fail', message: reason, details: metadata() }];
   const ruling = block('incomplete', reason, outcome.nextPrompt ?? promptFor(reason, feedback));
-  return { ...result, kind: 'decides', kept: { ...kept, feedback }, ruling };
+  return { ...result, kind: 'decides', kept: { ...kept, feedback }, ruling, words: outcome.words };
 };
 
 const shownOf = ({ hook, action, reason }: HookRun) => ({ hook, action, reason: cutMiddle(reason, 200) });

@@ -20,7 +20,8 @@ export const conditionSchema = (object: (shape: typeof conditionShape) => Condit
 export type Circumstances = {
   readonly iteration: number;
   readonly phase: string | null;
-  readonly files: readonly string[];
+  /** Lists of paths, taken together. */
+  readonly files: readonly (readonly string[])[];
   readonly labels: Readonly<Record<string, string>>;
   readonly work: Work;
 };
@@ -31,7 +32,7 @@ export function holds(when: Condition | null | undefined, at: Circumstances): bo
   const { iterationAtLeast, phase, filesMatch, filesModified, label } = when;
   if (iterationAtLeast !== undefined && at.iteration < iterationAtLeast) return false;
   if (phase !== undefined && at.phase !== phase) return false;
-  if (filesModified !== undefined && at.files.length > 0 !== filesModified) return false;
+  if (filesModified !== undefined && at.files.some((it) => it.length > 0) !== filesModified) return false;
   if (label !== undefined && !hasLabel(at.labels, label)) return false;
   return filesMatch === undefined ? true : matchesAny(filesMatch, at.files, at.work);
 }

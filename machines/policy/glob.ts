@@ -1,7 +1,8 @@
 /**
  * Globs over file paths: `*` and `?` within one folder, `**` across folders (zero or more), everything else as it is.
- * A pattern comes from policies and hooks and a path from an agent, so matching never backtracks: its time grows with
- * path length times pattern length (256 at most), whatever either holds; and it is counted.
+ * A pattern comes from policies and hooks and a path from an agent, so matching never backtracks: all parts of a glob
+ * that a path may have reached are bits of a few words (Baeza-Yates and Gonnet's Shift-And), and a character of the path
+ * costs a step for each word, whatever either holds. Steps are counted.
  */
 import { globLengthMax } from '../values/limits.ts';
 import { textSchema } from '../values/schemas.ts';
@@ -9,98 +10,179 @@ import type { Work } from './work.ts';
 
 export const globSchema = textSchema(globLengthMax).min(1);
 
-/** `text`: one character; '' for what is no text. */
-type Token = { readonly kind: 'text' | 'one' | 'run' | 'folders' | 'rest'; readonly text: string };
+/** Reading a glob, and looking at both ends of a path, cost as much as so many steps. */
+const globSteps = 1_000;
+const pathSteps = 4;
 
 /** Does the glob match any of the paths? Null: the work is used up before that is known. */
-export function matchesAny(glob: string, paths: readonly string[], work: Work): boolean | null {
+export function matchesAny(glob: string, lists: readonly (readonly string[])[], work: Work): boolean | null {
   const known = work.matches.get(glob);
   if (known !== undefined) return known;
-  const tokens = tokenize(glob);
-  const [start, end] = [literal(tokens), literal(tokens.toReversed())];
-  const last = [...end].reverse().join('');
-  let matches = false;
-  for (const path of paths) {
-    work.left -= 1;
-    // Most paths differ at one end already.
-    const mayMatch = path.startsWith('./') || (path.startsWith(start) && path.endsWith(last));
-    matches = mayMatch && matchesTokens(tokens, normalize(path), work);
-    if (work.left < 0) return null;
-    if (matches) break;
-  }
-  work.matches.set(glob, matches);
-  return matches;
-}
-
-/** The text before the first part that is no text. */
-function literal(tokens: readonly Token[]): string {
-  const end = tokens.findIndex((it) => it.kind !== 'text');
-  return (end < 0 ? tokens : tokens.slice(0, end)).map((it) => it.text).join('');
-}
-
-function matchesTokens(tokens: readonly Token[], path: string, work: Work): boolean {
-  // reached[i]: the first i tokens match what has been read so far; none beyond `furthest`.
-  let reached = new Uint8Array(tokens.length + 1);
-  let next = new Uint8Array(tokens.length + 1);
-  reached[0] = 1;
-  let [nearest, furthest] = [0, skipEmpty(tokens, reached, 0, true)];
-  for (const char of path) {
-    work.left -= furthest - nearest + 1;
-    if (work.left < 0) return false;
-    next.fill(0);
-    let [low, high] = [tokens.length + 1, -1];
-    for (let index = nearest; index <= furthest && index < tokens.length; index += 1) {
-      if (reached[index] === 0) continue;
-      const { kind, text } = tokens[index] as Token;
-      let to = -1;
-      if (kind === 'text' ? text === char : kind === 'one' && char !== '/') to = index + 1;
-      else if (kind === 'rest' || kind === 'folders' || (kind === 'run' && char !== '/')) to = index;
-      if (to < 0) continue;
-      next[to] = 1;
-      low = Math.min(low, to);
-      high = Math.max(high, to);
+  work.left -= globSteps;
+  if (work.left < 0) return null;
+  const compiled = compile(tokenize(glob));
+  for (const paths of lists) {
+    for (const path of paths) {
+      work.left -= pathSteps;
+      if (work.left < 0) return null;
+      if (!mayMatch(compiled, path) || !matches(compiled, normalize(path), work)) continue;
+      if (work.left < 0) return null;
+      work.matches.set(glob, true);
+      return true;
     }
-    if (high < 0) return false;
-    [nearest, furthest] = [low, skipEmpty(tokens, next, low, char === '/', high)];
-    [reached, next] = [next, reached];
   }
-  return reached[tokens.length] === 1;
+  if (work.left < 0) return null;
+  work.matches.set(glob, false);
+  return false;
 }
 
-/**
- * `run` and `rest` also match nothing; `folders` ends only where a name begins.
- * @returns the furthest that is reached
- */
-function skipEmpty(tokens: readonly Token[], reached: Uint8Array, from: number, atName: boolean, to = from): number {
-  let furthest = to;
-  for (let index = from; index <= furthest && index < tokens.length; index += 1) {
-    if (reached[index] === 0) continue;
-    const { kind } = tokens[index] as Token;
-    if (kind !== 'run' && kind !== 'rest' && !(kind === 'folders' && atName)) continue;
-    reached[index + 1] = 1;
-    furthest = Math.max(furthest, index + 1);
+/** Most paths differ at one end already. */
+const mayMatch = ({ start, end }: Compiled, path: string): boolean =>
+  path.endsWith(end) && (path.startsWith(start) || path.startsWith('./'));
+
+type Kind = 'text' | 'one' | 'run' | 'folders' | 'rest';
+/** `text`: one character; '' for what is no text. */
+type Token = { readonly kind: Kind; readonly text: string };
+
+/** Bit i of a set of words stands for token i; of what is reached: the first i tokens match what has been read. */
+type Bits = Int32Array;
+type Compiled = {
+  /** The text before the first token that is no text, and after the last one. */
+  readonly start: string;
+  readonly end: string;
+  readonly length: number;
+  readonly words: number;
+  /** The tokens that a character matches beside `?`: one row after the other for those below 128, and of others. */
+  readonly ascii: Bits;
+  readonly others: ReadonlyMap<number, Bits>;
+  readonly kinds: Readonly<Record<Kind, Bits>>;
+};
+
+const asciiEnd = 128;
+const nothing: Bits = new Int32Array((globLengthMax >> 5) + 1);
+
+function compile(tokens: readonly Token[]): Compiled {
+  const words = (tokens.length >> 5) + 1;
+  const bits = () => new Int32Array(words);
+  const kinds = { text: bits(), one: bits(), run: bits(), folders: bits(), rest: bits() };
+  const ascii = new Int32Array(asciiEnd * words);
+  const others = new Map<number, Bits>();
+  for (const [index, { kind, text }] of tokens.entries()) {
+    add(kinds[kind], index);
+    if (kind !== 'text') continue;
+    const code = text.codePointAt(0) as number;
+    if (code < asciiEnd) add(ascii, index + code * words * 32);
+    else others.set(code, add(others.get(code) ?? bits(), index));
   }
-  return furthest;
+  const [start, end] = [literal(tokens).join(''), literal(tokens.toReversed()).reverse().join('')];
+  return { start, end, length: tokens.length, words, ascii, others, kinds };
 }
 
+function add(bits: Bits, index: number): Bits {
+  bits[index >> 5] = (bits[index >> 5] as number) | (1 << (index & 31));
+  return bits;
+}
+
+function literal(tokens: readonly Token[]): string[] {
+  const end = tokens.findIndex((it) => it.kind !== 'text');
+  return (end < 0 ? tokens : tokens.slice(0, end)).map((it) => it.text);
+}
+
+/** Where the work is used up on the way, the answer means nothing. */
+const matches = (glob: Compiled, path: string, work: Work): boolean =>
+  glob.words === 1 ? matchesInWord(glob, path, work) : matchesInWords(glob, path, work);
+
+/** Most globs fit into one word. */
+function matchesInWord({ kinds, ascii, others, length }: Compiled, path: string, work: Work): boolean {
+  const [one = 0, run = 0, folders = 0, rest = 0] = [kinds.one[0], kinds.run[0], kinds.folders[0], kinds.rest[0]];
+  let reached = 1 | ((1 & folders) << 1);
+  reached |= (reached & (run | rest)) << 1;
+  for (let index = 0; index < path.length; index += 1) {
+    work.left -= 1;
+    if (work.left < 0) return false;
+    const code = path.codePointAt(index) as number;
+    if (code > 0xffff) index += 1;
+    const text = (code < asciiEnd ? ascii[code] : others.get(code)?.[0]) ?? 0;
+    if (code === slash) {
+      reached = ((reached & text) << 1) | (reached & (folders | rest));
+      // A name begins behind a slash only.
+      reached |= (reached & folders) << 1;
+    } else reached = ((reached & (text | one)) << 1) | (reached & (folders | rest | run));
+    if (reached === 0) return false;
+    reached |= (reached & (run | rest)) << 1;
+  }
+  return (reached & (1 << length)) !== 0;
+}
+
+function matchesInWords(glob: Compiled, path: string, work: Work): boolean {
+  const { folders, run, rest } = glob.kinds;
+  const reached = new Int32Array(glob.words);
+  reached[0] = 1;
+  skip(reached, folders, folders);
+  skip(reached, run, rest);
+  for (let index = 0; index < path.length; index += 1) {
+    work.left -= glob.words;
+    if (work.left < 0) return false;
+    const code = path.codePointAt(index) as number;
+    if (code > 0xffff) index += 1;
+    if (!advance(glob, reached, code)) return false;
+    if (code === slash) skip(reached, folders, folders);
+    skip(reached, run, rest);
+  }
+  return ((reached[glob.length >> 5] as number) & (1 << (glob.length & 31))) !== 0;
+}
+
+const slash = 0x2f;
+
+/** Reads one character. @returns whether anything is still reached */
+function advance({ words, ascii, others, kinds: { one, run, folders, rest } }: Compiled, reached: Bits, code: number) {
+  const texts = code < asciiEnd ? ascii : (others.get(code) ?? nothing);
+  const from = code < asciiEnd ? code * words : 0;
+  const inName = code === slash ? 0 : -1;
+  let [carry, any] = [0, 0];
+  for (let word = 0; word < words; word += 1) {
+    const held = reached[word] as number;
+    const passed = held & ((texts[from + word] as number) | ((one[word] as number) & inName));
+    const loops = (folders[word] as number) | (rest[word] as number) | ((run[word] as number) & inName);
+    const next = (passed << 1) | carry | (held & loops);
+    carry = passed >>> 31;
+    reached[word] = next;
+    any |= next;
+  }
+  return any !== 0;
+}
+
+/** These tokens also match nothing. No two of them follow each other, so that one shift does. */
+function skip(reached: Bits, some: Bits, others: Bits): void {
+  let carry = 0;
+  for (let word = 0; word < reached.length; word += 1) {
+    const held = reached[word] as number;
+    const empty = held & ((some[word] as number) | (others[word] as number));
+    reached[word] = held | (empty << 1) | carry;
+    carry = empty >>> 31;
+  }
+}
+
+/** Of neighbours that match the same as one of them alone, that one is kept. */
 function tokenize(glob: string): Token[] {
   const tokens: Token[] = [];
   for (let rest = normalize(glob); rest !== ''; ) {
+    if (rest.startsWith('**/') && tokens.at(-1)?.kind === 'rest') tokens.pop();
+    const last = tokens.at(-1)?.kind;
     if (rest.startsWith('**/')) {
-      // Several in a row are one.
-      if (tokens.at(-1)?.kind !== 'folders') tokens.push({ kind: 'folders', text: '' });
+      if (last !== 'folders') tokens.push({ kind: 'folders', text: '' });
       rest = rest.slice(3);
     } else if (rest.startsWith('**')) {
-      tokens.push({ kind: 'rest', text: '' });
+      if (last !== 'rest') tokens.push({ kind: 'rest', text: '' });
       rest = rest.slice(2);
     } else {
       const char = String.fromCodePoint(rest.codePointAt(0) as number);
       const kind = char === '*' ? 'run' : char === '?' ? 'one' : 'text';
-      tokens.push({ kind, text: kind === 'text' ? char : '' });
+      if (kind !== 'run' || last !== 'rest') tokens.push({ kind, text: kind === 'text' ? char : '' });
       rest = rest.slice(char.length);
     }
   }
   return tokens;
 }
 
-const normalize = (path: string) => path.replace(/^(\.\/)+/, '');
+const normalize = (path: string) => (path.startsWith('./') ? path.replace(/^(\.\/)+/, '') : path);

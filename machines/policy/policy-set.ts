@@ -7,6 +7,7 @@ import { forgetMsDefault } from '../values/limits.ts';
 import { durationSchema, idSchema } from '../values/schemas.ts';
 import { looseObject, type ObjectMaker, strictObject } from './object-maker.ts';
 import { createPolicyForm, normalizePolicy, type Policy } from './policy.ts';
+import { policiesSizeFault } from './policy-size.ts';
 
 /** A row holds for the workers that fit all it names; the first that fits counts. */
 export type Assignment = {
@@ -48,7 +49,13 @@ function createSchemas(object: ObjectMaker) {
     }),
   );
   const policy = policyForm.transform(normalizePolicy);
-  const policies = z.record(idSchema, policy).transform((it) => new Map(Object.entries(it)));
+  const policies = z
+    .record(idSchema, policy)
+    .superRefine((it, context) => {
+      const message = policiesSizeFault(it);
+      if (message !== null) context.addIssue({ code: 'custom', message });
+    })
+    .transform((it) => new Map(Object.entries(it)));
   const policySet = z
     .object({
       policies,

@@ -77,6 +77,9 @@ export function createPolicyForm(object: ObjectMaker) {
 
 type PolicyForm = z.infer<ReturnType<typeof createPolicyForm>>;
 
+const none: readonly never[] = Object.freeze([]);
+const bypassDefault = Object.freeze(['budget_exhausted', 'deadline_exceeded', 'user_interrupt']);
+
 export function normalizePolicy(form: PolicyForm): Policy {
   return Object.freeze({
     retries: form.retries === undefined ? 3 : form.retries,
@@ -85,14 +88,14 @@ export function normalizePolicy(form: PolicyForm): Policy {
     promises: form.promises ?? false,
     keepAlives: form.keepAlives ?? null,
     persistence: normalizePersistence(form.persistence),
-    bypass: form.bypass ?? ['budget_exhausted', 'deadline_exceeded', 'user_interrupt'],
+    bypass: form.bypass ?? bypassDefault,
     askMs: form.ask === undefined || form.ask === 'off' || form.ask === 0 ? null : form.ask,
     onStale: form.onStale ?? 'wait',
     stopWhenComplete: form.stopWhenComplete ?? false,
     steps: form.steps ?? 'free',
-    checks: normalizeChecks(form.checks ?? []),
+    checks: form.checks === undefined ? none : normalizeChecks(form.checks),
     runner: form.runner ?? null,
-    runners: form.runners ?? [],
+    runners: form.runners ?? none,
   });
 }
 

@@ -63,28 +63,43 @@ const withoutCode = (prose: string): string =>
     .join('\n\n');
 
 function withoutSpans(paragraph: string): string {
-  const runs = [...paragraph.matchAll(/`+/g)];
-  const closings = closingsOf(runs.map(([ticks]) => ticks.length));
-  let kept = '';
+  const runs = ticksOf(paragraph);
+  const closings = closingsOf(runs);
+  const kept: string[] = [];
   let from = 0;
   for (let index = 0; index < runs.length; index += 1) {
-    const closing = closings[index];
-    if (closing === undefined) continue;
-    const last = runs[closing] as RegExpExecArray;
-    kept += `${paragraph.slice(from, runs[index]?.index)} code `;
-    from = last.index + last[0].length;
+    const closing = closings[index] as number;
+    if (closing < 0) continue;
+    const last = runs[closing] as Run;
+    kept.push(paragraph.slice(from, runs[index]?.at), ' code ');
+    from = last.at + last.length;
     index = closing;
   }
-  return kept + paragraph.slice(from);
+  kept.push(paragraph.slice(from));
+  return kept.join('');
 }
 
-/** Of each run, the next one of the same length; looked for from the end, so that many runs stay linear. */
-function closingsOf(lengths: readonly number[]): readonly (number | undefined)[] {
+/** Backticks in a row. */
+type Run = { readonly at: number; readonly length: number };
+
+function ticksOf(text: string): Run[] {
+  const runs: Run[] = [];
+  for (let at = text.indexOf('`'); at >= 0; ) {
+    let end = at + 1;
+    while (text[end] === '`') end += 1;
+    runs.push({ at, length: end - at });
+    at = text.indexOf('`', end);
+  }
+  return runs;
+}
+
+/** Of each run, the next one of the same length, or -1; looked for from the end, so that many runs stay linear. */
+function closingsOf(runs: readonly Run[]): readonly number[] {
   const next = new Map<number, number>();
-  const closings: (number | undefined)[] = [];
-  for (let index = lengths.length - 1; index >= 0; index -= 1) {
-    const length = lengths[index] as number;
-    closings[index] = next.get(length);
+  const closings = new Array<number>(runs.length);
+  for (let index = runs.length - 1; index >= 0; index -= 1) {
+    const { length } = runs[index] as Run;
+    closings[index] = next.get(length) ?? -1;
     next.set(length, index);
   }
   return closings;

@@ -8,11 +8,12 @@ import type { Decision, Idle } from '../guards/decision.ts';
 import { idleOf } from '../guards/idle.ts';
 import { idleLimitOf } from '../policy/persistence.ts';
 import type { Plan } from '../policy/plan.ts';
-import { type Checkpoint, phaseOf } from '../task/checkpoint.ts';
+import { phaseOf, type SavedCheckpoint } from '../task/checkpoint.ts';
 import type { HookStats } from '../task/hook-stats.ts';
 import type { Escalation, Resolution, TaskEscalation } from '../values/escalation.ts';
 import type { InputAnswer, InputRequest } from '../values/input.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
+import { fromJsonText } from '../values/json-text.ts';
 import type { Presence, State } from '../values/states.ts';
 
 /** A transition of the actor's machine, and when. */
@@ -86,11 +87,12 @@ export type TaskView = {
   hookStats: readonly HookStats[];
   plan: Plan | null;
   /** Without what was saved: that may be large. */
-  checkpoints: readonly Omit<Checkpoint, 'context'>[];
+  checkpoints: readonly Omit<SavedCheckpoint, 'context'>[];
   /** While it is escalated. */
   escalation: TaskEscalation | null;
   refused: readonly RefusedEntry[];
 };
+export type Checkpoint = Omit<SavedCheckpoint, 'context'> & { readonly context: unknown };
 /** What `get` gives of one task: with the checkpoint to go on from, whole. */
 export type TaskDetail = TaskView & { checkpoint: Checkpoint | null };
 /** `pending` counts the unclaimed tasks known here and those `reported` from elsewhere. */
@@ -155,9 +157,9 @@ export function viewTask(fleet: Fleet, task: string): TaskView | null {
     iteration: context.iteration?.iteration ?? null,
     maxIterations: context.iteration?.maxIterations ?? null,
     phase: phaseOf(context),
-    hooks: context.hooks.map(({ hook, enabled, form: { type, metadata } }) => ({
+    hooks: context.hooks.map(({ hook, enabled, form: { type }, metadata }) => ({
       ...{ hook, type, enabled },
-      ...(metadata === undefined ? {} : { metadata }),
+      ...(metadata === null ? {} : { metadata: fromJsonText(metadata) as Readonly<Record<string, unknown>> }),
     })),
     hookStats: context.hookStats,
     ...{
@@ -172,7 +174,8 @@ export function viewTask(fleet: Fleet, task: string): TaskView | null {
 /** @param checkpoint which one; the last where none is named. Null: it is not there */
 export function checkpointOf(fleet: Fleet, task: string, checkpoint: string | null): Checkpoint | null {
   const saved = fleet.tasks.get(task)?.snapshot.context.checkpoints ?? [];
-  return saved.findLast((it) => checkpoint === null || it.checkpoint === checkpoint) ?? null;
+  const found = saved.findLast((it) => checkpoint === null || it.checkpoint === checkpoint);
+  return found === undefined ? null : { ...found, context: fromJsonText(found.context) };
 }
 
 /** Null: no entry has named it. `main` is always there. */

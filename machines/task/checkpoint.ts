@@ -1,24 +1,30 @@
 /** Checkpoints: where a task can be taken up again, newest last. */
 import type { TaskEntry } from '../entries/index.ts';
+import { type JsonText, toJsonText } from '../values/json-text.ts';
 
-export type Checkpoint = {
+export type SavedCheckpoint = {
   readonly checkpoint: string;
   readonly at: string;
   readonly phase: string | null;
   readonly step: string | number | null;
-  readonly context: unknown;
+  /** What it was saved with. */
+  readonly context: JsonText;
 };
 
 const checkpointsMax = 50;
 
 type Fields = Extract<TaskEntry, { type: 'checkpoint.saved' }>['data'];
 
-export function addCheckpoint(checkpoints: readonly Checkpoint[], fields: Fields, at: string): readonly Checkpoint[] {
+export function addCheckpoint(
+  checkpoints: readonly SavedCheckpoint[],
+  fields: Fields,
+  at: string,
+): readonly SavedCheckpoint[] {
   const { checkpoint, phase, step, context } = fields;
-  const added = { checkpoint, at, phase: phase ?? null, step: step ?? null, context: context ?? null };
+  const added = { checkpoint, at, phase: phase ?? null, step: step ?? null, context: toJsonText(context) };
   return [...checkpoints, added].slice(-checkpointsMax);
 }
 
 /** The phase is the last checkpoint's that named one. */
-export const phaseOf = ({ checkpoints }: { readonly checkpoints: readonly Checkpoint[] }): string | null =>
+export const phaseOf = ({ checkpoints }: { readonly checkpoints: readonly SavedCheckpoint[] }): string | null =>
   checkpoints.findLast((it) => it.phase !== null)?.phase ?? null;

@@ -3,7 +3,7 @@ import type { RefusedEntry } from '../entries/refusal.ts';
 import type { Hook, Iteration } from '../guards/task-hooks/hook.ts';
 import type { Plan } from '../policy/plan.ts';
 import type { TaskEscalation } from '../values/escalation.ts';
-import type { Checkpoint } from './checkpoint.ts';
+import type { SavedCheckpoint } from './checkpoint.ts';
 import type { Evaluation, Judged } from './evaluation.ts';
 import type { HookStats } from './hook-stats.ts';
 
@@ -23,7 +23,7 @@ export type TaskContext = {
   /** Of hooks that are gone too, so that the end of a task can be explained. */
   readonly hookStats: readonly HookStats[];
   readonly iteration: Iteration | null;
-  readonly checkpoints: readonly Checkpoint[];
+  readonly checkpoints: readonly SavedCheckpoint[];
   readonly evaluations: readonly Evaluation[];
   /** The iterations that were judged last, by one entry: several where a change of hooks ended their waiting. */
   readonly validated: readonly Judged[];

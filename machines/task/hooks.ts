@@ -1,6 +1,7 @@
 /** Hooks: conditions that were registered on the task, in order (protocol.md §7). */
 import type { HookForm } from '../entries/hook.ts';
 import type { Hook } from '../guards/task-hooks/hook.ts';
+import { toJsonText } from '../values/json-text.ts';
 import { empty, type TaskContext } from './context.ts';
 import type { On, Place } from './events.ts';
 import { reviewEvaluations } from './judgement.ts';
@@ -11,8 +12,22 @@ const rehook = (context: TaskContext, hooks: readonly Hook[], event: Place): Tas
 
 export function registerHook(context: TaskContext, event: On<'hook.registered'>): TaskContext {
   const { hook, enabled, ...form } = event.data;
-  const added = { hook: hook ?? freeHookId(context), enabled: enabled ?? true, form: form as HookForm };
+  const { metadata } = form;
+  const added: Hook = {
+    ...{ hook: hook ?? freeHookId(context), enabled: enabled ?? true },
+    form: withoutMetadata(form as HookForm),
+    metadata: metadata === undefined ? null : toJsonText(metadata),
+  };
   return rehook(context, [...context.hooks, added], event);
+}
+
+/** What no type looks at is left out. */
+function withoutMetadata({ metadata, of, ...form }: HookForm): HookForm {
+  return {
+    ...form,
+    ...(of === undefined ? {} : { of: of.map(withoutMetadata) }),
+    ...(typeof metadata?.['at'] === 'number' ? { metadata: { at: metadata['at'] } } : {}),
+  };
 }
 
 /** The id of a hook that was registered without one. */

@@ -5,6 +5,8 @@
 import type { HookResult } from '../guards/decision.ts';
 import { checkpointOfHooks } from '../guards/task-hooks/checkpoint.ts';
 import { evaluateHooks, type HooksOutcome } from '../guards/task-hooks/evaluate.ts';
+import { fitHookResult } from '../guards/task-hooks/fit-result.ts';
+import { keptAnswer } from '../guards/task-hooks/remote.ts';
 import { checkTimeoutMs } from '../policy/checks/check.ts';
 import type { CheckResult } from '../policy/checks/check-result.ts';
 import { promisesOf } from '../policy/promise.ts';
@@ -56,7 +58,7 @@ export const reviewEvaluations = (context: TaskContext, event: Place): TaskConte
 
 const answered = (open: Evaluation, result: CheckResult): Begun => ({
   ...open,
-  results: { ...open.results, [open.pending.key]: result },
+  results: { ...open.results, [open.pending.key]: keptAnswer(result) },
 });
 
 /** All of them together may cost as much as one. */
@@ -80,7 +82,7 @@ function judge(context: TaskContext, begun: Begun, at: Place, work: Work): TaskC
     return pending === begun.pending ? context : { ...context, evaluations: [...others, { ...begun, pending }] };
   }
   const { runs } = outcome;
-  const result = applyBreaker(resultOf(context, begun, outcome), begun);
+  const result = fitHookResult(applyBreaker(resultOf(context, begun, outcome), begun));
   const place = { attempt, at: formatIsoTime(at.atMs) };
   const isSaved = outcome.kind === 'answer' && result.checkpointCreated;
   const { hookStats, checkpoints } = context;
@@ -113,7 +115,7 @@ function evaluate(
   const scope = {
     iteration: iteration.iteration,
     phase: phaseOf(context),
-    files: [...new Set([...(facts?.files ?? []), ...(fields.files ?? [])])],
+    files: [facts?.files ?? empty, fields.files ?? empty],
     labels: facts?.labels ?? {},
     work,
     promises: promisesOf(fields),
@@ -137,7 +139,7 @@ function resultOf({ fleet, task }: TaskContext, { fields }: Begun, outcome: Ende
     return { ...place, hookId: 'default', action: 'continue', ...noAnswer };
   }
   const { hookId, action, reason, nextPrompt, checkpoint, metadata } = outcome;
-  return { ...place, hookId, action, reason, nextPrompt, checkpointCreated: checkpoint, metadata };
+  return { ...place, hookId, action, reason, nextPrompt, checkpointCreated: checkpoint, metadata: metadata() };
 }
 
 /** Breaker: n iterations in a row had a failed rule in their last validation. */

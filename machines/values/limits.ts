@@ -36,8 +36,17 @@ export const inputToolLengthMax = 200;
 export const inputMessageLengthMax = 2_000;
 export const inputDetailLengthMax = 4_000;
 
-/** Tasks that name one task in their `after`. */
+/** Unstopped tasks that name one task in their `after`; tasks that one task names there. */
 export const dependentsMax = 1_000;
+export const afterMax = 1_000;
+
+/** Of a `policy.set`: policies; checks of all of them, with their members; values of its JSON. */
+export const policiesMax = 256;
+export const policyChecksMax = 256;
+export const policyValuesMax = 4_096;
+
+/** What an agent names by any text: background work, scopes, tools. */
+export const nameLengthMax = 1_024;
 
 /** Of a decision, where longer texts are cut in the middle. */
 export const reasonLengthMax = 500;

@@ -18,7 +18,8 @@ export function cutMiddle(text: string, lengthMax: number): string {
   for (let count = 0; count < head; count += 1) end += isPair(text, end) ? 2 : 1;
   let start = text.length;
   for (let count = 0; count < tail; count += 1) start -= isPair(text, start - 2) ? 2 : 1;
-  return `${text.slice(0, end)}…${text.slice(start)}`;
+  // Joined, and not added: else what is left would keep the whole text in memory.
+  return [text.slice(0, end), '…', text.slice(start)].join('');
 }
 
 /** Do two units make one code point there? */

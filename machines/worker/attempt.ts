@@ -4,10 +4,19 @@
  */
 import type { Attempt, PendingCheck } from '../guards/attempt.ts';
 import { expiredResult, startPending } from '../guards/circumstances.ts';
-import { advanceTo, isBehind, type JudgedAttempt, resultOf, stopAt, streakAfter } from '../guards/evaluate.ts';
+import {
+  advanceTo,
+  dropResults,
+  isBehind,
+  type JudgedAttempt,
+  resultOf,
+  stopAt,
+  streakAfter,
+} from '../guards/evaluate.ts';
 import type { GuardResult, Ruling } from '../guards/guard.ts';
 import type { GuardName } from '../guards/names.ts';
-import { extendStreak } from '../guards/stuck.ts';
+import { extendStreak, wordsOf } from '../guards/stuck.ts';
+import { keptAnswer } from '../guards/task-hooks/remote.ts';
 import type { CheckResult } from '../policy/checks/check-result.ts';
 import { findingOf } from '../policy/checks/evaluate.ts';
 import { idleLimitOf } from '../policy/persistence.ts';
@@ -94,7 +103,7 @@ function answered(context: WorkerContext, event: On<'check.finished' | 'timer.fi
   const facts = factsFor(context, attempt.inForce, event);
   const waitedMs = { ...attempt.waitedMs, [by]: attempt.waitedMs[by] + facts.nowMs - sinceMs };
   const next = { ...attempt, facts, waitedMs, pending: null };
-  if ('key' in pending) return { ...next, hookResults: { ...attempt.hookResults, [pending.key]: result } };
+  if ('key' in pending) return { ...next, hookResults: { ...attempt.hookResults, [pending.key]: keptAnswer(result) } };
   return { ...next, findings: { ...attempt.findings, [pending.check.name]: findingOf(pending.check, result) } };
 }
 
@@ -124,6 +133,7 @@ const isOpen = (worker: WorkerContext): worker is WorkerContext & JudgedAttempt 
 export function wait(worker: WorkerContext, guard: GuardName): Change {
   if (!isOpen(worker)) return {};
   const attempt = stopAt(guard, resultOf(guard, worker), advanceTo(guard, worker), 'pass');
+  dropResults();
   return { attempt, failureStreak: streakAfter(worker.failureStreak, attempt) };
 }
 
@@ -147,10 +157,11 @@ export function decideBy(
   const failureStreak = isFailed
     ? extendStreak(
         worker.failureStreak,
-        failure === null ? ruling.reason : failureReason(failure, worker),
+        wordsBehind(failure ?? guard, worker, ruling.reason),
         worker.attempt.inForce.policy.stuckAfter,
       )
     : streakAfter(worker.failureStreak, attempt);
+  dropResults();
   return { failureStreak, ...decide({ ...worker, failureStreak }, attempt, ruling) };
 }
 
@@ -189,9 +200,10 @@ const guardCauses = {
 const shown = (result: GuardResult, { reason }: Pick<Ruling, 'reason'>): GuardResult =>
   result.kind === 'decides' ? result : { kind: 'pass', detail: reason, input: result.input };
 
-function failureReason(guard: GuardName, worker: WorkerContext & JudgedAttempt): string {
+/** Why the stop is blocked, whole. */
+function wordsBehind(guard: GuardName, worker: WorkerContext & JudgedAttempt, reason: string): readonly string[] {
   const result = resultOf(guard, worker);
-  return result.kind === 'decides' ? result.ruling.reason : result.detail;
+  return result.kind === 'decides' ? wordsOf(result) : [reason];
 }
 
 /** No row of the chart fits: nothing was judged, and nothing stays open. */

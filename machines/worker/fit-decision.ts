@@ -1,8 +1,8 @@
 /** Makes a decision small enough for one message and for who reads it (docs/protocol.md §2). */
 import type { Decision, Verdict } from '../guards/decision.ts';
-import type { Feedback } from '../policy/checks/check-result.ts';
+import { cutDetails, type Feedback } from '../policy/checks/check-result.ts';
 import { decisionBytesMax, feedbackLengthMax, nextPromptLengthMax, reasonLengthMax } from '../values/limits.ts';
-import { cutMiddle, isLonger, utf8Length } from '../values/text.ts';
+import { cutMiddle, utf8Length } from '../values/text.ts';
 
 /** The replica that answers fills in its name and the time that it took. */
 const bytesMax = decisionBytesMax - 512;
@@ -25,12 +25,11 @@ const fits = (decision: Decision): boolean => {
   return 3 * text.length <= bytesMax || utf8Length(text) <= bytesMax;
 };
 
-function cutFeedback(each: Feedback): Feedback {
-  const message = cutMiddle(each.message, feedbackLengthMax);
-  const details = typeof each.details === 'string' ? each.details : JSON.stringify(each.details);
-  const isLong = details !== undefined && isLonger(details, feedbackLengthMax);
-  return { ...each, message, details: isLong ? cutMiddle(details, feedbackLengthMax) : each.details };
-}
+const cutFeedback = (each: Feedback): Feedback => ({
+  ...each,
+  message: cutMiddle(each.message, feedbackLengthMax),
+  details: cutDetails(each.details),
+});
 
 const cutDetail = (verdict: Verdict): Verdict => ({ ...verdict, detail: cutMiddle(verdict.detail, reasonLengthMax) });
 

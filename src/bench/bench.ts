@@ -17,6 +17,7 @@ type Measure = (url: string, scale: number, http: string) => Figure[] | Promise<
 
 const measures: Readonly<Record<string, () => Promise<Measure>>> = {
   memory: async () => (await import('./fold.ts')).measureMemory,
+  bounds: async () => (await import('./bounds.ts')).measureBounds,
   start: async () => (await import('./start.ts')).measureStart,
   latency: async () => (await import('./latency.ts')).measureLatency, // about a minute
   checks: async () => (await import('./checks.ts')).measureChecks,

@@ -4,6 +4,8 @@ export type Figure = {
   readonly name: string;
   readonly value: number;
   readonly unit: 'ms' | '/s' | 'x' | 'B' | '%' | '';
+  /** Which of several it was. */
+  readonly note?: string;
   /** Absent: for information only. */
   readonly goal?: { readonly atMost?: number; readonly atLeast?: number };
 };
@@ -29,7 +31,8 @@ export function formatFigures(figures: readonly Figure[]): string {
             : Math.round(value).toLocaleString('en');
     const bound = goal === undefined ? '' : goal.atMost === undefined ? `>= ${goal.atLeast}` : `<= ${goal.atMost}`;
     const mark = { true: 'reached', false: 'MISSED', null: '' }[String(isReached(figure)) as 'true'];
-    return `${name.padEnd(58)} ${`${shown} ${unit}`.padStart(14)}   ${bound.padEnd(9)} ${mark}`.trimEnd();
+    const shownNote = figure.note === undefined ? '' : `  (${figure.note})`;
+    return `${name.padEnd(58)} ${`${shown} ${unit}`.padStart(14)}   ${bound.padEnd(9)} ${mark}${shownNote}`.trimEnd();
   });
   return `${rows.join('\n')}\n`;
 }

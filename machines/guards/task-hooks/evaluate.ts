@@ -37,16 +37,10 @@ export function evaluateHooks(hooks: readonly Hook[], facts: HookFacts, results:
 
 function runOf({ hook, form }: Hook, outcome: HookAnswer | HookSkip, results: HookResults): HookRun {
   let tookMs = 0;
-  const names = remoteNames(form);
-  for (const [name, result] of Object.entries(results)) if (names.includes(name)) tookMs += result.tookMs ?? 0;
+  for (const name of new Set(remoteNames(form))) if (Object.hasOwn(results, name)) tookMs += results[name]?.tookMs ?? 0;
   const run = { hook, type: form.type, tookMs };
   if (outcome.kind === 'answer')
-    return {
-      ...run,
-      action: outcome.action,
-      reason: cutMiddle(outcome.reason, reasonLengthMax),
-      failed: outcome.failed,
-    };
+    return { ...run, action: outcome.action, reason: outcome.reason, failed: outcome.failed };
   const { error } = outcome;
   const reason = error === null ? 'Its condition does not hold' : `Hook evaluation failed: ${error}`;
   return { ...run, action: 'skip', reason: cutMiddle(reason, reasonLengthMax), failed: error !== null };
@@ -58,7 +52,7 @@ const remoteNames = (form: HookForm): readonly string[] =>
 function capIterations<It extends HookAnswer>(last: It, current: Iteration | null): It {
   if (current === null || current.completed || current.iteration < current.maxIterations) return last;
   const reason = `Maximum iterations reached (${current.maxIterations})`;
-  return { ...last, action: 'escalate', reason, nextPrompt: null };
+  return { ...last, action: 'escalate', reason, words: [reason], nextPrompt: null };
 }
 
 function evaluateHook(form: HookForm, facts: HookFacts, results: HookResults): HookOutcome {

@@ -1,5 +1,6 @@
 /** Hooks of type `all` and `any`: several conditions together. */
 import type { HookForm } from '../../entries/hook.ts';
+import { reasonLengthMax } from '../../values/limits.ts';
 import { cutMiddle } from '../../values/text.ts';
 import type { HookAnswer, HookOutcome } from './hook.ts';
 
@@ -22,14 +23,6 @@ export function evaluateGroup(
   return { ...together(answers, type), checkpoint };
 }
 
-/** Members may be as many as a task may have, each with a reason as long as an entry. */
-const joinedLengthMax = 16_384;
-
-function joinReasons(reasons: readonly string[]): string {
-  const lengthMax = Math.floor(joinedLengthMax / reasons.length);
-  return reasons.map((reason) => cutMiddle(reason, lengthMax)).join('; or ');
-}
-
 function together(answers: readonly HookAnswer[], type: 'all' | 'any'): HookAnswer {
   const escalate = answers.find((it) => it.action === 'escalate');
   if (escalate !== undefined) return escalate;
@@ -37,6 +30,8 @@ function together(answers: readonly HookAnswer[], type: 'all' | 'any'): HookAnsw
   const complete = answers.find((it) => it.action === 'complete');
   const [first] = open;
   if (complete !== undefined && (type === 'any' || first === undefined)) return complete;
-  const reason = type === 'all' ? first?.reason : joinReasons(open.map((it) => it.reason));
-  return { ...(first as HookAnswer), reason: reason ?? '' };
+  if (type === 'all') return first as HookAnswer;
+  // Each is cut already; cut again it is what the whole text would be.
+  const reason = cutMiddle(open.map((it) => it.reason).join('; or '), reasonLengthMax);
+  return { ...(first as HookAnswer), reason, words: open.flatMap((it) => it.words) };
 }

@@ -4,8 +4,17 @@ import type { CheckResult } from '../../policy/checks/check-result.ts';
 import type { Validation } from '../../policy/checks/validation.ts';
 import type { Circumstances } from '../../policy/condition.ts';
 import type { PromiseName } from '../../policy/promise.ts';
+import type { JsonText } from '../../values/json-text.ts';
+import { reasonLengthMax } from '../../values/limits.ts';
+import { cutMiddle } from '../../values/text.ts';
 
-export type Hook = { readonly hook: string; readonly enabled: boolean; readonly form: HookForm };
+/** Of the metadata of `form` only what its type looks at is left; `metadata` is all of it, null: none. */
+export type Hook = {
+  readonly hook: string;
+  readonly enabled: boolean;
+  readonly form: HookForm;
+  readonly metadata: JsonText | null;
+};
 
 /** `failures` in a row had a failed rule in their last validation; `failed`: so had this iteration's last one. */
 export type Iteration = {
@@ -26,16 +35,24 @@ export type HookFacts = Circumstances & {
 };
 
 /** Answers of remote hooks so far, by the hook's key: its id, then `/` and the index of each member on the way. */
-export type HookResults = Readonly<Record<string, CheckResult>>;
+export type HookResults = Readonly<Record<string, RemoteAnswer>>;
+
+/** The answer of a remote hook as it is kept. */
+export type RemoteAnswer = Pick<CheckResult, 'outcome' | 'reason' | 'action' | 'nextPrompt' | 'tookMs'> & {
+  readonly checkpointData: JsonText | null;
+  readonly metadata: JsonText | null;
+};
 
 export type HookAnswer = {
   readonly kind: 'answer';
   readonly action: 'complete' | 'continue' | 'escalate';
+  /** Cut, as every reason that is shown; `words` is all of it, in parts. */
   readonly reason: string;
+  readonly words: readonly string[];
   readonly nextPrompt: string | null;
   readonly checkpoint: boolean;
-  readonly checkpointData: unknown;
-  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly checkpointData: JsonText | null;
+  readonly metadata: () => Readonly<Record<string, unknown>>;
   /** It could not be evaluated; `action` is then by its `onError`. */
   readonly failed: boolean;
 };
@@ -57,12 +74,14 @@ export type HookRun = {
   readonly tookMs: number;
 };
 
+const noMetadata = () => ({});
+
 export const answer = (
   action: HookAnswer['action'],
   reason: string,
   more: Partial<Omit<HookAnswer, 'kind'>> = {},
 ): HookAnswer => ({
-  ...{ kind: 'answer', action, reason, nextPrompt: null },
-  ...{ checkpoint: false, checkpointData: null, metadata: {}, failed: false },
+  ...{ kind: 'answer', action, reason: cutMiddle(reason, reasonLengthMax), words: [reason], nextPrompt: null },
+  ...{ checkpoint: false, checkpointData: null, metadata: noMetadata, failed: false },
   ...more,
 });

@@ -1,5 +1,6 @@
 /** The hook types that are answered by what the attempt or iteration itself reports (seed 001, Stop Hooks). */
 import type { HookForm } from '../../entries/hook.ts';
+import { passedRules } from '../../policy/checks/validation.ts';
 import type { PromiseName } from '../../policy/promise.ts';
 import { answer, type HookAnswer, type HookFacts } from './hook.ts';
 
@@ -35,7 +36,6 @@ function byPromise({ promises, current }: HookFacts): HookAnswer | null {
   return counts('BLOCKED') ? answer('escalate', 'Agent is blocked and said so via <promise>BLOCKED</promise>') : null;
 }
 
-/** All hooks of an evaluation see the same results. */
 const validated = new WeakMap<HookFacts, HookAnswer | null>();
 
 function byValidation(facts: HookFacts): HookAnswer | null {
@@ -57,8 +57,16 @@ function judgeValidation({ validation, current }: HookFacts): HookAnswer | null 
   const failed = [...new Set([...counted.filter((it) => !it.passed).map((it) => it.rule), ...missing])];
   if (failed.length === 0) return answer('complete', 'All rules passed');
   const feedback = counted.filter((it) => !it.passed).map(({ rule, message }) => ({ rule, message: message ?? null }));
-  return answer('continue', `Failed rules: ${failed.join(', ')}`, { metadata: { failedRules: failed, feedback } });
+  return answer('continue', `Failed rules: ${failed.join(', ')}`, {
+    metadata: () => ({ failedRules: failed, feedback }),
+  });
 }
 
-const hasPassed = ({ validation }: HookFacts, rule: string) =>
-  validation.some((it) => it.rule === rule && it.passed) && !validation.some((it) => it.rule === rule && !it.passed);
+/** All hooks of an evaluation see the same results. */
+const passed = new WeakMap<HookFacts, ReadonlySet<string>>();
+
+function hasPassed(facts: HookFacts, rule: string): boolean {
+  const rules = passed.get(facts) ?? passedRules(facts.validation);
+  passed.set(facts, rules);
+  return rules.has(rule);
+}

@@ -1,7 +1,10 @@
 /** The result of a check that ran outside the fold, and what an agent hears of one that did not pass (protocol.md §8). */
 import { z } from 'zod';
-import { titleLengthMax } from '../../values/limits.ts';
+import { feedbackLengthMax, titleLengthMax } from '../../values/limits.ts';
 import { idSchema, textSchema } from '../../values/schemas.ts';
+import { cutMiddle, isLonger } from '../../values/text.ts';
+
+const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The fields of `check.finished`. `action` and what follows: the answer of a remote hook. */
 export const checkResultSchema = z.object({
@@ -14,7 +17,7 @@ export const checkResultSchema = z.object({
   action: z.enum(['complete', 'continue', 'escalate']).optional(),
   nextPrompt: z.string().optional(),
   checkpointData: z.unknown().optional(),
-  metadata: z.record(z.string(), z.unknown()).optional(),
+  metadata: z.custom<Record<string, unknown>>(isObject, 'is not an object').optional(),
 });
 export type CheckResult = z.infer<typeof checkResultSchema>;
 
@@ -25,3 +28,9 @@ export const feedbackSchema = z.object({
   details: z.unknown(),
 });
 export type Feedback = z.infer<typeof feedbackSchema>;
+
+/** What a check found, cut in the middle where its text is long (protocol.md §2). */
+export function cutDetails(details: unknown): unknown {
+  const text = typeof details === 'string' ? details : JSON.stringify(details);
+  return text !== undefined && isLonger(text, feedbackLengthMax) ? cutMiddle(text, feedbackLengthMax) : details;
+}

@@ -20,7 +20,7 @@ import {
   type GroupOutcome,
   type Kind,
 } from './check.ts';
-import type { CheckResult, Feedback } from './check-result.ts';
+import { type CheckResult, cutDetails, type Feedback } from './check-result.ts';
 import { checkKinds } from './index.ts';
 
 /** `findings`: what is known now; `feedback`: of all checks that did not pass. */
@@ -69,7 +69,7 @@ export function findingOf(check: EffectfulCheck, result: CheckResult): Finding {
   const { outcome } = result;
   if (outcome === 'pass') return { kind: 'pass' };
   const message = result.reason ?? defaultReason(check, outcome);
-  const details = result.feedback ?? {};
+  const details = cutDetails(result.feedback ?? {});
   if (outcome === 'fail') return { kind: 'fail', message, feedback: { check: check.name, outcome, message, details } };
   return errorOf(check, message, { outcome, details });
 }

@@ -37,11 +37,11 @@ type Inherited = Pick<CheckSettings, 'onError' | 'timeoutMs'>;
 
 /** All checks of a policy, with names that differ. */
 export function normalizeChecks(forms: readonly CheckForm[]): Check[] {
-  const taken = new Set<string>();
+  const taken: Names = new Map();
   return forms.map((form) => normalizeCheck(form, taken, { onError: 'allow', timeoutMs: null }));
 }
 
-function normalizeCheck(form: CheckForm, taken: Set<string>, group: Inherited): Check {
+function normalizeCheck(form: CheckForm, taken: Names, group: Inherited): Check {
   const kind = kinds.find((it) => form[it] !== undefined) as Kind;
   const { normalize, defaultName } = checkKinds[kind] as CheckKind<Kind>;
   const value = form[kind] as NonNullable<CheckForm[Kind]>;
@@ -54,13 +54,19 @@ function normalizeCheck(form: CheckForm, taken: Set<string>, group: Inherited): 
   return { ...settings, ...normalize(value, (member) => normalizeCheck(member, taken, settings)) };
 }
 
+/** Names that are taken, each with the last number that was tried behind it. */
+type Names = Map<string, number>;
+
 /** The second of a name in the policy's order, depth first, is `<name>-2`, and so on. */
-function freeName(name: string, taken: Set<string>): string {
+function freeName(name: string, taken: Names): string {
   let free = name;
-  for (let count = 2; taken.has(free); count += 1) {
+  let count = taken.get(name) ?? 1;
+  while (taken.has(free)) {
+    count += 1;
     const suffix = `-${count}`;
     free = name.slice(0, idLengthMax - suffix.length) + suffix;
   }
-  taken.add(free);
+  taken.set(name, count);
+  if (free !== name) taken.set(free, 1);
   return free;
 }

@@ -1,6 +1,6 @@
 /** `rules: [...]`: the attempt reported each of these rules as passed. */
 import { type CheckKind, findingFor } from './check.ts';
-import { rulesSchema, type Validation } from './validation.ts';
+import { passedRules, rulesSchema, type Validation } from './validation.ts';
 
 export const rulesCheck: CheckKind<'rules'> = {
   form: () => rulesSchema.min(1).optional().describe("of the attempt's validation"),
@@ -10,8 +10,7 @@ export const rulesCheck: CheckKind<'rules'> = {
 
 /** In the policy's order; a rule that the attempt did not report has failed. */
 function failedRulesMessage(rules: readonly string[], validation: Validation): string | null {
-  const passed = new Set(validation.filter((it) => it.passed).map((it) => it.rule));
-  for (const it of validation) if (!it.passed) passed.delete(it.rule);
+  const passed = passedRules(validation);
   const failed = rules.filter((rule) => !passed.has(rule));
   return failed.length === 0 ? null : `Failed rules: ${failed.join(', ')}`;
 }

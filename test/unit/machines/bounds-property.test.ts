@@ -1,70 +1,333 @@
 /**
- * Random entries of every worker's and task's type, as large as they may be: what one costs is counted, never timed,
- * and what a decision holds has its bound.
+ * Random entries of every type, as large as they may be, into fleets that hostile entries have filled before: what one
+ * costs is counted, never timed, and everything that is kept or shown has its bound. `npm run bench -- bounds` measures.
  */
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import { createReplay, decisionBytesMax } from '../../../machines/index.ts';
+import type { AnyStateMachine } from 'xstate';
+import {
+  createFleet,
+  type Decision,
+  decisionBytesMax,
+  type entrySchemas,
+  type Fleet,
+  foldEntry,
+  type HookResult,
+  readEntry,
+} from '../../../machines/index.ts';
 import type { Work } from '../../../machines/policy/work.ts';
+import type { Stepper } from '../../../machines/step.ts';
 
-const created = vi.hoisted((): { work: Work; from: number }[] => []);
+const counted = vi.hoisted(() => ({ works: [] as { work: Work; from: number }[], steps: 0 }));
 
 vi.mock('../../../machines/policy/work.ts', async (original) => {
   const real = await original<typeof import('../../../machines/policy/work.ts')>();
   const createWork = (left = real.workMax) => {
     const work = real.createWork(left);
-    created.push({ work, from: left });
+    counted.works.push({ work, from: left });
     return work;
   };
   return { ...real, createWork };
 });
 
+type Line = readonly [tail: string, data: object];
+const list = <Item>(length: number, make: (index: number) => Item) => Array.from({ length }, (_, index) => make(index));
+
 const text = (max: number) =>
   fc
-    .integer({ min: 1, max })
-    .chain((length) => fc.constantFrom('a', 'é', '😀', '`', '\u0007').map((it) => it.repeat(length)));
-const glob = fc
-  .array(fc.constantFrom('*a', '**/', '*', '?', 'a', 'src/'), { minLength: 1, maxLength: 60 })
-  .map((it) => it.join(''));
-const files = fc.array(text(1_000), { maxLength: 60 });
-const hook = fc.record({
-  type: fc.constantFrom('promise', 'validation', 'default', 'tdd'),
-  when: fc.record({ filesMatch: glob }),
-  onError: fc.constantFrom('skip', 'escalate'),
-});
-const validation = fc.array(fc.record({ rule: text(60), passed: fc.boolean() }), { maxLength: 256 });
-const entry = fc.oneof(
-  fc.record({ files }).map((it) => ['worker.w.tool.used', { tool: 'Edit', ...it }] as const),
-  text(60_000).map((id) => ['worker.w.background.started', { id }] as const),
-  text(60_000).map((id) => ['worker.w.background.finished', { id }] as const),
-  fc.constant(['worker.w.task.claimed', { task: 'T' }] as const),
-  fc.constant(['worker.w.prompt.submitted', {}] as const),
-  hook.map((it) => ['task.T.hook.registered', it] as const),
-  fc
-    .array(hook, { minLength: 1, maxLength: 200 })
-    .map((of) => ['task.T.hook.registered', { type: 'any', of }] as const),
-  fc.constant(['task.T.iteration.started', { iteration: 1, maxIterations: 3 }] as const),
-  fc
-    .record({ validation, files, output: text(20_000) })
-    .map((it) => ['task.T.iteration.validated', { iteration: 1, ...it }] as const),
-  fc.record({ validation, files, output: text(20_000) }).map((it) => ['worker.w.stop.attempted', it] as const),
+    .tuple(fc.integer({ min: 1, max }), fc.constantFrom('a', 'é', '😀', '`', '\u0007', '1 s /x '))
+    .map(([length, it]) => it.repeat(length).slice(0, max));
+const id = (...ids: string[]) => fc.constantFrom(...ids);
+const few = <Of>(of: fc.Arbitrary<Of>, max: number) => fc.array(of, { minLength: 0, maxLength: max });
+const maybe = <Of>(of: fc.Arbitrary<Of>) => fc.option(of, { nil: undefined });
+const glob = few(id('*a', '**/', '*', '?', 'a', 'src/'), 60).map((it) => `${it.join('')}*`);
+const files = fc.oneof(
+  few(text(900), 60),
+  fc.constant(list(5_000, (it) => `f${it}`)),
+  fc.constant(list(600, (it) => `${it}`.padEnd(95, 'a'))),
+);
+const anything = fc.oneof(
+  text(60_000),
+  fc.constantFrom(
+    list(21_000, () => []),
+    list(20_000, () => ({})),
+    Object.fromEntries(list(5_000, (it) => [`k${it}`, it])),
+  ),
+);
+const fields = (of: unknown) => (typeof of === 'object' && !Array.isArray(of) ? of : { of }) as object;
+const ruleNames = list(256, (it) => `${it}`.padEnd(110, 'r'));
+const rule = id(...ruleNames.slice(0, 8), 'tests_pass', 'x');
+const validation = fc.oneof(
+  few(fc.record({ rule, passed: fc.boolean(), message: maybe(text(200)) }, { requiredKeys: ['rule', 'passed'] }), 200),
+  fc.constant(ruleNames.map((name) => ({ rule: name, passed: false }))),
+);
+const when = fc.record({ filesMatch: glob, iterationAtLeast: fc.constantFrom(1, 2) }, { requiredKeys: [] });
+const simpleHook = fc.record(
+  {
+    type: fc.constantFrom('promise', 'validation', 'default', 'tdd', 'security', 'checkpoint'),
+    when,
+    onError: fc.constantFrom('skip', 'escalate'),
+  },
+  { requiredKeys: ['type'] },
+);
+const remoteHook = fc.record({ type: fc.constant('remote'), name: id('n0', 'n1', 'n2') });
+const hook = fc.oneof(
+  simpleHook,
+  remoteHook,
+  fc.record({
+    type: fc.constantFrom('any', 'all'),
+    of: fc.array(fc.oneof(simpleHook, remoteHook), { minLength: 1, maxLength: 200 }),
+  }),
+  anything.map((of) => ({ type: 'promise', metadata: fields(of) })),
+);
+const attempt = id('a0', 'a1', 'a2', 'a3');
+const attempted = fc.record(
+  { attempt, output: text(20_000), files, validation, holdMs: fc.constantFrom(0, 60_000) },
+  { requiredKeys: [] },
+);
+const answer = fc.record(
+  {
+    attempt,
+    check: id('tests', 'n0', 'n1', 'n2', 'c0', 'c1'),
+    outcome: fc.constantFrom('pass', 'fail', 'error', 'timeout'),
+    reason: text(2_000),
+    feedback: anything,
+    nextPrompt: text(20_000),
+    metadata: anything.map(fields),
+    checkpointData: anything,
+  },
+  { requiredKeys: ['attempt', 'check', 'outcome'] },
+);
+const steps = few(fc.record({ title: text(100), status: id('done', 'open') }), 500);
+const check = fc.oneof(
+  fc.constantFrom<object>({ plan: {} }, { command: 'tests' }, { remote: 'n0' }, { rules: ruleNames.slice(0, 100) }),
+  when.map((it) => ({ rules: ['tests_pass'], when: it })),
+  fc.constant({ any: list(40, (it) => ({ command: `c${it}`, onError: 'block' })) }),
+);
+const policy = fc.record(
+  {
+    checks: few(check, 20),
+    promises: fc.boolean(),
+    stuckAfter: fc.constantFrom<unknown>(2, { times: 2, mask: true }),
+    persistence: fc.constantFrom<unknown>('default', { idle: '10m', hold: '1m' }),
+    onStale: id('wait', 'escalate'),
+  },
+  { requiredKeys: [] },
+);
+const empty = fc.constant({});
+const by = fc.constant({ by: 'ann' });
+const task = fc.record({ task: id('T', 'T1', 'T2') });
+const worker = (type: string) => `worker.w.${type}`;
+
+/** The fields of each type of entry: one that is missing does not compile. */
+const arbitraries: {
+  readonly [Area in keyof typeof entrySchemas]: {
+    readonly [Type in keyof (typeof entrySchemas)[Area]]: fc.Arbitrary<object>;
+  };
+} = {
+  worker: {
+    'worker.registered': fc.record(
+      {
+        agent: text(60_000),
+        cwd: text(60_000),
+        labels: fc.constant(Object.fromEntries(list(64, (it) => [`l${it}`, 'x'.repeat(900)]))),
+      },
+      { requiredKeys: [] },
+    ),
+    'heartbeat.sent': empty,
+    'prompt.submitted': fc.record({ text: text(60_000) }),
+    'tool.used': fc.record({ tool: text(100), files }),
+    'plan.updated': fc.record({ steps }),
+    'step.updated': fc.record({ step: id('s1', 's2'), title: text(2_000), status: text(60_000) }),
+    'task.claimed': task,
+    'task.completed': task,
+    'task.failed': fc.record({ task: id('T', 'T1'), reason: text(2_000) }),
+    'task.released': task,
+    'background.started': fc.record({ id: text(60_000) }),
+    'background.finished': fc.record({ id: text(1_024) }),
+    'input.requested': fc.record(
+      { message: text(60_000), request: id('q1', 'q2'), detail: anything },
+      { requiredKeys: [] },
+    ),
+    'input.received': fc.record({ request: id('q1', 'q2') }, { requiredKeys: [] }),
+    'limit.reached': fc.record({ scope: text(60_000) }),
+    'limit.cleared': fc.record({ scope: text(60_000) }),
+    'budget.exhausted': empty,
+    'stop.attempted': attempted,
+    'session.ended': empty,
+  },
+  task: {
+    'task.created': fc.record(
+      { title: text(2_000), plan: steps, after: few(id('T1', 'T2', ...list(900, (it) => `O${it}`)), 1_000) },
+      { requiredKeys: [] },
+    ),
+    'task.cancelled': empty,
+    'hook.registered': hook,
+    'hook.enabled': fc.record({ hook: id('hook-1', 'h1') }),
+    'hook.disabled': fc.record({ hook: id('hook-1', 'h1') }),
+    'hooks.cleared': empty,
+    'iteration.started': fc.record(
+      { iteration: fc.constant(1), maxIterations: fc.constantFrom(1, 3), rules: fc.constant(ruleNames) },
+      { requiredKeys: ['iteration', 'maxIterations'] },
+    ),
+    'iteration.validated': attempted.map((it) => ({ iteration: 1, ...it })),
+    'iteration.advanced': empty,
+    'iteration.completed': fc.constant({ iteration: 1, promise: 'COMPLETE' }),
+    'checkpoint.saved': fc.record(
+      { checkpoint: id('c'), phase: text(60_000), context: anything },
+      { requiredKeys: ['checkpoint'] },
+    ),
+  },
+  queue: { 'depth.reported': fc.record({ pending: fc.integer({ min: 0, max: 3 }) }) },
+  ownWorker: {
+    'attempt.accepted': fc.record({ attempt, replica: id('r1') }),
+    'check.started': fc.record({ attempt, check: id('tests', 'c0') }),
+    'check.finished': answer,
+    'timer.fired': fc.record({ timer: text(100) }),
+    'escalation.acknowledged': by,
+    'escalation.resolved': fc.record({ by: id('ann'), verdict: id('resume', 'stop'), prompt: text(60_000) }),
+    'escalation.notified': fc.record({ count: fc.constant(1), delivery: text(100) }),
+    'worker.retired': by,
+    'input.answered': fc.record({ by: id('ann'), request: id('q1', 'q2'), verdict: id('allow', 'deny') }),
+  },
+  ownTask: {
+    'attempt.accepted': fc.record({ attempt, replica: id('r1') }),
+    'check.finished': answer,
+    'timer.fired': fc.record({ timer: text(100) }),
+    'escalation.acknowledged': by,
+    'escalation.resolved': fc.record({ by: id('ann'), verdict: id('resume', 'stop') }),
+    'escalation.notified': fc.record({ count: fc.constant(1), delivery: text(100) }),
+  },
+  ownFleet: {
+    'replica.joined': fc.record({ replica: id('r1', 'r2') }),
+    'replica.left': fc.record({ replica: id('r1', 'r2') }),
+    'rules.set': fc.constant({ version: 1 }),
+    'policy.set': policy.map((it) => ({ policies: { default: it } })),
+  },
+};
+const prefixes = {
+  ...{ worker: 'worker.w', task: 'task.T', queue: 'queue.main' },
+  ...{ ownWorker: 'own.worker.w', ownTask: 'own.task.T', ownFleet: 'own.fleet.main' },
+} as const;
+/** Each type as often as any other, but those that judge more often. */
+const judging = new Set(['stop.attempted', 'iteration.validated', 'check.finished', 'task.claimed', 'hook.registered']);
+const line: fc.Arbitrary<Line> = fc.oneof(
+  ...Object.entries(arbitraries).flatMap(([area, types]) =>
+    Object.entries(types as Record<string, fc.Arbitrary<object>>).map(([type, arbitrary]) => ({
+      weight: judging.has(type) ? 5 : 1,
+      arbitrary: arbitrary.map((data): Line => [`${prefixes[area as keyof typeof prefixes]}.${type}`, data]),
+    })),
+  ),
 );
 
-test('no entry costs more than two evaluations may, and every decision fits into one message', () => {
+const claimed: Line = [worker('task.claimed'), { task: 'T' }];
+const started: Line = ['task.T.iteration.started', { iteration: 1, maxIterations: 3, rules: ruleNames }];
+const hooks = (member: (index: number) => object): Line[] =>
+  list(64, (it) => [
+    'task.T.hook.registered',
+    { hook: `h${it}`, type: 'any', of: list(4, (of) => member(4 * it + of)) },
+  ]);
+const manyFiles: Line[] = list(9, (part) => [
+  worker('tool.used'),
+  { tool: 'Edit', files: list(600, (it) => `${part * 600 + it}`.padEnd(95, 'a')) },
+]);
+/** What may stand in the log before. */
+const worlds: readonly (readonly Line[])[] = [
+  [],
+  [
+    claimed,
+    started,
+    ...hooks((it) => ({ type: 'promise', when: { filesMatch: `${'?*a'.repeat(80)}*${it}` } })),
+    ...manyFiles,
+  ],
+  [claimed, started, ...hooks((it) => ({ type: 'tdd', when: { filesMatch: `*/*${it}z*` } })), ...manyFiles],
+  [claimed, started, ...hooks(() => ({ type: 'validation' }))],
+  [claimed, started, ...hooks((it) => ({ type: 'remote', name: `n${it}` }))],
+  list(1_000, (it): Line => [worker('task.claimed'), { task: `T${it}` }]),
+  [...list(1_000, (it): Line => [`task.D${it}.task.created`, { after: ['T', 'T1'] }]), claimed],
+  list(1_000, (it): Line => [worker('background.started'), { id: `${it}`.padEnd(1_000, 'x') }]),
+];
+
+const seqOf = { next: 0 };
+function fold(fleet: Fleet, [tail, data]: Line) {
+  const json = JSON.stringify(data);
+  const entry = readEntry(`stopgate.main.${tail}`, json, Buffer.byteLength(json));
+  seqOf.next += 1;
+  if (entry === null || !('data' in entry)) return [];
+  return foldEntry(fleet, { seq: seqOf.next, atMs: seqOf.next, entry });
+}
+
+function createCountedFleet(): Fleet {
+  const bare = createFleet('main');
+  const count = <M extends AnyStateMachine>(stepper: Stepper<M>): Stepper<M> => ({
+    ...stepper,
+    next(snapshot, event) {
+      counted.steps += 1;
+      return stepper.next(snapshot, event);
+    },
+  });
+  return { ...bare, workerStepper: count(bare.workerStepper), taskStepper: count(bare.taskStepper) };
+}
+
+/** About what the states take in memory: objects and lists by their slots, texts by their characters, each once. */
+function sizeOf(fleet: Fleet): number {
+  const seen = new Set<unknown>();
+  let bytes = 0;
+  const visit = (value: unknown): void => {
+    if (typeof value === 'string') {
+      if (seen.has(value)) return;
+      seen.add(value);
+      bytes += 24 + Buffer.byteLength(value);
+    } else if (typeof value === 'object' && value !== null && !seen.has(value)) {
+      seen.add(value);
+      const members =
+        value instanceof Map ? [...value].flat() : value instanceof Set ? [...value] : Object.values(value);
+      bytes += 24 + 8 * members.length;
+      for (const member of members) visit(member);
+    }
+  };
+  for (const { snapshot } of fleet.workers.values()) visit(snapshot.context);
+  for (const { snapshot } of fleet.tasks.values()) visit(snapshot.context);
+  visit(fleet.policies);
+  visit(fleet.dependents);
+  return bytes;
+}
+
+const stepsMax = 2 * 1_000 + 100;
+const heapMax = 262_144;
+
+test('no entry costs more than it may, whatever stands before it, and every answer fits into one message', () => {
   fc.assert(
-    fc.property(fc.array(entry, { minLength: 20, maxLength: 60 }), (entries) => {
-      const replay = createReplay();
-      for (const [tail, data] of entries) {
-        created.length = 0;
-        replay.fold(JSON.stringify({ at: '2026-03-02T12:00:00.000Z', subject: `stopgate.main.${tail}`, data }));
-        const steps = created.reduce((sum, { work, from }) => sum + from - work.left, 0);
+    fc.property(fc.constantFrom(...worlds), fc.array(line, { minLength: 20, maxLength: 40 }), (world, lines) => {
+      const fleet = createCountedFleet();
+      for (const each of world) fold(fleet, each);
+      let size = sizeOf(fleet);
+      for (const each of lines) {
+        counted.works.length = 0;
+        counted.steps = 0;
+        const outcomes = fold(fleet, each);
         // Checks and hooks are evaluated once each; the step that ends it may be as long as a glob.
-        expect(steps).toBeLessThanOrEqual(2 * (1_000_000 + 257));
-        for (const line of replay.take()) {
-          expect(Buffer.byteLength(JSON.stringify(line))).toBeLessThanOrEqual(decisionBytesMax);
-        }
+        const work = counted.works.reduce((sum, { work: { left }, from }) => sum + from - left, 0);
+        expect(work, each[0]).toBeLessThanOrEqual(2 * (200_000 + 1_000));
+        expect(counted.steps, each[0]).toBeLessThanOrEqual(stepsMax);
+        const after = sizeOf(fleet);
+        expect(after - size, each[0]).toBeLessThanOrEqual(heapMax);
+        size = after;
+        for (const outcome of outcomes) expectToFit(outcome);
       }
     }),
-    { numRuns: 15 },
+    { numRuns: 25 },
   );
-});
+}, 60_000);
+
+function expectToFit(outcome: {
+  readonly kind: string;
+  readonly decision?: Decision;
+  readonly result?: HookResult;
+}): void {
+  const shown = outcome.decision ?? outcome.result;
+  if (shown === undefined) return;
+  expect(Buffer.byteLength(JSON.stringify(shown))).toBeLessThanOrEqual(decisionBytesMax);
+  expect([...shown.reason].length).toBeLessThanOrEqual(500);
+  expect([...(shown.nextPrompt ?? '')].length).toBeLessThanOrEqual(4_000);
+}

@@ -32,7 +32,7 @@ function scopeOf({ worker = {}, policy = {}, fields = {}, facts = {} }: Given): 
 }
 
 const persistence = { persistence: 'default' };
-const hook = { hook: 'H', enabled: true, form: { type: 'tdd' } } as const;
+const hook = { hook: 'H', enabled: true, form: { type: 'tdd' }, metadata: null } as const;
 const task = { task: 'T-1', hooks: [hook], iteration: null, phase: null };
 const planned = { checks: [{ plan: {} }] };
 const open = { plan: [{ title: 'a', status: 'pending' }] };

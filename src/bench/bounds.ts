@@ -1,0 +1,84 @@
+/** What one entry may cost at most: hostile entries of 64 KiB, each into a fleet that was made hostile before. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { createFleet, type Fleet, foldEntry, payloadBytesMax, readEntry } from '../../machines/index.ts';
+import { type Figure, quantile } from './figures.ts';
+import { hostileEntries, type Publication } from './hostile-entries.ts';
+
+const rounds = 10;
+const heapRounds = 3;
+
+type Cost = { readonly name: string; readonly ms: number; readonly heapBytes: number };
+
+export function measureBounds(_url: string, scale: number): Figure[] {
+  // The same as --expose-gc, which the process was started without: new contexts have `gc`.
+  setFlagsFromString('--expose-gc');
+  const gc = runInNewContext('gc') as () => void;
+  // One is not enough: what was under way is ended first, and what is weak goes later.
+  const collect = () => {
+    for (let from = Number.POSITIVE_INFINITY; process.memoryUsage().heapUsed < from - 1_024; ) {
+      from = process.memoryUsage().heapUsed;
+      gc();
+    }
+  };
+  const costs = Object.entries(hostileEntries).map(([name, { before, entry }]): Cost => {
+    const times = Array.from({ length: Math.ceil(rounds * scale) + 3 }, () => timeOf(prepare(before), entry));
+    // What it can be done in counts: the first ones are not compiled yet.
+    return { name, ms: Math.min(...times), heapBytes: heapOf(collect, before, entry) };
+  });
+  const dearest = costs.reduce((most, it) => (it.ms > most.ms ? it : most));
+  const largest = costs.reduce((most, it) => (it.heapBytes > most.heapBytes ? it : most));
+  return [
+    { name: 'CPU of one entry, at most', value: dearest.ms, unit: 'ms', goal: { atMost: 5 }, note: dearest.name },
+    {
+      name: 'heap of one entry, at most',
+      value: largest.heapBytes,
+      unit: 'B',
+      goal: { atMost: 262_144 },
+      note: largest.name,
+    },
+  ];
+}
+
+let seq = 0;
+
+function fold(fleet: Fleet, [tail, data]: Publication): void {
+  const text = JSON.stringify(data);
+  foldText(fleet, tail, text);
+}
+
+function foldText(fleet: Fleet, tail: string, text: string): void {
+  const entry = readEntry(`stopgate.main.${tail}`, text, Buffer.byteLength(text));
+  seq += 1;
+  if (entry !== null && 'data' in entry) foldEntry(fleet, { seq, atMs: seq, entry });
+}
+
+function prepare(before: readonly Publication[]): Fleet {
+  const fleet = createFleet('main');
+  for (const each of before) fold(fleet, each);
+  return fleet;
+}
+
+function timeOf(fleet: Fleet, [tail, data]: Publication): number {
+  const text = JSON.stringify(data);
+  if (Buffer.byteLength(text) > payloadBytesMax) throw new Error(`${tail} has ${Buffer.byteLength(text)} bytes`);
+  // CPU and not time: others use the machine too.
+  const before = process.cpuUsage();
+  foldText(fleet, tail, text);
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000;
+}
+
+/** What stays in memory after it. */
+function heapOf(collect: () => void, before: readonly Publication[], entry: Publication): number {
+  const grown = Array.from({ length: heapRounds }, () => {
+    const fleet = prepare(before);
+    collect();
+    const from = process.memoryUsage().heapUsed;
+    fold(fleet, entry);
+    collect();
+    // Used behind the measurement, so that it is in memory until then.
+    return fleet.seq === seq ? process.memoryUsage().heapUsed - from : Number.NaN;
+  });
+  return quantile(grown, 0.5);
+}
