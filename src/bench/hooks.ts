@@ -1,4 +1,5 @@
 /** An agent's hook call: over HTTP compared with its two parts, and as a command compared with an empty node. */
+import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { connect } from '@nats-io/transport-node';
@@ -43,15 +44,17 @@ async function measureCommand(scale: number, http: string): Promise<Figure[]> {
     (...command: ChildCommand): Operation =>
     (index) =>
       runToEnd(command, { stdin: callOf(index) });
+  const node = call(process.execPath, file('../hook-command/main.js'), 'claude', '--http', host);
   const took = await sampleInTurn(
     {
       node: call(process.execPath, '-e', '0'),
-      hook: call(process.execPath, file('../hook-command/main.js'), 'claude', '--http', host),
+      hook: node,
       cli: call(process.execPath, file('../main.js'), 'hook', 'claude', '--http', host),
       curl: call('/bin/sh', '-c', `curl -sf -m 30 ${post} || exit 0`),
     },
     { rounds: starts * scale, perRound: 1, warmUps: 0 },
   );
+  const turns = await measureTurns(scale, { curl: call('/bin/sh', '-c', `curl -sf -m 30 ${post} || exit 0`), node });
   const p50 = (name: keyof typeof took) => quantile(took[name], 0.5);
   const ratio = (name: keyof typeof took) => p50(name) / p50('node');
   return [
@@ -59,7 +62,36 @@ async function measureCommand(scale: number, http: string): Promise<Figure[]> {
     { name: 'command hook p50 / node -e 0', value: ratio('hook'), unit: 'x', goal: { atMost: 1.3 } },
     { name: 'stopgate hook p50 / node -e 0', value: ratio('cli'), unit: 'x', goal: { atMost: 1.3 } },
     { name: 'sh + curl hook p50 / node -e 0', value: ratio('curl'), unit: 'x' },
+    ...turns,
   ];
+}
+
+/** A prompt, five tools and a stop. */
+const callsPerTurn = 7;
+
+/** What a turn costs the agent's side: CPU of the processes that its hooks start. Only Linux tells. */
+async function measureTurns(scale: number, forms: Record<'curl' | 'node', Operation>): Promise<Figure[]> {
+  const before = childCpuMs();
+  if (before === null) return [];
+  const cpuMs = async (call: Operation) => {
+    const startMs = childCpuMs() ?? 0;
+    for (let index = 0; index < callsPerTurn * scale * 5; index += 1) await call(index);
+    return ((childCpuMs() ?? 0) - startMs) / (scale * 5);
+  };
+  return [
+    { name: 'turn with five tools, sh + curl hooks, CPU', value: await cpuMs(forms.curl), unit: 'ms' },
+    { name: 'turn with five tools, command hooks, CPU', value: await cpuMs(forms.node), unit: 'ms' },
+  ];
+}
+
+/** Of all ended child processes so far; the kernel counts hundredths of a second. Null: this system does not tell. */
+function childCpuMs(): number | null {
+  try {
+    const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ') ?? [];
+    return (Number(fields[13]) + Number(fields[14])) * 10;
+  } catch {
+    return null;
+  }
 }
 
 const callOf = (index: number): string =>

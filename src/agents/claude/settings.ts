@@ -4,6 +4,7 @@ import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { formatCommand, formatUrl, formatWakeCommand, type Line } from '../setup/line.ts';
 import { fileIn, type Program } from '../setup/places.ts';
 import { listEvents } from './events.ts';
+import { hookCommand } from './hook-command.ts';
 import { blockCap, planTools, putVariable, takeVariable } from './own-variable.ts';
 import { readPlanTools } from './plan-tools.ts';
 
@@ -28,12 +29,12 @@ export const hooks: AgentHooks = {
   handler: (event, line) =>
     line.form === 'http'
       ? { type: 'http', url: formatUrl(agent, event, line, false), ...headersFor(line), timeout: event.seconds }
-      : { type: 'command', command: formatCommand(agent, event, line), timeout: event.seconds },
+      : { type: 'command', command: formatCommand({ agent, hook: hookCommand }, event, line), timeout: event.seconds },
   // `async` is needed too: without it, a run that takes no more input would wait for the hook.
   waker: (line) => [
     'Stop',
     {
-      ...{ type: 'command', command: formatWakeCommand(agent, line), timeout: wakeSeconds },
+      ...{ type: 'command', command: formatWakeCommand({ agent, hook: hookCommand }, line), timeout: wakeSeconds },
       ...{ async: true, asyncRewake: true },
     },
   ],

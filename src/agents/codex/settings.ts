@@ -4,6 +4,7 @@ import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { stopEvents, storedEvents } from '../setup/hook-events.ts';
 import { formatCommand } from '../setup/line.ts';
 import type { Program } from '../setup/places.ts';
+import { hookCommand } from './hook-command.ts';
 import { trust } from './trust-setup.ts';
 
 const agent = 'codex';
@@ -29,7 +30,7 @@ export const hooks: AgentHooks = {
   head: {},
   handler: (event, line) => ({
     type: 'command',
-    command: formatCommand(agent, event, line),
+    command: formatCommand({ agent, hook: hookCommand }, event, line),
     timeout: event.seconds,
   }),
   trust,

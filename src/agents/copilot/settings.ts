@@ -4,6 +4,7 @@ import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { marginSeconds, stopEvents, storedEvents } from '../setup/hook-events.ts';
 import { formatCommand } from '../setup/line.ts';
 import { fileIn, type Program } from '../setup/places.ts';
+import { hookCommand } from './hook-command.ts';
 
 const agent = 'copilot';
 
@@ -29,7 +30,7 @@ export const hooks: AgentHooks = {
   head: { version: 1 },
   handler: (event, line) => {
     const timeout = event.isStop ? ` --timeout ${event.seconds - marginSeconds}s` : '';
-    const bash = formatCommand(agent, event, line, `--event ${event.name}${timeout}`);
+    const bash = formatCommand({ agent, hook: hookCommand }, event, line, `--event ${event.name}${timeout}`);
     return { type: 'command', bash, timeoutSec: event.seconds };
   },
   trust: null,

@@ -4,6 +4,7 @@ import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { stopEvents, storedEvents } from '../setup/hook-events.ts';
 import { formatCommand } from '../setup/line.ts';
 import { fileIn, type Program } from '../setup/places.ts';
+import { hookCommand } from './hook-command.ts';
 
 const agent = 'cursor';
 
@@ -24,7 +25,9 @@ export const hooks: AgentHooks = {
   ],
   grouped: false,
   head: { version: 1 },
-  handler: (event, line) => ({ command: formatCommand(agent, event, line, `--event ${event.name}`) }),
+  handler: (event, line) => ({
+    command: formatCommand({ agent, hook: hookCommand }, event, line, `--event ${event.name}`),
+  }),
   trust: null,
 };
 

@@ -4,6 +4,7 @@ import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { checkedEvents, stopEvents, storedEvents } from '../setup/hook-events.ts';
 import { formatCommand } from '../setup/line.ts';
 import { fileIn, type Program } from '../setup/places.ts';
+import { hookCommand } from './hook-command.ts';
 
 const agent = 'gemini';
 
@@ -28,7 +29,7 @@ export const hooks: AgentHooks = {
   head: {},
   handler: (event, line) => ({
     ...{ type: 'command', name: 'stopgate' },
-    command: withGuard(formatCommand(agent, event, line)),
+    command: withGuard(formatCommand({ agent, hook: hookCommand }, event, line)),
     timeout: event.seconds * 1_000,
   }),
   trust: null,

@@ -1,9 +1,10 @@
 /** The command line, or the URL, by which an agent's hook calls the service. */
+import { type HookAgent, notJudged } from '../../hook-command/agent.ts';
 import { shellWord } from '../../shell-word.ts';
 import { builtScript } from '../../version.ts';
-import { marginSeconds, stopSeconds } from './hook-events.ts';
+import { type HookEvent, marginSeconds } from './hook-events.ts';
 
-/** `http`: the agent posts by itself. `command`: the hook command. `curl`: curl alone, which cannot tell of failures. */
+/** `http`: the agent posts by itself. `command`: the hook command. `curl`: sh and curl. */
 export type Form = 'http' | 'command' | 'curl';
 
 /** What the hook is to do. */
@@ -26,7 +27,9 @@ export type Line = {
 
 export const hookProgram = (): string[] => [process.execPath, builtScript('hook-command/main.js')];
 
-type Call = { readonly name: string; readonly seconds: number };
+type Call = Pick<HookEvent, 'name' | 'isStop' | 'seconds'>;
+/** `hook`: how the agent shows that nothing was judged. */
+type Caller = { readonly agent: string; readonly hook: Pick<HookAgent, 'allow'> };
 
 /** `withEvent`: the call itself does not name its event. `event` null: the call names it. */
 export function formatUrl(
@@ -44,15 +47,9 @@ export function formatUrl(
 }
 
 /** It contains no secret: agents show the line to the model. */
-export function formatCommand(agent: string, event: Call | null, line: Line, options = ''): string {
+export function formatCommand({ agent, hook }: Caller, event: Call | null, line: Line, options = ''): string {
   const { form, http, policy, fleet, tokenEnv, onUnreachable, autostart, program } = line;
-  if (form === 'curl') {
-    const url = formatUrl(agent, event, line, true);
-    const { seconds } = event ?? { seconds: stopSeconds };
-    const timeout = Math.max(seconds - marginSeconds, seconds / 2);
-    // The call must not go to a proxy that the agent's model needs: it would be lost silently.
-    return `curl -sf --noproxy '*' -m ${timeout} -H 'content-type: application/json' --data-binary @- '${url}' 2>/dev/null || exit 0`;
-  }
+  if (form === 'curl' && event !== null) return formatCurl({ agent, hook }, event, line);
   const parts = [
     ...program.map(shellWord),
     agent,
@@ -67,11 +64,27 @@ export function formatCommand(agent: string, event: Call | null, line: Line, opt
   return parts.join(' ');
 }
 
+/** Where curl fails, the line reports that nothing was judged, as the hook command does. It always ends with 0. */
+function formatCurl({ agent, hook }: Caller, event: Call, line: Line): string {
+  const { name, isStop, seconds } = event;
+  const timeout = Math.max(seconds - marginSeconds, seconds / 2);
+  const url = formatUrl(agent, event, line, true);
+  // The call must not go to a proxy that the agent's model needs.
+  const post = `curl -sf --noproxy '*' -m ${timeout} -H 'content-type: application/json' --data-binary @- '${url}' 2>/dev/null`;
+  const why = `no answer from ${line.http} (curl ended with %s)`;
+  const note = `stopgate: ${notJudged(isStop ? 'this stop' : `the event ${name}`, why, isStop ? 'It is allowed.' : 'The agent goes on.')}`;
+  const body = isStop ? hook.allow(note).body : null;
+  // %s of the note is the exit code of curl.
+  const report =
+    body === null ? `printf ${shellWord(`${note}\\n`)} $? >&2` : `printf ${shellWord(JSON.stringify(body))} $?`;
+  return `${post} || ${report} || exit 0`;
+}
+
 /** It judges nothing, so it has none of the options about that. */
-export function formatWakeCommand(agent: string, { http, fleet, tokenEnv, program }: Line): string {
+export function formatWakeCommand(caller: Caller, { http, fleet, tokenEnv, program }: Line): string {
   const line = { form: 'command', http, fleet, tokenEnv, program, onUnreachable: 'allow', wake: true } as const;
   // Without a shell in between it notices when the agent is gone.
-  return `exec ${formatCommand(agent, null, { ...line, policy: undefined, autostart: undefined }, '--wake')}`;
+  return `exec ${formatCommand(caller, null, { ...line, policy: undefined, autostart: undefined }, '--wake')}`;
 }
 
 /**

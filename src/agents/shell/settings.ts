@@ -1,6 +1,7 @@
 /** A script has no settings. `init` prints the command line that the script is to run. */
 import { formatCommand, formatUrl } from '../setup/line.ts';
 import type { LineSetup } from '../setup/setup.ts';
+import { hookCommand } from './hook-command.ts';
 
 export const setup: LineSetup = {
   kind: 'line',
@@ -8,5 +9,5 @@ export const setup: LineSetup = {
   commandFor: (line, worker) =>
     line.form === 'curl'
       ? `curl -sf --noproxy '*' -X POST -H 'content-type: application/json' -d '{"worker":"${worker}"}' '${formatUrl('shell', null, line, false)}'`
-      : formatCommand('shell', null, line, `--worker ${worker}`),
+      : formatCommand({ agent: 'shell', hook: hookCommand }, null, line, `--worker ${worker}`),
 };

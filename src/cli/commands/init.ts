@@ -5,7 +5,7 @@ import { findPolicies } from '../../agents/doctor/policies.ts';
 import { type Agent, agents } from '../../agents/index.ts';
 import type { Change } from '../../agents/setup/change.ts';
 import { diffLines } from '../../agents/setup/diff.ts';
-import { findInstalled, type Installed } from '../../agents/setup/installed.ts';
+import { findInstalled, findProgram, type Installed } from '../../agents/setup/installed.ts';
 import { type Form, hookProgram, type Line } from '../../agents/setup/line.ts';
 import type { Places, Scope } from '../../agents/setup/places.ts';
 import { writeSettings } from '../../agents/setup/settings-file.ts';
@@ -36,7 +36,7 @@ const args = {
     type: 'enum',
     options: ['http', 'command', 'curl'] as ('http' | 'command' | 'curl')[],
     valueHint: 'FORM',
-    description: 'how it asks (default: http for claude, else command)',
+    description: 'how it asks (default: http for claude, else curl if sh and curl are here, else command)',
   },
   'on-unreachable': {
     type: 'enum',
@@ -192,7 +192,6 @@ async function readLine(name: string, setup: Setup, { flags, io }: InitContext):
   const { policy, fleet, autostart, wake, 'on-unreachable': onUnreachable = 'allow' } = flags;
   if (wake && !(setup.kind === 'settings' && setup.wakes))
     throw new AppError('input.bad', `--wake is for claude: ${name} has no hooks that wake it`);
-  const form = readForm(name, setup, flags);
   const { http } = await loadConfig({ flags: { http: flags.http }, cwd: io.cwd, env: io.env });
   if (http === null) {
     const problem = 'the service has no HTTP (http: off), and hooks come over HTTP; pass --http HOST:PORT';
@@ -202,6 +201,7 @@ async function readLine(name: string, setup: Setup, { flags, io }: InitContext):
   const tokenEnv = flags['token-env'] ?? (isTokenKnown ? 'STOPGATE_TOKEN' : undefined);
   if (tokenEnv !== undefined && !/^[A-Za-z_]\w*$/.test(tokenEnv))
     throw new AppError('input.bad', `--token-env '${tokenEnv}' is not the name of a variable`);
+  const form = readForm(name, setup, { flags, io }, tokenEnv);
   if (tokenEnv !== undefined && form === 'curl')
     throw new AppError('input.bad', 'the form curl would show the token in the list of processes; use --form command');
   return {
@@ -213,17 +213,31 @@ async function readLine(name: string, setup: Setup, { flags, io }: InitContext):
   };
 }
 
-function readForm(name: string, { forms }: Setup, flags: InitContext['flags']): Form {
+/** A command is run at every call, and curl takes a fraction of the time. It would show a token in the list of processes. */
+function defaultForm({ kind, forms }: Setup, tokenEnv: string | undefined, { env }: InitContext['io']): Form {
+  const [first] = forms as [Form];
+  const isPossible = kind === 'settings' && first === 'command' && forms.includes('curl') && tokenEnv === undefined;
+  const isHere = () => ['sh', 'curl'].every((program) => findProgram(program, env) !== null);
+  return isPossible && process.platform !== 'win32' && isHere() ? 'curl' : first;
+}
+
+function readForm(
+  name: string,
+  setup: Setup,
+  { flags, io }: Pick<InitContext, 'flags' | 'io'>,
+  tokenEnv: string | undefined,
+): Form {
+  const { forms } = setup;
   const { autostart, 'on-unreachable': onUnreachable = 'allow' } = flags;
   const needsCommand = onUnreachable === 'block' || autostart;
-  const form = flags.form ?? (needsCommand && forms.includes('command') ? 'command' : (forms[0] as Form));
+  const form = flags.form ?? (needsCommand && forms.includes('command') ? 'command' : defaultForm(setup, tokenEnv, io));
   if (!forms.includes(form))
     throw new AppError('input.bad', `${name} has no hooks of the form ${form}; it takes ${forms.join(', ')}`);
   if (!needsCommand || form === 'command') return form;
   const option = autostart ? '--autostart' : '--on-unreachable block';
   throw new AppError(
     'input.bad',
-    `${option} needs the form command: a hook of the form ${form} can only fail silently`,
+    `${option} needs the form command: a hook of the form ${form} always allows what it cannot ask`,
   );
 }
 

@@ -250,7 +250,7 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
   expect(await trusted()).toEqual([expect.stringMatching(/^its hooks are trusted/)]);
   const file = 'home/.codex/hooks.json';
   const text = await readFile(join(folder.path, file), 'utf8');
-  await folder.write(file, text.replace('--http ', '--policy strict --http '));
+  await folder.write(file, text.replace('hooks/codex?', 'hooks/codex?policy=strict&'));
   expect(await trusted()).toEqual([expect.stringMatching(/^7 of 8 hooks are trusted/)]);
 });
 

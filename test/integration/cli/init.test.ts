@@ -1,7 +1,9 @@
 /** init: what it writes into agents' settings, and that nothing else in them ever changes. */
+import { execFile } from 'node:child_process';
 import { chmod, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { runCommand } from '../../support/command.ts';
 import { openTerminal, runOnce, type TerminalOptions } from '../../support/terminal.ts';
@@ -434,8 +436,35 @@ describe('each agent in its own form', () => {
     const { init, read } = await place();
     await init('cursor', '--yes', '--form', 'curl');
     expect(JSON.parse(await read('.cursor/hooks.json')).hooks.stop[0].command).toMatch(
-      /^curl -sf --noproxy '\*' -m 595 .* 'http:\/\/127\.0\.0\.1:4280\/hooks\/cursor\?event=stop' 2>\/dev\/null \|\| exit 0$/,
+      /^curl -sf --noproxy '\*' -m 595 .* 'http:\/\/127\.0\.0\.1:4280\/hooks\/cursor\?event=stop' 2>\/dev\/null \|\| printf .* \|\| exit 0$/,
     );
+  });
+
+  test.each([
+    ['gemini', '.gemini/settings.json', 'AfterAgent', true],
+    ['codex', 'home/.codex/hooks.json', 'Stop', true],
+    ['copilot', '.github/hooks/stopgate.json', 'agentStop', false],
+    ['cursor', '.cursor/hooks.json', 'stop', false],
+  ])('%s: sh and curl by default, whose line reports that nothing was judged', async (agent, file, event, isShown) => {
+    const { cwd, read } = await place();
+    const env = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: join(cwd, 'home') };
+    const init = (...more: string[]) =>
+      runOnce(['init', agent, '--yes', '--http', '127.0.0.1:9', ...more], { cwd, env });
+    await init();
+    type Handler = { command?: string; bash?: string; hooks?: Handler[] };
+    const [entry] = (JSON.parse(await read(file)) as { hooks: Record<string, Handler[]> }).hooks[event] ?? [];
+    const { command, bash = command ?? '' } = entry?.hooks?.[0] ?? entry ?? {};
+    expect(bash).toMatch(/^curl .* \|\| exit 0$/);
+    const running = promisify(execFile)('/bin/sh', ['-c', bash], { env });
+    running.child.stdin?.end('{}');
+    const ran = await running;
+    const says =
+      'stopgate: this stop was not judged (cause unknown): no answer from http://127.0.0.1:9 (curl ended with 7). It is allowed.';
+    expect(ran).toEqual(
+      isShown ? { stdout: JSON.stringify({ systemMessage: says }), stderr: '' } : { stdout: '', stderr: `${says}\n` },
+    );
+    await init('--token-env', 'T');
+    expect(await read(file)).not.toContain('curl ');
   });
 
   test('codex: without its program it is said that it has yet to trust the hooks', async () => {

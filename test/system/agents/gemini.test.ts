@@ -73,7 +73,7 @@ test('a service that is killed in the middle lets it stop, and that nothing was 
   const ended = await runGemini(gemini, home, model.url);
   expect(ended.code).toBe(0);
   expect(model.requests).toHaveLength(3);
-  expect(`${ended.stdout}${ended.stderr}`).toContain('this stop was not judged (cause unknown): no service at');
+  expect(`${ended.stdout}${ended.stderr}`).toContain('this stop was not judged (cause unknown): no answer from');
 });
 
 test('the line that resumes its session is taken, and the session is the same worker', async () => {
@@ -155,7 +155,7 @@ describe('a hook program that fails with words on stderr', () => {
     process.stderr.write('out of luck');
     process.exit(3);`;
   const broken = async (edit: (settings: string, home: AgentHome) => string) => {
-    const home = await makeHome();
+    const home = await makeHome(at.http, '--form', 'command');
     await home.write('home/crash.mjs', crash);
     const file = `${home.path}/${settingsName}`;
     const settings = JSON.parse(edit(await readFile(file, 'utf8'), home));
