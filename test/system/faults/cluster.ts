@@ -4,8 +4,8 @@ import { type Row, runFault } from './faults.ts';
 import { freePorts } from './ports.ts';
 import type { Stage } from './stage.ts';
 
-/** Servers before it number the entries of a log differently after a kill (docs/operations.md). */
-const clusterVersionMin = [2, 11];
+/** Before it `--replicas 3` is refused (docs/operations.md). */
+const clusterVersionMin = [2, 15];
 
 /** A sentence where this server cannot be tried. */
 export async function runCluster(isLong: boolean): Promise<Row | string> {
