@@ -1,13 +1,14 @@
 /** docker/cluster: three NATS nodes, two replicas, Prometheus and the board, by the commands and files that stand there. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { readEnvironment } from '../../../src/config/environment.ts';
 import { type Client, openClient } from '../../support/client.ts';
-import { type Cluster, clusterFile, openCluster, startProgram, token, untilHealthy } from './cluster.ts';
+import { type Cluster, clusterFile, noCluster, openCluster, startProgram, token, untilHealthy } from './cluster.ts';
 
 /** Undefined: not on the PATH. */
 const find = (program: string) =>
@@ -16,111 +17,118 @@ const find = (program: string) =>
     .map((folder) => join(folder, program))
     .find((path) => existsSync(path));
 
-let cluster: Cluster;
-let client: Client;
-beforeAll(async () => {
-  cluster = await openCluster();
-  client = await openClient(`127.0.0.1:${cluster.nats[0]?.ports['4222']}`);
-}, 120_000);
-afterAll(async () => {
-  await client?.close();
-  await cluster?.close();
-}, 60_000);
-
-const ask = async (index: number, path: string) => {
-  const url = `http://127.0.0.1:${cluster.stopgate[index]?.ports['4280']}${path}`;
-  return fetch(url, { headers: { authorization: `Bearer ${token}` } });
-};
-
-test('the log has three copies, and both replicas answer', async () => {
-  const { config } = await client.manager.streams.info('STOPGATE_main');
-  expect(config.num_replicas).toBe(3);
-  const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => client.ask(`decide.w${index}`)));
-  expect(new Set(answers.map(({ body }) => body.replica))).toEqual(new Set(['stopgate-1', 'stopgate-2']));
-  for (const index of [0, 1]) expect((await ask(index, '/readyz')).status).toBe(200);
-});
-
-const prometheus = find('prometheus');
-describe.skipIf(prometheus === undefined)('Prometheus', () => {
-  const port = () => cluster.nats[0]?.ports['4280']; // a node of NATS has no use for it
-  const query = async (expr: string) => {
-    const answer = await fetch(`http://127.0.0.1:${port()}/api/v1/query?query=${encodeURIComponent(expr)}`);
-    return (await answer.json()) as { status: string; error?: string; data?: { result: unknown[] } };
-  };
-  let server: { end(): Promise<void> };
+describe.skipIf(noCluster !== null)('three nodes, two replicas', () => {
+  let cluster: Cluster;
+  let client: Client;
   beforeAll(async () => {
-    const config = join(cluster.folder, 'prometheus.yaml');
-    await writeFile(join(cluster.folder, 'token'), token);
-    const text = cluster
-      .toLoopback(await readFile(clusterFile('prometheus.yaml'), 'utf8'))
-      .replace('/etc/prometheus/alerts.yaml', clusterFile('alerts.yaml').pathname)
-      .replace('/run/secrets/stopgate_token', join(cluster.folder, 'token'))
-      .replaceAll('15s', '1s');
-    await writeFile(config, text);
-    const command = cluster
-      .commandOf('prometheus')
-      .map((it) =>
-        it.replace('/etc/prometheus/prometheus.yaml', config).replace('=/prometheus', `=${cluster.folder}/tsdb`),
-      );
-    server = startProgram('prometheus', prometheus as string, [...command, `--web.listen-address=127.0.0.1:${port()}`]);
-    await untilHealthy(`http://127.0.0.1:${port()}/-/ready`);
+    cluster = await openCluster();
+    client = await openClient(`127.0.0.1:${cluster.nats[0]?.ports['4222']}`);
+  }, 120_000);
+  afterAll(async () => {
+    await client?.close();
+    await cluster?.close();
   }, 60_000);
-  afterAll(() => server?.end());
 
-  test('every query of the board finds what it asks for', async () => {
-    await client.publish('worker.w1.tool.used', 'no JSON');
-    await client.publish('worker.w1.task.completed', { task: 'never-claimed' });
-    type Board = { panels: { title: string; targets: { expr: string }[] }[] };
-    const board = JSON.parse(await readFile(clusterFile('grafana/stopgate.json'), 'utf8')) as Board;
-    // Nothing here has hooks on tasks or webhooks, so there are no series of them.
-    const quiet = new Set(['Hooks on tasks', 'Webhooks']);
-    const queries = board.panels.flatMap(({ title, targets }) =>
-      targets.map(({ expr }) => ({
-        title,
-        expr: expr.replaceAll('$fleet', '.*').replaceAll('$__rate_interval', '1m'),
-      })),
-    );
-    const states = async () => {
-      await client.ask('decide.w1');
-      const found = await Promise.all(
-        queries.map(async ({ title, expr }) => {
-          const { status, error, data } = await query(expr);
-          return `${title}: ${status === 'success' ? (quiet.has(title) || data?.result.length ? 'ok' : 'empty') : error}`;
-        }),
-      );
-      return found.filter((line) => !line.endsWith(': ok'));
+  const ask = async (index: number, path: string) => {
+    const url = `http://127.0.0.1:${cluster.stopgate[index]?.ports['4280']}${path}`;
+    return fetch(url, { headers: { authorization: `Bearer ${token}` } });
+  };
+
+  test('the log has three copies, and both replicas answer', async () => {
+    const { config } = await client.manager.streams.info('STOPGATE_main');
+    expect(config.num_replicas).toBe(3);
+    const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => client.ask(`decide.w${index}`)));
+    expect(new Set(answers.map(({ body }) => body.replica))).toEqual(new Set(['stopgate-1', 'stopgate-2']));
+    for (const index of [0, 1]) expect((await ask(index, '/readyz')).status).toBe(200);
+  });
+
+  const prometheus = find('prometheus');
+  describe.skipIf(prometheus === undefined)('Prometheus', () => {
+    const port = () => cluster.nats[0]?.ports['4280']; // a node of NATS has no use for it
+    const query = async (expr: string) => {
+      const answer = await fetch(`http://127.0.0.1:${port()}/api/v1/query?query=${encodeURIComponent(expr)}`);
+      return (await answer.json()) as { status: string; error?: string; data?: { result: unknown[] } };
     };
-    await expect.poll(states, { timeout: 45_000, interval: 1_000 }).toEqual([]);
-  }, 60_000);
+    let server: { end(): Promise<void> };
+    beforeAll(async () => {
+      const config = join(cluster.folder, 'prometheus.yaml');
+      await writeFile(join(cluster.folder, 'token'), token);
+      const text = cluster
+        .toLoopback(await readFile(clusterFile('prometheus.yaml'), 'utf8'))
+        .replace('/etc/prometheus/alerts.yaml', clusterFile('alerts.yaml').pathname)
+        .replace('/run/secrets/stopgate_token', join(cluster.folder, 'token'))
+        .replaceAll('15s', '1s');
+      await writeFile(config, text);
+      const command = cluster
+        .commandOf('prometheus')
+        .map((it) =>
+          it.replace('/etc/prometheus/prometheus.yaml', config).replace('=/prometheus', `=${cluster.folder}/tsdb`),
+        );
+      server = startProgram('prometheus', prometheus as string, [
+        ...command,
+        `--web.listen-address=127.0.0.1:${port()}`,
+      ]);
+      await untilHealthy(`http://127.0.0.1:${port()}/-/ready`);
+    }, 60_000);
+    afterAll(() => server?.end());
 
-  test('the alert rules are loaded, and a replica that is gone is noticed', async () => {
-    const answer = await fetch(`http://127.0.0.1:${port()}/api/v1/rules`);
-    type Rules = { data: { groups: { rules: { name: string; health: string; lastError?: string }[] }[] } };
-    const { data } = (await answer.json()) as Rules;
-    const rules = data.groups.flatMap((group) => group.rules);
-    expect(rules.length).toBeGreaterThan(10);
-    expect(rules.filter(({ health }) => health === 'err')).toEqual([]);
+    test('every query of the board finds what it asks for', async () => {
+      await client.publish('worker.w1.tool.used', 'no JSON');
+      await client.publish('worker.w1.task.completed', { task: 'never-claimed' });
+      type Board = { panels: { title: string; targets: { expr: string }[] }[] };
+      const board = JSON.parse(await readFile(clusterFile('grafana/stopgate.json'), 'utf8')) as Board;
+      // Nothing here has hooks on tasks or webhooks, so there are no series of them.
+      const quiet = new Set(['Hooks on tasks', 'Webhooks']);
+      const queries = board.panels.flatMap(({ title, targets }) =>
+        targets.map(({ expr }) => ({
+          title,
+          expr: expr.replaceAll('$fleet', '.*').replaceAll('$__rate_interval', '1m'),
+        })),
+      );
+      const states = async () => {
+        await client.ask('decide.w1');
+        const found = await Promise.all(
+          queries.map(async ({ title, expr }) => {
+            const { status, error, data } = await query(expr);
+            return `${title}: ${status === 'success' ? (quiet.has(title) || data?.result.length ? 'ok' : 'empty') : error}`;
+          }),
+        );
+        return found.filter((line) => !line.endsWith(': ok'));
+      };
+      await expect.poll(states, { timeout: 45_000, interval: 1_000 }).toEqual([]);
+    }, 60_000);
+
+    test('the alert rules are loaded, and a replica that is gone is noticed', async () => {
+      const answer = await fetch(`http://127.0.0.1:${port()}/api/v1/rules`);
+      type Rules = { data: { groups: { rules: { name: string; health: string; lastError?: string }[] }[] } };
+      const { data } = (await answer.json()) as Rules;
+      const rules = data.groups.flatMap((group) => group.rules);
+      expect(rules.length).toBeGreaterThan(10);
+      expect(rules.filter(({ health }) => health === 'err')).toEqual([]);
+      await cluster.stopgate[1]?.end('SIGKILL');
+      const pending = async () => (await query('ALERTS{alertname="StopgateReplicaDown"}')).data?.result.length;
+      await expect.poll(pending, { timeout: 30_000, interval: 500 }).toBe(1);
+    }, 60_000);
+  });
+
+  test('one replica and one node of NATS may go, and stops are judged', async () => {
     await cluster.stopgate[1]?.end('SIGKILL');
-    const pending = async () => (await query('ALERTS{alertname="StopgateReplicaDown"}')).data?.result.length;
-    await expect.poll(pending, { timeout: 30_000, interval: 500 }).toBe(1);
+    await cluster.nats[2]?.end();
+    const decide = () =>
+      client.ask('decide.w-last', { attempt: 'a1' }, 2_000).then(
+        ({ body }) => body.replica,
+        () => 'no answer',
+      );
+    await expect.poll(decide, { timeout: 30_000, interval: 250 }).toBe('stopgate-1');
   }, 60_000);
 });
-
-test('one replica and one node of NATS may go, and stops are judged', async () => {
-  await cluster.stopgate[1]?.end('SIGKILL');
-  await cluster.nats[2]?.end();
-  const decide = () =>
-    client.ask('decide.w-last', { attempt: 'a1' }, 2_000).then(
-      ({ body }) => body.replica,
-      () => 'no answer',
-    );
-  await expect.poll(decide, { timeout: 30_000, interval: 250 }).toBe('stopgate-1');
-}, 60_000);
 
 const systemd = find('systemd-analyze');
 test.skipIf(systemd === undefined)('systemd takes the unit', async () => {
   const unit = await readFile(new URL('../../../docker/systemd/stopgate.service', import.meta.url), 'utf8');
-  const file = join(cluster.folder, 'stopgate.service');
+  const folder = await mkdtemp(join(tmpdir(), 'stopgate-unit-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'stopgate.service');
   await writeFile(file, unit.replace('/usr/local/bin/stopgate', '/usr/bin/env'));
   await expect(promisify(execFile)(systemd as string, ['verify', file])).resolves.toMatchObject({ stderr: '' });
 });

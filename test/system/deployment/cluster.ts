@@ -2,7 +2,7 @@
  * The topology of docker/cluster/compose.yaml as processes on loopback: the commands are those of the file, in which only
  * hosts, ports and folders are replaced by our own.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -10,8 +10,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { vi } from 'vitest';
 import { parse } from 'yaml';
+import { refuseUntestedCluster } from '../../../src/nats/cluster-version.ts';
 import type { Command } from '../../support/command.ts';
 import { startShipped } from '../../support/shipped.ts';
+
+/** Not null: why the nats-server of this machine cannot be a node. `.ci/run` brings the newest one. */
+export const noCluster: string | null = (() => {
+  const { stdout } = spawnSync('nats-server', ['--version'], { encoding: 'utf8' });
+  try {
+    refuseUntestedCluster(/v(\d\S*)/.exec(stdout)?.[1] ?? '', 3);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+})();
 
 export const clusterFile = (name: string) => new URL(`../../../docker/cluster/${name}`, import.meta.url);
 export const token = 'a-token-of-this-test';
