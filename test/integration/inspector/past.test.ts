@@ -89,6 +89,18 @@ test('a timeline is read in pages, newest first, without housekeeping entries', 
   expect(second.before).toBeNull();
 });
 
+test('attempts are read newest first, each with what the agent said and its answer', async () => {
+  const { attempts } = (await stage.get('attempts/w1?limit=2')).body;
+  const causes = attempts.map(({ decision }: { decision: { cause: string } }) => decision.cause);
+  expect(causes).toEqual(['capped', 'incomplete']);
+  const before = (await stage.get(`attempts/w1?before=${attempts[0].seq}`)).body.attempts;
+  expect(before.map(({ seq }: { seq: number }) => seq)).toContain(attempts[1].seq);
+  expect(before).toHaveLength(2);
+  const [mine] = (await stage.get('attempts/w2')).body.attempts;
+  expect(mine).toMatchObject({ attempt: 'mine', output: null, checks: [], decision: { attempt: 'mine' } });
+  expect((await stage.get('attempts/nobody')).status).toBe(404);
+});
+
 test('the download of a worker replays to the same decisions', async () => {
   const text = await (await fetch(`${stage.http.url}/api/main/history/w1.jsonl`)).text();
   const replay = createReplay();
