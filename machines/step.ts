@@ -133,8 +133,21 @@ export function createStepper<M extends AnyStateMachine>(machine: M, input: Inpu
     if (table === before && at.context === from.context) return snapshot;
     return { ...table.sample, context: at.context } as SnapshotFrom<M>;
   };
+  const newContext = machine.config.context as unknown;
+  // Where a machine always begins in the same state, only the context is new; XState works out all of it each time.
+  let first: Table | null = null;
+  const start = (given: InputFrom<M>): SnapshotFrom<M> => {
+    if (first !== null)
+      return { ...first.sample, context: (newContext as NewContext)({ input: given }) } as SnapshotFrom<M>;
+    const snapshot = machine.getInitialSnapshot(scope, given) as Snapshot;
+    const table = tableOf(snapshot.value, snapshot.context);
+    const nodes = [...chart.keys()];
+    const isPlain = table.always.length === 0 && nodes.every((node) => (node.initial?.actions.length ?? 0) === 0);
+    if (isPlain && typeof newContext === 'function') first = table;
+    return snapshot as SnapshotFrom<M>;
+  };
   return {
-    start: (given) => machine.getInitialSnapshot(scope, given) as SnapshotFrom<M>,
+    start,
     next,
     resume: (value, context) => ({ ...tableOf(value, context).sample, context }) as SnapshotFrom<M>,
   };
@@ -250,6 +263,7 @@ function readAssignment(machine: AnyStateMachine, source: AnyStateNode, action: 
 }
 
 type Assign = (at: At, params: unknown) => object;
+type NewContext = (given: { readonly input: unknown }) => object;
 
 /** `assign({ key: value or function })`. */
 const byKeys =
