@@ -13,7 +13,7 @@ export type Agents = {
 };
 
 const tasks = 6;
-const turnsMax = 6;
+const turnsMax = 5;
 const hooks = [
   { hook: 'h1', type: 'validation' },
   { hook: 'h2', type: 'remote', name: 'mentor' },

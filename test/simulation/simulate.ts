@@ -31,7 +31,7 @@ export type RunResult = {
  * remote hook that was asked through a server that died is waited for, up to its timeout.
  */
 const restMsMax = 45_000;
-const checkEveryMs = 1_500;
+const checkEveryMs = 2_000;
 const restCheckEveryMs = 250;
 
 /** From a macrotask, since a run drains the microtask queue itself. */
@@ -78,7 +78,7 @@ function drawSettings(random: ReturnType<typeof createRandom>): Settings {
   const check = { command: 'test', timeout: '3s', onError: random.pick(['allow', 'block']) };
   return {
     replicas: random.int(2, 3),
-    workers: random.int(2, 5),
+    workers: random.int(2, 4),
     busyMs: random.int(5_000, 15_000),
     syncEveryMs: random.chance(0.5) ? 0 : random.spread(200, 10_000),
     policies: {
