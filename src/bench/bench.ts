@@ -23,6 +23,7 @@ const measures: Readonly<Record<string, () => Promise<Measure>>> = {
   checks: async () => (await import('./checks.ts')).measureChecks,
   hooks: async () => (await import('./hooks.ts')).measureHooks,
   fold: async () => (await import('./fold.ts')).measureFold,
+  snapshots: async () => (await import('./snapshots.ts')).measureSnapshots,
   fleets: async () => (await import('./fleets.ts')).measureFleets, // about a minute
 };
 export const benchParts = Object.keys(measures);

@@ -1,0 +1,101 @@
+/** Snapshots: the longest pause while one is taken, and how long a start from one takes, with the tail of the log. */
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { createFleet, type Fleet, foldEntry, readEntry, takeSnapshot } from '../../machines/index.ts';
+import { createLogger } from '../log.ts';
+import { readPosition } from '../nats/log-continuity.ts';
+import type { LogPosition } from '../nats/log-position.ts';
+import { openLogReader } from '../nats/log-reader.ts';
+import { createSnapshots } from '../nats/snapshots/snapshots.ts';
+import type { Figure } from './figures.ts';
+
+const workersMax = 100_000;
+const tailEntries = 10_000;
+const name = 'bench-snapshots';
+const stream = `STOPGATE_${name}`;
+
+export async function measureSnapshots(url: string, scale: number): Promise<Figure[]> {
+  const workers = Math.ceil(workersMax * scale);
+  const nc = await connect({ servers: url });
+  const manager = await jetstreamManager(nc);
+  await manager.streams.add({ name: stream, subjects: [`stopgate.${name}.worker.>`], storage: 'file' });
+  for (let index = 0; index <= tailEntries; index += 1)
+    nc.publish(`stopgate.${name}.worker.w${(index * 7) % workers}.tool.used`, '{"tool":"Edit","files":["src/a.ts"]}');
+  await nc.flush();
+  const snapshots = createSnapshots(nc, name, 1, createLogger('silent'));
+  const fleet = foldWorkers(workers);
+
+  const pauses = watchPauses();
+  const snapshot = takeSnapshot(fleet);
+  const position = (await readPosition(manager, stream, 1)) as LogPosition;
+  const written = await snapshots.store.write({ fleet: name, rules: 1, position }, { lines: snapshot.lines, host: {} });
+  snapshot.close();
+  const longestMs = pauses.end();
+
+  const startedMs = performance.now();
+  const start = await snapshots.findStart(undefined);
+  if (start === null) throw new Error('the snapshot was passed over');
+  await foldTail(start.fleet, (onMessage) => openLogReader(nc, { stream, fromSeq: 2, onMessage }));
+  const startMs = performance.now() - startedMs;
+  await manager.streams.delete(stream);
+  await nc.close();
+  return [
+    {
+      name: 'snapshot of 100,000 workers: the longest pause meanwhile',
+      value: longestMs,
+      unit: 'ms',
+      goal: { atMost: 20 },
+    },
+    { name: 'snapshot of 100,000 workers: as it is stored', value: written.bytes, unit: 'B' },
+    { name: 'start from it, and a tail of 10,000 entries', value: startMs, unit: 'ms', goal: { atMost: 1_000 } },
+  ];
+}
+
+function foldWorkers(count: number): Fleet {
+  const fleet = createFleet(name);
+  for (let index = 0; index < count; index += 1) {
+    fold(fleet, `w${index}.worker.registered`, '{"agent":"bench","cwd":"/home/u/project"}');
+    fold(fleet, `w${index}.plan.updated`, '{"steps":[{"title":"Write tests","status":"completed"}]}');
+    fold(fleet, `w${index}.stop.attempted`, `{"attempt":"a${index}"}`);
+  }
+  return fleet;
+}
+
+function fold(fleet: Fleet, tail: string, text: string, atMs = fleet.nowMs + 1): void {
+  const entry = readEntry(`stopgate.${name}.worker.${tail}`, text, text.length);
+  if (entry === null || !('data' in entry)) throw new Error(`no entry: ${tail}`);
+  foldEntry(fleet, { seq: fleet.seq + 1, atMs, entry });
+}
+
+function foldTail(
+  fleet: Fleet,
+  open: (onMessage: Parameters<typeof openLogReader>[1]['onMessage']) => { close(): void },
+): Promise<void> {
+  const decoder = new TextDecoder();
+  return new Promise((resolve) => {
+    const reader = open(({ seq, subject, data }) => {
+      // The bench's own clock goes on: by the log's, all of them would be stale at once.
+      fold(fleet, subject.split('.').slice(3).join('.'), decoder.decode(data));
+      if (seq <= tailEntries) return;
+      reader.close();
+      resolve();
+    });
+  });
+}
+
+/** How long the loop could not turn, at most. */
+function watchPauses(): { end(): number } {
+  let lastMs = performance.now();
+  let longestMs = 0;
+  const timer = setInterval(() => {
+    const nowMs = performance.now();
+    longestMs = Math.max(longestMs, nowMs - lastMs);
+    lastMs = nowMs;
+  }, 1);
+  return {
+    end() {
+      clearInterval(timer);
+      return longestMs;
+    },
+  };
+}
