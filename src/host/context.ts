@@ -18,6 +18,7 @@ import { type Admission, createAdmission } from './admission.ts';
 import { type AttemptTraces, createAttemptTraces } from './attempt-traces.ts';
 import { createFoldProgress, type FoldProgress } from './fold-progress.ts';
 import { createLogClock, type LogClock } from './log-clock.ts';
+import { createLogHealth, type LogHealth } from './log-health.ts';
 import { createPauseWatch, type PauseWatch } from './pause-watch.ts';
 import type { RunCheck } from './run-request.ts';
 import { createWaiters, type Waiters } from './waiters.ts';
@@ -80,6 +81,7 @@ export type HostContext = Omit<HostOptions, 'fleet' | 'rules'> & {
   readonly lost: AbortController;
   readonly progress: FoldProgress;
   readonly logClock: LogClock;
+  readonly logHealth: LogHealth;
   /** Of requests that store something, and of those that only read: neither takes the places of the other. */
   readonly admission: { readonly writes: Admission; readonly reads: Admission };
   /** Callers of `attempt`: by message id until the entry is folded, then by `attemptMessageId`. */
@@ -94,8 +96,15 @@ export type HostContext = Omit<HostOptions, 'fleet' | 'rules'> & {
 export function createHostContext(options: HostOptions): HostContext {
   const { start, rules } = options;
   const fleet = start?.fleet ?? createFleet(options.fleet, { rules });
+  const { log, bus, replica } = options;
+  // It moves the log's clock and has no other effect, whether there is such a worker or not.
+  const target = `stopgate.${fleet.name}.own.worker.${replica}.timer.fired`;
+  const tryEntry = () => log.append(target, '{"timer":"stale"}', { replica });
+  const logHealth = createLogHealth({ log, bus, tryEntry });
   return {
     ...options,
+    log: logHealth.log,
+    logHealth,
     fleet,
     phase: 'behind',
     fallBehind: () => {},

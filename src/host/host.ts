@@ -164,8 +164,11 @@ function createRooms(
 
 /** A short break of the connection is waited for; what is published meanwhile would only pile up in memory. */
 async function write<Result>(context: HostContext, request: Admitted, work: () => Promise<Result>): Promise<Result> {
-  const { bus, admission, entryTimeoutMs } = context;
+  const { bus, admission, entryTimeoutMs, logHealth } = context;
   throwUnlessStarted(context);
+  // What is known not to be stored is not sent: the log is tried every 2 s.
+  const fault = logHealth.fault();
+  if (fault !== null) throw fault;
   return admission.writes.run(request, async () => {
     if (!bus.isConnected() && !(await bus.connected(entryTimeoutMs))) throw notConnected();
     return work();

@@ -59,6 +59,7 @@ export function createLifecycle(context: HostContext, rooms: Rooms, loop: FoldLo
     },
     async close() {
       if (context.phase !== 'lost') context.phase = 'closing';
+      context.logHealth.close();
       stopEffects(context, rooms);
       const isLost = context.phase === 'lost';
       await Promise.all([isLost ? null : rooms.membership.leave(), rooms.foldNote.close()]);

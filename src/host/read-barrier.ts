@@ -47,7 +47,7 @@ export function faultOf(context: HostContext): AppError | null {
   const loss = lossOf(context);
   if (loss !== null) return loss;
   if (!context.bus.isConnected()) return notConnected();
-  if (context.phase !== 'behind') return null;
+  if (context.phase !== 'behind') return context.logHealth.fault();
   const [folded, last] = [context.progress.seq, Math.max(context.progress.seq, context.log.lastSeq())];
   return new AppError('log.unavailable', `folding the log: ${folded} of ${last} entries are folded; try again`);
 }

@@ -28,11 +28,13 @@ const agentsAccount = 'AGENTS';
 export type Member = Scope & { readonly role: Role; readonly user: string; readonly password: string };
 
 /**
+ * `streams`: what agents may have of their own.
+ *
  * Agents that may act for any worker share an account, with streams of their own. An agent that may act for one worker
  * only has an account of its own, without streams: no other inbox, and nothing that a server writes for others, is
  * within its reach.
  */
-export function accountsOf(fleet: string, members: readonly Member[]): Accounts {
+export function accountsOf(fleet: string, members: readonly Member[], streams = agentsJetStream): Accounts {
   const shared = sharedSubjects(fleet, serviceAccount);
   const agents = members.filter(({ role }) => role === 'agent');
   const anyWorker = agents.filter(({ worker }) => worker === undefined);
@@ -45,7 +47,7 @@ export function accountsOf(fleet: string, members: readonly Member[]): Accounts 
     },
     ...(anyWorker.length > 0 && {
       [agentsAccount]: {
-        ...{ jetstream: agentsJetStream, limits: agentsLimits },
+        ...{ jetstream: streams, limits: agentsLimits },
         ...{ users: anyWorker.map(userOf), imports, mappings },
       },
     }),

@@ -41,16 +41,26 @@ const builtInPrefixes = ['_INBOX.', '_R_.'];
 const payloadBytesDefault = 1_048_576;
 const pingTimeoutMs = 1_000;
 const heardTimeoutMs = 1_000;
+/** So many while an answer is awaited: it stands in line behind them. */
+const backlogMessages = 1_000;
 
 export function createBus(nc: NatsConnection, replyPrefixes: readonly string[]): Bus {
   const prefixes = [...builtInPrefixes, ...replyPrefixes];
   const reachability = reachabilityOf(nc);
   let hearing: Promise<boolean> | null = null;
-  const hear = () =>
-    inTime(nc.flush(), heardTimeoutMs).then(
-      () => true,
-      () => false,
-    );
+  const hear = async () => {
+    const before = nc.stats().inMsgs;
+    try {
+      await inTime(nc.flush(), heardTimeoutMs);
+      return true;
+    } catch {
+      // A server that cannot write to its disk reads no further from a connection that published to the stream: not
+      // even the answer 503 gets out, until there is another connection.
+      const isBacklog = nc.stats().inMsgs - before > backlogMessages;
+      if (!isBacklog && reachability.isConnected()) await nc.reconnect().catch(() => {});
+      return false;
+    }
+  };
   return {
     ...reachability,
     async isHeard() {

@@ -4,6 +4,7 @@ import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { accountsOf } from './accounts.ts';
+import { agentsJetStream } from './agent-limits.ts';
 import { type Role, roles } from './permissions.ts';
 
 export type Credentials = { readonly user: string; readonly pass: string };
@@ -53,10 +54,13 @@ export type ServerConfig = {
   readonly port: number;
   readonly fleet: string;
   readonly credentials: CredentialsOfRoles;
+  /** What all streams may take of the disk, in bytes. */
+  readonly storeBytesMax: number;
 };
 
 /** JSON, which the server's own format contains. */
-export function serverConfig({ storeDir, portsDir, port, fleet, credentials }: ServerConfig): string {
+export function serverConfig(options: ServerConfig): string {
+  const { storeDir, portsDir, port, fleet, credentials, storeBytesMax } = options;
   const members = roles.map((role) => ({
     role,
     fleet,
@@ -67,9 +71,13 @@ export function serverConfig({ storeDir, portsDir, port, fleet, credentials }: S
     listen: `127.0.0.1:${port}`,
     logtime: false, // our log has its own
     ports_file_dir: portsDir,
-    jetstream: { store_dir: storeDir }, // the server adds `jetstream` to it
+    jetstream: { store_dir: storeDir, max_file_store: storeBytesMax }, // the server adds `jetstream` to the folder
     no_auth_user: credentials.agent.user,
-    accounts: accountsOf(fleet, members),
+    // The server sets it aside, and does not start where there is less.
+    accounts: accountsOf(fleet, members, {
+      ...agentsJetStream,
+      max_file: Math.min(agentsJetStream.max_file, Math.floor(storeBytesMax / 4)),
+    }),
   };
   return `${JSON.stringify(config, null, 2)}\n`;
 }

@@ -20,6 +20,7 @@ import {
 import type { Role } from './permissions.ts';
 import { findBinary } from './server-binary.ts';
 import { endLeftServer, lockStore } from './store-lock.ts';
+import { storeBytesMax } from './store-space.ts';
 
 export type EmbeddedServerOptions = {
   /** Made with mode 0700 if missing. */
@@ -79,7 +80,8 @@ export async function openEmbeddedServer(options: EmbeddedServerOptions): Promis
     if (ended !== undefined) log.warn({ pid: ended }, 'ended the nats-server of a stopgate that was killed');
     for (const folder of [portsDir, join(storeDir, 'jetstream')]) await mkdir(folder, { recursive: true, mode: 0o700 });
     const credentials = await keepCredentials(storeDir);
-    const running = await launchOn(portsFor(options.port), place, { storeDir, portsDir, fleet, credentials }, log);
+    const config = { storeDir, portsDir, fleet, credentials, storeBytesMax: await storeBytesMax(storeDir) };
+    const running = await launchOn(portsFor(options.port), place, config, log);
     const { child, port, closed } = running;
     log.info({ pid: child.pid, port, storeDir }, 'nats-server started');
     if (options.port === null && port !== usualPort)

@@ -18,9 +18,11 @@ export type Submit = (subject: string, payload: string, given: EntryHeaders, onA
 type Ack = { seq?: number; duplicate?: boolean; error?: { err_code?: number; description?: string } };
 
 /** The last acknowledgement may be so old. While others come, one only stands in line behind them. */
-const ackTimeoutMs = 2_000;
+const ackTimeoutMs = 1_500;
 const slowestMs = 10_000;
 const sweepEveryMs = 250;
+/** Of the JetStream API: over `max_msg_size`. */
+const messageTooLarge = 10_054;
 
 /** Of all logs on a connection: they share an inbox and a sweep. */
 export function submitterOf(nc: NatsConnection): Submitter {
@@ -102,6 +104,7 @@ export function toHeaders({ messageId, replica, trace }: EntryHeaders) {
 function readAck(message: Msg): AppError | Stored {
   const { seq = 0, duplicate = false, error } = message.json<Ack>();
   if (error === undefined) return { seq, duplicate };
+  if (error.err_code === messageTooLarge) return new AppError('entry.large', 'the entry is larger than the log takes');
   return refused(`${error.description ?? 'refused'} (${error.err_code ?? 0})`);
 }
 

@@ -1,0 +1,94 @@
+/**
+ * Whether the log stores what this replica sends: a full disk shows nowhere else. Once something was not stored, nothing
+ * more is sent but an entry that changes nothing, until one is stored. In that state a server reads no further from a
+ * connection that publishes to the stream, and then not even the answer 503 would get out.
+ */
+import { AppError } from '../errors.ts';
+import type { Bus } from '../nats/bus.ts';
+import type { EventLog } from '../nats/event-log.ts';
+import type { Stored } from '../nats/log-submitter.ts';
+
+export type LogHealth = {
+  /** The same log, observed. */
+  readonly log: EventLog;
+  /** Why the last entry was not stored; null: it was. */
+  fault(): AppError | null;
+  close(): void;
+};
+
+export type LogHealthOptions = {
+  readonly log: EventLog;
+  readonly bus: Pick<Bus, 'isConnected' | 'isHeard'>;
+  /** Appends an entry that changes nothing. */
+  readonly tryEntry: () => Promise<Stored>;
+};
+
+const retryMs = 2_000;
+
+export function createLogHealth({ log, bus, tryEntry }: LogHealthOptions): LogHealth {
+  let fault: AppError | null = null;
+  let timer: NodeJS.Timeout | null = null;
+  let isClosed = false;
+  const tryAgain = async () => {
+    timer = null;
+    try {
+      await log.head();
+      void observe(await tryEntry());
+    } catch (error) {
+      if (error instanceof AppError) await observe(error);
+      arm(retryMs);
+    }
+  };
+  const arm = (delayMs: number) => {
+    if (timer !== null || isClosed || fault === null) return;
+    timer = setTimeout(tryAgain, delayMs);
+    timer.unref();
+  };
+  /** Resolves when the connection is one on which an answer gets out. */
+  const observe = async (answer: AppError | Stored) => {
+    if (!(answer instanceof AppError)) fault = null;
+    // A connection that is broken says nothing about the log.
+    else if (answer.code === 'log.unavailable' && bus.isConnected()) {
+      const isNew = fault === null;
+      fault = answer;
+      await bus.isHeard();
+      if (isNew) arm(0);
+    }
+  };
+  return {
+    log: {
+      ...log,
+      submit(subject, payload, headers, onAnswer) {
+        if (fault !== null) {
+          onAnswer(fault);
+          return;
+        }
+        log.submit(subject, payload, headers, (answer) => {
+          if (answer instanceof AppError) void observe(answer).then(() => onAnswer(answer));
+          else {
+            fault = null;
+            onAnswer(answer);
+          }
+        });
+      },
+      async append(...entry) {
+        if (fault !== null) throw fault;
+        try {
+          const stored = await log.append(...entry);
+          fault = null;
+          return stored;
+        } catch (error) {
+          if (error instanceof AppError) await observe(error);
+          throw error;
+        }
+      },
+      // A decision is sent again by the outbox.
+      send: (...entry) => void (fault === null && log.send(...entry)),
+    },
+    fault: () => fault,
+    close() {
+      isClosed = true;
+      if (timer !== null) clearTimeout(timer);
+    },
+  };
+}
