@@ -106,9 +106,12 @@ test('what no test runs is this, and no more', () => {
     'docs/configuration.md: it needs a model',
     'docs/operations.md: needs Docker',
     'docs/operations.md: test/integration/app/fleets.test.ts',
+    'docs/operations.md: kills servers for a minute',
     'docs/operations.md: the log must be lost first; test/integration/faults/lost-log.test.ts',
+    'docs/operations.md: needs the nats command line tool',
+    'docs/operations.md: needs the nats command line tool',
     'docs/operations.md: needs a collector; test/integration/app/traces.test.ts has one',
-    'docs/protocol.md: has keys that are not in force yet',
+    'docs/reliability.md: minutes of both cores',
     'plugins/claude/README.md: needs Claude Code',
   ]);
 });
