@@ -54,6 +54,7 @@ export { isDone, type Plan, planStepsMax, type Step } from './policy/plan.ts';
 export { builtInPolicy, type Policy } from './policy/policy.ts';
 export * from './policy/policy-set.ts';
 export { type PromiseName, promiseNames, promisesOf, readPromises } from './policy/promise.ts';
+export { explainDecision, missingFor } from './replay/explain.ts';
 export { type Probe, type ProbeScope, probe } from './replay/probe.ts';
 export { createReplay, type Replay, type ReplayLine } from './replay/replay.ts';
 export * from './replay/views.ts';

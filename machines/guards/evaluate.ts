@@ -34,6 +34,18 @@ export function dropResults(): void {
   memo = null;
 }
 
+let showsInputs = false;
+
+/** While `run` judges, every verdict has its `input`, not only that of a guard that decides: for an explanation. */
+export function withInputs<Result>(run: () => Result): Result {
+  showsInputs = true;
+  try {
+    return run();
+  } finally {
+    showsInputs = false;
+  }
+}
+
 /** An attempt that had to wait goes on where it stood: what came before is not asked again. */
 export const isBehind = (guard: GuardName, { guard: at }: Attempt): boolean =>
   guardNames.indexOf(guard) < guardNames.indexOf(at);
@@ -48,7 +60,9 @@ export function advanceTo(until: GuardName, worker: JudgedAttempt): Attempt {
     if (guard === 'stuck') continue;
     const result = resultOf(guard, worker);
     keep(attempt, guard, result);
-    attempt.verdicts.push({ guard, verdict: 'pass', detail: result.detail, ...shownIfError(result, attempt, guard) });
+    const input = showsInputs ? { input: result.input } : {};
+    const shown = { guard, verdict: 'pass' as const, detail: result.detail, ...input };
+    attempt.verdicts.push({ ...shown, ...shownIfError(result, attempt, guard) });
   }
   attempt.guard = until;
   return attempt;

@@ -8,6 +8,7 @@ import { createFleet, type Fleet } from '../fleet/fleet.ts';
 import { advanceClock, foldEntry } from '../fleet/fold.ts';
 import type { Outcome } from '../fleet/outcome.ts';
 import type { Decision, HookResult } from '../guards/decision.ts';
+import { withInputs } from '../guards/evaluate.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { describeUnknownRules } from '../rules/rules.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
@@ -53,9 +54,12 @@ export type ReplayOptions = {
   readonly policies?: PolicySet;
   /** Lines later than this are left out. */
   readonly untilMs?: number;
+  /** Each verdict has the input of its guard. Default: only of those that decide, as in the log. */
+  readonly inputs?: boolean;
 };
 
-export function createReplay({ policies, untilMs = Number.POSITIVE_INFINITY }: ReplayOptions = {}): Replay {
+export function createReplay(options: ReplayOptions = {}): Replay {
+  const { policies, untilMs = Number.POSITIVE_INFINITY, inputs = false } = options;
   const fleets = new Map<string, Fleet>();
   const lines = createLogLines();
   let results: ReplayLine[] = [];
@@ -76,8 +80,9 @@ export function createReplay({ policies, untilMs = Number.POSITIVE_INFINITY }: R
   const fold = (read: LogEntry | string | null): string | null => {
     if (read === null || typeof read === 'string') return read;
     // What is later than `untilMs` is read all the same: an earlier time after it counts as that one.
-    if (read.stored.atMs <= untilMs) keep(foldEntry(fleetOf(read.fleet), read.stored));
-    else fleetOf(read.fleet);
+    const fleet = fleetOf(read.fleet);
+    const { stored } = read;
+    if (stored.atMs <= untilMs) keep(inputs ? withInputs(() => foldEntry(fleet, stored)) : foldEntry(fleet, stored));
     return null;
   };
 

@@ -89,6 +89,11 @@ export const commands: CommandTable = {
     summary: 'list who waits for a person: since when, why, and who has acknowledged it',
     load: async () => (await import('./commands/escalations.ts')).escalations,
   },
+  explain: {
+    group: 'Inspect',
+    summary: 'why a worker may or may not stop: in words, and guard by guard with what each looked at',
+    load: async () => (await import('./commands/explain.ts')).explain,
+  },
   tail: {
     group: 'Inspect',
     summary: 'follow the log: entries and decisions, one per line',

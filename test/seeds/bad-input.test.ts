@@ -123,15 +123,19 @@ describe('an output of one megabyte', () => {
     expect((await service.wire.ask('get.worker.w-huge')).code).toBe('404');
   });
 
-  stage('in an entry is a dead letter that keeps its beginning; the task is as it was', async ({ service }) => {
-    const task = await service.task([]);
-    const before = await task.view();
-    await task.publish('iteration.validated', { iteration: 1, output: huge });
-    const letter = await deadLetter(service, task.id);
-    expect(letter).toMatchObject({ code: 'TOO_LARGE', message: expect.stringContaining('65536') });
-    expect(String(letter?.data).length).toBeLessThanOrEqual(8_192);
-    expect(await task.view()).toEqual(before);
-  });
+  stage(
+    'in an entry is not stored; a smaller one is a dead letter with its beginning; the task is as it was',
+    async ({ service }) => {
+      const task = await service.task([]);
+      const before = await task.view();
+      await expect(task.publish('iteration.validated', { iteration: 1, output: huge })).rejects.toThrow(/size exceeds/);
+      await task.publish('iteration.validated', { iteration: 1, output: huge.slice(0, 66_000) });
+      const letter = await deadLetter(service, task.id);
+      expect(letter).toMatchObject({ code: 'TOO_LARGE', message: expect.stringContaining('65536') });
+      expect(String(letter?.data).length).toBeLessThanOrEqual(8_192);
+      expect(await task.view()).toEqual(before);
+    },
+  );
 
   stage('is refused; one of 60 KB is read to its end', async ({ service }) => {
     const [task, worker] = [await service.task([{ type: 'promise' }]), await service.worker(null)];

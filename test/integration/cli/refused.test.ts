@@ -153,7 +153,7 @@ const rows: readonly Row[] = [
   ],
   ['the check of a broken one', 2, 'unknown key "polices"', () => ['check', 'broken.yaml']],
   ['the check of none', 2, 'there is no such file', () => ['check']],
-  ['a log that is a folder', 2, 'it is a folder', () => ['replay', 'a folder']],
+  ['a log that is a folder', 2, 'holds no .jsonl or .jsonl.gz file', () => ['replay', 'a folder']],
   ['a log that is not there', 2, 'there is no such file', () => ['replay', 'gone.jsonl']],
   ['a log of something else', 2, 'line 1:', () => ['replay', 'not-creds.txt']],
 ];

@@ -112,6 +112,8 @@ test('what no test runs is this, and no more', () => {
     'docs/operations.md: needs the nats command line tool',
     'docs/operations.md: needs a collector; test/integration/app/traces.test.ts has one',
     'docs/reliability.md: minutes of both cores',
+    'docs/reliability.md: an hour; the short form takes some minutes',
+    'docs/reliability.md: an hour, or as many minutes as it says',
     'plugins/claude/README.md: needs Claude Code',
   ]);
 });

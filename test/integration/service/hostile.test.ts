@@ -54,8 +54,8 @@ test.each([
 
 // The decision listed all of it, was larger than a message may be, and its sending ended the process.
 test('endless background work still gives a decision that fits', async () => {
-  for (let count = 0; count < 25; count += 1)
-    await client.publish('worker.busy.background.started', { id: `${count}${'x'.repeat(60_000)}` });
+  for (let count = 0; count < 100; count += 1)
+    await client.publish('worker.busy.background.started', { id: `${count}${'x'.repeat(1_000)}` });
   expect((await client.ask('decide.busy', { attempt: 'a' })).body).toMatchObject({ cause: 'waiting' });
   await expect.poll(async () => (await client.stored('STOPGATE_main', 'stopgate.main.decision.busy')).length).toBe(1);
 });

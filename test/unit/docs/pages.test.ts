@@ -5,7 +5,6 @@ import { describe, expect, test } from 'vitest';
 import type { Command } from '../../../src/cli/command.ts';
 import { commands } from '../../../src/cli/command-table.ts';
 import { type Page, pagePaths, readPage, root } from '../../support/markdown.ts';
-import { notYetInForce } from './not-yet.ts';
 
 const pages = pagePaths().map(readPage);
 const scripts = (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> })
@@ -130,7 +129,7 @@ function faultOf(text: string): string | null {
   const [, name = ''] = words;
   const command = given.get(name);
   if (name.startsWith('-') || name === '<command>' || name === '…') return null;
-  if (command === undefined) return notYetInForce.commands.includes(name) ? null : `there is no command '${name}'`;
+  if (command === undefined) return `there is no command '${name}'`;
   const options = words.filter((word) => word.startsWith('--')).map((word) => word.slice(2).split('=')[0] ?? '');
   const unknown = options.find((option) => option !== '' && option !== 'help' && !(option in command.args));
   return unknown === undefined ? null : `'${name}' has no option '--${unknown}'`;

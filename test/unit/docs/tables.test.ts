@@ -21,7 +21,6 @@ import { errorCodes } from '../../../src/errors.ts';
 import { tools } from '../../../src/mcp/tools/index.ts';
 import { roles } from '../../../src/nats/permissions.ts';
 import { readPage, root, spansIn, tableUnder } from '../../support/markdown.ts';
-import { notYetInForce } from './not-yet.ts';
 
 const readme = readPage('README.md');
 const protocol = readPage('docs/protocol.md');
@@ -56,7 +55,7 @@ describe('guards', () => {
   test.each(tables)('%s gives every cause that a guard has', (_path, rows) => {
     const known = new Set<string>(causes);
     const options = new Set(['onCap: escalate', 'onCap', 'onError', 'onError: allow', 'skip']);
-    const given = column(rows, 3).filter((span) => !options.has(span) && !notYetInForce.causes.includes(span));
+    const given = column(rows, 3).filter((span) => !options.has(span));
     expect(given.filter((cause) => !known.has(cause))).toEqual([]);
     // An attempt is superseded by the next, and unknown is an adapter's word: no guard gives them.
     expect(sorted(new Set(given))).toEqual(sorted(causes.filter((it) => it !== 'superseded' && it !== 'unknown')));
@@ -106,19 +105,16 @@ describe('entries', () => {
   });
 });
 
-/** `type field? field`, sorted; what is not yet in force is left out. */
+/** `type field? field`, sorted. */
 function fieldsIn(rows: readonly (readonly string[])[]): string[] {
-  const absent = new Set<string>(notYetInForce.fields);
   return sorted(
     rows.flatMap(([types = '', fields = '']) =>
-      spansIn(types)
-        .filter((type) => !notYetInForce.entries.includes(type))
-        .map((type) => {
-          const names = fields.includes('the fields of `stop.attempted`')
-            ? ['iteration', ...attemptFields()]
-            : spansIn(fields).map((span) => span.replace(/:.*$/, ''));
-          return [type, ...sorted(names.filter((name) => !absent.has(`${type} ${name}`)))].join(' ');
-        }),
+      spansIn(types).map((type) => {
+        const names = fields.includes('the fields of `stop.attempted`')
+          ? ['iteration', ...attemptFields()]
+          : spansIn(fields).map((span) => span.replace(/:.*$/, ''));
+        return [type, ...sorted(names)].join(' ');
+      }),
     ),
   );
 }
@@ -200,10 +196,7 @@ test('docs/configuration.md shows the defaults', () => {
 test('docs/protocol.md shows a decision as it is', () => {
   const example = protocol.fences.find(({ lang }) => lang === 'jsonc')?.text ?? '';
   expect(decisionSchema.safeParse(parse(example)).error).toBeUndefined();
-  const absent = notYetInForce.decision;
-  expect(sorted(Object.keys(parse(example)).filter((key) => !absent.includes(key)))).toEqual(
-    sorted(Object.keys(decisionSchema.shape)),
-  );
+  expect(sorted(Object.keys(parse(example)))).toEqual(sorted(Object.keys(decisionSchema.shape)));
 });
 
 test('docs/command-line.md lists every command', () => {

@@ -1,6 +1,7 @@
 /** What would let a worker stop: the shortest list, as of its last attempt, or as of now when it is tried. */
 import { useEffect, useState } from 'preact/hooks';
 import type { Decision, WorkerView } from '../../../../machines/index.ts';
+import { missingFor } from '../../../../machines/replay/explain.ts';
 import { post } from '../data/api.ts';
 import { isPast } from '../data/past.ts';
 import { DecisionMark } from '../ui/state-mark.tsx';
@@ -41,16 +42,6 @@ export function WhyNotYet({ view }: { view: WorkerView }) {
       </div>
     </section>
   );
-}
-
-/** One line for each check that failed; else the reason. Empty: it may stop. */
-function missingFor({ decision, action, feedback, reason }: Decision): string[] {
-  if (decision === 'allow') return action === 'escalate' ? ['a person resumes it, or lets it stop'] : [];
-  const lines = feedback.map(({ check, message }) => {
-    const first = message.split('\n').find((line) => line.trim() !== '') ?? 'no message';
-    return `${check}: ${first}`;
-  });
-  return lines.length > 0 ? lines : [reason];
 }
 
 /** Asks how a stop would be answered now. Forgotten when the worker moves on. */

@@ -1,0 +1,62 @@
+/** explain: one decision of a log, in words and guard by guard. */
+
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Decision } from '../../../machines/index.ts';
+import { jsonLines, openTerminal } from '../../support/terminal.ts';
+
+const entries: readonly [string, string, object][] = [
+  [
+    '00',
+    'own.fleet.main.policy.set',
+    { policies: { default: { checks: [{ plan: {} }], persistence: { idle: '12m' } } } },
+  ],
+  ['01', 'worker.w1.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] }],
+  ['02', 'worker.w1.stop.attempted', { attempt: 'a1' }],
+  ['03', 'worker.w1.plan.updated', { steps: [{ title: 'Write tests', status: 'done' }] }],
+  ['04', 'worker.w1.stop.attempted', { attempt: 'a2' }],
+];
+const log = entries
+  .map(([second, tail, data]) =>
+    JSON.stringify({ at: `2026-03-02T12:00:${second}.000Z`, subject: `stopgate.main.${tail}`, data }),
+  )
+  .join('\n');
+
+async function explain(...argv: string[]) {
+  const terminal = await openTerminal({ columns: 120 });
+  await writeFile(join(terminal.cwd, 'log.jsonl'), log);
+  const code = await terminal.run('explain', ...argv, '--file', 'log.jsonl');
+  return { code, stdout: terminal.stdout(), stderr: terminal.stderr() };
+}
+
+describe('explain', () => {
+  test('says what was answered, why, and what would let the worker stop', async () => {
+    const { code, stdout } = await explain('w1', '--attempt', 'a1');
+    expect(code).toBe(0);
+    expect(stdout.split('\n').slice(0, 5)).toEqual([
+      'w1 tried to stop at 2026-03-02T12:00:02.000Z (attempt a1): block · continue · incomplete.',
+      'The guard "checks" decided: 1 of 1 plan steps remain: Write tests.',
+      'Before it passed: retired, escalated, bypass, limited, waiting, retries, promise.',
+      'It left the worker blocked, with 1 of 3 blocked stops.',
+      'It may stop once this is settled: plan: 1 of 1 plan steps remain: Write tests.',
+    ]);
+  });
+
+  test('shows what each guard looked at, also those that passed; the last decided attempt is the default', async () => {
+    const [told] = jsonLines((await explain('w1', '--json')).stdout) as [{ decision: Decision; missing: string[] }];
+    expect(told.decision).toMatchObject({ attempt: 'a2', cause: 'idle', decision: 'block' });
+    expect(told.decision.verdicts.map(({ guard, input }) => [guard, input !== undefined])).toEqual(
+      told.decision.verdicts.map(({ guard }) => [guard, true]),
+    );
+    expect(told.decision.verdicts.find(({ guard }) => guard === 'retries')?.input).toEqual({ count: 1, max: 3 });
+    expect(told.missing).toHaveLength(1);
+  });
+
+  test.each([
+    [['w9'], 'this log has no decision of worker w9; "stopgate probe w9" says what one would be'],
+    [['w1', '--attempt', 'a9'], 'this log has no decided attempt a9 of worker w1'],
+  ])('%s: exit code 1', async (argv, says) => {
+    expect(await explain(...argv)).toEqual({ code: 1, stdout: '', stderr: `stopgate: ${says}\n` });
+  });
+});
