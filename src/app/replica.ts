@@ -15,6 +15,7 @@ import type { OnAnswer } from '../nats/request-server.ts';
 import { createLogTrimmer } from '../nats/snapshots/log-trimmer.ts';
 import { createSnapshots } from '../nats/snapshots/snapshots.ts';
 import { createEndpoints, createService, type Service, snapshotEndpoint } from '../service/index.ts';
+import { createForwardClock } from './forward-clock.ts';
 import { type Link, openRequestsMax } from './link.ts';
 
 export type ReplicaOptions = {
@@ -113,7 +114,7 @@ function makeHost(link: Link, stored: Stored, options: ReplicaOptions): { host: 
   });
   const host = createHost({
     ...{ fleet, replica: link.name, bus: link.bus, ...stored, runCheck, logger, metrics, newId, entryTimeoutMs },
-    ...{ onBroken, clock: Date.now, rules, rulesMax, openReadsMax },
+    ...{ onBroken, clock: createForwardClock(), rules, rulesMax, openReadsMax },
     openRequestsMax: options.openRequestsMax ?? openRequestsMax,
   });
   if (policies !== null) host.setPolicies(policies);

@@ -40,7 +40,7 @@ export type HostOptions = {
   readonly runCheck: RunCheck;
   readonly logger: Logger;
   readonly metrics: HostMetrics;
-  /** This machine's clock, milliseconds since 1970. */
+  /** This machine's clock, milliseconds since 1970. If it is set back, timers are late by as much. */
   readonly clock: () => number;
   readonly newId: () => string;
   /** How long the log may take to deliver an entry that was sent to it; then the caller gets 503. */

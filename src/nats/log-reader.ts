@@ -41,10 +41,10 @@ const retryMs = 250;
 export function openLogReader(nc: NatsConnection, options: LogReaderOptions): LogReader {
   const reading: Reading = {
     ...{ nc, options, nextSeq: options.fromSeq, deliveredSeq: 0, lastSeq: 0 },
-    ...{ subscription: null, heardMs: Date.now(), closed: false, resetting: false },
+    ...{ subscription: null, heardMs: performance.now(), closed: false, resetting: false },
   };
   const watch = setInterval(() => {
-    if (Date.now() - reading.heardMs > silenceMs) reset(reading);
+    if (performance.now() - reading.heardMs > silenceMs) reset(reading);
   }, heartbeatMs);
   void resetAtReconnects(reading);
   reset(reading);
@@ -87,7 +87,7 @@ function reset(reading: Reading): void {
   reading.subscription = null;
   void attach(reading).finally(() => {
     reading.resetting = false;
-    reading.heardMs = Date.now();
+    reading.heardMs = performance.now();
   });
 }
 
@@ -119,7 +119,7 @@ async function tryAttach(reading: Reading): Promise<boolean> {
 }
 
 function receive(reading: Reading, message: Msg): void {
-  reading.heardMs = Date.now();
+  reading.heardMs = performance.now();
   if (message.data.length === 0 && message.headers?.code === 100) {
     if (!answerControl(reading, message)) reset(reading);
     return;

@@ -1,0 +1,36 @@
+/** The clock that a replica's timers follow (docs/protocol.md §1). */
+import { expect, test } from 'vitest';
+import { createFleet } from '../../../machines/index.ts';
+import { createForwardClock } from '../../../src/app/forward-clock.ts';
+import { createLogClock } from '../../../src/host/log-clock.ts';
+
+function scene() {
+  const machine = { wallMs: 1_000_000, monotonicMs: 500 };
+  const run = (ms: number) => {
+    machine.wallMs += ms;
+    machine.monotonicMs += ms;
+  };
+  const clock = createForwardClock(
+    () => machine.wallMs,
+    () => machine.monotonicMs,
+  );
+  return { machine, run, clock };
+}
+
+test('a clock that is set back delays no timer', () => {
+  const { machine, run, clock } = scene();
+  const logClock = createLogClock(createFleet('main'), clock);
+  logClock.observe(machine.wallMs);
+  const dueMs = logClock.now() + 30_000;
+  machine.wallMs -= 3_600_000;
+  run(30_000);
+  expect(logClock.now()).toBe(dueMs);
+});
+
+test('the time that the machine slept counts, though its monotonic clock stood still', () => {
+  const { machine, run, clock } = scene();
+  const before = clock();
+  machine.wallMs += 60_000;
+  run(5);
+  expect(clock() - before).toBe(60_005);
+});
