@@ -24,16 +24,23 @@ export type SnapshotStore = {
   list(): Promise<readonly SnapshotInfo[]>;
   /** @throws Error: it is damaged or of another format, or what NATS throws */
   read(name: string): Promise<SnapshotFile>;
-  /** Writes one, and drops all but the newest three. @throws what NATS throws */
+  /** Writes one, and drops all but the newest three, and what a crash left of others. @throws what NATS throws */
   write(head: SnapshotHead, content: SnapshotContent): Promise<SnapshotInfo>;
 };
 
 const keptCount = 3;
+/** A put waits 5 s for each of its chunks, so one that has been silent for so long was cut off. */
+const cutOffAfterMs = 60_000;
 
 const snapshotBucket = (fleet: string): string => `STOPGATE-SNAPSHOTS_${fleet}`;
 
-/** @param replicas of the object store, in a cluster */
-export function createSnapshotStore(nc: NatsConnection, fleet: string, replicas: number): SnapshotStore {
+/** @param replicas of the object store, in a cluster; @param silentMs after which chunks without an object are removed */
+export function createSnapshotStore(
+  nc: NatsConnection,
+  fleet: string,
+  replicas: number,
+  silentMs = cutOffAfterMs,
+): SnapshotStore {
   const objects = new Objm(jetstream(nc));
   const bucket = snapshotBucket(fleet);
   const description = `stopgate: snapshots of fleet ${fleet}`;
@@ -58,7 +65,9 @@ export function createSnapshotStore(nc: NatsConnection, fleet: string, replicas:
       const meta = { name: nameOf(head.position), metadata: { head: JSON.stringify(head) } };
       const stream = Readable.toWeb(writeSnapshotFile(head, content)) as ReadableStream<Uint8Array>;
       const { size } = await store.put(meta, stream);
-      await prune(await jetstreamManager(nc, { checkAPI: false }), store, bucket);
+      const manager = await jetstreamManager(nc, { checkAPI: false });
+      await prune(manager, store, bucket);
+      await removeCutOff(manager, store, bucket, silentMs);
       return { ...head, name: meta.name, bytes: size };
     },
   };
@@ -94,6 +103,21 @@ async function prune(manager: JetStreamManager, store: ObjectStore, bucket: stri
     await store.delete(name);
     const filter = `$O.${bucket}.M.${Buffer.from(name).toString('base64')}`;
     await manager.streams.purge(`OBJ_${bucket}`, { filter });
+  }
+}
+
+/** Chunks come before the object that names them: a crash in between leaves chunks that nobody would ever ask for. */
+async function removeCutOff(manager: JetStreamManager, store: ObjectStore, bucket: string, silentMs: number) {
+  const stream = `OBJ_${bucket}`;
+  const chunksOf = (nuid: string) => `$O.${bucket}.C.${nuid}`;
+  // The chunks first: an object that is finished in between is then in the list.
+  const { state } = await manager.streams.info(stream, { subjects_filter: chunksOf('*') });
+  const named = new Set((await store.list()).map(({ nuid }) => chunksOf(nuid)));
+  for (const subject of Object.keys(state.subjects ?? {}).filter((it) => !named.has(it))) {
+    const last = await manager.streams.getMessage(stream, { last_by_subj: subject });
+    // By the server's clock, which stored both; the newest message is what was just written.
+    const isCutOff = last !== null && Date.parse(state.last_ts) - last.time.getTime() >= silentMs;
+    if (isCutOff) await manager.streams.purge(stream, { filter: subject });
   }
 }
 

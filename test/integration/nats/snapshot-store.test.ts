@@ -81,6 +81,24 @@ test('the newest three are kept, and nothing of the others stays', async () => {
   expect(state.messages).toBe(6);
 });
 
+test('what a put that was cut off left behind is removed by the next snapshot, once it is silent', async () => {
+  await write(fleetOf(1));
+  const js = jetstream(nc);
+  for (const part of ['one', 'two']) await js.publish('$O.STOPGATE-SNAPSHOTS_main.C.CUTOFF', part);
+  const subjects = async () => {
+    const manager = await js.jetstreamManager();
+    const { state } = await manager.streams.info('OBJ_STOPGATE-SNAPSHOTS_main', { subjects_filter: '$O.*.C.*' });
+    return Object.keys(state.subjects ?? {});
+  };
+  await write(fleetOf(2)); // it may still be going on
+  expect(await subjects()).toHaveLength(3);
+  store = createSnapshotStore(nc, 'main', 1, 0);
+  await write(fleetOf(3));
+  expect(await subjects()).toHaveLength(3);
+  expect(await subjects()).not.toContain('$O.STOPGATE-SNAPSHOTS_main.C.CUTOFF');
+  for (const { name } of await store.list()) await store.read(name);
+});
+
 test('a log that begins anew has its own snapshots, though they count from 1 again', async () => {
   for (const entries of [7, 8, 9]) await write(fleetOf(entries));
   await write(fleetOf(2));
