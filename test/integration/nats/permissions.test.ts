@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { createInbox, headers, type Msg, type NatsConnection, PermissionViolationError } from '@nats-io/nats-core';
+import { Objm } from '@nats-io/obj';
 import { connect as natsConnect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createLogger } from '../../../src/log.ts';
@@ -250,6 +251,44 @@ describe('without credentials', () => {
     await expect(streams.delete(stream)).rejects.toMatchObject(violation);
     await expect(streams.purge(stream)).rejects.toMatchObject(violation);
     expect((await (await jetstreamManager(service.nc)).streams.info(stream)).config.name).toBe(stream);
+  });
+
+  test('neither reads nor changes the snapshots', async () => {
+    const stream = 'OBJ_STOPGATE-SNAPSHOTS_main';
+    const objects = await new Objm(jetstream(service.nc)).create('STOPGATE-SNAPSHOTS_main');
+    await objects.putBlob({ name: '1' }, Buffer.from('all that is known'));
+    const state = async () => (await (await jetstreamManager(service.nc)).streams.info(stream)).state;
+    const before = await state();
+    const intruder = await connect(server.url);
+    for (const call of streamCalls) await refusesPublish(intruder, `$JS.API.STREAM.${call}.${stream}`);
+    for (const call of consumerCalls) await refusesPublish(intruder, `$JS.API.CONSUMER.${call.replace('$', stream)}`);
+    for (const subject of ['$O.>', '$O.STOPGATE-SNAPSHOTS_main.>', '$O.*.C.*', '$JS.API.>', '_STOPGATE_INBOX.>'])
+      await refusesSubscribe(intruder, subject);
+
+    // The API that answers is that of the agents' own account, which has no such stream.
+    const { streams } = await jetstreamManager(intruder.nc);
+    await expect(streams.info(stream)).rejects.toThrow('stream not found');
+    await expect(streams.getMessage(stream, { seq: before.first_seq })).rejects.toThrow('stream not found');
+    const direct = intruder.nc.request(`$JS.API.DIRECT.GET.${stream}`, `{"seq":${before.first_seq}}`, {
+      timeout: 5_000,
+    });
+    await expect(direct).rejects.toThrow();
+
+    // Nor does what it has written on their subjects leave that account: by itself, as a reply, or by a stream.
+    const meta = '$O.STOPGATE-SNAPSHOTS_main.M.MQ==';
+    await streams.add({ name: 'CAUGHT', subjects: [meta], storage: 'memory' });
+    await streams.add({
+      name: 'THIEF',
+      subjects: ['thief'],
+      republish: { src: 'thief', dest: meta },
+      storage: 'memory',
+    });
+    intruder.nc.publish(meta, '{}');
+    intruder.nc.publish('stopgate.main.worker.w1.tool.used', '{}', { reply: meta });
+    intruder.nc.publish('thief', '{}');
+    await expect.poll(async () => (await streams.info('CAUGHT')).state.messages).toBe(3);
+    for (const name of ['CAUGHT', 'THIEF']) await streams.delete(name);
+    expect(await state()).toEqual(before);
   });
 });
 
