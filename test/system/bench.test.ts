@@ -29,7 +29,7 @@ test('--json is for programs', async () => {
 
 test('a part that there is not', async () => {
   const { code, stdout, stderr } = await runShipped(['bench', 'speed'], place());
-  expect(stderr).toMatch(/^stopgate: the bench has no part 'speed'; its parts: memory, start, /);
+  expect(stderr).toMatch(/^stopgate: the bench has no part 'speed'; its parts: memory, bounds, start, /);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
 });
 

@@ -35,6 +35,7 @@ beforeAll(async () => {
   dev = await startDev(folder, serveShipped);
   await publish('worker.w1.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] });
   await publish('task.T-1.task.created', { title: 'Fix the login' });
+  await publish('worker.asks.input.requested', { kind: 'permission', request: 'r1', tool: 'Bash' });
   for (const worker of ['ack', 'resolve', 'retire']) await publish(`worker.${worker}.stop.attempted`, promised);
 });
 afterAll(() => clear(folder));
@@ -54,7 +55,7 @@ const rows: Record<string, () => Promise<unknown>> = {
     expect(await runner.kill('SIGINT')).toBe(0);
   },
   async init() {
-    expect(await run(['init', 'codex', '--yes'])).toMatchObject({ code: 0 });
+    expect(await run(['init', 'codex', '--form', 'command', '--yes'])).toMatchObject({ code: 0 });
     const written = await readFile(join(folder.path, '.codex/hooks.json'), 'utf8');
     const [, file = ''] = /(\/\S*hook-command\/main\.js)/.exec(written) ?? [];
     expect(await exists(file)).toBe(true);
@@ -91,6 +92,7 @@ const rows: Record<string, () => Promise<unknown>> = {
   task: async () => expect(await says(['task', 'T-1'])).toContain('Fix the login'),
   queues: async () => expect(await says(['queues'])).toMatch(/^main +1 /m),
   escalations: async () => expect(await says(['escalations'])).toMatch(/^worker ack /m),
+  explain: async () => expect(await says(['explain', 'w1'])).toContain('The guard "checks" decided'),
   async tail() {
     const tail = startShipped(['tail', '--json', '--worker', 'w1'], { cwd: folder.path });
     await tail.printed('plan.updated');
@@ -98,8 +100,13 @@ const rows: Record<string, () => Promise<unknown>> = {
   },
   ack: async () => expect(await says(['ack', 'ack', '--by', 'ann', '--yes'])).toContain('acknowledged by ann'),
   resolve: async () => expect(await says(['resolve', 'resolve', '--stop', '--yes'])).toContain('resolve: resolved'),
+  answer: async () => expect(await says(['answer', 'asks', '--allow', '--by', 'ann', '--yes'])).toContain('said ann'),
   retire: async () => expect(await says(['retire', 'retire', '--yes'])).toContain('retire: retired'),
   replay: async () => expect(JSON.parse(await says(['replay', 'log.jsonl']))).toMatchObject({ worker: 'w1' }),
+  snapshot: async () =>
+    expect(JSON.parse(await says(['snapshot', '--json']))).toMatchObject({ seq: expect.any(Number) }),
+  export: async () => expect(await says(['export', '--worker', 'w1'])).toContain('worker.w1.plan.updated'),
+  check: async () => expect(await says(['check'])).toContain('stopgate.yaml is valid'),
   permissions: async () => expect(await says(['permissions', '--role', 'agent'])).toMatch(/^# stopgate, fleet main/),
   'support-bundle': async () =>
     expect(await says(['support-bundle', '--http', 'off', '--nats', 'nats://127.0.0.1:1'])).toContain(
