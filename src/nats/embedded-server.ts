@@ -17,8 +17,10 @@ import {
   serverConfig,
   writePrivately,
 } from './embedded-config.ts';
+import { watchJetStream } from './jetstream-watch.ts';
 import type { Role } from './permissions.ts';
 import { findBinary } from './server-binary.ts';
+import { end, type Running, type ServerExit, superviseServer } from './server-process.ts';
 import { endLeftServer, lockStore } from './store-lock.ts';
 import { storeBytesMax } from './store-space.ts';
 
@@ -32,13 +34,6 @@ export type EmbeddedServerOptions = {
   readonly log: Logger;
   /** Default: `nats-server` on the PATH, else where packages put it. */
   readonly binary?: string | undefined;
-};
-
-/** `lastLines`: the end of the server's own log, for an error message. */
-export type ServerExit = {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-  readonly lastLines: string;
 };
 
 export type EmbeddedServer = {
@@ -55,7 +50,6 @@ export type EmbeddedServer = {
 const usualPort = 4222;
 const anyPort = -1;
 const readyTimeoutMs = 120_000; // a start takes 50 ms; the recovery of a store of many GB takes minutes
-const stopTimeoutMs = 3_000;
 const outputCharactersMax = 8_192;
 const errorLinesMax = 10;
 
@@ -80,21 +74,31 @@ export async function openEmbeddedServer(options: EmbeddedServerOptions): Promis
     if (ended !== undefined) log.warn({ pid: ended }, 'ended the nats-server of a stopgate that was killed');
     for (const folder of [portsDir, join(storeDir, 'jetstream')]) await mkdir(folder, { recursive: true, mode: 0o700 });
     const credentials = await keepCredentials(storeDir);
-    const config = { storeDir, portsDir, fleet, credentials, storeBytesMax: await storeBytesMax(storeDir) };
-    const running = await launchOn(portsFor(options.port), place, config, log);
-    const { child, port, closed } = running;
-    log.info({ pid: child.pid, port, storeDir }, 'nats-server started');
+    const start = async (ports: readonly number[]) => {
+      const config = { storeDir, portsDir, fleet, credentials, storeBytesMax: await storeBytesMax(storeDir) };
+      const started = await launchOn(ports, place, config, log);
+      log.info({ pid: started.child.pid, port: started.port, storeDir }, 'nats-server started');
+      return started;
+    };
+    const first = await start(portsFor(options.port));
+    const { port } = first;
+    const url = `nats://127.0.0.1:${port}`;
+    const { closed, restart, close, hasFailedToWrite } = superviseServer(first, () => start([port]));
+    const jetStream = watchJetStream({
+      ...{ url, credsFile: credentialsFile(storeDir, 'service'), storeDir, fleet, log },
+      ...{ restart, hasFailedToWrite },
+    });
     if (options.port === null && port !== usualPort)
       log.warn({ port }, `port ${usualPort} is taken, so NATS listens on ${port}; choose one by --port`);
     const stop = async () => {
-      await end(child);
-      await closed;
+      jetStream.close();
+      await close();
       await rm(place.pidFile, { force: true });
       await lock.release();
     };
     let stopped: Promise<void> | undefined;
     return {
-      url: `nats://127.0.0.1:${port}`,
+      url,
       port,
       closed,
       credentials: (role) => credentialsFile(storeDir, role),
@@ -132,7 +136,6 @@ type Place = {
   readonly pidFile: string;
   readonly configFile: string;
 };
-type Running = { readonly child: ChildProcess; readonly port: number; readonly closed: Promise<ServerExit> };
 
 /** The whole command line: it identifies a server that was left behind. */
 const serverArgs = ({ configFile }: Place) => ['-c', configFile];
@@ -172,11 +175,12 @@ async function launch(place: Place, log: Logger): Promise<Running> {
   const changes = watch(place.portsDir); // before the spawn, so that no change is missed
   // A process group of its own: Ctrl-C in a terminal goes to a whole group, and the bus must outlive its clients.
   const child = spawn(place.binary, serverArgs(place), { detached: true, stdio: ['ignore', 'ignore', 'pipe'] });
-  const closed = watchEnd(child, forwardOutput(child, log));
+  const { lastLines, hasFailedToWrite } = forwardOutput(child, log);
+  const closed = watchEnd(child, lastLines);
   try {
     if (child.pid === undefined) await once(child, 'spawn'); // throws why not
     await writePrivately(place.pidFile, `${child.pid}\n`);
-    return { child, closed, port: await awaitPort(place.portsDir, changes, closed) };
+    return { child, closed, hasFailedToWrite, port: await awaitPort(place.portsDir, changes, closed) };
   } catch (cause) {
     await end(child);
     throw notStarted(place.binary, cause as Error, (await closed).lastLines);
@@ -231,8 +235,12 @@ const levels: Readonly<Record<string, 'warn' | 'error'>> = { WRN: 'warn', ERR: '
 /** The server warns about every file with passwords. Only this user can read ours. */
 const expectedWarning = 'Plaintext passwords detected';
 
-/** Puts the server's lines into our log. @returns its last lines */
-function forwardOutput(child: ChildProcess, log: Logger): () => string {
+/** After it a server stores nothing more in that stream, and tells that as text only. */
+const writeFailure = /no space left on device|critical write error/i;
+
+/** Puts the server's lines into our log. */
+function forwardOutput(child: ChildProcess, log: Logger) {
+  let hasFailed = false;
   let output = '';
   let rest = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -241,20 +249,14 @@ function forwardOutput(child: ChildProcess, log: Logger): () => string {
     rest = (lines.pop() ?? '').slice(-outputCharactersMax);
     for (const line of lines) {
       const [, mark = '', text = line] = /^(?:\[\d+\] )?\[([A-Z]{3})\] (.*)$/.exec(line) ?? [];
+      hasFailed ||= mark === 'ERR' && writeFailure.test(text);
       log[text.startsWith(expectedWarning) ? 'debug' : (levels[mark] ?? 'debug')]({ line: text }, 'nats-server');
     }
   });
-  return () => output.trimEnd().split('\n').slice(-errorLinesMax).join('\n');
-}
-
-/** Resolves when the process is gone. */
-async function end(child: ChildProcess): Promise<void> {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  const gone = once(child, 'exit');
-  const impatient = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs);
-  child.kill('SIGTERM');
-  await gone;
-  clearTimeout(impatient);
+  return {
+    lastLines: () => output.trimEnd().split('\n').slice(-errorLinesMax).join('\n'),
+    hasFailedToWrite: () => hasFailed,
+  };
 }
 
 async function isFree(port: number): Promise<boolean> {

@@ -6,16 +6,16 @@ import { join } from 'node:path';
 const reserveBytes = 512 * 1_024 * 1_024;
 const reserveShare = 0.1;
 
-/** What its streams have now, and what is free but for a reserve. */
+/** What its streams take now, and the room for more. */
 export async function storeBytesMax(storeDir: string): Promise<number> {
-  const [used, free] = [await bytesIn(join(storeDir, 'jetstream')), await freeBytes(storeDir)];
-  const reserve = Math.min(reserveBytes, (used + free) * reserveShare);
-  return Math.floor(used + Math.max(0, free - reserve));
+  return Math.floor((await bytesIn(join(storeDir, 'jetstream'))) + (await roomBytes(storeDir)));
 }
 
-async function freeBytes(folder: string): Promise<number> {
-  const { bavail, bsize } = await statfs(folder);
-  return bavail * bsize;
+/** What is free, but for the reserve. */
+export async function roomBytes(storeDir: string): Promise<number> {
+  const [used, { bavail, bsize }] = [await bytesIn(join(storeDir, 'jetstream')), await statfs(storeDir)];
+  const free = bavail * bsize;
+  return Math.max(0, free - Math.min(reserveBytes, (used + free) * reserveShare));
 }
 
 /** The server may delete files meanwhile. */

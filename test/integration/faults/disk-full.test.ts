@@ -1,4 +1,4 @@
-/** Something else has filled the disk: 503, and not ready (docs/operations.md). */
+/** Something else has filled the disk, and gives it back (docs/operations.md). */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -60,17 +60,28 @@ const isStored = () =>
   );
 
 // Root cause: nats-server 2.9 gives JetStream up at the first write that fails, for ever; the service never said so.
-test.skipIf(disk === null)('a full disk: 503 in one deadline, and not ready', { timeout: 180_000 }, async () => {
-  expect(await decide('a1')).toBe('allow');
-  const ballast = join(disk as string, 'ballast');
-  const { bavail, bsize } = statfsSync(disk as string);
-  writeFileSync(ballast, Buffer.alloc(bavail * bsize - 1_048_576));
-  let stored = 0;
-  while (await isStored()) stored += 1;
+test.skipIf(disk === null)(
+  'a full disk: 503, not ready; with space again all goes on',
+  { timeout: 180_000 },
+  async () => {
+    expect(await decide('a1')).toBe('allow');
+    const ballast = join(disk as string, 'ballast');
+    const { bavail, bsize } = statfsSync(disk as string);
+    writeFileSync(ballast, Buffer.alloc(bavail * bsize - 1_048_576));
+    let stored = 0;
+    while (await isStored()) stored += 1;
+    expect(stored).toBeGreaterThan(0);
 
-  // As an edge inside the service asks: over NATS this server may read nothing more from whoever published.
-  await expect(replica.service.decide('w1', { attempt: 'a2' })).rejects.toMatchObject({ code: 'log.unavailable' });
-  await expect.poll(() => replica.service.status(), { timeout: 20_000 }).toMatchObject({ ready: false });
+    // As an edge inside the service asks: over NATS this server may read nothing more from whoever published.
+    await expect(replica.service.decide('w1', { attempt: 'a2' })).rejects.toMatchObject({ code: 'log.unavailable' });
+    await expect.poll(() => replica.service.status(), { timeout: 20_000 }).toMatchObject({ ready: false });
 
-  expect(stored).toBeGreaterThan(0);
-});
+    rmSync(ballast);
+    await expect.poll(() => decide('a3'), { timeout: 90_000, interval: 500 }).toBe('allow');
+    await expect.poll(() => replica.service.status(), { timeout: 20_000 }).toMatchObject({ ready: true });
+    // What was acknowledged is still there, and an attempt that was decided before has the same decision.
+    const { body } = await client.ask('get.worker.w2');
+    expect((body as unknown as { toolCount: number }).toolCount).toBeGreaterThanOrEqual(stored);
+    expect((await client.ask('decide.w1', { attempt: 'a1' })).body).toMatchObject({ attempt: 'a1', decision: 'allow' });
+  },
+);
