@@ -2,12 +2,13 @@
 import { type JetStreamManager, jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
+import { TimeoutError } from './client-library.ts';
 import { refuseUntestedCluster } from './cluster-version.ts';
 import { inspectLog, type LogIdentity, missing, proveLog } from './log-continuity.ts';
 import type { LogPosition } from './log-position.ts';
 import { openLogRange, readNewest } from './log-range.ts';
 import { type LogMessage, type LogReader, openLogReader } from './log-reader.ts';
-import { type LogStreamOptions, lastDeadSeq, noteFolded, openLogStreams } from './log-streams.ts';
+import { type LogStreamOptions, lastDeadSeq, noteFolded, type OpenedLog, openLogStreams } from './log-streams.ts';
 import { type EntryHeaders, type Stored, type Submit, submitterOf, toHeaders } from './log-submitter.ts';
 
 export type EventLog = {
@@ -66,17 +67,20 @@ export type EventLogOptions = LogStreamOptions & {
 
 /** How long the server may take to answer about a stream. Callers have given up by then. */
 const timeoutMs = 2_000;
-/** At a start nobody waits, and a server that recovers a large store is slow. */
-const startTimeoutMs = 60_000;
+/**
+ * The same at a start, one try after another. What a server lost as it died is asked again soon, and one that recovers a
+ * large store gets the time that it needs. A minute in all: nobody waits for a start.
+ */
+const startTimeoutsMs = [4_000, 8_000, 16_000, 32_000];
 
 /** @throws AppError log.lost, stream.foreign, log.unavailable */
 export async function openEventLog(options: EventLogOptions): Promise<EventLog> {
   const { nc, fleet, findCoveredTo } = options;
   const version = nc.info?.version ?? 'unknown';
   refuseUntestedCluster(version, options.replicas);
-  const { info, gapsAcceptedTo } = await openLogStreams(await openManager(nc, startTimeoutMs), options);
+  const { info, gapsAcceptedTo, deadSeq } = await openStreams(options);
   refuseUntestedCluster(version, info.config.num_replicas);
-  const manager = await openManager(nc, timeoutMs);
+  const manager = await jetstreamManager(nc, { timeout: timeoutMs, checkAPI: false });
   const { created, config } = info;
   const identity: LogIdentity = { stream: config.name, created, gapsAcceptedTo, findCoveredTo };
   const { stream } = identity;
@@ -85,7 +89,7 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
   let headSeq = info.state.last_seq;
   const inspect = () => inspectLog(manager, identity, folded());
   return {
-    deadSeq: await lastDeadSeq(manager, fleet),
+    deadSeq,
     ...createWriter(options, inspect),
     read(reading) {
       folded = reading.folded;
@@ -135,14 +139,36 @@ function openReader(nc: NatsConnection, manager: JetStreamManager, identity: Log
   });
 }
 
+/** A request without an answer is asked again: to find or create a stream twice changes nothing. */
+async function openStreams(options: EventLogOptions): Promise<OpenedLog & Pick<EventLog, 'deadSeq'>> {
+  const { nc, fleet, log } = options;
+  for (let tries = 0; ; tries += 1) {
+    const timeoutMs = startTimeoutsMs[tries] as number;
+    try {
+      const manager = await openManager(nc, timeoutMs);
+      const opened = await openLogStreams(manager, options);
+      return { ...opened, deadSeq: await lastDeadSeq(manager, fleet) };
+    } catch (error) {
+      const late = [error, (error as Error).cause].find((it) => it instanceof TimeoutError);
+      if (late === undefined) throw error;
+      if (tries + 1 === startTimeoutsMs.length) throw silent(late);
+      log.warn({ fleet, timeoutMs }, 'JetStream does not answer; asking again');
+    }
+  }
+}
+
 async function openManager(nc: NatsConnection, timeoutMs: number): Promise<JetStreamManager> {
   try {
     return await jetstreamManager(nc, { timeout: timeoutMs });
   } catch (cause) {
-    const message =
-      'JetStream does not answer on this NATS server; start it with "nats-server -js", and check the account';
-    throw new AppError('log.unavailable', `${message}: ${(cause as Error).message}`, { cause });
+    throw silent(cause as Error);
   }
+}
+
+function silent(cause: Error): AppError {
+  const message =
+    'JetStream does not answer on this NATS server; start it with "nats-server -js", and check the account';
+  return new AppError('log.unavailable', `${message}: ${cause.message}`, { cause });
 }
 
 function orThrow(found: StreamInfo | AppError): StreamInfo {

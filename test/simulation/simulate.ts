@@ -28,10 +28,9 @@ export type RunResult = {
 
 /**
  * The most that a run takes to come to rest, after everything is mended and after the last deadline of what is open: a
- * remote hook that was asked through a server that died is waited for, up to its timeout. A start asks JetStream once and
- * waits 60 s for the answer; a message id is only free again after 120 s.
+ * remote hook that was asked through a server that died is waited for, up to its timeout.
  */
-const restMsMax = 75_000;
+const restMsMax = 45_000;
 const checkEveryMs = 2_000;
 const restCheckEveryMs = 250;
 
