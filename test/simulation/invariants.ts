@@ -15,13 +15,8 @@ import { fleet as fleetName, type Member, type World } from './world.ts';
 const isReady = ({ replica, process }: Member) =>
   process.alive && !process.paused && replica?.service.status().ready === true;
 
-/** A replica proves its log once it is connected again. Until then it may still be ready for what it knows. */
-const noticeMsMax = 10_000;
-
 /** Replicas that are ready and have folded equally far agree; a task is held once. At any time. */
 export function checkAgreement(world: World): void {
-  const { wentBackMs } = world.ledger;
-  if (wentBackMs !== null && world.scheduler.nowMs - wentBackMs < noticeMsMax) return;
   const bySeq = new Map<number, { name: string; view: string }>();
   for (const { name, replica } of world.members.filter(isReady)) {
     if (replica === null) continue;

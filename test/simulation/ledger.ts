@@ -17,8 +17,6 @@ export type Ledger = {
   readonly asked: Map<string, Asked>;
   /** What the store lost, by its place and its content: gone for good unless somebody stores it again. */
   readonly lost: StoredMessage[];
-  /** When the server last started on a store that had lost something; null: it never did. */
-  wentBackMs: number | null;
   onLost(messages: readonly StoredMessage[]): void;
 };
 
@@ -28,7 +26,6 @@ export function createLedger(): Ledger {
     acknowledged: [],
     asked: new Map(),
     lost,
-    wentBackMs: null,
     onLost: (messages) => void lost.push(...messages),
   };
 }

@@ -100,7 +100,6 @@ export function createWorld({ scheduler, random, settings, onTrace }: WorldOptio
     },
     startServer() {
       trace('nats starts');
-      if (world.ledger.lost.length > 0) world.ledger.wentBackMs = scheduler.nowMs;
       const process = scheduler.spawn('nats');
       server = createNatsServer({
         scheduler,
