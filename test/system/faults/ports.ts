@@ -4,11 +4,8 @@ import { type AddressInfo, createServer } from 'node:net';
 
 export async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  const ports: number[] = [];
-  for (const server of servers) {
-    await once(server, 'listening');
-    ports.push((server.address() as AddressInfo).port);
-  }
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
   for (const server of servers) await new Promise((done) => server.close(done));
   return ports;
 }
