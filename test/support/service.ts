@@ -1,6 +1,6 @@
 /** A command that runs on: `serve`, `dev` and `runner` print one line when they are ready. */
 import { type Command, type StartCommand, startCommand } from './command.ts';
-import { startShipped } from './shipped.ts';
+import { startBuild, startShipped } from './shipped.ts';
 
 export type Ready = {
   readonly ready: true;
@@ -20,6 +20,12 @@ export const startService: StartService = (...place) => untilReady(startCommand,
 
 /** As it is shipped, in a process of its own. */
 export const serveShipped: StartService = (...place) => untilReady(startShipped, ...place);
+
+/** @param program the `main.js` of another build */
+export const serveBuild =
+  (program: string): StartService =>
+  (...place) =>
+    untilReady(startBuild(program), ...place);
 
 async function untilReady(start: StartCommand, ...[args, cwd, env = {}]: Parameters<StartService>): Promise<Service> {
   const command = start(args, { cwd, env });

@@ -12,8 +12,19 @@ process.once('exit', () => {
 });
 
 /** Its `kill` waits for the end; one that does not end in 10 s gets SIGKILL, which its exit code shows. */
-export const startShipped: StartCommand = (args, { cwd, env = {}, stdin = '', onStdout }) => {
-  const child = spawn(process.execPath, [main, ...args], {
+export const startShipped: StartCommand = (...given) => startProgram(main, ...given);
+
+/** @param program the `main.js` of another build */
+export const startBuild =
+  (program: string): StartCommand =>
+  (...given) =>
+    startProgram(program, ...given);
+
+function startProgram(
+  program: string,
+  ...[args, { cwd, env = {}, stdin = '', onStdout }]: Parameters<StartCommand>
+): ReturnType<StartCommand> {
+  const child = spawn(process.execPath, [program, ...args], {
     ...{ cwd, env: { ...cleanEnv(cwd), ...env }, stdio: 'pipe' },
   });
   alive.add(child);
@@ -37,7 +48,7 @@ export const startShipped: StartCommand = (args, { cwd, env = {}, stdin = '', on
       return ended.finally(() => clearTimeout(impatient));
     },
   };
-};
+}
 
 /** One command from its start to its end. */
 export const runShipped = (args: readonly string[], options: CommandOptions) => runCommand(args, options, startShipped);
