@@ -51,7 +51,10 @@ async function work(client: Client, worker: string): Promise<void> {
   await client.ask(`decide.${worker}`, { attempt: 'a1' });
 }
 const views = async (client: Client) =>
-  Promise.all(['get.worker.w1', 'get.worker.w2', 'get.task.T-w1'].map(async (it) => (await client.ask(it)).body));
+  Promise.all(
+    ['get.worker.w0', 'get.worker.w1', 'get.worker.w2', 'get.task.T-w1'].map(async (it) => (await client.ask(it)).body),
+  );
+const deadLetters = (client: Client) => client.stored('STOPGATE-DEAD_main', 'stopgate.main.dead.>');
 const isLost = /LOG_LOST|log is lost|went back|passed over/;
 
 /** Replicas come, and the clock moves with them. */
@@ -73,7 +76,7 @@ async function goesOn(service: Service, client: Client): Promise<void> {
 
 const config = { 'stopgate.yaml': 'policies: { default: { checks: [{ plan: {} }] } }\n' };
 
-test('the streams of a service that goes on are backed up, and restored to another server', async () => {
+test('the streams of a service that goes on, its log cut, are backed up and restored to another server', async () => {
   const folder = await makeFolder(config);
   const [old, fresh] = [await openNats(), await openNats({})];
   const [before, after] = [await openClient(old.url), await openClient(fresh.url)];
@@ -83,20 +86,26 @@ test('the streams of a service that goes on are backed up, and restored to anoth
     await Promise.all([old.stop(), fresh.stop(), folder.remove()]);
   });
   const first = await start(old.url);
+  const takeSnapshot = async () =>
+    linesOf((await runCommand(['snapshot', '--json', '--nats', old.url], { cwd: folder.path })).stdout)[0]?.seq;
+  await work(before, 'w0');
+  const cutTo = await takeSnapshot();
   await work(before, 'w1');
-  expect((await runCommand(['snapshot', '--nats', old.url], { cwd: folder.path })).code).toBe(0);
-  await work(before, 'w2'); // after the snapshot
-  await expect.poll(() => before.stored('STOPGATE-DEAD_main', 'stopgate.main.dead.>')).toHaveLength(2);
+  await takeSnapshot();
+  await before.manager.streams.purge('STOPGATE_main', { seq: Number(cutTo) }); // as retention does
+  await work(before, 'w2');
+  await expect.poll(() => deadLetters(before)).toHaveLength(3);
   const [seen, state] = [await views(before), await stateOf(old.url)];
   await type(backUp, folder, old.url);
   await work(before, 'late');
   await endService(first);
 
   await type(restore, folder, fresh.url);
-  expect(await stateOf(fresh.url)).toBe(state);
   const second = await start(fresh.url);
+  expect(second.stderr()).toContain('the fold continues from a snapshot');
   expect(await views(after)).toEqual(seen);
-  expect(await after.stored('STOPGATE-DEAD_main', 'stopgate.main.dead.>')).toHaveLength(2);
+  expect(await stateOf(fresh.url)).toBe(state);
+  expect(await deadLetters(after)).toHaveLength(3);
   await goesOn(second, after);
   await endService(second);
 });
