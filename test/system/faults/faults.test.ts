@@ -1,6 +1,5 @@
 /** The short form of `npm run test:faults`: every fault once or twice. */
 import { expect, test } from 'vitest';
-import { runCluster } from './cluster.ts';
 import { faults, runFault, runRewind, storeFull } from './faults.ts';
 
 const sound = { lost: 0, double: 0, undecided: 0 };
@@ -15,10 +14,4 @@ test.each([...faults, storeFull])(
 
 test('a store that was rewound is noticed, and served again after a restart', { timeout: 120_000 }, async () => {
   expect(await runRewind()).toMatchObject(sound);
-});
-
-test('three nodes, the leader and a follower killed: nothing is lost', { timeout: 120_000 }, async ({ skip }) => {
-  const row = await runCluster(false);
-  if (typeof row === 'string') skip(row);
-  expect(row).toMatchObject(sound);
 });
