@@ -33,7 +33,7 @@ export function createService(host: Host, log: EventLog, replica: string): Servi
     publish: (entry) => host.write(entry.id, () => publish(fleet, log, entry)),
     operate: (action, body) => host.write('operator', () => operate(action, body)),
     untilResolved: (worker, signal) => untilResolved(host, worker, signal),
-    untilAnswered: (worker, request, signal) => untilAnswered(host, worker, request, signal),
+    untilAnswered: (worker, question, signal) => untilAnswered(host, worker, question, signal),
     status: () => statusOf(host),
   };
 }

@@ -38,7 +38,11 @@ export type Service = {
   /** The worker as soon as it is not escalated (any more), or as it is when `signal` fires. @throws AppError actor.unknown */
   untilResolved(worker: string, signal: AbortSignal): Promise<WorkerView>;
   /** An operator's answer to the agent's request. Null: it is over without one, or `signal` fired. */
-  untilAnswered(worker: string, request: string, signal: AbortSignal): Promise<InputAnswer | null>;
+  untilAnswered(
+    worker: string,
+    question: { readonly request: string; readonly seq: number },
+    signal: AbortSignal,
+  ): Promise<InputAnswer | null>;
   /**
    * The worker as this replica has folded it, at least up to entry `seq`; what others store just now may be missing.
    * For what is read at every turn of an agent: `get` asks the log first. Null: unknown.

@@ -4,14 +4,15 @@ import type { Host } from '../host/host.ts';
 
 /**
  * The answer as soon as it is folded. Null: the question is over without one (it was withdrawn, or was never asked), or
- * `signal` fired. Later ones than this replica has folded are not seen.
+ * `signal` fired. `seq`: where the question stands in the log; what is not folded yet would look like no question.
  */
 export async function untilAnswered(
   host: Host,
   worker: string,
-  request: string,
+  { request, seq }: { readonly request: string; readonly seq: number },
   signal: AbortSignal,
 ): Promise<InputAnswer | null> {
+  await host.foldedTo(seq);
   for (;;) {
     const { inputs = [], lastAnswer = null } = host.fleet.workers.get(worker)?.snapshot.context.worker ?? {};
     if (lastAnswer?.request === request) return lastAnswer;

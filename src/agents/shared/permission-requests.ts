@@ -17,10 +17,11 @@ export type InputFields = {
   readonly detail?: string;
 };
 
-/** A request that is held. */
+/** A request that is held; `seq`: where it stands in the log. */
 export type HeldRequest = {
   readonly worker: string;
   readonly request: string;
+  readonly seq: number;
   readonly input: InputFields;
   readonly askMs: number;
 };
@@ -47,20 +48,20 @@ export async function request(
   askMs: number | null,
   publish: Publish,
 ): Promise<HeldRequest | null> {
-  const held = askMs === null ? null : { worker, request: randomUUID(), input, askMs };
-  await publish('input.requested', held === null ? input : { ...input, request: held.request });
-  return held;
+  const id = askMs === null ? {} : { request: randomUUID() };
+  const seq = await publish('input.requested', { ...input, ...id });
+  return askMs === null || id.request === undefined ? null : { worker, request: id.request, seq, input, askMs };
 }
 
 /** The operator's answer. Null: there is none in time, or the agent no longer waits (`gone`). */
 export async function awaitAnswer(
   service: Service,
-  { worker, request: id, input, askMs }: HeldRequest,
+  { worker, request: id, seq: askedSeq, input, askMs }: HeldRequest,
   gone: AbortSignal,
   publish: Publish,
 ): Promise<InputAnswer | null> {
   const timeout = AbortSignal.timeout(askMs);
-  const answer = await service.untilAnswered(worker, id, AbortSignal.any([gone, timeout]));
+  const answer = await service.untilAnswered(worker, { request: id, seq: askedSeq }, AbortSignal.any([gone, timeout]));
   if (answer !== null || !(gone.aborted || timeout.aborted)) return answer;
   // From here on nobody can answer it. An answer that is already stored stands before this in the log, and counts.
   const seq = await publish('input.received', { request: id });
