@@ -72,7 +72,13 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
   if (start !== null) logger.info({ seq: start.position.seq }, 'the fold continues from a snapshot');
   const { host, broken } = makeHost(
     link,
-    { log, start, snapshotStore: snapshots.store, trimmer: createLogTrimmer(link.nc, fleet) },
+    {
+      log,
+      start,
+      snapshotStore: snapshots.store,
+      fittingSnapshots: snapshots.fitting,
+      trimmer: createLogTrimmer(link.nc, fleet),
+    },
     options,
   );
   const service = createService(host, log, link.name);
@@ -104,7 +110,7 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
   };
 }
 
-type Stored = Pick<HostOptions, 'log' | 'start' | 'snapshotStore' | 'trimmer'>;
+type Stored = Pick<HostOptions, 'log' | 'start' | 'snapshotStore' | 'fittingSnapshots' | 'trimmer'>;
 
 function makeHost(link: Link, stored: Stored, options: ReplicaOptions): { host: Host; broken: Promise<void> } {
   const { fleet, runCheck, logger, metrics, policies, escalation, rules, rulesMax } = options;

@@ -6,9 +6,11 @@ import {
   isNode,
   isScalar,
   isSeq,
+  Lexer,
   LineCounter,
   type Node,
   type Pair,
+  Parser,
   parseDocument,
   visit,
 } from 'yaml';
@@ -26,6 +28,8 @@ export const problemsMax = 50;
 const aliasesMax = 100;
 /** The deepest valid structure, a condition in four nested groups, has 14 levels. */
 const depthMax = 32;
+/** A level takes up to two places of the parser's stack. */
+const parserDepthMax = 4 * depthMax;
 
 /** An empty document is an empty map. Strict YAML 1.2: no second document, no unknown tag, all keys strings. */
 export function readYaml(text: string): Yaml {
@@ -38,6 +42,7 @@ export function readYaml(text: string): Yaml {
     const message = `the file has ${text.length} characters; the limit is ${charactersMax}`;
     return { ok: false, problems: [{ line: 1, column: 1, message }] };
   }
+  if (isNestedTooDeep(text)) return { ok: false, problems: [{ ...at(0), message: tooDeep }] };
   const document = parseDocument(text, {
     lineCounter: lines,
     prettyErrors: false,
@@ -54,6 +59,18 @@ export function readYaml(text: string): Yaml {
   const locate: Locate = (path, part = 'value') => at(offsetOf(document, path, part));
   const expanded = expandAliases(document, at);
   return expanded.ok ? { ...expanded, locate } : expanded;
+}
+
+const tooDeep = `nested deeper than ${depthMax} levels, or an alias within itself`;
+
+/** Read token by token: the parser of documents recurses, and may end the process at the end of its stack. */
+function isNestedTooDeep(text: string): boolean {
+  const parser = new Parser();
+  for (const lexeme of new Lexer().lex(text)) {
+    for (const _whole of parser.next(lexeme));
+    if (parser.stack.length > parserDepthMax) return true;
+  }
+  return false;
 }
 
 function describeKey(document: Document, offset: number): string {
@@ -87,8 +104,7 @@ function expandAliases(document: Document, at: (offset: number) => Position): Ex
   try {
     const value: unknown = document.toJS({ maxAliasCount: aliasesMax }) ?? {};
     if (!isDeeper(value, depthMax)) return { ok: true, value };
-    const message = `nested deeper than ${depthMax} levels, or an alias within itself`;
-    return { ok: false, problems: [{ ...at(first), message }] };
+    return { ok: false, problems: [{ ...at(first), message: tooDeep }] };
   } catch (error) {
     if (!(error instanceof ReferenceError) && !(error instanceof RangeError)) throw error;
     const message = `aliases multiply the text more than ${aliasesMax} times`;

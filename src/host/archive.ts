@@ -2,14 +2,15 @@
  * The archive of a log (protocol.md §15): what retention cuts, as gzip files of JSON lines that `stopgate replay` reads. A
  * file has its name only when it is whole and on the disk.
  */
-import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
+import { gunzip, gzip } from 'node:zlib';
 import { toLogLine } from '../nats/log-line.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 
 const zip = promisify(gzip);
+const unzip = promisify(gunzip);
 
 /** In the log's order when they are sorted by name. */
 const nameOf = (fleet: string, fromSeq: number, toSeq: number): string =>
@@ -23,7 +24,12 @@ const pad = (seq: number): string => String(seq).padStart(16, '0');
 export async function writeArchive(folder: string, fleet: string, messages: readonly LogMessage[]): Promise<string> {
   const [first, last] = [messages[0], messages.at(-1)] as [LogMessage, LogMessage];
   await mkdir(folder, { recursive: true });
-  const name = nameOf(fleet, first.seq, last.seq);
+  const usual = nameOf(fleet, first.seq, last.seq);
+  const isTaken = await beginsWith(join(folder, usual), first).then(
+    (isSame) => !isSame,
+    () => false,
+  );
+  const name = isTaken ? usual.replace('.jsonl', `.${first.atMs}.jsonl`) : usual;
   const path = join(folder, name);
   const partial = `${path}.partial`;
   const file = await open(partial, 'w');
@@ -35,7 +41,13 @@ export async function writeArchive(folder: string, fleet: string, messages: read
   }
   await rename(partial, path);
   // What an earlier try wrote, before it ended without the cut.
-  const stale = (await readdir(folder)).filter((it) => it.startsWith(`${fleet}.${pad(first.seq)}-`) && it !== name);
-  for (const each of stale) await rm(join(folder, each));
+  const others = (await readdir(folder)).filter((it) => it.startsWith(`${fleet}.${pad(first.seq)}-`) && it !== name);
+  for (const each of others) if (await beginsWith(join(folder, each), first)) await rm(join(folder, each));
   return path;
+}
+
+/** Whether it is of the same log: an earlier one that is gone had other entries under these numbers. */
+async function beginsWith(path: string, first: LogMessage): Promise<boolean> {
+  const [line] = (await unzip(await readFile(path))).toString('utf8').split('\n', 1);
+  return line === JSON.stringify(toLogLine(first));
 }

@@ -13,7 +13,7 @@ import type { Bus } from '../nats/bus.ts';
 import type { EventLog } from '../nats/event-log.ts';
 import type { FoldStart } from '../nats/snapshots/find-start.ts';
 import type { LogTrimmer } from '../nats/snapshots/log-trimmer.ts';
-import type { SnapshotStore } from '../nats/snapshots/snapshot-store.ts';
+import type { SnapshotInfo, SnapshotStore } from '../nats/snapshots/snapshot-store.ts';
 import { type Admission, createAdmission } from './admission.ts';
 import { type AttemptTraces, createAttemptTraces } from './attempt-traces.ts';
 import { createFoldProgress, type FoldProgress } from './fold-progress.ts';
@@ -55,6 +55,8 @@ export type HostOptions = {
   readonly start: FoldStart | null;
   /** Null: no snapshots are taken. */
   readonly snapshotStore: SnapshotStore | null;
+  /** The snapshots of this log as it is now, newest first. */
+  readonly fittingSnapshots: () => Promise<readonly SnapshotInfo[]>;
   /** Null: the log is never cut. */
   readonly trimmer: LogTrimmer | null;
   /** Nothing more can be folded: this replica must end. */

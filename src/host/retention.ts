@@ -31,16 +31,14 @@ const bytesHeldMax = 16 * 1_048_576;
 const overheadBytes = 120;
 
 export function createRetention(context: HostContext): Retention {
-  const { fleet, logger, trimmer, snapshotStore: store } = context;
+  const { fleet, logger, trimmer } = context;
   let rules: RetentionRules = { forMs: null, bytesMax: null, archive: null };
   let timer: NodeJS.Timeout | null = null;
   let running = false;
   const runOnce = async () => {
-    if (trimmer === null || store === null || (rules.forMs === null && rules.bytesMax === null)) return;
-    const [newest, second] = (await store.list()).map(({ position }) => position.seq);
-    // One that is newer than the newest is of another log.
-    if (newest === undefined || second === undefined || second > newest) return;
-    await cut(context, trimmer, rules, second);
+    if (trimmer === null || (rules.forMs === null && rules.bytesMax === null)) return;
+    const [, second] = await context.fittingSnapshots();
+    if (second !== undefined) await cut(context, trimmer, rules, second.position.seq);
   };
   const run = async () => {
     if (running || context.phase !== 'head' || ownerFor(fleet, 'retention', null) !== context.replica) return;

@@ -3,6 +3,7 @@
  * renders, nothing more. Every request passes admission.ts first, and all errors have one shape.
  */
 import { type FastifyError, type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
+import { isTextTooDeep, tooDeepMessage } from '../../machines/entries/json.ts';
 import { AppError, errorCodes } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
@@ -127,6 +128,8 @@ function addBodyParser(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body === '') return done(null, {});
+    // A parser of ten million brackets holds the only thread for seconds.
+    if (isTextTooDeep(body as string)) return done(new AppError('input.bad', tooDeepMessage));
     return parseJson(request, body as string, (error, value) => {
       if (error !== null) return done(error);
       const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);

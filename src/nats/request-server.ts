@@ -135,7 +135,7 @@ function subscribe(
 
 const listensOn = ({ subject, exact = false }: Endpoint) => (exact ? subject : `${subject}.>`);
 
-async function answer({ log }: RequestServerOptions, served: Served, message: Msg): Promise<void> {
+async function answer({ nc, log }: RequestServerOptions, served: Served, message: Msg): Promise<void> {
   const { endpoint } = served;
   const startedMs = performance.now();
   try {
@@ -148,7 +148,14 @@ async function answer({ log }: RequestServerOptions, served: Served, message: Ms
       (name) => message.headers?.get(name) || undefined,
       () => endpoint.handle(request),
     );
-    message.respond(typeof reply === 'string' ? reply : JSON.stringify(reply));
+    const text = typeof reply === 'string' ? reply : JSON.stringify(reply);
+    const bytes = Buffer.byteLength(text);
+    const bytesMax = nc.info?.max_payload ?? bytes;
+    if (bytes > bytesMax) {
+      const why = `the answer has ${bytes} bytes, and this NATS server takes ${bytesMax}; ask for less, or over HTTP`;
+      throw new AppError('payload.large', why);
+    }
+    message.respond(text);
     count(served, 200, startedMs);
   } catch (cause) {
     const error =

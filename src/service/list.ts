@@ -1,13 +1,15 @@
 /** list: actors of one kind, in the order of their ids, by page. As a `get` it sees what was stored before. */
 import { z } from 'zod';
-import { type Fleet, idSchema, presences, workerStates } from '../../machines/index.ts';
+import { cutMiddle, type Fleet, idSchema, presences, workerStates } from '../../machines/index.ts';
 import type { Host } from '../host/host.ts';
 import { parseInput } from '../parse-input.ts';
 import { type Entity, type View, viewActor } from './actor.ts';
 
 const pageMax = 1_000;
-/** A page fits into one message: in characters of JSON. */
-const pageLengthMax = 200_000;
+/** A page fits into one message, with one more actor. */
+const pageBytesMax = 200_000;
+/** Of a step, where the plan alone would fill a page; `get` has all of it. */
+const titleCharsMax = 100;
 const filterSchema = z.object({
   state: z.enum(workerStates).optional(),
   presence: z.enum(presences).optional(),
@@ -31,13 +33,21 @@ export async function list(host: Host, entity: Entity, body: unknown): Promise<P
   const items: View[] = [];
   let length = 0;
   for (const [index, id] of ids.entries()) {
-    const view = viewActor(host, entity, id);
-    if (view === null || !matches(view, filter)) continue;
-    length += JSON.stringify(view).length;
+    const whole = viewActor(host, entity, id);
+    if (whole === null || !matches(whole, filter)) continue;
+    const view = fitInto(pageBytesMax, whole);
+    length += sizeOf(view);
     items.push(view);
-    if (items.length === limit || length > pageLengthMax) return { items, next: index < ids.length - 1 ? id : null };
+    if (items.length === limit || length > pageBytesMax) return { items, next: index < ids.length - 1 ? id : null };
   }
   return { items, next: null };
+}
+
+const sizeOf = (view: View): number => Buffer.byteLength(JSON.stringify(view));
+
+function fitInto(bytesMax: number, view: View): View {
+  if (!('plan' in view) || view.plan === null || sizeOf(view) <= bytesMax) return view;
+  return { ...view, plan: view.plan.map((step) => ({ ...step, title: cutMiddle(step.title, titleCharsMax) })) };
 }
 
 function idsOf(fleet: Fleet, entity: Entity): string[] {

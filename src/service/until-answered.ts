@@ -13,25 +13,25 @@ export async function untilAnswered(
   signal: AbortSignal,
 ): Promise<InputAnswer | null> {
   await host.foldedTo(seq);
-  for (;;) {
+  /** Undefined: it is still open. Looked at entry by entry, since only the last answer of a worker is kept. */
+  const look = (): InputAnswer | null | undefined => {
     const { inputs = [], lastAnswer = null } = host.fleet.workers.get(worker)?.snapshot.context.worker ?? {};
     if (lastAnswer?.request === request) return lastAnswer;
-    if (signal.aborted || !inputs.some((input) => input.request === request)) return null;
-    // Nothing is folded between the look and this.
-    await nextChange(host, worker, signal);
-  }
-}
-
-function nextChange(host: Host, worker: string, signal: AbortSignal): Promise<void> {
+    return signal.aborted || !inputs.some((input) => input.request === request) ? null : undefined;
+  };
+  const now = look();
+  if (now !== undefined) return now;
   return new Promise((resolve) => {
-    const done = () => {
+    const check = () => {
+      const found = look();
+      if (found === undefined) return;
       unlisten();
-      signal.removeEventListener('abort', done);
-      resolve();
+      signal.removeEventListener('abort', check);
+      resolve(found);
     };
     const unlisten = host.onInputs((id) => {
-      if (id === worker) done();
+      if (id === worker) check();
     });
-    signal.addEventListener('abort', done);
+    signal.addEventListener('abort', check);
   });
 }

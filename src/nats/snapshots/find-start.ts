@@ -54,6 +54,15 @@ export async function findStart({
   }
 }
 
+/** Those that are of this log as it is now, newest first: a log that went back keeps the snapshots of what is gone. */
+export async function fittingSnapshots({ store, positionAt }: Pick<FindStartOptions, 'store' | 'positionAt'>) {
+  const fitting: SnapshotInfo[] = [];
+  for (const info of await store.list()) {
+    if (whyUnfit(info, await positionAt(info.position.seq)) === null) fitting.push(info);
+  }
+  return fitting;
+}
+
 function whyUnfit({ position }: SnapshotInfo, found: LogPosition | null): string | null {
   if (found === null) return `the log has no entry ${position.seq}`;
   return isSamePosition(found, position) ? null : `entry ${position.seq} of the log is another one`;
