@@ -46,7 +46,7 @@ export async function openLink({ nats, creds, inboxPrefix, name, version, ...opt
   });
   const forbidden = rejectForbidden(nc, forbiddenHint);
   forbidden.catch(() => undefined); // of interest at the start only
-  if (creds === undefined && !nc.info?.auth_required) {
+  if (creds === undefined && !nats.includes('@') && !nc.info?.auth_required) {
     const hint = 'anyone who reaches it can act as anyone, the service included; give it users and permissions';
     logger.warn({ nats: nc.getServer() }, `this NATS server asks for no credentials: ${hint}`);
   }

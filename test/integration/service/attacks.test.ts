@@ -1,0 +1,53 @@
+/** Attacks of somebody who may only publish as an agent, or post to the HTTP port. */
+import { connect, headers } from '@nats-io/transport-node';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { type Deployment, deploy } from '../../support/deployment.ts';
+
+let at: Deployment;
+beforeAll(async () => {
+  at = await deploy({ config: 'policies: { default: {} }\n' });
+});
+afterAll(() => at.close());
+
+test('an inbox longer than a control line of NATS gets no answer, and cuts nobody off', async () => {
+  const nc = await connect({ servers: at.server.url });
+  onTestFinished(() => nc.close());
+  const h = headers();
+  h.set('Stopgate-Reply', `_INBOX.${'a'.repeat(6_000)}`);
+  nc.publish('stopgate.main.worker.evil.stop.attempted', JSON.stringify({ attempt: 'p1' }), { headers: h });
+  await nc.flush();
+  for (let count = 0; count < 5; count += 1) {
+    expect((await at.client.ask(`decide.other${count}`, { attempt: 'a1' })).body).toMatchObject({ decision: 'allow' });
+  }
+  expect((await at.client.ask('get.worker.evil')).body).toMatchObject({ lastDecision: { attempt: 'p1' } });
+});
+
+test('an actor that is larger than a message: lists go on, and its view says why it cannot be sent', async () => {
+  for (let step = 0; step < 200; step += 1) {
+    await at.client.publish('worker.big.step.updated', { step: `s${step}`, title: '\u{1F600}'.repeat(2_000) });
+  }
+  const listed = await at.client.ask('list.workers', {});
+  expect((listed.body as unknown as { items: { worker: string }[] }).items.map(({ worker }) => worker)).toContain(
+    'big',
+  );
+  const alone = await at.client.ask('get.worker.big');
+  expect({ code: alone.code, message: alone.body.error.message }).toEqual({
+    code: '413',
+    message: expect.stringMatching(/^the answer has \d+ bytes, and this NATS server takes 1048576/),
+  });
+});
+
+test.each([
+  ['JSON', '/hooks/claude', `{"a":${'['.repeat(500_000)}${']'.repeat(500_000)}}`, 'nest 100 deep'],
+  ['YAML', '/api/main/what-if', JSON.stringify({ policy: '['.repeat(8_000) }), 'nested deeper than 32'],
+])('deep %s is refused before it is parsed', async (_what, path, body, says) => {
+  for (let count = 0; count < 2; count += 1) {
+    const reply = await fetch(`${at.http}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
+    expect(await reply.text()).toContain(says);
+    expect(reply.status).toBe(400);
+  }
+});
