@@ -23,7 +23,7 @@ export function isTooDeep(value: unknown, depth = 0): boolean {
 }
 
 /** The same for the text of it, which is JSON: to look at the text is faster than to look at what it makes. */
-export function isTextTooDeep(text: string): boolean {
+export function isTextTooDeep(text: string, depthMax = jsonDepthMax): boolean {
   let depth = 0;
   for (let index = 0; index < text.length; index += 1) {
     const unit = text.charCodeAt(index);
@@ -31,7 +31,7 @@ export function isTextTooDeep(text: string): boolean {
     // `[` and `{`, `]` and `}`: each pair differs in one bit.
     else if ((unit | 0x20) === 0x7b) {
       depth += 1;
-      if (depth > jsonDepthMax) return true;
+      if (depth > depthMax) return true;
     } else if ((unit | 0x20) === 0x7d) depth -= 1;
   }
   return false;

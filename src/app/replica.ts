@@ -19,6 +19,8 @@ import { createForwardClock } from './forward-clock.ts';
 import { type Link, openRequestsMax } from './link.ts';
 
 export type ReplicaOptions = {
+  /** False: none are taken. */
+  readonly snapshots?: boolean;
   readonly fleet: string;
   /** Null: the log's policies stay as they are. */
   readonly policies: PolicyForm | null;
@@ -75,7 +77,7 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
     {
       log,
       start,
-      snapshotStore: snapshots.store,
+      snapshotStore: options.snapshots === false ? null : snapshots.store,
       fittingSnapshots: snapshots.fitting,
       trimmer: createLogTrimmer(link.nc, fleet),
     },

@@ -3,7 +3,7 @@
  * renders, nothing more. Every request passes admission.ts first, and all errors have one shape.
  */
 import { type FastifyError, type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
-import { isTextTooDeep, tooDeepMessage } from '../../machines/entries/json.ts';
+import { isTextTooDeep } from '../../machines/entries/json.ts';
 import { AppError, errorCodes } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
@@ -123,13 +123,17 @@ function addAdmission(app: FastifyInstance, admission: Admission): void {
 }
 
 /** Bodies are JSON objects; an empty body means `{}`, as it does on NATS. */
+/** What an entry or an argument may nest is far less, and refused in its own words. */
+const bodyDepthMax = 1_000;
+
 function addBodyParser(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('remove', 'remove');
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body === '') return done(null, {});
     // A parser of ten million brackets holds the only thread for seconds.
-    if (isTextTooDeep(body as string)) return done(new AppError('input.bad', tooDeepMessage));
+    if (isTextTooDeep(body as string, bodyDepthMax))
+      return done(new AppError('input.bad', `the body nests deeper than ${bodyDepthMax} levels`));
     return parseJson(request, body as string, (error, value) => {
       if (error !== null) return done(error);
       const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -242,6 +242,7 @@ async function open(world: World, { name }: Member, process: Process): Promise<O
     connect: async (options) => (await NatsConnectionImpl.connect(options as never)) as never,
   });
   const replica = await openReplica(link, {
+    snapshots: false, // their compression is real work, in real time
     ...{ fleet, logger, policies: world.settings.policies, acceptEmptyLog: false },
     runCheck: createRunCheck(world, process),
     metrics: {

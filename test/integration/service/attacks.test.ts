@@ -38,7 +38,7 @@ test('an actor that is larger than a message: lists go on, and its view says why
 });
 
 test.each([
-  ['JSON', '/hooks/claude', `{"a":${'['.repeat(500_000)}${']'.repeat(500_000)}}`, 'nest 100 deep'],
+  ['JSON', '/hooks/claude', `{"a":${'['.repeat(500_000)}${']'.repeat(500_000)}}`, 'deeper than 1000 levels'],
   ['YAML', '/api/main/what-if', JSON.stringify({ policy: '['.repeat(8_000) }), 'nested deeper than 32'],
 ])('deep %s is refused before it is parsed', async (_what, path, body, says) => {
   for (let count = 0; count < 2; count += 1) {
