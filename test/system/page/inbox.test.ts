@@ -66,13 +66,16 @@ describeInBrowser('the inbox', () => {
   test('an acknowledgement asks nothing any more, and what is acknowledged is last', async () => {
     await press('a');
     await expect.poll(cards).toEqual(['cleo', 'dan', 'bob']);
-    expect(await current()).toBe('cleo');
+    await expect.poll(current).toBe('cleo');
     expect(await stored('bob.escalation.acknowledged')).toEqual([{ by: 'Ann' }]);
   });
 
   test('acts on many that are marked', async () => {
     const { page } = browser;
-    await press('x', 'j', 'x', 's');
+    await press('x');
+    await press('j');
+    await expect.poll(current).toBe('dan');
+    await press('x', 's');
     await page.locator('dialog', { hasText: 'Resolve: stop: 2 escalations' }).waitFor();
     expect(await browser.axe()).toEqual([]);
     await press('Control+Enter');
