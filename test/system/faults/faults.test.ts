@@ -5,13 +5,9 @@ import { faults, runFault, runRewind } from './faults.ts';
 const sound = { lost: 0, double: 0, undecided: 0 };
 
 // A full store is not among them: it may lose what was just acknowledged (docs/reliability.md), and must not.
-test.each(faults)(
-  '$name: nothing is lost, doubled or left undecided',
-  { timeout: 120_000 },
-  async (fault) => {
-    expect(await runFault(fault, false)).toMatchObject(sound);
-  },
-);
+test.each(faults)('$name: nothing is lost, doubled or left undecided', { timeout: 120_000 }, async (fault) => {
+  expect(await runFault(fault, false)).toMatchObject(sound);
+});
 
 test('a store that was rewound is noticed, and served again after a restart', { timeout: 120_000 }, async () => {
   expect(await runRewind()).toMatchObject(sound);
