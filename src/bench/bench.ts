@@ -1,6 +1,7 @@
 /** `stopgate bench`, `npm run bench`: every figure of docs/benchmarks.md, each as a ratio to its floor in the same run. */
 import { AppError } from '../errors.ts';
 import type { Figure } from './figures.ts';
+import type { ScenePids } from './scene.ts';
 
 export type BenchOptions = {
   /** Names of `benchParts`; none: all. */
@@ -13,7 +14,7 @@ export type BenchOptions = {
 };
 
 /** `scale`: which part of the samples to take. `http`: the address of the service. */
-type Measure = (url: string, scale: number, http: string) => Figure[] | Promise<Figure[]>;
+type Measure = (url: string, scale: number, http: string, pids: ScenePids) => Figure[] | Promise<Figure[]>;
 
 const measures: Readonly<Record<string, () => Promise<Measure>>> = {
   memory: async () => (await import('./fold.ts')).measureMemory,
@@ -46,7 +47,7 @@ export async function runBench({ parts, quick, onPart, signal }: BenchOptions): 
       if (parts.length > 0 && !parts.includes(name)) continue;
       onPart(name);
       const measure = await load();
-      const measured = await Promise.race([measure(scene.url, quick ? 0.1 : 1, scene.http), aborted]);
+      const measured = await Promise.race([measure(scene.url, quick ? 0.1 : 1, scene.http, scene.pids), aborted]);
       if (measured === null) return null;
       figures.push(...measured);
     }

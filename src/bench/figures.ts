@@ -3,7 +3,7 @@
 export type Figure = {
   readonly name: string;
   readonly value: number;
-  readonly unit: 'ms' | '/s' | 'x' | 'B' | '%' | '';
+  readonly unit: 'ms' | 'us' | '/s' | 'x' | 'B' | '%' | '';
   /** Which of several it was. */
   readonly note?: string;
   /** Absent: for information only. */

@@ -4,21 +4,29 @@
 export type Operation = (index: number) => Promise<unknown>;
 export type Samples<Name extends string> = Readonly<Record<Name, number[]>>;
 
-/** `rounds` of `perRound` samples of each, in ms; before them each runs `warmUps` times. */
+export type Sampling = { readonly rounds: number; readonly perRound: number; readonly warmUps: number };
+
+/**
+ * `rounds` of `perRound` samples of each, in ms; before them each runs `warmUps` times.
+ * @param beside is called before (0) and after (1) each turn of an operation
+ */
 export async function sampleInTurn<Name extends string>(
   operations: Readonly<Record<Name, Operation>>,
-  { rounds, perRound, warmUps }: { readonly rounds: number; readonly perRound: number; readonly warmUps: number },
+  { rounds, perRound, warmUps }: Sampling,
+  beside: (name: Name, after: 0 | 1) => Promise<void> | null = () => null,
 ): Promise<Samples<Name>> {
   const names = Object.keys(operations) as Name[];
   for (const name of names) for (let index = 0; index < warmUps; index += 1) await operations[name](index);
   const took = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, number[]>;
   for (let round = 0; round < rounds; round += 1) {
     for (const name of names) {
+      await beside(name, 0);
       for (let index = 0; index < perRound; index += 1) {
         const startedMs = performance.now();
         await operations[name](index);
         took[name].push(performance.now() - startedMs);
       }
+      await beside(name, 1);
     }
   }
   return took;

@@ -15,8 +15,11 @@ export type Scene = {
   readonly url: string;
   readonly http: string;
   readonly inspector: string | null;
+  readonly pids: ScenePids;
   close(): Promise<void>;
 };
+
+export type ScenePids = { readonly service: number; readonly server: number; readonly echo: number };
 
 type SceneOptions = { readonly config?: string; readonly inspect?: boolean };
 
@@ -75,7 +78,8 @@ export async function openScene({ config = benchConfig, inspect = false }: Scene
     const echo = fork(pathOf('./echo.js'), [url]);
     children.push(echo);
     await once(echo, 'message');
-    return { url, http, inspector, close };
+    const pids = { service: service.pid ?? 0, server: server.pid ?? 0, echo: echo.pid ?? 0 };
+    return { url, http, inspector, pids, close };
   } catch (error) {
     await close();
     throw error;

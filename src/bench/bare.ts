@@ -1,0 +1,51 @@
+/**
+ * The bare path: what a decision costs without a fold. The same messages with the same bytes, by the NATS library alone:
+ * a request or an attempt comes in, is stored and delivered, and is answered; a decision entry follows, and comes back.
+ */
+import { jetstreamManager } from '@nats-io/jetstream';
+import { createInbox, headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
+import { openLogReader } from '../nats/log-reader.ts';
+
+const stream = 'BENCH-BARE';
+/** `bench.bare.log.<worker>` are attempts; `bench.bare.decision.<worker>` decisions. */
+const subjects = ['bench.bare.log.*', 'bench.bare.decision.*'];
+
+/** @param decision the bytes of each answer and of each decision entry */
+export async function openBarePath(nc: NatsConnection, decision: Uint8Array): Promise<void> {
+  const manager = await jetstreamManager(nc);
+  await manager.streams.add({ name: stream, subjects, storage: 'file' });
+  const waiting = new Map<string, Msg>();
+  const acknowledged = createInbox();
+  nc.subscribe(acknowledged, { callback: () => {} });
+  let count = 0;
+  nc.subscribe('bench.bare.decide.*', {
+    queue: 'bench',
+    callback: (_error, message) => {
+      count += 1;
+      const worker = message.subject.slice('bench.bare.decide.'.length);
+      const id = `${worker}:${count}`;
+      waiting.set(id, message);
+      const h = headers();
+      h.set('Nats-Msg-Id', id);
+      h.set('Stopgate-Replica', 'bare');
+      nc.publish(`bench.bare.log.${worker}`, message.data, { reply: acknowledged, headers: h });
+    },
+  });
+  openLogReader(nc, {
+    stream,
+    fromSeq: 1,
+    onMessage({ subject, header }) {
+      if (subject.startsWith('bench.bare.decision.')) return;
+      const id = header('Nats-Msg-Id') ?? '';
+      const inbox = header('Stopgate-Reply');
+      if (inbox !== undefined) nc.publish(inbox, decision);
+      waiting.get(id)?.respond(decision);
+      waiting.delete(id);
+      const h = headers();
+      h.set('Nats-Msg-Id', `${id}:decision`);
+      const worker = subject.slice('bench.bare.log.'.length);
+      setImmediate(() => nc.publish(`bench.bare.decision.${worker}`, decision, { headers: h }));
+    },
+  });
+  await nc.flush();
+}
