@@ -1,13 +1,16 @@
 /** The short form of `npm run test:faults`: every fault once or twice. */
 import { expect, test } from 'vitest';
-import { faults, runFault, runRewind } from './faults.ts';
+import { faults, runFault, runRewind, storeFull } from './faults.ts';
 
 const sound = { lost: 0, double: 0, undecided: 0 };
 
-// A full store is not among them: it may lose what was just acknowledged (docs/reliability.md), and must not.
-test.each(faults)('$name: nothing is lost, doubled or left undecided', { timeout: 120_000 }, async (fault) => {
-  expect(await runFault(fault, false)).toMatchObject(sound);
-});
+test.each([...faults, storeFull])(
+  '$name: nothing is lost, doubled or left undecided',
+  { timeout: 120_000 },
+  async (fault) => {
+    expect(await runFault(fault, false)).toMatchObject(sound);
+  },
+);
 
 test('a store that was rewound is noticed, and served again after a restart', { timeout: 120_000 }, async () => {
   expect(await runRewind()).toMatchObject(sound);
