@@ -1,32 +1,29 @@
 /** The inbox: who waits for a person, one after the other, by keyboard or thumb. When one is done the next comes. */
 import type { WorkerView } from '../../../../machines/index.ts';
 import { isPast, shownView } from '../data/past.ts';
+import type { Shortcut } from '../keys.ts';
 import { type OperatorAction, requestAction } from '../operator/operator-actions.ts';
 import { suggestPrompts } from '../operator/suggestions.ts';
 import { navigate, selection } from '../route.ts';
 import { plural } from '../ui/format.ts';
 import { useShortcuts } from '../ui/use-shortcuts.ts';
 import { Card, marked, toggleMark } from './card.tsx';
-import { usePlace } from './place.ts';
+import { placeIn, usePlace } from './place.ts';
 import { type Waiting, waiting, waitingKey } from './waiting.ts';
 
 export function Inbox() {
   const items = waiting.value;
   const at = usePlace(items);
   const current = items[at];
-  const chosen = items.filter((it) => marked.value.has(waitingKey(it)));
-  const act = (action: OperatorAction) => {
-    if (chosen.length > 0) requestAction({ action, targets: chosen });
-    else if (current !== undefined) requestAction({ action, targets: [current], suggestions: suggestionsFor(current) });
-  };
-  useKeys(items, at, act);
+  const chosen = chosenOf(items);
+  useShortcuts(keys);
   if (isPast.value) return <p class="muted pad">The inbox is about now. Go back to live to see it.</p>;
   if (items.length === 0) return <NobodyWaits />;
   return (
     <section class="inbox" aria-label="Inbox">
       <p class="inbox-head">
         <b>{plural(items.length, 'waits', 'wait')} for a person</b>
-        {chosen.length > 0 && <MarkedActions count={chosen.length} act={act} />}
+        {chosen.length > 0 && <MarkedActions count={chosen.length} />}
       </p>
       <ol class="cards">
         {items.map((item) => (
@@ -36,6 +33,39 @@ export function Inbox() {
     </section>
   );
 }
+
+const chosenOf = (items: readonly Waiting[]) => items.filter((it) => marked.value.has(waitingKey(it)));
+
+function act(action: OperatorAction): void {
+  const items = waiting.peek();
+  const chosen = chosenOf(items);
+  const current = items[placeIn(items)];
+  if (chosen.length > 0) requestAction({ action, targets: chosen });
+  else if (current !== undefined) requestAction({ action, targets: [current], suggestions: suggestionsFor(current) });
+}
+
+function go(step: number): void {
+  const items = waiting.peek();
+  const next = items[Math.max(0, Math.min(items.length - 1, placeIn(items) + step))];
+  if (next !== undefined) navigate(selection(next.entity, next.id), 'replace');
+}
+
+function mark(): void {
+  const items = waiting.peek();
+  const current = items[placeIn(items)];
+  if (current !== undefined) toggleMark(waitingKey(current));
+}
+
+const where = 'Inbox';
+/** They act on what is true when the key is pressed: the page may not have been drawn since the last one. */
+const keys: readonly Shortcut[] = [
+  { key: 'j', title: 'Next', where, run: () => go(1) },
+  { key: 'k', title: 'Previous', where, run: () => go(-1) },
+  { key: 'x', title: 'Mark, to act on many', where, run: mark },
+  { key: 'a', title: 'Acknowledge', where, run: () => act('acknowledge') },
+  { key: 'r', title: 'Resume with words', where, run: () => act('resume') },
+  { key: 's', title: 'Stop', where, run: () => act('stop') },
+];
 
 function suggestionsFor({ entity, id }: Waiting): string[] {
   const view = shownView.peek() as WorkerView | null | undefined;
@@ -49,7 +79,7 @@ const NobodyWaits = () => (
   </div>
 );
 
-const MarkedActions = ({ count, act }: { count: number; act: (action: OperatorAction) => void }) => (
+const MarkedActions = ({ count }: { count: number }) => (
   <span class="buttons">
     <span>{count} marked:</span>
     <button type="button" onClick={() => act('acknowledge')}>
@@ -72,20 +102,3 @@ const MarkedActions = ({ count, act }: { count: number; act: (action: OperatorAc
     </button>
   </span>
 );
-
-function useKeys(items: readonly Waiting[], at: number, act: (action: OperatorAction) => void): void {
-  const go = (step: number) => () => {
-    const next = items[Math.max(0, Math.min(items.length - 1, at + step))];
-    if (next !== undefined) navigate(selection(next.entity, next.id), 'replace');
-  };
-  const where = 'Inbox';
-  const key = items[at] === undefined ? null : waitingKey(items[at]);
-  useShortcuts([
-    { key: 'j', title: 'Next', where, run: go(1) },
-    { key: 'k', title: 'Previous', where, run: go(-1) },
-    { key: 'x', title: 'Mark, to act on many', where, run: () => key !== null && toggleMark(key) },
-    { key: 'a', title: 'Acknowledge', where, run: () => act('acknowledge') },
-    { key: 'r', title: 'Resume with words', where, run: () => act('resume') },
-    { key: 's', title: 'Stop', where, run: () => act('stop') },
-  ]);
-}

@@ -7,12 +7,18 @@ import { type Waiting, waitingKey } from './waiting.ts';
 
 type Place = { readonly key: string; readonly at: number; readonly isAcknowledged: boolean };
 
-/** @returns its index; -1: none of them is open */
+/** @returns the index of the one that is open; -1: none of them is */
+export function placeIn(items: readonly Waiting[]): number {
+  const topic = selected.value;
+  return topic === null ? -1 : items.findIndex((it) => waitingKey(it) === waitingKey(topic));
+}
+
+/** As `placeIn`, and what comes next is opened. */
 export function usePlace(items: readonly Waiting[]): number {
   const last = useRef<Place | null>(null);
   const topic = selected.value;
   const key = topic === null ? null : waitingKey(topic);
-  const at = items.findIndex((it) => waitingKey(it) === key);
+  const at = placeIn(items);
   useEffect(() => {
     const before = last.current;
     const isAcknowledged = topic?.entity === 'worker' && liveFleet.workers.get(topic.id)?.[w.acknowledged] === 1;
