@@ -42,6 +42,12 @@ const seqSchema = z
 const selectionSchema = z
   .object({ worker: idSchema.optional(), task: idSchema.optional(), after: seqSchema.optional() })
   .refine((it) => it.worker === undefined || it.task === undefined, 'name a worker or a task, not both');
+/** Pages share a stream, so it follows several actors. More would not fit a request's head of 16 KiB. */
+const topicsMax = 64;
+const idsSchema = z
+  .union([idSchema.transform((id) => [id]), z.array(idSchema).max(topicsMax, `names more than ${topicsMax}`)])
+  .default([]);
+const streamSchema = z.object({ worker: idsSchema, task: idsSchema, after: seqSchema.optional() });
 const pageSchema = z.object({
   before: seqSchema.optional(),
   limit: z.coerce.number().int().min(1).max(1_000).default(100),
@@ -64,6 +70,7 @@ export function addInspectorRoutes(api: FastifyInstance, routes: InspectorRoutes
   addSession(api, routes);
 }
 
+const topicOf = (entity: Topic['entity'], id: string): Topic => ({ entity, id });
 const readTopic = ({ worker, task }: z.output<typeof selectionSchema>): Topic | null =>
   worker !== undefined ? { entity: 'worker', id: worker } : task !== undefined ? { entity: 'task', id: task } : null;
 
@@ -75,9 +82,9 @@ function addStream(api: FastifyInstance, { fleets, admission, version }: Inspect
   });
   api.get('/stream', async ({ params, query, headers }, reply) => {
     const { service, inspection } = fleetInPath(fleets, params);
-    const selection = parseInput(selectionSchema, query);
-    // A page that selects another actor opens a new stream; `after` is then the last entry that it has received.
-    const { after = null } = selection;
+    // Who selects another actor opens a new stream; `after` is then the last entry received.
+    const { worker, task, after = null } = parseInput(streamSchema, query);
+    const topics = [worker.map((id) => topicOf('worker', id)), task.map((id) => topicOf('task', id))].flat();
     const lastId = seqSchema.safeParse(headers['last-event-id'] || undefined);
     if (streams.size >= streamsMax)
       throw new AppError('service.busy', `${streamsMax} pages are open, the most that this replica serves`);
@@ -86,7 +93,7 @@ function addStream(api: FastifyInstance, { fleets, admission, version }: Inspect
     const { fleet, replica } = service;
     const rights = { operator: isOperator(headers, admission), token: admission.operatorToken !== null };
     stream.send('hello', JSON.stringify({ fleet, replica, version, staleAfterMs, ...rights }), null);
-    const leave = inspection.live.join(stream, readTopic(selection), lastId.success ? lastId.data : after);
+    const leave = inspection.live.join(stream, topics, lastId.success ? lastId.data : after);
     stream.onClose(() => {
       streams.delete(stream);
       leave();

@@ -13,7 +13,7 @@ import {
   type WorkerRecord,
   workerStates,
 } from '../../machines/index.ts';
-import type { QueueRow, Rows, TaskRow, WorkerRow } from './messages.ts';
+import type { LastMoves, QueueRow, Rows, TaskRow, Transition, WorkerRow } from './messages.ts';
 
 const stateIndex = new Map(workerStates.map((state, index) => [state, index]));
 const presenceIndex = new Map(presences.map((presence, index) => [presence, index]));
@@ -37,6 +37,19 @@ export function rowsOf(
     tasks: [...tasks].map((task) => taskRow(fleet, task)).filter(isKnown),
     queues: [...queues].map((queue) => queueRow(fleet, queue)),
   };
+}
+
+/** What moved last, among the workers and among the tasks. */
+export const lastMovesOf = ({ workers, tasks }: Fleet): LastMoves => ({
+  w: lastMoveOf('w', workers.values()),
+  t: lastMoveOf('t', tasks.values()),
+});
+
+function lastMoveOf(machine: 'w' | 't', records: Iterable<Pick<WorkerRecord, 'lastMove'>>): Transition | null {
+  let last: WorkerRecord['lastMove'] = null;
+  for (const { lastMove } of records) if (lastMove !== null && lastMove.atMs >= (last?.atMs ?? 0)) last = lastMove;
+  if (last === null) return null;
+  return [machine, stateIndex.get(last.from) ?? 0, stateIndex.get(last.to) ?? 0, last.event, 1];
 }
 
 function workerRow(fleet: Fleet, worker: string): WorkerRow | null {

@@ -67,7 +67,9 @@ export type Moves = {
   readonly sinceMs: number;
   readonly minutes: readonly (readonly [minuteMs: number, transitions: readonly Transition[]])[];
 };
-export type Full = Head & Rows & { readonly moves: Moves };
+/** The latest move of any worker, and of any task; null: none is known. */
+export type LastMoves = { readonly w: Transition | null; readonly t: Transition | null };
+export type Full = Head & Rows & { readonly moves: Moves; readonly last: LastMoves };
 /** States are indexes into `workerStates`; `count`: how often since the last message. */
 export type Transition = readonly [machine: 'w' | 't', from: number, to: number, event: string, count: number];
 /** `entries`: how many were folded since the last message. Lists without a change are left out. */
@@ -91,7 +93,7 @@ export type Topic = { readonly entity: 'worker' | 'task'; readonly id: string };
 
 /** `entry`: the one at `seq`; null: it is about no actor. */
 export type Moment = { readonly seq: number; readonly atMs: number; readonly entry: TimelineEntry | null };
-export type PastFleet = Moment & Rows;
+export type PastFleet = Moment & Rows & { readonly last: LastMoves };
 export type PastActor = Moment & { readonly view: WorkerView | TaskView };
 
 /** `text`: a short summary. `data`: all fields; for a `decision` the Decision. */

@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { TaskPanel } from './actor/task-panel.tsx';
 import { WorkerPanel } from './actor/worker-panel.tsx';
 import { fleet, locked } from './data/api.ts';
-import { liveFleet } from './data/connection.ts';
+import { connection, liveFleet, pauseByHand, reopen } from './data/connection.ts';
 import { isPast, pastProblem, shownFleet } from './data/past.ts';
 import { Header } from './header.tsx';
 import { HelpDialog, isHelpOpen } from './help-dialog.tsx';
@@ -76,6 +76,12 @@ const everywhere = [
     title: 'Open the workers',
     where: 'Everywhere',
     run: () => navigate({ view: 'workers', ...noSelection }),
+  },
+  {
+    key: 'p',
+    title: 'Pause updates, go on',
+    where: 'Everywhere',
+    run: () => (connection.peek() === 'paused' ? reopen() : pauseByHand()),
   },
 ];
 

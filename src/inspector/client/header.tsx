@@ -1,6 +1,6 @@
 /** The header: the fleet, the views, the state of the connection, time travel and the session. */
 import { fleet, fleets, signOut } from './data/api.ts';
-import { connection, head, hello, liveFleet, nowMs } from './data/connection.ts';
+import { connection, head, hello, liveFleet, nowMs, pauseByHand, renewSession, reopen } from './data/connection.ts';
 import { isPast } from './data/past.ts';
 import { inboxSize } from './inbox/waiting.ts';
 import { requestSignIn } from './operator/sign-in.tsx';
@@ -55,6 +55,7 @@ export function Header() {
       </nav>
       <div class="tools">
         <ConnectionState />
+        <PauseButton />
         <button type="button" title="Find (Ctrl K)" onClick={openPalette}>
           Find
         </button>
@@ -104,6 +105,25 @@ function ConnectionState() {
   );
 }
 
+/** The page stays as it is, and counts what comes. In the past nothing moves anyway. */
+function PauseButton() {
+  const state = connection.value;
+  if (isPast.value || (state !== 'live' && state !== 'paused')) return null;
+  const isPaused = state === 'paused';
+  return (
+    <button
+      type="button"
+      class="pause"
+      aria-pressed={isPaused}
+      aria-label="Pause updates"
+      title={isPaused ? 'Go on (p)' : 'Pause updates (p)'}
+      onClick={isPaused ? reopen : pauseByHand}
+    >
+      <span aria-hidden="true">{isPaused ? '▶' : '❚❚'}</span>
+    </button>
+  );
+}
+
 function Session() {
   if (hello.value === null || !hello.value.token) return null;
   if (!hello.value.operator)
@@ -113,11 +133,7 @@ function Session() {
       </button>
     );
   return (
-    <button
-      type="button"
-      title="You are signed in as operator"
-      onClick={() => void signOut().then(() => location.reload())}
-    >
+    <button type="button" title="You are signed in as operator" onClick={() => void signOut().then(renewSession)}>
       Sign out
     </button>
   );

@@ -1,6 +1,19 @@
 /** A notice when the page may not show the current state: the connection is lost or paused, or the past fails to load. */
-import { connection, connectionProblem, head, reopen } from './data/connection.ts';
+import {
+  connectingSinceMs,
+  connection,
+  connectionProblem,
+  gap,
+  head,
+  nowMs,
+  pause,
+  reopen,
+} from './data/connection.ts';
 import { isPast, pastProblem } from './data/past.ts';
+import { navigate } from './route.ts';
+import { count, plural, time } from './ui/format.ts';
+
+const patienceMs = 5_000;
 
 export function Notice() {
   if (isPast.value) return null;
@@ -11,16 +24,9 @@ export function Notice() {
         The past cannot be shown: {pastProblem.value}
       </p>
     );
-  if (connection.value === 'paused')
-    return (
-      <p class="notice">
-        Updates are paused because this page was hidden for a while.{' '}
-        <button type="button" onClick={reopen}>
-          Resume
-        </button>
-      </p>
-    );
-  return null;
+  if (connection.value === 'paused') return <Paused />;
+  if (connection.value === 'connecting') return <Connecting />;
+  return gap.value === null ? null : <Gap {...gap.value} />;
 }
 
 const LostConnection = () => (
@@ -29,5 +35,50 @@ const LostConnection = () => (
       ? 'The service does not respond.'
       : 'The connection is lost; this is the last known state.'}{' '}
     Reconnecting… {connectionProblem.value} If the service was stopped, start it again: <code>npm start</code>.
+  </p>
+);
+
+function Connecting() {
+  void nowMs.value;
+  if (Date.now() - connectingSinceMs.value < patienceMs) return null;
+  return (
+    <p class="notice" role="status">
+      Still connecting. The service is busy, or the browser has too many connections to it: close pages of other fleets.
+    </p>
+  );
+}
+
+/** Where the page stands, and how far the log has gone on. Nothing is counted while it is hidden. */
+function Paused() {
+  if (pause.value === null) return null;
+  const { seq, atMs, by } = pause.value;
+  const missed = Math.max(0, head.value.seq - seq);
+  return (
+    <p class="notice">
+      Paused at entry {count(seq)}, {time(atMs)}
+      {by === 'hidden'
+        ? ', because this page was hidden for a while.'
+        : `: ${plural(missed, 'entry', 'entries')} since.`}{' '}
+      <button type="button" onClick={reopen}>
+        Go on
+      </button>
+    </p>
+  );
+}
+
+const Gap = ({ fromSeq, toSeq, fromMs }: NonNullable<typeof gap.value>) => (
+  <p class="notice" role="status">
+    {plural(toSeq - fromSeq, 'entry', 'entries')} came while the page was paused, from {time(fromMs)} on.{' '}
+    <button type="button" onClick={() => navigate({ at: fromSeq })}>
+      Show where it was
+    </button>{' '}
+    <button
+      type="button"
+      onClick={() => {
+        gap.value = null;
+      }}
+    >
+      Dismiss
+    </button>
   </p>
 );

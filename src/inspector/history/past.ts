@@ -1,7 +1,7 @@
 /** Time travel: all actors at an entry of the log, or one of them in full. */
 import { formatIsoTime, viewTask, viewWorker } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
-import { rowsOf } from '../fleet-rows.ts';
+import { lastMovesOf, rowsOf } from '../fleet-rows.ts';
 import type { PastActor, PastFleet, Topic } from '../messages.ts';
 import type { PastFolds } from './past-folds.ts';
 import type { Pace } from './turns.ts';
@@ -15,7 +15,7 @@ export function readPast(
 ): Promise<PastFleet | PastActor> {
   return folds.at(seq, pace, ({ fleet, seq: at, entry }) => {
     const moment = { seq: at, atMs: fleet.nowMs, entry };
-    if (topic === null) return { ...moment, ...rowsOf(fleet) };
+    if (topic === null) return { ...moment, ...rowsOf(fleet), last: lastMovesOf(fleet) };
     const { entity, id } = topic;
     const view = entity === 'worker' ? viewWorker(fleet, id, fleet.nowMs) : viewTask(fleet, id);
     if (view !== null) return { ...moment, view };

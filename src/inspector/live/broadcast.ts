@@ -1,7 +1,7 @@
 /** Sends the changes of a tick to all pages: the same JSON to those that keep up, everything missed to the others. */
 import { viewTask, viewWorker } from '../../../machines/index.ts';
-import { rowsOf } from '../fleet-rows.ts';
-import type { Delta, Focus, Full, Rows, Topic } from '../messages.ts';
+import { lastMovesOf, rowsOf } from '../fleet-rows.ts';
+import type { Delta, Focus, Full, Rows } from '../messages.ts';
 import { toTruncatedJson } from '../truncated-json.ts';
 import { addNames, type ChangedNames, countNames } from './changed-names.ts';
 import type { TickChanges } from './changes.ts';
@@ -27,16 +27,23 @@ export function createBroadcast(source: LiveSource, pages: ReadonlySet<LivePage>
     headSeq = Math.max(headSeq, seq);
   };
   const head = () => ({ seq: foldedSeq(), nowMs: logNow(), headSeq: Math.max(headSeq, foldedSeq()) });
-  const full = (): Full => ({ ...head(), ...rowsOf(fleet), moves: moves.take(logNow()) });
+  const full = (): Full => ({
+    ...{ ...head(), ...rowsOf(fleet) },
+    ...{ moves: moves.take(logNow()), last: lastMovesOf(fleet) },
+  });
   const delta = (names: ChangedNames, { transitions, entries }: TickChanges): Delta => ({
     ...head(),
     ...nonEmpty(rowsOf(fleet, names)),
     ...(transitions.length > 0 ? { transitions } : {}),
     entries,
   });
-  const sendTopic = (page: LivePage, { entity, id }: Topic) => {
-    const view = entity === 'worker' ? viewWorker(fleet, id, logNow()) : viewTask(fleet, id);
-    page.client.send(entity, toTruncatedJson({ id, view, ...takeNews(page) } satisfies Focus), null);
+  const sendTopics = ({ client, topics }: LivePage) => {
+    for (const news of topics.values()) {
+      if (!news.changed) continue;
+      const { entity, id } = news.topic;
+      const view = entity === 'worker' ? viewWorker(fleet, id, logNow()) : viewTask(fleet, id);
+      client.send(entity, toTruncatedJson({ id, view, ...takeNews(news) } satisfies Focus), null);
+    }
   };
   return {
     sawEntry,
@@ -59,7 +66,7 @@ export function createBroadcast(source: LiveSource, pages: ReadonlySet<LivePage>
           page.client.send('delta', shared, seq);
         }
         page.missed = null;
-        if (page.topic !== null && page.topicChanged && ticks % topicEvery === 0) sendTopic(page, page.topic);
+        if (ticks % topicEvery === 0) sendTopics(page);
       }
     },
   };

@@ -9,13 +9,13 @@ import { createBroadcast } from './broadcast.ts';
 import { addNames, countNames } from './changed-names.ts';
 import { type Changes, createChanges } from './changes.ts';
 import { createRecentMoves } from './moves.ts';
-import { addEntry, createPage, isSelected, type LiveClient, type LivePage } from './page.ts';
+import { addEntry, createPage, type LiveClient, type LivePage, newsAbout } from './page.ts';
 import { createRecentChanges } from './recent-changes.ts';
 import type { LiveSource } from './source.ts';
 
 export type Live = {
   /** `afterSeq`: what the page has already received. @returns a function that leaves */
-  join(client: LiveClient, topic: Topic | null, afterSeq: number | null): () => void;
+  join(client: LiveClient, topics: readonly Topic[], afterSeq: number | null): () => void;
   readonly size: number;
   close(): void;
 };
@@ -50,7 +50,10 @@ export function createLive(source: LiveSource): Live {
       changes.entry();
       broadcast.sawEntry(message.seq);
       const { entity, id } = topicOf(message.subject);
-      for (const page of pages) if (isSelected(page, entity, id)) addEntry(page, message);
+      for (const page of pages) {
+        const news = newsAbout(page, entity, id);
+        if (news !== undefined) addEntry(page.client, news, message);
+      }
     });
     const timer = setInterval(tick, tickMs);
     return () => {
@@ -67,11 +70,11 @@ export function createLive(source: LiveSource): Live {
     get size() {
       return pages.size;
     },
-    join(client, topic, afterSeq) {
+    join(client, topics, afterSeq) {
       const missed = afterSeq === null ? null : recent.since(afterSeq, foldedSeq());
       activity.start();
       if (missed !== null) addNames(missed, changes.names());
-      const page = createPage(client, topic, missed);
+      const page = createPage(client, topics, missed, afterSeq !== null && afterSeq < foldedSeq());
       pages.add(page);
       return () => {
         pages.delete(page);
@@ -89,8 +92,8 @@ function recordTransitions(pages: ReadonlySet<LivePage>, changes: Changes): Flee
     (id, from, to, event) => {
       changes.transition(entity, id, from, to, event);
       for (const page of pages) {
-        if (!isSelected(page, entity, id)) continue;
-        page.topicChanged = true;
+        const news = newsAbout(page, entity, id);
+        if (news !== undefined) news.changed = true;
       }
     };
   return { worker: on('worker'), task: on('task'), queue: (id) => changes.queue(id) };

@@ -1,4 +1,4 @@
-/** One open page: what it has not received yet, and news about the actor that it has selected. */
+/** One open page, or several that share a stream: what it has not received yet, and news about the actors that it has selected. */
 import type { LogMessage } from '../../nats/log-reader.ts';
 import type { Focus, TimelineEntry, Topic } from '../messages.ts';
 import { timelineEntry } from '../timeline-entry.ts';
@@ -12,23 +12,36 @@ export type LiveClient = {
 
 export type LivePage = {
   readonly client: LiveClient;
-  readonly topic: Topic | null;
+  /** What is new about each selected actor, by `keyOf`. */
+  readonly topics: ReadonlyMap<string, TopicNews>;
   /** What the page has missed. Null: nothing, up to the last tick; `all`: it has received nothing yet. */
   missed: ChangedNames | 'all' | null;
-  topicChanged: boolean;
-  readonly entries: TimelineEntry[];
-  omitted: number;
 };
 
-const entriesMax = 40;
+type TopicNews = { readonly topic: Topic; changed: boolean; readonly entries: TimelineEntry[]; omitted: number };
 
-export const createPage = (client: LiveClient, topic: Topic | null, missed: ChangedNames | null): LivePage => ({
-  ...{ client, topic, missed: missed ?? 'all' },
-  ...{ topicChanged: topic !== null, entries: [], omitted: 0 },
+const entriesMax = 40;
+const keyOf = (entity: string, id: string): string => `${entity} ${id}`;
+
+/** @param missedEntries some came since the page was here last, and they may be about what it has selected */
+export const createPage = (
+  client: LiveClient,
+  topics: readonly Topic[],
+  missed: ChangedNames | null,
+  missedEntries: boolean,
+): LivePage => ({
+  client,
+  topics: new Map(
+    topics.map((topic) => [
+      keyOf(topic.entity, topic.id),
+      { topic, changed: true, entries: [], omitted: missedEntries ? 1 : 0 },
+    ]),
+  ),
+  missed: missed ?? 'all',
 });
 
-export const isSelected = ({ topic }: LivePage, entity: string, id: string): boolean =>
-  topic?.id === id && topic.entity === entity;
+export const newsAbout = ({ topics }: LivePage, entity: string, id: string): TopicNews | undefined =>
+  topics.size === 0 ? undefined : topics.get(keyOf(entity, id));
 
 /** For a page that cannot receive now: names take less room than messages. */
 export function keepForLater(page: LivePage, names: ChangedNames): void {
@@ -36,24 +49,24 @@ export function keepForLater(page: LivePage, names: ChangedNames): void {
   if (page.missed !== 'all') addNames(page.missed, names);
 }
 
-/** An entry about the selected actor. */
-export function addEntry(page: LivePage, message: LogMessage): void {
-  page.topicChanged = true;
-  if (!page.client.isReady()) {
+/** An entry about a selected actor. */
+export function addEntry(client: LiveClient, news: TopicNews, message: LogMessage): void {
+  news.changed = true;
+  if (!client.isReady()) {
     // Entries are large; a page that misses some reads them from the log.
-    page.omitted += 1 + page.entries.splice(0).length;
+    news.omitted += 1 + news.entries.splice(0).length;
     return;
   }
   const entry = timelineEntry(message);
-  if (entry === null || page.entries.push(entry) <= entriesMax) return;
-  page.entries.shift();
-  page.omitted += 1;
+  if (entry === null || news.entries.push(entry) <= entriesMax) return;
+  news.entries.shift();
+  news.omitted += 1;
 }
 
-/** The news about the selected actor since the last call. */
-export function takeNews(page: LivePage): Omit<Focus, 'id' | 'view'> {
-  const news = { entries: page.entries.splice(0), omitted: page.omitted };
-  page.topicChanged = false;
-  page.omitted = 0;
-  return news;
+/** The news about a selected actor since the last call. */
+export function takeNews(news: TopicNews): Omit<Focus, 'id' | 'view'> {
+  const taken = { entries: news.entries.splice(0), omitted: news.omitted };
+  news.changed = false;
+  news.omitted = 0;
+  return taken;
 }

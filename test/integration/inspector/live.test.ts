@@ -63,6 +63,27 @@ test('sends the selected worker in full, with its entries', async () => {
   });
 });
 
+test('follows several actors at once, for pages that share a stream', async () => {
+  const stream = await stage.stream('stream?worker=m1&worker=m2&task=M-1');
+  await stage.client.publish('worker.m1.tool.used', { tool: 'Bash' });
+  await stage.client.publish('worker.m2.tool.used', { tool: 'Read' });
+  await stage.client.publish('task.M-1.task.created', { title: 'Third' });
+  for (const id of ['m1', 'm2']) await stream.until('worker', (it) => it.id === id && it.entries.length === 1);
+  expect((await stream.until('task', (it) => it.view !== null)).data.view).toMatchObject({ task: 'M-1' });
+});
+
+test('says that entries were missed where a stream goes on', async () => {
+  const first = await stage.stream('stream?worker=m3');
+  await first.until('full');
+  await stage.client.publish('worker.m3.tool.used', { tool: 'Bash' });
+  const { id } = await first.until('delta', has('m3'));
+  first.close();
+  await stage.client.publish('worker.m3.tool.used', { tool: 'Read' });
+  await stage.get('get/worker/m3');
+  const second = await stage.stream(`stream?worker=m3&after=${id}`);
+  expect((await second.until('worker')).data).toMatchObject({ id: 'm3', entries: [], omitted: 1 });
+});
+
 test('resumes where a page was cut off, without sending everything again', async () => {
   const first = await stage.stream();
   const { id } = await first.until('full');
@@ -89,7 +110,8 @@ test('sends a message every second, so that a page notices a lost connection', a
 
 test.each([
   ['stream?worker=a.b', 400],
-  ['stream?worker=a&task=b', 400],
+  ['at/1?worker=a&task=b', 400],
+  [`stream?${'worker=a&'.repeat(65)}`, 400],
   ['at/99999999', 400],
   ['at/-1', 400],
   ['at/x', 400],

@@ -35,8 +35,8 @@ test('gets nothing while it does not read, then one message with all changes', a
   for (let index = 0; index < 5_000; index += 1) use(`w${index}`);
   let reads = true;
   const [slow, quick] = [page(() => reads), page(() => true)];
-  live.join(slow.client, null, null);
-  live.join(quick.client, null, null);
+  live.join(slow.client, [], null);
+  live.join(quick.client, [], null);
   await vi.advanceTimersByTimeAsync(100);
   reads = false;
   for (let turn = 0; turn < 200; turn += 1) {
@@ -76,7 +76,7 @@ test('entries are not kept for a page that does not read, only counted', async (
     send: (event: string, data: string) => void sent.push({ event, data: JSON.parse(data) }),
     isReady: () => reads,
   };
-  live.join(client, { entity: 'worker', id: 'ana' }, null);
+  live.join(client, [{ entity: 'worker', id: 'ana' }], null);
   await vi.advanceTimersByTimeAsync(200);
   prompt();
   reads = false;

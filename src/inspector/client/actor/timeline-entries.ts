@@ -27,7 +27,7 @@ export function useTimeline(entity: 'worker' | 'task', id: string) {
       const page = await get<TimelinePage>(
         `timeline/${entity}/${id}?limit=${pageSize}${before === null ? '' : `&before=${before}`}`,
       );
-      setLoaded((old) => merge(old, page.entries, page.before));
+      setLoaded((old) => (isApart(old, page) ? { ...page, problem: null } : merge(old, page.entries, page.before)));
     } catch (error) {
       setLoaded((old) => ({ ...old, problem: (error as Error).message }));
     }
@@ -59,6 +59,10 @@ export function useTimeline(entity: 'worker' | 'task', id: string) {
     loadOlder: () => void load(loaded.before),
   };
 }
+
+/** More came than fit a page: what lies between is read when somebody asks for older entries. */
+const isApart = ({ entries: old }: Loaded, { entries: [first], before }: TimelinePage): boolean =>
+  before !== null && first !== undefined && first.seq > (old.at(-1)?.seq ?? first.seq);
 
 function merge({ entries: old }: Loaded, added: readonly TimelineEntry[], before: number | null): Loaded {
   const bySeq = new Map(old.map((it) => [it.seq, it]));

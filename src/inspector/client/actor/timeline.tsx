@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import type { Decision } from '../../../../machines/index.ts';
 import type { TimelineEntry } from '../../messages.ts';
 import { get } from '../data/api.ts';
+import { gap } from '../data/connection.ts';
 import { route } from '../route.ts';
 import { dateTime, duration, time } from '../ui/format.ts';
 import { Link } from '../ui/link.tsx';
@@ -29,6 +30,7 @@ export function Timeline({ entity, id }: { entity: 'worker' | 'task'; id: string
           return (
             <Fragment key={entry.seq}>
               {gapMs >= gapMinMs && <li class="gap">{duration(gapMs)} without entries</li>}
+              {isPauseBetween(entry, later) && <li class="gap">the page was paused here</li>}
               <Line entry={entry} />
             </Fragment>
           );
@@ -42,6 +44,10 @@ export function Timeline({ entity, id }: { entity: 'worker' | 'task'; id: string
     </section>
   );
 }
+
+/** The first entry that came after the pause began is above, the last one seen before it below. */
+const isPauseBetween = (entry: TimelineEntry, later: TimelineEntry | undefined): boolean =>
+  gap.value !== null && later !== undefined && entry.seq <= gap.value.fromSeq && later.seq > gap.value.fromSeq;
 
 function Line({ entry }: { entry: TimelineEntry }) {
   const [isOpen, setOpen] = useState(false);

@@ -16,11 +16,9 @@ const charts = { worker, task };
 export function FleetChart({ machine }: { machine: 'worker' | 'task' }) {
   const text = stateCounts[machine].value;
   const counts = useMemo(() => text.split(',').map(Number), [text]);
-  const latest = isPast.value ? null : shownFleet.value.transition.value;
-  const transition =
-    latest === null || latest[0] !== machine[0]
-      ? null
-      : { from: stateOf(latest[1]), to: stateOf(latest[2]), event: latest[3] };
+  const { w, t } = shownFleet.value.last.value;
+  const latest = machine === 'worker' ? w : t;
+  const transition = latest === null ? null : { from: stateOf(latest[1]), to: stateOf(latest[2]), event: latest[3] };
   const { state, presence } = route.value;
   const onPick = (name: string) => {
     const isPresence = presences.some((it) => it === name);

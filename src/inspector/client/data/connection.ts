@@ -1,15 +1,17 @@
-/** The page's one event stream: opened, watched and reopened; closed while the page is hidden. */
+/** The page's part in the event stream, which it shares with the other pages (hub.ts): it leaves while it is hidden. */
 import { effect, signal } from '@preact/signals';
 import { isId } from '../../../../machines/values/id.ts';
-import type { Delta, Focus, Full, Hello } from '../../messages.ts';
+import type { Delta, Focus, Full, Hello, Topic } from '../../messages.ts';
 import { measure } from '../measure.ts';
 import { selected } from '../route.ts';
-import { ApiError, apiPath, fleet, identifyService, locked } from './api.ts';
+import { ApiError, fleet, identifyService, locked } from './api.ts';
 import { createFleetStore } from './fleet-store.ts';
+import type { FromHub } from './hub.ts';
+import { type HubPort, openHub } from './open-hub.ts';
 
 export const liveFleet = createFleetStore();
 export const hello = signal<Hello | null>(null);
-/** `lost`: it is retried; `paused`: the page has been hidden for a while. */
+/** `lost`: it is retried. */
 export const connection = signal<'connecting' | 'live' | 'lost' | 'paused'>('connecting');
 export const connectionProblem = signal<string | null>(null);
 /** The selected actor, as the stream sends it. */
@@ -21,130 +23,140 @@ export const nowMs = signal(Date.now());
 /** How far the log's clock is ahead of the browser's. */
 let aheadMs = 0;
 
+/** What the page does not show, because it is paused: by hand, or hidden for a while. Null: it is live. */
+export const pause = signal<{ readonly seq: number; readonly atMs: number; readonly by: 'hand' | 'hidden' } | null>(
+  null,
+);
+/** The last pause, once the page goes on. */
+export const gap = signal<{ readonly fromSeq: number; readonly toSeq: number; readonly fromMs: number } | null>(null);
+/** Since when the page waits for its first message. */
+export const connectingSinceMs = signal(Date.now());
+
 const pauseAfterMs = 30_000;
 const silenceMs = 3_500;
 const retryMs = 1_500;
 
-let source: EventSource | null = null;
-let retry: ReturnType<typeof setTimeout> | undefined;
-let lastSeq: number | null = null;
+let port: HubPort | null = null;
+/** The pause that ends with the next message of the whole fleet. */
+let ending: typeof pause.value = null;
 let received: { ms: number; entries: number }[] = [];
+/** Tells the other pages that the session is another one: those that are locked are not at the stream. */
+const session = new BroadcastChannel('stopgate.session');
 
 export function startConnection(): void {
   effect(() => {
     const topic = selected.value;
-    if (fleet.value !== '' && !locked.value && connection.peek() !== 'paused') open(topic);
+    if (fleet.value !== '' && !locked.value && pause.value?.by !== 'hidden') select(topic);
   });
   pauseWhileHidden();
+  addEventListener('pagehide', () => port?.send({ leave: true }));
+  addEventListener('pageshow', (event) => event.persisted && reopen());
+  session.onmessage = () => void connect();
   setInterval(() => {
     nowMs.value = Date.now() + aheadMs;
     if (connection.value === 'live' && performance.now() - head.value.receivedMs > silenceMs) connection.value = 'lost';
+    port?.send({ alive: true });
   }, 1_000);
   void connect();
 }
 
+/** After signing in or out: the service looks at the session when a stream is opened. */
+export function renewSession(): void {
+  session.postMessage('renewed');
+  connection.value = 'connecting';
+  port?.send({ reopen: true });
+  reopen();
+}
+
+/** Shows the present again. */
 export function reopen(): void {
   connection.value = 'connecting';
-  if (fleet.value === '') void connect();
-  else open(selected.value);
+  connectingSinceMs.value = Date.now();
+  if (fleet.value === '') return void connect();
+  ending = pause.peek();
+  port?.send({ leave: true });
+  pause.value = null;
+  select(selected.value);
+}
+
+/** The page stays as it is, and counts what comes meanwhile. */
+export function pauseByHand(): void {
+  if (connection.peek() !== 'live') return;
+  pause.value = { seq: head.peek().seq, atMs: nowMs.peek(), by: 'hand' };
+  connection.value = 'paused';
 }
 
 function pauseWhileHidden(): void {
-  let pause: ReturnType<typeof setTimeout> | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
   document.addEventListener('visibilitychange', () => {
-    clearTimeout(pause);
+    clearTimeout(timer);
     if (document.hidden) {
-      pause = setTimeout(() => {
-        close();
+      timer = setTimeout(() => {
+        port?.send({ leave: true });
+        pause.value ??= { seq: head.peek().seq, atMs: nowMs.peek(), by: 'hidden' };
         connection.value = 'paused';
       }, pauseAfterMs);
-    } else if (connection.value === 'paused') reopen();
+    } else if (pause.peek()?.by === 'hidden') reopen();
+    else if (pause.peek()?.by === 'hand') select(selected.peek());
   });
 }
 
-/** Once the fleet is known, the effect above opens the stream. */
+/** Once the fleet is known, the effect above joins the stream. */
 async function connect(): Promise<void> {
   try {
     await identifyService();
   } catch (error) {
-    onFailure(error);
+    connection.value = 'lost';
+    connectionProblem.value = error instanceof ApiError ? error.message : String(error);
+    if (!locked.value) setTimeout(() => void connect(), retryMs);
   }
 }
 
-/** The browser reconnects by itself until it gets a response; a response that is not a stream ends that. */
-async function reconnect(): Promise<void> {
-  try {
-    await identifyService();
-    open(selected.peek());
-  } catch (error) {
-    onFailure(error);
-  }
-}
-
-function onFailure(error: unknown): void {
-  connection.value = 'lost';
-  connectionProblem.value = error instanceof ApiError ? error.message : String(error);
-  if (!locked.value) retry = setTimeout(() => void reconnect(), retryMs);
-}
-
-function close(): void {
-  clearTimeout(retry);
-  source?.close();
-  source = null;
-}
-
-function open(topic: typeof selected.value): void {
-  close();
+function select(topic: Topic | null): void {
   // An invalid id would make the service refuse the whole stream.
   const isValid = topic !== null && isId(topic.id);
   if (topic !== null && !isValid) focus.value = { id: topic.id, view: null, entries: [], omitted: 0 };
   else focus.value = focus.peek()?.id === topic?.id ? focus.peek() : null;
-  const query = new URLSearchParams();
-  if (isValid) query.set(topic.entity, topic.id);
-  if (lastSeq !== null) query.set('after', String(lastSeq));
-  const text = query.toString();
-  const opened = new EventSource(apiPath(`stream${text === '' ? '' : `?${text}`}`));
-  source = opened;
-  listen(opened);
-  opened.onerror = () => {
-    if (connection.value !== 'paused') connection.value = 'lost';
-    if (opened.readyState !== EventSource.CLOSED || opened !== source) return;
-    retry = setTimeout(() => void reconnect(), retryMs);
-  };
+  port ??= openHub(fleet.peek(), onMessage);
+  port.send({ select: isValid ? topic : null });
 }
 
-function listen(opened: EventSource): void {
-  const on = <Data>(event: string, apply: (data: Data) => void) =>
-    opened.addEventListener(event, ({ data, lastEventId }: MessageEvent<string>) => {
-      if (lastEventId !== '') lastSeq = Number(lastEventId);
-      measure('apply', () => apply(JSON.parse(data)));
-    });
-  on<Hello>('hello', onHello);
-  on<Full>('full', (data) => {
-    liveFleet.apply(data, true);
-    onHead(data, 0);
-  });
-  on<Delta>('delta', (data) => {
-    const { workers, tasks, queues, transitions } = data;
-    if ([workers, tasks, queues, transitions].some((it) => it !== undefined)) liveFleet.apply(data, false);
-    onHead(data, data.entries);
-  });
-  for (const event of ['worker', 'task'])
-    on<Focus>(event, (data) => {
-      focus.value = data;
-    });
+function onMessage(message: FromHub): void {
+  if ('locked' in message) {
+    locked.value = true;
+    return;
+  }
+  if ('lost' in message) {
+    if (pause.peek() === null) connection.value = 'lost';
+    connectionProblem.value = message.lost ?? connectionProblem.peek();
+    return;
+  }
+  measure('apply', () => apply(message.event, JSON.parse(message.text)));
 }
 
-function onHello(data: Hello): void {
-  const isOther = hello.peek() !== null && hello.peek()?.replica !== data.replica;
-  hello.value = data;
-  if (!isOther || lastSeq === null) return;
-  // Another replica may serve another log, which our rows do not belong to.
-  lastSeq = null;
-  open(selected.peek());
+function apply(event: Exclude<FromHub, { lost: unknown } | { locked: true }>['event'], data: unknown): void {
+  const isPaused = pause.peek() !== null;
+  if (event === 'hello') {
+    hello.value = data as Hello;
+    locked.value = false;
+  } else if (event === 'full' || event === 'delta') {
+    const change = data as Full | Delta;
+    const isFull = event === 'full';
+    if (!isPaused && (isFull || hasRows(change as Delta))) liveFleet.apply(change, isFull);
+    if (isFull && !isPaused) endPause(change.seq);
+    onHead(change, isFull ? 0 : (change as Delta).entries, isPaused);
+  } else if (!isPaused || focus.peek()?.id !== (data as Focus).id) focus.value = data as Focus;
 }
 
-function onHead({ seq, headSeq, nowMs: logNowMs }: Full | Delta, entries: number): void {
+function endPause(toSeq: number): void {
+  if (ending !== null && toSeq > ending.seq) gap.value = { fromSeq: ending.seq, toSeq, fromMs: ending.atMs };
+  ending = null;
+}
+
+const hasRows = ({ workers, tasks, queues, transitions }: Delta): boolean =>
+  [workers, tasks, queues, transitions].some((it) => it !== undefined);
+
+function onHead({ seq, headSeq, nowMs: logNowMs }: Full | Delta, entries: number, isPaused: boolean): void {
   aheadMs = logNowMs - Date.now();
   const ms = performance.now();
   received = received.filter((it) => it.ms > ms - 2_000);
@@ -152,5 +164,5 @@ function onHead({ seq, headSeq, nowMs: logNowMs }: Full | Delta, entries: number
   const perSecond = received.reduce((sum, it) => sum + it.entries, 0) / 2;
   head.value = { seq, headSeq, receivedMs: ms, perSecond };
   connectionProblem.value = null;
-  connection.value = 'live';
+  if (!isPaused) connection.value = 'live';
 }

@@ -1,10 +1,10 @@
 /** The fleet as the page knows it: rows by id, and counts over all of them. */
 import { signal } from '@preact/signals';
 import { presences, workerStates } from '../../../../machines/values/states.ts';
-import type { Delta, Full, PastFleet, Transition } from '../../messages.ts';
+import type { Delta, Full, LastMoves, PastFleet } from '../../messages.ts';
 import { waitsForPerson } from '../lists/urgency.ts';
 import { stateOf } from '../ui/state-mark.tsx';
-import { createMoves } from './moves.ts';
+import { createMoves, lastOf } from './moves.ts';
 import { type QueueRow, q, type TaskRow, t, type WorkerRow, w } from './row-fields.ts';
 
 export type FleetStore = ReturnType<typeof createFleetStore>;
@@ -21,8 +21,8 @@ export function createFleetStore() {
     /** Grows when an id is new, or everything is. */
     ids: signal(0),
     loaded: signal(false),
-    /** The latest transition of any actor. */
-    transition: signal<Transition | null>(null),
+    /** The latest moves of any worker and of any task. */
+    last: signal<LastMoves>({ w: null, t: null }),
     /** Grows with each move that is counted. */
     moved: signal(0),
   };
@@ -65,21 +65,17 @@ export function createFleetStore() {
     dirty,
     ...{ waitingWorkers: waitingWorkers as ReadonlySet<string>, waitingTasks: waitingTasks as ReadonlySet<string> },
     apply(change: Full | Delta | PastFleet, isWhole: boolean): void {
-      if (isWhole) {
-        for (const rows of [workers, tasks, queues]) rows.clear();
-        counts.clear();
-        waitingWorkers.clear();
-        waitingTasks.clear();
-      }
+      if (isWhole) for (const all of [workers, tasks, queues, counts, waitingWorkers, waitingTasks]) all.clear();
       let isNew = isWhole;
       for (const row of change.workers ?? []) isNew = putWorker(row) || isNew;
       for (const row of change.tasks ?? []) isNew = putTask(row) || isNew;
       for (const row of change.queues ?? []) isNew = putQueue(row) || isNew;
-      const latest = 'transitions' in change ? change.transitions?.at(-1) : undefined;
-      if (latest !== undefined) signals.transition.value = latest;
+      const transitions = 'transitions' in change ? (change.transitions ?? []) : [];
+      if ('last' in change) signals.last.value = change.last;
+      else if (transitions.length > 0) signals.last.value = lastOf(signals.last.peek(), transitions);
       if ('moves' in change) moves.reset(change.moves);
-      if ('transitions' in change) moves.add(change.nowMs, change.transitions ?? []);
-      if (latest !== undefined || 'moves' in change) signals.moved.value += 1;
+      else if ('nowMs' in change) moves.add(change.nowMs, transitions);
+      if (transitions.length > 0 || 'moves' in change) signals.moved.value += 1;
       if (isNew) signals.ids.value += 1;
       signals.loaded.value = true;
       signals.version.value += 1;

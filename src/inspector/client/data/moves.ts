@@ -1,5 +1,5 @@
 /** How often each transition was taken in the last ten minutes: begun by the service, kept up by the stream. */
-import type { Moves, Transition } from '../../messages.ts';
+import type { LastMoves, Moves, Transition } from '../../messages.ts';
 
 const minuteMs = 60_000;
 const windowMs = 10 * minuteMs;
@@ -27,6 +27,8 @@ export function createMoves() {
       sinceMs = Math.max(sinceMs, nowMs - windowMs);
       add(nowMs - (nowMs % minuteMs), transitions);
     },
+    /** As the service sends them. */
+    all: (): Moves => ({ sinceMs, minutes: [...minutes].map(([minute, counts]) => [minute, [...counts.values()]]) }),
     /** Since when, by the log's clock. */
     since: (): number => sinceMs,
     /** All of one machine, summed over the minutes. */
@@ -41,4 +43,10 @@ export function createMoves() {
       return [...sums.values()];
     },
   };
+}
+
+/** What moved last. Those that lead back to where they came from are no moves. */
+export function lastOf(last: LastMoves, transitions: readonly Transition[]): LastMoves {
+  const latest = (machine: 'w' | 't') => transitions.findLast(([it, from, to]) => it === machine && from !== to);
+  return { w: latest('w') ?? last.w, t: latest('t') ?? last.t };
 }

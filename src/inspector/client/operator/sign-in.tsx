@@ -3,7 +3,7 @@ import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { signIn } from '../data/api.ts';
-import { hello, reopen } from '../data/connection.ts';
+import { hello, renewSession } from '../data/connection.ts';
 import { Dialog } from '../ui/dialog.tsx';
 
 /** What to do after the operator has signed in; null: the dialog is closed. */
@@ -78,7 +78,7 @@ function TokenForm({ label, onSuccess, onCancel, children }: TokenFormProps) {
   const submit = async (form: HTMLFormElement) => {
     try {
       await signIn(String(new FormData(form).get('token')).trim());
-      reopen();
+      renewSession();
       onSuccess();
     } catch (error) {
       setProblem((error as Error).message);

@@ -1,0 +1,61 @@
+/** An EventSource that is opened again when the browser gives up, and says why there is none. */
+
+export const streamEvents = ['hello', 'full', 'delta', 'worker', 'task'] as const;
+export type StreamEvent = (typeof streamEvents)[number];
+
+type Listener = {
+  onMessage(event: StreamEvent, text: string, id: string): void;
+  /** @param problem null: the browser tries again */
+  onLost(problem: string | null): void;
+  /** A token is required. It is not tried again. */
+  onLocked(): void;
+};
+
+const retryMs = 1_500;
+/** The service sends a message every second: a connection that is silent for longer is dead, whatever the browser says. */
+const silenceMs = 10_000;
+
+export function createEventStream({ onMessage, onLost, onLocked }: Listener) {
+  let source: EventSource | null = null;
+  let retry: ReturnType<typeof setTimeout> | undefined;
+  let heardMs = 0;
+  const close = () => {
+    clearTimeout(retry);
+    source?.close();
+    source = null;
+  };
+  const open = (url: string) => {
+    close();
+    const opened = new EventSource(url);
+    source = opened;
+    heardMs = Date.now();
+    for (const event of streamEvents)
+      opened.addEventListener(event, ({ data, lastEventId }: MessageEvent<string>) => {
+        heardMs = Date.now();
+        onMessage(event, data, lastEventId);
+      });
+    opened.onerror = () => {
+      onLost(null);
+      // The browser tries again by itself, unless the response was not a stream.
+      if (opened.readyState === EventSource.CLOSED && opened === source)
+        retry = setTimeout(() => void askAgain(opened), retryMs);
+    };
+  };
+  const askAgain = async (opened: EventSource) => {
+    const status = await fetch('/api', { headers: { accept: 'application/json' } }).then(
+      (reply) => reply.status,
+      () => 0,
+    );
+    if (source !== opened) return;
+    if (status === 200) return open(opened.url);
+    if (status === 401) return onLocked();
+    onLost(status === 0 ? 'The service does not respond.' : `It replied with status ${status}.`);
+    retry = setTimeout(() => void askAgain(opened), retryMs);
+  };
+  return {
+    open,
+    close,
+    isOpen: () => source !== null && source.readyState !== EventSource.CLOSED,
+    isDead: () => source?.readyState === EventSource.OPEN && Date.now() - heardMs > silenceMs,
+  };
+}

@@ -1,0 +1,72 @@
+/** Many pages in one browser: they share one stream, so that none waits for a connection. */
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { type Browser, describeInBrowser, openBrowser } from '../../support/browser.ts';
+import { openStage, operatorToken, type Stage } from '../../support/stage.ts';
+
+let stage: Stage;
+let browser: Browser;
+const wait = { timeout: 25_000 };
+const open = async (path: string): Promise<Page> => {
+  const page = await browser.context.newPage();
+  await page.goto(`${stage.http.url}${path}`);
+  return page;
+};
+const isLive = (page: Page) => page.locator('[data-connection="live"]').waitFor(wait);
+const workers = Array.from({ length: 20 }, (_, index) => `w${index}`);
+
+describeInBrowser('pages in one browser', () => {
+  beforeAll(async () => {
+    stage = await openStage({ policies: { policies: { default: { checks: [{ plan: {} }] } } } });
+    for (const worker of workers) await stage.client.publish(`worker.${worker}.tool.used`, { tool: 'Bash' });
+    browser = await openBrowser(() => [stage.http.url]);
+  }, 60_000);
+  afterEach(async () => {
+    for (const page of browser.context.pages().slice(1)) await page.close();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await stage?.close();
+  });
+
+  test('are all live, twenty of them, each with its worker', async () => {
+    const pages = await Promise.all(workers.map((worker) => open(`/?worker=${worker}`)));
+    await Promise.all(pages.map(isLive));
+    await Promise.all(workers.map((worker) => stage.client.ask(`decide.${worker}`)));
+    await Promise.all(pages.map((page) => page.locator('aside article.decision').waitFor(wait)));
+    expect(browser.problems()).toEqual([]);
+  }, 90_000);
+
+  test('sign in and out together', async () => {
+    const [one, other] = [await open('/'), await open('/')];
+    await Promise.all([one, other].map(isLive));
+    await one.getByRole('button', { name: 'Sign in' }).click();
+    await one.getByLabel('Operator token').fill(operatorToken);
+    await one.getByRole('button', { name: 'Continue' }).click();
+    for (const page of [one, other]) await page.getByRole('button', { name: 'Sign out' }).waitFor(wait);
+    await other.getByRole('button', { name: 'Sign out' }).click();
+    for (const page of [one, other]) await page.getByRole('button', { name: 'Sign in' }).waitFor(wait);
+    await Promise.all([one, other].map(isLive));
+  }, 90_000);
+
+  test('a paused one stays as it is, and says what it missed', async () => {
+    const [paused, other] = [await open('/?worker=w1&tab=timeline'), await open('/')];
+    await Promise.all([paused, other].map(isLive));
+    await paused.locator('.timeline .line').first().waitFor(wait);
+    await paused.keyboard.press('p');
+    await paused.locator('.notice', { hasText: 'Paused at entry' }).waitFor(wait);
+    await stage.client.publish('worker.late.tool.used', { tool: 'Bash' });
+    const { seq } = await stage.client.publish('worker.w1.tool.used', { tool: 'Bash' });
+    await other.locator('tr[data-id="late"]').waitFor(wait);
+    await paused.locator('.notice', { hasText: /: [2-9] entries since/ }).waitFor(wait);
+    expect(await paused.locator('tr[data-id="late"]').count()).toBe(0);
+    await paused.getByRole('button', { name: 'Go on' }).click();
+    await paused.locator('tr[data-id="late"]').waitFor(wait);
+    await paused.locator('.notice', { hasText: 'entries came while the page was paused' }).waitFor(wait);
+    await paused.locator(`.timeline .line[data-seq="${seq}"]`).waitFor(wait);
+    await paused.locator('.timeline .gap', { hasText: 'the page was paused here' }).waitFor(wait);
+    await paused.getByRole('button', { name: 'Show where it was' }).click();
+    await expect.poll(() => paused.locator('tr[data-id="late"]').count(), wait).toBe(0);
+    expect(browser.problems()).toEqual([]);
+  }, 90_000);
+});
