@@ -56,7 +56,7 @@ export type HostOptions = {
   /** Null: no snapshots are taken. */
   readonly snapshotStore: SnapshotStore | null;
   /** The snapshots of this log as it is now, newest first. */
-  readonly fittingSnapshots: () => Promise<readonly SnapshotInfo[]>;
+  readonly fittingSnapshots: () => AsyncIterable<SnapshotInfo>;
   /** Null: the log is never cut. */
   readonly trimmer: LogTrimmer | null;
   /** Nothing more can be folded: this replica must end. */

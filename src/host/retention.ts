@@ -5,6 +5,7 @@
 import { ownerFor } from '../../machines/index.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import type { LogTrimmer } from '../nats/snapshots/log-trimmer.ts';
+import type { SnapshotInfo } from '../nats/snapshots/snapshot-store.ts';
 import { writeArchive } from './archive.ts';
 import type { HostContext } from './context.ts';
 
@@ -37,8 +38,8 @@ export function createRetention(context: HostContext): Retention {
   let running = false;
   const runOnce = async () => {
     if (trimmer === null || (rules.forMs === null && rules.bytesMax === null)) return;
-    const [, second] = await context.fittingSnapshots();
-    if (second !== undefined) await cut(context, trimmer, rules, second.position.seq);
+    const second = await secondNewest(context);
+    if (second !== null) await cut(context, trimmer, rules, second.position.seq);
   };
   const run = async () => {
     if (running || context.phase !== 'head' || ownerFor(fleet, 'retention', null) !== context.replica) return;
@@ -61,6 +62,15 @@ export function createRetention(context: HostContext): Retention {
       timer = null;
     },
   };
+}
+
+async function secondNewest({ fittingSnapshots }: HostContext): Promise<SnapshotInfo | null> {
+  let newer = 0;
+  for await (const info of fittingSnapshots()) {
+    if (newer === 1) return info;
+    newer += 1;
+  }
+  return null;
 }
 
 /** @param coveredTo what stands there stays, so that the snapshot can prove that this is its log */

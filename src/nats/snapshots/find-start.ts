@@ -54,13 +54,17 @@ export async function findStart({
   }
 }
 
-/** Those that are of this log as it is now, newest first: a log that went back keeps the snapshots of what is gone. */
-export async function fittingSnapshots({ store, positionAt }: Pick<FindStartOptions, 'store' | 'positionAt'>) {
-  const fitting: SnapshotInfo[] = [];
+/**
+ * Those that are of this log as it is now, newest first: a log that went back keeps the snapshots of what is gone. The log
+ * is asked about each only when it is its turn.
+ */
+export async function* fittingSnapshots({
+  store,
+  positionAt,
+}: Pick<FindStartOptions, 'store' | 'positionAt'>): AsyncGenerator<SnapshotInfo> {
   for (const info of await store.list()) {
-    if (whyUnfit(info, await positionAt(info.position.seq)) === null) fitting.push(info);
+    if (whyUnfit(info, await positionAt(info.position.seq)) === null) yield info;
   }
-  return fitting;
 }
 
 function whyUnfit({ position }: SnapshotInfo, found: LogPosition | null): string | null {

@@ -10,7 +10,7 @@ import { createSnapshotStore, type SnapshotInfo, type SnapshotStore } from './sn
 export type Snapshots = {
   readonly store: SnapshotStore;
   /** Those that are of this log as it is now, newest first. @throws what NATS throws */
-  fitting(): Promise<readonly SnapshotInfo[]>;
+  fitting(): AsyncIterable<SnapshotInfo>;
   /** Where the fold begins; null: at the first entry. @throws AppError log.unavailable */
   findStart(rules: readonly Rules[] | undefined): Promise<FoldStart | null>;
   /** The last entry that the newest snapshot covers; 0: there is none. Known for a second. @throws what NATS throws */
@@ -33,9 +33,13 @@ export function createSnapshots(nc: NatsConnection, fleet: string, replicas: num
     findStart: (rules) => findStart({ fleet, store, positionAt, rules, logger }),
     async coveredTo() {
       if (performance.now() < covered.untilMs) return covered.seq;
-      const [newest] = await fittingSnapshots({ store, positionAt });
-      covered = { seq: newest?.position.seq ?? 0, untilMs: performance.now() + coveredForMs };
-      return covered.seq;
+      let seq = 0;
+      for await (const newest of fittingSnapshots({ store, positionAt })) {
+        seq = newest.position.seq;
+        break;
+      }
+      covered = { seq, untilMs: performance.now() + coveredForMs };
+      return seq;
     },
   };
 }

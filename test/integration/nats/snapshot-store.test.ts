@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFleet, type Fleet, foldEntry, readEntry, takeSnapshot } from '../../../machines/index.ts';
 import { type NatsConnection, openConnection } from '../../../src/nats/connection.ts';
 import type { LogPosition } from '../../../src/nats/log-position.ts';
-import { type FoldStart, findStart } from '../../../src/nats/snapshots/find-start.ts';
+import { type FoldStart, findStart, fittingSnapshots } from '../../../src/nats/snapshots/find-start.ts';
 import { createSnapshotStore, type SnapshotStore } from '../../../src/nats/snapshots/snapshot-store.ts';
 import type { NatsServer } from '../../support/nats-server.ts';
 import { bothVersions } from '../../support/second-rules.ts';
@@ -162,6 +162,20 @@ describe('a start passes over', () => {
     await objects.putBlob({ name: newest?.name as string, metadata }, other);
     await passedOver('it is of something else than its name says');
   });
+});
+
+test('of those that fit the log is asked about the newest first, and about no more than are wanted', async () => {
+  for (const entries of [1, 2, 3]) await write(fleetOf(entries));
+  const asked: number[] = [];
+  const fitting = fittingSnapshots({
+    store,
+    async positionAt(seq) {
+      asked.push(seq);
+      return seq === 3 ? null : positionAt(seq);
+    },
+  });
+  expect((await fitting.next()).value?.position.seq).toBe(2);
+  expect(asked).toEqual([3, 2]);
 });
 
 test('a store that cannot be read costs the time of a whole fold, and nothing else', async () => {

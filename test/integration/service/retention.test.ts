@@ -6,6 +6,8 @@ import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';
 import type { RetentionRules } from '../../../src/host/retention.ts';
+import { openConnection } from '../../../src/nats/connection.ts';
+import { createSnapshotStore } from '../../../src/nats/snapshots/snapshot-store.ts';
 import { type Client, openClient } from '../../support/client.ts';
 import type { NatsServer } from '../../support/nats-server.ts';
 import { startReplica } from '../../support/replica.ts';
@@ -82,6 +84,17 @@ test('a log that is cut is lost without its snapshots', async () => {
   replica = null;
   await client.manager.streams.delete('OBJ_STOPGATE-SNAPSHOTS_main');
   await expect(start()).rejects.toThrow(`entries 1 to ${first_seq - 1} are missing`);
+});
+
+test('a snapshot of a log that went back does not count', async () => {
+  const [first = 0, second = 0] = await takeSnapshots(2);
+  const nc = await openConnection({ url: server.url, name: 'test', patient: false });
+  const position = { seq: second + 1, atMs: 1, subject: 'stopgate.main.worker.w1.tool.used', digest: 'another' };
+  await createSnapshotStore(nc, 'main', 1).write({ fleet: 'main', rules: 1, position }, { lines: [], host: {} });
+  await nc.close();
+  await start({ forMs: 0, bytesMax: null, archive: null });
+  await expect.poll(async () => (await stateOf()).first_seq, { timeout: 20_000 }).toBeGreaterThan(1);
+  expect((await stateOf()).first_seq).toBe(first);
 });
 
 test('what is young, or within the size, stays', async () => {

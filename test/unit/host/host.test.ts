@@ -18,7 +18,7 @@ async function start(onFolded: (subject: string) => void = () => {}): Promise<Sc
   const scene = { log, broken: 0, checks: 0, clockMs: 0 } as Scene;
   scene.host = createHost({
     ...{ fleet: 'main', replica: 'r1', log, entryTimeoutMs: 5_000, openRequestsMax: 2, openReadsMax: 2 },
-    ...{ start: null, snapshotStore: null, fittingSnapshots: async () => [], trimmer: null },
+    ...{ start: null, snapshotStore: null, fittingSnapshots: async function* () {}, trimmer: null },
     bus: {
       ...{
         isConnected: () => true,

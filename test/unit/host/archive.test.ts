@@ -1,0 +1,42 @@
+/** The archive keeps what an earlier log of the same fleet left there, and replaces only its own unfinished try. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { writeArchive } from '../../../src/host/archive.ts';
+import type { LogMessage } from '../../../src/nats/log-reader.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'stopgate-archive-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** Entries 1 to `count` of a log in which the first was stored at `atMs`. */
+const logOf = (count: number, atMs: number): LogMessage[] =>
+  Array.from({ length: count }, (_, index) => ({
+    ...{ seq: index + 1, atMs: atMs + index, subject: 'stopgate.main.worker.w1.heartbeat.sent' },
+    ...{ data: new Uint8Array(), header: () => undefined },
+  }));
+const entriesIn = (name: string): number =>
+  gunzipSync(readFileSync(join(folder, name)))
+    .toString()
+    .trimEnd()
+    .split('\n').length;
+const countsByFile = () => readdirSync(folder).map((name) => entriesIn(name));
+
+test.each([
+  ['as long', 3],
+  ['of another length', 2],
+])('the archive of an earlier log is kept beside one that is %s', async (_name, count) => {
+  await writeArchive(folder, 'main', logOf(3, 1_000));
+  await writeArchive(folder, 'main', logOf(count, 9_000));
+  expect(countsByFile().sort()).toEqual([count, 3]);
+});
+
+test('what an earlier try wrote before it ended without the cut is replaced', async () => {
+  await writeArchive(folder, 'main', logOf(2, 1_000));
+  await writeArchive(folder, 'main', logOf(3, 1_000));
+  expect(countsByFile()).toEqual([3]);
+});
