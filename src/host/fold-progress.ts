@@ -27,6 +27,7 @@ export function createFoldProgress(start: LogPosition | null = null): FoldProgre
   let newest: LogMessage | null = null;
   /** Of the last `timesKept` entries, each at its sequence number modulo that. */
   const times = new Float64Array(timesKept);
+  /** In the order of `seq`. */
   const waiting: { readonly seq: number; readonly resolve: () => void }[] = [];
   return {
     get seq() {
@@ -45,8 +46,8 @@ export function createFoldProgress(start: LogPosition | null = null): FoldProgre
     async until(seq) {
       if (seq <= foldedSeq) return;
       await new Promise<void>((resolve) => {
-        waiting.push({ seq, resolve });
-        waiting.sort((a, b) => a.seq - b.seq);
+        // Nearly always it is the last one.
+        waiting.splice(waiting.findLastIndex((it) => it.seq <= seq) + 1, 0, { seq, resolve });
       });
     },
     advance(message) {

@@ -17,6 +17,8 @@ type OutboxMessage = {
   messageId: string;
   /** 0: not sent by this replica. */
   sentMs: number;
+  /** Where it stands in the log, as far as that is known; 0: it is not. */
+  storedSeq: number;
 };
 
 export type OutboxState = readonly Pick<OutboxMessage, 'decision' | 'owner' | 'inbox' | 'messageId'>[];
@@ -36,11 +38,16 @@ export type Outbox = {
   overdueOwners(ageMs: number): Set<string | null>;
   /** Sends what this owner leaves, where `isMine` says so of its `attemptMessageId`. */
   sendFor(owner: string | null, isMine: (key: string) => boolean): void;
-  /** Sends again what the log has not delivered. */
+  /** Sends again what the log has not delivered. To be called twice a second. */
   resend(): void;
 };
 
 const resendMs = 2_000;
+/**
+ * In one call. When the fold is seconds behind, all that was sent looks lost: to send all of it again each time would keep
+ * the fold from ever catching up. The acknowledgements of so many tell which of them are stored already.
+ */
+const resendMax = 256;
 
 export function createOutbox(context: HostContext): Outbox {
   const messages = new Map<string, OutboxMessage>();
@@ -51,6 +58,7 @@ export function createOutbox(context: HostContext): Outbox {
   const queue: OutboxMessage[] = [];
   const send = (message: OutboxMessage) => {
     message.sentMs = context.clock();
+    message.storedSeq = 0;
     if (queue.push(message) === 1) setImmediate(sendQueued);
   };
   const sendQueued = () => {
@@ -64,7 +72,9 @@ export function createOutbox(context: HostContext): Outbox {
   const sendAgain = (message: OutboxMessage) => {
     message.sentMs = context.clock();
     context.log.submit(...entryOf(context, message), (answer) => {
-      if (!(answer instanceof AppError) && answer.duplicate) void renameIfTaken(message, answer.seq);
+      if (answer instanceof AppError) return;
+      message.storedSeq = answer.seq;
+      if (answer.duplicate) void renameIfTaken(message, answer.seq);
     });
   };
   const renameIfTaken = async (message: OutboxMessage, seq: number) => {
@@ -88,7 +98,7 @@ export function createOutbox(context: HostContext): Outbox {
         inbox,
         messageId: messageIdOf(decision),
         sinceMs: context.clock(),
-        sentMs: 0,
+        ...{ sentMs: 0, storedSeq: 0 },
       };
       messages.set(keyOf(decision), message);
       if (!isAtHead(context)) return;
@@ -100,7 +110,8 @@ export function createOutbox(context: HostContext): Outbox {
     capture: () =>
       [...messages.values()].map(({ decision, owner, inbox, messageId }) => ({ decision, owner, inbox, messageId })),
     restore(state) {
-      for (const it of state) messages.set(keyOf(it.decision), { ...it, sinceMs: context.clock(), sentMs: 0 });
+      const unsent = { sinceMs: context.clock(), sentMs: 0, storedSeq: 0 };
+      for (const it of state) messages.set(keyOf(it.decision), { ...it, ...unsent });
     },
     open: () => sendAll(isOurs),
     overdueOwners(ageMs) {
@@ -108,14 +119,19 @@ export function createOutbox(context: HostContext): Outbox {
       const overdue = [...messages.values()].filter((it) => it.sinceMs <= before && !isOurs(it));
       return new Set(overdue.map(({ owner }) => owner));
     },
-    sendFor: (owner, isMine) => sendAll((it) => it.owner === owner && isMine(keyOf(it.decision))),
+    sendFor: (owner, isMine) =>
+      sendAll((it) => it.owner === owner && isOverdue(context, it) && isMine(keyOf(it.decision))),
     resend() {
       if (!context.bus.isConnected()) return;
-      const before = context.clock() - resendMs;
-      for (const message of messages.values()) if (message.sentMs > 0 && message.sentMs < before) sendAgain(message);
+      const late = [...messages.values()].filter((it) => it.sentMs > 0 && isOverdue(context, it));
+      for (const message of late.slice(0, resendMax)) sendAgain(message);
     },
   };
 }
+
+/** Not while the fold has yet to reach where it stands. */
+const isOverdue = ({ clock, progress }: HostContext, { sentMs, storedSeq }: OutboxMessage): boolean =>
+  sentMs < clock() - resendMs && storedSeq <= progress.seq;
 
 const messageIdOf = ({ worker, attempt }: Decision) => decisionMessageId(worker, attempt);
 const keyOf = ({ worker, attempt }: Decision) => attemptMessageId(worker, attempt as string);

@@ -1,0 +1,80 @@
+/**
+ * The outbox sends again what the log has not delivered. It once sent all of it every two seconds: a fold that was some
+ * seconds behind then published more than it folded, and memory grew by what it would never catch up with.
+ */
+import { beforeEach, expect, test } from 'vitest';
+import type { Decision } from '../../../machines/index.ts';
+import type { HostContext } from '../../../src/host/context.ts';
+import { createFoldProgress } from '../../../src/host/fold-progress.ts';
+import { createOutbox, type Outbox } from '../../../src/host/outbox.ts';
+import type { OnStored } from '../../../src/nats/log-submitter.ts';
+
+let nowMs: number;
+let submitted: { readonly messageId: string; readonly onAnswer: OnStored }[];
+let progress: ReturnType<typeof createFoldProgress>;
+let outbox: Outbox;
+
+beforeEach(() => {
+  nowMs = 10_000;
+  submitted = [];
+  progress = createFoldProgress();
+  outbox = createOutbox({
+    ...{ replica: 'r1', fleet: { name: 'main' }, phase: 'head', pauses: { hasPaused: () => false } },
+    ...{ clock: () => nowMs, newId: () => 'new', progress, bus: { isConnected: () => true } },
+    log: {
+      send() {},
+      submit: (_subject: string, _payload: string, { messageId = '' }, onAnswer: OnStored) =>
+        void submitted.push({ messageId, onAnswer }),
+    },
+  } as unknown as HostContext);
+});
+
+const put = (attempt: string, owner = 'r1') => outbox.put({ worker: 'w1', attempt } as Decision, owner, null, false);
+function resendFor(turns: number): void {
+  for (let turn = 0; turn < turns; turn += 1) {
+    nowMs += 500;
+    outbox.resend();
+  }
+}
+const foldTo = (seq: number) =>
+  progress.advance({ ...{ seq, atMs: 0, subject: 's', data: new Uint8Array() }, header: () => undefined });
+
+test('what the log has not delivered for two seconds is sent again, and nothing before', () => {
+  put('a1');
+  resendFor(4);
+  expect(submitted).toEqual([]);
+  resendFor(1);
+  expect(submitted).toHaveLength(1);
+});
+
+test('of thousands that are late a few hundred are sent in a turn, the oldest first, and each once', () => {
+  for (let count = 0; count < 3_000; count += 1) put(`a${count}`);
+  resendFor(8);
+  expect(submitted).toHaveLength(4 * 256);
+  expect(new Set(submitted.map(({ messageId }) => messageId)).size).toBe(4 * 256);
+  expect(submitted[0]?.messageId).toContain('a0');
+});
+
+test('what is stored behind the fold is waited for', async () => {
+  put('a1');
+  resendFor(5);
+  submitted[0]?.onAnswer({ seq: 900, duplicate: true });
+  foldTo(899);
+  resendFor(20);
+  expect(submitted).toHaveLength(1);
+  // An agent's entry had the message id: the decision is not there.
+  foldTo(900);
+  await expect.poll(() => submitted.length).toBe(2);
+  expect(submitted[1]?.messageId).not.toBe(submitted[0]?.messageId);
+});
+
+test('what a replica that is gone has left is not sent twice in two seconds either', () => {
+  put('a1', 'r2');
+  let asked = 0;
+  const isMine = () => {
+    asked += 1;
+    return true;
+  };
+  for (let turn = 0; turn < 4; turn += 1) outbox.sendFor('r2', isMine);
+  expect(asked).toBe(1);
+});
