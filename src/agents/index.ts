@@ -14,7 +14,8 @@ export const agents: ReadonlyMap<string, Agent> = new Map(list.map((agent) => [a
 
 export type { Agent } from './agent.ts';
 export type { HookCall, ReadHook, Translation, WorkerEntry } from './shared/hook-call.ts';
-export { createHookCallHandler } from './shared/hook-call-handler.ts';
+export { createHookCallHandler, type OnHeld } from './shared/hook-call-handler.ts';
+export type { HeldRequest } from './shared/permission-requests.ts';
 export { type PriorWorker, toPriorWorker, unknownWorker } from './shared/prior-worker.ts';
 export { toId } from './shared/safe-id.ts';
 export { isForComplete, isNews, isWanted, type UnsolicitedCheck } from './shared/unsolicited-checks.ts';

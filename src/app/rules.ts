@@ -8,7 +8,8 @@ import type { PolicyForm } from '../host/policy-publisher.ts';
 import type { RetentionRules } from '../host/retention.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import { escalationRules } from '../notify/escalation-rules.ts';
+import type { AnswerLinks } from '../notify/answer-links.ts';
+import { createNoticeRules } from '../notify/notice-rules.ts';
 import type { Io } from '../process-io.ts';
 import type { ReloadingRunner } from '../runner/reloading-runner.ts';
 import type { Fleets } from './fleets.ts';
@@ -25,6 +26,7 @@ export type RulesOptions = {
 type Current = {
   readonly policies: PolicyForm | null;
   readonly escalation: EscalationRules;
+  readonly answerLinks: AnswerLinks | null;
   readonly retention: RetentionRules;
 };
 
@@ -36,9 +38,9 @@ export type Rules = {
 };
 
 export function createRules({ config, checks, metrics, env, logger }: RulesOptions): Rules {
-  const readEscalation = (file: ConfigFile) => escalationRules(file.escalation, env, metrics, logger);
+  const readNotices = (file: ConfigFile) => createNoticeRules(file.escalation, env, metrics, logger);
   let file = config.file;
-  let current: Current = { policies: file.policyForm, escalation: readEscalation(file), retention: file.retention };
+  let current: Current = { policies: file.policyForm, ...readNotices(file), retention: file.retention };
   const apply = (changed: ConfigFile, { replicas }: Fleets) => {
     checks.configure(changed);
     // A file that never had policies does not change them; one that drops its policies withdraws them.
@@ -47,10 +49,10 @@ export function createRules({ config, checks, metrics, env, logger }: RulesOptio
     if (policies !== null) for (const replica of replicas()) replica.setPolicies(policies);
     // A delivery in progress is not restarted because of a change elsewhere.
     const sameEscalation = JSON.stringify(file.escalation) === JSON.stringify(changed.escalation);
-    const escalation = sameEscalation ? current.escalation : readEscalation(changed);
+    const { escalation, answerLinks } = sameEscalation ? current : readNotices(changed);
     if (!sameEscalation) for (const replica of replicas()) replica.setEscalation(escalation);
     for (const replica of replicas()) replica.setRetention(changed.retention);
-    current = { policies, escalation, retention: changed.retention };
+    current = { policies, escalation, answerLinks, retention: changed.retention };
     file = changed;
   };
   return {

@@ -72,7 +72,7 @@ export async function serve(options: ServeOptions): Promise<number> {
       find: () => findFleets(link.nc),
       open: (fleet, onFolding) => openFleet(link, options, fleet, { metrics, checks, rules, idle, onFolding }),
       async onOpening(directory) {
-        edge.http = await openHttp(options, directory, metrics);
+        edge.http = await openHttp(options, directory, metrics, rules);
       },
     }).catch(async (error: unknown) => {
       await edge.http?.close();
@@ -138,13 +138,14 @@ async function openHttp(
   options: ServeOptions,
   directory: FleetDirectory,
   metrics: Metrics,
+  rules: Rules,
 ): Promise<HttpServer | null> {
   const { operatorToken = null, logger: log } = options;
   const { http, token } = options.config;
   if (http === null) return null;
   return openHttpServer({
     ...{ fleets: directory, version: version(), host: http.host, port: http.port },
-    ...{ token, operatorToken, metrics, log },
+    ...{ token, operatorToken, metrics, log, answerLinks: () => rules.current().answerLinks },
   });
 }
 

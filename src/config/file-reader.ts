@@ -105,9 +105,14 @@ function toCommand(
 function toEscalation({ remind, webhook }: NonNullable<FileForm['escalation']>): EscalationConfig {
   return {
     remindMs: remind ?? null,
-    webhook: webhook ? { url: webhook.url, secretEnv: webhook.secretEnv ?? null } : null,
+    webhook: webhook
+      ? { url: webhook.url, secretEnv: webhook.secretEnv ?? null, links: toLinks(webhook.links ?? null) }
+      : null,
   };
 }
+
+const toLinks = (links: { readonly url: string; readonly by?: string | undefined } | null) =>
+  links === null ? null : { url: links.url, by: links.by ?? 'webhook link' };
 
 function policyFormOf({ policies, assign, releaseAfter, forget }: RawForm): PolicyForm | null {
   if ([policies, assign, releaseAfter, forget].every((it) => it === undefined)) return null;

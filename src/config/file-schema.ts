@@ -44,12 +44,28 @@ const bytesSchema = z
     return Number(digits) * (bytesUnits[unit ?? ''] ?? 1);
   });
 
+const httpUrl = z.url({ protocol: /^https?$/, error: 'is not an http(s) URL' });
+
 const escalationSchema = z.strictObject({
   remind: timerSchema.nullable().optional().describe('repeat the notification after this long; null (default): never'),
   webhook: z
     .strictObject({
-      url: z.url({ protocol: /^https?$/, error: 'is not an http(s) URL' }),
+      url: httpUrl,
       secretEnv: word.optional().describe('the variable with the secret that signs each call'),
+      links: z
+        .strictObject({
+          url: httpUrl
+            .refine((url) => !/[?#]/.test(url), 'has a query or a fragment, and the links need their own')
+            .describe('where people reach this service'),
+          by: z.string().trim().min(1).max(200).optional().describe('whose the answers are; default "webhook link"'),
+        })
+        .nullable()
+        .optional()
+        .describe('what an agent asks is posted too, with a link that answers it; null (default): not'),
+    })
+    .refine((it) => it.links == null || it.secretEnv !== undefined, {
+      path: ['links'],
+      message: 'needs "secretEnv" beside it: links are signed with the secret',
     })
     .nullable()
     .optional(),

@@ -20,10 +20,16 @@ export type PolicyForm = {
   readonly forget?: unknown;
 };
 
-/** `remindMs` null: never again. `secretEnv`: the variable that holds the secret; null: unsigned. */
+/** `remindMs` null: never again. */
 export type EscalationConfig = {
   readonly remindMs: number | null;
-  readonly webhook: { readonly url: string; readonly secretEnv: string | null } | null;
+  readonly webhook: {
+    readonly url: string;
+    /** The variable that holds the secret; null: unsigned. */
+    readonly secretEnv: string | null;
+    /** Where people reach the service to answer requests, and whose those answers are; null: no links are sent. */
+    readonly links: { readonly url: string; readonly by: string } | null;
+  } | null;
 };
 
 export const concurrencyDefault = 8;

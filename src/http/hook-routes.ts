@@ -1,8 +1,9 @@
 /** The hook endpoint of the agents: a call becomes entries, which are stored in order, and maybe a stop to be decided. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { isId } from '../../machines/index.ts';
-import { agents, createHookCallHandler, type HookCall, type ReadHook, toId } from '../agents/index.ts';
+import { agents, createHookCallHandler, type HookCall, type OnHeld, type ReadHook, toId } from '../agents/index.ts';
 import { AppError } from '../errors.ts';
+import type { Service } from '../service/service.ts';
 import { isUndecided } from '../service/until-resolved.ts';
 import { createPerService, type FleetDirectory, fleetNamed } from './fleet-directory.ts';
 
@@ -12,8 +13,15 @@ const wakeHoldMs = 50_000;
 type WakeRoute = { Params: { agent: string }; Querystring: { worker?: unknown; fleet?: unknown } };
 type Route = { Params: { agent: string }; Querystring: { event?: unknown; policy?: unknown; fleet?: unknown } };
 
-export function addHookRoutes(app: FastifyInstance, fleets: FleetDirectory): void {
-  const handlerOf = createPerService(createHookCallHandler);
+/** `onHeld` gets each request for permission that is held for an operator. */
+export function addHookRoutes(
+  app: FastifyInstance,
+  fleets: FleetDirectory,
+  onHeld: (service: Service, ...held: Parameters<OnHeld>) => void,
+): void {
+  const handlerOf = createPerService((service) =>
+    createHookCallHandler(service, { onHeld: (held, over) => onHeld(service, held, over) }),
+  );
   const closing = new AbortController();
   app.addHook('preClose', async () => closing.abort());
   app.post<Route>('/hooks/:agent', async ({ params, query, body }, reply) => {

@@ -7,8 +7,10 @@ import { isTextTooDeep } from '../../machines/entries/json.ts';
 import { AppError, errorCodes } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
+import { type AnswerLinks, answerPath } from '../notify/answer-links.ts';
 import { inTraceOf } from '../tracing.ts';
 import { type Admission, checkBinding, checkSource, checkToken } from './admission.ts';
+import { addAnswerRoutes, announceRequest } from './answer-routes.ts';
 import type { FleetDirectory } from './fleet-directory.ts';
 import { prepareGracefulClose } from './graceful-close.ts';
 import { addHookRoutes } from './hook-routes.ts';
@@ -33,6 +35,8 @@ export type HttpOptions = {
   readonly version: string;
   readonly metrics: Metrics;
   readonly log: Logger;
+  /** As configured now. Null, the default: requests are announced to nobody, and no link answers one. */
+  readonly answerLinks?: () => AnswerLinks | null;
   /** How long `close` lets running requests finish. Shorter than a hold: those clients retry at another replica. */
   readonly closeTimeoutMs?: number;
 };
@@ -63,7 +67,9 @@ export async function openHttpServer(options: HttpOptions): Promise<HttpServer> 
   addBodyParser(app);
   addRequestMetrics(app, options);
   addStatusRoutes(app, fleets, metrics);
-  addHookRoutes(app, fleets);
+  const { answerLinks = () => null } = options;
+  addHookRoutes(app, fleets, (service, held, over) => void announceRequest(answerLinks(), service, held, over));
+  addAnswerRoutes(app, fleets, answerLinks);
   addMcpRoutes(app, fleets, options.log);
   await addApiRoutes(app, { fleets, admission, version });
   addInspectPage(app);
@@ -117,6 +123,8 @@ function addAdmission(app: FastifyInstance, admission: Admission): void {
   app.addHook('onRequest', async (request, reply) => {
     const { headers, routeOptions } = request;
     reply.headers(commonHeaders);
+    // Its link is signed, and that is the right to use it: from a phone, behind a proxy, under any name.
+    if (routeOptions.url === answerPath) return;
     checkSource(headers, admission);
     if (routeOptions.url !== healthPath && !isPageRequest(request)) checkToken(headers, admission);
   });

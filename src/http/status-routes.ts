@@ -21,6 +21,7 @@ export function addStatusRoutes(app: FastifyInstance, fleets: FleetDirectory, me
   const endpoints = [
     ...[...agents.keys()].map((agent) => `POST /hooks/${agent}`),
     'GET  /hooks/<agent>/wake?worker=<session>',
+    'GET  /answer, POST /answer (by a signed link)',
     ...apiEndpoints,
     'POST /mcp',
     `GET  ${healthPath}`,

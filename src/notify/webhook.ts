@@ -1,11 +1,10 @@
 /**
- * Webhook: posts notices of escalations to a URL, signed, and retries for as long as anybody waits for them, where that may help. Only the status of the
+ * Webhook: posts notices to a URL, signed, and retries for as long as anybody waits for them, where that may help. Only the status of the
  * answer counts. Redirects are not followed, since the signature is for one receiver. The secret and the URL (which may
  * hold another) are never logged.
  */
 import { createHmac } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Notice, Notify } from '../host/notice.ts';
 import type { Logger } from '../log.ts';
 import { createSemaphore } from '../semaphore.ts';
 
@@ -33,7 +32,10 @@ const pauseMsMax = 60_000;
 /** How many deliveries a receiver that hangs can hold up. */
 const atOnceMax = 8;
 
-export function createWebhook(options: WebhookOptions): Notify {
+/** Resolves when the receiver has taken it; rejects with the reason, and when `signal` fires. */
+export type PostNotice = (notice: { readonly delivery: string }, signal: AbortSignal) => Promise<void>;
+
+export function createWebhook(options: WebhookOptions): PostNotice {
   const { url, secret, clock, logger, count, onWaiting = () => {} } = options;
   const { timeoutMs = timeoutMsDefault, pauseMs = pauseMsDefault } = options;
   const target = readTarget(url);
@@ -62,7 +64,7 @@ export function createWebhook(options: WebhookOptions): Notify {
     }
   };
 
-  const notify: Notify = async (notice: Notice, signal) => {
+  return async (notice, signal) => {
     const body = JSON.stringify(notice);
     const { delivery } = notice;
     for (let tries = 1; ; tries += 1) {
@@ -86,7 +88,6 @@ export function createWebhook(options: WebhookOptions): Notify {
       await pause(againInMs, undefined, { signal }).finally(() => onWaiting(-1));
     }
   };
-  return notify;
 }
 
 /** The header's value, over `<timestamp>.<body>`. */

@@ -4,11 +4,17 @@ import { AppError } from '../errors.ts';
 
 type Asking = Pick<WorkerView, 'worker' | 'inputs' | 'lastAnswer'>;
 
-/** `request` undefined: the only one that is open. @throws AppError entry.refused: it is not open, or it is not clear which */
-export function openRequest({ worker, inputs, lastAnswer }: Asking, request: string | undefined): string {
+/**
+ * `request` undefined: the only one that is open. `seq`: of the entry that asked; an agent may use the id for another
+ * question. @throws AppError entry.refused: it is not open, or it is not clear which
+ */
+export function openRequest({ worker, inputs, lastAnswer }: Asking, request?: string, seq?: number): string {
   const open = inputs.flatMap((input) => input.request ?? []);
   const [first, ...more] = request === undefined ? open : open.filter((it) => it === request);
-  if (first !== undefined && more.length === 0) return first;
+  if (first !== undefined && more.length === 0) {
+    if (seq === undefined || inputs.some((it) => it.request === first && it.seq === seq)) return first;
+    throw new AppError('entry.refused', `worker ${worker} asks something else by now as request ${first}; look again`);
+  }
   throw new AppError('entry.refused', explain(worker, open, request, lastAnswer));
 }
 

@@ -25,10 +25,11 @@ export const operatorActions = {
     verdict: z.enum(['resume', 'stop']),
     prompt: z.string().trim().min(1).max(20_000).optional(),
   }),
-  /** `request` may be left out where one is open. */
+  /** `request` may be left out where one is open. `seq`: of the entry that asked, as it was read by who answers. */
   answer: z.strictObject({
     ...{ id: idSchema, by, verdict: z.enum(['allow', 'deny']) },
     request: z.string().min(1).max(requestLengthMax).optional(),
+    seq: z.int().nonnegative().optional(),
     message: z.string().trim().min(1).max(inputMessageLengthMax).optional(),
   }),
   retire: z.strictObject({ id: idSchema, by }),
@@ -42,7 +43,7 @@ const types = {
   retire: 'worker.retired',
 } as const satisfies Record<OperatorAction, string>;
 
-type Given = z.infer<(typeof operatorActions)['acknowledge']> & { readonly request?: string };
+type Given = z.infer<(typeof operatorActions)['acknowledge']> & { readonly request?: string; readonly seq?: number };
 type Operated = { seq: number; view: WorkerView | TaskView };
 export type Operate = (action: OperatorAction, body: unknown) => Promise<Operated>;
 
@@ -54,13 +55,14 @@ export function createOperate(host: Host, log: EventLog): Operate {
   };
   return async (action, body) => {
     const given = parseInput(operatorActions[action], body ?? {});
-    const { id, entity = 'worker', ...data } = given as Given;
+    const { id, entity = 'worker', seq: readSeq, ...data } = given as Given;
     // A refusal does not tell whose entry it was, so entries about one actor go one after the other.
     return mutex.runExclusive(`${entity}.${id}`, async () => {
       const before = await view(entity, id);
       if ((action === 'acknowledge' || action === 'resolve') && before.state !== 'escalated')
         throw new AppError('entry.refused', `${entity} ${id} is not escalated, it is ${before.state}`);
-      const fields = action === 'answer' ? { ...data, request: openRequest(before as WorkerView, data.request) } : data;
+      const fields =
+        action === 'answer' ? { ...data, request: openRequest(before as WorkerView, data.request, readSeq) } : data;
       const subject = `stopgate.${host.fleet.name}.own.${entity}.${id}.${types[action]}`;
       const { seq } = await log.append(subject, JSON.stringify(fields), {});
       const after = await view(entity, id);

@@ -1,7 +1,7 @@
 /** A replica with its HTTP server, for the inspector's tests, and a reader of its stream. */
 
 import { directoryOf } from '../../src/http/fleet-directory.ts';
-import { type HttpServer, openHttpServer } from '../../src/http/server.ts';
+import { type HttpOptions, type HttpServer, openHttpServer } from '../../src/http/server.ts';
 import type { StreamMessage } from '../../src/inspector/messages.ts';
 import { createLogger } from '../../src/log.ts';
 import { createMetrics } from '../../src/metrics.ts';
@@ -26,13 +26,16 @@ export type Stage = {
 };
 export const operatorToken = 'an-operators-token';
 
-export async function openStage(options: Partial<Parameters<typeof startReplica>[0]> = {}): Promise<Stage> {
+type StageOptions = Partial<Parameters<typeof startReplica>[0]> & Pick<HttpOptions, 'answerLinks'>;
+
+export async function openStage({ answerLinks, ...options }: StageOptions = {}): Promise<Stage> {
   const nats = await openNats();
   const client = await openClient(nats.url);
   const replica = await startReplica({ nats: nats.url, ...options });
   const http = await openHttpServer({
     ...{ fleets: directoryOf(replica), host: '127.0.0.1', port: 0, token: null, operatorToken, version: '0.0.0' },
     ...{ metrics: createMetrics(), log: createLogger('silent'), closeTimeoutMs: 60_000 },
+    ...(answerLinks === undefined ? {} : { answerLinks }),
   });
   const readers: StreamReader[] = [];
   const url = (path: string) => `${http.url}/api/main/${path}`;

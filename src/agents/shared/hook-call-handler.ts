@@ -14,10 +14,17 @@ const checkEveryMs = 2_000;
 /** Null: an empty answer. `gone`: the agent does not wait for the answer any more. */
 export type HookCallHandler = (call: HookCall, gone?: AbortSignal) => Promise<object | null>;
 
-/** `stopwatch` in milliseconds. */
+/** Gets each request that is held for an operator; `over` fires when nobody waits for its answer any more. */
+export type OnHeld = (held: HeldRequest, over: AbortSignal) => void;
+type Options = {
+  /** In milliseconds. */
+  readonly stopwatch?: () => number;
+  readonly onHeld?: OnHeld;
+};
+
 export function createHookCallHandler(
   service: Service,
-  stopwatch: () => number = () => performance.now(),
+  { stopwatch = () => performance.now(), onHeld = () => {} }: Options = {},
 ): HookCallHandler {
   const mutex = createKeyedMutex();
   const workers = createWorkerStore(service);
@@ -25,7 +32,10 @@ export function createHookCallHandler(
   const answer = async (call: HookCall, next: NextStep | null, gone: AbortSignal): Promise<object | null> => {
     if (next === null) return null;
     if (next.kind === 'ask') {
-      const given = await awaitAnswer(service, next.held, gone, publisherFor(workers, next.held.worker));
+      const over = new AbortController();
+      onHeld(next.held, over.signal);
+      const publish = publisherFor(workers, next.held.worker);
+      const given = await awaitAnswer(service, next.held, gone, publish).finally(() => over.abort());
       return given === null ? null : call.answerInput(given);
     }
     if (next.kind === 'immediate') return next.answer;

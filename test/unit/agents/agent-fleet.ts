@@ -43,7 +43,7 @@ export function createAgentFleet(policy: object, more: Record<string, unknown> =
   fold('stopgate.main.own.fleet.main.policy.set', { policies: { default: policy }, ...more });
   const { service, entries, probes } = createService(fleet, fold, decisions);
   let edgeMs = 0;
-  const handle = createHookCallHandler(service, () => edgeMs);
+  const handle = createHookCallHandler(service, { stopwatch: () => edgeMs });
   return {
     async call(agent, body, event) {
       const read = agents.get(agent)?.readHook;

@@ -43,7 +43,7 @@ describe('a right file', () => {
     });
     expect(file.escalation).toEqual({
       remindMs: 900_000,
-      webhook: { url: 'https://example.com/hook', secretEnv: 'HOOK_SECRET' },
+      webhook: { url: 'https://example.com/hook', secretEnv: 'HOOK_SECRET', links: null },
     });
     expect(file.policySet.releaseAfterMs).toBeNull();
   });

@@ -161,13 +161,17 @@ describe('configuration', () => {
   const { policies, commands: programs, escalation } = objectIn(schema);
   const check = objectIn(schema.$defs.check);
   const settings = ['name', 'when', 'onError', 'timeout'];
-  const webhook = Object.keys(objectIn(objectIn(escalation).webhook)).map((key) => `webhook.${key}`);
+  const keysBelow = (it: Schema | undefined): string[] =>
+    Object.entries(objectIn(it)).flatMap(([key, inner]) => [
+      key,
+      ...keysBelow(inner).map((below) => `${key}.${below}`),
+    ]);
 
   test.each([
     ['Keys', Object.keys(objectIn(schema))],
     ['Keys of a policy', Object.keys(objectIn(policies?.additionalProperties))],
     ['Keys of a command', Object.keys(objectIn(programs?.additionalProperties))],
-    ['Keys of `escalation`', [...Object.keys(objectIn(escalation)), ...webhook]],
+    ['Keys of `escalation`', keysBelow(escalation)],
   ])('docs/configuration.md, %s', (heading, keys) => {
     expect(sorted(column(tableUnder(configuration, heading), 0))).toEqual(sorted(keys));
   });

@@ -1,12 +1,13 @@
 /** One item of the inbox: who, why, and for how long. */
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { visible } from '../../../visible-text.ts';
 import { liveFleet } from '../data/connection.ts';
 import { shownMs } from '../data/past.ts';
 import { t, w } from '../data/row-fields.ts';
 import { rankOf, sinceMsOf } from '../lists/urgency.ts';
 import { selection } from '../route.ts';
-import { duration, visible } from '../ui/format.ts';
+import { duration } from '../ui/format.ts';
 import { Link } from '../ui/link.tsx';
 import { questionIn } from '../ui/question.ts';
 import { type Waiting, waitingKey } from './waiting.ts';

@@ -1,8 +1,9 @@
 /** The whole fleet at a glance: names if there are few workers, otherwise one small cell for each on a canvas. */
+
+import { visible } from '../../../visible-text.ts';
 import { shownFleet } from '../data/past.ts';
 import { type WorkerRow, w } from '../data/row-fields.ts';
 import { route, selection } from '../route.ts';
-import { visible } from '../ui/format.ts';
 import { Link } from '../ui/link.tsx';
 import { presenceOf, stateOf } from '../ui/state-mark.tsx';
 import { listedIds } from './listed-ids.ts';

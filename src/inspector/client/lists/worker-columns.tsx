@@ -1,7 +1,9 @@
 /** The columns of the worker table: who, in which state and why, and how long already. */
+
+import { visible } from '../../../visible-text.ts';
 import { shownMs } from '../data/past.ts';
 import { type WorkerRow, w } from '../data/row-fields.ts';
-import { duration, visible } from '../ui/format.ts';
+import { duration } from '../ui/format.ts';
 import { questionIn } from '../ui/question.ts';
 import { presenceOf, StateMark, stateOf } from '../ui/state-mark.tsx';
 import type { Column } from './grid.tsx';

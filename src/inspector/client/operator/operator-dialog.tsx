@@ -1,7 +1,8 @@
 /** Confirms an operator's action, with the name of the operator and a prompt for the agent. */
 import { useState } from 'preact/hooks';
+import { visible } from '../../../visible-text.ts';
 import { Dialog } from '../ui/dialog.tsx';
-import { plural, visible } from '../ui/format.ts';
+import { plural } from '../ui/format.ts';
 import {
   type ActionRequest,
   actionTexts,

@@ -1,17 +1,4 @@
-/** Formats durations, times and counts for people, and makes invisible characters of foreign text visible. */
-
-const invisible =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what we look for
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/gu;
-
-const names: Readonly<Record<number, string>> = { 0: 'NUL', 7: 'BEL', 8: 'BS', 13: 'CR', 27: 'ESC', 127: 'DEL' };
-
-/** Shows control, invisible and direction-changing characters by their names. */
-export const visible = (text: string): string =>
-  text.replace(invisible, (char) => {
-    const code = char.codePointAt(0) ?? 0;
-    return `⟨${names[code] ?? `U+${code.toString(16).toUpperCase().padStart(4, '0')}`}⟩`;
-  });
+/** Formats durations, times and counts for people. */
 
 /** `2h 5m`, `4m 10s`, `12s`: at most two units. */
 export function duration(ms: number): string {

@@ -1,0 +1,116 @@
+/**
+ * The page behind a link that answers (docs/escalations.md): plain HTML without scripts, for a phone. Everything an agent
+ * wrote is escaped, and what it may hide is shown.
+ */
+import { createHash } from 'node:crypto';
+import type { InputAnswer, WorkerView } from '../../machines/index.ts';
+import type { Answerable } from '../notify/answer-links.ts';
+import { visible } from '../visible-text.ts';
+
+const style = `
+:root { color-scheme: light dark; --text: #1b1f24; --muted: #57606a; --page: #fff; --box: #f3f5f7; --line: #8c959f; --allow: #1a6334; --deny: #a31f2b; }
+@media (prefers-color-scheme: dark) { :root { --text: #e6edf3; --muted: #9aa6b2; --page: #0d1117; --box: #161b22; --line: #6e7681; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 40rem; padding: 1rem; font: 1rem/1.5 system-ui, sans-serif; color: var(--text); background: var(--page); }
+h1 { font-size: 1.4rem; margin: 0.5rem 0; overflow-wrap: anywhere; }
+p { margin: 0.5rem 0; overflow-wrap: anywhere; }
+.muted { color: var(--muted); }
+.field { margin: 0.75rem 0 0; }
+pre { max-height: 45vh; margin: 0.25rem 0; padding: 0.75rem; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; font: 0.9rem/1.45 ui-monospace, monospace; background: var(--box); border: 1px solid var(--line); border-radius: 6px; }
+label { display: block; margin: 0.75rem 0 0.25rem; }
+textarea { width: 100%; padding: 0.5rem; font: inherit; color: inherit; background: var(--page); border: 1px solid var(--line); border-radius: 6px; }
+.buttons { display: grid; grid-template-columns: 1fr 1fr; gap: 0.75rem; margin: 1rem 0; }
+button { min-height: 3.25rem; font: inherit; font-weight: 600; color: #fff; background: var(--allow); border: 0; border-radius: 8px; }
+button[value='deny'] { background: var(--deny); }
+:focus-visible { outline: 3px solid #2f6fdb; outline-offset: 2px; }
+`;
+
+/** Nothing is loaded and no script runs. `same-origin`: the address, which is the right to answer, goes nowhere else. */
+export const answerPageHeaders = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+  'referrer-policy': 'same-origin',
+} as const;
+
+export function renderQuestion(link: Answerable, input: WorkerView['inputs'][number]): string {
+  const { fleet, worker, by, expiresMs } = link;
+  const until = formatTime(new Date(expiresMs).toISOString());
+  return renderPage(
+    `${worker} asks`,
+    `<p class="muted">Worker <b>${text(worker)}</b> of fleet ${text(fleet)} asks${input.kind === null ? '' : ` for ${text(input.kind)}`}, at ${formatTime(input.since)}</p>
+<h1>${text(input.tool ?? input.message ?? 'It asks a person')}</h1>
+${input.tool !== null && input.message !== null ? `<p>${text(input.message)}</p>` : ''}
+${input.detail === null ? '' : renderDetail(input.detail)}
+<form method="post">
+<label for="message">Message to the agent (optional)</label>
+<textarea id="message" name="message" rows="2" maxlength="2000"></textarea>
+<p class="buttons"><button name="verdict" value="allow">Allow</button><button name="verdict" value="deny">Deny</button></p>
+</form>
+<p class="muted">It waits until ${until}. Your answer is stored as that of <b>${text(by)}</b>, and only the first answer counts.</p>`,
+  );
+}
+
+export const renderAnswered = (worker: string, verdict: InputAnswer['verdict'], by: string): string =>
+  renderPage(
+    `${verdict === 'allow' ? 'Allowed' : 'Denied'}: ${worker}`,
+    `<h1>${verdict === 'allow' ? 'Allowed' : 'Denied'}</h1>
+<p>Worker <b>${text(worker)}</b> has the answer of ${text(by)}. You can close this page.</p>`,
+  );
+
+/** `message`: why there is nothing to answer. */
+export const renderRefusal = (message: string): string =>
+  renderPage('Nothing to answer', `<h1>Nothing to answer here</h1>\n<p>${text(message)}</p>`);
+
+const renderPage = (title: string, content: string): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${escapeHtml(title)} · stopgate</title>
+<link rel="icon" href="data:,">
+<style>${style}</style>
+</head>
+<body>
+<main>
+${content}
+</main>
+</body>
+</html>
+`;
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+const escapeHtml = (value: string): string => visible(value).replace(/[&<>"']/g, (char) => entities[char] ?? char);
+const text = (value: string): string => `<bdi>${escapeHtml(value)}</bdi>`;
+
+/** `14:03:22 UTC`: the server does not know the reader's time zone. */
+const formatTime = (iso: string): string => `<time datetime="${iso}">${iso.slice(11, 19)} UTC</time>`;
+
+/** What a tool is to do. Each field of its input stands in a box of its own, so that no text can pass for another field. */
+function renderDetail(detail: string): string {
+  const box = (value: string, label: string) =>
+    `<pre tabindex="0" aria-label="${escapeHtml(label)}">${text(value)}</pre>`;
+  const fields = readObject(detail);
+  if (fields === null) return box(detail, 'what it wants to do');
+  return Object.entries(fields)
+    .map(([name, value]) => {
+      const shown = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
+      return `<p class="field muted">${text(name)}</p>\n${box(shown, name)}`;
+    })
+    .join('\n');
+}
+
+function readObject(json: string): object | null {
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * `/answer`: the page behind a signed link, where whoever has it answers what an agent asks. `GET` only shows, since scanners
+ * of mail and chat open links; `POST` answers, by form or as JSON. The signature is the right to do so: no token, and no
+ * rule about hosts and origins.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { type InputAnswer, parseIsoTime } from '../../machines/index.ts';
+import type { HeldRequest } from '../agents/index.ts';
+import { AppError, errorCodes } from '../errors.ts';
+import { type Answerable, type AnswerLinks, answerPath } from '../notify/answer-links.ts';
+import { parseInput } from '../parse-input.ts';
+import type { Service } from '../service/service.ts';
+import { answerPageHeaders, renderAnswered, renderQuestion, renderRefusal } from './answer-page.ts';
+import type { FleetDirectory } from './fleet-directory.ts';
+import { toAppError } from './replies.ts';
+
+const formType = 'application/x-www-form-urlencoded';
+/** A verdict and a message. */
+const formBytesMax = 64 * 1_024;
+const answerSchema = z.object({ verdict: z.enum(['allow', 'deny']), message: z.string().trim().optional() });
+
+type Route = { Querystring: Record<string, unknown> };
+
+export function addAnswerRoutes(
+  app: FastifyInstance,
+  fleets: FleetDirectory,
+  linksNow: () => AnswerLinks | null,
+): void {
+  const linkOf = (query: Record<string, unknown>) => {
+    const links = linksNow();
+    if (links === null)
+      throw new AppError('actor.unknown', 'links that answer are off; "escalation.webhook.links" turns them on');
+    return links.read(query);
+  };
+  void app.register((page, _options, done) => {
+    page.addContentTypeParser(formType, { parseAs: 'string', bodyLimit: formBytesMax }, (_request, body, parsed) =>
+      parsed(null, Object.fromEntries(new URLSearchParams(body as string))),
+    );
+    page.setErrorHandler((error, request, reply) => {
+      const ours = toAppError(error as AppError);
+      if (ours === null || !wantsPage(request)) throw error;
+      return sendPage(reply.code(errorCodes[ours.code].status), renderRefusal(ours.message));
+    });
+    page.get<Route>(answerPath, async (request, reply) => {
+      const link = linkOf(request.query);
+      const { service } = fleets.find(link.fleet);
+      const view = await service.peek(link.worker, link.seq);
+      const input = view?.inputs.find((it) => it.request === link.request && it.seq === link.seq);
+      if (input === undefined) throw new AppError('entry.refused', whyOver(link, view?.lastAnswer ?? null));
+      return wantsPage(request) ? sendPage(reply, renderQuestion(link, input)) : reply.send({ ...link, input });
+    });
+    page.post<Route>(answerPath, async (request, reply) => {
+      const { fleet, worker: id, request: asked, seq, by } = linkOf(request.query);
+      const { verdict, message } = parseInput(answerSchema, request.body ?? {});
+      const given = { id, by, verdict, request: asked, seq, ...(message ? { message } : {}) };
+      await fleets.find(fleet).service.operate('answer', given);
+      return wantsPage(request)
+        ? sendPage(reply, renderAnswered(id, verdict, by))
+        : reply.send({ worker: id, verdict, by });
+    });
+    done();
+  });
+}
+
+/** Tells people of a request that is held. `over`: nobody waits for its answer any more. Never rejects. */
+export async function announceRequest(
+  links: AnswerLinks | null,
+  service: Service,
+  { worker, request, seq, askMs }: HeldRequest,
+  over: AbortSignal,
+): Promise<void> {
+  if (links === null) return;
+  const view = await service.peek(worker, seq).catch(() => null);
+  const input = view?.inputs.find((it) => it.seq === seq);
+  const sinceMs = parseIsoTime(input?.since ?? '');
+  if (input === undefined || sinceMs === null || over.aborted) return;
+  const { since, kind, tool, message, detail } = input;
+  const held = { fleet: service.fleet, worker, request, seq, since, expiresMs: sinceMs + askMs };
+  await links.notify({ ...held, kind, tool, message, detail }, over);
+}
+
+const wantsPage = ({ headers }: FastifyRequest): boolean => headers.accept?.includes('text/html') === true;
+
+const sendPage = (reply: FastifyReply, html: string): FastifyReply => reply.headers(answerPageHeaders).send(html);
+
+function whyOver({ worker, request }: Answerable, last: InputAnswer | null): string {
+  return last?.request === request
+    ? `request ${request} of worker ${worker} was answered by ${last.by}: ${last.verdict}`
+    : `worker ${worker} no longer waits for this answer: it was answered, withdrawn or asked anew`;
+}

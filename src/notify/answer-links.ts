@@ -1,0 +1,123 @@
+/**
+ * Links that answer what an agent asks: a notice of kind `input` carries one to the webhook, and whoever has it may answer
+ * that one request (docs/escalations.md). The link is signed with a key made of the webhook's secret, so every replica
+ * with that secret accepts it, and nothing about it is stored. It is never logged.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { AppError } from '../errors.ts';
+import type { Logger } from '../log.ts';
+import type { PostNotice } from './webhook.ts';
+
+/** The path of the page that a link opens. */
+export const answerPath = '/answer';
+
+/** What a link is good for. `seq`: where the request stands in the log, since an agent may use its id again. */
+export type Answerable = {
+  readonly fleet: string;
+  readonly worker: string;
+  readonly request: string;
+  readonly seq: number;
+  /** Milliseconds since 1970. */
+  readonly expiresMs: number;
+  /** Whose the answer is. */
+  readonly by: string;
+};
+
+/** A request that waits for an operator; `since` and `expiresMs`: from when to when. */
+export type OpenInput = Omit<Answerable, 'by'> & {
+  readonly since: string;
+  readonly kind: string | null;
+  readonly tool: string | null;
+  readonly message: string | null;
+  readonly detail: string | null;
+};
+
+export type AnswerLinks = {
+  /** Posts the notice; resolves when it is taken, has failed for good, or `signal` fires. Never rejects. */
+  notify(input: OpenInput, signal: AbortSignal): Promise<void>;
+  /** What the query of a link is good for. @throws AppError input.unauthorized: altered; entry.refused: expired */
+  read(query: Readonly<Record<string, unknown>>): Answerable;
+};
+
+export type AnswerLinksOptions = {
+  /** Where people reach this service. */
+  readonly url: string;
+  readonly by: string;
+  readonly secret: string;
+  readonly clock: () => number;
+  readonly logger: Logger;
+  readonly post: PostNotice;
+};
+
+export function createAnswerLinks({ url, by, secret, clock, logger, post }: AnswerLinksOptions): AnswerLinks {
+  // A key of its own, so that no signature of a webhook's body is one of a link.
+  const key = createHmac('sha256', secret).update('stopgate answer link').digest();
+  const sign = (it: Answerable) =>
+    createHmac('sha256', key)
+      .update(JSON.stringify(fieldsOf(it)))
+      .digest();
+  const createLink = (it: Answerable) => {
+    const link = new URL(`${url.replace(/\/+$/, '')}${answerPath}`);
+    for (const [name, value] of fieldsOf(it)) link.searchParams.set(name, value);
+    link.searchParams.set('signature', sign(it).toString('base64url'));
+    return link.href;
+  };
+  return {
+    async notify(input, signal) {
+      const notice = createNotice(input, createLink({ ...input, by }));
+      try {
+        await post(notice, signal);
+        logger.info({ delivery: notice.delivery }, 'told of a request that waits for an operator');
+      } catch (error) {
+        if (signal.aborted) return;
+        logger.error({ delivery: notice.delivery, why: (error as Error).message }, 'nobody could be told of a request');
+      }
+    },
+    read(query) {
+      const given = readFields(query);
+      const signature = Buffer.from(typeof query.signature === 'string' ? query.signature : '', 'base64url');
+      const expected = given === null ? null : sign(given);
+      if (given === null || expected?.length !== signature.length || !timingSafeEqual(expected, signature))
+        throw new AppError(
+          'input.unauthorized',
+          'this link is incomplete, was altered, or is of another secret; open it as it stands in the notice',
+        );
+      if (clock() >= given.expiresMs)
+        throw new AppError(
+          'entry.refused',
+          `this link was good until ${new Date(given.expiresMs).toISOString()}; the agent no longer waits for its answer`,
+        );
+      return given;
+    },
+  };
+}
+
+/** In the order in which they are signed. */
+const fieldsOf = ({ fleet, worker, request, seq, expiresMs, by }: Answerable): [name: string, value: string][] => [
+  ['fleet', fleet],
+  ['worker', worker],
+  ['request', request],
+  ['seq', String(seq)],
+  ['expires', String(expiresMs)],
+  ['by', by],
+];
+
+/** Null: one is missing or given twice. */
+function readFields(query: Readonly<Record<string, unknown>>): Answerable | null {
+  const { fleet, worker, request, seq, expires, by } = query;
+  const isText = (it: unknown) => typeof it === 'string';
+  if (!isText(fleet) || !isText(worker) || !isText(request) || !isText(seq) || !isText(expires) || !isText(by))
+    return null;
+  return { fleet, worker, request, seq: Number(seq), expiresMs: Number(expires), by };
+}
+
+/** The body of the webhook. */
+function createNotice(input: OpenInput, link: string) {
+  const { fleet, worker, request, seq, since, kind, tool, message, detail, expiresMs } = input;
+  return {
+    ...{ v: 1, kind: 'input', fleet, entity: 'worker', id: worker, since, until: new Date(expiresMs).toISOString() },
+    reason: [kind === null ? 'asks' : `asks: ${kind}`, tool].filter((it) => it !== null).join(', '),
+    ...{ request, tool, message, detail, link },
+    delivery: [fleet, 'worker', worker, 'input', seq, since].join('/'),
+  };
+}

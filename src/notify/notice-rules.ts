@@ -1,0 +1,31 @@
+/** Where notices go, from the configuration: to a webhook, or to the service's own log; and the links that they carry. */
+
+import { readVariable } from '../config/environment.ts';
+import type { ConfigFile } from '../config/file.ts';
+import type { EscalationRules } from '../host/notice.ts';
+import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import type { Io } from '../process-io.ts';
+import { type AnswerLinks, createAnswerLinks } from './answer-links.ts';
+import { createWebhook } from './webhook.ts';
+
+/** `answerLinks` null: notices of requests are not sent. */
+type Notices = { readonly escalation: EscalationRules; readonly answerLinks: AnswerLinks | null };
+
+export function createNoticeRules(
+  escalation: ConfigFile['escalation'],
+  env: Io['env'],
+  metrics: Metrics,
+  logger: Logger,
+): Notices {
+  const { remindMs = null, webhook = null } = escalation ?? {};
+  if (webhook === null) return { escalation: { remindMs, notify: null }, answerLinks: null };
+  const { url, secretEnv, links } = webhook;
+  const secret = secretEnv === null ? null : (readVariable(secretEnv, env) ?? null);
+  const count = (outcome: string) => metrics.webhooks.inc({ outcome });
+  const onWaiting = (change: number) => metrics.webhooksWaiting.inc(change);
+  const post = createWebhook({ url, secret, clock: Date.now, logger, count, onWaiting });
+  const answerLinks =
+    links === null || secret === null ? null : createAnswerLinks({ ...links, secret, clock: Date.now, logger, post });
+  return { escalation: { remindMs, notify: post }, answerLinks };
+}

@@ -1,0 +1,31 @@
+/** Shows what foreign text hides: control, invisible and direction-changing characters, by their names. */
+
+const invisible =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what we look for
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/gu;
+
+const names: Readonly<Record<number, string>> = { 0: 'NUL', 7: 'BEL', 8: 'BS', 13: 'CR', 27: 'ESC', 127: 'DEL' };
+
+export const visible = (text: string): string =>
+  text.replace(invisible, (char, at: number) => {
+    const code = char.codePointAt(0) ?? 0;
+    if ((code === 0x200c || code === 0x200d) && joins(text, at)) return char;
+    return `⟨${names[code] ?? `U+${code.toString(16).toUpperCase().padStart(4, '0')}`}⟩`;
+  });
+
+const scripts = [
+  ...['Arabic', 'Syriac', 'Mongolian', 'Devanagari', 'Bengali', 'Gurmukhi', 'Gujarati', 'Oriya', 'Tamil', 'Telugu'],
+  ...['Kannada', 'Malayalam', 'Sinhala', 'Khmer', 'Tibetan', 'Myanmar'],
+];
+const letter = `[${scripts.map((script) => `\\p{scx=${script}}`).join('')}]`;
+const pictograph = '\\p{Extended_Pictographic}';
+const joined = [
+  [new RegExp(`${letter}$`, 'u'), new RegExp(`^${letter}`, 'u')],
+  [new RegExp(`${pictograph}[\\ufe0f\\u{1f3fb}-\\u{1f3ff}]?$`, 'u'), new RegExp(`^${pictograph}`, 'u')],
+] as const;
+
+/** Joiners (U+200C, U+200D) belong between emoji, and between letters of scripts that are spelled with them (UAX #31). */
+function joins(text: string, at: number): boolean {
+  const [before, after] = [text.slice(Math.max(0, at - 4), at), text.slice(at + 1, at + 3)];
+  return joined.some(([left, right]) => left.test(before) && right.test(after));
+}
