@@ -24,6 +24,8 @@ export function isTooDeep(value: unknown, depth = 0): boolean {
 
 /** The same for the text of it, which is JSON: to look at the text is faster than to look at what it makes. */
 export function isTextTooDeep(text: string, depthMax = jsonDepthMax): boolean {
+  // A level takes two characters at least.
+  if (text.length <= 2 * depthMax) return false;
   let depth = 0;
   for (let index = 0; index < text.length; index += 1) {
     const unit = text.charCodeAt(index);

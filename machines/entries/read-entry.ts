@@ -2,7 +2,7 @@
 
 import type { z } from 'zod';
 import { idFault } from '../values/id.ts';
-import { jsonDepthMax, payloadBytesMax } from '../values/limits.ts';
+import { payloadBytesMax } from '../values/limits.ts';
 import { type Entry, entrySchemas } from './index.ts';
 import { isTextTooDeep, isTooDeep, readJson, tooDeepMessage } from './json.ts';
 import { describeIssues, type Issue, type Refusal, toIssues } from './refusal.ts';
@@ -19,8 +19,7 @@ export function readEntry(subject: string, text: string, bytes: number): Entry |
   if (bytes > payloadBytesMax) return refuse(address, 'TOO_LARGE', tooLargeMessage(bytes));
   const parsed = readJson(text);
   if (!parsed.ok) return refuse(address, 'NOT_JSON', parsed.message);
-  // A level takes two characters at least, so that a short text needs no look.
-  if (bytes > 2 * jsonDepthMax && isTextTooDeep(text)) return refuse(address, 'BAD_SHAPE', tooDeepMessage);
+  if (isTextTooDeep(text)) return refuse(address, 'BAD_SHAPE', tooDeepMessage);
   return readShape(address, parsed.value);
 }
 

@@ -1,5 +1,5 @@
 /** What stopgate.yaml says to all fleets of a process: policies, escalation and commands; and which fleets they are. */
-import { type Config, missingSecret, selectFleets } from '../config/config.ts';
+import { type Config, deadNamesIn, selectFleets } from '../config/config.ts';
 import type { ConfigFile } from '../config/file.ts';
 import { readFleetSelection } from '../config/fleet-selection.ts';
 import { followConfigFile } from '../config/follow.ts';
@@ -65,7 +65,7 @@ export function createRules({ config, checks, metrics, env, logger }: RulesOptio
           apply(file, fleets);
           if (config.fleetsInFile) void fleets.select(selectFleets(config, selectionIn(file)));
         },
-        (read) => [...read.unknownNames, ...missingSecret({ ...read, path: config.filePath }, env)],
+        (read) => deadNamesIn({ ...read, path: config.filePath }, env),
       ),
   };
 }

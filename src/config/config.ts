@@ -80,7 +80,7 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
   // A client does not fail because of a typo in rules that are not its own: it warns, and uses the other sources.
   const isOwnFile = ownFile || flags.config !== undefined || readVariable(variables.config, env) !== undefined;
   if (isOwnFile) problems.unshift(...opened.problems);
-  const deadNames = [...opened.unknownNames, ...missingSecret(opened, env)];
+  const deadNames = deadNamesIn(opened, env);
   if (options === null || problems.length > 0 || (serving && deadNames.length > 0)) {
     const lines = [...problems.map(({ path, message }) => `${path}: ${message}`), ...(serving ? deadNames : [])];
     throw new AppError('config.bad', lines.join('\n'), { issues: problems });
@@ -184,6 +184,12 @@ async function openFile(flags: Flags, cwd: string, env: Environment): Promise<Op
   const problems = read.problems.map((it) => ({ path: describePosition(it, path), message: it.message }));
   return { ...empty, text, problems };
 }
+
+/** What a file names that is not there: each name with its place, and what follows from it. */
+export const deadNamesIn = (read: Pick<OpenedFile, 'file' | 'locate' | 'path' | 'unknownNames'>, env: Environment) => [
+  ...read.unknownNames,
+  ...missingSecret(read, env),
+];
 
 /** Of a file that names a variable which is not set: its webhooks would go out unsigned. */
 export function missingSecret(

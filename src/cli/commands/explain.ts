@@ -49,7 +49,7 @@ export const explain = defineCommand({
         { text: verdict },
         { text: guard },
         { text: detail },
-        { text: describeInput(input) },
+        { text: describeEvidence(input) },
       ]);
       const columns = ['', 'guard', 'found', 'looked at'];
       await out.print(
@@ -72,7 +72,7 @@ const describeMissing = (worker: string, attempt: string | undefined): string =>
     ? `this log has no decision of worker ${worker}; "stopgate probe ${worker}" says what one would be`
     : `this log has no decided attempt ${attempt} of worker ${worker}`;
 
-function describeInput(input: Record<string, unknown> | undefined): string {
+function describeEvidence(input: Record<string, unknown> | undefined): string {
   const fields = Object.entries(input ?? {});
   return fields
     .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
