@@ -1,8 +1,9 @@
 /** Guard 3: stops for a used-up budget, or for a reason that the policy lists, are not judged. */
-import { allow, decide, type Guard, pass } from './guard.ts';
+import { allow, constantPass, decide, type Guard, pass } from './guard.ts';
 
 export const bypass: Guard = ({ worker: { budgetExhausted }, attempt: { fields, inForce } }) => {
   const stopReason = fields.stopReason ?? null;
+  if (!budgetExhausted && stopReason === null) return judged;
   const input = { budgetExhausted, stopReason };
   const isListed = stopReason !== null && inForce.policy.bypass.includes(stopReason);
   if (!budgetExhausted && !isListed) return pass('judged', input);
@@ -11,3 +12,5 @@ export const bypass: Guard = ({ worker: { budgetExhausted }, attempt: { fields, 
     : `Stops for '${stopReason}' are not judged`;
   return decide(allow('complete', 'bypassed', reason), input);
 };
+
+const judged = constantPass('judged', { budgetExhausted: false, stopReason: null });

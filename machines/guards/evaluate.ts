@@ -4,7 +4,7 @@
  */
 import type { Attempt, FailureStreak, JudgedWorker } from './attempt.ts';
 import type { Verdict } from './decision.ts';
-import type { GuardResult, Ruling } from './guard.ts';
+import type { GuardResult, GuardScope, Ruling } from './guard.ts';
 import { guards } from './index.ts';
 import { type GuardName, guardNames } from './names.ts';
 
@@ -15,20 +15,30 @@ export type JudgedAttempt = JudgedWorker & { readonly attempt: Attempt };
  * The results for the context asked last: several rows of the chart ask the same guard of the same context, and a
  * context is never changed in place. They are dropped with the row that is taken, for they hold all of the attempt.
  */
-let memo: { readonly worker: JudgedAttempt; readonly results: Partial<Record<GuardName, GuardResult>> } | null = null;
+let memo: Memo | null = null;
+type Memo = {
+  readonly worker: JudgedAttempt;
+  readonly scope: GuardScope;
+  readonly results: Map<GuardName, GuardResult>;
+};
 
 /** @returns what `guard` makes of the attempt now; a pass where it has passed before */
 export function resultOf(guard: GuardName, worker: JudgedAttempt): GuardResult {
-  if (memo?.worker !== worker) memo = { worker, results: {} };
-  const { results } = memo;
-  let result = results[guard];
+  if (memo?.worker !== worker) memo = memoOf(worker);
+  const { results, scope } = memo;
+  let result = results.get(guard);
   if (result === undefined) {
-    const ask = (other: GuardName) => resultOf(other, worker);
-    result = guards[guard]({ worker, attempt: worker.attempt, resultOf: ask });
-    results[guard] = result;
+    result = guards[guard](scope);
+    results.set(guard, result);
   }
   return result;
 }
+
+const memoOf = (worker: JudgedAttempt): Memo => ({
+  worker,
+  scope: { worker, attempt: worker.attempt, resultOf: (other) => resultOf(other, worker) },
+  results: new Map(),
+});
 
 export function dropResults(): void {
   memo = null;
@@ -48,7 +58,7 @@ export function withInputs<Result>(run: () => Result): Result {
 
 /** An attempt that had to wait goes on where it stood: what came before is not asked again. */
 export const isBehind = (guard: GuardName, { guard: at }: Attempt): boolean =>
-  guardNames.indexOf(guard) < guardNames.indexOf(at);
+  guard !== at && guardNames.indexOf(guard) < guardNames.indexOf(at);
 
 /**
  * The attempt once every guard before `until` has passed, with their verdicts and what they found. A guard that would
@@ -60,9 +70,7 @@ export function advanceTo(until: GuardName, worker: JudgedAttempt): Attempt {
     if (guard === 'stuck') continue;
     const result = resultOf(guard, worker);
     keep(attempt, guard, result);
-    const input = showsInputs ? { input: result.input } : {};
-    const shown = { guard, verdict: 'pass' as const, detail: result.detail, ...input };
-    attempt.verdicts.push({ ...shown, ...shownIfError(result, attempt, guard) });
+    attempt.verdicts.push(result.isError ? errorVerdict(result, attempt, guard) : passVerdict(result, guard));
   }
   attempt.guard = until;
   return attempt;
@@ -92,8 +100,27 @@ function keep(attempt: Progress, guard: GuardName, { kept }: GuardResult): void 
     attempt.feedback = guard === 'checks' ? kept.feedback : [...attempt.feedback, ...kept.feedback];
 }
 
-const shownIfError = (result: GuardResult, attempt: Attempt, guard: GuardName): Partial<Verdict> =>
-  result.isError ? { verdict: 'error', input: result.input, tookMs: waitedMs(attempt, guard) } : {};
+const errorVerdict = ({ detail, input }: GuardResult, attempt: Attempt, guard: GuardName): Verdict => ({
+  ...{ guard, verdict: 'error', detail, input },
+  tookMs: waitedMs(attempt, guard),
+});
+
+/** Of each guard by its detail: nearly all stops find the same. */
+const passVerdicts = new Map<GuardName, Map<string, Verdict>>(guardNames.map((guard) => [guard, new Map()]));
+/** Of one guard: details may name a queue or a count, and agents choose some of them. */
+const passVerdictsMax = 100;
+const sharedDetailMax = 64;
+
+function passVerdict({ detail, input }: GuardResult, guard: GuardName): Verdict {
+  if (showsInputs) return { guard, verdict: 'pass', detail, input };
+  const known = passVerdicts.get(guard) as Map<string, Verdict>;
+  const found = known.get(detail);
+  if (found !== undefined) return found;
+  const made: Verdict = Object.freeze({ guard, verdict: 'pass', detail });
+  if (known.size >= passVerdictsMax) known.clear();
+  if (detail.length <= sharedDetailMax) known.set(detail, made);
+  return made;
+}
 
 /** In the log's time: a replay says the same. */
 const waitedMs = ({ waitedMs: waited }: Attempt, guard: GuardName): number =>

@@ -4,7 +4,7 @@ import type { Feedback } from '../policy/checks/check-result.ts';
 import { promisesOf } from '../policy/promise.ts';
 import { cutMiddle } from '../values/text.ts';
 import { circumstancesOf, pendingSince } from './circumstances.ts';
-import { allow, block, type Guard, type GuardScope, pass } from './guard.ts';
+import { allow, block, constantPass, type Guard, type GuardScope } from './guard.ts';
 import { promptFor } from './prompt.ts';
 import { evaluateHooks } from './task-hooks/evaluate.ts';
 import type { HookFacts, HookResults, HookRun } from './task-hooks/hook.ts';
@@ -12,7 +12,7 @@ import type { HookFacts, HookResults, HookRun } from './task-hooks/hook.ts';
 export const hooks: Guard = (scope) => {
   const { attempt } = scope;
   const { task } = attempt.facts;
-  if (task === null || task.hooks.length === 0) return pass('none');
+  if (task === null || task.hooks.length === 0) return none;
   const place = { task: task.task, hooks: task.hooks.filter((it) => it.enabled).map((it) => it.hook) };
   const outcome = evaluateHooks(task.hooks, hookFactsOf(scope), resultsOf(scope));
   if (outcome.kind === 'pending') {
@@ -37,6 +37,8 @@ export const hooks: Guard = (scope) => {
   const ruling = block('incomplete', reason, outcome.nextPrompt ?? promptFor(reason, feedback));
   return { ...result, kind: 'decides', kept: { ...kept, feedback }, ruling, words: outcome.words };
 };
+
+const none = constantPass('none');
 
 const shownOf = ({ hook, action, reason }: HookRun) => ({ hook, action, reason: cutMiddle(reason, 200) });
 

@@ -2,13 +2,13 @@
 import { formatDuration } from '../values/duration.ts';
 import type { JudgedWorker } from './attempt.ts';
 import type { Idle } from './decision.ts';
-import { allow, block, decide, type Guard, pass } from './guard.ts';
+import { allow, block, constantPass, decide, type Guard } from './guard.ts';
 import { keepAlive } from './keep-alive.ts';
 
 export const idle: Guard = (scope) => {
   const { worker, attempt } = scope;
   const { nowMs, queue } = attempt.facts;
-  if (attempt.inForce.policy.persistence === null) return pass('persistence is off');
+  if (attempt.inForce.policy.persistence === null) return persistenceOff;
   const input = idleOf(worker, attempt.idleLimitMs, nowMs);
   const { ms, limitMs, remainingMs } = input;
   if (limitMs !== null && ms >= limitMs) {
@@ -26,6 +26,8 @@ export const idle: Guard = (scope) => {
       : `You still hold ${tasks}. Complete or release it before you stop.`;
   return decide(keepAlive(scope, block('idle', reason, nextPrompt)), input, reason);
 };
+
+const persistenceOff = constantPass('persistence is off');
 
 /** Idle time counts from the last registration, claim or letting go, and not while a task is held (seed 004). */
 export function idleOf(worker: Pick<JudgedWorker, 'tasks' | 'activeMs'>, limitMs: number | null, nowMs: number): Idle {

@@ -1,9 +1,9 @@
 /** Guard 7: an agent that promises ESCALATE or BLOCKED gets a person, where the policy reads promises. */
 import { type PromiseName, promisesOf } from '../policy/promise.ts';
-import { allow, decide, type Guard, pass } from './guard.ts';
+import { allow, constantPass, decide, type Guard, pass } from './guard.ts';
 
 export const promise: Guard = ({ attempt: { fields, inForce } }) => {
-  if (!inForce.policy.promises) return pass('promises are not read');
+  if (!inForce.policy.promises) return notRead;
   const found = promisesOf(fields);
   const input = { promises: [...found] };
   const name = found.has('ESCALATE') ? 'ESCALATE' : found.has('BLOCKED') ? 'BLOCKED' : null;
@@ -12,6 +12,8 @@ export const promise: Guard = ({ attempt: { fields, inForce } }) => {
   const reason = `The agent asked for a person: <promise>${name}</promise>${context === '' ? '' : ` ${context}`}`;
   return decide(allow('escalate', 'escalated', reason), input, name);
 };
+
+const notRead = constantPass('promises are not read');
 
 /** The agent's question stands beside the promise: the end of the output, in one line. */
 const textBeside = (output: string, name: PromiseName): string =>

@@ -1,11 +1,10 @@
 /** Guard 1: a worker that is retired, or whose session has ended, may stop. */
-import { allow, decide, type Guard, pass } from './guard.ts';
+import { allow, constantPass, decide, type Guard } from './guard.ts';
 
 export const retired: Guard = ({ worker: { ended } }) => {
-  const input = { ended };
-  if (ended === null) return pass('in service', input);
-  return decide(
-    allow('complete', 'retired', ended === 'retired' ? 'The worker is retired' : 'The session has ended'),
-    input,
-  );
+  if (ended === null) return inService;
+  const reason = ended === 'retired' ? 'The worker is retired' : 'The session has ended';
+  return decide(allow('complete', 'retired', reason), { ended });
 };
+
+const inService = constantPass('in service', { ended: null });

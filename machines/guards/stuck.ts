@@ -5,19 +5,21 @@
 import type { StuckAfter } from '../policy/policy.ts';
 import { digestOf } from '../values/digest.ts';
 import type { FailureStreak } from './attempt.ts';
-import { allow, decide, type Guard, type GuardResult, type GuardScope, pass } from './guard.ts';
+import { allow, constantPass, decide, type Guard, type GuardResult, type GuardScope, pass } from './guard.ts';
 import { maskDetails } from './mask.ts';
 
 export const stuck: Guard = (scope) => {
   const { stuckAfter } = scope.attempt.inForce.policy;
   const words = stuckAfter === null ? null : failureOf(scope);
-  if (stuckAfter === null || words === null) return pass('nothing failed');
+  if (stuckAfter === null || words === null) return nothingFailed;
   const { times: max } = stuckAfter;
   const { count } = extendStreak(scope.worker.failureStreak, words, stuckAfter);
   const input = { count, max };
   if (count < max) return pass(`blocked ${count} times in the same words`, input);
   return decide(allow('escalate', 'stuck', `Stuck: blocked ${count} times in the same words`), input);
 };
+
+const nothingFailed = constantPass('nothing failed');
 
 /** @param words why the stop is blocked, whole: a decision may cut it */
 export function extendStreak(

@@ -10,3 +10,23 @@ export type JsonText = string;
 export const toJsonText = (value: unknown): JsonText => JSON.stringify(value ?? null);
 
 export const fromJsonText = (text: JsonText): unknown => JSON.parse(text);
+
+/** Of a string the most: each unit as `\uXXXX`. */
+export const unitLengthMax = 6;
+const numberLengthMax = 25;
+
+/**
+ * At least the bytes that the value takes as JSON in UTF-8: a look at its texts' lengths, much faster than to make the
+ * JSON. `Infinity` for what would make its own JSON.
+ */
+export function jsonLengthMax(value: unknown): number {
+  if (typeof value === 'string') return unitLengthMax * value.length + 2;
+  if (typeof value !== 'object' || value === null) return numberLengthMax;
+  if ('toJSON' in value) return Number.POSITIVE_INFINITY;
+  let length = 2;
+  if (Array.isArray(value)) for (const item of value) length += jsonLengthMax(item) + 1;
+  else
+    for (const key of Object.keys(value))
+      length += unitLengthMax * key.length + 4 + jsonLengthMax((value as Record<string, unknown>)[key]);
+  return length;
+}

@@ -32,7 +32,7 @@ const noFindings = Object.freeze({});
 
 export function openAttempt(context: WorkerContext, event: On<'stop.attempted'>): Change {
   const { seq, data: fields } = event;
-  const inForce = policyFor({ ...context, attempt: null }, event.facts);
+  const inForce = policyFor(event.facts);
   const facts = factsFor(context, inForce, event);
   const opening = { attempt: fields.attempt ?? `seq-${seq}`, seq, fields, inForce, facts };
   return { attempt: createAttempt(context, opening, event.facts?.from) };
@@ -48,12 +48,16 @@ export function createAttempt(
 ): Attempt {
   const { persistence } = inForce.policy;
   return {
-    ...{ attempt, seq, atMs: facts.nowMs, fields, inForce },
+    attempt,
+    seq,
+    atMs: facts.nowMs,
+    fields,
+    inForce,
     idleLimitMs: idleLimitOf(inForce.policy, profile),
     holdUntilMs: facts.nowMs + (persistence === null ? 0 : (fields.holdMs ?? persistence.holdMs)),
     facts,
     guard,
-    verdicts: inForce.notes.map((detail) => ({ guard: 'policy', verdict: 'error', detail }) as const),
+    verdicts: inForce.notes.length === 0 ? empty : inForce.notes.map(noteVerdict),
     feedback: empty,
     findings: noFindings,
     hookResults: noFindings,
@@ -66,6 +70,7 @@ export function createAttempt(
   };
 }
 
+const noteVerdict = (detail: string) => ({ guard: 'policy', verdict: 'error', detail }) as const;
 const noWait = Object.freeze({ checks: 0, hooks: 0 });
 
 /** A start or an answer counts for the attempt that is open and for the check that is pending. */
@@ -162,7 +167,7 @@ export function decideBy(
       )
     : streakAfter(worker.failureStreak, attempt);
   dropResults();
-  return { failureStreak, ...decide({ ...worker, failureStreak }, attempt, ruling) };
+  return { failureStreak, ...decide(worker, attempt, ruling) };
 }
 
 const outcomes = {

@@ -1,6 +1,7 @@
 /** Makes a decision small enough for one message and for who reads it (docs/protocol.md §2). */
 import type { Decision, Verdict } from '../guards/decision.ts';
 import { cutDetails, type Feedback } from '../policy/checks/check-result.ts';
+import { jsonLengthMax, unitLengthMax } from '../values/json-text.ts';
 import { decisionBytesMax, feedbackLengthMax, nextPromptLengthMax, reasonLengthMax } from '../values/limits.ts';
 import { cutMiddle, utf8Length } from '../values/text.ts';
 
@@ -21,9 +22,26 @@ export function fitDecision(decision: Decision): Decision {
 }
 
 const fits = (decision: Decision): boolean => {
+  if (lengthMax(decision) <= bytesMax) return true;
   const text = JSON.stringify(decision);
   return 3 * text.length <= bytesMax || utf8Length(text) <= bytesMax;
 };
+
+/** At least its bytes as JSON: to add up the lengths of its texts is much faster than to make that. */
+function lengthMax({ fleet, worker, task, attempt, policy, reason, nextPrompt, feedback, verdicts }: Decision): number {
+  let units = fleet.length + worker.length + policy.name.length + reason.length;
+  units += (task?.length ?? 0) + (attempt?.length ?? 0) + (nextPrompt?.length ?? 0);
+  let inputs = 0;
+  for (const { detail, input } of verdicts) {
+    units += detail.length;
+    if (input !== undefined) inputs += jsonLengthMax(input);
+  }
+  return besideTexts + unitLengthMax * units + besideDetail * verdicts.length + inputs + jsonLengthMax(feedback);
+}
+
+/** Keys, numbers and fixed words: of a decision, and of a verdict. */
+const besideTexts = 1_000;
+const besideDetail = 120;
 
 const cutFeedback = (each: Feedback): Feedback => ({
   ...each,
@@ -31,7 +49,10 @@ const cutFeedback = (each: Feedback): Feedback => ({
   details: cutDetails(each.details),
 });
 
-const cutDetail = (verdict: Verdict): Verdict => ({ ...verdict, detail: cutMiddle(verdict.detail, reasonLengthMax) });
+const cutDetail = (verdict: Verdict): Verdict => {
+  const detail = cutMiddle(verdict.detail, reasonLengthMax);
+  return detail === verdict.detail ? verdict : { ...verdict, detail };
+};
 
 const shownMax = 32;
 const shortLengthMax = 200;

@@ -7,11 +7,11 @@ import type { Surroundings } from './events.ts';
 
 const builtIn: PolicyInForce = Object.freeze({ name: 'default', seq: 0, policy: builtInPolicy, notes: [] });
 
-/** @throws ZodError for a policy that is none */
-export function policyFor({ attempt }: WorkerContext, given: Surroundings | undefined): PolicyInForce {
+/** Of an attempt that begins. @throws ZodError for a policy that is none */
+export function policyFor(given: Surroundings | undefined): PolicyInForce {
   if (given?.inForce !== undefined) return given.inForce;
   if (given?.policy !== undefined) return { ...builtIn, policy: readPolicy(given.policy) };
-  return attempt?.inForce ?? builtIn;
+  return builtIn;
 }
 
 const read = new WeakMap<object, Policy>();

@@ -1,0 +1,26 @@
+/** What stands in a decision of the guards that passed: nearly always the same, so decisions share it. */
+import { expect, test } from 'vitest';
+import { withInputs } from '../../../../machines/guards/evaluate.ts';
+import { createFleet, type Decision, foldEntry, readEntry } from '../../../../machines/index.ts';
+
+function decide(worker: string): Decision {
+  const entry = readEntry(`stopgate.main.worker.${worker}.stop.attempted`, '', 0);
+  if (entry === null || !('data' in entry)) throw new Error('no entry');
+  const outcome = foldEntry(createFleet('main'), { seq: 1, atMs: 1, entry }).find(({ kind }) => kind === 'decided');
+  if (outcome?.kind !== 'decided') throw new Error('no decision');
+  return outcome.decision;
+}
+const passed = ({ verdicts }: Decision) => verdicts.filter(({ verdict }) => verdict === 'pass');
+
+test('who reads one decision cannot change what another one says', () => {
+  const [one, two] = [passed(decide('w1')), passed(decide('w2'))];
+  expect(one.length).toBeGreaterThan(5);
+  expect(one).toEqual(two);
+  for (const verdict of one) expect(() => Object.assign(verdict, { detail: 'changed' })).toThrow(TypeError);
+});
+
+test('an explanation has inputs, and leaves none to the decisions after it', () => {
+  const before = decide('w1');
+  expect(passed(withInputs(() => decide('w1'))).every(({ input }) => input !== undefined)).toBe(true);
+  expect(decide('w1')).toEqual(before);
+});
