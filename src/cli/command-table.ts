@@ -34,6 +34,11 @@ export const commands: CommandTable = {
     summary: 'check everything that a block needs, and how to fix what is wrong',
     load: async () => (await import('./commands/doctor.ts')).doctor,
   },
+  loop: {
+    group: 'Agents',
+    summary: 'run an agent again, with the next prompt, until it may stop',
+    load: async () => (await import('./commands/loop.ts')).loop,
+  },
   decide: {
     group: 'Decide',
     summary: 'may this worker stop? The attempt is logged and counted',

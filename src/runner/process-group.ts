@@ -16,6 +16,8 @@ export type GroupSpec = {
   readonly run: readonly [string, ...string[]];
   readonly cwd: string;
   readonly env: Record<string, string>;
+  /** Its stdin; default: none. */
+  readonly input?: string;
   onOutput(stream: 'stdout' | 'stderr', chunk: Buffer): void;
 };
 
@@ -45,10 +47,11 @@ const lingering: readonly Step[] = [{ signal: null, waitMs: 250 }, ...killing];
 const drainMs = 500; // for a pipe that a process outside the group holds open
 
 /** Never throws and never rejects: a program that cannot be started is `refused`. */
-export function startGroup({ run: [file, ...args], cwd, env, onOutput }: GroupSpec, stop: Interruption): Group {
+export function startGroup({ run: [file, ...args], cwd, env, input, onOutput }: GroupSpec, stop: Interruption): Group {
   let child: ChildProcess;
   try {
-    child = spawn(file, args, { cwd, env, shell: false, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+    const stdio = [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] as const;
+    child = spawn(file, args, { cwd, env, shell: false, detached: true, stdio: [...stdio] });
   } catch (error) {
     return { id: null, ended: Promise.resolve(refusal(error)), gone: Promise.resolve(true) };
   }
@@ -57,6 +60,8 @@ export function startGroup({ run: [file, ...args], cwd, env, onOutput }: GroupSp
     child[stream]?.on('data', (chunk: Buffer) => onOutput(stream, chunk));
     child[stream]?.on('error', () => {}); // a read error is no reason to crash
   }
+  child.stdin?.on('error', () => {}); // it need not read
+  child.stdin?.end(input);
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const id = child.pid ?? null;
   const first = Promise.race([ownEnd(child), stop.happened.then((by): GroupEnd => ({ by }))]);

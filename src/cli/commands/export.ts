@@ -1,5 +1,6 @@
 /** export: the log of a fleet as JSON lines, whole or about one worker. */
 import { topicOf } from '../../../machines/index.ts';
+import { AppError } from '../../errors.ts';
 import { toLogLine } from '../../nats/log-line.ts';
 import type { LogMessage } from '../../nats/log-reader.ts';
 import type { Requester } from '../../nats/requester.ts';
@@ -23,6 +24,7 @@ export const exportLog = defineCommand({
   details: [
     'Prints the log up to now, a JSON object per line, oldest first: what "stopgate replay" reads. A log whose beginning retention has removed is printed from there on; the rest is in the archive, in the same form.',
     'With --worker the decisions of a replay are those of the log, unless they depended on the tasks that others left in its queue.',
+    'Exit code 1: the log has nothing about that worker.',
     'Reading the log needs operator credentials. Those of "stopgate dev" are found automatically.',
   ],
   examples: ['stopgate export >log.jsonl', 'stopgate export --worker w1 | stopgate replay -'],
@@ -31,19 +33,28 @@ export const exportLog = defineCommand({
     return withRequester(flags, io, async (requester, fleet) => {
       const concerns = worker === null ? () => true : await createFilter(requester, worker);
       let isFirst = true;
+      let isKnown = worker === null;
       for await (const batch of (await requester.read()).batches) {
         const first = batch[0];
         if (isFirst && first !== undefined && first.seq > 1)
           note(`stopgate: the log of fleet ${fleet} begins at entry ${first.seq}; retention has removed those before`);
         isFirst = false;
+        isKnown ||= batch.some(({ subject }) => isAbout(worker as string, subject));
         const lines = batch.filter(concerns).map((message) => `${JSON.stringify(toLogLine(message))}\n`);
         await out.write(lines.join(''));
-        if (out.closed.aborted) break;
+        if (out.closed.aborted) return 0;
       }
+      if (!isKnown)
+        throw new AppError('actor.unknown', `the log of fleet ${fleet} has no entry about worker ${worker}`);
       return 0;
     });
   },
 });
+
+function isAbout(worker: string, subject: string): boolean {
+  const { entity, id } = topicOf(subject);
+  return entity === 'worker' && id === worker;
+}
 
 async function createFilter(requester: Requester, worker: string): Promise<(message: LogMessage) => boolean> {
   const tasks = new Set<string>();

@@ -3,6 +3,7 @@ import { isHousekeeping, topicOf } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import { type LogLine, toLogLine } from '../../nats/log-line.ts';
 import type { LogMessage } from '../../nats/log-reader.ts';
+import type { Requester } from '../../nats/requester.ts';
 import { clientArgs } from '../client-args.ts';
 import { defineCommand } from '../command.ts';
 import { withRequester } from '../connection.ts';
@@ -17,16 +18,17 @@ export const tail = defineCommand({
   args: {
     last: { type: 'string', valueHint: 'N', description: 'start with the newest N matching entries (default: 20)' },
     worker: { type: 'string', valueHint: 'W', description: 'only entries about this worker' },
+    'no-follow': { type: 'boolean', description: 'end with the newest entry, instead of waiting for more' },
     all: { type: 'boolean', description: 'also the entries of the service for itself: replica.joined, timer.fired' },
     ...clientArgs,
   },
   details: [
-    'Prints the newest entries of the log, then each new one, decisions included, until Ctrl-C. Times are in UTC.',
+    'Prints the newest entries of the log, then each new one, decisions included, until Ctrl-C, or with --no-follow until the newest. Times are in UTC.',
     `Matches are searched for in the newest ${windowMin.toLocaleString('en')} entries.`,
     'With --json, which implies --all, each line can be read by "stopgate replay" and "stopgate publish -".',
     'Reading the log needs operator credentials. Those of "stopgate dev" are found automatically.',
   ],
-  examples: ['stopgate tail --worker w1', 'stopgate tail --last 1000 --json >log.jsonl'],
+  examples: ['stopgate tail --worker w1', 'stopgate tail --no-follow --last 1000 --json >log.jsonl'],
   run: async ({ flags, io, out }) => {
     const last = flags.last === undefined ? 20 : readCount('--last', flags.last, 0, 1_000_000_000);
     const only = flags.worker === undefined ? null : readId('worker', flags.worker);
@@ -47,15 +49,23 @@ export const tail = defineCommand({
     const onMessage = (message: LogMessage) =>
       recent.push(matches(message.subject) ? toLogLine(message) : null, message.seq);
     await withRequester(flags, io, async (requester, fleet) => {
-      await requester.follow({ last: window, signal }, onMessage).catch((cause: unknown) => {
+      const isFollowing = !flags['no-follow'];
+      const reading = isFollowing
+        ? requester.follow({ last: window, signal }, onMessage)
+        : readTo(requester, window, onMessage);
+      await reading.catch((cause: unknown) => {
         if (cause instanceof AppError) throw cause;
         const why = (cause as Error).message;
         throw new AppError('log.unavailable', `the log of fleet '${fleet}' cannot be read: ${why}`, { cause });
       });
       recent.end();
       await printed;
-      if (!signal.aborted) throw new AppError('service.unreachable', 'the connection to NATS was lost');
+      if (isFollowing && !signal.aborted) throw new AppError('service.unreachable', 'the connection to NATS was lost');
     });
     return 0;
   },
 });
+
+async function readTo(requester: Requester, count: number, onMessage: (message: LogMessage) => void): Promise<void> {
+  if (count > 0) for (const message of await requester.readNewest('>', count)) onMessage(message);
+}

@@ -26,6 +26,15 @@ async function openLog() {
   };
 }
 
+test('--no-follow ends with the newest entry', async () => {
+  const log = await openLog();
+  for (const tool of ['Bash', 'Edit', 'Read']) await log.put('worker.w1.tool.used', { tool, ok: true });
+  await log.put('worker.w2.tool.used', { tool: 'Grep', ok: true });
+  const { terminal, ended } = await log.tail(['--no-follow', '--last', '2', '--worker', 'w1']);
+  expect(await ended).toBe(0);
+  expect(terminal.stdout()).toMatch(/^.*#2 .*Edit.*\n.*#3 .*Read.*\n$/);
+});
+
 test('old entries, then new ones, a line each; Ctrl-C ends it with 0', async () => {
   const log = await openLog();
   await log.put('worker.w1.tool.used', { tool: 'Bash', ok: true });

@@ -1,0 +1,37 @@
+/** One turn of an agent that is a command: it runs to its end, and the end of what it printed is kept. */
+import { createInterruption } from '../runner/interruption.ts';
+import { type GroupEnd, type GroupSpec, signalGroup, startGroup } from '../runner/process-group.ts';
+
+export type TurnSpec = Pick<GroupSpec, 'run' | 'cwd' | 'env' | 'onOutput'> & {
+  /** Its stdin. */
+  readonly input: string;
+};
+/** `output`: the end of its stdout. */
+export type Turn = { readonly end: GroupEnd; readonly output: string };
+
+/** As much as an attempt carries (protocol.md §5). */
+const outputBytesMax = 32_768;
+
+/** Ends with all that it started when `signal` fires. Never rejects. */
+export async function runTurn({ onOutput, ...spec }: TurnSpec, signal: AbortSignal): Promise<Turn> {
+  let kept: Buffer = Buffer.alloc(0);
+  const stop = createInterruption(Number.POSITIVE_INFINITY, signal);
+  const group = startGroup(
+    {
+      ...spec,
+      onOutput: (stream, chunk) => {
+        onOutput(stream, chunk);
+        if (stream === 'stdout') kept = Buffer.concat([kept, chunk]).subarray(-outputBytesMax);
+      },
+    },
+    stop,
+  );
+  // A second Ctrl-C ends us at once, and a process group of its own would outlive us.
+  const onExit = () => group.id !== null && signalGroup(group.id, 'SIGKILL');
+  process.once('exit', onExit);
+  const end = await group.ended;
+  await group.gone;
+  process.off('exit', onExit);
+  stop.clear();
+  return { end, output: new TextDecoder().decode(kept).replace(/^\ufffd+/, '') };
+}

@@ -1,0 +1,178 @@
+/** loop: runs an agent again, with the next prompt, until it may stop. */
+import { randomBytes } from 'node:crypto';
+import { basename } from 'node:path';
+import type { Decision } from '../../../machines/index.ts';
+import { AppError, errorCodes } from '../../errors.ts';
+import type { Requester } from '../../nats/requester.ts';
+import type { GroupEnd } from '../../runner/process-group.ts';
+import { describeAnswer } from '../../terminal/answer.ts';
+import { runTurn, type Turn } from '../agent-turn.ts';
+import type { Flags } from '../argument-types.ts';
+import { clientArgs } from '../client-args.ts';
+import { type Context, defineCommand } from '../command.ts';
+import { withRequester } from '../connection.ts';
+import { readText } from '../input.ts';
+import { readCount, readId } from '../option-values.ts';
+
+/** For policies without a cap: nobody wants more without having asked for it. */
+const turnsDefault = 50;
+const turnsMax = 1_000_000;
+/** Checks may be slow, and a decision may be held. */
+const patienceMs = 600_000;
+/** A service that restarts is back in that time. */
+const awayMsMax = 60_000;
+const retryMs = 1_000;
+
+const args = {
+  worker: { type: 'string', valueHint: 'W', description: 'the id of the worker (default: one of its own)' },
+  task: { type: 'string', valueHint: 'T', description: 'the task that it works on; it is claimed' },
+  policy: { type: 'string', valueHint: 'P', description: 'the policy that it asks for' },
+  prompt: { type: 'string', valueHint: 'TEXT', description: 'what to do' },
+  'prompt-file': { type: 'string', valueHint: 'FILE', description: 'the same, from a file; read again for each turn' },
+  continue: {
+    type: 'boolean',
+    description: 'the command goes on with its session: later turns get the next prompt alone',
+  },
+  turns: { type: 'string', valueHint: 'N', description: `at most so many turns (default: ${turnsDefault})` },
+  ...clientArgs,
+} as const;
+type LoopContext = Context<Flags<typeof args>>;
+
+export const loop = defineCommand({
+  args,
+  rest: true,
+  details: [
+    'Runs COMMAND, asks whether it may stop, and runs it again with the next prompt until it may. For agents without hooks, or for a fresh session a turn.',
+    'An argument {prompt} is replaced by the prompt; without one the prompt is the stdin of the command. Each turn gets what to do, and from the second on the next prompt below it.',
+    'With --json, decisions are on stdout, one a line, and what the command prints is on stderr. Ctrl-C ends the command and all that it has started.',
+    'Exit code 0: its work is complete. 1: it stopped without that (a cap, an escalation, no verdict). 3: the service did not answer, so nothing was judged.',
+  ],
+  examples: [
+    `stopgate loop --prompt-file PROMPT.md -- claude -p`,
+    `stopgate loop --task T-1 --prompt 'Make the tests pass' -- codex exec {prompt}`,
+  ],
+  run: async (context) => {
+    const { flags, words, io, note } = context;
+    if (words.length === 0)
+      throw new AppError('input.bad', 'which command? Write it behind "--": stopgate loop -- COMMAND…');
+    if (flags.prompt !== undefined && flags['prompt-file'] !== undefined)
+      throw new AppError('input.bad', '--prompt and --prompt-file both give the prompt: use one of them');
+    const turns = flags.turns === undefined ? turnsDefault : readCount('--turns', flags.turns, 1, turnsMax);
+    const worker = flags.worker === undefined ? freshId(io.cwd) : readId('worker', flags.worker);
+    const signal = io.interrupt();
+    return withRequester(flags, io, async (requester) => {
+      await register(requester, worker, context);
+      try {
+        return await takeTurns(requester, { worker, turns, signal, context });
+      } finally {
+        await requester
+          .publish(`worker.${worker}.session.ended`, { reason: 'the loop ended' })
+          .catch((error: Error) => {
+            note(`stopgate: the end of worker ${worker} was not stored: ${error.message}`);
+          });
+      }
+    });
+  },
+});
+
+const freshId = (cwd: string): string =>
+  `loop-${basename(cwd)
+    .replaceAll(/[^A-Za-z0-9_-]/g, '-')
+    .slice(0, 64)}-${randomBytes(3).toString('hex')}`;
+
+async function register(requester: Requester, worker: string, { flags, io }: LoopContext): Promise<void> {
+  const policy = flags.policy === undefined ? {} : { policy: readId('policy', flags.policy) };
+  const task = flags.task === undefined ? null : readId('task', flags.task);
+  await requester.publish(`worker.${worker}.worker.registered`, { agent: 'loop', cwd: io.cwd, ...policy });
+  if (task !== null) await requester.publish(`worker.${worker}.task.claimed`, { task });
+}
+
+type Run = {
+  readonly worker: string;
+  readonly turns: number;
+  readonly signal: AbortSignal;
+  readonly context: LoopContext;
+};
+
+async function takeTurns(requester: Requester, { worker, turns, signal, context }: Run): Promise<number> {
+  const { flags, out, note } = context;
+  let next: string | null = null;
+  for (let turn = 1; turn <= turns; turn += 1) {
+    const prompt: string = await promptOf(context, next);
+    // A person's prompt, which sets the count of retries back, is the first alone.
+    if (turn === 1) await requester.publish(`worker.${worker}.prompt.submitted`, { text: prompt });
+    else await requester.publish(`worker.${worker}.heartbeat.sent`, {});
+    const ran = await runTurn(specOf(context, { worker, turn, prompt }), signal);
+    if (signal.aborted) return 130;
+    refuseWhatCannotRun(ran.end, context.words[0] as string);
+    const decision = await ask(requester, { worker, turn, ran, signal, note });
+    if (flags.json) await out.json(decision);
+    note(
+      `stopgate: turn ${turn} of ${worker}: ${describeAnswer(decision)}${decision.reason && `: ${decision.reason}`}`,
+    );
+    if (decision.decision === 'allow') return decision.action === 'complete' && isComplete(decision) ? 0 : 1;
+    next = decision.nextPrompt ?? decision.reason;
+  }
+  note(`stopgate: it took ${turns} turns and may not stop yet; --turns allows more`);
+  return 1;
+}
+
+const isComplete = ({ cause }: Decision): boolean => cause === 'complete' || cause === 'no-policy';
+
+async function promptOf({ flags, io }: LoopContext, next: string | null): Promise<string> {
+  if (next !== null && flags.continue) return next;
+  const file = flags['prompt-file'];
+  const first = file === undefined ? (flags.prompt ?? '') : await readText(file, io);
+  return [first.trimEnd(), next ?? ''].filter((text) => text !== '').join('\n\n');
+}
+
+function specOf(
+  { words, io, flags }: LoopContext,
+  { worker, turn, prompt }: { worker: string; turn: number; prompt: string },
+) {
+  const isInArguments = words.some((word) => word.includes('{prompt}'));
+  const [file = '', ...rest] = words;
+  const inherited = Object.entries(io.env).filter((it): it is [string, string] => it[1] !== undefined);
+  return {
+    run: [file, ...rest.map((word) => word.replaceAll('{prompt}', () => prompt))] as const,
+    cwd: io.cwd,
+    env: { ...Object.fromEntries(inherited), STOPGATE_WORKER: worker, STOPGATE_TURN: String(turn) },
+    input: isInArguments ? '' : prompt,
+    onOutput: (stream: 'stdout' | 'stderr', chunk: Buffer) =>
+      void (stream === 'stderr' || flags.json ? io.stderr : io.stdout).write(chunk),
+  };
+}
+
+function refuseWhatCannotRun(end: GroupEnd, file: string): void {
+  if (end.by !== 'refused') return;
+  throw new AppError(
+    'input.bad',
+    `cannot run '${file}': ${end.code === 'ENOENT' ? 'there is no such command' : end.code}`,
+  );
+}
+
+type Attempt = {
+  readonly worker: string;
+  readonly turn: number;
+  readonly ran: Turn;
+  readonly signal: AbortSignal;
+  readonly note: (line: string) => void;
+};
+
+/** One attempt, asked again under its id while the service is away. @throws AppError what it says for good */
+async function ask(requester: Requester, { worker, turn, ran, signal, note }: Attempt): Promise<Decision> {
+  const { end, output } = ran;
+  const failed = end.by === 'exit' ? (end.code === 0 ? null : `exit code ${end.code}`) : end.by;
+  const attempt = `turn-${turn}-${randomBytes(6).toString('hex')}`;
+  const body = { attempt, output, ...(failed === null ? {} : { stopReason: failed }) };
+  for (const untilMs = performance.now() + awayMsMax; ; ) {
+    try {
+      return (await requester.request('decide', worker, body, patienceMs)) as Decision;
+    } catch (error) {
+      const mayCome = error instanceof AppError && errorCodes[error.code].retry && !signal.aborted;
+      if (!mayCome || performance.now() > untilMs) throw error;
+      note(`stopgate: turn ${turn} of ${worker} is not judged yet: ${error.message}`);
+      await new Promise((done) => setTimeout(done, retryMs));
+    }
+  }
+}

@@ -1,0 +1,114 @@
+/** `stopgate loop`: a command is run again, with the next prompt, until it may stop. */
+import { access, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Replica } from '../../../src/app/replica.ts';
+import type { RunCheck } from '../../../src/host/run-request.ts';
+import { type Client, openClient } from '../../support/client.ts';
+import { runCommand, startCommand } from '../../support/command.ts';
+import { type Folder, linesOf, makeFolder } from '../../support/deployment.ts';
+import type { NatsServer } from '../../support/nats-server.ts';
+import { startReplica } from '../../support/replica.ts';
+import { openNats } from '../../support/shared-server.ts';
+import { isRunning } from '../runner/workspace.ts';
+
+let server: NatsServer;
+let client: Client;
+let folder: Folder;
+let replica: Replica | null = null;
+
+/** Passes once the agent has written the file. */
+const policies = { policies: { default: { retries: 3, checks: [{ command: 'done' }] } } };
+const runCheck: RunCheck = async () => {
+  const isDone = await access(join(folder.path, 'done')).then(
+    () => true,
+    () => false,
+  );
+  return isDone ? { outcome: 'pass', tookMs: 1 } : { outcome: 'fail', reason: 'not done yet', tookMs: 1 };
+};
+const start = async () => {
+  replica = await startReplica({ nats: server.url, policies, runCheck });
+};
+
+beforeEach(async () => {
+  server = await openNats();
+  client = await openClient(server.url);
+  folder = await makeFolder();
+});
+afterEach(async () => {
+  await replica?.close();
+  replica = null;
+  await client.close();
+  await server.stop();
+  await folder.remove();
+});
+
+const lineOf = (script: string, options: readonly string[], words: readonly string[] = []) => [
+  ...['loop', '--worker', 'w1', ...options, '--nats', server.url, '--', 'sh', '-c', script, 'sh', ...words],
+];
+const run = (...line: Parameters<typeof lineOf>) => runCommand(lineOf(...line), { cwd: folder.path });
+const file = (name: string) => readFile(join(folder.path, name), 'utf8');
+
+test('each turn gets what to do and the next prompt, until the work is complete', async () => {
+  await start();
+  const script =
+    'echo "turn $STOPGATE_TURN of $STOPGATE_WORKER"; cat >"in-$STOPGATE_TURN"; [ $STOPGATE_TURN = 3 ] && : >done';
+  const { code, stdout, stderr } = await run(script, ['--prompt', 'Make it.', '--task', 'T-1']);
+  expect(stdout).toBe('turn 1 of w1\nturn 2 of w1\nturn 3 of w1\n');
+  expect(stderr).toMatch(
+    /^stopgate: turn 1 of w1: block · continue · incomplete: .*\nstopgate: turn 2 .*\nstopgate: turn 3 of w1: allow · complete · complete: .*\n$/,
+  );
+  expect(code).toBe(0);
+  expect(await file('in-1')).toBe('Make it.');
+  expect(await file('in-2')).toMatch(/^Make it\.\n\n.*not done yet/);
+  expect((await client.ask('get.task.T-1')).body).toMatchObject({ state: 'stopped' });
+  const [first] = await client.stored('STOPGATE_main', 'stopgate.main.worker.w1.stop.attempted');
+  expect(first).toMatchObject({ output: 'turn 1 of w1\n' });
+  expect(await client.stored('STOPGATE_main', 'stopgate.main.worker.w1.session.ended')).toHaveLength(1);
+});
+
+test('with --continue later turns get the next prompt alone; --json has the decisions on stdout', async () => {
+  await start();
+  const script = 'printf %s "$1" >"in-$STOPGATE_TURN"; echo said; [ $STOPGATE_TURN = 2 ] && : >done';
+  const { code, stdout, stderr } = await run(script, ['--prompt', 'Make it.', '--continue', '--json'], ['{prompt}']);
+  expect(code).toBe(0);
+  expect(linesOf(stdout).map(({ cause }) => cause)).toEqual(['incomplete', 'complete']);
+  expect(stderr).toContain('said\n');
+  expect([await file('in-1'), await file('in-2')]).toEqual(['Make it.', expect.not.stringContaining('Make it')]);
+});
+
+test('a cap ends it, and so does --turns: exit code 1', async () => {
+  await start();
+  const capped = await run('exit 7', []);
+  expect(capped.stderr).toMatch(/turn 4 of w1: allow · complete · capped/);
+  expect(capped.code).toBe(1);
+  const [attempt] = await client.stored('STOPGATE_main', 'stopgate.main.worker.w1.stop.attempted');
+  expect(attempt).toMatchObject({ stopReason: 'exit code 7' });
+  const short = await run('true', ['--turns', '1']);
+  expect(short.stderr).toMatch(/--turns allows more\n$/);
+  expect(short.code).toBe(1);
+});
+
+test('Ctrl-C ends the command with what it has started', async () => {
+  await start();
+  const command = startCommand(lineOf('sleep 1000 & echo $!; wait', []), { cwd: folder.path });
+  await command.printed(/^\d+\n/);
+  expect(await command.kill('SIGINT')).toBe(130);
+  expect(await isRunning(Number(command.stdout()))).toBe(false);
+});
+
+test('a service that comes later judges what was done before', async () => {
+  await start();
+  await replica?.close();
+  const command = startCommand(lineOf(': >done', []), { cwd: folder.path });
+  await command.printed('turn 1 of w1 is not judged yet');
+  await start();
+  expect(await command.ended).toBe(0);
+});
+
+test('a command that cannot be run is refused in words', async () => {
+  await start();
+  const line = ['loop', '--nats', server.url, '--', 'no-such-agent'];
+  const { code, stderr } = await runCommand(line, { cwd: folder.path });
+  expect([code, stderr]).toEqual([2, "stopgate: cannot run 'no-such-agent': there is no such command\n"]);
+});
