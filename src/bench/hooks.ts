@@ -1,10 +1,10 @@
 /** An agent's hook call: over HTTP compared with its two parts, and as a command compared with an empty node. */
-import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { connect } from '@nats-io/transport-node';
 import { type ChildCommand, runToEnd } from './child.ts';
 import { type Figure, quantile } from './figures.ts';
+import { childCpuMs } from './process-cpu.ts';
 import { type Operation, sampleInTurn } from './samples.ts';
 
 const rounds = 20;
@@ -82,16 +82,6 @@ async function measureTurns(scale: number, forms: Record<'curl' | 'node', Operat
     { name: 'turn with five tools, sh + curl hooks, CPU', value: await cpuMs(forms.curl), unit: 'ms' },
     { name: 'turn with five tools, command hooks, CPU', value: await cpuMs(forms.node), unit: 'ms' },
   ];
-}
-
-/** Of all ended child processes so far; the kernel counts hundredths of a second. Null: this system does not tell. */
-function childCpuMs(): number | null {
-  try {
-    const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ') ?? [];
-    return (Number(fields[13]) + Number(fields[14])) * 10;
-  } catch {
-    return null;
-  }
 }
 
 const callOf = (index: number): string =>

@@ -1,0 +1,26 @@
+/** The fast path: an attempt put straight into the log, with an inbox for the answer (docs/protocol.md §2). */
+import { createInbox, headers, type NatsConnection } from '@nats-io/nats-core';
+
+/** @returns resolves with the answer */
+export function createFastPath(nc: NatsConnection): (subject: string, worker: string) => Promise<unknown> {
+  const inbox = createInbox();
+  const waiting = new Map<string, (answer: unknown) => void>();
+  nc.subscribe(`${inbox}.*`, {
+    callback: (_error, message) => {
+      const token = message.subject.slice(inbox.length + 1);
+      waiting.get(token)?.(message);
+      waiting.delete(token);
+    },
+  });
+  let count = 0;
+  return (subject, worker) =>
+    new Promise((resolve) => {
+      count += 1;
+      const attempt = `s${count}`;
+      waiting.set(attempt, resolve);
+      const h = headers();
+      h.set('Stopgate-Reply', `${inbox}.${attempt}`);
+      h.set('Nats-Msg-Id', `${worker}:${attempt}`);
+      nc.publish(subject, JSON.stringify({ attempt, output: 'done' }), { headers: h });
+    });
+}

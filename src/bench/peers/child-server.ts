@@ -1,0 +1,60 @@
+/** Servers and services that peers run as processes of their own. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { type Place, PeerMissing } from './peer.ts';
+
+const startMs = 30_000;
+const retryMs = 100;
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Tries until it succeeds. @throws PeerMissing the server ended, or does not answer */
+export async function waitFor(name: string, child: ChildProcess, tries: () => Promise<unknown>): Promise<void> {
+  const untilMs = performance.now() + startMs;
+  for (;;) {
+    const why = await tries().then(
+      () => null,
+      (error: Error) => error,
+    );
+    if (why === null) return;
+    if (child.exitCode !== null) throw new PeerMissing(`${name} ended with ${child.exitCode} at its start`);
+    if (performance.now() > untilMs) throw new PeerMissing(`${name} did not start: ${why.message}`);
+    await pause(retryMs);
+  }
+}
+
+/** Ends it with the others, at the end. */
+export function closeLater(place: Place, child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): void {
+  place.onClose(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, 'exit');
+    child.kill(signal);
+    await gone;
+  });
+}
+
+/** Runs a file beside this one. It sends a message as soon as it answers. @returns its process id, and the message */
+export async function openService<Message>(
+  place: Place,
+  file: string,
+  ...args: readonly string[]
+): Promise<[pid: number, message: Message]> {
+  const child = fork(fileURLToPath(new URL(file, import.meta.url)), args);
+  closeLater(place, child);
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new PeerMissing(`its service ended with ${code} at its start`);
+  });
+  ended.catch(() => undefined);
+  const [message] = (await Promise.race([once(child, 'message'), ended])) as [Message];
+  return [child.pid ?? 0, message];
+}

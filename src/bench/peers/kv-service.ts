@@ -1,0 +1,46 @@
+/**
+ * What one would write by hand on a NATS key-value bucket, in a process of its own: get the worker's value, decide, and put
+ * it back if nobody else has put one meanwhile. The value is the record: the attempt, the decision and what they rest on.
+ */
+import { JetStreamApiError, jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+
+type Value = { readonly attempts: number; readonly attempt: unknown; readonly decision: object };
+
+const bucket = 'BENCH-PEER';
+const stream = `KV_${bucket}`;
+/** The longest that a bucket has. */
+const history = 64;
+/** The expected revision was not the last one. */
+const conflictCodes = [10_071, 10_164];
+
+const nc = await connect({ servers: process.argv[2] ?? '' });
+const js = jetstream(nc);
+const manager = await jetstreamManager(nc);
+// As the library makes a bucket.
+await manager.streams.add({
+  ...{ name: stream, subjects: [`$KV.${bucket}.>`], storage: 'file', max_msgs_per_subject: history },
+  ...{ allow_direct: true, allow_rollup_hdrs: true, deny_delete: true, discard: 'new', num_replicas: 1 },
+});
+
+nc.subscribe('peer.kv.stop.*', {
+  queue: 'peer',
+  callback: async (_error, message) => {
+    const key = `$KV.${bucket}.${message.subject.split('.').at(-1)}`;
+    const attempt = message.json();
+    for (;;) {
+      const found = await manager.direct.getMessage(stream, { last_by_subj: key });
+      const attempts = (found?.json<Value>().attempts ?? 0) + 1;
+      const decision = { decision: 'allow', cause: 'complete', attempt: attempts };
+      const value = JSON.stringify({ attempts, attempt, decision } satisfies Value);
+      try {
+        await js.publish(key, value, { expect: { lastSubjectSequence: found?.seq ?? 0 } });
+        return message.respond(JSON.stringify(decision));
+      } catch (error) {
+        if (!(error instanceof JetStreamApiError && conflictCodes.includes(error.code))) throw error;
+      }
+    }
+  },
+});
+await nc.flush();
+process.send?.('ready');

@@ -1,0 +1,80 @@
+/** All that is compared, in the order of the table, and how each is opened. */
+import { type NatsConnection } from '@nats-io/nats-core';
+import { cpuUsOf } from '../process-cpu.ts';
+import { openService } from './child-server.ts';
+import { attempt, openBare, openFloor, openKeyValue, openStopgate, type NatsPlace, timeout, toolEvent } from './nats-peers.ts';
+import { type Peer, PeerMissing } from './peer.ts';
+import { openDatabase, openPostgres } from './postgres.ts';
+import { openRestate } from './restate.ts';
+import { openShell } from './shell.ts';
+
+type Postgres = Awaited<ReturnType<typeof openPostgres>>;
+/** `postgres` is one server for both of its peers. */
+type PeerPlace = NatsPlace & { postgres(): Promise<Postgres> };
+
+const everyCommit = 'fsync at each commit';
+
+const openers: Readonly<Record<string, (place: PeerPlace) => Promise<Peer>>> = {
+  floor: openFloor,
+  bare: openBare(false),
+  'bare-fast': openBare(true),
+  stopgate: openStopgate(false),
+  'stopgate-fast': openStopgate(true),
+  kv: openKeyValue,
+  async postgres(place) {
+    const { url, cpuUs } = await place.postgres();
+    const { call, close } = openDatabase(place.cache, url);
+    place.onClose(close);
+    return {
+      name: 'Postgres, called directly',
+      durability: everyCommit,
+      report: (worker) => call('report', worker, toolEvent),
+      stop: (worker) => call('stop', worker, attempt),
+      cpuUs: () => ({ service: 0, store: cpuUs() }),
+    };
+  },
+  async 'postgres-nats'(place) {
+    const { url, cpuUs } = await place.postgres();
+    const [pid] = await openService(place, './postgres-service.js', place.url, url, place.cache);
+    const ask = (nc: NatsConnection, call: string, worker: string, data: string) =>
+      nc.request(`peer.postgres.${call}.nats-${worker}`, data, { timeout });
+    return {
+      name: 'Postgres behind NATS',
+      durability: everyCommit,
+      report: (worker) => ask(place.nc, 'report', worker, toolEvent),
+      stop: (worker) => ask(place.nc, 'stop', worker, attempt),
+      cpuUs: () => ({ service: cpuUsOf(pid), store: cpuUs() }),
+    };
+  },
+  restate: openRestate,
+  shell: openShell,
+};
+export const peerNames = Object.keys(openers);
+
+export type Opened = { readonly peers: ReadonlyMap<string, Peer>; readonly missing: ReadonlyMap<string, string> };
+
+/** @param onMissing is told at once, for an installation may take minutes */
+export async function openPeers(
+  names: readonly string[],
+  place: NatsPlace,
+  onMissing: (text: string) => void,
+): Promise<Opened> {
+  let server: Promise<Postgres> | undefined;
+  const postgres = () => {
+    server ??= openPostgres(place);
+    return server;
+  };
+  const peers = new Map<string, Peer>();
+  const missing = new Map<string, string>();
+  for (const name of names) {
+    try {
+      const peer = await openers[name]?.({ ...place, postgres });
+      if (peer !== undefined) peers.set(name, peer);
+    } catch (error) {
+      if (!(error instanceof PeerMissing)) throw error;
+      missing.set(name, error.message);
+      onMissing(`${name} is left out: ${error.message}`);
+    }
+  }
+  return { peers, missing };
+}

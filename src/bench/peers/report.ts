@@ -1,0 +1,104 @@
+/** The table of `npm run bench:peers`, its goals and its JSON. */
+import { formatTable } from '../../terminal/table.ts';
+import { type Figure, formatFigures, quantile } from '../figures.ts';
+import type { Measured } from './rounds.ts';
+
+/** What is printed of one peer. */
+export type Summary = {
+  readonly id: string;
+  readonly name: string;
+  readonly durability: string;
+  readonly stopP50Ms: number;
+  readonly stopP99Ms: number;
+  readonly reportP50Ms: number;
+  /** Stops a second, 64 at once. */
+  readonly rate: number;
+  readonly rateOneWorker: number;
+  readonly rateWithReports: number;
+  /** Microseconds of CPU a stop. */
+  readonly serviceUs: number;
+  readonly storeUs: number;
+  /** Null: the floor was not measured. */
+  readonly toFloor: { readonly p50: number; readonly p99: number } | null;
+};
+
+export type Named = { readonly name: string; readonly durability: string };
+
+export function summarise(measured: ReadonlyMap<string, Measured>, named: ReadonlyMap<string, Named>): Summary[] {
+  const floor = measured.get('floor');
+  return [...measured].map(([id, { report, stop, rate, rateOne, rateLoop, service, store }]) => ({
+    id,
+    name: named.get(id)?.name ?? id,
+    durability: named.get(id)?.durability ?? '',
+    stopP50Ms: quantile(stop, 0.5),
+    stopP99Ms: quantile(stop, 0.99),
+    reportP50Ms: quantile(report, 0.5),
+    rate: quantile(rate, 0.5),
+    rateOneWorker: quantile(rateOne, 0.5),
+    rateWithReports: quantile(rateLoop, 0.5),
+    serviceUs: quantile(service, 0.5),
+    storeUs: quantile(store, 0.5),
+    toFloor:
+      floor === undefined
+        ? null
+        : {
+            p50: quantile(stop, 0.5) / quantile(floor.stop, 0.5),
+            p99: quantile(stop, 0.99) / quantile(floor.stop, 0.99),
+          },
+  }));
+}
+
+const headings = [
+  ...['', 'p50 ms', 'x floor', 'p99 ms', 'x floor', 'event ms', '64 at once /s', 'one worker /s', 'with events /s'],
+  ...['CPU us', 'store us', 'on the disk'],
+];
+const width = 220;
+
+export function formatSummaries(summaries: readonly Summary[]): string {
+  const shown = (value: number, digits: number) =>
+    Number.isNaN(value) ? '-' : value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const rows = summaries.map((it) =>
+    [
+      ...[it.name, shown(it.stopP50Ms, 2), shown(it.toFloor?.p50 ?? Number.NaN, 2)],
+      ...[shown(it.stopP99Ms, 2), shown(it.toFloor?.p99 ?? Number.NaN, 2), shown(it.reportP50Ms, 2)],
+      ...[shown(it.rate, 0), shown(it.rateOneWorker, 0), shown(it.rateWithReports, 0)],
+      ...[shown(it.serviceUs, 0), shown(it.storeUs, 0), it.durability],
+    ].map((text) => ({ text })),
+  );
+  return `${formatTable(headings, rows, width).join('\n')}\n`;
+}
+
+/** The goals that compare two peers; one that was not measured is left out. */
+export function compare(summaries: readonly Summary[]): Figure[] {
+  const of = (id: string) => summaries.find((it) => it.id === id);
+  const [bare, bareFast, asked, fast, kv, direct] = [
+    ...[of('bare'), of('bare-fast'), of('stopgate'), of('stopgate-fast'), of('kv'), of('postgres')],
+  ];
+  const goals: Figure[] = [
+    { name: 'by request p50 / KV', value: ratio(asked, kv, 'stopP50Ms'), unit: 'x', goal: { atMost: 0.85 } },
+    { name: 'by the fast path p50 / KV', value: ratio(fast, kv, 'stopP50Ms'), unit: 'x', goal: { atMost: 0.6 } },
+    { name: 'by request p50 / bare path', value: ratio(asked, bare, 'stopP50Ms'), unit: 'x', goal: { atMost: 1.25 } },
+    {
+      name: 'by the fast path p50 / bare path, fast',
+      ...{ value: ratio(fast, bareFast, 'stopP50Ms'), unit: 'x', goal: { atMost: 1.25 } },
+    },
+    { name: 'by request p50 / floor', value: asked?.toFloor?.p50 ?? Number.NaN, unit: 'x', goal: { atMost: 1.15 } },
+    { name: 'by the fast path p50 / floor', value: fast?.toFloor?.p50 ?? Number.NaN, unit: 'x', goal: { atMost: 0.7 } },
+    { name: 'by request p99 / floor p99', value: asked?.toFloor?.p99 ?? Number.NaN, unit: 'x', goal: { atMost: 2 } },
+    { name: '64 at once by request / KV', value: ratio(asked, kv, 'rate'), unit: 'x', goal: { atLeast: 1.3 } },
+    { name: '64 at once by the fast path / KV', value: ratio(fast, kv, 'rate'), unit: 'x', goal: { atLeast: 2 } },
+    {
+      name: '64 at once on one worker, by request / KV',
+      ...{ value: ratio(asked, kv, 'rateOneWorker'), unit: 'x', goal: { atLeast: 1.3 } },
+    },
+    { name: 'by request p50 / Postgres, called directly', value: ratio(asked, direct, 'stopP50Ms'), unit: 'x' },
+    { name: 'Postgres, called directly p50 / floor', value: direct?.toFloor?.p50 ?? Number.NaN, unit: 'x' },
+  ];
+  return goals.filter(({ value }) => !Number.isNaN(value));
+}
+
+type Measure = 'stopP50Ms' | 'rate' | 'rateOneWorker';
+const ratio = (of: Summary | undefined, to: Summary | undefined, measure: Measure): number =>
+  (of?.[measure] ?? Number.NaN) / (to?.[measure] ?? Number.NaN);
+
+export const formatGoals = (figures: readonly Figure[]): string => formatFigures(figures);
