@@ -1,6 +1,6 @@
-/** The CPU time of the bench's processes, as Linux counts it: unlike a time it means the same on a busy machine. */
-import { readdirSync, readFileSync } from 'node:fs';
+/** What each operation costs the bench's processes in CPU time. */
 import { setTimeout as pause } from 'node:timers/promises';
+import { cpuUsOf } from './process-cpu.ts';
 import type { ScenePids } from './scene.ts';
 
 export type CpuMeter<Name extends string> = {
@@ -27,16 +27,3 @@ export function createCpuMeter<Name extends string>(pids: ScenePids): CpuMeter<N
     perSample: (name, process, samples) => (sums.get(`${name}:${process}`) ?? Number.NaN) / samples,
   };
 }
-
-/** Since its start, of all its threads that live. */
-function cpuUsOf(pid: number): number {
-  try {
-    const folder = `/proc/${pid}/task`;
-    return readdirSync(folder).reduce((sum, thread) => sum + runNs(`${folder}/${thread}/schedstat`), 0) / 1_000;
-  } catch {
-    return Number.NaN;
-  }
-}
-
-/** The first number: nanoseconds on a core. */
-const runNs = (file: string): number => Number(readFileSync(file, 'utf8').split(' ')[0]);

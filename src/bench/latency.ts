@@ -3,9 +3,10 @@
  * bytes and entries without a fold), interleaved in one run.
  */
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { createInbox, headers, type NatsConnection } from '@nats-io/nats-core';
+import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { type CpuMeter, createCpuMeter } from './cpu.ts';
+import { createFastPath } from './fast-path.ts';
 import { type Figure, quantile } from './figures.ts';
 import { type Operation, type Samples, sampleInTurn } from './samples.ts';
 import type { ScenePids } from './scene.ts';
@@ -55,30 +56,6 @@ function createOperations(nc: NatsConnection): Operations {
     decide: (index) => request(`stopgate.main.decide.${worker(index)}`),
     fast: (index) => publishFast(`stopgate.main.worker.${worker(index)}.stop.attempted`, worker(index)),
   };
-}
-
-/** Puts an attempt straight into the log, and waits for its answer at an inbox (protocol.md §2). */
-function createFastPath(nc: NatsConnection): (subject: string, worker: string) => Promise<unknown> {
-  const inbox = createInbox();
-  const waiting = new Map<string, (answer: unknown) => void>();
-  nc.subscribe(`${inbox}.*`, {
-    callback: (_error, message) => {
-      const token = message.subject.slice(inbox.length + 1);
-      waiting.get(token)?.(message);
-      waiting.delete(token);
-    },
-  });
-  let count = 0;
-  return (subject, worker) =>
-    new Promise((resolve) => {
-      count += 1;
-      const attempt = `s${count}`;
-      waiting.set(attempt, resolve);
-      const h = headers();
-      h.set('Stopgate-Reply', `${inbox}.${attempt}`);
-      h.set('Nats-Msg-Id', `${worker}:${attempt}`);
-      nc.publish(subject, JSON.stringify({ attempt, output: 'done' }), { headers: h });
-    });
 }
 
 async function rateOf(operation: Operation, scale: number): Promise<number> {

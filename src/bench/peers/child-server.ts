@@ -4,10 +4,12 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { type Place, PeerMissing } from './peer.ts';
+import { readEnvironment } from '../../config/environment.ts';
+import { PeerMissing, type Place } from './peer.ts';
 
 const startMs = 30_000;
 const retryMs = 100;
+const stopMs = 5_000;
 
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
@@ -39,22 +41,21 @@ export function closeLater(place: Place, child: ChildProcess, signal: NodeJS.Sig
     if (child.exitCode !== null || child.signalCode !== null) return;
     const gone = once(child, 'exit');
     child.kill(signal);
+    const timer = setTimeout(() => child.kill('SIGKILL'), stopMs);
     await gone;
+    clearTimeout(timer);
   });
 }
 
-/** Runs a file beside this one. It sends a message as soon as it answers. @returns its process id, and the message */
-export async function openService<Message>(
-  place: Place,
-  file: string,
-  ...args: readonly string[]
-): Promise<[pid: number, message: Message]> {
-  const child = fork(fileURLToPath(new URL(file, import.meta.url)), args);
+/** Runs a file beside this one. It sends a message as soon as it answers. @returns its process id */
+export async function openService(place: Place, file: string, ...args: readonly string[]): Promise<number> {
+  const env = { ...readEnvironment(), RESTATE_LOGGING: 'ERROR' };
+  const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, { env });
   closeLater(place, child);
   const ended = once(child, 'exit').then(([code]) => {
     throw new PeerMissing(`its service ended with ${code} at its start`);
   });
   ended.catch(() => undefined);
-  const [message] = (await Promise.race([once(child, 'message'), ended])) as [Message];
-  return [child.pid ?? 0, message];
+  await Promise.race([once(child, 'message'), ended]);
+  return child.pid ?? 0;
 }

@@ -3,6 +3,7 @@
  * it back if nobody else has put one meanwhile. The value is the record: the attempt, the decision and what they rest on.
  */
 import { JetStreamApiError, jetstream, jetstreamManager } from '@nats-io/jetstream';
+import type { Msg } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 
 type Value = { readonly attempts: number; readonly attempt: unknown; readonly decision: object };
@@ -23,24 +24,23 @@ await manager.streams.add({
   ...{ allow_direct: true, allow_rollup_hdrs: true, deny_delete: true, discard: 'new', num_replicas: 1 },
 });
 
-nc.subscribe('peer.kv.stop.*', {
-  queue: 'peer',
-  callback: async (_error, message) => {
-    const key = `$KV.${bucket}.${message.subject.split('.').at(-1)}`;
-    const attempt = message.json();
-    for (;;) {
-      const found = await manager.direct.getMessage(stream, { last_by_subj: key });
-      const attempts = (found?.json<Value>().attempts ?? 0) + 1;
-      const decision = { decision: 'allow', cause: 'complete', attempt: attempts };
-      const value = JSON.stringify({ attempts, attempt, decision } satisfies Value);
-      try {
-        await js.publish(key, value, { expect: { lastSubjectSequence: found?.seq ?? 0 } });
-        return message.respond(JSON.stringify(decision));
-      } catch (error) {
-        if (!(error instanceof JetStreamApiError && conflictCodes.includes(error.code))) throw error;
-      }
-    }
-  },
-});
+nc.subscribe('peer.kv.stop.*', { queue: 'peer', callback: (_error, message) => void answer(message) });
 await nc.flush();
 process.send?.('ready');
+
+async function answer(message: Msg): Promise<void> {
+  const key = `$KV.${bucket}.${message.subject.split('.').at(-1)}`;
+  for (;;) {
+    const found = await manager.direct.getMessage(stream, { last_by_subj: key });
+    const attempts = (found?.json<Value>().attempts ?? 0) + 1;
+    const decision = { decision: 'allow', cause: 'complete', attempt: attempts };
+    const value = JSON.stringify({ attempts, attempt: message.json(), decision } satisfies Value);
+    try {
+      await js.publish(key, value, { expect: { lastSubjectSequence: found?.seq ?? 0 }, timeout: 30_000 });
+      message.respond(JSON.stringify(decision));
+      return;
+    } catch (error) {
+      if (!(error instanceof JetStreamApiError && conflictCodes.includes(error.code))) throw error;
+    }
+  }
+}

@@ -2,14 +2,14 @@
  * `npm run bench:peers`: an agent reports a tool event, asks for a stop and gets a decision, with a durable record of the
  * attempt and the decision: by stopgate, and by what one would use or write instead. All run in turn, in rounds.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { connect } from '@nats-io/transport-node';
 import { openScene } from '../scene.ts';
 import { openCache } from './cache.ts';
-import { openBareResponder, type NatsPlace } from './nats-peers.ts';
+import { type NatsPlace, openBareResponder } from './nats-peers.ts';
 import { openPeers, peerNames } from './peers.ts';
 import { compare, formatGoals, formatSummaries, type Named, summarise } from './report.ts';
 import { type Measured, measureRound, nothingMeasured, warmUp } from './rounds.ts';
@@ -19,6 +19,119 @@ const help = `npm run bench:peers -- [--only NAME,NAME] [--rounds N] [--resume] 
 Compares stopgate with what one would use or write instead: ${peerNames.join(', ')}.
 What is not here is installed into ~/.cache/stopgate/bench ($STOPGATE_CACHE), and left out if that fails.
 --only    these alone; the ratios to the floor need it, so it is always among them
---rounds  how often each has its turn (6); a round takes about half a minute
+--rounds  how often each has its turn (12); a round takes about 20 s
 --resume  goes on with the rounds of a run that was ended early
 `;
+
+/** What a run that is ended early leaves for `--resume`. */
+type Kept = { readonly measured: [string, Measured][]; readonly rounds: number };
+
+const { values } = readArguments();
+if (values.help) process.stdout.write(help);
+else await main();
+
+function readArguments() {
+  const string = { type: 'string' } as const;
+  const boolean = { type: 'boolean', default: false } as const;
+  const options = { only: string, rounds: { ...string, default: '12' }, resume: boolean, json: boolean, help: boolean };
+  try {
+    return parseArgs({ options });
+  } catch (error) {
+    return fail((error as Error).message);
+  }
+}
+
+function fail(why: string): never {
+  process.stderr.write(`${why}\n${help}`);
+  process.exit(2);
+}
+
+async function main(): Promise<void> {
+  const names = readNames(values.only);
+  const total = Number(values.rounds);
+  if (!Number.isInteger(total) || total < 1) fail(`--rounds '${values.rounds}' is no number of rounds`);
+  const cache = openCache();
+  const keptFile = join(cache, 'peers.json');
+  const kept = values.resume ? readKept(keptFile) : { measured: [], rounds: 0 };
+  const measured = new Map(kept.measured.filter(([name]) => names.includes(name)));
+  const scene = await openScene();
+  const nc = await connect({ servers: scene.url });
+  const folder = mkdtempSync(join(tmpdir(), 'stopgate-bench-'));
+  const closers: (() => Promise<void>)[] = [
+    async () => rmSync(folder, { recursive: true, force: true }),
+    scene.close,
+    () => nc.close(),
+  ];
+  const close = async () => {
+    for (let each = closers.pop(); each !== undefined; each = closers.pop()) await each().catch(() => undefined);
+  };
+  const place: NatsPlace = { url: scene.url, cache, folder, nc, scene, onClose: (each) => void closers.push(each) };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => void close().finally(() => process.exit(1)));
+  try {
+    const loadBefore = loadavg();
+    if (names.some((name) => name.startsWith('bare'))) await openBareResponder(place);
+    const { peers, missing } = await openPeers(names, place, note);
+    for (const [name, peer] of peers) {
+      note(`warming up ${name}`);
+      await warmUp(peer);
+    }
+    for (let round = kept.rounds; round < total; round += 1) {
+      note(`round ${round + 1} of ${total}`);
+      for (const [name, peer] of peers) {
+        const results = measured.get(name) ?? nothingMeasured();
+        measured.set(name, results);
+        await measureRound(peer, results);
+      }
+      writeFileSync(keptFile, JSON.stringify({ measured: [...measured], rounds: round + 1 } satisfies Kept));
+    }
+    print(measured, peers, missing, loadBefore);
+  } finally {
+    await close();
+  }
+}
+
+function readNames(only: string | undefined): string[] {
+  if (only === undefined) return peerNames;
+  const wanted = only.split(',');
+  const unknown = wanted.find((name) => !peerNames.includes(name));
+  if (unknown !== undefined) fail(`there is no '${unknown}'; there are ${peerNames.join(', ')}`);
+  return peerNames.filter((name) => name === 'floor' || wanted.includes(name));
+}
+
+function readKept(file: string): Kept {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Kept;
+  } catch {
+    return { measured: [], rounds: 0 };
+  }
+}
+
+function print(
+  measured: ReadonlyMap<string, Measured>,
+  named: ReadonlyMap<string, Named>,
+  missing: ReadonlyMap<string, string>,
+  loadBefore: readonly number[],
+): void {
+  const summaries = summarise(measured, named);
+  const goals = compare(summaries);
+  const [cpu] = cpus();
+  const machine = {
+    ...{ cores: cpus().length, model: cpu?.model ?? '', node: process.version },
+    ...{ loadBefore: loadBefore[0], loadAfter: loadavg()[0] },
+  };
+  if (values.json) {
+    process.stdout.write(
+      `${JSON.stringify({ machine, peers: summaries, missing: Object.fromEntries(missing), goals })}\n`,
+    );
+    return;
+  }
+  const load = `load ${machine.loadBefore?.toFixed(1)} before and ${machine.loadAfter?.toFixed(1)} after`;
+  process.stdout.write(`${machine.cores} cores, Node ${machine.node}, ${load}\n\n`);
+  process.stdout.write(`${formatSummaries(summaries)}\n${formatGoals(goals)}`);
+  for (const [name, why] of missing) process.stdout.write(`left out: ${name}: ${why}\n`);
+}
+
+function note(text: string): void {
+  process.stderr.write(`${text}\n`);
+}

@@ -19,7 +19,7 @@ export type NatsPlace = Place & { readonly nc: NatsConnection; readonly scene: S
 type Opened = (place: NatsPlace) => Promise<Peer>;
 
 const request = (nc: NatsConnection, subject: string, data: string) => nc.request(subject, data, { timeout });
-const reportRaw = (js: JetStreamClient) => () => js.publish('bench.raw', toolEvent);
+const reportRaw = (js: JetStreamClient) => () => js.publish('bench.raw', toolEvent, { timeout });
 const cpuOf = (scene: Scene, pid: number) => () => ({
   service: cpuUsOf(pid),
   store: cpuUsOf(scene.pids.server),
@@ -34,7 +34,7 @@ export const openFloor: Opened = async ({ nc, scene }) => {
     report: reportRaw(js),
     async stop() {
       await request(nc, 'bench.echo', attempt);
-      await js.publish('bench.raw', attempt);
+      await js.publish('bench.raw', attempt, { timeout });
     },
     cpuUs: cpuOf(scene, scene.pids.echo),
   };
@@ -56,9 +56,7 @@ export const openBare =
       durability: natsFile,
       report: reportRaw(jetstream(nc)),
       stop: (worker) =>
-        isFast
-          ? publishFast(`bench.bare.log.${worker}`, worker)
-          : request(nc, `bench.bare.decide.${worker}`, attempt),
+        isFast ? publishFast(`bench.bare.log.${worker}`, worker) : request(nc, `bench.bare.decide.${worker}`, attempt),
       cpuUs: cpuOf(scene, scene.pids.echo),
     };
   };
@@ -73,7 +71,7 @@ export const openStopgate =
     return {
       name: isFast ? 'stopgate, fast path' : 'stopgate',
       durability: natsFile,
-      report: (worker) => js.publish(`stopgate.main.worker.${idOf(worker)}.tool.used`, toolEvent),
+      report: (worker) => js.publish(`stopgate.main.worker.${idOf(worker)}.tool.used`, toolEvent, { timeout }),
       stop: (worker) =>
         isFast
           ? publishFast(`stopgate.main.worker.${idOf(worker)}.stop.attempted`, idOf(worker))
@@ -84,7 +82,7 @@ export const openStopgate =
 
 export const openKeyValue: Opened = async (place) => {
   const { nc, scene, url } = place;
-  const [pid] = await openService(place, './kv-service.js', url);
+  const pid = await openService(place, './kv-service.js', url);
   return {
     name: 'NATS KV, compare and set',
     durability: natsFile,

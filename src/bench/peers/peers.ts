@@ -1,8 +1,17 @@
 /** All that is compared, in the order of the table, and how each is opened. */
-import { type NatsConnection } from '@nats-io/nats-core';
+import type { NatsConnection } from '@nats-io/nats-core';
 import { cpuUsOf } from '../process-cpu.ts';
 import { openService } from './child-server.ts';
-import { attempt, openBare, openFloor, openKeyValue, openStopgate, type NatsPlace, timeout, toolEvent } from './nats-peers.ts';
+import {
+  attempt,
+  type NatsPlace,
+  openBare,
+  openFloor,
+  openKeyValue,
+  openStopgate,
+  timeout,
+  toolEvent,
+} from './nats-peers.ts';
 import { type Peer, PeerMissing } from './peer.ts';
 import { openDatabase, openPostgres } from './postgres.ts';
 import { openRestate } from './restate.ts';
@@ -35,7 +44,7 @@ const openers: Readonly<Record<string, (place: PeerPlace) => Promise<Peer>>> = {
   },
   async 'postgres-nats'(place) {
     const { url, cpuUs } = await place.postgres();
-    const [pid] = await openService(place, './postgres-service.js', place.url, url, place.cache);
+    const pid = await openService(place, './postgres-service.js', place.url, url, place.cache);
     const ask = (nc: NatsConnection, call: string, worker: string, data: string) =>
       nc.request(`peer.postgres.${call}.nats-${worker}`, data, { timeout });
     return {

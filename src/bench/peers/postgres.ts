@@ -11,6 +11,7 @@ import { PeerMissing, type Place } from './peer.ts';
 /** What is used of the module `pg`. */
 type Pool = {
   query(query: string | { name: string; text: string; values: readonly string[] }): Promise<{ rows: Row[] }>;
+  on(event: 'error', listener: () => void): void;
   end(): Promise<void>;
 };
 type Row = { readonly reply?: string };
@@ -48,8 +49,7 @@ end $$;
 `;
 
 export function openDatabase(cache: string, url: string): Database {
-  const { Pool } = requireFrom<{ Pool: new (options: object) => Pool }>(cache, 'pg');
-  const pool = new Pool({ connectionString: url, max: connectionsMax });
+  const pool = openPool(cache, url);
   return {
     async call(name, worker, data) {
       const { rows } = await pool.query({ name, text: `select ${name}($1, $2) as reply`, values: [worker, data] });
@@ -57,6 +57,13 @@ export function openDatabase(cache: string, url: string): Database {
     },
     close: () => pool.end(),
   };
+}
+
+function openPool(cache: string, url: string): Pool {
+  const { Pool } = requireFrom<{ Pool: new (options: object) => Pool }>(cache, 'pg');
+  const pool = new Pool({ connectionString: url, max: connectionsMax });
+  pool.on('error', () => undefined); // an idle connection whose server has ended
+  return pool;
 }
 
 /** @throws PeerMissing */
@@ -77,8 +84,7 @@ export async function openPostgres(place: Place): Promise<{ readonly url: string
   const server = spawn(join(bin, 'postgres'), args, { ...as, stdio: 'ignore' });
   closeLater(place, server, 'SIGINT'); // the fast shutdown, without waiting for clients
   const url = `postgres://bench@127.0.0.1:${port}/postgres`;
-  const { Pool } = requireFrom<{ Pool: new (options: object) => Pool }>(place.cache, 'pg');
-  const pool = new Pool({ connectionString: url, max: 1 });
+  const pool = openPool(place.cache, url);
   await waitFor('Postgres', server, () => pool.query('select 1'));
   await pool.query(schema);
   await pool.end();

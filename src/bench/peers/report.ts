@@ -56,7 +56,9 @@ const width = 220;
 
 export function formatSummaries(summaries: readonly Summary[]): string {
   const shown = (value: number, digits: number) =>
-    Number.isNaN(value) ? '-' : value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+    Number.isNaN(value)
+      ? '-'
+      : value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
   const rows = summaries.map((it) =>
     [
       ...[it.name, shown(it.stopP50Ms, 2), shown(it.toFloor?.p50 ?? Number.NaN, 2)],

@@ -1,7 +1,8 @@
 /** A worker as a virtual object of Restate, in a process of its own: calls of one worker are run one after the other. */
-import { pathToFileURL } from 'node:url';
+
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 type Context = { get<Value>(key: string): Promise<Value | null>; set(key: string, value: unknown): void };
 type Handler = (context: Context, data: unknown) => Promise<object>;
@@ -9,6 +10,14 @@ type Sdk = {
   object(definition: { name: string; handlers: Record<string, Handler> }): object;
   endpoint(): { bind(service: object): { listen(port: number): Promise<number> } };
 };
+
+/** Its SDK takes this from Node 22. */
+const withResolvers = () => {
+  const it: { promise?: Promise<unknown>; resolve?: unknown; reject?: unknown } = {};
+  it.promise = new Promise((resolve, reject) => Object.assign(it, { resolve, reject }));
+  return it;
+};
+if (!('withResolvers' in Promise)) Object.assign(Promise, { withResolvers });
 
 const [cache = '', port = ''] = process.argv.slice(2);
 const file = createRequire(join(cache, 'package.json')).resolve('@restatedev/restate-sdk');

@@ -7,6 +7,7 @@ import { readEnvironment } from '../../config/environment.ts';
 import { cpuUsOf } from '../process-cpu.ts';
 import { install, packageFile, restateServer } from './cache.ts';
 import { closeLater, freePort, openService, waitFor } from './child-server.ts';
+import { attempt, timeout, toolEvent } from './nats-peers.ts';
 import { type Peer, PeerMissing, type Place } from './peer.ts';
 
 /** @throws PeerMissing */
@@ -31,7 +32,7 @@ export async function openRestate(place: Place): Promise<Peer> {
     },
   });
   closeLater(place, server);
-  const [pid] = await openService(place, './restate-service.js', place.cache, `${port}`);
+  const pid = await openService(place, './restate-service.js', place.cache, `${port}`);
   await waitFor('Restate', server, async () => {
     const uri = `http://127.0.0.1:${port}`;
     const response = await fetch(`http://127.0.0.1:${admin}/deployments`, {
@@ -49,8 +50,8 @@ export async function openRestate(place: Place): Promise<Peer> {
   return {
     name: 'Restate',
     durability: 'RocksDB, fsync before the answer',
-    report: (worker) => call(worker, 'report', '{"tool":"Bash","ok":true}'),
-    stop: (worker) => call(worker, 'stop', '{"output":"done"}'),
+    report: (worker) => call(worker, 'report', toolEvent),
+    stop: (worker) => call(worker, 'stop', attempt),
     cpuUs: () => ({ service: cpuUsOf(pid), store: cpuUsOf(server.pid ?? 0) }),
   };
 }
@@ -58,7 +59,7 @@ export async function openRestate(place: Place): Promise<Peer> {
 function post(agent: Agent, url: string, body: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
-    const sent = request(url, { agent, method: 'POST', headers }, (response) => {
+    const sent = request(url, { agent, method: 'POST', headers, timeout }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.once('end', () => {
@@ -68,6 +69,7 @@ function post(agent: Agent, url: string, body: string): Promise<string> {
       });
     });
     sent.once('error', reject);
+    sent.once('timeout', () => sent.destroy(new Error('it did not answer')));
     sent.end(body);
   });
 }

@@ -1,5 +1,5 @@
 /** Measures all peers in turn, round by round, so that other load on the machine affects all of them alike. */
-import type { Cpu, Peer } from './peer.ts';
+import type { Peer } from './peer.ts';
 
 /** Of one peer, of all rounds so far. Times in ms, rates a second, CPU in microseconds a stop. */
 export type Measured = {
@@ -17,13 +17,14 @@ export const nothingMeasured = (): Measured => ({
   ...{ report: [], stop: [], rate: [], rateOne: [], rateLoop: [], service: [], store: [] },
 });
 
-export const atOnce = 64;
-export const workersCount = 1_000;
+const atOnce = 64;
+const workersCount = 1_000;
 /** One at a time, until either is reached: a shell takes 100 times as long as the floor. */
-const samples = 150;
+const samples = 100;
 const samplesMs = 1_000;
-const rateMs = 600;
-const warmUpMs = 2_000;
+const rateMs = 400;
+const warmUpMs = 3_000;
+const warmUps = 3_000;
 /** What the last call leaves to do, which counts as its own. */
 const restMs = 25;
 
@@ -33,7 +34,7 @@ const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
 /** Makes the workers known and the code warm. */
 export async function warmUp(peer: Peer): Promise<void> {
   let next = 0;
-  await repeat(warmUpMs, workersCount, async () => {
+  await repeat(warmUpMs, warmUps, async () => {
     next += 1;
     await peer.report(worker(next));
     await peer.stop(worker(next));
@@ -41,40 +42,38 @@ export async function warmUp(peer: Peer): Promise<void> {
 }
 
 export async function measureRound(peer: Peer, measured: Measured): Promise<void> {
-  await sampleOne(peer, measured);
+  await sample((index) => peer.report(worker(index)), measured.report);
   const before = peer.cpuUs();
-  const { count, perSecond } = await repeat(rateMs, Number.POSITIVE_INFINITY, (index) => peer.stop(worker(index)));
+  const count = await sample((index) => peer.stop(worker(index)), measured.stop);
   await pause(restMs);
-  const used = perStop(before, peer.cpuUs(), count);
-  measured.service.push(used.service);
-  measured.store.push(used.store);
-  measured.rate.push(perSecond);
-  measured.rateOne.push((await repeat(rateMs, Number.POSITIVE_INFINITY, () => peer.stop('solo'))).perSecond);
+  const after = peer.cpuUs();
+  measured.service.push((after.service - before.service) / count);
+  measured.store.push((after.store - before.store) / count);
+  measured.rate.push(await rateOf((index) => peer.stop(worker(index))));
+  measured.rateOne.push(await rateOf(() => peer.stop('solo')));
   const loop = async (index: number) => {
     await peer.report(worker(index));
     await peer.stop(worker(index));
   };
-  measured.rateLoop.push((await repeat(rateMs, Number.POSITIVE_INFINITY, loop)).perSecond);
+  measured.rateLoop.push(await rateOf(loop));
 }
 
-async function sampleOne(peer: Peer, { report, stop }: Measured): Promise<void> {
+/** @returns how often it was called */
+async function sample(call: (index: number) => Promise<unknown>, took: number[]): Promise<number> {
   const untilMs = performance.now() + samplesMs;
-  for (let index = 0; index < samples && performance.now() < untilMs; index += 1) {
+  let count = 0;
+  for (; count < samples && performance.now() < untilMs; count += 1) {
     const startedMs = performance.now();
-    await peer.report(worker(index));
-    const reportedMs = performance.now();
-    await peer.stop(worker(index));
-    report.push(reportedMs - startedMs);
-    stop.push(performance.now() - reportedMs);
+    await call(count);
+    took.push(performance.now() - startedMs);
   }
+  return count;
 }
 
-/** 64 at once for `forMs`, or until `most` have been called. */
-async function repeat(
-  forMs: number,
-  most: number,
-  call: (index: number) => Promise<unknown>,
-): Promise<{ readonly count: number; readonly perSecond: number }> {
+const rateOf = (call: (index: number) => Promise<unknown>) => repeat(rateMs, Number.POSITIVE_INFINITY, call);
+
+/** 64 at once for `forMs`, or until `most` have been called. @returns calls a second */
+async function repeat(forMs: number, most: number, call: (index: number) => Promise<unknown>): Promise<number> {
   let count = 0;
   const startedMs = performance.now();
   const one = async () => {
@@ -84,10 +83,5 @@ async function repeat(
     }
   };
   await Promise.all(Array.from({ length: atOnce }, one));
-  return { count, perSecond: (count / (performance.now() - startedMs)) * 1_000 };
+  return (count / (performance.now() - startedMs)) * 1_000;
 }
-
-const perStop = (before: Cpu, after: Cpu, count: number): Cpu => ({
-  service: (after.service - before.service) / count,
-  store: (after.store - before.store) / count,
-});

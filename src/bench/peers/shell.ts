@@ -4,6 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { runToEnd } from '../child.ts';
 import { childCpuMs } from '../process-cpu.ts';
+import { attempt, toolEvent } from './nats-peers.ts';
 import { type Peer, PeerMissing, type Place } from './peer.ts';
 
 /** $1: the worker's file. The input comes on stdin. */
@@ -27,8 +28,8 @@ export async function openShell({ folder }: Place): Promise<Peer> {
   return {
     name: 'shell hook with files',
     durability: 'files, no fsync',
-    report: (worker) => call(report, worker, '{"tool":"Bash","ok":true}'),
-    stop: (worker) => call(stop, worker, '{"output":"done"}'),
+    report: (worker) => call(report, worker, toolEvent),
+    stop: (worker) => call(stop, worker, attempt),
     cpuUs: () => ({ service: (childCpuMs() ?? Number.NaN) * 1_000, store: 0 }),
   };
 }

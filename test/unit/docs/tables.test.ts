@@ -254,7 +254,7 @@ test('docs/client.md lists every call', () => {
 
 test('docs/benchmarks.md has every figure of the bench', () => {
   const apart = ['history.ts', 'inspector.ts', 'soak.ts']; // benches of their own
-  const parts = readdirSync(join(root, 'src/bench')).filter((name) => !apart.includes(name));
+  const parts = readdirSync(join(root, 'src/bench')).filter((name) => name.endsWith('.ts') && !apart.includes(name));
   const named = parts.flatMap((part) => {
     const source = readFileSync(join(root, 'src/bench', part), 'utf8');
     return [...source.matchAll(/name: (['"`])(.+?)\1,\s*value/g)].map(([, , name = '']) => name);
