@@ -9,7 +9,7 @@
 import type { OwnWorkerEntry, StoredEntry } from '../entries/index.ts';
 import { createLogLines, type LogEntry, type StoredText } from '../entries/log-line.ts';
 import { nextDeadline } from '../fleet/clock.ts';
-import { createFleet, type Fleet } from '../fleet/fleet.ts';
+import { copyFleet, createFleet, type Fleet } from '../fleet/fleet.ts';
 import { advanceClock, foldEntry } from '../fleet/fold.ts';
 import { isKnownAttempt } from '../fleet/known-attempts.ts';
 import type { Outcome } from '../fleet/outcome.ts';
@@ -49,9 +49,12 @@ export type WhatIfOptions = {
   readonly sinceMs?: number;
   /** Only attempts of this one are compared. */
   readonly worker?: string;
+  /** Where the fold goes on, for a log whose beginning is gone; it is changed. The other policies hold from there. */
+  readonly start?: Fleet;
 };
 
-export function createWhatIf({ policies, sinceMs = Number.NEGATIVE_INFINITY, worker }: WhatIfOptions): WhatIf {
+export function createWhatIf(options: WhatIfOptions): WhatIf {
+  const { policies, sinceMs = Number.NEGATIVE_INFINITY, worker, start } = options;
   const lines = createLogLines();
   const folds = new Map<string, BothFolds>();
   const counts: WhatIfCounts = { attempts: 0, differ: 0, unknown: 0 };
@@ -68,7 +71,7 @@ export function createWhatIf({ policies, sinceMs = Number.NEGATIVE_INFINITY, wor
     if (read === null || typeof read === 'string') return read;
     let both = folds.get(read.fleet);
     if (both === undefined) {
-      both = createBothFolds(read.fleet, policies, onPaired);
+      both = createBothFolds(start?.name === read.fleet ? start : createFleet(read.fleet), policies, onPaired);
       folds.set(read.fleet, both);
     }
     foldInBoth(both, read.stored);
@@ -123,8 +126,9 @@ type BothFolds = {
   readonly onPaired: (pair: Pair) => void;
 };
 
-function createBothFolds(name: string, policies: PolicySet, onPaired: (pair: Pair) => void): BothFolds {
-  return { before: createFleet(name), after: createFleet(name, { policies }), pairs: new Map(), onPaired };
+function createBothFolds(before: Fleet, policies: PolicySet, onPaired: (pair: Pair) => void): BothFolds {
+  const after = { ...copyFleet(before), policies, policyPinned: true };
+  return { before, after, pairs: new Map(), onPaired };
 }
 
 const keyOf = (worker: string, attempt: string): string => `${worker}:${attempt}`;

@@ -16,6 +16,7 @@ export const inspectorEndpoints = [
   'GET  /api/<fleet>/stream',
   'GET  /api/<fleet>/range',
   'GET  /api/<fleet>/at/<seq>',
+  'GET  /api/<fleet>/outline',
   'GET  /api/<fleet>/timeline/<entity>/<id>',
   'GET  /api/<fleet>/attempts/<worker>',
   'GET  /api/<fleet>/entry/<seq>',
@@ -58,6 +59,23 @@ const whatIfSchema = z.object({
   last: z.number().int().min(1).max(10_000).default(200),
   since: isoTimeSchema.optional(),
 });
+/** Of so many buckets a reply may be made. */
+const bucketsMax = 8_192;
+const outlineSchema = z
+  .object({
+    from: seqSchema.default(1),
+    to: seqSchema,
+    width: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .max(2 ** 40),
+  })
+  .refine(({ width }) => Number.isInteger(Math.log2(width)), 'width must be a power of two')
+  .refine(
+    ({ from, to, width }) => (to - from) / width < bucketsMax,
+    `asks for more than ${bucketsMax} buckets; take a greater width`,
+  );
 const timelineSchema = z.object({ entity: z.enum(['worker', 'task']), id: idSchema });
 
 /** @param api under `/api/:fleet`, its fleet checked */
@@ -109,6 +127,11 @@ function addPast(api: FastifyInstance, { fleets }: InspectorRoutes): void {
     const topic = readTopic(parseInput(selectionSchema, query));
     const seq = parseInput(seqSchema, params.seq);
     return sendHistory(request, reply, inspection.history, { kind: 'past', seq, topic });
+  });
+  api.get('/outline', async (request, reply) => {
+    const { inspection } = fleetInPath(fleets, request.params);
+    const { from: fromSeq, to: toSeq, width } = parseInput(outlineSchema, request.query);
+    return sendHistory(request, reply, inspection.history, { kind: 'outline', fromSeq, toSeq, width });
   });
 }
 

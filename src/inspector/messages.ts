@@ -1,5 +1,6 @@
 /** What the page receives: the events of its stream and the replies of the inspector's endpoints. Types only. */
 import type { Decision, TaskView, WorkerView } from '../../machines/index.ts';
+import type { VerdictKind } from './verdict-kind.ts';
 
 /** Times are milliseconds since 1970 by the log's clock; states and presences are indexes into `workerStates`, `presences`. */
 export type WorkerRow = readonly [
@@ -125,6 +126,30 @@ export type AttemptRecord = {
     readonly feedback: unknown;
     readonly tookMs: number | null;
   }[];
+};
+
+/** Entries next to each other, counted; times in milliseconds since 1970 by the log's clock. Of stops: one count a kind. */
+export type OutlineBucket = Readonly<Record<VerdictKind, number>> & {
+  readonly fromSeq: number;
+  readonly toSeq: number;
+  readonly count: number;
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** The longest time without an entry before one of them. */
+  readonly silentFromMs: number;
+  readonly silentToMs: number;
+};
+export type OutlineReply = {
+  readonly firstSeq: number;
+  readonly lastSeq: number;
+  /** The first entry that can be shown. */
+  readonly shownFrom: number;
+  /** How many entries from there on are counted so far. */
+  readonly covered: number;
+  /** Entries a bucket, at least what was asked for. Each begins after a multiple of it. */
+  readonly width: number;
+  /** In the log's order. Those that are not folded yet are left out. */
+  readonly buckets: readonly OutlineBucket[];
 };
 
 export type WhatIfAnswer = {

@@ -210,7 +210,7 @@ export async function readHistory(
   { fromSeq, toSeq, subject }: HistoryRange,
   onMessage: (message: LogMessage) => void | Promise<void>,
 ): Promise<void> {
-  const { batches } = await openLogRange(nc, stream, { fromSeq, ...(subject === undefined ? {} : { subject }) });
+  const { batches } = await openLogRange(nc, stream, { fromSeq, toSeq, ...(subject === undefined ? {} : { subject }) });
   for await (const batch of batches) {
     for (const message of batch) {
       if (message.seq > toSeq) return;

@@ -17,8 +17,8 @@ export type LogRange = {
   readonly batches: AsyncIterable<readonly LogMessage[]>;
 };
 
-/** `subject`: only what matches this one filter; servers before 2.10 take no second. */
-export type LogRangeOptions = { readonly fromSeq?: number; readonly subject?: string };
+/** `toSeq`: no more than that many are fetched. `subject`: only what matches this one filter; servers before 2.10 take no second. */
+export type LogRangeOptions = { readonly fromSeq?: number; readonly toSeq?: number; readonly subject?: string };
 
 const batchMax = 1_000;
 const silenceMs = 10_000;
@@ -27,10 +27,11 @@ const silenceMs = 10_000;
 export async function openLogRange(
   nc: NatsConnection,
   stream: string,
-  { fromSeq = 1, subject }: LogRangeOptions = {},
+  { fromSeq = 1, toSeq = Number.POSITIVE_INFINITY, subject }: LogRangeOptions = {},
 ): Promise<LogRange> {
   const manager = await jetstreamManager(nc, { checkAPI: false });
-  const { name, num_pending: count } = await addConsumer(manager, stream, fromSeq, subject);
+  const { name, num_pending } = await addConsumer(manager, stream, fromSeq, subject);
+  const count = Math.min(num_pending, Math.max(0, toSeq - fromSeq + 1));
   return { count, batches: readBatches(nc, manager, { stream, name, count }) };
 }
 

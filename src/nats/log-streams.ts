@@ -135,7 +135,7 @@ const deadConfig = (log: NamedConfig, fleet: string): NamedConfig => ({
   subjects: [`stopgate.${fleet}.dead.>`],
 });
 
-const deadName = (fleet: string) => `STOPGATE-DEAD_${fleet}`;
+export const deadName = (fleet: string) => `STOPGATE-DEAD_${fleet}`;
 
 async function infoOf(manager: JetStreamManager, stream: string): Promise<StreamInfo | null> {
   try {

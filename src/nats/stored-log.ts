@@ -4,9 +4,14 @@ import type { NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
 import { type EventLog, readHistory } from './event-log.ts';
 import { inspectLog, type LogIdentity } from './log-continuity.ts';
+import { parseLogNote } from './log-note.ts';
 import { readNewest } from './log-range.ts';
+import { deadName } from './log-streams.ts';
 
-export type StoredLog = Pick<EventLog, 'range' | 'history' | 'newest'>;
+export type StoredLog = Pick<EventLog, 'range' | 'history' | 'newest'> & {
+  /** Entries may be missing up to here: a person has accepted that, and the service folds what is left. */
+  readonly gapsAcceptedTo: number;
+};
 
 /** @throws AppError log.unavailable, log.lost */
 export async function openStoredLog(nc: NatsConnection, fleet: string): Promise<StoredLog> {
@@ -15,10 +20,15 @@ export async function openStoredLog(nc: NatsConnection, fleet: string): Promise<
   const { created } = await manager.streams.info(stream).catch((cause: Error) => {
     throw new AppError('log.unavailable', `the log ${stream} does not answer: ${cause.message}`, { cause });
   });
+  const note = await manager.streams.info(deadName(fleet)).then(
+    ({ config }) => parseLogNote(config.description ?? ''),
+    () => null,
+  );
   // What is missing at its beginning is for its readers to see.
-  const gapsAcceptedTo = Number.POSITIVE_INFINITY;
-  const identity: LogIdentity = { stream, created, gapsAcceptedTo, findCoveredTo: async () => 0 };
+  const any = Number.POSITIVE_INFINITY;
+  const identity: LogIdentity = { stream, created, gapsAcceptedTo: any, findCoveredTo: async () => 0 };
   return {
+    gapsAcceptedTo: note?.created === created ? note.gapsAcceptedTo : 0,
     async range() {
       const info = await inspectLog(manager, identity, null);
       if (info instanceof AppError) throw info;

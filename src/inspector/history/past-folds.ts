@@ -1,71 +1,124 @@
 /**
- * The fleet at any entry of the log, by the same fold. A fold starts from the nearest checkpoint or from where another
- * request ended, forward jumps too, and leaves checkpoints on its way.
+ * The fleet at any entry of the log, by the same fold. It starts from whatever is nearest, or is one that is under way
+ * and will pass. On its way it leaves checkpoints.
  */
-import { createFleet, type Fleet } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
-import { foldMessage } from '../../host/fold-message.ts';
 import type { StoredLog } from '../../nats/stored-log.ts';
-import type { TimelineEntry } from '../messages.ts';
-import { timelineEntry } from '../timeline-entry.ts';
 import type { Checkpoints } from './checkpoints.ts';
-import type { Pace } from './turns.ts';
+import { createSharedFold, type Moment, type SharedFold, type Step, type Waiter } from './shared-fold.ts';
+import { createStarts, type Known, notCovered, type StoredSnapshots } from './starts.ts';
+import { createLane } from './turns.ts';
+import type { HistoryProgress } from './work.ts';
 
-/** The fleet after entry `seq`. `entry`: the one at `seq`; null: it is about no actor. */
-export type FoldedMoment = { readonly fleet: Fleet; readonly seq: number; readonly entry: TimelineEntry | null };
-export type PastFolds = {
-  /** Calls `read` with the moment at `seq`, which it must not keep. @throws AppError input.bad: not in the log */
-  at<Result>(seq: number, pace: Pace, read: (moment: FoldedMoment) => Result): Promise<Result>;
+export type Asker = {
+  /** Aborted: nobody waits any more. */
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: HistoryProgress) => void;
 };
-type Moment = { -readonly [Key in keyof FoldedMoment]: FoldedMoment[Key] };
+export type PastFolds = {
+  /** Calls `read` with the moment at `seq`, which it must not keep. @throws AppError input.bad: it cannot be shown */
+  at<Result>(seq: number, asker: Asker, read: (moment: Moment) => Result): Promise<Result>;
+  /** Folds entries `fromSeq` to `toSeq`, with `onStep` for each. `isBackground`: everything else goes first. */
+  over(fromSeq: number, toSeq: number, asker: Asker, options: OverOptions): Promise<void>;
+  /** The first entry that can be shown. */
+  earliest(): Promise<number>;
+};
+export type OverOptions = { readonly onStep?: (step: Step) => void; readonly isBackground?: boolean };
 
-/** Where the last requests ended: the next step of a slider or of the playback goes on from there. */
-const recentMax = 4;
+export type PastFoldsOptions = {
+  readonly fleet: string;
+  readonly log: Pick<StoredLog, 'range' | 'history' | 'gapsAcceptedTo'>;
+  readonly checkpoints: Checkpoints;
+  readonly snapshots: StoredSnapshots;
+  /** Each entry that any fold passes. */
+  readonly onStep?: (step: Step) => void;
+};
+type Read<Result> = (moment: Moment) => Result;
+type Wanted = Pick<Waiter, 'toSeq' | 'isBackground' | 'onStep'>;
 
-export function createPastFolds(
-  fleet: string,
-  log: Pick<StoredLog, 'range' | 'history'>,
-  checkpoints: Checkpoints,
-): PastFolds {
-  /** The newest last. */
-  const recent: Moment[] = [];
-  /** The nearest place before `seq` to start from. One of `recent` is taken away, because it is folded on. */
-  const takeStart = (seq: number): Moment => {
-    const exact = recent.findIndex((it) => it.seq === seq);
-    if (exact >= 0) return recent.splice(exact, 1)[0] as Moment;
-    const checkpoint = checkpoints.nearest(seq - 1);
-    const ended = recent.filter((it) => it.seq < seq).sort((a, b) => b.seq - a.seq)[0];
-    if (ended !== undefined && ended.seq >= (checkpoint?.seq ?? 0)) {
-      recent.splice(recent.indexOf(ended), 1);
-      return ended;
-    }
-    return { ...(checkpoint ?? { seq: 0, fleet: createFleet(fleet) }), entry: null };
-  };
-  const foldOn = async (moment: Moment, seq: number, lastSeq: number, pace: Pace): Promise<void> => {
-    const [fromSeq, total] = [moment.seq + 1, seq - moment.seq];
-    await log.history({ fromSeq, toSeq: seq }, (message) => {
-      foldMessage(moment.fleet, message);
-      moment.seq = message.seq;
-      moment.entry = message.seq === seq ? timelineEntry(message) : null;
-      checkpoints.offer(message.seq, lastSeq, moment.fleet);
-      return message.seq < seq ? pace.step(message.seq - fromSeq + 1, total) : undefined;
+/** Each holds a fleet. More wait. */
+const foldsMax = 3;
+
+export function createPastFolds({ onStep, ...options }: PastFoldsOptions): PastFolds {
+  const { log, checkpoints } = options;
+  const starts = createStarts(options);
+  const folds = new Set<SharedFold>();
+  const lane = createLane(foldsMax);
+  const create = (fromSeq: number, known: Known): SharedFold => {
+    const fold = createSharedFold({
+      // Until it begins others may join who need that place.
+      ...{ log, fromSeq, open: () => starts.open(fromSeq, known) },
+      onStep(step) {
+        checkpoints.offer(step.message.seq, known.lastSeq, step.fleet);
+        onStep?.(step);
+      },
+      onEnded(moment) {
+        folds.delete(fold);
+        if (moment !== null) starts.keep(moment);
+      },
+      isOutranked: () => [...folds].some((it) => it !== fold && !it.isBackground),
     });
+    return fold;
+  };
+  /** By a fold that is at `seq` or before, and nearer than any other start. */
+  const pass = async <Result>(seq: number, wanted: Wanted, asker: Asker, read: Read<Result>): Promise<Result> => {
+    const known = await starts.known();
+    const nearest = starts.nearest(seq, known);
+    const running = [...folds].filter((it) => it.seq <= seq).sort((a, b) => b.seq - a.seq)[0];
+    if (running !== undefined && running.seq >= (nearest ?? 0)) return untilPassed(running, wanted, asker, read);
+    if (nearest === null) throw notCovered(seq, known);
+    const fold = create(nearest, known);
+    folds.add(fold);
+    const passed = untilPassed(fold, wanted, asker, read);
+    void lane.run(() => fold.run());
+    return passed;
   };
   return {
-    async at(seq, pace, read) {
-      const { firstSeq, lastSeq } = await log.range();
+    async at(seq, asker, read) {
+      const isNew = seq > (await starts.known()).lastSeq;
+      const { lastSeq } = await starts.known(isNew);
       if (seq > lastSeq) throw new AppError('input.bad', `there is no entry ${seq} yet: the log ends at ${lastSeq}`);
-      if (firstSeq > 1)
-        throw new AppError('input.bad', `the log starts at entry ${firstSeq}: earlier entries have been removed`);
-      const moment = takeStart(seq);
-      try {
-        if (moment.seq < seq) await foldOn(moment, seq, lastSeq, pace);
-        return read(moment);
-      } finally {
-        // Given up half-way, it is a start for the next.
-        recent.push(moment);
-        if (recent.length > recentMax) recent.shift();
-      }
+      return pass(seq, { toSeq: seq, isBackground: false }, asker, read);
     },
+    async over(fromSeq, toSeq, asker, { onStep: each, isBackground = false }) {
+      const onEach = each === undefined ? {} : { onStep: (step: Step) => step.message.seq >= fromSeq && each(step) };
+      // A cut log may begin with the entry of a snapshot, whose state is then the first there is.
+      const hasBefore = starts.nearest(fromSeq - 1, await starts.known()) !== null;
+      const startSeq = hasBefore ? fromSeq - 1 : fromSeq;
+      await pass(startSeq, { toSeq, isBackground, ...onEach }, asker, () => {});
+    },
+    earliest: async () => starts.earliest(await starts.known()),
   };
+}
+
+/** Resolves when `fold` has passed the place and `read` was called. */
+function untilPassed<Result>(
+  fold: SharedFold,
+  wanted: Wanted,
+  { signal, onProgress }: Asker,
+  read: Read<Result>,
+): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const onAbort = () => {
+      leave();
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    const leave = fold.join({
+      ...{ ...wanted, onProgress },
+      onReached(moment) {
+        signal.removeEventListener('abort', onAbort);
+        try {
+          resolve(read(moment));
+        } catch (error) {
+          reject(error);
+        }
+      },
+      onFailed(error) {
+        signal.removeEventListener('abort', onAbort);
+        reject(error);
+      },
+    });
+  });
 }

@@ -3,17 +3,18 @@ import { formatIsoTime, viewTask, viewWorker } from '../../../machines/index.ts'
 import { AppError } from '../../errors.ts';
 import { lastMovesOf, rowsOf } from '../fleet-rows.ts';
 import type { PastActor, PastFleet, Topic } from '../messages.ts';
-import type { PastFolds } from './past-folds.ts';
-import type { Pace } from './turns.ts';
+import { timelineEntry } from '../timeline-entry.ts';
+import type { Asker, PastFolds } from './past-folds.ts';
 
-/** @throws AppError input.bad: `seq` is not in the log; actor.unknown: there was no such actor at that entry */
+/** @throws AppError input.bad: `seq` cannot be shown; actor.unknown: there was no such actor at that entry */
 export function readPast(
   folds: PastFolds,
   seq: number,
   topic: Topic | null,
-  pace: Pace,
+  asker: Asker,
 ): Promise<PastFleet | PastActor> {
-  return folds.at(seq, pace, ({ fleet, seq: at, entry }) => {
+  return folds.at(seq, asker, ({ fleet, seq: at, last }) => {
+    const entry = last?.seq === seq ? timelineEntry(last) : null;
     const moment = { seq: at, atMs: fleet.nowMs, entry };
     if (topic === null) return { ...moment, ...rowsOf(fleet), last: lastMovesOf(fleet) };
     const { entity, id } = topic;

@@ -5,18 +5,23 @@
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { AppError } from '../../errors.ts';
+import { createLogger } from '../../log.ts';
 import { openConnection } from '../../nats/connection.ts';
+import { createSnapshots, type Snapshots } from '../../nats/snapshots/snapshots.ts';
 import { openStoredLog, type StoredLog } from '../../nats/stored-log.ts';
 import { toTruncatedJson } from '../truncated-json.ts';
 import { createCheckpoints } from './checkpoints.ts';
+import { createLogOutline, type LogOutline } from './log-outline.ts';
+import { createOutline } from './outline.ts';
 import { readPast } from './past.ts';
-import { createPastFolds, type PastFolds } from './past-folds.ts';
-import { createLane, createPace, type Pace } from './turns.ts';
+import { type Asker, createPastFolds, type PastFolds } from './past-folds.ts';
+import type { StoredSnapshots } from './starts.ts';
+import { createLane } from './turns.ts';
 import { compareDecisions } from './what-if.ts';
 import type { FromThread, HistorySource, HistoryWork, ToThread } from './work.ts';
 
-/** Each holds a fleet, a comparison two. More wait. */
-const lanes = { past: createLane(4), whatIf: createLane(2) };
+/** Each holds two fleets. More wait. */
+const comparisons = createLane(2);
 const port = parentPort;
 const source = workerData as HistorySource;
 
@@ -30,9 +35,9 @@ if (port !== null) {
     const cancel = new AbortController();
     cancels.set(id, cancel);
     const tell = (news: FromThread) => port.postMessage(news);
-    const pace = createPace(cancel.signal, (progress) => tell({ id, progress }));
-    lanes[work.kind]
-      .run(cancel.signal, async () => perform(await opened, work, pace))
+    const asker: Asker = { signal: cancel.signal, onProgress: (progress) => tell({ id, progress }) };
+    opened
+      .then((it) => perform(it, work, asker))
       .then(
         (result) => tell({ id, json: toTruncatedJson(result) }),
         (error: unknown) => tell({ id, error: toMessage(error) }),
@@ -41,17 +46,48 @@ if (port !== null) {
   });
 }
 
-type Opened = { readonly log: StoredLog; readonly folds: PastFolds };
+type Opened = { readonly log: StoredLog; readonly folds: PastFolds; readonly outline: LogOutline };
 
 async function openLog(): Promise<Opened> {
   const { fleet, ...connection } = source;
   const nc = await openConnection({ ...connection, name: `stopgate history ${fleet}`, patient: true });
   const log = await openStoredLog(nc, fleet);
-  return { log, folds: createPastFolds(fleet, log, createCheckpoints()) };
+  const coarse = createOutline();
+  const snapshots = findSnapshots(createSnapshots(nc, fleet, 1, createLogger('silent')));
+  const folds = createPastFolds({ fleet, log, checkpoints: createCheckpoints(), snapshots, onStep: coarse.add });
+  return { log, folds, outline: createLogOutline(log, folds, coarse) };
 }
 
-const perform = ({ log, folds }: Opened, work: HistoryWork, pace: Pace): Promise<object> =>
-  work.kind === 'past' ? readPast(folds, work.seq, work.topic, pace) : compareDecisions(log, source.fleet, work, pace);
+/** One that cannot be read is as good as none: an earlier one, or the beginning, gives the same. */
+const findSnapshots = (snapshots: Snapshots): StoredSnapshots => ({
+  async seqs() {
+    const seqs: number[] = [];
+    try {
+      for await (const { position } of snapshots.fitting()) seqs.push(position.seq);
+    } catch {
+      // The store cannot be read now.
+    }
+    return seqs;
+  },
+  async load(upTo) {
+    const start = await snapshots.findStart(undefined, upTo);
+    return start === null ? null : { fleet: start.fleet, seq: start.position.seq };
+  },
+});
+
+function perform(opened: Opened, work: HistoryWork, asker: Asker): Promise<object> {
+  switch (work.kind) {
+    case 'past':
+      return readPast(opened.folds, work.seq, work.topic, asker);
+    case 'outline':
+      return opened.outline.read(work, asker);
+    case 'whatIf':
+      return comparisons.run(() => {
+        asker.signal.throwIfAborted();
+        return compareDecisions(opened, source.fleet, work, asker);
+      });
+  }
+}
 
 const cancelled = () => new AppError('service.busy', 'cancelled');
 

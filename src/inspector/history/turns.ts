@@ -1,36 +1,45 @@
-/** Turns: requests that fold at the same time, each for a short while in turn, so that a short one never waits for a long one. */
-import type { HistoryProgress } from './work.ts';
+/** Turns: folds that run at the same time, each for a short while in turn, so that a short one never waits for a long one. */
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 
 export type Pace = {
-  /** To be called for each entry. A promise: it is another's turn, so wait. @throws what the signal was aborted with */
-  step(done: number, total: number): Promise<void> | undefined;
+  /** To be called for each entry. A promise: it is another's turn, so wait. */
+  step(): Promise<void> | undefined;
+};
+
+type PaceOptions = {
+  /** Called a few times a second. @throws what ends the work */
+  readonly onTurn: () => void;
+  /** Nobody looks on: it takes half of the time at most. */
+  readonly isBackground?: () => boolean;
+  /** Work in the background rests as long as this holds. */
+  readonly isOutranked?: () => boolean;
 };
 
 const sliceMs = 8;
 /** The clock is read once for so many entries. */
 const checkEvery = 16;
-const progressEveryMs = 200;
+const turnEveryMs = 200;
+const outrankedRestMs = 50;
 
-/** @param onProgress is called a few times a second */
-export function createPace(signal: AbortSignal, onProgress: (progress: HistoryProgress) => void): Pace {
+const never = () => false;
+
+export function createPace({ onTurn, isBackground = never, isOutranked = never }: PaceOptions): Pace {
   let sliceFromMs = performance.now();
   let toldMs = sliceFromMs;
   let steps = 0;
   const rest = async () => {
-    await new Promise((resume) => setImmediate(resume));
-    signal.throwIfAborted();
+    if (isBackground()) await pause(sliceMs);
+    else await nextTurn();
+    while (isBackground() && isOutranked()) await pause(outrankedRestMs);
     sliceFromMs = performance.now();
+    if (sliceFromMs - toldMs < turnEveryMs) return;
+    toldMs = sliceFromMs;
+    onTurn();
   };
   return {
-    step(done, total) {
+    step() {
       steps += 1;
-      if (steps % checkEvery !== 0) return undefined;
-      const nowMs = performance.now();
-      if (nowMs - sliceFromMs < sliceMs) return undefined;
-      if (nowMs - toldMs >= progressEveryMs) {
-        toldMs = nowMs;
-        onProgress({ done, total });
-      }
+      if (steps % checkEvery !== 0 || performance.now() - sliceFromMs < sliceMs) return undefined;
       return rest();
     },
   };
@@ -38,37 +47,24 @@ export function createPace(signal: AbortSignal, onProgress: (progress: HistoryPr
 
 export type Lane = {
   /** Starts when fewer than `runningMax` run; those that wait start in the order in which they came. */
-  run<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result>;
+  run<Result>(work: () => Promise<Result>): Promise<Result>;
 };
 
 /** @param runningMax each holds at least one folded fleet */
 export function createLane(runningMax: number): Lane {
   const waiting: (() => void)[] = [];
   let running = 0;
-  const enter = (signal: AbortSignal) =>
-    new Promise<void>((start, refuse) => {
-      const begin = () => {
-        running += 1;
-        start();
-      };
-      if (running < runningMax) return begin();
-      waiting.push(begin);
-      signal.addEventListener('abort', () => {
-        const at = waiting.indexOf(begin);
-        if (at < 0) return;
-        waiting.splice(at, 1);
-        refuse(signal.reason);
-      });
-    });
   return {
-    async run(signal, work) {
-      await enter(signal);
+    async run(work) {
+      if (running >= runningMax) await new Promise<void>((start) => waiting.push(start));
+      else running += 1;
       try {
-        signal.throwIfAborted();
         return await work();
       } finally {
-        running -= 1;
-        waiting.shift()?.();
+        const next = waiting.shift();
+        // The next one takes over the place.
+        if (next === undefined) running -= 1;
+        else next();
       }
     },
   };

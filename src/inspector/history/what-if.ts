@@ -1,11 +1,21 @@
 /** What if: decides the newest attempts of the log again with other policies. It only folds; nothing is run. */
-import { createWhatIf, type Difference, decidingGuard, type PolicySet } from '../../../machines/index.ts';
+import {
+  copyFleet,
+  createWhatIf,
+  type Difference,
+  decidingGuard,
+  type Fleet,
+  type PolicySet,
+} from '../../../machines/index.ts';
 import { readConfigFile } from '../../config/file-reader.ts';
 import { AppError } from '../../errors.ts';
 import type { StoredLog } from '../../nats/stored-log.ts';
 import type { WhatIfAnswer, WhatIfDifference } from '../messages.ts';
-import type { Pace } from './turns.ts';
+import type { Asker, PastFolds } from './past-folds.ts';
+import { createPace } from './turns.ts';
 import type { HistoryWork } from './work.ts';
+
+export type History = { readonly log: StoredLog; readonly folds: PastFolds };
 
 type Question = Extract<HistoryWork, { kind: 'whatIf' }>;
 
@@ -13,28 +23,40 @@ const differencesMax = 500;
 
 /** @throws AppError input.bad with issues: the policies are invalid */
 export async function compareDecisions(
-  log: StoredLog,
+  { log, folds }: History,
   fleet: string,
   { policy, last, sinceMs }: Question,
-  pace: Pace,
+  asker: Asker,
 ): Promise<WhatIfAnswer> {
   const startedMs = performance.now();
   const policies = parsePolicies(policy);
-  const found = await findDifferences(log, policies, sinceMs ?? (await timeOfNewest(log, fleet, last)), pace);
+  const start = await findStart(folds, asker);
+  const options = { policies, sinceMs: sinceMs ?? (await timeOfNewest(log, fleet, last)), ...start };
+  const found = await findDifferences(log, options, asker);
   return { ...found, tookMs: performance.now() - startedMs };
 }
 
-/** Folds the whole log, since the state depends on all of it, but compares only the attempts since `sinceMs`. */
+/** Of a log whose beginning is gone, the first state that can be shown. */
+async function findStart(folds: PastFolds, asker: Asker): Promise<{ start?: Fleet }> {
+  const first = await folds.earliest();
+  return first <= 1 ? {} : { start: await folds.at(first, asker, ({ fleet }) => copyFleet(fleet)) };
+}
+
+/** Folds all that is left of the log, since the state depends on all of it, but compares only the attempts since `sinceMs`. */
 async function findDifferences(
   log: StoredLog,
-  policies: PolicySet,
-  sinceMs: number,
-  pace: Pace,
+  options: { policies: PolicySet; sinceMs: number; start?: Fleet },
+  { signal, onProgress }: Asker,
 ): Promise<Omit<WhatIfAnswer, 'tookMs'>> {
-  const { firstSeq, lastSeq } = await log.range();
-  if (firstSeq > 1)
-    throw new AppError('input.bad', `the log starts at entry ${firstSeq}: earlier entries have been removed`);
-  const whatIf = createWhatIf({ policies, sinceMs });
+  const whatIf = createWhatIf(options);
+  const fromSeq = (options.start?.seq ?? 0) + 1;
+  const { lastSeq } = await log.range();
+  let done = 0;
+  const onTurn = () => {
+    signal.throwIfAborted();
+    onProgress({ done, total: lastSeq - fromSeq + 1 });
+  };
+  const pace = createPace({ onTurn });
   let differences: Difference[] = [];
   let omitted = 0;
   const collect = () => {
@@ -45,10 +67,11 @@ async function findDifferences(
     }
   };
   const decoder = new TextDecoder();
-  await log.history({ fromSeq: 1, toSeq: lastSeq }, ({ seq, atMs, subject, data }) => {
+  await log.history({ fromSeq, toSeq: lastSeq }, ({ seq, atMs, subject, data }) => {
     whatIf.foldMessage({ seq, atMs, subject, text: decoder.decode(data), bytes: data.length });
     collect();
-    return pace.step(seq, lastSeq);
+    done = seq - fromSeq + 1;
+    return pace.step();
   });
   whatIf.end();
   collect();

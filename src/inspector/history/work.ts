@@ -6,9 +6,13 @@ import type { Topic } from '../messages.ts';
 /** How the thread reaches the log: as the service itself does. */
 export type HistorySource = Pick<ConnectionOptions, 'url' | 'credsFile' | 'inboxPrefix'> & { readonly fleet: string };
 
-/** `topic` null: all actors. `last`: how many attempts to compare; `sinceMs`: all from this time on instead. */
+/**
+ * `topic` null: all actors. `last`: how many attempts to compare; `sinceMs`: all from this time on instead. `width`:
+ * entries a bucket, a power of two.
+ */
 export type HistoryWork =
   | { readonly kind: 'past'; readonly seq: number; readonly topic: Topic | null }
+  | { readonly kind: 'outline'; readonly fromSeq: number; readonly toSeq: number; readonly width: number }
   | { readonly kind: 'whatIf'; readonly policy: string; readonly last: number; readonly sinceMs: number | null };
 
 /** Entries folded of those to fold. */

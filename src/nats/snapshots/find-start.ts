@@ -15,6 +15,8 @@ export type FindStartOptions = {
   readonly positionAt: (seq: number) => Promise<LogPosition | null>;
   /** Default: those of this release. */
   readonly rules?: readonly Rules[] | undefined;
+  /** Only snapshots of this entry or an earlier one. Default: all. */
+  readonly upTo?: number | undefined;
   readonly logger: Logger;
 };
 
@@ -24,6 +26,7 @@ export async function findStart({
   store,
   positionAt,
   rules,
+  upTo = Number.POSITIVE_INFINITY,
   logger,
 }: FindStartOptions): Promise<FoldStart | null> {
   const infos = await store.list().catch((cause: unknown) => {
@@ -32,6 +35,7 @@ export async function findStart({
   });
   for (const info of infos) {
     const { name, position } = info;
+    if (position.seq > upTo) continue;
     const why = await whyUnfit(info, await positionAt(position.seq));
     const start = why ?? (await load(info));
     if (typeof start !== 'string') return start;

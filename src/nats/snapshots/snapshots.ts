@@ -11,8 +11,8 @@ export type Snapshots = {
   readonly store: SnapshotStore;
   /** Those that are of this log as it is now, newest first. @throws what NATS throws */
   fitting(): AsyncIterable<SnapshotInfo>;
-  /** Where the fold begins; null: at the first entry. @throws AppError log.unavailable */
-  findStart(rules: readonly Rules[] | undefined): Promise<FoldStart | null>;
+  /** Where a fold begins; null: at the first entry. `upTo`: it is to begin at this entry or before. @throws AppError log.unavailable */
+  findStart(rules: readonly Rules[] | undefined, upTo?: number): Promise<FoldStart | null>;
   /** The last entry that the newest snapshot covers; 0: there is none. Known for a second. @throws what NATS throws */
   coveredTo(): Promise<number>;
 };
@@ -30,7 +30,7 @@ export function createSnapshots(nc: NatsConnection, fleet: string, replicas: num
   return {
     store,
     fitting: () => fittingSnapshots({ store, positionAt }),
-    findStart: (rules) => findStart({ fleet, store, positionAt, rules, logger }),
+    findStart: (rules, upTo) => findStart({ fleet, store, positionAt, rules, upTo, logger }),
     async coveredTo() {
       if (performance.now() < covered.untilMs) return covered.seq;
       let seq = 0;

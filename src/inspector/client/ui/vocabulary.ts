@@ -1,9 +1,10 @@
 /** One list of words and colours for what may become of a stop. The colours are in styles/states.css, by `data-verdict-kind`. */
 import type { Decision } from '../../../../machines/index.ts';
+import { type VerdictKind, verdictKindOf } from '../../verdict-kind.ts';
 
 type Answer = Pick<Decision, 'decision' | 'action' | 'cause'>;
 export type Verdict = {
-  readonly kind: 'complete' | 'let-go' | 'escalated' | 'blocked' | 'unjudged';
+  readonly kind: VerdictKind;
   readonly word: string;
 };
 
@@ -20,10 +21,9 @@ const letGo: Readonly<Partial<Record<Decision['cause'], string>>> = {
   unknown: 'let go: the service was not reached',
 };
 
-export function verdictOf({ decision, action, cause }: Answer): Verdict {
-  if (action === 'escalate') return { kind: 'escalated', word: 'escalated' };
-  if (cause === 'unjudged') return { kind: 'unjudged', word: 'not judged' };
-  if (decision === 'block') return { kind: 'blocked', word: 'blocked' };
-  if (cause === 'complete') return { kind: 'complete', word: 'complete' };
-  return { kind: 'let-go', word: letGo[cause] ?? 'allowed' };
+const words = { complete: 'complete', blocked: 'blocked', escalated: 'escalated', unjudged: 'not judged' } as const;
+
+export function verdictOf(answer: Answer): Verdict {
+  const kind = verdictKindOf(answer);
+  return { kind, word: kind === 'let-go' ? (letGo[answer.cause] ?? 'allowed') : words[kind] };
 }

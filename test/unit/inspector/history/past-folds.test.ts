@@ -1,8 +1,10 @@
-/** The past at an entry: which entries are read for it. Most must come from checkpoints and from earlier requests. */
+/** The past at an entry: which entries are read for it. Most must come from checkpoints, snapshots and other requests. */
 import { expect, test } from 'vitest';
+import { createFleet } from '../../../../machines/index.ts';
+import { foldMessage } from '../../../../src/host/fold-message.ts';
 import { createCheckpoints } from '../../../../src/inspector/history/checkpoints.ts';
-import { createPastFolds } from '../../../../src/inspector/history/past-folds.ts';
-import { createPace } from '../../../../src/inspector/history/turns.ts';
+import { type Asker, createPastFolds } from '../../../../src/inspector/history/past-folds.ts';
+import type { Moment } from '../../../../src/inspector/history/shared-fold.ts';
 import type { LogMessage } from '../../../../src/nats/log-reader.ts';
 
 const lastSeq = 20_000;
@@ -12,31 +14,47 @@ const message = (seq: number): LogMessage => ({
   header: () => undefined,
 });
 
-function openPast(firstSeq = 1) {
+type Log = Parameters<typeof createPastFolds>[0]['log'];
+type OpenOptions = { firstSeq?: number; gapsAcceptedTo?: number; snapshots?: readonly number[]; missing?: number };
+
+function openPast({ firstSeq = 1, gapsAcceptedTo = 0, snapshots = [], missing }: OpenOptions = {}) {
   const reads: { from: number; count: number }[] = [];
-  const log = {
+  const loads: number[] = [];
+  /** How far the log may be read. */
+  const gate = { seq: Number.POSITIVE_INFINITY, open: () => {} };
+  const log: Log = {
+    gapsAcceptedTo,
     range: async () => ({ firstSeq, lastSeq, firstMs: 0, lastMs: 0 }),
-    async history(
-      { fromSeq, toSeq }: { fromSeq: number; toSeq: number },
-      onMessage: (message: LogMessage) => void | Promise<void>,
-    ) {
+    async history({ fromSeq, toSeq }, onMessage) {
       const read = { from: fromSeq, count: 0 };
       reads.push(read);
-      for (let seq = fromSeq; seq <= toSeq; seq += 1) {
+      for (let seq = Math.max(fromSeq, firstSeq); seq <= toSeq; seq += 1) {
+        if (seq === missing) continue;
+        if (seq > gate.seq) await new Promise<void>((open) => (gate.open = open));
         read.count += 1;
         await onMessage(message(seq));
       }
     },
   };
-  const folds = createPastFolds('main', log, createCheckpoints());
-  const signal = new AbortController();
-  const pace = createPace(signal.signal, () => {});
-  const toolsAt = (seq: number, withPace = pace) =>
-    folds.at(seq, withPace, ({ fleet, seq: at, entry }) => ({
-      tools: [...fleet.workers.values()].reduce((sum, it) => sum + it.snapshot.context.worker.toolCount, 0),
-      ...{ at, entry: entry?.seq ?? null },
-    }));
-  return { toolsAt, reads };
+  const stored = {
+    seqs: async () => snapshots,
+    async load(upTo: number) {
+      const seq = Math.max(...snapshots.filter((it) => it <= upTo));
+      loads.push(seq);
+      const fleet = createFleet('main');
+      for (let at = 1; at <= seq; at += 1) foldMessage(fleet, message(at));
+      return { fleet, seq };
+    },
+  };
+  const folds = createPastFolds({ fleet: 'main', log, checkpoints: createCheckpoints(), snapshots: stored });
+  const given = new AbortController();
+  const asker: Asker = { signal: given.signal, onProgress() {} };
+  const toolsIn = ({ fleet, seq, last }: Moment) => ({
+    tools: [...fleet.workers.values()].reduce((sum, it) => sum + it.snapshot.context.worker.toolCount, 0),
+    ...{ at: seq, entry: last?.seq ?? null },
+  });
+  const toolsAt = (seq: number, asking = asker) => folds.at(seq, asking, toolsIn);
+  return { folds, toolsAt, reads, loads, gate, asker };
 }
 
 test('a jump back, and one forward, start from the nearest checkpoint', async () => {
@@ -51,29 +69,102 @@ test('a jump back, and one forward, start from the nearest checkpoint', async ()
   ]);
 });
 
+test('the first jump starts from the nearest snapshot of the service', async () => {
+  const { toolsAt, reads, loads } = openPast({ snapshots: [19_000, 15_000, 6_000] });
+  expect(await toolsAt(15_500)).toEqual({ tools: 15_500, at: 15_500, entry: 15_500 });
+  expect(await toolsAt(6_000)).toEqual({ tools: 6_000, at: 6_000, entry: null });
+  expect(reads).toEqual([{ from: 15_001, count: 500 }]);
+  expect(loads).toEqual([15_000, 6_000]);
+});
+
 test('the next entry is folded on the one before, and the same again reads nothing', async () => {
   const { toolsAt, reads } = openPast();
   for (const seq of [6_000, 6_001, 6_002, 6_002]) expect((await toolsAt(seq)).tools).toBe(seq);
   expect(reads.map(({ count }) => count)).toEqual([6_000, 1, 1]);
 });
 
-test('at the same time each request has a fleet of its own', async () => {
-  const { toolsAt } = openPast();
-  await toolsAt(5_000);
-  const all = await Promise.all([5_000, 5_001, 5_002, 4_000, 5_000].map((seq) => toolsAt(seq)));
-  expect(all.map(({ tools }) => tools)).toEqual([5_000, 5_001, 5_002, 4_000, 5_000]);
+test('one fold serves all that it passes', async () => {
+  const { toolsAt, reads } = openPast();
+  const all = await Promise.all([5_000, 5_001, 15_000, 4_000, 5_000].map((seq) => toolsAt(seq)));
+  expect(all.map(({ tools }) => tools)).toEqual([5_000, 5_001, 15_000, 4_000, 5_000]);
+  expect(reads.reduce((sum, { count }) => sum + count, 0)).toBe(15_000);
+});
+
+test('who comes later is served by a fold that is not past the entry', async () => {
+  const past = openPast();
+  past.gate.seq = 3_000;
+  const first = past.toolsAt(9_000);
+  await expect.poll(() => past.reads[0]?.count).toBe(3_000);
+  const [behind, ahead] = [past.toolsAt(2_000), past.toolsAt(4_000)];
+  past.gate.seq = Number.POSITIVE_INFINITY;
+  past.gate.open();
+  expect((await Promise.all([first, behind, ahead])).map(({ tools }) => tools)).toEqual([9_000, 2_000, 4_000]);
+  expect(past.reads).toEqual([
+    { from: 1, count: 9_000 },
+    { from: 1, count: 2_000 },
+  ]);
 });
 
 test('what was given up half-way is where the next begins', async () => {
-  const { toolsAt, reads } = openPast();
-  const pace = { step: (done: number) => (done < 7_000 ? undefined : Promise.reject(new Error('given up'))) };
-  await expect(toolsAt(15_000, pace)).rejects.toThrow('given up');
-  expect((await toolsAt(15_000)).tools).toBe(15_000);
-  expect(reads[1]).toEqual({ from: 7_001, count: 8_000 });
+  const past = openPast();
+  past.gate.seq = 7_000;
+  const given = new AbortController();
+  const first = past.toolsAt(15_000, { ...past.asker, signal: given.signal });
+  await expect.poll(() => past.reads[0]?.count).toBe(7_000);
+  given.abort(new Error('given up'));
+  await expect(first).rejects.toThrow('given up');
+  past.gate.seq = Number.POSITIVE_INFINITY;
+  past.gate.open();
+  await expect.poll(() => past.reads[0]?.count).toBe(7_001);
+  expect((await past.toolsAt(15_000)).tools).toBe(15_000);
+  expect(past.reads[1]?.from).toBeGreaterThan(7_000);
+});
+
+test('who gives up leaves the others what they wait for', async () => {
+  const past = openPast();
+  past.gate.seq = 1_000;
+  const given = new AbortController();
+  const first = past.toolsAt(9_000, { ...past.asker, signal: given.signal });
+  await expect.poll(() => past.reads[0]?.count).toBe(1_000);
+  const second = past.toolsAt(5_000);
+  given.abort(new Error('given up'));
+  await expect(first).rejects.toThrow('given up');
+  past.gate.seq = Number.POSITIVE_INFINITY;
+  past.gate.open();
+  expect((await second).tools).toBe(5_000);
+});
+
+test('a missing entry is shown as what was before it', async () => {
+  const past = openPast({ missing: 500 });
+  const all = await Promise.all([past.toolsAt(500), past.toolsAt(501)]);
+  expect(all).toEqual([
+    { tools: 499, at: 499, entry: 499 },
+    { tools: 500, at: 501, entry: 501 },
+  ]);
+});
+
+test('each entry of a range is told once, whatever else is folded', async () => {
+  const { folds, toolsAt, asker } = openPast();
+  const seqs: number[] = [];
+  const over = folds.over(101, 200, asker, { onStep: ({ message: { seq } }) => seqs.push(seq) });
+  await Promise.all([over, toolsAt(150), toolsAt(300)]);
+  expect(seqs).toEqual(Array.from({ length: 100 }, (_, at) => 101 + at));
 });
 
 test('entries that are not in the log are refused in words', async () => {
   await expect(openPast().toolsAt(20_001)).rejects.toThrow('there is no entry 20001 yet: the log ends at 20000');
-  await expect(openPast(7).toolsAt(9)).rejects.toThrow('the log starts at entry 7: earlier entries have been removed');
   expect(await openPast().toolsAt(0)).toEqual({ tools: 0, at: 0, entry: null });
+});
+
+test('of a log whose beginning was cut, what a snapshot covers is shown', async () => {
+  const { folds, toolsAt, reads } = openPast({ firstSeq: 5_000, snapshots: [15_000, 7_000] });
+  expect(await folds.earliest()).toBe(7_000);
+  expect(await toolsAt(7_100)).toEqual({ tools: 7_100, at: 7_100, entry: 7_100 });
+  expect(reads).toEqual([{ from: 7_001, count: 100 }]);
+  await expect(toolsAt(6_999)).rejects.toThrow(
+    'entry 6999 cannot be shown: the log now starts at entry 5000, and the first that can be shown is 7000',
+  );
+  await expect(openPast({ firstSeq: 7 }).toolsAt(9)).rejects.toThrow('and no snapshot covers what is left');
+  // A person has accepted that they are missing, and so does the service.
+  expect((await openPast({ firstSeq: 7, gapsAcceptedTo: 6 }).toolsAt(9)).tools).toBe(3);
 });

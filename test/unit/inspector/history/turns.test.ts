@@ -2,14 +2,14 @@
 import { expect, test } from 'vitest';
 import { createLane, createPace } from '../../../../src/inspector/history/turns.ts';
 
-const neverAborted = new AbortController().signal;
+type PaceOptions = Parameters<typeof createPace>[0];
 
 /** Works until `isDone`, a slice at a time. @returns in how many slices */
-async function work(signal: AbortSignal, isDone: () => boolean): Promise<number> {
-  const pace = createPace(signal, () => {});
+async function work(isDone: () => boolean, options: Partial<PaceOptions> = {}): Promise<number> {
+  const pace = createPace({ onTurn() {}, ...options });
   let slices = 1;
-  for (let step = 0; !isDone(); step += 1) {
-    const rest = pace.step(step, 1);
+  while (!isDone()) {
+    const rest = pace.step();
     if (rest === undefined) continue;
     slices += 1;
     await rest;
@@ -19,33 +19,50 @@ async function work(signal: AbortSignal, isDone: () => boolean): Promise<number>
 
 test('a short request is not kept by a long one that came first', async () => {
   let isOver = false;
-  const long = work(neverAborted, () => isOver);
+  const long = work(() => isOver);
   let steps = 0;
-  await work(neverAborted, () => ++steps > 10_000);
+  await work(() => ++steps > 10_000);
   isOver = true;
   expect(await long).toBeGreaterThan(1);
 });
 
-test('who gives up is stopped at its next turn', async () => {
-  const given = new AbortController();
-  const long = work(given.signal, () => false);
-  given.abort(new Error('no longer wanted'));
-  await expect(long).rejects.toThrow('no longer wanted');
+test('who gives up is stopped at a turn', async () => {
+  const onTurn = () => {
+    throw new Error('no longer wanted');
+  };
+  await expect(work(() => false, { onTurn })).rejects.toThrow('no longer wanted');
 });
 
-test('more than a lane takes wait, in order, and one that gives up leaves the line', async () => {
+test('work in the background rests as long as somebody waits for other work', async () => {
+  let isOutranked = true;
+  let restedSteps = 0;
+  let asked = 0;
+  const isDone = () => {
+    if (asked > 0 && isOutranked) restedSteps += 1;
+    return !isOutranked;
+  };
+  await work(isDone, {
+    isBackground: () => true,
+    isOutranked() {
+      asked += 1;
+      if (asked === 3) isOutranked = false;
+      return isOutranked;
+    },
+  });
+  expect({ asked, restedSteps }).toEqual({ asked: 3, restedSteps: 0 });
+});
+
+test('more than a lane takes wait, and start in order', async () => {
   const lane = createLane(1);
   const order: string[] = [];
   let endFirst = () => {};
-  const first = lane.run(neverAborted, () => new Promise<void>((done) => (endFirst = done)));
-  const given = new AbortController();
-  const second = lane.run(given.signal, async () => void order.push('second'));
-  const third = lane.run(neverAborted, async () => void order.push('third'));
-  given.abort(new Error('no longer wanted'));
-  await expect(second).rejects.toThrow('no longer wanted');
+  const first = lane.run(() => new Promise<void>((done) => (endFirst = done)));
+  const second = lane.run(async () => Promise.reject(new Error('failed')));
+  const third = lane.run(async () => void order.push('third'));
   expect(order).toEqual([]);
   endFirst();
+  await expect(second).rejects.toThrow('failed');
   await Promise.all([first, third]);
   expect(order).toEqual(['third']);
-  expect(await lane.run(neverAborted, async () => 'free again')).toBe('free again');
+  expect(await lane.run(async () => 'free again')).toBe('free again');
 });

@@ -1,0 +1,119 @@
+/** The outline of a log: what happened in it, counted in buckets of so many entries, as far as it has been folded. */
+import type { OutlineBucket } from '../messages.ts';
+import { type VerdictKind, verdictKindOf, verdictKinds } from '../verdict-kind.ts';
+import type { Step } from './shared-fold.ts';
+
+export type Outline = {
+  /** Entries a bucket: a power of two. It grows with the log. */
+  readonly width: number;
+  /** Each entry is counted once, however often it is folded. */
+  add(step: Step): void;
+  /** Those of the entries `fromSeq` to `toSeq`, joined to `width` entries or more each; where nothing was folded there are none. */
+  read(fromSeq: number, toSeq: number, width: number): OutlineBucket[];
+  /** The first entry from `fromSeq` to `toSeq` that was not folded yet; null: all were. */
+  firstMissing(fromSeq: number, toSeq: number): number | null;
+  /** How many from `fromSeq` to `toSeq` were folded. */
+  covered(fromSeq: number, toSeq: number): number;
+};
+
+type Bucket = { -readonly [Key in keyof OutlineBucket]: OutlineBucket[Key] };
+/** Both ends are in it. */
+type Stretch = { from: number; to: number };
+
+/** Four for each pixel that a wide screen has for them; they take about a megabyte. */
+const bucketsMaxDefault = 4_096;
+
+/** @param width to begin with */
+export function createOutline(width = 1, bucketsMax = bucketsMaxDefault): Outline {
+  let buckets = new Map<number, Bucket>();
+  let bucketWidth = width;
+  const stretches: Stretch[] = [];
+  const widen = () => {
+    bucketWidth *= 2;
+    buckets = joined(buckets.values(), bucketWidth);
+  };
+  return {
+    get width() {
+      return bucketWidth;
+    },
+    add(step) {
+      const { seq } = step.message;
+      if (!mark(stretches, seq)) return;
+      while (seq > bucketWidth * bucketsMax) widen();
+      addTo(buckets, bucketWidth, bucketOf(step));
+    },
+    read(fromSeq, toSeq, atLeast) {
+      const within = [...buckets.values()].filter((it) => it.toSeq >= fromSeq && it.fromSeq <= toSeq);
+      return [...joined(within, Math.max(atLeast, bucketWidth)).values()].sort((a, b) => a.fromSeq - b.fromSeq);
+    },
+    firstMissing(fromSeq, toSeq) {
+      let seq = fromSeq;
+      for (const { from, to } of stretches) if (from <= seq && to >= seq) seq = to + 1;
+      return seq > toSeq ? null : seq;
+    },
+    covered: (fromSeq, toSeq) =>
+      stretches.reduce((sum, { from, to }) => sum + Math.max(0, Math.min(to, toSeq) - Math.max(from, fromSeq) + 1), 0),
+  };
+}
+
+/** @returns false: it was there already */
+function mark(stretches: Stretch[], seq: number): boolean {
+  const after = stretches.findIndex(({ to }) => to >= seq - 1);
+  const found = stretches[after];
+  if (found === undefined) {
+    stretches.push({ from: seq, to: seq });
+    return true;
+  }
+  if (found.from > seq) {
+    if (found.from === seq + 1) found.from = seq;
+    else stretches.splice(after, 0, { from: seq, to: seq });
+    return true;
+  }
+  if (found.to >= seq) return false;
+  found.to = seq;
+  const next = stretches[after + 1];
+  if (next?.from === seq + 1) {
+    found.to = next.to;
+    stretches.splice(after + 1, 1);
+  }
+  return true;
+}
+
+const nothing = Object.fromEntries(verdictKinds.map((kind) => [kind, 0])) as Record<VerdictKind, number>;
+
+function bucketOf({ message, outcomes, fleet, silentFromMs }: Step): Bucket {
+  const { seq, atMs, subject } = message;
+  const verdicts = { ...nothing };
+  for (const outcome of outcomes) if (outcome.kind === 'decided') verdicts[verdictKindOf(outcome.decision)] += 1;
+  // One that no stop led to: a worker went silent, a task failed too often. What people do about it is no new one.
+  const began = outcomes.filter((it) => it.kind === 'escalation' && fleet.escalated.has(`${it.entity}/${it.id}`));
+  if (verdicts.escalated === 0 && !subject.includes('.escalation.')) verdicts.escalated = began.length;
+  return {
+    ...{ fromSeq: seq, toSeq: seq, count: 1, fromMs: atMs, toMs: atMs, ...verdicts },
+    silentFromMs: silentFromMs === 0 ? atMs : silentFromMs,
+    silentToMs: atMs,
+  };
+}
+
+function joined(from: Iterable<Bucket>, width: number): Map<number, Bucket> {
+  const buckets = new Map<number, Bucket>();
+  for (const bucket of from) addTo(buckets, width, { ...bucket });
+  return buckets;
+}
+
+function addTo(buckets: Map<number, Bucket>, width: number, added: Bucket): void {
+  const index = Math.floor((added.fromSeq - 1) / width);
+  const bucket = buckets.get(index);
+  if (bucket === undefined) {
+    buckets.set(index, added);
+    return;
+  }
+  bucket.count += added.count;
+  for (const kind of verdictKinds) bucket[kind] += added[kind];
+  bucket.fromSeq = Math.min(bucket.fromSeq, added.fromSeq);
+  bucket.toSeq = Math.max(bucket.toSeq, added.toSeq);
+  bucket.fromMs = Math.min(bucket.fromMs, added.fromMs);
+  bucket.toMs = Math.max(bucket.toMs, added.toMs);
+  if (added.silentToMs - added.silentFromMs > bucket.silentToMs - bucket.silentFromMs)
+    Object.assign(bucket, { silentFromMs: added.silentFromMs, silentToMs: added.silentToMs });
+}

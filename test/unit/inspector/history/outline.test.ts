@@ -1,0 +1,68 @@
+/** The outline of a log: what is counted of its entries, as far as they were folded, and how buckets are joined. */
+import { expect, test } from 'vitest';
+import { createFleet, type Outcome } from '../../../../machines/index.ts';
+import { createOutline } from '../../../../src/inspector/history/outline.ts';
+import type { Step } from '../../../../src/inspector/history/shared-fold.ts';
+
+const fleet = createFleet('main');
+const decided = (answer: object) => ({ kind: 'decided', decision: answer, openedMs: 0 }) as unknown as Outcome;
+const block = decided({ decision: 'block', action: 'continue', cause: 'incomplete' });
+const escalate = decided({ decision: 'allow', action: 'escalate', cause: 'stuck' });
+
+function step(seq: number, outcomes: readonly Outcome[] = [], atMs = seq * 10): Step {
+  const message = {
+    seq,
+    atMs,
+    subject: 'stopgate.main.worker.w1.tool.used',
+    data: new Uint8Array(),
+    header: () => undefined,
+  };
+  return { message, outcomes, fleet, silentFromMs: atMs - 10 };
+}
+
+test('counts stops by what became of them, and each entry once', () => {
+  const outline = createOutline();
+  for (const entry of [step(1), step(2, [block]), step(3, [escalate]), step(2, [block])]) outline.add(entry);
+  const [bucket, ...others] = outline.read(1, 4, 4);
+  expect(others).toEqual([]);
+  expect(bucket).toMatchObject({ fromSeq: 1, toSeq: 3, count: 3, fromMs: 10, toMs: 30 });
+  expect(bucket).toMatchObject({ complete: 0, 'let-go': 0, blocked: 1, escalated: 1, unjudged: 0 });
+});
+
+test('an escalation that no stop led to is one, and what a person does about it is none', () => {
+  const escalated = createFleet('main');
+  escalated.escalated.set('worker/w1', { entity: 'worker', id: 'w1', owner: null });
+  const began: Outcome = { kind: 'escalation', entity: 'worker', id: 'w1' };
+  const silent = { ...step(1, [began]), fleet: escalated };
+  const { message } = step(2);
+  const subject = 'stopgate.main.own.worker.w1.escalation.acknowledged';
+  const outline = createOutline();
+  outline.add(silent);
+  outline.add({ ...silent, message: { ...message, subject } });
+  expect(outline.read(1, 2, 2).map((it) => it.escalated)).toEqual([1]);
+});
+
+test('keeps the longest silence, and where it was', () => {
+  const outline = createOutline();
+  for (const entry of [step(1), { ...step(2, [], 5_000), silentFromMs: 10 }, step(3, [], 5_010)]) outline.add(entry);
+  expect(outline.read(1, 4, 4)[0]).toMatchObject({ silentFromMs: 10, silentToMs: 5_000 });
+});
+
+test('says what was not folded yet, whatever the order', () => {
+  const outline = createOutline();
+  for (const seq of [1, 2, 3, 7, 8, 5]) outline.add(step(seq));
+  expect([outline.firstMissing(1, 10), outline.firstMissing(7, 8), outline.covered(1, 10)]).toEqual([4, null, 6]);
+  for (const seq of [4, 6]) outline.add(step(seq));
+  expect([outline.firstMissing(1, 10), outline.covered(2, 6)]).toEqual([9, 5]);
+});
+
+test('its buckets grow with the log, and join without losing any', () => {
+  const outline = createOutline(1, 8);
+  for (let seq = 1; seq <= 100; seq += 1) outline.add(step(seq, seq % 10 === 0 ? [block] : []));
+  expect(outline.width).toBe(16);
+  const buckets = outline.read(1, 100, 1);
+  expect(buckets).toHaveLength(7);
+  expect(buckets.reduce((sum, it) => sum + it.count, 0)).toBe(100);
+  expect(buckets.reduce((sum, it) => sum + it.blocked, 0)).toBe(10);
+  expect(outline.read(33, 64, 32)).toMatchObject([{ fromSeq: 33, toSeq: 64, count: 32 }]);
+});
