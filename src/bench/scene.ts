@@ -4,16 +4,17 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../errors.ts';
 import { findBinary } from '../nats/server-binary.ts';
+import { startServiceProcess } from './service-process.ts';
 
 /** `url` of NATS, `http` of the service, `inspector` of its Node, where that was asked for. */
 export type Scene = {
   readonly url: string;
   readonly http: string;
+  /** With the service's settings; removed at the end. */
+  readonly folder: string;
   readonly inspector: string | null;
   readonly pids: ScenePids;
   close(): Promise<void>;
@@ -21,7 +22,12 @@ export type Scene = {
 
 export type ScenePids = { readonly service: number; readonly server: number; readonly echo: number };
 
-type SceneOptions = { readonly config?: string; readonly inspect?: boolean };
+type SceneOptions = {
+  readonly config?: string;
+  /** More arguments of `serve`. */
+  readonly args?: readonly string[];
+  readonly inspect?: boolean;
+};
 
 const benchConfig = `
 policies:
@@ -31,7 +37,11 @@ policies:
 `;
 
 /** @throws AppError server.missing */
-export async function openScene({ config = benchConfig, inspect = false }: SceneOptions = {}): Promise<Scene> {
+export async function openScene({
+  config = benchConfig,
+  args = [],
+  inspect = false,
+}: SceneOptions = {}): Promise<Scene> {
   const folder = mkdtempSync(join(tmpdir(), 'stopgate-bench-'));
   const children: ChildProcess[] = [];
   const close = async () => {
@@ -52,44 +62,18 @@ export async function openScene({ config = benchConfig, inspect = false }: Scene
     children.push(server);
     const url = await readUrl(folder);
     writeFileSync(join(folder, 'stopgate.yaml'), config);
-    const service = spawn(
-      process.execPath,
-      [
-        ...(inspect ? ['--inspect=127.0.0.1:0'] : []),
-        pathOf('../main.js'),
-        'serve',
-        '--nats',
-        url,
-        '--http',
-        '127.0.0.1:0',
-        '--log-level',
-        'silent',
-      ],
-      {
-        cwd: folder,
-        env: {}, // without the STOPGATE_* variables of the user's own service
-        stdio: ['ignore', 'pipe', inspect ? 'pipe' : 'inherit'],
-      },
-    );
-    children.push(service);
-    const inspector = inspect ? await readInspector(service) : null;
-    const [line] = (await once(createInterface({ input: service.stdout as Readable }), 'line')) as [string];
-    const { http } = JSON.parse(line) as { http: string };
+    const service = startServiceProcess({ url, cwd: folder, args, inspect });
+    children.push(service.child);
+    const { http, inspector } = await service.ready;
     const echo = fork(pathOf('./echo.js'), [url]);
     children.push(echo);
     await once(echo, 'message');
-    const pids = { service: service.pid ?? 0, server: server.pid ?? 0, echo: echo.pid ?? 0 };
-    return { url, http, inspector, pids, close };
+    const pids = { service: service.pid, server: server.pid ?? 0, echo: echo.pid ?? 0 };
+    return { url, http, folder, inspector, pids, close };
   } catch (error) {
     await close();
     throw error;
   }
-}
-
-/** Node says it before anything else. */
-async function readInspector({ stderr }: ChildProcess): Promise<string> {
-  const [line] = (await once(createInterface({ input: stderr as Readable }), 'line')) as [string];
-  return line.slice(line.indexOf('ws://'));
 }
 
 const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url));

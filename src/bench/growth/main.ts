@@ -1,0 +1,99 @@
+/**
+ * `npm run bench:growth`: what a decision costs with more workers, a longer log, more replicas and more fleets, each as a
+ * ratio to the floor of the same turns. Writes the chart of docs/benchmarks.md.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg } from 'node:os';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { formatTable } from '../../terminal/table.ts';
+import { openCache } from '../peers/cache.ts';
+import { drawGrowth, shortNumber } from './plot.ts';
+import { type Axis, axes, measurePoint, type Point } from './points.ts';
+
+const names = Object.keys(axes) as Axis[];
+const picture = 'docs/pictures/growth.svg';
+const help = `npm run bench:growth -- [--only NAME,NAME] [--large] [--resume] [--json]
+
+What a decision costs as it grows: ${names.join(', ')}. Writes ${picture}.
+--only    these alone; the others stay as they were measured last
+--large   ten million entries too, which takes minutes and 2 GB of the disk
+--resume  only what a run that was ended early has not measured
+`;
+
+const boolean = { type: 'boolean', default: false } as const;
+const { values } = readArguments();
+if (values.help) process.stdout.write(help);
+else await main();
+
+function readArguments() {
+  try {
+    const options = {
+      only: { type: 'string' },
+      large: boolean,
+      resume: boolean,
+      json: boolean,
+      help: boolean,
+    } as const;
+    return parseArgs({ options });
+  } catch (error) {
+    return fail((error as Error).message);
+  }
+}
+
+function fail(why: string): never {
+  process.stderr.write(`${why}\n${help}`);
+  process.exit(2);
+}
+
+async function main(): Promise<void> {
+  const wanted = readNames(values.only);
+  const file = join(openCache(), 'growth.json');
+  const kept = readKept(file);
+  const isWanted = ({ axis, size }: Pick<Point, 'axis' | 'size'>) =>
+    wanted.includes(axis) && (values.large || !(axes[axis].large ?? []).includes(size));
+  let points = values.resume ? kept : kept.filter((point) => !isWanted(point));
+  for (const axis of wanted) {
+    for (const size of [...axes[axis].sizes, ...(values.large ? (axes[axis].large ?? []) : [])]) {
+      if (points.some((point) => point.axis === axis && point.size === size)) continue;
+      process.stderr.write(`measuring ${shortNumber(size)} ${axis}\n`);
+      points = [...points, await measurePoint(axis, size, () => loadavg()[0] ?? 0)];
+      writeFileSync(file, JSON.stringify(points));
+    }
+  }
+  points = names.flatMap((axis) => points.filter((point) => point.axis === axis).sort((a, b) => a.size - b.size));
+  mkdirSync(dirname(picture), { recursive: true });
+  writeFileSync(picture, drawGrowth(points));
+  if (values.json) process.stdout.write(`${JSON.stringify({ cores: cpus().length, node: process.version, points })}\n`);
+  else process.stdout.write(`${cpus().length} cores, Node ${process.version}\n\n${formatPoints(points)}\n`);
+}
+
+function readNames(only: string | undefined): Axis[] {
+  if (only === undefined) return names;
+  const wanted = only.split(',');
+  const unknown = wanted.find((name) => !names.includes(name as Axis));
+  if (unknown !== undefined) fail(`there is no '${unknown}'; there are ${names.join(', ')}`);
+  return names.filter((name) => wanted.includes(name));
+}
+
+function readKept(file: string): Point[] {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Point[];
+  } catch {
+    return [];
+  }
+}
+
+function formatPoints(points: readonly Point[]): string {
+  const headings = ['', 'p50 ms', 'x floor', 'p99 ms', 'x floor', 'service us', 'server us', 'filled in s', 'load'];
+  const rows = points.map((it) => [
+    ...[`${it.size.toLocaleString('en')} ${it.axis}`, it.p50Ms.toFixed(2), (it.p50Ms / it.floorP50Ms).toFixed(2)],
+    ...[it.p99Ms.toFixed(2), (it.p99Ms / it.floorP99Ms).toFixed(2)],
+    ...[it.serviceUs.toFixed(0), it.serverUs.toFixed(0), (it.fillMs / 1_000).toFixed(1), it.load.toFixed(1)],
+  ]);
+  return formatTable(
+    headings,
+    rows.map((row) => row.map((text) => ({ text }))),
+    200,
+  ).join('\n');
+}
