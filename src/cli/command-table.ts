@@ -69,6 +69,11 @@ export const commands: CommandTable = {
     summary: 'list workers: state, presence, retries, idle time, last decision',
     load: async () => (await import('./commands/workers.ts')).workers,
   },
+  top: {
+    group: 'Inspect',
+    summary: 'the fleet live on the terminal, with keys to answer those who wait for a person',
+    load: async () => (await import('./commands/top.ts')).top,
+  },
   worker: {
     group: 'Inspect',
     summary: 'show one worker: plan, clocks, last decision, timeline',

@@ -75,7 +75,7 @@ function spellState(entity: string, id: string, { state, escalation }: View): st
 }
 
 /** In some containers the user id has no name. */
-function loginName({ env }: Io): string {
+export function loginName({ env }: Io): string {
   try {
     return userInfo().username;
   } catch {

@@ -2,18 +2,21 @@
  * Each command once as it is shipped: a process, its exit code, what it leaves on stdout and stderr, and its end by a
  * signal. All else of a command is tested in the process of the tests.
  */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { commands } from '../../src/cli/command-table.ts';
 import { version } from '../../src/version.ts';
+import { cleanEnv } from '../support/command.ts';
 import { makeFolder } from '../support/deployment.ts';
 import { clear, type Dev, exists, inStore, startDev } from '../support/dev.ts';
 import { openPort } from '../support/port.ts';
 import { serveShipped } from '../support/service.ts';
 import { openNats } from '../support/shared-server.ts';
-import { runShipped, startShipped } from '../support/shipped.ts';
+import { main, runShipped, startShipped } from '../support/shipped.ts';
 
 let folder: Awaited<ReturnType<typeof makeFolder>>;
 let dev: Dev;
@@ -69,6 +72,10 @@ const rows: Record<string, () => Promise<unknown>> = {
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
     expect(stdout).toContain(`ready at ${dev.ready.http}`);
   },
+  async loop() {
+    const line = ['loop', '--worker', 'looped', '--prompt', 'Say hello.', '--', 'echo'];
+    expect(await run([...line, '{prompt}'])).toMatchObject({ code: 0, stdout: 'Say hello.\n' });
+  },
   decide: async () => expect(await says(['decide', 'w1'], 1)).toContain('1 of 1 plan steps remain: Write tests'),
   probe: async () => expect(await says(['probe', 'w1'], 1)).toContain('1 of 1 plan steps remain: Write tests'),
   async verify() {
@@ -87,6 +94,22 @@ const rows: Record<string, () => Promise<unknown>> = {
     expect(mcp.stderr()).toBe('');
   },
   workers: async () => expect(await says(['workers'])).toMatch(/^w1 +blocked/m),
+  async top() {
+    const command = `'${process.execPath}' '${main}' top`;
+    // It needs a terminal, which `script` of util-linux opens for it.
+    const child = spawn('script', ['--quiet', '--flush', '--return', '--command', command, '/dev/null'], {
+      ...{ cwd: folder.path, env: cleanEnv(folder.path), stdio: ['pipe', 'pipe', 'inherit'] },
+    });
+    let shown = '';
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      shown += text;
+    });
+    const ended = once(child, 'close');
+    await expect.poll(() => shown, { timeout: 20_000 }).toMatch(/fleet main · \d+ workers/);
+    child.stdin?.write('q');
+    expect((await ended)[0]).toBe(0);
+    expect(shown.trimEnd().endsWith('\u001b[?25h\u001b[?1049l')).toBe(true);
+  },
   worker: async () => expect(await says(['worker', 'w1'])).toContain('☐ Write tests'),
   tasks: async () => expect(await says(['tasks'])).toMatch(/^T-1 +idle/m),
   task: async () => expect(await says(['task', 'T-1'])).toContain('Fix the login'),

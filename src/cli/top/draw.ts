@@ -1,0 +1,104 @@
+/** The screen of `stopgate top`: lines that fit, from what the model says. */
+import { explainDecision, missingFor } from '../../../machines/index.ts';
+import type { Colors } from '../../terminal/colors.ts';
+import { formatTable } from '../../terminal/table.ts';
+import { clean, cut, wrap } from '../../terminal/text.ts';
+import { describeInput } from '../actor-text.ts';
+import { formatAgo } from '../state-text.ts';
+import { workerListing } from '../worker-listing.ts';
+import { type Model, rankOf, selectedOf } from './model.ts';
+
+type Size = { readonly columns: number; readonly rows: number };
+
+const keysLine = 'j k move · a acknowledge · r resume · s stop · p permission · ? help · q quit';
+const help = [
+  'j k ↑ ↓    move; g and G: first and last',
+  'a          acknowledge the escalation of the selected worker: no more reminders',
+  'r          resume it, with a prompt for its agent if you like',
+  's          stop it',
+  'p          answer what it asks permission for',
+  'q, Ctrl-C  end',
+  '',
+  'Workers that wait for a person come first. Any key goes back.',
+];
+/** The list keeps at least so many lines. */
+const listMin = 4;
+
+export function draw(model: Model, fleet: string, colors: Colors, { columns, rows }: Size): string[] {
+  const head = [headLine(model, fleet, colors, columns), countsLine(model, colors, columns), ''];
+  const foot = [footLine(model, colors, columns)];
+  if (model.mode.kind === 'help') return [...head, ...help.map((line) => cut(line, columns)), '', ...foot];
+  const room = rows - 1 - head.length - foot.length;
+  const detail = detailLines(model, colors, columns).slice(0, Math.max(0, room - listMin));
+  const list = listLines(model, colors, columns, room - detail.length);
+  return [...head, ...list, ...detail, ...foot];
+}
+
+function headLine({ workers, isCut, fault }: Model, fleet: string, colors: Colors, columns: number): string {
+  if (fault !== null) return colors.yellow(cut(`outdated: ${clean(fault)}`, columns));
+  const waiting = workers.filter((view) => ['escalated', 'asks'].includes(rankOf(view))).length;
+  const text = `stopgate · fleet ${fleet} · ${workers.length}${isCut ? '+' : ''} workers · ${waiting} wait for a person`;
+  return colors.bold(cut(text, columns));
+}
+
+function countsLine({ workers }: Model, colors: Colors, columns: number): string {
+  const counts = new Map<string, number>();
+  for (const { state } of workers) counts.set(state, (counts.get(state) ?? 0) + 1);
+  return colors.dim(
+    cut([...counts].map(([state, count]) => `${count} ${state}`).join(' · ') || 'no workers yet', columns),
+  );
+}
+
+const columnsOfAll = 80;
+const narrowHeadings = ['WORKER', 'STATE', 'RETRIES', 'LAST DECISION'];
+
+/** The most important cells, where all would be cut too short to be read. */
+const fitting = <Cell>(cells: readonly Cell[], columns: number): Cell[] =>
+  cells.filter(
+    (_, index) => columns >= columnsOfAll || narrowHeadings.includes(workerListing.headings[index] as string),
+  );
+
+/** As many rows as there is room for, with the selected one among them. */
+function listLines(model: Model, colors: Colors, columns: number, room: number): string[] {
+  const { workers, selected } = model;
+  const count = Math.max(1, room - 1);
+  const at = workers.findIndex(({ worker }) => worker === selected);
+  const from = Math.max(0, Math.min(at - Math.floor(count / 2), workers.length - count));
+  const rows = workers
+    .slice(from, from + count)
+    .map((view) => [
+      { text: view.worker === selected ? '▸' : ' ' },
+      ...fitting(workerListing.rowOf(view, colors), columns),
+    ]);
+  return formatTable(['', ...fitting(workerListing.headings, columns)], rows, columns).slice(0, room);
+}
+
+function detailLines(model: Model, colors: Colors, columns: number): string[] {
+  const view = selectedOf(model);
+  if (view === undefined) return [];
+  const { escalation, inputs, lastDecision } = view;
+  const said = [
+    ...(escalation === null ? [] : [`escalated ${formatAgo(escalation.since)}: ${escalation.reason}`]),
+    ...inputs.map((input) => `asks: ${describeInput(input)}`),
+    ...(lastDecision === null ? [] : explainDecision(lastDecision)),
+    ...(lastDecision === null ? [] : missingFor(lastDecision).map((text) => `missing: ${text}`)),
+  ];
+  return ['', colors.bold(cut(view.worker, columns)), ...said.flatMap((text) => wrap(clean(text), columns))];
+}
+
+function footLine({ mode, news }: Model, colors: Colors, columns: number): string {
+  const ask = (text: string) => colors.yellow(cut(clean(text), columns));
+  switch (mode.kind) {
+    case 'prompt':
+      // The end of it is where one types.
+      return colors.yellow(
+        clean(`prompt for ${mode.worker} (Enter sends, Esc leaves): ${mode.text}█`).slice(-Math.max(1, columns)),
+      );
+    case 'stop':
+      return ask(`stop ${mode.worker}? y: yes; any other key: no`);
+    case 'answer':
+      return ask(`${mode.worker}: a: allow it, d: deny it; any other key: neither`);
+    default:
+      return news === null ? colors.dim(cut(keysLine, columns)) : colors.cyan(cut(clean(news), columns));
+  }
+}

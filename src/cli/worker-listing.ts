@@ -1,0 +1,37 @@
+/** Workers in a list: a row each. */
+import type { WorkerView } from '../../machines/index.ts';
+import { formatDuration } from '../../machines/values/duration.ts';
+import { paintAnswer } from '../terminal/answer.ts';
+import { formatSeconds } from './decision-text.ts';
+import { type Listing, spellCommand } from './listing.ts';
+import { formatAgo, paintPresence, paintState } from './state-text.ts';
+
+export const workerListing: Listing<WorkerView> = {
+  entity: 'worker',
+  headings: ['WORKER', 'STATE', 'PRESENCE', 'RETRIES', 'IDLE', 'TASK', 'AGENT', 'LAST DECISION', 'SEEN'],
+  rowOf: (view, colors) => {
+    const { worker, state, presence, retry, idle, tasks, agent, lastDecision } = view;
+    const limit = idle.limitMs === null ? '' : `/${formatDuration(idle.limitMs)}`;
+    return [
+      { text: worker, paint: colors.bold },
+      { text: state, paint: paintState(state, colors) },
+      { text: presence, paint: paintPresence(presence, colors) },
+      { text: `${retry.count}/${retry.max ?? '∞'}` },
+      { text: `${formatSeconds(idle.ms)}${limit}` },
+      { text: tasks.join(', ') || '-' },
+      { text: agent ?? '-' },
+      lastDecision === null
+        ? { text: '-' }
+        : { text: `${lastDecision.decision} ${lastDecision.cause}`, paint: paintAnswer(lastDecision, colors) },
+      { text: formatAgo(view.lastSeen) },
+    ];
+  },
+  idOf: ({ worker }) => worker,
+  steadyOf: ({ idle: { limitMs }, lastSeen: _lastSeen, ...view }) => ({ ...view, limitMs }),
+  empty: (fleet) => [
+    `No workers in fleet '${fleet}' yet. An agent's first entry makes it one. To make one by hand:`,
+    spellCommand(fleet, `publish worker w1 worker.registered '{"agent":"me"}'`),
+    spellCommand(fleet, `publish worker w1 plan.updated '{"steps":[{"title":"Write tests","status":"pending"}]}'`),
+    spellCommand(fleet, 'decide w1'),
+  ],
+};
