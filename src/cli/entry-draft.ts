@@ -29,7 +29,7 @@ export function readDraft(subject: string, text: string, id: string | undefined,
   const entry = readEntry(whole, payload, bytes);
   if (entry !== null && 'code' in entry) {
     if (bytes > payloadBytesMax) throw new AppError('entry.large', entry.message);
-    throw new AppError('input.bad', `these are not fields of ${address.type}: ${entry.message}`, {
+    throw new AppError('input.bad', `this is not a valid ${address.type}: ${entry.message}`, {
       issues: entry.issues,
     });
   }

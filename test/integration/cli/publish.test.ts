@@ -70,8 +70,8 @@ describe('one entry', () => {
       argv: ['worker', 'w1', 'tool.usd'],
       says: `'tool.usd' is no entry about a worker; these are: worker.registered,`,
     },
-    { argv: ['worker', 'w1', 'tool.used'], says: 'these are not fields of tool.used: tool: ' },
-    { argv: ['worker', 'w1', 'tool.used', '{"tool":5}'], says: 'these are not fields of tool.used: tool: ' },
+    { argv: ['worker', 'w1', 'tool.used'], says: 'this is not a valid tool.used: tool: ' },
+    { argv: ['worker', 'w1', 'tool.used', '{"tool":5}'], says: 'this is not a valid tool.used: tool: ' },
     { argv: ['worker', 'w1', 'tool.used', '{'], says: 'the payload is no JSON' },
     { argv: ['worker', 'w1', 'tool.used', '[]'], says: 'no object' },
     { argv: ['worker', 'w 1', 'tool.used', '{"tool":"x"}'], says: `'w 1' is not the id of a worker` },
@@ -137,7 +137,7 @@ describe('JSON lines from stdin', () => {
     const log = await openLog();
     const { code, stdout, stderr } = await log.publish(['-'], { stdin: mixed });
     expect(stderr).toMatch(
-      /^line 2: .*JSON.*\nline 3: "subject" is missing\nline 4: these are not fields of tool.used.*\nstopgate: 3 bad lines; nothing was sent\n$/,
+      /^line 2: .*JSON.*\nline 3: "subject" is missing\nline 4: this is not a valid tool.used.*\nstopgate: 3 bad lines; nothing was sent\n$/,
     );
     expect({ code, stdout, stored: await log.stored() }).toEqual({ code: 2, stdout: '', stored: [] });
   });
