@@ -4,6 +4,7 @@ import type { HistorySource } from '../inspector/history/work.ts';
 import type { Logger } from '../log.ts';
 import { type Bus, createBus } from '../nats/bus.ts';
 import { type ConnectionOptions, type NatsConnection, openConnection, rejectForbidden } from '../nats/connection.ts';
+import { newId } from '../nats/id.ts';
 import { openRequestServer, type RequestServer } from '../nats/request-server.ts';
 
 /** Attempts and entries that wait for the log or a check: each holds some KB, so some 100 MB at the most. */
@@ -51,14 +52,15 @@ export async function openLink({ nats, creds, inboxPrefix, name, version, ...opt
     logger.warn({ nats: nc.getServer() }, `this NATS server asks for no credentials: ${hint}`);
   }
   const bus = createBus(nc, replyPrefixes);
-  await refuseTakenName(bus, name).catch(async (error: unknown) => {
+  const serve = () =>
+    openRequestServer({
+      nc,
+      service: { name: 'stopgate', description: 'answers whether a coding agent may stop', group: 'stopgate' },
+      ...{ id: name, version, openMax: openRequestsMax, log: logger },
+    });
+  const requests = await serveAs(name, nc, bus, serve).catch(async (error: unknown) => {
     await nc.close();
     throw error;
-  });
-  const requests = openRequestServer({
-    nc,
-    service: { name: 'stopgate', description: 'answers whether a coding agent may stop', group: 'stopgate' },
-    ...{ id: name, version, openMax: openRequestsMax, log: logger },
   });
   return {
     ...{
@@ -76,7 +78,38 @@ export async function openLink({ nats, creds, inboxPrefix, name, version, ...opt
   };
 }
 
-/** Others ask for a replica by its name whether it lives, so there can be one of each. */
-async function refuseTakenName(bus: Bus, name: string): Promise<void> {
-  if ((await bus.ping(name)) === 'alive') throw nameTaken(name);
+const claimTriesMax = 10;
+const claimAgainMsMax = 500;
+
+/**
+ * Serves under a name that nobody else serves under: others ask for a replica by its name whether it lives.
+ *
+ * Of two that start at one moment neither is found by the other's ping. So each listens for claims, then makes its own,
+ * then asks, and only then can be found. Whichever listens first hears the other's claim, or is found by it; and who has
+ * heard a claim tries again a while later.
+ * @throws AppError replica.running
+ */
+async function serveAs(name: string, nc: NatsConnection, bus: Bus, serve: () => RequestServer): Promise<RequestServer> {
+  for (let tries = 0; tries < claimTriesMax; tries += 1) {
+    const claim = newId();
+    let isContested = false;
+    const claims = bus.listen(claimSubject(name), (_subject, other) => {
+      if (other !== claim) isContested = true;
+    });
+    try {
+      bus.tell(claimSubject(name), claim);
+      if ((await bus.ping(name)) === 'alive') break;
+      const requests = serve();
+      await nc.flush();
+      if (!isContested) return requests;
+      requests.close();
+    } finally {
+      claims.close();
+    }
+    await new Promise((done) => setTimeout(done, Math.random() * claimAgainMsMax));
+  }
+  throw nameTaken(name);
 }
+
+/** Beside the beats (protocol.md §2): no agent can publish there, no stream captures it, and no fleet has this name. */
+const claimSubject = (name: string) => `stopgate.$.alive.${name}`;

@@ -1,7 +1,7 @@
 /** Replica: one running copy of the service for one fleet. Wires log, host, service and requests on a connection. */
 
 import type { Fleet, Rules } from '../../machines/index.ts';
-import type { HostMetrics, HostOptions } from '../host/context.ts';
+import type { HostMetrics, HostOptions, SnapshotSchedule } from '../host/context.ts';
 import { createHost, type Host } from '../host/host.ts';
 import type { EscalationRules } from '../host/notice.ts';
 import type { PolicyForm } from '../host/policy-publisher.ts';
@@ -19,8 +19,6 @@ import { createForwardClock } from './forward-clock.ts';
 import { type Link, openRequestsMax } from './link.ts';
 
 export type ReplicaOptions = {
-  /** False: none are taken. */
-  readonly snapshots?: boolean;
   readonly fleet: string;
   /** Null: the log's policies stay as they are. */
   readonly policies: PolicyForm | null;
@@ -33,6 +31,8 @@ export type ReplicaOptions = {
   readonly metrics: HostMetrics & { readonly answered: OnAnswer };
   readonly acceptEmptyLog?: boolean;
   readonly streamReplicas?: number;
+  /** When snapshots are taken. Default: as protocol.md §15 says. */
+  readonly snapshotSchedule?: SnapshotSchedule;
   /** Default: those of this release. */
   readonly rules?: readonly Rules[];
   /** The last version of the rules that it says it knows; default: all it does. */
@@ -77,7 +77,7 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
     {
       log,
       start,
-      snapshotStore: options.snapshots === false ? null : snapshots.store,
+      snapshotStore: snapshots.store,
       fittingSnapshots: snapshots.fitting,
       trimmer: createLogTrimmer(link.nc, fleet),
     },
@@ -115,14 +115,14 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
 type Stored = Pick<HostOptions, 'log' | 'start' | 'snapshotStore' | 'fittingSnapshots' | 'trimmer'>;
 
 function makeHost(link: Link, stored: Stored, options: ReplicaOptions): { host: Host; broken: Promise<void> } {
-  const { fleet, runCheck, logger, metrics, policies, escalation, rules, rulesMax } = options;
+  const { fleet, runCheck, logger, metrics, policies, escalation, rules, rulesMax, snapshotSchedule } = options;
   let onBroken = () => {};
   const broken = new Promise<void>((done) => {
     onBroken = done;
   });
   const host = createHost({
     ...{ fleet, replica: link.name, bus: link.bus, ...stored, runCheck, logger, metrics, newId, entryTimeoutMs },
-    ...{ onBroken, clock: createForwardClock(), rules, rulesMax, openReadsMax },
+    ...{ onBroken, clock: createForwardClock(), rules, rulesMax, openReadsMax, snapshotSchedule },
     openRequestsMax: options.openRequestsMax ?? openRequestsMax,
   });
   if (policies !== null) host.setPolicies(policies);

@@ -32,6 +32,16 @@ export type HostMetrics = {
   hookRan(run: HookRun): void;
 };
 
+/** When a snapshot is taken: it is due after `everyEntries`, or after `quietMs` if `quietEntries` are new. */
+export type SnapshotSchedule = {
+  readonly everyEntries: number;
+  readonly quietEntries: number;
+  readonly quietMs: number;
+  readonly checkEveryMs: number;
+  /** Another replica takes it if the one whose turn it is has not done so for this long. */
+  readonly standbyMs: number;
+};
+
 export type HostOptions = {
   readonly fleet: string;
   readonly replica: string;
@@ -55,6 +65,8 @@ export type HostOptions = {
   readonly start: FoldStart | null;
   /** Null: no snapshots are taken. */
   readonly snapshotStore: SnapshotStore | null;
+  /** Default: the one of protocol.md §15. */
+  readonly snapshotSchedule?: SnapshotSchedule | undefined;
   /** The snapshots of this log as it is now, newest first. */
   readonly fittingSnapshots: () => AsyncIterable<SnapshotInfo>;
   /** Null: the log is never cut. */

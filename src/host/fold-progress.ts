@@ -23,6 +23,7 @@ const timesKept = 1_024;
 export function createFoldProgress(start: LogPosition | null = null): FoldProgress {
   let foldedSeq = start?.seq ?? 0;
   let folded: LogPosition | null = start;
+  let isReleased = false;
   /** Its position is only computed when it is asked for. */
   let newest: LogMessage | null = null;
   /** Of the last `timesKept` entries, each at its sequence number modulo that. */
@@ -44,7 +45,7 @@ export function createFoldProgress(start: LogPosition | null = null): FoldProgre
       return (isKept ? times[seq % timesKept] : 0) || null;
     },
     async until(seq) {
-      if (seq <= foldedSeq) return;
+      if (isReleased || seq <= foldedSeq) return;
       await new Promise<void>((resolve) => {
         // Nearly always it is the last one.
         waiting.splice(waiting.findLastIndex((it) => it.seq <= seq) + 1, 0, { seq, resolve });
@@ -59,6 +60,7 @@ export function createFoldProgress(start: LogPosition | null = null): FoldProgre
       while (waiting.length > 0 && (waiting[0]?.seq ?? 0) <= foldedSeq) waiting.shift()?.resolve();
     },
     release() {
+      isReleased = true;
       for (const { resolve } of waiting.splice(0)) resolve();
     },
   };

@@ -1,6 +1,7 @@
 /** A read sees everything that was stored before it began: it waits here until the fold has reached that. */
 import { formatIsoTime } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
+import type { LogHead } from '../nats/event-log.ts';
 import { type HostContext, lossOf } from './context.ts';
 import { expectEntry } from './expect-entry.ts';
 
@@ -9,10 +10,9 @@ import { expectEntry } from './expect-entry.ts';
  * folded, and ends the host where it is not. @throws AppError log.lost, log.unavailable
  */
 export async function catchUp(context: HostContext): Promise<void> {
-  const { log, progress, lost } = context;
+  const { progress, lost } = context;
   try {
-    const head = await log.head();
-    await progress.until(head.seq);
+    const head = await foldToHead(context);
     const foldedMs = progress.timeOf(head.seq);
     if (foldedMs !== null && foldedMs !== head.atMs) throw otherEntry(head.seq, head.atMs, foldedMs);
   } catch (error) {
@@ -21,6 +21,25 @@ export async function catchUp(context: HostContext): Promise<void> {
   }
   // A loss ends the wait, too.
   lost.signal.throwIfAborted();
+}
+
+const askAgainMs = 2_000;
+
+/** What is folded at last. A log that went back has less than it said before, and the rest may never come. */
+async function foldToHead({ log, progress }: HostContext): Promise<LogHead> {
+  for (let head = await log.head(); ; ) {
+    if (await isInTime(progress.until(head.seq), askAgainMs)) return head;
+    const now = await log.head();
+    if (now.seq < head.seq) head = now;
+  }
+}
+
+async function isInTime(done: Promise<void>, timeoutMs: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), timeoutMs);
+  });
+  return Promise.race([done.then(() => true), late]).finally(() => clearTimeout(timer));
 }
 
 const otherEntry = (seq: number, atMs: number, foldedMs: number) => {

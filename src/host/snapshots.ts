@@ -7,7 +7,7 @@ import { formatIsoTime, ownerFor, takeSnapshot } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { LogPosition } from '../nats/log-position.ts';
 import type { FoldStart } from '../nats/snapshots/find-start.ts';
-import type { HostContext } from './context.ts';
+import type { HostContext, SnapshotSchedule } from './context.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import type { Outbox, OutboxState } from './outbox.ts';
 import type { PolicyPublisher, PublishedPolicies } from './policy-publisher.ts';
@@ -35,12 +35,13 @@ export type Snapshots = {
   close(): Promise<void>;
 };
 
-const everyEntries = 50_000;
-const quietMs = 600_000;
-const quietEntries = 1_000;
-const checkEveryMs = 30_000;
-/** Another replica takes it if the one whose turn it is has not done so for this long. */
-const standbyMs = 60_000;
+const usualSchedule: SnapshotSchedule = {
+  everyEntries: 50_000,
+  quietEntries: 1_000,
+  quietMs: 600_000,
+  checkEveryMs: 30_000,
+  standbyMs: 60_000,
+};
 /** What is shorter than the time that process managers give: 10 s at least. */
 const lastTimeoutMs = 5_000;
 /** Decoding what a snapshot holds has its turn for this long. */
@@ -73,6 +74,7 @@ type Place = Pick<LogPosition, 'seq' | 'atMs'>;
 
 export function createSnapshots(context: HostContext, rooms: SnapshotRooms): Snapshots {
   const { fleet, progress, logClock, logger, bus, snapshotStore: store } = context;
+  const { everyEntries, quietEntries, quietMs, checkEveryMs, standbyMs } = context.snapshotSchedule ?? usualSchedule;
   /** The newest that is known of. */
   let newest: Place = { seq: 0, atMs: 0 };
   let dueSinceMs: number | null = null;

@@ -112,7 +112,7 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
     },
     async head() {
       const { state } = orThrow(await inspect());
-      headSeq = Math.max(headSeq, state.last_seq);
+      headSeq = state.last_seq;
       return { seq: state.last_seq, atMs: Date.parse(state.last_ts) };
     },
     lastSeq: () => Math.max(headSeq, reader?.lastSeq() ?? 0),

@@ -8,7 +8,7 @@ const flushMs = 5_000;
 export const flushInTime = (nc: NatsConnection): Promise<void> => inTime(nc.flush(), flushMs);
 
 /** @throws AppError service.unreachable, and what `done` fails with */
-export async function inTime(done: Promise<void>, timeoutMs: number): Promise<void> {
+export async function inTime<Result>(done: Promise<Result>, timeoutMs: number): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
@@ -16,7 +16,7 @@ export async function inTime(done: Promise<void>, timeoutMs: number): Promise<vo
     }, timeoutMs);
   });
   try {
-    await Promise.race([done, late]);
+    return await Promise.race([done, late]);
   } finally {
     clearTimeout(timer);
   }

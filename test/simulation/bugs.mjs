@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { bundle, root } from '../support/bundle.mjs';
+import { simulatedModules } from './modules/plugin.mjs';
 
 const folder = fileURLToPath(new URL('bugs', import.meta.url));
 /** A bug that is found later than this would slip through a run of CI. */
@@ -24,7 +25,7 @@ process.stdout.write(
 );
 for (const name of names.filter((it) => wanted.length === 0 || wanted.includes(it))) {
   const bug = JSON.parse(await readFile(join(folder, `${name}.json`), 'utf8'));
-  const { file, remove } = await bundle('test/simulation/main.ts', [plant(bug)]);
+  const { file, remove } = await bundle('test/simulation/main.ts', [plant(bug), simulatedModules]);
   try {
     const { seeds, failed, why } = await search(file);
     const found = failed.length > 0 ? String(seeds) : `not in ${seeds}`;

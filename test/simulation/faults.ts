@@ -8,15 +8,16 @@ import {
 } from '../../machines/index.ts';
 import { createClient } from './client.ts';
 import type { Random } from './random.ts';
+import { damageNewest } from './snapshots.ts';
 import { fleet, type Member, type World } from './world.ts';
 
 type Fault = (world: World, random: Random) => void;
 
 /** By name, with how often it is drawn. */
 const faults: Readonly<Record<string, readonly [weight: number, fault: Fault]>> = {
-  crash: [6, crashReplica],
+  crash: [6, (world, random) => crash(world, random, anyMember(world, random))],
   crashAll: [1, crashAll],
-  stop: [2, stopReplica],
+  stop: [2, (world, random) => stop(world, random, anyMember(world, random))],
   pause: [4, pauseReplica],
   cut: [4, cutReplica],
   reset: [2, (world, random) => world.network.reset(anyMember(world, random).process)],
@@ -24,12 +25,17 @@ const faults: Readonly<Record<string, readonly [weight: number, fault: Fault]>> 
   natsCrash: [3, (world, random) => restartServer(world, random, 'process')],
   natsPause: [2, pauseServer],
   powerLoss: [2, (world, random) => restartServer(world, random, 'power')],
-  rewind: [1, rewindStore],
+  rewind: [1, (world, random) => restoreLog(world, random, Math.max(0, (world.log?.lastSeq ?? 0) - random.int(1, 20)))],
   diskFull: [2, fillDisk],
   delivery: [4, disturbDelivery],
   theft: [3, stealMessageIds],
   clock: [2, stepClock],
   badEntry: [3, sendBadEntry],
+  twin: [2, startTwin],
+  release: [4, changeRelease],
+  snapshot: [3, askForSnapshot],
+  damage: [1, damageSnapshot],
+  lostLog: [1, (world, random) => restoreLog(world, random, null)],
 };
 export const faultNames: readonly string[] = Object.keys(faults);
 
@@ -67,11 +73,33 @@ function mend(world: World): void {
 
 const later = (world: World, ms: number, run: () => void) => void world.scheduler.after(null, ms, run);
 
-function crashReplica(world: World, random: Random): void {
-  const member = anyMember(world, random);
+function crash(world: World, random: Random, member: Member): void {
   if (member.down) return;
   world.crash(member);
   startLater(world, random, member);
+}
+
+/** A replica is upgraded, or rolled back, and ends as it should or by a kill. */
+function changeRelease(world: World, random: Random): void {
+  const member = anyMember(world, random);
+  member.release = member.release === 1 && random.chance(0.9) ? 2 : 1;
+  world.trace(`${member.name} gets release ${member.release}`);
+  if (random.chance(0.5)) stop(world, random, member);
+  else crash(world, random, member);
+}
+
+/** Somebody starts a replica twice under one name: at one moment, or while one runs. */
+function startTwin(world: World, random: Random): void {
+  const member = anyMember(world, random);
+  const { toServer, toClient } = world.network.routesOf(member.process);
+  if (toServer.cut || toClient.cut) return;
+  if (!member.down && random.chance(0.5)) world.crash(member);
+  if (member.down) world.start(member);
+  world.startTwin(member, () => {
+    const { process, replica } = member;
+    const isHeard = process.alive && !process.paused && !toServer.cut && !toClient.cut;
+    if (isHeard && replica?.service.status().ready) world.fail(`two replicas named ${member.name} serve`);
+  });
 }
 
 function startLater(world: World, random: Random, member: Member): void {
@@ -88,8 +116,7 @@ function crashAll(world: World, random: Random): void {
 }
 
 /** As SIGTERM does: it leaves, and whoever started it starts it again. */
-function stopReplica(world: World, random: Random): void {
-  const member = anyMember(world, random);
+function stop(world: World, random: Random, member: Member): void {
   const { replica, process } = member;
   if (replica === null) return;
   world.scheduler.after(process, 0, () => {
@@ -142,10 +169,11 @@ function restartServer(world: World, random: Random, how: 'process' | 'power'): 
   });
 }
 
-function rewindStore(world: World, random: Random): void {
+/** The log is what it was at `seq`, or gone; the snapshots are not. */
+function restoreLog(world: World, random: Random, seq: number | null): void {
   if (world.server === null) return;
   world.stopServer('process');
-  world.rewind(Math.max(0, (world.log?.lastSeq ?? 0) - random.int(1, 20)));
+  world.rewind(seq);
   later(world, random.spread(50, 3_000), () => {
     if (world.server === null) world.startServer();
   });
@@ -198,6 +226,15 @@ function stealMessageIds(world: World, random: Random): void {
     ] as const);
     thief.publish(`stopgate.${fleet}.worker.thief.${type}`, payload, { 'Nats-Msg-Id': id });
   }
+}
+
+function askForSnapshot(world: World): void {
+  void createClient(world, 'operator').request(`stopgate.${fleet}.snapshot.${fleet}`, '', { timeoutMs: 5_000 });
+}
+
+/** One in a run: the second newest snapshot covers what is cut, and no more than that is promised. */
+function damageSnapshot(world: World, random: Random): void {
+  if (world.damaged.size === 0) damageNewest(world, random);
 }
 
 function sendBadEntry(world: World, random: Random): void {

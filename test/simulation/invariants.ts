@@ -1,15 +1,23 @@
 /** What must hold, while faults go on and when all has come to rest (docs/reliability.md). */
+import { gunzipSync } from 'node:zlib';
 import {
   attemptMessageId,
+  copyFleet,
   createFleet,
   type Decision,
   type Fleet,
+  noteDecision,
   parseDecisionMessageId,
+  takeSnapshot,
   viewFleet,
 } from '../../machines/index.ts';
 import { foldMessage } from '../../src/host/fold-message.ts';
+import { toLogLine } from '../../src/nats/log-line.ts';
+import { archiveFiles } from './modules/fs.ts';
 import { readField } from './nats/protocol.ts';
-import { messageAt, messageIdOf, type StoredMessage, type Stream } from './nats/store.ts';
+import { historyOf, messageAt, messageIdOf, type StoredMessage, type Stream } from './nats/store.ts';
+import { rulesOf } from './releases.ts';
+import { fittingSeqs } from './snapshots.ts';
 import { fleet as fleetName, type Member, type World } from './world.ts';
 
 const isReady = ({ replica, process }: Member) =>
@@ -89,17 +97,40 @@ export function checkEnd(world: World): void {
   checkAcknowledged(world, log);
   checkDecisions(world, log);
   checkDeadLetters(world, log);
+  checkArchive(world, log);
 }
 
 /** Every replica's state is what the log gives from its beginning. */
 function checkFold(world: World, log: Stream): void {
-  const fleet = createFleet(fleetName);
-  for (const message of log.messages) foldMessage(fleet, logMessageOf(message));
-  const expected = JSON.stringify(viewFleet(fleet));
+  const fleet = foldAll(log);
+  const expected = textOf(fleet);
   for (const { name, replica } of world.members) {
-    const found = replica === null ? '' : JSON.stringify(viewFleet(replica.fleet));
+    const found = replica === null ? '' : textOf(replica.fleet);
     if (found !== expected) world.fail(`${name} is not what its log gives: ${difference(found, expected)}`);
   }
+}
+
+function foldAll(log: Stream): Fleet {
+  const fleet = createFleet(fleetName, { rules: rulesOf[2] });
+  for (const message of historyOf(log)) fold(fleet, message);
+  return fleet;
+}
+
+/** As a replica does. */
+function fold(fleet: Fleet, message: StoredMessage): void {
+  foldMessage(fleet, logMessageOf(message));
+  const [, , area, worker = ''] = message.subject.split('.');
+  const attempt = parseDecisionMessageId(worker, messageIdOf(message) ?? '');
+  if (area === 'decision' && attempt !== null)
+    noteDecision(fleet.workers.get(worker)?.known ?? null, attempt, message.seq);
+}
+
+/** All of its state, but for deadlines that no longer hold: a replica that runs timers has dropped some of them. */
+function textOf(fleet: Fleet): string {
+  // The replica may be taking a snapshot just now.
+  const snapshot = takeSnapshot(copyFleet(fleet));
+  const lines = [...snapshot.lines].filter((line) => !/^(deadlines|forgetting) /.test(line));
+  return `${JSON.stringify(viewFleet(fleet))}\n${lines.join('')}`;
 }
 
 const logMessageOf = ({ seq, atMs, subject, header, data }: StoredMessage) => ({
@@ -110,18 +141,40 @@ const logMessageOf = ({ seq, atMs, subject, header, data }: StoredMessage) => ({
 /** What was acknowledged stands where it was said to stand, unless the store itself lost it. */
 function checkAcknowledged(world: World, log: Stream): void {
   const lost = new Set(world.ledger.lost.map(({ seq, subject, data }) => `${seq} ${subject} ${data}`));
+  const history = { messages: [...historyOf(log)] };
   for (const { seq, subject, payload } of world.ledger.acknowledged) {
-    const found = messageAt(log, seq);
+    const found = messageAt(history, seq);
     if (found?.subject === subject && found.data.toString() === payload) continue;
     if (!lost.has(`${seq} ${subject} ${payload}`)) world.fail(`acknowledged and gone: ${seq} ${subject} ${payload}`);
   }
+}
+
+/** Nothing is cut that two snapshots do not cover (protocol.md §15). */
+export function checkCut(world: World, stream: Stream, seq: number): void {
+  if (stream !== world.log) return;
+  const covering = fittingSeqs(world).filter((it) => it + 1 >= seq);
+  world.trace(`the log is cut before ${seq}, and snapshots cover ${covering}`);
+  if (covering.length + world.damaged.size < 2)
+    world.fail(`the log is cut before ${seq}, and snapshots cover ${covering}`);
+}
+
+/** Whoever puts a version in force may not have heard yet of one that joined just now. */
+const joinedJustNowMs = 8_000;
+
+/** A newer version of the rules is put in force once every member knows it (protocol.md §15). */
+export function checkRulesSet({ log, fail, scheduler }: World): void {
+  if (log === undefined) return;
+  const { replicas, rulesOfReplicas } = foldAll(log);
+  for (const [name, joinedMs] of replicas)
+    if ((rulesOfReplicas.get(name) ?? 1) < 2 && scheduler.nowMs - joinedMs > joinedJustNowMs)
+      fail(`rules that ${name} does not know are put in force`);
 }
 
 type Attempt = { readonly key: string; readonly seq: number };
 
 /** Valid attempts with a name. */
 function attemptsOf(log: Stream): Attempt[] {
-  return log.messages.flatMap(({ subject, data, seq }) => {
+  return historyOf(log).flatMap(({ subject, data, seq }) => {
     const [, , area, worker = '', noun, verb] = subject.split('.');
     if (area !== 'worker' || `${noun}.${verb}` !== 'stop.attempted') return [];
     const attempt = nameOf(data.toString());
@@ -140,7 +193,7 @@ function nameOf(payload: string): string | null {
 
 function decisionsOf(log: Stream): Map<string, Decision[]> {
   const decisions = new Map<string, Decision[]>();
-  for (const message of log.messages) {
+  for (const message of historyOf(log)) {
     const [, , area, worker = ''] = message.subject.split('.');
     if (area !== 'decision') continue;
     const decision = JSON.parse(message.data.toString()) as Decision;
@@ -185,13 +238,26 @@ const essenceOf = ({ tookMs: _, replica: __, ...decision }: Decision) => JSON.st
 function checkDeadLetters(world: World, log: Stream): void {
   if (world.ledger.lost.length > 0) return;
   const dead = world.disk.streams.get(`STOPGATE-DEAD_${fleetName}`)?.messages ?? [];
-  const fleet = createFleet(fleetName);
-  for (const message of log.messages) {
+  const fleet = createFleet(fleetName, { rules: rulesOf[2] });
+  for (const message of historyOf(log)) {
     const { read } = foldMessage(fleet, logMessageOf(message));
     if (read === null || 'data' in read) continue;
     const letters = dead.filter(({ data }) => (JSON.parse(data.toString()) as { seq: number }).seq === message.seq);
     if (letters.length !== 1) world.fail(`entry ${message.seq} was refused and has ${letters.length} dead letters`);
   }
+}
+
+/** What retention has cut stands in the archive, each entry once. */
+function checkArchive({ settings, ledger, fail }: World, log: Stream): void {
+  if (settings.retention.archive === null || ledger.lost.length > 0) return;
+  const archived = archiveFiles().flatMap((bytes) => gunzipSync(bytes).toString().trimEnd().split('\n'));
+  const known = new Map(archived.map((line) => [(JSON.parse(line) as { seq: number }).seq, line]));
+  for (const message of log.cut) {
+    const line = JSON.stringify(toLogLine(logMessageOf(message)));
+    if (known.get(message.seq) !== line)
+      fail(`entry ${message.seq} was cut, and the archive has ${known.get(message.seq)}`);
+  }
+  if (known.size !== archived.length) fail(`the archive has ${archived.length} lines of ${known.size} entries`);
 }
 
 /** Where two texts part. */

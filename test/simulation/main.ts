@@ -68,12 +68,15 @@ type Job = {
   readonly asJson: boolean;
 };
 
+const noCounts = { steps: 0, entries: 0, acknowledged: 0, answered: 0, snapshots: 0, starts: 0, cuts: 0 };
+const counted = Object.keys(noCounts) as (keyof typeof noCounts)[];
+
 async function runMany({ first, count, faults, stopsAtFirst, asJson }: Job): Promise<number> {
   const startedMs = performance.now();
-  const totals = { seeds: 0, steps: 0, entries: 0, acknowledged: 0, answered: 0, failed: [] as number[], why: '' };
+  const totals = { seeds: 0, ...noCounts, failed: [] as number[], why: '' };
   const onResult = (result: RunResult) => {
     totals.seeds += 1;
-    for (const key of ['steps', 'entries', 'acknowledged', 'answered'] as const) totals[key] += result[key];
+    for (const key of counted) totals[key] += result[key];
     if (result.failures.length === 0) return;
     if (stopsAtFirst && totals.failed.length > 0) return;
     totals.failed.push(result.seed);
@@ -102,7 +105,8 @@ async function runMany({ first, count, faults, stopsAtFirst, asJson }: Job): Pro
   else
     process.stdout.write(
       `${sums.seeds} seeds in ${seconds} s: ${sums.steps} steps, ${sums.entries} entries, ${sums.acknowledged} acknowledged, ` +
-        `${sums.answered} attempts answered; ${failed.length} seeds failed\n`,
+        `${sums.answered} attempts answered; ${sums.snapshots} snapshots, ${sums.starts} starts from one, ${sums.cuts} cuts; ` +
+        `${failed.length} seeds failed\n`,
     );
   return failed.length > 0 ? 1 : 0;
 }

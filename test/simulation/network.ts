@@ -40,7 +40,13 @@ export type Listener = {
   accept(link: Link): { readonly onData: (bytes: Uint8Array) => void; readonly onClose: () => void };
 };
 
-export function createNetwork(scheduler: Scheduler, random: Random, listener: () => Listener | null): Network {
+/** @param onSend gets what a process sends, when it sends it */
+export function createNetwork(
+  scheduler: Scheduler,
+  random: Random,
+  listener: () => Listener | null,
+  onSend: (client: Process, frame: Uint8Array) => void,
+): Network {
   const links = new Set<Link>();
   const routes = new Map<Process, Link['routes']>();
   const routesOf = (client: Process) => {
@@ -79,7 +85,7 @@ export function createNetwork(scheduler: Scheduler, random: Random, listener: ()
   return {
     links,
     routesOf,
-    createTransport: (client) => createTransport(client, scheduler, listener, routesOf, connect),
+    createTransport: (client) => createTransport({ client, scheduler, listener, routesOf, connect, onSend }),
     cut(client, ways) {
       routesOf(client).toServer.cut = ways.toServer;
       routesOf(client).toClient.cut = ways.toClient;
@@ -149,13 +155,16 @@ function createPipe(scheduler: Scheduler, random: Random, receiver: Process, rou
 
 type Connect = (client: Process, server: Listener, atClient: End) => Link;
 
-function createTransport(
-  client: Process,
-  scheduler: Scheduler,
-  listener: () => Listener | null,
-  routesOf: Network['routesOf'],
-  connect: Connect,
-): Transport {
+type TransportOptions = {
+  readonly client: Process;
+  readonly scheduler: Scheduler;
+  readonly listener: () => Listener | null;
+  readonly routesOf: Network['routesOf'];
+  readonly connect: Connect;
+  readonly onSend: (client: Process, frame: Uint8Array) => void;
+};
+
+function createTransport({ client, scheduler, listener, routesOf, connect, onSend }: TransportOptions): Transport {
   let link: Link | null = null;
   let done = false;
   let wake = () => {};
@@ -212,7 +221,9 @@ function createTransport(
       }),
     [Symbol.asyncIterator]: iterate,
     send(frame) {
-      if (!done) link?.toServer.send(frame.slice());
+      if (done) return;
+      onSend(client, frame);
+      link?.toServer.send(frame.slice());
     },
     disconnect: end,
     async close() {

@@ -1,9 +1,13 @@
 /** One run from one seed: the same seed gives the same run, step by step. */
+import type { SnapshotSchedule } from '../../src/host/context.ts';
+import type { RetentionRules } from '../../src/host/retention.ts';
 import { startAgents } from './agents.ts';
 import { faultNames, scheduleFaults } from './faults.ts';
 import { replaceGlobals } from './globals.ts';
-import { checkAgreement, checkEnd, lastDeadline, unrest } from './invariants.ts';
-import { createRandom } from './random.ts';
+import { checkAgreement, checkCut, checkEnd, checkRulesSet, lastDeadline, unrest } from './invariants.ts';
+import { clearFiles } from './modules/fs.ts';
+import { operate } from './operator.ts';
+import { createRandom, type Random } from './random.ts';
 import { createScheduler, epochMs } from './scheduler.ts';
 import { createWorld, type Settings, type World } from './world.ts';
 
@@ -22,6 +26,11 @@ export type RunResult = {
   readonly entries: number;
   readonly acknowledged: number;
   readonly answered: number;
+  readonly snapshots: number;
+  /** Of replicas, from a snapshot. */
+  readonly starts: number;
+  /** Of the log, by retention. */
+  readonly cuts: number;
   /** Until all was at rest, in virtual time. */
   readonly tookMs: number;
 };
@@ -50,6 +59,7 @@ export function simulate(seed: number, options: RunOptions = {}): Promise<RunRes
 function run(seed: number, { onTrace, faults = faultNames }: RunOptions): RunResult {
   const scheduler = createScheduler();
   const random = createRandom(seed);
+  clearFiles();
   const restore = replaceGlobals(scheduler, random);
   const rejections: unknown[] = [];
   const onRejection = (reason: unknown) => void rejections.push(reason);
@@ -60,6 +70,9 @@ function run(seed: number, { onTrace, faults = faultNames }: RunOptions): RunRes
     world.trace(`seed ${seed}: ${settings.replicas} replicas, ${settings.workers} workers`);
     world.startServer();
     for (const member of world.members) world.start(member);
+    operate(world);
+    world.onRulesSet = () => checkRulesSet(world);
+    world.onPurge = (stream, seq) => checkCut(world, stream, seq);
     const agents = startAgents(world);
     scheduleFaults(world, random.int(0, 9), faults);
     watch(world);
@@ -74,13 +87,15 @@ function run(seed: number, { onTrace, faults = faultNames }: RunOptions): RunRes
 
 const textOf = (reason: unknown) => (reason instanceof Error ? (reason.stack ?? reason.message) : String(reason));
 
-function drawSettings(random: ReturnType<typeof createRandom>): Settings {
+function drawSettings(random: Random): Settings {
   const check = { command: 'test', timeout: '3s', onError: random.pick(['allow', 'block']) };
   return {
     replicas: random.int(2, 3),
     workers: random.int(2, 4),
     busyMs: random.int(5_000, 15_000),
     syncEveryMs: random.chance(0.5) ? 0 : random.spread(200, 10_000),
+    snapshotSchedule: random.chance(0.3) ? null : drawSchedule(random),
+    retention: drawRetention(random),
     policies: {
       policies: {
         default: { retries: 2, checks: [{ plan: {} }, check] },
@@ -92,6 +107,20 @@ function drawSettings(random: ReturnType<typeof createRandom>): Settings {
     },
   };
 }
+
+const drawSchedule = (random: Random): SnapshotSchedule => ({
+  everyEntries: random.int(6, 40),
+  quietEntries: random.int(2, 8),
+  quietMs: random.int(1_000, 5_000),
+  checkEveryMs: 1_000,
+  standbyMs: 2_000,
+});
+
+const drawRetention = (random: Random): RetentionRules => ({
+  forMs: random.chance(0.6) ? random.int(100, 4_000) : null,
+  bytesMax: random.chance(0.3) ? random.int(1_000, 8_000) : null,
+  archive: random.chance(0.5) ? '/archive' : null,
+});
 
 /** While it goes on. */
 function watch(world: World): void {
@@ -121,10 +150,14 @@ function play(world: World, areAgentsDone: () => boolean): void {
   }
 }
 
-function resultOf(seed: number, { scheduler, ledger, log, failures }: World): RunResult {
+function resultOf(seed: number, { scheduler, ledger, log, failures, heard }: World): RunResult {
+  const countOf = (text: string) => heard.get(text) ?? 0;
   const answered = [...ledger.asked.values()].filter(({ answers }) => answers.length > 0).length;
   return {
     ...{ seed, failures, answered, steps: scheduler.steps, entries: log?.lastSeq ?? 0 },
+    snapshots: countOf('snapshot taken'),
+    starts: countOf('the fold continues from a snapshot'),
+    cuts: countOf('entries behind a snapshot removed'),
     ...{ acknowledged: ledger.acknowledged.length, tookMs: scheduler.nowMs - epochMs },
   };
 }

@@ -3,6 +3,8 @@ import { NatsConnectionImpl, setTransportFactory } from '@nats-io/nats-core/inte
 import { openLink } from '../../src/app/link.ts';
 import { openReplica, type Replica, type ReplicaOptions } from '../../src/app/replica.ts';
 import { AppError } from '../../src/errors.ts';
+import type { SnapshotSchedule } from '../../src/host/context.ts';
+import type { RetentionRules } from '../../src/host/retention.ts';
 import type { Logger } from '../../src/log.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 import { readField } from './nats/protocol.ts';
@@ -10,11 +12,13 @@ import { createNatsServer, type NatsServer } from './nats/server.ts';
 import { createDisk, type Disk, type Stream, truncate } from './nats/store.ts';
 import { createNetwork, type Network } from './network.ts';
 import type { Random } from './random.ts';
+import { type Release, rulesOf } from './releases.ts';
 import { createRunCheck } from './run-check.ts';
 import { epochMs, type Process, type Scheduler } from './scheduler.ts';
 
 export const fleet = 'main';
 const logName = `STOPGATE_${fleet}`;
+const rulesSet = Buffer.from(`own.fleet.${fleet}.rules.set`);
 
 /** One replica and whoever starts it again. `replica` null: it does not serve now. */
 export type Member = {
@@ -24,6 +28,10 @@ export type Member = {
   /** Nobody starts it while it is meant to be down. */
   down: boolean;
   lastError: string | null;
+  /** That it is started with. */
+  release: Release;
+  /** It is started with `--accept-empty-log`. */
+  acceptEmptyLog: boolean;
 };
 
 export type World = {
@@ -33,6 +41,10 @@ export type World = {
   readonly disk: Disk;
   readonly ledger: Ledger;
   readonly members: readonly Member[];
+  /** How often replicas have logged a text. */
+  readonly heard: Map<string, number>;
+  /** The objects of the snapshots that were damaged. */
+  readonly damaged: Set<string>;
   /** Null: it is down. */
   readonly server: NatsServer | null;
   readonly log: Stream | undefined;
@@ -41,12 +53,18 @@ export type World = {
   fail(what: string): void;
   readonly failures: readonly string[];
   start(member: Member): void;
+  /** Starts another one under its name, for a moment. `onServing`: if it is not refused. */
+  startTwin(member: Member, onServing: () => void): void;
   crash(member: Member): void;
   startServer(): void;
   /** `power`: what was not synced is lost, too. */
   stopServer(how: 'process' | 'power'): void;
-  /** The store becomes what it was at `seq`. Only while the server is down. */
-  rewind(seq: number): void;
+  /** The log becomes what it was at `seq`; null: there is none any more. Only while the server is down. */
+  rewind(seq: number | null): void;
+  /** Called when a replica is about to put a version of the rules in force. */
+  onRulesSet: () => void;
+  /** Called before all that stands before `seq` is removed from a stream. */
+  onPurge: (stream: Stream, seq: number) => void;
   /** Called for the server that runs, and for each that starts. */
   onServer(run: (server: NatsServer) => void): void;
 };
@@ -59,7 +77,9 @@ export type Settings = {
   /** 0: each entry is synced before it is acknowledged. */
   readonly syncEveryMs: number;
   readonly policies: NonNullable<ReplicaOptions['policies']>;
-  readonly entryTimeoutMs?: number;
+  readonly retention: RetentionRules;
+  /** Null: the usual one, by which a run is too short for any but those at an orderly end. */
+  readonly snapshotSchedule: SnapshotSchedule | null;
 };
 
 export type WorldOptions = {
@@ -75,7 +95,10 @@ export function createWorld({ scheduler, random, settings, onTrace }: WorldOptio
   const disk = createDisk();
   const onServers: ((server: NatsServer) => void)[] = [];
   let server: NatsServer | null = null;
-  const network = createNetwork(scheduler, random.fork('network'), () => server);
+  const onSend = (_process: Process, frame: Uint8Array) => {
+    if (Buffer.from(frame.buffer, frame.byteOffset, frame.length).includes(rulesSet)) world.onRulesSet();
+  };
+  const network = createNetwork(scheduler, random.fork('network'), () => server, onSend);
   // The library keeps one way to connect for the whole process: each process of ours gets its own from here.
   setTransportFactory({ factory: () => network.createTransport(scheduler.current as Process) });
   const members = Array.from({ length: settings.replicas }, (_, index) => createMember(scheduler, `r${index + 1}`));
@@ -83,6 +106,10 @@ export function createWorld({ scheduler, random, settings, onTrace }: WorldOptio
   const world: World = {
     ...{ scheduler, random, network, disk, members, settings, failures, trace },
     ledger: createLedger(),
+    damaged: new Set(),
+    heard: new Map(),
+    onPurge: () => {},
+    onRulesSet: () => {},
     get server() {
       return server;
     },
@@ -94,6 +121,7 @@ export function createWorld({ scheduler, random, settings, onTrace }: WorldOptio
       failures.push(what);
     },
     start: (member) => startMember(world, member),
+    startTwin: (member, onServing) => startTwin(world, member, onServing),
     crash(member) {
       trace(`${member.name} crashes`);
       endMember(world, member);
@@ -107,6 +135,7 @@ export function createWorld({ scheduler, random, settings, onTrace }: WorldOptio
         process,
         disk,
         trace: traceMessages(trace, onTrace),
+        onPurge: (stream, seq) => world.onPurge(stream, seq),
       });
       for (const run of onServers) run(server);
     },
@@ -122,7 +151,11 @@ export function createWorld({ scheduler, random, settings, onTrace }: WorldOptio
     },
     rewind(seq) {
       const log = disk.streams.get(logName);
-      if (log !== undefined) lose(world, log, seq);
+      if (log === undefined) return;
+      lose(world, log, seq ?? 0);
+      if (seq !== null) return;
+      world.ledger.onLost(log.cut);
+      disk.streams.delete(logName);
     },
     onServer(run) {
       onServers.push(run);
@@ -130,7 +163,6 @@ export function createWorld({ scheduler, random, settings, onTrace }: WorldOptio
     },
   };
   keepSyncing(world);
-  restartLost(world);
   return world;
 }
 
@@ -149,24 +181,6 @@ function keepSyncing({ scheduler, disk, settings }: World): void {
   scheduler.after(null, Math.max(50, settings.syncEveryMs), sync);
 }
 
-const operatorEveryMs = 3_000;
-
-/** An operator restarts a replica that has lost its log: for one that went back, that is enough (protocol.md §2). */
-function restartLost(world: World): void {
-  const { scheduler, members } = world;
-  const look = () => {
-    for (const member of members) {
-      if (member.process.paused || member.replica?.service.status().code !== 'log.lost') continue;
-      world.trace(`the operator restarts ${member.name}`);
-      if (world.ledger.lost.length === 0) world.fail(`${member.name} says that its log is lost, and it is not`);
-      world.crash(member);
-      world.start(member);
-    }
-    scheduler.after(null, operatorEveryMs, look);
-  };
-  scheduler.after(null, operatorEveryMs, look);
-}
-
 function traceMessages(trace: World['trace'], onTrace: unknown) {
   if (onTrace === null) return () => {};
   return ({ subject, reply, header, data }: Parameters<Parameters<typeof createNatsServer>[0]['trace']>[0]) => {
@@ -178,7 +192,8 @@ function traceMessages(trace: World['trace'], onTrace: unknown) {
 }
 
 const createMember = (scheduler: Scheduler, name: string): Member => ({
-  ...{ name, process: scheduler.spawn(name), replica: null, down: true, lastError: null },
+  ...{ lastError: null, acceptEmptyLog: false, release: 1 },
+  ...{ name, process: scheduler.spawn(name), replica: null, down: true },
 });
 
 function endMember(world: World, member: Member): void {
@@ -213,6 +228,7 @@ function startMember(world: World, member: Member): void {
       ({ replica, closed }) => {
         member.replica = replica;
         member.lastError = null;
+        member.acceptEmptyLog = false;
         world.trace(`${member.name} serves`);
         void closed.then(() => again('it cannot serve any longer'));
       },
@@ -221,18 +237,38 @@ function startMember(world: World, member: Member): void {
   });
 }
 
+function startTwin(world: World, member: Member, onServing: () => void): void {
+  const { scheduler, network } = world;
+  const process = scheduler.spawn(member.name);
+  const end = () => {
+    scheduler.kill(process);
+    network.drop(process);
+  };
+  const onOpened = () => {
+    world.trace(`a twin of ${member.name} serves`);
+    scheduler.after(null, twinMs, () => {
+      if (process.alive) onServing();
+      end();
+    });
+  };
+  scheduler.after(process, 1, () => void open(world, member, process).then(onOpened, end));
+}
+
+const twinMs = 50;
 const noop = () => {};
 
 type Opened = { readonly replica: Replica; readonly closed: Promise<unknown> };
 
-async function open(world: World, { name }: Member, process: Process): Promise<Opened> {
+async function open(world: World, { name, acceptEmptyLog, release }: Member, process: Process): Promise<Opened> {
+  const { policies, retention, snapshotSchedule } = world.settings;
   const log = (level: string) => (fields: unknown, text?: string) => {
+    world.heard.set(text ?? '', (world.heard.get(text ?? '') ?? 0) + 1);
     const { err, ...rest } = (typeof fields === 'object' ? fields : { fields }) as { err?: Error };
     world.trace(`${name} ${level}: ${text ?? ''} ${JSON.stringify(rest)}${err === undefined ? '' : ` ${err.message}`}`);
   };
   const logger = {
     debug: noop,
-    info: noop,
+    info: log('says'),
     warn: log('warns'),
     error: log('errs'),
     child: () => logger,
@@ -242,8 +278,9 @@ async function open(world: World, { name }: Member, process: Process): Promise<O
     connect: async (options) => (await NatsConnectionImpl.connect(options as never)) as never,
   });
   const replica = await openReplica(link, {
-    snapshots: false, // their compression is real work, in real time
-    ...{ fleet, logger, policies: world.settings.policies, acceptEmptyLog: false },
+    ...{ fleet, logger, policies, retention, acceptEmptyLog },
+    rules: rulesOf[release],
+    ...(snapshotSchedule === null ? {} : { snapshotSchedule }),
     runCheck: createRunCheck(world, process),
     metrics: {
       ...{ folded: noop, decided: noop, refused: noop, dead: noop, policyConflict: noop, hookRan: noop },

@@ -20,9 +20,9 @@ export async function bundle(entry, plugins = []) {
   return { file: join(outDir, 'main.js'), remove: () => rm(outDir, { recursive: true, force: true }) };
 }
 
-/** Runs the `main` of `entry` with this process's arguments. Its result is the exit code. */
-export async function runMain(entry) {
-  const { file, remove } = await bundle(entry);
+/** Runs the `main` of `entry` with this process's arguments. Its result is the exit code. @param plugins vite's */
+export async function runMain(entry, plugins = []) {
+  const { file, remove } = await bundle(entry, plugins);
   try {
     const { main } = await import(pathToFileURL(file).href);
     process.exitCode = await main(process.argv.slice(2));

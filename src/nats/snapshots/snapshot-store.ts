@@ -6,6 +6,7 @@ import { Readable } from 'node:stream';
 import { type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { type ObjectInfo, type ObjectStore, Objm } from '@nats-io/obj';
+import { inTime } from '../in-time.ts';
 import type { LogPosition } from '../log-position.ts';
 import { isStreamNotFound } from '../stream-error.ts';
 import {
@@ -31,6 +32,7 @@ export type SnapshotStore = {
 const keptCount = 3;
 /** A put waits 5 s for each of its chunks, so one that has been silent for so long was cut off. */
 const cutOffAfterMs = 60_000;
+const chunkTimeoutMs = 10_000;
 
 const snapshotBucket = (fleet: string): string => `STOPGATE-SNAPSHOTS_${fleet}`;
 
@@ -56,9 +58,10 @@ export function createSnapshotStore(
   return {
     list,
     async read(name) {
-      const found = await (await open())?.getBlob(name);
+      const found = await (await open())?.get(name);
       if (found == null) throw new Error('it is gone');
-      return readSnapshotFile(found);
+      found.error.catch(() => {}); // what is read ends with it, too
+      return readSnapshotFile(await readAll(found.data));
     },
     async write(head, content) {
       const store = await objects.create(bucket, { replicas, description });
@@ -71,6 +74,21 @@ export function createSnapshotStore(
       return { ...head, name: meta.name, bytes: size };
     },
   };
+}
+
+/** The library waits without end for a chunk that is gone, as one of an object that was removed meanwhile is. */
+async function readAll(data: ReadableStream<Uint8Array>): Promise<Uint8Array> {
+  const reader = data.getReader();
+  const chunks: Uint8Array[] = [];
+  try {
+    for (;;) {
+      const { done, value } = await inTime(reader.read(), chunkTimeoutMs);
+      if (done) return Buffer.concat(chunks);
+      chunks.push(value);
+    }
+  } finally {
+    void reader.cancel().catch(() => {});
+  }
 }
 
 /** Digits only. */

@@ -74,14 +74,12 @@ test('a second replica of one name does not start', async () => {
   expect(await ofFleet('replica.joined')).toEqual(['ra']);
 });
 
-test('of two that start at one moment under one name one goes on', async () => {
-  const started = await Promise.allSettled([start('ra'), start('ra')]);
-  const broken = started.map((it) => (it.status === 'fulfilled' ? it.value.broken.then(() => 1) : 1));
-  await Promise.race(broken);
-  // The one that ends may still answer, with what it found.
-  await expect
-    .poll(async () => (await client.ask('decide.w1', { attempt: 'a1' })).body)
-    .toMatchObject({ decision: 'allow' });
+test('of three that start at one moment under one name two refuse, and never serve', async () => {
+  const started = await Promise.allSettled([start('ra'), start('ra'), start('ra')]);
+  const refused = started.flatMap((it) => (it.status === 'rejected' ? [it.reason] : []));
+  expect(refused).toMatchObject([{ code: 'replica.running' }, { code: 'replica.running' }]);
+  const asked = Array.from({ length: 8 }, (_, index) => client.ask(`decide.w${index}`, { attempt: 'a1' }));
+  for (const { body } of await Promise.all(asked)) expect(body).toMatchObject({ decision: 'allow' });
 });
 
 test('an owner that lives and does not keep up with the log counts as gone', { timeout: 20_000 }, async () => {

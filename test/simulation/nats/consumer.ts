@@ -15,6 +15,8 @@ export type ConsumerConfig = {
 
 export type Consumer = {
   readonly stream: Stream;
+  /** Undefined: it is pulled. */
+  readonly inbox: string | undefined;
   /** Sends what may be sent now. */
   pump(): void;
   pull(inbox: string, batch: number): void;
@@ -37,7 +39,11 @@ export function createConsumer(
 ): Consumer {
   const inbox = config.deliver_subject;
   const pattern = config.filter_subject?.split('.') ?? null;
-  const isWanted = ({ subject }: StoredMessage) => pattern === null || matches(pattern, subject.split('.'));
+  const matchesFilter = ({ subject }: StoredMessage) => pattern === null || matches(pattern, subject.split('.'));
+  const newest = config.deliver_policy === 'last_per_subject' ? newestOfEach(stream.messages) : null;
+  const { lastSeq: createdAtSeq } = stream;
+  const isWanted = (stored: StoredMessage) =>
+    matchesFilter(stored) && (newest === null || stored.seq > createdAtSeq || newest.has(stored.seq));
   let nextSeq = config.deliver_policy === 'new' ? stream.lastSeq + 1 : (config.opt_start_seq ?? 1);
   let delivered = 0;
   let sinceFlow = 0;
@@ -46,11 +52,11 @@ export function createConsumer(
   let disturbance: 'skip' | 'repeat' | null = null;
   let closed = false;
   let interestMs = scheduler.nowMs;
-  const pending = () => stream.messages.filter((it) => it.seq >= nextSeq && isWanted(it));
+  const pending = (fromSeq: number) => stream.messages.filter((it) => it.seq >= fromSeq && isWanted(it));
 
   const deliver = (stored: StoredMessage, to: string) => {
     delivered += 1;
-    const left = Math.max(0, stream.lastSeq - stored.seq);
+    const left = pattern === null ? Math.max(0, stream.lastSeq - stored.seq) : pending(stored.seq + 1).length;
     const place = `1.${stored.seq}.${delivered}.${stored.atMs}000000.${left}`;
     const reply = `$JS.ACK.${stream.config.name}.${name}.${place}`;
     const how = disturbance;
@@ -99,11 +105,12 @@ export function createConsumer(
   }
   return {
     stream,
+    inbox,
     pump,
     close,
-    pending: () => pending().length,
+    pending: () => pending(nextSeq).length,
     pull(to, batch) {
-      for (const stored of pending().slice(0, batch)) {
+      for (const stored of pending(nextSeq).slice(0, batch)) {
         nextSeq = stored.seq + 1;
         deliver(stored, to);
       }
@@ -118,6 +125,10 @@ export function createConsumer(
     },
   };
 }
+
+/** The sequence numbers of the last message of each subject. */
+const newestOfEach = (messages: readonly StoredMessage[]): ReadonlySet<number> =>
+  new Set(new Map(messages.map(({ subject, seq }) => [subject, seq])).values());
 
 /** Those from `seq` on. Most of the time it is the last one only. */
 function from({ messages }: Stream, seq: number): StoredMessage[] {

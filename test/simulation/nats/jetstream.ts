@@ -4,7 +4,7 @@ import type { Random } from '../random.ts';
 import type { Process, Scheduler } from '../scheduler.ts';
 import { type Consumer, type ConsumerConfig, createConsumer } from './consumer.ts';
 import { empty, type Message, matches, readField, writeHeader } from './protocol.ts';
-import { createStream, type Disk, messageAt, messageIdOf, type StoredMessage, type Stream } from './store.ts';
+import { createStream, type Disk, messageAt, messageIdOf, purge, type StoredMessage, type Stream } from './store.ts';
 
 export type JetStreamOptions = {
   readonly scheduler: Scheduler;
@@ -13,6 +13,8 @@ export type JetStreamOptions = {
   readonly disk: Disk;
   /** `to`: where it goes, where that is not its own subject. */
   readonly send: (message: Message, to?: string) => void;
+  /** All before `seq` is about to be removed. */
+  readonly onPurge: (stream: Stream, seq: number) => void;
   readonly hasInterest: (subject: string) => boolean;
 };
 
@@ -20,6 +22,8 @@ export type JetStream = {
   /** Stores it, or answers it. False: it is not for JetStream. */
   take(message: Message): boolean;
   readonly consumers: ReadonlyMap<string, Consumer>;
+  /** Somebody listens on `subject` now: a consumer that delivers there has waited for it. */
+  onSubscribed(subject: string): void;
 };
 
 type ApiError = { readonly code: number; readonly err_code: number; readonly description: string };
@@ -72,6 +76,9 @@ export function createJetStream(options: JetStreamOptions): JetStream {
 
   return {
     consumers,
+    onSubscribed(subject) {
+      for (const consumer of consumers.values()) if (consumer.inbox === subject) consumer.pump();
+    },
     take(message) {
       const { subject } = message;
       if (subject.startsWith(apiPrefix)) {
@@ -120,6 +127,7 @@ function append(stream: Stream, { subject, header, data }: Message, nowMs: numbe
   // A server's clock may be set back, and its store then has times that go back.
   stream.lastMs = Math.floor(nowMs);
   const stored = { seq: stream.lastSeq, atMs: stream.lastMs, subject, header, data };
+  if (readField(header, 'Nats-Rollup') === 'sub') purge(stream, (it) => it.subject === subject);
   stream.messages.push(stored);
   const max = stream.config.max_msgs;
   if (max > 0 && stream.messages.length > max) {
@@ -136,7 +144,7 @@ function createCalls(
   consumers: Map<string, Consumer>,
   nowMs: () => number,
 ): Record<string, Call> {
-  const { disk, random, send } = options;
+  const { disk, random, send, onPurge } = options;
   const withStream = (name: string | undefined, run: (stream: Stream) => object): object => {
     const stream = disk.streams.get(name ?? '');
     return stream === undefined ? { error: errors.noStream } : run(stream);
@@ -170,13 +178,16 @@ function createCalls(
       const type = 'io.nats.jetstream.api.v1.stream_names_response';
       return { type, total: streams.length, offset: offset ?? 0, limit: 1_024, streams: offset ? [] : streams };
     },
-    'STREAM.INFO': ([name]) => withStream(name, infoOf),
+    'STREAM.INFO': ([name], body) =>
+      withStream(name, (stream) => infoOf(stream, body.subjects_filter as string | undefined)),
     'STREAM.CREATE': (_tail, body) => create(body as unknown as StreamConfig),
     'STREAM.UPDATE': ([name], body) =>
       withStream(name, (stream) => {
         stream.config = { ...stream.config, ...body };
         return infoOf(stream);
       }),
+    'STREAM.PURGE': ([name], body) =>
+      withStream(name, (stream) => ({ success: true, purged: purge(stream, purgedBy(stream, body, onPurge)) })),
     'STREAM.DELETE': ([name]) => withStream(name, () => ({ success: disk.streams.delete(name ?? '') })),
     'STREAM.MSG.GET': ([name], body) =>
       withStream(name, (stream) => {
@@ -219,12 +230,45 @@ const wireOf = ({ subject, seq, header, data, atMs }: StoredMessage) => ({
 
 const timeOf = (message: StoredMessage | undefined) => new Date(message?.atMs ?? 0).toISOString();
 
-const infoOf = ({ config, created, messages, firstSeq, lastSeq }: Stream) => ({
-  config,
-  created,
-  state: {
-    ...{ messages: messages.length, bytes: 0, consumer_count: 0, num_deleted: 0, num_subjects: 0 },
-    ...{ first_seq: lastSeq === 0 ? 0 : firstSeq, last_seq: lastSeq },
-    ...{ first_ts: timeOf(messages[0]), last_ts: timeOf(messages.at(-1)) },
-  },
-});
+/** What a purge is about: all before `seq`, or all of the subjects that `filter` names. */
+function purgedBy(
+  stream: Stream,
+  { seq, filter }: Record<string, unknown>,
+  onPurge: JetStreamOptions['onPurge'],
+): (message: StoredMessage) => boolean {
+  if (typeof filter === 'string') {
+    const pattern = filter.split('.');
+    return ({ subject }) => matches(pattern, subject.split('.'));
+  }
+  const before = Number(seq ?? stream.lastSeq + 1);
+  onPurge(stream, before);
+  return (it) => it.seq < before;
+}
+
+function countSubjects({ messages }: Stream, filter: string): Record<string, number> {
+  const pattern = filter.split('.');
+  const counts: Record<string, number> = {};
+  for (const { subject } of messages)
+    if (matches(pattern, subject.split('.'))) counts[subject] = (counts[subject] ?? 0) + 1;
+  return counts;
+}
+
+const bytesOf = (messages: readonly StoredMessage[]) =>
+  messages.reduce(
+    (sum, { subject, header, data }) => sum + subject.length + (header?.length ?? 0) + data.length + 30,
+    0,
+  );
+
+function infoOf(stream: Stream, filter?: string) {
+  const { config, created, messages, firstSeq, lastSeq } = stream;
+  return {
+    config,
+    created,
+    state: {
+      ...{ messages: messages.length, bytes: bytesOf(messages), consumer_count: 0, num_deleted: 0, num_subjects: 0 },
+      ...{ first_seq: lastSeq === 0 ? 0 : firstSeq, last_seq: lastSeq },
+      ...{ first_ts: timeOf(messages[0]), last_ts: timeOf(messages.at(-1)) },
+      ...(filter === undefined ? {} : { subjects: countSubjects(stream, filter) }),
+    },
+  };
+}

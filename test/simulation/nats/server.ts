@@ -2,7 +2,7 @@
 import type { Listener } from '../network.ts';
 import type { Random } from '../random.ts';
 import type { Process, Scheduler } from '../scheduler.ts';
-import { createJetStream, type JetStream } from './jetstream.ts';
+import { createJetStream, type JetStream, type JetStreamOptions } from './jetstream.ts';
 import { empty, type Message, matches, readCommands, writeHeader, writeMessage } from './protocol.ts';
 import type { Disk } from './store.ts';
 
@@ -26,11 +26,12 @@ export type ServerOptions = {
   readonly disk: Disk;
   /** Called for each message that the server routes. */
   readonly trace: (message: Message) => void;
+  readonly onPurge: JetStreamOptions['onPurge'];
 };
 
 const version = '2.9.10';
 
-export function createNatsServer({ scheduler, random, process, disk, trace }: ServerOptions): NatsServer {
+export function createNatsServer({ scheduler, random, process, disk, trace, onPurge }: ServerOptions): NatsServer {
   const subscribers = new Set<Subscriber>();
   const hasInterest = (subject: string) => {
     const tokens = subject.split('.');
@@ -60,10 +61,11 @@ export function createNatsServer({ scheduler, random, process, disk, trace }: Se
   const subscribe: NatsServer['subscribe'] = (subject, queue, deliver) => {
     const subscriber = { pattern: subject.split('.'), queue, deliver };
     subscribers.add(subscriber);
+    jetStream.onSubscribed(subject);
     return () => subscribers.delete(subscriber);
   };
   const send = (message: Message, to?: string) => void route(message, to);
-  const jetStream = createJetStream({ scheduler, random, process, disk, send, hasInterest });
+  const jetStream = createJetStream({ scheduler, random, process, disk, send, hasInterest, onPurge });
   return {
     process,
     jetStream,

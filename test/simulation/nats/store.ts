@@ -15,6 +15,8 @@ export type Stream = {
   readonly created: string;
   readonly patterns: readonly (readonly string[])[];
   messages: StoredMessage[];
+  /** What was purged from its beginning, in order. The server does not have it any more. */
+  cut: StoredMessage[];
   firstSeq: number;
   lastSeq: number;
   lastMs: number;
@@ -34,11 +36,24 @@ export function createStream(config: StreamConfig, atMs: number): Stream {
     config,
     created: new Date(atMs).toISOString(),
     patterns: config.subjects.map((subject) => subject.split('.')),
-    ...{ messages: [], firstSeq: 1, lastSeq: 0, lastMs: 0, syncedSeq: 0 },
+    ...{ messages: [], cut: [], firstSeq: 1, lastSeq: 0, lastMs: 0, syncedSeq: 0 },
   };
 }
 
-export const messageAt = ({ messages }: Stream, seq: number): StoredMessage | undefined => {
+/** All that was ever stored and not lost. */
+export const historyOf = ({ cut, messages }: Stream): readonly StoredMessage[] => [...cut, ...messages];
+
+/** Removes what `isGone` says. */
+export function purge(stream: Stream, isGone: (message: StoredMessage) => boolean): number {
+  const gone = stream.messages.filter(isGone);
+  if (gone.length === 0) return 0;
+  stream.messages = stream.messages.filter((it) => !isGone(it));
+  stream.cut.push(...gone);
+  stream.firstSeq = stream.messages[0]?.seq ?? stream.lastSeq + 1;
+  return gone.length;
+}
+
+export const messageAt = ({ messages }: Pick<Stream, 'messages'>, seq: number): StoredMessage | undefined => {
   let low = 0;
   let high = messages.length - 1;
   while (low <= high) {

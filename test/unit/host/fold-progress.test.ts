@@ -28,3 +28,10 @@ test('before the first entry there is none; a fold that continues a state begins
   const progress = createFoldProgress(start);
   expect([progress.seq, progress.position()]).toEqual([7, start]);
 });
+
+test('once nothing more is folded nobody waits: neither who waited before, nor who comes later', async () => {
+  const progress = createFoldProgress();
+  const before = progress.until(1);
+  progress.release();
+  await Promise.all([before, progress.until(2)]);
+});

@@ -1,0 +1,67 @@
+/** Snapshots in the store of a simulated server: which of them a start can use, and how one is damaged. */
+import type { SnapshotInfo } from '../../src/nats/snapshots/snapshot-store.ts';
+import { historyOf, messageAt, purge, type StoredMessage, type Stream } from './nats/store.ts';
+import type { Random } from './random.ts';
+import type { World } from './world.ts';
+
+const bucket = 'STOPGATE-SNAPSHOTS_main';
+
+type StoredObject = {
+  readonly nuid: string;
+  readonly deleted: boolean;
+  readonly mtime: string;
+  readonly metadata: { readonly head: string };
+};
+
+const storeOf = ({ disk }: World): Stream | undefined => disk.streams.get(`OBJ_${bucket}`);
+
+/** Newest first. */
+function objectsOf(store: Stream): StoredObject[] {
+  return store.messages
+    .filter(({ subject }) => subject.startsWith(`$O.${bucket}.M.`))
+    .map(({ data }) => JSON.parse(data.toString()) as StoredObject)
+    .filter(({ deleted }) => !deleted)
+    .sort((a, b) => (a.mtime < b.mtime ? 1 : -1));
+}
+
+const placeOf = ({ metadata }: StoredObject) => (JSON.parse(metadata.head) as Pick<SnapshotInfo, 'position'>).position;
+
+/** The last entries of the snapshots that are whole and of the log as it is now. */
+export function fittingSeqs(world: World): number[] {
+  const [store, { log }] = [storeOf(world), world];
+  if (store === undefined || log === undefined) return [];
+  const history = { messages: historyOf(log) as StoredMessage[] };
+  const isOfLog = ({ seq, atMs, subject }: ReturnType<typeof placeOf>) => {
+    const found = messageAt(history, seq);
+    return found?.atMs === atMs && found.subject === subject;
+  };
+  return objectsOf(store)
+    .filter(({ nuid }) => !world.damaged.has(nuid))
+    .map(placeOf)
+    .filter(isOfLog)
+    .map(({ seq }) => seq);
+}
+
+/** A chunk of the newest one is gone, or is other bytes. */
+export function damageNewest(world: World, random: Random): void {
+  const store = storeOf(world);
+  const newest = store === undefined ? undefined : objectsOf(store)[0];
+  if (store === undefined || newest === undefined) return;
+  const subject = `$O.${bucket}.C.${newest.nuid}`;
+  world.damaged.add(newest.nuid);
+  world.trace(`the snapshot of ${placeOf(newest).seq} is damaged`);
+  if (random.chance(0.3)) {
+    purge(store, (it) => it.subject === subject);
+    return;
+  }
+  store.messages = store.messages.map((it) =>
+    it.subject === subject ? { ...it, data: damaged(it.data, random) } : it,
+  );
+}
+
+function damaged(data: Buffer, random: Random): Buffer {
+  const bytes = Buffer.from(data);
+  const at = random.int(0, bytes.length - 1);
+  bytes[at] = (bytes[at] as number) ^ random.int(1, 255);
+  return bytes;
+}
