@@ -4,7 +4,7 @@ import type { NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
 import { TimeoutError } from './client-library.ts';
 import { refuseUntestedCluster } from './cluster-version.ts';
-import { inspectLog, type LogIdentity, missing, proveLog } from './log-continuity.ts';
+import { cut, inspectLog, type LogIdentity, missing, proveLog } from './log-continuity.ts';
 import type { LogPosition } from './log-position.ts';
 import { openLogRange, readNewest } from './log-range.ts';
 import { type LogMessage, type LogReader, openLogReader } from './log-reader.ts';
@@ -133,10 +133,16 @@ function openReader(nc: NatsConnection, manager: JetStreamManager, identity: Log
     },
     onGap(fromSeq, toSeq) {
       if (toSeq <= gapsAcceptedTo + 1) return 'go';
-      onLost(missing(stream, fromSeq, toSeq));
+      void findGap(identity, fromSeq, toSeq).then(onLost);
       return 'stop';
     },
   });
+}
+
+/** Why entries that were not folded yet are not there. */
+async function findGap({ stream, findCoveredTo }: LogIdentity, fromSeq: number, toSeq: number): Promise<AppError> {
+  const coveredTo = await findCoveredTo().catch(() => 0);
+  return (coveredTo + 1 >= toSeq ? cut : missing)(stream, fromSeq, toSeq);
 }
 
 /** A request without an answer is asked again: to find or create a stream twice changes nothing. */

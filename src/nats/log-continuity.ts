@@ -79,10 +79,18 @@ async function findCut({ state }: StreamInfo, { stream, gapsAcceptedTo, findCove
   return state.first_seq <= (await findCoveredTo()) + 1 ? null : missing(stream, 1, state.first_seq);
 }
 
+const entriesOf = (fromSeq: number, toSeq: number) =>
+  fromSeq === toSeq - 1 ? `entry ${fromSeq} is` : `entries ${fromSeq} to ${toSeq - 1} are`;
+
 /** Entries from `fromSeq` to the one before `toSeq` are not in the log. */
 export const missing = (stream: string, fromSeq: number, toSeq: number): AppError =>
-  lost(
-    `the log ${stream} has a gap: ${fromSeq === toSeq - 1 ? `entry ${fromSeq} is` : `entries ${fromSeq} to ${toSeq - 1} are`} missing`,
+  lost(`the log ${stream} has a gap: ${entriesOf(fromSeq, toSeq)} missing`);
+
+/** The same, and a snapshot covers them: retention has removed them before they were folded here. */
+export const cut = (stream: string, fromSeq: number, toSeq: number): AppError =>
+  new AppError(
+    'log.lost',
+    `${entriesOf(fromSeq, toSeq)} no longer in the log ${stream}, and were not folded here: this replica lagged while they were removed behind a snapshot. Nothing is lost: restart it, and it goes on from the snapshot`,
   );
 
 const replaced = (stream: string, { seq, subject }: Pick<LogPosition, 'seq' | 'subject'>): AppError =>

@@ -1,5 +1,6 @@
 /** Where a fold begins: at the newest snapshot that is whole and fits the log, or at its first entry (protocol.md §15). */
-import { type Fleet, type Rules, restoreFleet } from '../../../machines/index.ts';
+import { describeUnknownRules, type Fleet, type Rules, restoreFleet } from '../../../machines/index.ts';
+import { AppError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { LogPosition } from '../log-position.ts';
 import type { SnapshotFile } from './snapshot-file.ts';
@@ -20,7 +21,10 @@ export type FindStartOptions = {
   readonly logger: Logger;
 };
 
-/** Null: from the first entry. Those that cannot be used are passed over with a warning. */
+/**
+ * Null: from the first entry. Those that cannot be used are passed over with a warning.
+ * @throws AppError rules.unknown: the log is cut, and what covers it needs a later release
+ */
 export async function findStart({
   fleet,
   store,
@@ -33,6 +37,7 @@ export async function findStart({
     logger.warn({ err: cause }, 'the snapshots cannot be read; the log is folded from its beginning');
     return [];
   });
+  const tooNew = { error: null as AppError | null };
   for (const info of infos) {
     const { name, position } = info;
     if (position.seq > upTo) continue;
@@ -41,6 +46,8 @@ export async function findStart({
     if (typeof start !== 'string') return start;
     logger.warn({ snapshot: name, seq: position.seq, why: start }, 'snapshot passed over');
   }
+  // Such a log looks as if its beginning were lost, and is whole for the release that wrote it.
+  if (tooNew.error !== null && (await positionAt(1)) === null) throw tooNew.error;
   return null;
 
   async function load({ name, position }: SnapshotInfo): Promise<FoldStart | string> {
@@ -48,10 +55,10 @@ export async function findStart({
       const file = await store.read(name);
       if (!isOf(file, fleet, position)) return 'it is of something else than its name says';
       const restored = restoreFleet(fleet, file.lines, rules);
-      const { unknownRules } = restored;
-      if (unknownRules !== null)
-        return `it needs version ${unknownRules} of the rules, which this release does not know`;
-      return { fleet: restored, position, host: file.host };
+      const { unknownRules, rulesKnown } = restored;
+      if (unknownRules === null) return { fleet: restored, position, host: file.host };
+      tooNew.error = new AppError('rules.unknown', describeUnknownRules(unknownRules, rulesKnown));
+      return `it needs version ${unknownRules} of the rules, which this release does not know`;
     } catch (error) {
       return (error as Error).message;
     }
