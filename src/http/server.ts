@@ -54,10 +54,17 @@ const pathPartCharsMax = 1_024;
 
 /** @throws AppError config.bad: the binding needs a token, or listening on the address failed */
 export async function openHttpServer(options: HttpOptions): Promise<HttpServer> {
-  const { fleets, metrics, port, closeTimeoutMs = 2_000 } = options;
   // For `localhost` Fastify would open a second server on its other address, and `close` does not wait for that one.
   const host = options.host === 'localhost' ? '127.0.0.1' : options.host;
-  const { token, version } = options;
+  const { app, close } = await createHttpApp(options);
+  return { url: await listen(app, host, options.port), close };
+}
+
+type HttpApp = { readonly app: FastifyInstance; readonly close: HttpServer['close'] };
+
+/** All but the listening. @throws AppError config.bad: the binding needs a token */
+export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise<HttpApp> {
+  const { fleets, metrics, token, version, closeTimeoutMs = 2_000 } = options;
   const admission: Admission = { host: options.host, token, operatorToken: options.operatorToken ?? token };
   checkBinding(admission);
   const app = createApp(options.log);
@@ -74,7 +81,7 @@ export async function openHttpServer(options: HttpOptions): Promise<HttpServer> 
   await addApiRoutes(app, { fleets, admission, version });
   addInspectPage(app);
   addInspectSocket(app, { fleets, admission, log: options.log });
-  return { url: await listen(app, host, port), close };
+  return { app, close };
 }
 
 function createApp(log: Logger): FastifyInstance {
@@ -150,7 +157,7 @@ function addBodyParser(app: FastifyInstance): void {
   });
 }
 
-function addRequestMetrics(app: FastifyInstance, { fleets, metrics, log }: HttpOptions): void {
+function addRequestMetrics(app: FastifyInstance, { fleets, metrics, log }: Omit<HttpOptions, 'port'>): void {
   // Anyone may write any name into a path, and each would be a series of its own.
   const known = (fleet: string) => (fleets.has(fleet) ? fleet : 'none');
   app.addHook('onResponse', async ({ method, params, routeOptions }, reply) => {

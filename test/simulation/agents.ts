@@ -1,6 +1,5 @@
 /** Coding agents at work: they register, claim tasks, use tools, and ask again and again until they may stop. */
 import { attemptMessageId, type Decision } from '../../machines/index.ts';
-import { AppError } from '../../src/errors.ts';
 import { type Client, createClient } from './client.ts';
 import type { Asked } from './ledger.ts';
 import type { Random } from './random.ts';
@@ -92,6 +91,7 @@ async function takeTurn(agent: Agent): Promise<void> {
     () => publish(agent, `own.worker.${worker}.escalation.resolved`, { by: 'op', verdict: 'resume' }),
     () => publish(agent, `task.${task}.iteration.started`, { iteration: random.int(1, 2), maxIterations: 3 }),
     () => evaluate(agent, task),
+    () => lookOverHttp(agent),
   ];
   for (let count = random.int(0, 3); count > 0; count -= 1) {
     await random.pick(steps)();
@@ -103,6 +103,20 @@ async function takeTurn(agent: Agent): Promise<void> {
 async function evaluate({ client, random }: Agent, task: string): Promise<void> {
   const body = JSON.stringify({ iteration: random.int(1, 2) });
   await client.request(`stopgate.${fleet}.evaluate.${task}`, body, { timeoutMs: random.spread(500, 5_000) });
+}
+
+/** It is answered: with what was asked for, or with why not. */
+async function lookOverHttp({ world, client, random, worker }: Agent): Promise<void> {
+  const { name, process } = random.pick(world.members);
+  const path = random.pick([`get/worker/${worker}`, 'list/tasks', `probe/${worker}`]);
+  world.scheduler.after(process, 0.3, () => {
+    void world.http
+      .request(path.startsWith('probe') ? 'POST' : 'GET', `/api/${name}/${path}`)
+      .then(({ status, text }) => {
+        if (![200, 404, 503].includes(status)) world.fail(`${path} over HTTP: ${status} ${text}`);
+      });
+  });
+  await client.sleep(1);
 }
 
 /** With a message id it is tried again until it is acknowledged; without one it is sent once. */
@@ -176,7 +190,7 @@ const askFast: Ask = async ({ client, random, worker }, attempt, fields) => {
   return reply === null ? null : (JSON.parse(reply.data) as Decision);
 };
 
-/** As the hooks do: by the service of a replica, in its own process. */
+/** As the hooks do: by the handlers of a replica, in its own process. */
 const askOverHttp: Ask = ({ world, client, random, worker }, _attempt, fields) =>
   new Promise((resolve) => {
     const late = world.scheduler.after(client.process, random.spread(1_000, 10_000), () => resolve(null));
@@ -186,13 +200,11 @@ const askOverHttp: Ask = ({ world, client, random, worker }, _attempt, fields) =
         resolve(decision);
       });
     const member = random.pick(world.members);
-    const { replica } = member;
-    if (replica === null || !replica.service.status().ready) return answer(null);
+    if (member.replica?.service.status().ready !== true) return answer(null);
     world.scheduler.after(member.process, 0.3, () => {
-      replica.service.decide(worker, fields).then(answer, (error: Error) => {
-        if (!(error instanceof AppError)) world.fail(`decide threw ${error.stack}`);
-        answer(null);
-      });
+      void world.http
+        .request('POST', `/api/${member.name}/decide/${worker}`, fields)
+        .then(({ status, text }) => answer(status === 200 ? (JSON.parse(text) as Decision) : null));
     });
   });
 

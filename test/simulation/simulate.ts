@@ -4,6 +4,7 @@ import type { RetentionRules } from '../../src/host/retention.ts';
 import { startAgents } from './agents.ts';
 import { faultNames, scheduleFaults } from './faults.ts';
 import { replaceGlobals } from './globals.ts';
+import { type Http, openHttp } from './http.ts';
 import { checkAgreement, checkCut, checkEnd, checkRulesSet, lastDeadline, unrest } from './invariants.ts';
 import { clearFiles } from './modules/fs.ts';
 import { operate } from './operator.ts';
@@ -44,11 +45,12 @@ const checkEveryMs = 2_000;
 const restCheckEveryMs = 250;
 
 /** From a macrotask, since a run drains the microtask queue itself. */
-export function simulate(seed: number, options: RunOptions = {}): Promise<RunResult> {
+export async function simulate(seed: number, options: RunOptions = {}): Promise<RunResult> {
+  const http = await openHttp();
   return new Promise((resolve, reject) => {
     setImmediate(() => {
       try {
-        resolve(run(seed, options));
+        resolve(run(seed, options, http));
       } catch (error) {
         reject(error as Error);
       }
@@ -56,7 +58,7 @@ export function simulate(seed: number, options: RunOptions = {}): Promise<RunRes
   });
 }
 
-function run(seed: number, { onTrace, faults = faultNames }: RunOptions): RunResult {
+function run(seed: number, { onTrace, faults = faultNames }: RunOptions, http: Http): RunResult {
   const scheduler = createScheduler();
   const random = createRandom(seed);
   clearFiles();
@@ -66,7 +68,8 @@ function run(seed: number, { onTrace, faults = faultNames }: RunOptions): RunRes
   process.on('unhandledRejection', onRejection);
   try {
     const settings = drawSettings(random.fork('settings'));
-    const world = createWorld({ scheduler, random, settings, onTrace: onTrace ?? null });
+    const world = createWorld({ scheduler, random, settings, http, onTrace: onTrace ?? null });
+    http.use((name) => world.members.find((it) => it.name === name)?.replica ?? null, world.fail);
     world.trace(`seed ${seed}: ${settings.replicas} replicas, ${settings.workers} workers`);
     world.startServer();
     for (const member of world.members) world.start(member);

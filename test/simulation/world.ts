@@ -6,6 +6,7 @@ import { AppError } from '../../src/errors.ts';
 import type { SnapshotSchedule } from '../../src/host/context.ts';
 import type { RetentionRules } from '../../src/host/retention.ts';
 import type { Logger } from '../../src/log.ts';
+import type { Http } from './http.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 import { readField } from './nats/protocol.ts';
 import { createNatsServer, type NatsServer } from './nats/server.ts';
@@ -38,6 +39,7 @@ export type World = {
   readonly scheduler: Scheduler;
   readonly random: Random;
   readonly network: Network;
+  readonly http: Http;
   readonly disk: Disk;
   readonly ledger: Ledger;
   readonly members: readonly Member[];
@@ -86,11 +88,12 @@ export type WorldOptions = {
   readonly scheduler: Scheduler;
   readonly random: Random;
   readonly settings: Settings;
+  readonly http: Http;
   /** Null: nobody reads it. */
   readonly onTrace: ((line: string) => void) | null;
 };
 
-export function createWorld({ scheduler, random, settings, onTrace }: WorldOptions): World {
+export function createWorld({ scheduler, random, settings, http, onTrace }: WorldOptions): World {
   const failures: string[] = [];
   const disk = createDisk();
   const onServers: ((server: NatsServer) => void)[] = [];
@@ -104,7 +107,7 @@ export function createWorld({ scheduler, random, settings, onTrace }: WorldOptio
   const members = Array.from({ length: settings.replicas }, (_, index) => createMember(scheduler, `r${index + 1}`));
   const trace = (line: string) => onTrace?.(`${((scheduler.nowMs - epochMs) / 1_000).toFixed(4).padStart(9)} ${line}`);
   const world: World = {
-    ...{ scheduler, random, network, disk, members, settings, failures, trace },
+    ...{ scheduler, random, network, http, disk, members, settings, failures, trace },
     ledger: createLedger(),
     damaged: new Set(),
     heard: new Map(),
