@@ -1,7 +1,7 @@
 /** Claude Code's hooks in its settings. Seen with 2.1.329. */
 import { join } from 'node:path';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
-import { formatCommand, formatUrl, formatWakeCommand, type Line } from '../setup/line.ts';
+import { formatCommand, formatUrl, formatWakeCommand, isPosted, type Line } from '../setup/line.ts';
 import { fileIn, type Program } from '../setup/places.ts';
 import { listEvents } from './events.ts';
 import { hookCommand } from './hook-command.ts';
@@ -20,14 +20,14 @@ export const program: Program = {
 
 export const hooks: AgentHooks = {
   agent,
-  forms: ['http', 'command', 'curl'],
+  forms: ['http', 'command', 'curl', 'http+curl'],
   scopes: ['project', 'user'],
   file: fileIn(['.claude', 'settings.json'], program.folder, ['settings.json']),
   events: listEvents,
   grouped: true,
   head: {},
   handler: (event, line) =>
-    line.form === 'http'
+    isPosted(line.form, event)
       ? { type: 'http', url: formatUrl(agent, event, line, false), ...headersFor(line), timeout: event.seconds }
       : { type: 'command', command: formatCommand({ agent, hook: hookCommand }, event, line), timeout: event.seconds },
   // `async` is needed too: without it, a run that takes no more input would wait for the hook.

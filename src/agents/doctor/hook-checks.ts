@@ -45,16 +45,16 @@ export function checkEvents({ agent, events }: AgentHooks, stopEvent: string, { 
 }
 
 /** What the line itself needs. */
-export function checkLines(agent: string, { file, hooks }: Hooked): Finding[] {
+export function checkLines(agent: string, stopEvent: string, { file, hooks }: Hooked): Finding[] {
   const missing = hooks
     .map((hook) => /(\/\S*hook(?:-command)?\/main\.js)/.exec(lineOf(hook))?.[1])
     .find((path) => path !== undefined && !existsSync(path));
-  const isHttp = hooks.some(({ value }) => value.type === 'http');
+  const isSilent = hooks.some(({ event, value }) => event === stopEvent && value.type === 'http');
   const program = `${file} runs ${missing}, which does not exist`;
   const silence = 'its hooks use HTTP: while the service is down every stop is allowed, without a notice';
   return [
     ...(missing === undefined ? [] : [bad(agent, program, `stopgate init ${agent}`)]),
-    ...(isHttp ? [warn(agent, silence, `if that is not enough: stopgate init ${agent} --on-unreachable block`)] : []),
+    ...(isSilent ? [warn(agent, silence, `if that is not enough: stopgate init ${agent} --on-unreachable block`)] : []),
   ];
 }
 

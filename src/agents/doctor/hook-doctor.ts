@@ -89,7 +89,10 @@ async function checkConnection(
   }
   for (const one of hooked) {
     findings.push(checkAddress(agent, one, context.url), ...checkEvents(hooks, limits.stopEvent, one));
-    findings.push(...checkLines(agent, one), ...(context.needsToken ? checkToken(agent, one, context.places) : []));
+    findings.push(
+      ...checkLines(agent, limits.stopEvent, one),
+      ...(context.needsToken ? checkToken(agent, one, context.places) : []),
+    );
     findings.push(...checkTimes(agent, limits, one, context.policies));
     findings.push(...((await checkHooked?.(one, context)) ?? []));
   }
@@ -108,8 +111,9 @@ function createDryTurn(
   const values = hooked.flatMap((one) => one.hooks.map(({ value }) => value));
   const isCurl = values.some(({ command }) => typeof command === 'string' && command.startsWith('curl '));
   const isHttp = hooks.forms.includes('http') && values.every(({ type, async }) => type === 'http' || async === true);
+  const isBoth = isCurl && values.some(({ type }) => type === 'http');
   const line: Line = {
-    form: isCurl ? 'curl' : isHttp ? 'http' : 'command',
+    form: isBoth ? 'http+curl' : isCurl ? 'curl' : isHttp ? 'http' : 'command',
     ...{ http: '', policy: undefined, fleet: undefined, tokenEnv: undefined, autostart: undefined },
     ...{ wake: false, onUnreachable: 'allow', program: hookProgram() },
   };

@@ -4,8 +4,16 @@ import { shellWord } from '../../shell-word.ts';
 import { builtScript } from '../../version.ts';
 import { type HookEvent, marginSeconds } from './hook-events.ts';
 
-/** `http`: the agent posts by itself. `command`: the hook command. `curl`: sh and curl. */
-export type Form = 'http' | 'command' | 'curl';
+/**
+ * `http`: the agent posts by itself. `command`: the hook command. `curl`: sh and curl. `http+curl`: curl where a stop is
+ * asked, which reports that nothing was judged, and http for all else, which costs the agent no process.
+ */
+export const forms = ['http', 'command', 'curl', 'http+curl'] as const;
+export type Form = (typeof forms)[number];
+
+/** Does the agent itself post this event? */
+export const isPosted = (form: Form, { isStop }: Pick<HookEvent, 'isStop'>): boolean =>
+  form === 'http' || (form === 'http+curl' && !isStop);
 
 /** What the hook is to do. */
 export type Line = {
@@ -49,7 +57,7 @@ export function formatUrl(
 /** It contains no secret: agents show the line to the model. */
 export function formatCommand({ agent, hook }: Caller, event: Call | null, line: Line, options = ''): string {
   const { form, http, policy, fleet, tokenEnv, onUnreachable, autostart, program } = line;
-  if (form === 'curl' && event !== null) return formatCurl({ agent, hook }, event, line);
+  if ((form === 'curl' || form === 'http+curl') && event !== null) return formatCurl({ agent, hook }, event, line);
   const parts = [
     ...program.map(shellWord),
     agent,

@@ -6,7 +6,7 @@ import { type Agent, agents } from '../../agents/index.ts';
 import type { Change } from '../../agents/setup/change.ts';
 import { diffLines } from '../../agents/setup/diff.ts';
 import { findInstalled, findProgram, type Installed } from '../../agents/setup/installed.ts';
-import { type Form, hookProgram, type Line } from '../../agents/setup/line.ts';
+import { type Form, forms, hookProgram, type Line } from '../../agents/setup/line.ts';
 import type { Places, Scope } from '../../agents/setup/places.ts';
 import { writeSettings } from '../../agents/setup/settings-file.ts';
 import type { LineSetup, SettingsSetup, Setup } from '../../agents/setup/setup.ts';
@@ -34,9 +34,9 @@ const args = {
   },
   form: {
     type: 'enum',
-    options: ['http', 'command', 'curl'] as ('http' | 'command' | 'curl')[],
+    options: [...forms],
     valueHint: 'FORM',
-    description: 'how it asks (default: http for claude, else curl if sh and curl are here, else command)',
+    description: 'how it asks (default: http+curl for claude, curl for others; without sh and curl http, command)',
   },
   'on-unreachable': {
     type: 'enum',
@@ -202,8 +202,11 @@ async function readLine(name: string, setup: Setup, { flags, io }: InitContext):
   if (tokenEnv !== undefined && !/^[A-Za-z_]\w*$/.test(tokenEnv))
     throw new AppError('input.bad', `--token-env '${tokenEnv}' is not the name of a variable`);
   const form = readForm(name, setup, { flags, io }, tokenEnv);
-  if (tokenEnv !== undefined && form === 'curl')
-    throw new AppError('input.bad', 'the form curl would show the token in the list of processes; use --form command');
+  if (tokenEnv !== undefined && (form === 'curl' || form === 'http+curl'))
+    throw new AppError(
+      'input.bad',
+      `the form ${form} would show the token in the list of processes; use --form command`,
+    );
   return {
     ...{ form, http: http.url, tokenEnv, onUnreachable, wake },
     policy: policy === undefined ? undefined : readId('policy', policy),
@@ -213,12 +216,16 @@ async function readLine(name: string, setup: Setup, { flags, io }: InitContext):
   };
 }
 
-/** A command is run at every call, and curl takes a fraction of the time. It would show a token in the list of processes. */
-function defaultForm({ kind, forms }: Setup, tokenEnv: string | undefined, { env }: InitContext['io']): Form {
-  const [first] = forms as [Form];
-  const isPossible = kind === 'settings' && first === 'command' && forms.includes('curl') && tokenEnv === undefined;
+/**
+ * Each call starts a command, and curl takes a fraction of the time; where the agent posts by itself, curl is for stops
+ * alone, of which a person must know that nobody judged them. It would show a token in the list of processes.
+ */
+function defaultForm({ kind, forms: possible }: Setup, tokenEnv: string | undefined, { env }: InitContext['io']): Form {
+  const [first] = possible as [Form];
+  const withCurl = first === 'http' ? 'http+curl' : 'curl';
+  const isPossible = kind === 'settings' && possible.includes(withCurl) && tokenEnv === undefined;
   const isHere = () => ['sh', 'curl'].every((program) => findProgram(program, env) !== null);
-  return isPossible && process.platform !== 'win32' && isHere() ? 'curl' : first;
+  return isPossible && process.platform !== 'win32' && isHere() ? withCurl : first;
 }
 
 function readForm(
@@ -227,12 +234,13 @@ function readForm(
   { flags, io }: Pick<InitContext, 'flags' | 'io'>,
   tokenEnv: string | undefined,
 ): Form {
-  const { forms } = setup;
+  const { forms: possible } = setup;
   const { autostart, 'on-unreachable': onUnreachable = 'allow' } = flags;
   const needsCommand = onUnreachable === 'block' || autostart;
-  const form = flags.form ?? (needsCommand && forms.includes('command') ? 'command' : defaultForm(setup, tokenEnv, io));
-  if (!forms.includes(form))
-    throw new AppError('input.bad', `${name} has no hooks of the form ${form}; it takes ${forms.join(', ')}`);
+  const form =
+    flags.form ?? (needsCommand && possible.includes('command') ? 'command' : defaultForm(setup, tokenEnv, io));
+  if (!possible.includes(form))
+    throw new AppError('input.bad', `${name} has no hooks of the form ${form}; it takes ${possible.join(', ')}`);
   if (!needsCommand || form === 'command') return form;
   const option = autostart ? '--autostart' : '--on-unreachable block';
   throw new AppError(

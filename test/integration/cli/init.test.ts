@@ -441,6 +441,7 @@ describe('each agent in its own form', () => {
   });
 
   test.each([
+    ['claude', '.claude/settings.json', 'Stop', true],
     ['gemini', '.gemini/settings.json', 'AfterAgent', true],
     ['codex', 'home/.codex/hooks.json', 'Stop', true],
     ['copilot', '.github/hooks/stopgate.json', 'agentStop', false],
@@ -465,6 +466,19 @@ describe('each agent in its own form', () => {
     );
     await init('--token-env', 'T');
     expect(await read(file)).not.toContain('curl ');
+  });
+
+  test('claude: its stops by sh and curl, all else by HTTP', async () => {
+    const { cwd, read } = await place();
+    const env = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: join(cwd, 'home') };
+    const { stdout } = await runOnce(['init', 'claude', '--yes', '--json'], { cwd, env });
+    expect(JSON.parse(stdout)).toMatchObject({ form: 'http+curl' });
+    const { hooks } = JSON.parse(await read('.claude/settings.json')) as Settings;
+    const types = Object.entries(hooks).map(([event, [entry]]) => [event, entry?.hooks[0]?.type] as const);
+    const commands = types.filter(([, type]) => type === 'command').map(([event]) => event);
+    expect(commands.sort()).toEqual(['Stop', 'SubagentStop', 'TaskCompleted']);
+    expect(types).toContainEqual(['PostToolUse', 'http']);
+    expect(types.map(([event]) => event)).not.toContain('SessionStart');
   });
 
   test('codex: without its program it is said that it has yet to trust the hooks', async () => {

@@ -10,7 +10,7 @@ const remains = 'Not done yet: 1 of 1 plan steps remain: Write the tests.';
 const plan = { tool: 'TaskCreate', input: { subject: 'Write the tests', description: 'of the parser' } };
 const done = { tool: 'TaskUpdate', input: { taskId: '1', status: 'completed' } };
 const forms = [
-  ['HTTP hooks', []],
+  ['HTTP hooks, and curl at a stop', ['--form', 'http+curl']],
   ['command hooks', ['--form', 'command']],
 ] as const;
 
@@ -71,9 +71,9 @@ describe.each(forms)('by %s', (form, init) => {
     expect(ended.code).toBe(0);
     expect(model.requests).toHaveLength(3);
     expect(model.requests[2]?.said).toContain(remains);
-    const told = `Stop says: stopgate: this stop was not judged (cause unknown): no service at ${own.http}`;
-    if (form === 'command hooks') expect(ended.stdout).toContain(told);
-    // By HTTP no more is said than this, at the session's end.
-    else expect(ended.stderr).toContain(`SessionEnd hook [${own.http}/hooks/claude] failed`);
+    const isCurl = form !== 'command hooks';
+    const why = isCurl ? `no answer from ${own.http} (curl ended with 7)` : `no service at ${own.http}`;
+    expect(ended.stdout).toContain(`Stop says: stopgate: this stop was not judged (cause unknown): ${why}`);
+    if (isCurl) expect(ended.stderr).toContain(`SessionEnd hook [${own.http}/hooks/claude] failed`);
   });
 });
