@@ -54,8 +54,11 @@ export function readSubject(subject: string): Address | Refusal | null {
     return refuse('UNKNOWN_TYPE', `'${got}' is no entry about a ${entity}; these are: ${known}`);
   }
   if (area === 'ownFleet' && id !== fleet) return refuse('BAD_ID', `'${id}' is not this fleet, '${fleet}'`);
-  return { area, fleet, id, type };
+  return { area, fleet: withoutSubject(fleet), id: withoutSubject(id), type };
 }
+
+/** A part that was cut out keeps the whole text in memory, and an id is held for as long as its actor. What is parsed is a copy. */
+const withoutSubject = (id: string): string => JSON.parse(`"${id}"`) as string;
 
 /** What a subject of the log is about, valid or not: `worker`, `w1`, `tool.used`. A decision is about its worker. */
 export function topicOf(subject: string): { readonly entity: string; readonly id: string; readonly type: string } {

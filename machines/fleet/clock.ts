@@ -27,8 +27,7 @@ export function advance(fleet: Fleet, toMs: number): void {
   fleet.nowMs = Math.max(fleet.nowMs, toMs);
 }
 
-const isDue = (deadlines: Deadlines, toMs: number): boolean =>
-  (deadlines.peek()?.atMs ?? Number.POSITIVE_INFINITY) <= toMs;
+const isDue = (deadlines: Deadlines, toMs: number): boolean => deadlines.dueMs() <= toMs;
 
 /** The next moment at which something happens by itself, or null. Deadlines that no longer hold are dropped. */
 export function nextDeadline(fleet: Fleet): Deadline | null {

@@ -34,56 +34,96 @@ export type Deadlines = {
   peek(): Deadline | undefined;
   pop(): Deadline | undefined;
   readonly size: number;
+  /** When the first is due; infinity: there is none. */
+  dueMs(): number;
   copy(): Deadlines;
   /** In the heap's own order. */
   toArray(): readonly Deadline[];
 };
 
 export function createDeadlines(from: readonly Deadline[] = []): Deadlines {
-  const heap = [...from];
-  const swap = (a: number, b: number) => {
-    const held = heap[a] as Deadline;
-    heap[a] = heap[b] as Deadline;
-    heap[b] = held;
-  };
-  const before = (a: number, b: number) => isBefore(heap[a] as Deadline, heap[b] as Deadline);
+  const heap = createHeap();
+  for (const each of from) heap.append(each);
   return {
     push(deadline) {
-      heap.push(deadline);
-      for (let at = heap.length - 1; at > 0; ) {
+      heap.append(deadline);
+      for (let at = heap.size() - 1; at > 0; ) {
         const parent = (at - 1) >> 1;
-        if (!before(at, parent)) return;
-        swap(at, parent);
+        if (!heap.isBefore(at, parent)) return;
+        heap.swap(at, parent);
         at = parent;
       }
     },
-    peek: () => heap[0],
+    peek: () => (heap.size() === 0 ? undefined : heap.at(0)),
     pop() {
-      const first = heap[0];
-      const last = heap.pop();
-      if (first === undefined || last === undefined || heap.length === 0) return first;
-      heap[0] = last;
+      if (heap.size() === 0) return undefined;
+      const first = heap.at(0);
+      heap.swap(0, heap.size() - 1);
+      heap.dropLast();
       for (let at = 0; ; ) {
         const left = 2 * at + 1;
         const right = left + 1;
         let least = at;
-        if (left < heap.length && before(left, least)) least = left;
-        if (right < heap.length && before(right, least)) least = right;
+        if (left < heap.size() && heap.isBefore(left, least)) least = left;
+        if (right < heap.size() && heap.isBefore(right, least)) least = right;
         if (least === at) return first;
-        swap(at, least);
+        heap.swap(at, least);
         at = least;
       }
     },
     get size() {
-      return heap.length;
+      return heap.size();
     },
-    copy: () => createDeadlines(heap),
-    toArray: () => [...heap],
+    dueMs: () => heap.dueMs(),
+    copy: () => createDeadlines(heap.toArray()),
+    toArray: () => heap.toArray(),
   };
 }
 
-function isBefore(a: Deadline, b: Deadline): boolean {
-  if (a.atMs !== b.atMs) return a.atMs < b.atMs;
-  if (a.kind !== b.kind) return ranks[a.kind] < ranks[b.kind];
-  return a.id !== b.id ? a.id < b.id : a.attempt < b.attempt;
+/** A column for each field: there is one for nearly every worker, and an object each would take twice the memory. */
+function createHeap() {
+  const times: number[] = [];
+  const kinds: Deadline['kind'][] = [];
+  const ids: string[] = [];
+  const attempts: string[] = [];
+  const at = (index: number): Deadline => ({
+    ...{ atMs: times[index] as number, kind: kinds[index] as Deadline['kind'] },
+    ...{ id: ids[index] as string, attempt: attempts[index] as string },
+  });
+  return {
+    size: () => times.length,
+    dueMs: () => times[0] ?? Number.POSITIVE_INFINITY,
+    at,
+    append({ atMs, kind, id, attempt }: Deadline) {
+      times.push(atMs);
+      kinds.push(kind);
+      ids.push(id);
+      attempts.push(attempt);
+    },
+    dropLast() {
+      times.pop();
+      kinds.pop();
+      ids.pop();
+      attempts.pop();
+    },
+    swap(a: number, b: number) {
+      swapIn(times, a, b);
+      swapIn(kinds, a, b);
+      swapIn(ids, a, b);
+      swapIn(attempts, a, b);
+    },
+    isBefore(a: number, b: number): boolean {
+      if (times[a] !== times[b]) return (times[a] as number) < (times[b] as number);
+      if (kinds[a] !== kinds[b]) return ranks[kinds[a] as Deadline['kind']] < ranks[kinds[b] as Deadline['kind']];
+      if (ids[a] !== ids[b]) return (ids[a] as string) < (ids[b] as string);
+      return (attempts[a] as string) < (attempts[b] as string);
+    },
+    toArray: () => times.map((_, index) => at(index)),
+  };
+}
+
+function swapIn<Item>(column: Item[], a: number, b: number): void {
+  const held = column[a] as Item;
+  column[a] = column[b] as Item;
+  column[b] = held;
 }

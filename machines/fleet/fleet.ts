@@ -3,47 +3,19 @@
 import type { PolicySet } from '../policy/policy-set.ts';
 import { type Rules, releasedRules } from '../rules/rules.ts';
 import { createStepper, type Stepper } from '../step.ts';
-import type { TaskSnapshot, taskMachine } from '../task/task.ts';
+import type { taskMachine } from '../task/task.ts';
 import type { EscalatedEntity } from '../values/escalation.ts';
 import { forgetMsDefault } from '../values/limits.ts';
 import type { State } from '../values/states.ts';
-import type { WorkerSnapshot, workerMachine } from '../worker/worker.ts';
+import type { workerMachine } from '../worker/worker.ts';
 import { createDeadlines, type Deadlines } from './deadlines.ts';
-import type { KnownAttempts } from './known-attempts.ts';
 import type { Outcome } from './outcome.ts';
+import type { StateMove, TaskRecord, WorkerRecord } from './records.ts';
+import { packWorkers } from './snapshot/packed-worker.ts';
 import { SnapshotMap } from './snapshot-map.ts';
 
-/** When what is stopped may be dropped: see `forgetting.ts`. */
-export type Forgettable = {
-  /** The last entry that names it; `timer.fired` does not count. */
-  namedMs: number;
-  /** Null: it is not stopped. */
-  stoppedMs: number | null;
-  isForgetArmed: boolean;
-};
+export type { Forgettable, StateMove, TaskRecord, WorkerRecord } from './records.ts';
 
-/** A transition of a machine, for people to see. */
-export type StateMove = { readonly from: State; readonly to: State; readonly event: string; readonly atMs: number };
-
-export type WorkerRecord = Forgettable & {
-  snapshot: WorkerSnapshot;
-  /** Its last entry of its own. */
-  lastSeenMs: number;
-  staleArmed: boolean;
-  /** When its open attempt is next evaluated; null: no deadline. */
-  wakeMs: number | null;
-  owner: string | null;
-  accepted: boolean;
-  known: KnownAttempts | null;
-  /** The last that led anywhere; null: none yet. */
-  lastMove: StateMove | null;
-};
-export type TaskRecord = Forgettable & {
-  snapshot: TaskSnapshot;
-  lastMove: StateMove | null;
-  /** So many of the tasks that it comes after are not completed. */
-  openAfter: number;
-};
 /** `owner`: the replica that notifies people of it, as long as it lives. */
 export type Escalated = { readonly entity: EscalatedEntity; readonly id: string; readonly owner: string | null };
 
@@ -101,6 +73,8 @@ export type FleetOptions = {
   readonly policies?: PolicySet;
   /** Default: those of this release. */
   readonly rules?: readonly Rules[] | undefined;
+  /** So many stopped workers are held as they are; more are packed. */
+  readonly restingMax?: number | undefined;
 };
 
 const noPolicies: PolicySet = { policies: new Map(), assign: [], releaseAfterMs: null, forgetMs: forgetMsDefault };
@@ -128,9 +102,12 @@ export function setRules(fleet: Fleet, version: number): void {
 export function createFleet(name: string, options: FleetOptions = {}): Fleet {
   const rulesKnown = options.rules ?? releasedRules;
   const [rules] = rulesKnown as [Rules];
-  return {
+  return packWorkers({
     ...{ name, nowMs: 0, seq: 0, policySeq: 0 },
-    workers: new SnapshotMap<WorkerRecord>((it) => ({ ...it, known: it.known === null ? null : [...it.known] })),
+    workers: new SnapshotMap<WorkerRecord>(
+      (it) => ({ ...it, known: it.known === null ? null : [...it.known] }),
+      options.restingMax,
+    ),
     tasks: new SnapshotMap<TaskRecord>((it) => ({ ...it })),
     queues: new SnapshotMap((it) => ({ ...it, ready: new Set(it.ready) })),
     dependents: new SnapshotMap<Set<string>>((it) => new Set(it)),
@@ -156,12 +133,12 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
       unknownRules: rules.version === 1 ? null : 1,
     },
     ...steppersOf(rules),
-  };
+  });
 }
 
 /** A fleet that is independent from here. Snapshots are shared, since they are never changed. */
 export function copyFleet(fleet: Fleet): Fleet {
-  return {
+  return packWorkers({
     ...fleet,
     ...{ workers: fleet.workers.copy(), tasks: fleet.tasks.copy(), queues: fleet.queues.copy() },
     ...{ dependents: fleet.dependents.copy(), scopes: fleet.scopes.copy() },
@@ -173,7 +150,7 @@ export function copyFleet(fleet: Fleet): Fleet {
     forgetting: fleet.forgetting.copy(),
     outcomes: [],
     watcher: null,
-  };
+  });
 }
 
 /** Where an event stands that the fold makes of an entry, or of its clock. */

@@ -19,7 +19,8 @@ export function foldWorker(fleet: Fleet, entry: WorkerEntry, seq: number, owner:
   if (named !== undefined) named.namedMs = fleet.nowMs;
   if (!record.staleArmed) {
     record.staleArmed = true;
-    fleet.deadlines.push({ atMs: fleet.nowMs + staleAfterMs, kind: 'stale', id: entry.id, attempt: '' });
+    const { worker: id } = record.snapshot.context.worker;
+    fleet.deadlines.push({ atMs: fleet.nowMs + staleAfterMs, kind: 'stale', id, attempt: '' });
   }
   apply(fleet, record, entry, seq, owner);
   if (record.snapshot.value.presence !== 'active') refreshPresence(fleet, record);

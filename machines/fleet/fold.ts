@@ -72,8 +72,9 @@ export function advanceClock(fleet: Fleet, toMs: number): readonly Outcome[] {
   return takeOutcomes(fleet);
 }
 
-/** Most entries only change the state: for them nothing is allocated. */
+/** To be called at the end of a step. Most entries only change the state: for them nothing is allocated. */
 function takeOutcomes(fleet: Fleet): readonly Outcome[] {
+  fleet.workers.packResting();
   const { outcomes } = fleet;
   if (outcomes.length === 0) return nothing;
   fleet.outcomes = [];

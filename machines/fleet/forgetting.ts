@@ -74,7 +74,7 @@ export function forget(fleet: Fleet, { kind, id }: Deadline): void {
 }
 
 function forgetWorker(fleet: Fleet, id: string): void {
-  const record = fleet.workers.get(id);
+  const record = fleet.workers.read(id);
   for (const scope of record?.snapshot.context.worker.scopes ?? []) fleet.scopes.get(scope)?.workers.delete(id);
   fleet.escalated.delete(`worker/${id}`);
   fleet.workers.delete(id);

@@ -1,12 +1,23 @@
 /**
- * A map whose content can be written away in slices while it goes on changing, and read back without decoding what
- * nobody asks for. A fleet of 100,000 workers is written and started so without anyone waiting.
+ * A map whose content can be written away in slices while it goes on changing, and some of whose values rest in a short
+ * form until somebody needs them. A fleet of 100,000 workers is written, started and held so.
  *
  * Its values are changed in place, but never without `get` before. So as long as a snapshot is being taken `get` sets a
- * copy aside, and the snapshot reads that copy instead.
+ * copy aside, and the snapshot reads that copy instead; and what `get` has unpacked stays so for a while.
  */
 
-/** A value that is still to be decoded. */
+/** A value in its short form. */
+export class Packed {
+  readonly text: string;
+  /** What it has in common with others; null: nothing. */
+  readonly shared: object | null;
+  constructor(text: string, shared: object | null) {
+    this.text = text;
+    this.shared = shared;
+  }
+}
+
+/** A value of a snapshot that is still to be decoded. */
 class Encoded<Value> {
   readonly decode: () => Value;
   constructor(decode: () => Value) {
@@ -14,33 +25,59 @@ class Encoded<Value> {
   }
 }
 
+export type Packing<Value> = {
+  /** Null: it is not at rest any more. */
+  pack(value: Value): Packed | null;
+  unpack(key: string, packed: Packed): Value;
+};
+
 /** The content as it was when it was captured. */
 export type Captured<Value> = {
   /** In the map's order. */
   readonly keys: readonly string[];
-  read(key: string): Value;
+  read(key: string): Value | Packed;
   /** Nothing more is read. */
   release(): void;
 };
 
+/** In one step, so that no step has to wait for thousands that were looked at together: 10 µs each. */
+const packedPerStep = 16;
+
 export class SnapshotMap<Value extends object> extends Map<string, Value> {
+  /** Null: none of its values rest. */
+  packing: Packing<Value> | null = null;
   readonly #copyValue: (value: Value) => Value;
+  readonly #restingMax: number;
+  /** Values at rest that are not packed, the one that rests the longest first. */
+  readonly #resting = new Set<string>();
   /** Values of the snapshot that is being taken which may have changed since; null: none is being taken. */
-  #kept: Map<string, Value> | null = null;
+  #kept: Map<string, Value | Packed> | null = null;
   #encodedCount = 0;
 
-  /** `copyValue` copies whatever is changed in place. */
-  constructor(copyValue: (value: Value) => Value) {
+  /**
+   * @param copyValue copies whatever is changed in place
+   * @param restingMax so many values at rest stay unpacked: what has come to rest is often needed again soon
+   */
+  constructor(copyValue: (value: Value) => Value, restingMax = 1_000) {
     super();
     this.#copyValue = copyValue;
+    this.#restingMax = restingMax;
   }
 
+  /** To change it. */
   override get(key: string): Value | undefined {
-    const found = super.get(key);
-    if (found === undefined || (this.#kept === null && this.#encodedCount === 0)) return found;
-    const value = this.#decoded(key, found);
-    if (this.#kept !== null && !this.#kept.has(key)) this.#kept.set(key, this.#copyValue(value));
-    return value;
+    const found = super.get(key) as Value | Packed | Encoded<Value> | undefined;
+    if (found === undefined) return found;
+    if (this.#kept !== null && !this.#kept.has(key)) this.#kept.set(key, this.#aside(found));
+    if (found instanceof Packed) return this.#unpacked(key, found);
+    return found instanceof Encoded ? this.#decoded(key, found) : found;
+  }
+
+  /** To look at it: what is packed stays so. */
+  read(key: string): Readonly<Value> | undefined {
+    const found = super.get(key) as Value | Packed | Encoded<Value> | undefined;
+    if (found instanceof Packed) return (this.packing as Packing<Value>).unpack(key, found);
+    return found instanceof Encoded ? this.#decoded(key, found) : found;
   }
 
   override set(key: string, value: Value): this {
@@ -49,8 +86,14 @@ export class SnapshotMap<Value extends object> extends Map<string, Value> {
   }
 
   override delete(key: string): boolean {
-    this.get(key);
+    if (this.#kept !== null) this.get(key);
+    this.#resting.delete(key);
+    if ((super.get(key) as unknown) instanceof Encoded) this.#encodedCount -= 1;
     return super.delete(key);
+  }
+
+  setPacked(key: string, packed: Packed): void {
+    super.set(key, packed as unknown as Value);
   }
 
   /** `decode` is called when the value is first needed. */
@@ -59,11 +102,28 @@ export class SnapshotMap<Value extends object> extends Map<string, Value> {
     this.#encodedCount += 1;
   }
 
+  /** It has come to rest: it is packed after a while, unless `get` is called. */
+  rest(key: string): void {
+    this.#resting.delete(key);
+    this.#resting.add(key);
+  }
+
+  /** Packs those that have rested the longest. To be called when nobody holds a value to change it. */
+  packResting(): void {
+    for (let count = 0; this.#resting.size > this.#restingMax && count < packedPerStep; count += 1) {
+      const [key] = this.#resting as Iterable<string> as [string];
+      this.#resting.delete(key);
+      const found = super.get(key);
+      const packed = found === undefined ? null : (this.packing?.pack(found) ?? null);
+      if (packed !== null) this.setPacked(key, packed);
+    }
+  }
+
   /** Decodes one after the other, so that the caller can pause in between. */
   *decodeAll(): Generator<void> {
     if (this.#encodedCount === 0) return;
-    for (const [key, found] of super.entries()) {
-      this.#decoded(key, found);
+    for (const [key, found] of super.entries() as MapIterator<[string, unknown]>) {
+      if (found instanceof Encoded) this.#decoded(key, found as Encoded<Value>);
       yield;
     }
   }
@@ -71,33 +131,33 @@ export class SnapshotMap<Value extends object> extends Map<string, Value> {
   /** One snapshot at a time. */
   capture(): Captured<Value> {
     if (this.#kept !== null) throw new Error('another snapshot of this map is being taken');
-    const kept = new Map<string, Value>();
+    const kept = new Map<string, Value | Packed>();
     this.#kept = kept;
     return {
       keys: [...super.keys()],
       // A key that has no copy was neither read nor dropped meanwhile.
-      read: (key) => kept.get(key) ?? this.#decoded(key, super.get(key) as Value),
+      read: (key) => kept.get(key) ?? this.#whole(key, super.get(key) as Value),
       release: () => {
         if (this.#kept === kept) this.#kept = null;
       },
     };
   }
 
-  /** Independent from here. */
+  /** Independent from here. Its `packing` is to be set. */
   copy(): SnapshotMap<Value> {
-    const copied = new SnapshotMap<Value>(this.#copyValue);
-    for (const [key, value] of this) copied.set(key, this.#copyValue(value));
+    const copied = new SnapshotMap<Value>(this.#copyValue, this.#restingMax);
+    for (const [key, found] of super.entries()) Map.prototype.set.call(copied, key, this.#aside(found));
+    for (const key of this.#resting) copied.#resting.add(key);
     return copied;
   }
 
-  override entries(): MapIterator<[string, Value]> {
-    for (const _ of this.decodeAll());
-    return super.entries();
+  /** To look at them, as by `read`. */
+  override *entries(): MapIterator<[string, Value]> {
+    for (const key of super.keys()) yield [key, this.read(key) as Value];
   }
 
-  override values(): MapIterator<Value> {
-    for (const _ of this.decodeAll());
-    return super.values();
+  override *values(): MapIterator<Value> {
+    for (const [, value] of this.entries()) yield value;
   }
 
   override forEach(each: (value: Value, key: string, map: Map<string, Value>) => void): void {
@@ -108,9 +168,25 @@ export class SnapshotMap<Value extends object> extends Map<string, Value> {
     return this.entries();
   }
 
-  #decoded(key: string, found: Value): Value {
-    if (!(found instanceof Encoded)) return found;
-    const value = (found as Encoded<Value>).decode();
+  /** What is not changed in place any more. */
+  #aside(found: Value | Packed | Encoded<Value>): Value | Packed {
+    if (found instanceof Packed) return found;
+    return found instanceof Encoded ? found.decode() : this.#copyValue(found);
+  }
+
+  #whole(key: string, found: Value | Packed | Encoded<Value>): Value | Packed {
+    return found instanceof Encoded ? this.#decoded(key, found) : found;
+  }
+
+  #unpacked(key: string, packed: Packed): Value {
+    const value = (this.packing as Packing<Value>).unpack(key, packed);
+    super.set(key, value);
+    this.#resting.add(key);
+    return value;
+  }
+
+  #decoded(key: string, found: Encoded<Value>): Value {
+    const value = found.decode();
     super.set(key, value);
     this.#encodedCount -= 1;
     return value;

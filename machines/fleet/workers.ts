@@ -56,7 +56,10 @@ function noteWorkerStop(fleet: Fleet, record: WorkerRecord): void {
   const isStopped = record.snapshot.value.state === 'stopped';
   if (!isStopped && record.stoppedMs === null) return;
   noteStop(fleet, record, isStopped);
-  if (isStopped) armForget(fleet, 'forgetWorker', record.snapshot.context.worker.worker);
+  if (!isStopped) return;
+  const { worker } = record.snapshot.context.worker;
+  armForget(fleet, 'forgetWorker', worker);
+  fleet.workers.rest(worker);
 }
 
 /** A worker's entry, as its machine takes it. */

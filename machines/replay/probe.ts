@@ -35,7 +35,7 @@ export function probe(
   scope: ProbeScope = 'stop',
 ): Probe {
   const known =
-    fleet.workers.get(worker)?.snapshot ?? fleet.workerStepper.start({ fleet: fleet.name, worker, atMs: nowMs });
+    fleet.workers.read(worker)?.snapshot ?? fleet.workerStepper.start({ fleet: fleet.name, worker, atMs: nowMs });
   const context: WorkerContext = { ...known.context.worker, attempt: null };
   const found = policyInForce(fleet, context);
   const atMs = Math.max(nowMs, fleet.nowMs);

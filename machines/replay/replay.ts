@@ -114,7 +114,7 @@ export function createReplay(options: ReplayOptions = {}): Replay {
 
 function openResults(fleet: Fleet): ReplayLine[] {
   const attempts = [...fleet.open].flatMap((worker): OpenAttempt[] => {
-    const attempt = fleet.workers.get(worker)?.snapshot.context.worker.attempt;
+    const attempt = fleet.workers.read(worker)?.snapshot.context.worker.attempt;
     if (attempt == null) return [];
     const waitsFor = attempt.pending === null ? 'hold' : attempt.pending.name;
     const place = {

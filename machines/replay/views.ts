@@ -100,7 +100,7 @@ export type QueueView = { queue: string; pending: number; reported: number };
 
 /** `nowMs`: a moment not before the fleet's own clock. */
 export function viewWorker(fleet: Fleet, worker: string, nowMs: number): WorkerView | null {
-  const record = fleet.workers.get(worker);
+  const record = fleet.workers.read(worker);
   if (record === undefined) return null;
   const { value } = record.snapshot;
   const { worker: context } = record.snapshot.context;

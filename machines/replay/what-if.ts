@@ -140,7 +140,7 @@ function foldInBoth(both: BothFolds, stored: StoredEntry): void {
   advanceAfter(both, atMs);
   if (entry.area === 'worker' && entry.type === 'stop.attempted') {
     const attempt = entry.data.attempt ?? `seq-${seq}`;
-    const isKnown = isKnownAttempt(before.workers.get(entry.id)?.known ?? null, attempt);
+    const isKnown = isKnownAttempt(before.workers.read(entry.id)?.known ?? null, attempt);
     if (!isKnown) pairs.set(keyOf(entry.id, attempt), createPair(entry.id, attempt, atMs));
   }
   const isAnswer = entry.area === 'ownWorker' && entry.type === 'check.finished';

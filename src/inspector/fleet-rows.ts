@@ -53,7 +53,7 @@ function lastMoveOf(machine: 'w' | 't', records: Iterable<Pick<WorkerRecord, 'la
 }
 
 function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
-  const record = fleet.workers.get(worker);
+  const record = fleet.workers.read(worker);
   if (record === undefined) return null;
   const { value } = record.snapshot;
   const it = record.snapshot.context.worker;

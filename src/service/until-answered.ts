@@ -15,7 +15,7 @@ export async function untilAnswered(
   await host.foldedTo(seq);
   /** Undefined: it is still open. Looked at entry by entry, since only the last answer of a worker is kept. */
   const look = (): InputAnswer | null | undefined => {
-    const { inputs = [], lastAnswer = null } = host.fleet.workers.get(worker)?.snapshot.context.worker ?? {};
+    const { inputs = [], lastAnswer = null } = host.fleet.workers.read(worker)?.snapshot.context.worker ?? {};
     if (lastAnswer?.request === request) return lastAnswer;
     return signal.aborted || !inputs.some((input) => input.request === request) ? null : undefined;
   };

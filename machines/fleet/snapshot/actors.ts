@@ -1,55 +1,57 @@
 /** One worker or task of a snapshot. Of its context only what differs from a new one's is written. */
-import type { PolicyInForce } from '../../guards/attempt.ts';
+import type { Attempt, PolicyInForce } from '../../guards/attempt.ts';
 import type { Verdict } from '../../guards/decision.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { createTaskContext, type TaskContext } from '../../task/context.ts';
-import { createWorkerContext, type WorkerContext } from '../../worker/context.ts';
 import type { Fleet, TaskRecord, WorkerRecord } from '../fleet.ts';
-import type { Json, Packed, Packer, Unpacker } from './packing.ts';
+import { type DecisionTemplate, makeTemplate } from './decision-text.ts';
+import { isSame, type Json, type PackedJson, type Packer, type Unpacker } from './packing.ts';
+import { fromTuple, toTuple, type WorkerTuple } from './worker-text.ts';
 
-const newWorker = (fleet: string, worker: string) => createWorkerContext({ fleet, worker, atMs: 0 });
-const newTask = (fleet: string, task: string) => createTaskContext({ fleet, task, queue: null });
+/** One that is at work. Those that have stopped are written as they are held (`packed-worker.ts`). */
+type WorkerLine = [tuple: WorkerTuple, template: PackedJson | null, attempt: PackedAttempt | null];
+type PackedAttempt = Omit<Attempt, 'verdicts' | 'inForce'> & {
+  readonly verdicts: Json[];
+  readonly inForce: Omit<PolicyInForce, 'policy'> & { readonly policy: Json };
+};
 
-export function encodeWorker(fleet: Fleet, id: string, record: WorkerRecord, packer: Packer): string {
-  const { snapshot, ...rest } = record;
-  const { worker } = snapshot.context;
-  const changed = changesOf(worker, newWorker(fleet.name, id)) as Partial<WorkerContext>;
-  const { lastDecision, attempt } = changed;
-  const packed = {
-    ...changed,
-    ...(lastDecision == null
-      ? {}
-      : { lastDecision: packer.pack({ ...lastDecision, verdicts: packVerdicts(lastDecision.verdicts, packer) }) }),
-    ...(attempt == null
-      ? {}
-      : {
-          attempt: {
-            ...attempt,
-            verdicts: packVerdicts(attempt.verdicts, packer),
-            inForce: { ...attempt.inForce, policy: packPolicy(attempt.inForce, packer) },
-          },
-        }),
-  };
-  const { state, presence } = snapshot.value;
-  return JSON.stringify([state, presence, packer.pack(rest), packer.pack(packed)]);
+export function encodeWorker(record: WorkerRecord, packer: Packer): string {
+  const { lastDecision, attempt } = record.snapshot.context.worker;
+  const line: WorkerLine = [
+    toTuple(record),
+    lastDecision === null ? null : packTemplate(makeTemplate(lastDecision), packer),
+    attempt === null ? null : packAttempt(attempt, packer),
+  ];
+  return JSON.stringify(line);
 }
-
-type WorkerLine = [state: string, presence: string, rest: Packed, changed: Packed];
 
 export function decodeWorker(fleet: Fleet, id: string, text: string, unpacker: Unpacker): WorkerRecord {
-  const [state, presence, rest, packed] = JSON.parse(text) as WorkerLine;
-  const { lastDecision, attempt, ...changed } = unpacker.unpack(packed) as PackedWorker;
-  const worker = {
-    ...newWorker(fleet.name, id),
-    ...changed,
-    ...(lastDecision === undefined ? {} : { lastDecision: unpackDecision(lastDecision, unpacker) }),
-    ...(attempt === undefined ? {} : { attempt: unpackAttempt(attempt, unpacker) }),
-  } as WorkerContext;
-  return {
-    snapshot: fleet.workerStepper.resume({ state, presence }, { worker }),
-    ...unpacker.unpack(rest),
-  } as WorkerRecord;
+  const [tuple, packed, attempt] = JSON.parse(text) as WorkerLine;
+  const template = packed === null ? null : (unpacker.unpack(packed) as { verdicts: Json[] });
+  return fromTuple(
+    ...([fleet, id, tuple] as const),
+    template === null ? null : ({ ...template, verdicts: template.verdicts.map(unpacker.shared) } as DecisionTemplate),
+    attempt === null ? null : unpackAttempt(attempt, unpacker),
+    unpacker.legend(),
+  );
 }
+
+/** As `encodeWorker`, of one that is packed already. */
+export const joinLine = (tuple: string, template: DecisionTemplate, packer: Packer): string =>
+  `[${tuple},${JSON.stringify(packTemplate(template, packer))},null]`;
+
+export const decodePacked = (
+  fleet: Fleet,
+  id: string,
+  text: string,
+  template: DecisionTemplate | null,
+  unpacker: Unpacker,
+): WorkerRecord => fromTuple(fleet, id, JSON.parse(text) as WorkerTuple, template, null, unpacker.legend());
+
+const packTemplate = (template: DecisionTemplate, packer: Packer): PackedJson =>
+  packer.pack({ ...template, verdicts: packVerdicts(template.verdicts, packer) });
+
+const newTask = (fleet: string, task: string) => createTaskContext({ fleet, task, queue: null });
 
 export function encodeTask(fleet: Fleet, id: string, { snapshot, ...rest }: TaskRecord, packer: Packer): string {
   const changed = changesOf(snapshot.context, newTask(fleet.name, id));
@@ -57,7 +59,7 @@ export function encodeTask(fleet: Fleet, id: string, { snapshot, ...rest }: Task
 }
 
 export function decodeTask(fleet: Fleet, id: string, text: string, unpacker: Unpacker): TaskRecord {
-  const [value, rest, changed] = JSON.parse(text) as [value: string, rest: Packed, changed: Packed];
+  const [value, rest, changed] = JSON.parse(text) as [value: string, rest: PackedJson, changed: PackedJson];
   const context = { ...newTask(fleet.name, id), ...unpacker.unpack(changed) } as TaskContext;
   return { snapshot: fleet.taskStepper.resume(value, context), ...unpacker.unpack(rest) } as TaskRecord;
 }
@@ -68,12 +70,6 @@ function changesOf<Context extends object>(context: Context, fresh: Context): Pa
     if (!isSame(context[key], fresh[key])) changed[key] = context[key];
   return changed;
 }
-
-const isSame = (a: unknown, b: unknown): boolean => a === b || (isEmpty(a) && isEmpty(b));
-
-/** Whether it is a list or an object without anything in it: where one stands no context ever has the other. */
-const isEmpty = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 
 /** Most of them are one of a few dozen. */
 const packVerdicts = (verdicts: readonly Verdict[], packer: Packer): Json[] =>
@@ -91,16 +87,14 @@ function packPolicy({ policy }: PolicyInForce, packer: Packer): Json {
   return packer.share(`policy ${text}`, policy);
 }
 
-type PackedWorker = { readonly lastDecision?: Packed; readonly attempt?: PackedAttempt };
-type PackedAttempt = { readonly verdicts: Json[]; readonly inForce: { readonly policy: Json } };
-
-function unpackDecision(packed: Packed, unpacker: Unpacker) {
-  const decision = unpacker.unpack(packed) as { verdicts: Json[] };
-  return { ...decision, verdicts: decision.verdicts.map(unpacker.shared) };
-}
-
-const unpackAttempt = (attempt: PackedAttempt, unpacker: Unpacker) => ({
+const packAttempt = (attempt: Attempt, packer: Packer): PackedAttempt => ({
   ...attempt,
-  verdicts: attempt.verdicts.map(unpacker.shared),
-  inForce: { ...attempt.inForce, policy: unpacker.shared(attempt.inForce.policy) },
+  verdicts: packVerdicts(attempt.verdicts, packer),
+  inForce: { ...attempt.inForce, policy: packPolicy(attempt.inForce, packer) },
+});
+
+const unpackAttempt = (attempt: PackedAttempt, unpacker: Unpacker): Attempt => ({
+  ...attempt,
+  verdicts: attempt.verdicts.map(unpacker.shared) as Verdict[],
+  inForce: { ...attempt.inForce, policy: unpacker.shared(attempt.inForce.policy) as Policy },
 });

@@ -2,27 +2,48 @@
  * What makes the lines of a snapshot small: the keys of objects that are alike stand once (a shape), and so do values
  * that many actors have in common. Both are lines of their own, before the first line that needs them.
  */
+import { type DecisionTemplate, readTemplate } from './decision-text.ts';
 
 export type Json = unknown;
 /** The number of its shape, then its values. */
-export type Packed = readonly [shape: number, ...values: Json[]];
+export type PackedJson = readonly [shape: number, ...values: Json[]];
+
+/** What the numbers in a worker's text mean. A snapshot says it, so that one of another release can be read. */
+export type Legend = {
+  readonly states: readonly string[];
+  readonly presences: readonly string[];
+  readonly fields: readonly string[];
+};
+
+type Table = 'legend' | 'shape' | 'value' | 'decision';
 
 /** Verdicts with a number in their text are all different: more than these are written where they are. */
 const sharedMax = 10_000;
 
 export type Packer = {
   /** Keys whose value is undefined are left out, as JSON does. */
-  pack(value: object): Packed;
+  pack(value: object): PackedJson;
   /** The number of `value`, which `name` tells from all others; the value itself where the table is full. */
   share(name: string, value: Json): Json;
+  /** The same in a table of its own; null where it is full. */
+  shareDecision(text: string): number | null;
   /** The lines that are due before the next one. */
-  takeTables(): [table: 'shape' | 'value', text: string][];
+  takeTables(): [table: Table, text: string][];
 };
 
-export function createPacker(): Packer {
+export function createPacker(legend: Legend): Packer {
   const shapes = new Map<string, number>();
   const shared = new Map<string, number>();
-  let due: [table: 'shape' | 'value', text: string][] = [];
+  const decisions = new Map<string, number>();
+  let due: [table: Table, text: string][] = [['legend', JSON.stringify(legend)]];
+  const add = (table: Table, known: Map<string, number>, name: string, toText: () => string): number | null => {
+    const found = known.get(name);
+    if (found !== undefined) return found;
+    if (known.size >= sharedMax) return null;
+    due.push([table, toText()]);
+    known.set(name, known.size);
+    return known.size - 1;
+  };
   return {
     pack(value) {
       const keys: string[] = [];
@@ -40,14 +61,8 @@ export function createPacker(): Packer {
       due.push(['shape', text]);
       return [shape, ...values];
     },
-    share(name, value) {
-      const known = shared.get(name);
-      if (known !== undefined) return known;
-      if (shared.size >= sharedMax) return value;
-      shared.set(name, shared.size);
-      due.push(['value', JSON.stringify(value)]);
-      return shared.size - 1;
-    },
+    share: (name, value) => add('value', shared, name, () => JSON.stringify(value)) ?? value,
+    shareDecision: (text) => add('decision', decisions, text, () => text),
     takeTables() {
       const taken = due;
       if (taken.length > 0) due = [];
@@ -57,14 +72,32 @@ export function createPacker(): Packer {
 }
 
 export type Unpacker = {
-  unpack(packed: Packed): object;
+  unpack(packed: PackedJson): object;
   shared(value: Json): Json;
-  addTable(table: string, text: string): void;
+  /** @throws Error: there is no such decision */
+  decision(number: number): DecisionTemplate;
+  legend(): Legend;
+  /** Its texts mean the same here. */
+  hasOwnLegend(): boolean;
+  /** False: it is no table. */
+  addTable(table: string, text: () => string): boolean;
 };
 
-export function createUnpacker(): Unpacker {
+export function createUnpacker(own: Legend): Unpacker {
   const shapes: (readonly string[])[] = [];
   const values: Json[] = [];
+  const decisions: DecisionTemplate[] = [];
+  let legend = own;
+  let isOwn = true;
+  const tables: Readonly<Record<Table, (text: string) => void>> = {
+    legend(text) {
+      isOwn = text === JSON.stringify(own);
+      if (!isOwn) legend = JSON.parse(text) as Legend;
+    },
+    shape: (text) => void shapes.push(JSON.parse(text) as string[]),
+    value: (text) => void values.push(JSON.parse(text)),
+    decision: (text) => void decisions.push(readTemplate(text)),
+  };
   return {
     unpack([shape, ...held]) {
       const keys = shapes[shape];
@@ -72,9 +105,26 @@ export function createUnpacker(): Unpacker {
       return Object.fromEntries(keys.map((key, index) => [key, held[index]]));
     },
     shared: (value) => (typeof value === 'number' ? values[value] : value),
+    decision(number) {
+      const found = decisions[number];
+      if (found === undefined) throw new Error(`the snapshot has no decision ${number}`);
+      return found;
+    },
+    legend: () => legend,
+    hasOwnLegend: () => isOwn,
     addTable(table, text) {
-      if (table === 'shape') shapes.push(JSON.parse(text) as string[]);
-      else values.push(JSON.parse(text));
+      if (!Object.hasOwn(tables, table)) return false;
+      tables[table as Table](text());
+      return true;
     },
   };
+}
+
+export const isSame = (a: unknown, b: unknown): boolean => a === b || (isEmpty(a) && isEmpty(b));
+
+/** Whether it is a list or an object without anything in it: where one stands no context ever has the other. */
+function isEmpty(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  for (const _ in value) return false;
+  return true;
 }

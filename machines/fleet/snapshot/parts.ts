@@ -4,12 +4,16 @@ import type { PolicySet } from '../../policy/policy-set.ts';
 import type { Rules } from '../../rules/rules.ts';
 import { type Deadline, type Deadlines, deadlineKinds } from '../deadlines.ts';
 import { type Fleet, setRules } from '../fleet.ts';
-import type { SnapshotMap } from '../snapshot-map.ts';
-import { decodeTask, decodeWorker, encodeTask, encodeWorker } from './actors.ts';
+import { Packed, type SnapshotMap } from '../snapshot-map.ts';
+import { decodePacked, decodeTask, decodeWorker, encodeTask, encodeWorker, joinLine } from './actors.ts';
+import { type DecisionTemplate, textOfTemplate } from './decision-text.ts';
+import { isAtRest, packWorker } from './packed-worker.ts';
 import type { Packer, Unpacker } from './packing.ts';
 
-/** `key`: without a space. */
-export type Text = readonly [key: string, json: string];
+/** `key`: without a space. `shared`: the number of what it has in common with others, or `-`. */
+export type Text = readonly [key: string, json: string, shared?: number | '-'];
+/** `json` may be called at once, or when its content is first needed. `shared` null: the line says nothing of it. */
+export type Line = { readonly key: string; readonly json: () => string; readonly shared: string | null };
 
 export type CapturedPart = {
   /** To be iterated once, at any pace. */
@@ -19,8 +23,8 @@ export type CapturedPart = {
 
 type Part<Value> = {
   capture(value: Value, fleet: Fleet): CapturedPart;
-  /** `json` may be called at once, or when its content is first needed. @returns what stands there from now on */
-  restore(value: Value, key: string, json: () => string, fleet: Fleet, unpacker: Unpacker): Value;
+  /** @returns what stands there from now on */
+  restore(value: Value, line: Line, fleet: Fleet, unpacker: Unpacker): Value;
 };
 
 /** What a fleet is made with, and what is empty between two entries. */
@@ -35,7 +39,7 @@ const none = '-';
 
 const number: Part<number> = {
   capture: (value) => ({ texts: () => [[none, String(value)]], release: nothing }),
-  restore: (_value, _key, json) => Number(json()),
+  restore: (_value, { json }) => Number(json()),
 };
 
 const list = <Item>(items: readonly Item[], toJson: (some: readonly Item[]) => unknown): CapturedPart => ({
@@ -48,7 +52,7 @@ const list = <Item>(items: readonly Item[], toJson: (some: readonly Item[]) => u
 
 const names: Part<Set<string>> = {
   capture: (value) => list([...value], (it) => it),
-  restore(value, _key, json) {
+  restore(value, { json }) {
     for (const name of JSON.parse(json()) as string[]) value.add(name);
     return value;
   },
@@ -57,7 +61,7 @@ const names: Part<Set<string>> = {
 /** Its values are never changed in place. */
 const plainMap: Part<Map<string, unknown>> = {
   capture: (value) => list([...value], (it) => it),
-  restore(value, _key, json) {
+  restore(value, { json }) {
     for (const [key, held] of JSON.parse(json()) as [string, unknown][]) value.set(key, held);
     return value;
   },
@@ -69,7 +73,7 @@ const deadlines: Part<Deadlines> = {
     list(value.toArray(), (some) =>
       some.flatMap(({ atMs, kind, id, attempt }) => [atMs, deadlineKinds.indexOf(kind), id, attempt]),
     ),
-  restore(value, _key, json) {
+  restore(value, { json }) {
     const flat = JSON.parse(json()) as (number | string)[];
     for (let at = 0; at < flat.length; at += 4) {
       const kind = deadlineKinds[flat[at + 1] as number] as Deadline['kind'];
@@ -91,16 +95,50 @@ function map<Value extends object>({ encode, decode }: Coding<Value>): Part<Snap
       const { keys, read, release } = value.capture();
       return {
         *texts(packer) {
-          for (const key of keys) yield [key, encode(fleet, key, read(key), packer)];
+          for (const key of keys) yield [key, encode(fleet, key, read(key) as Value, packer)];
         },
         release,
       };
     },
-    restore(value, key, json, fleet, unpacker) {
+    restore(value, { key, json }, fleet, unpacker) {
       value.setEncoded(key, () => decode(fleet, key, json(), unpacker));
       return value;
     },
   };
+}
+
+/** Those that have stopped are written as they are held: nothing is encoded for them, and nothing decoded. */
+const workers: Part<Fleet['workers']> = {
+  capture(value) {
+    const { keys, read, release } = value.capture();
+    return {
+      *texts(packer) {
+        for (const key of keys) {
+          const found = read(key);
+          if (found instanceof Packed) yield textOf(key, found, packer);
+          else if (isAtRest(found)) yield textOf(key, packWorker(found), packer);
+          else yield [key, encodeWorker(found, packer)];
+        }
+      },
+      release,
+    };
+  },
+  restore(value, { key, json, shared }, fleet, unpacker) {
+    if (shared === null) {
+      value.setEncoded(key, () => decodeWorker(fleet, key, json(), unpacker));
+      return value;
+    }
+    const template = shared === '-' ? null : unpacker.decision(Number(shared));
+    if (unpacker.hasOwnLegend()) value.setPacked(key, new Packed(json(), template));
+    else value.setEncoded(key, () => decodePacked(fleet, key, json(), template, unpacker));
+    return value;
+  },
+};
+
+function textOf(key: string, { text, shared }: Packed, packer: Packer): Text {
+  if (shared === null) return [key, text, '-'];
+  const number = packer.shareDecision(textOfTemplate(shared as DecisionTemplate));
+  return number === null ? [key, joinLine(text, shared as DecisionTemplate, packer)] : [key, text, number];
 }
 
 type Scope = Fleet['scopes'] extends SnapshotMap<infer Value> ? Value : never;
@@ -112,14 +150,14 @@ const scopes: Part<Fleet['scopes']> = {
     return {
       *texts() {
         for (const key of keys) {
-          const { limit, workers } = read(key);
+          const { limit, workers } = read(key) as Scope;
           yield [none, JSON.stringify([key, limit, [...workers]])];
         }
       },
       release,
     };
   },
-  restore(value, _key, json) {
+  restore(value, { json }) {
     const [name, limit, workers] = JSON.parse(json()) as [string, Scope['limit'], string[]];
     return value.set(name, { limit, workers: new Set(workers) });
   },
@@ -130,7 +168,7 @@ const policies: Part<PolicySet> = {
     texts: () => [[none, JSON.stringify({ ...value, policies: [...value.policies] })]],
     release: nothing,
   }),
-  restore(_value, _key, json) {
+  restore(_value, { json }) {
     const read = JSON.parse(json()) as PolicySet & { policies: [string, Policy][] };
     return { ...read, policies: new Map(read.policies) };
   },
@@ -139,7 +177,7 @@ const policies: Part<PolicySet> = {
 /** Before what is decoded by their machines. */
 const rules: Part<Rules> = {
   capture: ({ version }) => ({ texts: () => [[none, String(version)]], release: nothing }),
-  restore(_value, _key, json, fleet) {
+  restore(_value, { json }, fleet) {
     setRules(fleet, Number(json()));
     return fleet.rules;
   },
@@ -173,5 +211,5 @@ export const parts: Parts = {
     decode: (_fleet, _key, text) => new Set(JSON.parse(text) as string[]),
   }),
   tasks: map({ encode: encodeTask, decode: decodeTask }),
-  workers: map({ encode: encodeWorker, decode: decodeWorker }),
+  workers,
 };

@@ -2,16 +2,17 @@
  * The folded state of a fleet as lines of text, and back (protocol.md §15). Equal states give equal lines, and a fold
  * that goes on from them gives the state that one from the beginning gives.
  *
- * Lines are `<part> <key> <JSON>`. They are made one by one, of the state as it was when the snapshot was begun; the
+ * Lines are `<part> <key> <JSON>`, or `<part>/<shared> <key> <JSON>` with the number of what a value shares. They are made one by one, of the state as it was when the snapshot was begun; the
  * fold goes on meanwhile. What is read back is decoded when the fold first needs it.
  */
 import type { Rules } from '../../rules/rules.ts';
 import { createFleet, type Fleet } from '../fleet.ts';
 import { createPacker, createUnpacker } from './packing.ts';
-import { type CapturedPart, parts } from './parts.ts';
+import { type CapturedPart, type Line, parts } from './parts.ts';
+import { workerLegend } from './worker-text.ts';
 
 /** Of the lines. Another format is not read. */
-export const snapshotFormat = 1;
+export const snapshotFormat = 2;
 
 export type FleetSnapshot = {
   /** Each ends with a line feed. To be iterated once, at any pace. */
@@ -39,11 +40,11 @@ export function takeSnapshot(fleet: Fleet): FleetSnapshot {
 }
 
 function* linesOf(captured: readonly (readonly [PartName, CapturedPart])[]): Generator<string> {
-  const packer = createPacker();
+  const packer = createPacker(workerLegend);
   for (const [name, { texts }] of captured) {
-    for (const [key, json] of texts(packer)) {
+    for (const [key, json, shared] of texts(packer)) {
       for (const [table, text] of packer.takeTables()) yield `${table} - ${text}\n`;
-      yield `${name} ${key} ${json}\n`;
+      yield shared === undefined ? `${name} ${key} ${json}\n` : `${name}/${shared} ${key} ${json}\n`;
     }
   }
 }
@@ -57,22 +58,18 @@ export type SnapshotLine = { readonly part: string; readonly key: string; readon
  */
 export function restoreFleet(name: string, lines: Iterable<SnapshotLine>, known?: readonly Rules[]): Fleet {
   const fleet: Fleet = createFleet(name, { rules: known });
-  const unpacker = createUnpacker();
+  const unpacker = createUnpacker(workerLegend);
   for (const { part, key, json } of lines) {
-    if (part === 'shape' || part === 'value') unpacker.addTable(part, json());
-    else if (Object.hasOwn(parts, part)) restorePart(fleet, part as PartName, key, json, unpacker);
-    else throw new Error(`'${part}' is no part of a snapshot`);
+    if (unpacker.addTable(part, json)) continue;
+    const slash = part.indexOf('/');
+    const name = slash < 0 ? part : part.slice(0, slash);
+    if (!Object.hasOwn(parts, name)) throw new Error(`'${part}' is no part of a snapshot`);
+    restorePart(fleet, name as PartName, { key, json, shared: slash < 0 ? null : part.slice(slash + 1) }, unpacker);
   }
   return fleet;
 }
 
-function restorePart(
-  fleet: Fleet,
-  part: PartName,
-  key: string,
-  json: () => string,
-  unpacker: ReturnType<typeof createUnpacker>,
-): void {
-  const restored = partOf(part).restore(fleet[part] as number, key, json, fleet, unpacker);
+function restorePart(fleet: Fleet, part: PartName, line: Line, unpacker: ReturnType<typeof createUnpacker>): void {
+  const restored = partOf(part).restore(fleet[part] as number, line, fleet, unpacker);
   (fleet as Record<PartName, unknown>)[part] = restored;
 }

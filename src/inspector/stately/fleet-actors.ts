@@ -10,7 +10,7 @@ export const sessionIdOf = ({ entity, id }: ActorRef): string => `${entity}:${id
 /** Null: unknown. */
 export function capture(fleet: Fleet, { entity, id }: ActorRef): Captured | null {
   if (entity === 'worker') {
-    const snapshot = fleet.workers.get(id)?.snapshot;
+    const snapshot = fleet.workers.read(id)?.snapshot;
     return snapshot === undefined ? null : { entity, snapshot };
   }
   const snapshot = fleet.tasks.get(id)?.snapshot;
@@ -20,7 +20,7 @@ export function capture(fleet: Fleet, { entity, id }: ActorRef): Captured | null
 /** The worker that holds a task, or that a worker is a subagent of. */
 export const parentOf = (fleet: Fleet, { entity, id }: ActorRef): string | null =>
   (entity === 'worker'
-    ? fleet.workers.get(id)?.snapshot.context.worker.parent
+    ? fleet.workers.read(id)?.snapshot.context.worker.parent
     : fleet.tasks.get(id)?.snapshot.context.worker) ?? null;
 
 /** Whether an actor belongs to `worker`: the worker itself, its tasks and subagents. Null: all do. */

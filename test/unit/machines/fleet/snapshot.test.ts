@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   advanceClock,
+  copyFleet,
   createFleet,
   type Fleet,
   foldEntry,
@@ -13,6 +14,7 @@ import {
   type StoredEntry,
   type TaskRecord,
   takeSnapshot,
+  viewFleet,
   type WorkerRecord,
 } from '../../../../machines/index.ts';
 import { conformanceLogs } from '../../../support/conformance-logs.ts';
@@ -23,8 +25,8 @@ import { restoreText, snapshotText } from '../../../support/snapshot-text.ts';
 const fold = (fleet: Fleet, log: readonly StoredEntry[]): readonly Outcome[] =>
   log.flatMap((entry) => foldEntry(fleet, entry));
 
-const foldNew = (log: readonly StoredEntry[]): Fleet => {
-  const fleet = createFleet('main');
+const foldNew = (log: readonly StoredEntry[], restingMax?: number): Fleet => {
+  const fleet = createFleet('main', { restingMax });
   fold(fleet, log);
   return fleet;
 };
@@ -47,7 +49,10 @@ function expectSameFrom(log: readonly StoredEntry[], at: number): void {
   const text = snapshotText(straight);
   const restored = restoreText(text);
   expect(snapshotText(restored)).toBe(text);
-  expect(contentOf(restoreText(text))).toEqual(contentOf(straight));
+  const decoded = restoreText(text);
+  for (const id of decoded.workers.keys()) decoded.workers.get(id);
+  expect(contentOf(decoded)).toEqual(contentOf(straight));
+  expect(snapshotText(decoded)).toBe(text);
   expect(fold(restored, log.slice(at))).toEqual(fold(straight, log.slice(at)));
   expect(snapshotText(restored)).toBe(snapshotText(straight));
   const endMs = straight.nowMs + 30 * 24 * 3_600_000;
@@ -72,10 +77,78 @@ describe('a fold from a snapshot ends as one from the beginning', () => {
   });
 });
 
+test('it makes no difference whether stopped workers are packed at once or never', () => {
+  fc.assert(
+    fc.property(randomLog(120), (log) => {
+      const [packing, plain] = [createFleet('main', { restingMax: 0 }), createFleet('main', { restingMax: 1_000 })];
+      for (const entry of log) expect(foldEntry(packing, entry)).toEqual(foldEntry(plain, entry));
+      expect(contentOf(packing)).toEqual(contentOf(plain));
+      expect(viewFleet(packing)).toEqual(viewFleet(plain));
+      expect(snapshotText(packing)).toBe(snapshotText(plain));
+      const copied = copyFleet(packing);
+      const endMs = plain.nowMs + 30 * 24 * 3_600_000;
+      for (const fleet of [packing, copied])
+        expect(advanceClock(fleet, endMs)).toEqual(advanceClock(copyFleet(plain), endMs));
+      expect(snapshotText(copied)).toBe(snapshotText(packing));
+    }),
+    { numRuns: takesAll ? 500 : 50 },
+  );
+});
+
+test('a snapshot of a release with other fields and states is read', () => {
+  fc.assert(
+    fc.property(randomLog(80), (log) => {
+      const fleet = foldNew(log);
+      const text = snapshotText(fleet);
+      expect(contentOf(restoreText(withReversedLegend(text)))).toEqual(contentOf(fleet));
+    }),
+    { numRuns: takesAll ? 200 : 20 },
+  );
+});
+
+/** As a release writes it whose states, presences and fields stand the other way round. */
+function withReversedLegend(text: string): string {
+  const legend = /^legend - (.*)$/m.exec(text)?.[1];
+  if (legend === undefined) return text;
+  const lists = JSON.parse(legend) as Record<'states' | 'presences' | 'fields', string[]>;
+  const { states, presences, fields } = lists;
+  const reversed = { states: states.toReversed(), presences: presences.toReversed(), fields: fields.toReversed() };
+  const change = (tuple: unknown[]) => {
+    const [place, move, mask, changed] = [
+      tuple[0] as number,
+      tuple[9] as number[] | null,
+      tuple[11] as number,
+      tuple.slice(12),
+    ];
+    const [presence, state] = [Math.floor(place / states.length), place % states.length];
+    const bits = fields.map((_, bit) => Math.floor(mask / 2 ** bit) % 2);
+    return [
+      (presences.length - 1 - presence) * states.length + (states.length - 1 - state),
+      ...tuple.slice(1, 9),
+      move === null
+        ? null
+        : [states.length - 1 - Number(move[0]), states.length - 1 - Number(move[1]), ...move.slice(2)],
+      tuple[10],
+      bits.reduce((sum, bit, index) => sum + bit * 2 ** (fields.length - 1 - index), 0),
+      ...changed.toReversed(),
+    ];
+  };
+  return text
+    .replace(legend, JSON.stringify(reversed))
+    .replaceAll(
+      /^(workers\/\S+ \S+ )(.*)$/gm,
+      (_, head: string, json: string) => head + JSON.stringify(change(JSON.parse(json))),
+    )
+    .replaceAll(/^(workers \S+ )(.*)$/gm, (_, head: string, json: string) => {
+      const [tuple, ...more] = JSON.parse(json) as [unknown[], ...unknown[]];
+      return head + JSON.stringify([change(tuple), ...more]);
+    });
+}
+
 test('what is folded while a snapshot is being written is not in it', () => {
   fc.assert(
     fc.property(randomLog(80), randomLog(80), fc.nat(30), (before, after, every) => {
-      const fleet = foldNew(before);
+      const fleet = foldNew(before, every % 3);
       const expected = snapshotText(fleet);
       const later = after.map((it) => ({ ...it, seq: it.seq + before.length, atMs: it.atMs + 600_000 }));
       const snapshot = takeSnapshot(fleet);
@@ -97,7 +170,7 @@ test('what is folded while a snapshot is being written is not in it', () => {
 test('only what is asked for is decoded', () => {
   const log = fc.sample(randomLog(60), { numRuns: 1, seed: 7 })[0] as readonly StoredEntry[];
   const text = snapshotText(foldNew(log));
-  const broken = text.replaceAll(/^(workers w[12]) .*$/gm, '$1 {');
+  const broken = text.replaceAll(/^(workers\S* w[12]) .*$/gm, '$1 {');
   const fleet = restoreText(broken);
   expect(fleet.workers.get('w3')?.snapshot.context.worker.worker).toBe('w3');
   expect([...fleet.workers.keys()].sort()).toEqual(['w1', 'w2', 'w3']);

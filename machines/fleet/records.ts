@@ -1,0 +1,37 @@
+/** What a fleet holds of each worker and task beside the state of its machine. */
+import type { TaskSnapshot } from '../task/task.ts';
+import type { State } from '../values/states.ts';
+import type { WorkerSnapshot } from '../worker/worker.ts';
+import type { KnownAttempts } from './known-attempts.ts';
+
+/** When what is stopped may be dropped: see `forgetting.ts`. */
+export type Forgettable = {
+  /** The last entry that names it; `timer.fired` does not count. */
+  namedMs: number;
+  /** Null: it is not stopped. */
+  stoppedMs: number | null;
+  isForgetArmed: boolean;
+};
+
+/** A transition of a machine, for people to see. */
+export type StateMove = { readonly from: State; readonly to: State; readonly event: string; readonly atMs: number };
+
+export type WorkerRecord = Forgettable & {
+  snapshot: WorkerSnapshot;
+  /** Its last entry of its own. */
+  lastSeenMs: number;
+  staleArmed: boolean;
+  /** When its open attempt is next evaluated; null: no deadline. */
+  wakeMs: number | null;
+  owner: string | null;
+  accepted: boolean;
+  known: KnownAttempts | null;
+  /** The last that led anywhere; null: none yet. */
+  lastMove: StateMove | null;
+};
+export type TaskRecord = Forgettable & {
+  snapshot: TaskSnapshot;
+  lastMove: StateMove | null;
+  /** So many of the tasks that it comes after are not completed. */
+  openAfter: number;
+};

@@ -1,0 +1,88 @@
+/**
+ * A decision in two parts: what is only this worker's, and a template of all the rest, which is the same for thousands of
+ * workers: cause, reason, verdicts, policy. A template is held once, however many decisions are made of it.
+ */
+import type { Decision } from '../../guards/decision.ts';
+import { formatIsoTime, parseIsoTime } from '../../values/iso-time.ts';
+
+type Own = 'worker' | 'task' | 'attempt' | 'seq' | 'at' | 'retry' | 'keepAlives' | 'idle' | 'pendingTasks';
+export type DecisionTemplate = Omit<Decision, Own> & {
+  readonly retryMax: number | null;
+  readonly keepAlivesMax: number | null;
+  readonly limitMs: number | null;
+};
+
+/** `at`: milliseconds since `fromMs`; the text itself where it is written in another way than ours. */
+export type OwnDecision = readonly [
+  ...[attempt: string | null, seq: number | null, at: number | string, task: string | null],
+  ...[retryCount: number, keepAlivesCount: number],
+  ...[idleMs: number, remainingMs: number | null, pendingTasks: number],
+];
+
+export function ownPartOf(decision: Decision, fromMs: number): OwnDecision {
+  const { attempt, seq, at, task, retry, keepAlives, idle, pendingTasks } = decision;
+  const atMs = parseIsoTime(at);
+  const time = atMs !== null && formatIsoTime(atMs) === at ? atMs - fromMs : at;
+  return [attempt, seq, time, task, retry.count, keepAlives.count, idle.ms, idle.remainingMs, pendingTasks];
+}
+
+/** In the order of a decision's fields, which is that of its JSON. */
+export function joinDecision(worker: string, own: OwnDecision, template: DecisionTemplate, fromMs: number): Decision {
+  const [attempt, seq, at, task, retryCount, keepAlivesCount, idleMs, remainingMs, pendingTasks] = own;
+  const { v, fleet, decision, action, cause, reason, nextPrompt, feedback, state } = template;
+  return {
+    ...{ v, fleet, worker, task, attempt, seq },
+    at: typeof at === 'number' ? formatIsoTime(at + fromMs) : at,
+    ...{ decision, action, cause, reason, nextPrompt, feedback, state },
+    retry: { count: retryCount, max: template.retryMax },
+    keepAlives: { count: keepAlivesCount, max: template.keepAlivesMax },
+    idle: { ms: idleMs, limitMs: template.limitMs, remainingMs },
+    pendingTasks,
+    policy: template.policy,
+    verdicts: template.verdicts,
+    replica: template.replica,
+    tookMs: template.tookMs,
+    dryRun: template.dryRun,
+  };
+}
+
+const templates = new Map<string, DecisionTemplate>();
+/** Each has about 1.5 KB. What is still used when the table is emptied stays with those who use it. */
+const templatesMax = 1_000;
+const texts = new WeakMap<DecisionTemplate, string>();
+
+/** The same object for equal decisions, as a rule. */
+export function templateOf(decision: Decision): DecisionTemplate {
+  const made = makeTemplate(decision);
+  const text = JSON.stringify(made);
+  return templates.get(text) ?? keep(text, made);
+}
+
+export const readTemplate = (text: string): DecisionTemplate =>
+  templates.get(text) ?? keep(text, JSON.parse(text) as DecisionTemplate);
+
+/** Equal templates have equal texts. */
+export const textOfTemplate = (template: DecisionTemplate): string =>
+  texts.get(template) ?? note(template, JSON.stringify(template));
+
+export function makeTemplate(decision: Decision): DecisionTemplate {
+  const { v, fleet, action, cause, reason, nextPrompt, feedback, state } = decision;
+  const { policy, verdicts, replica, tookMs, dryRun } = decision;
+  return {
+    ...{ v, fleet, decision: decision.decision, action, cause, reason, nextPrompt, feedback, state },
+    ...{ retryMax: decision.retry.max, keepAlivesMax: decision.keepAlives.max, limitMs: decision.idle.limitMs },
+    ...{ policy, verdicts, replica, tookMs, dryRun },
+  };
+}
+
+function keep(text: string, template: DecisionTemplate): DecisionTemplate {
+  if (templates.size >= templatesMax) templates.clear();
+  templates.set(text, template);
+  note(template, text);
+  return template;
+}
+
+function note(template: DecisionTemplate, text: string): string {
+  texts.set(template, text);
+  return text;
+}

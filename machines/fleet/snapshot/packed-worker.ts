@@ -1,0 +1,39 @@
+/**
+ * Stopped workers are held as text until an entry about them comes: a tenth of their memory, and what a snapshot writes of
+ * them is there already. The text says all of it, so nobody can tell but by the time that a first look takes (5 µs).
+ */
+import type { Stepper } from '../../step.ts';
+import type { workerMachine } from '../../worker/worker.ts';
+import type { WorkerRecord } from '../records.ts';
+import { Packed, type SnapshotMap } from '../snapshot-map.ts';
+import { type DecisionTemplate, templateOf } from './decision-text.ts';
+import { fromTuple, toTuple, type WorkerTuple } from './worker-text.ts';
+
+type Packing = {
+  readonly name: string;
+  readonly workers: SnapshotMap<WorkerRecord>;
+  workerStepper: Stepper<typeof workerMachine>;
+};
+
+/** Makes the fleet pack its own. @returns it */
+export function packWorkers<It extends Packing>(fleet: It): It {
+  fleet.workers.packing = {
+    pack: (record) => (isAtRest(record) ? packWorker(record) : null),
+    unpack: (id, packed) => unpackWorker(fleet, id, packed),
+  };
+  return fleet;
+}
+
+export const isAtRest = ({ snapshot: { value, context } }: WorkerRecord): boolean =>
+  value.state === 'stopped' && context.worker.attempt === null;
+
+export function packWorker(record: WorkerRecord): Packed {
+  const { lastDecision } = record.snapshot.context.worker;
+  const text = JSON.stringify(toTuple(record));
+  // `stringify` leaves a tree of pieces, which a look at a character makes one text of.
+  text.charCodeAt(0);
+  return new Packed(text, lastDecision === null ? null : templateOf(lastDecision));
+}
+
+const unpackWorker = (fleet: Packing, id: string, { text, shared }: Packed): WorkerRecord =>
+  fromTuple(fleet, id, JSON.parse(text) as WorkerTuple, shared as DecisionTemplate | null, null);

@@ -1,0 +1,112 @@
+/**
+ * A worker without an open attempt as a short text: the form in which a snapshot has it, and in which the fold holds those
+ * that have stopped. Times are differences to when it was last seen, and of its context only what differs from a new
+ * one's is written, with a bit for each field.
+ */
+
+import type { Plan, Step } from '../../policy/plan.ts';
+import type { Stepper } from '../../step.ts';
+import { presences, workerStates } from '../../values/states.ts';
+import { createWorkerContext, type WorkerContext } from '../../worker/context.ts';
+import type { workerMachine } from '../../worker/worker.ts';
+import type { StateMove, WorkerRecord } from '../records.ts';
+import { type DecisionTemplate, joinDecision, type OwnDecision, ownPartOf } from './decision-text.ts';
+import { decodeKnown, encodeKnown } from './known-text.ts';
+import { isSame, type Legend } from './packing.ts';
+
+type Field = Exclude<keyof WorkerContext, 'fleet' | 'worker' | 'activeMs' | 'attempt' | 'lastDecision'>;
+const fresh = createWorkerContext({ fleet: '', worker: '', atMs: 0 });
+const isField = (key: string): key is Field =>
+  !['fleet', 'worker', 'activeMs', 'attempt', 'lastDecision'].includes(key);
+
+export const workerLegend: Legend = {
+  states: workerStates,
+  presences,
+  fields: Object.keys(fresh).filter(isField),
+};
+
+/** Times are in milliseconds since `seenMs`. `changed`: the values of the fields whose bits `mask` has, lowest first. */
+export type WorkerTuple = readonly [
+  ...[place: number, seenMs: number, namedMs: number, stoppedMs: number | null, activeMs: number, flags: number],
+  ...[wakeMs: number | null, owner: string | null, known: string | null],
+  move: readonly [from: number, to: number, event: string, atMs: number] | null,
+  decision: OwnDecision | null,
+  mask: number,
+  ...changed: unknown[],
+];
+
+export function toTuple({ snapshot, ...record }: WorkerRecord): WorkerTuple {
+  const { lastSeenMs: seenMs, namedMs, stoppedMs, wakeMs, owner, known, lastMove } = record;
+  const { worker } = snapshot.context;
+  const { state, presence } = snapshot.value;
+  let mask = 0;
+  const changed: unknown[] = [];
+  for (const [bit, field] of (workerLegend.fields as Field[]).entries()) {
+    const value = worker[field];
+    if (isSame(value, fresh[field])) continue;
+    mask += 2 ** bit;
+    changed.push(field === 'plan' ? worker.plan.map(fromStep) : value);
+  }
+  return [
+    presences.indexOf(presence) * workerStates.length + workerStates.indexOf(state),
+    ...([seenMs, namedMs - seenMs, stoppedMs === null ? null : stoppedMs - seenMs] as const),
+    worker.activeMs - seenMs,
+    (record.staleArmed ? 1 : 0) + (record.accepted ? 2 : 0) + (record.isForgetArmed ? 4 : 0),
+    ...([wakeMs === null ? null : wakeMs - seenMs, owner, known === null ? null : encodeKnown(known)] as const),
+    lastMove === null ? null : fromMove(lastMove, seenMs),
+    worker.lastDecision === null ? null : ownPartOf(worker.lastDecision, seenMs),
+    mask,
+    ...changed,
+  ];
+}
+
+type Maker = { readonly name: string; readonly workerStepper: Stepper<typeof workerMachine> };
+
+/** @param template of its decision, where it has one */
+export function fromTuple(
+  { name, workerStepper }: Maker,
+  id: string,
+  tuple: WorkerTuple,
+  template: DecisionTemplate | null,
+  attempt: WorkerContext['attempt'],
+  legend: Legend = workerLegend,
+): WorkerRecord {
+  const [place, seenMs, namedMs, stoppedMs, activeMs, flags, wakeMs, owner, known, move, decision, mask, ...changed] =
+    tuple;
+  const worker = createWorkerContext({ fleet: name, worker: id, atMs: activeMs + seenMs }) as Record<string, unknown>;
+  let rest = mask;
+  let next = 0;
+  for (let bit = 0; rest > 0; bit += 1) {
+    if (rest % 2 === 1) {
+      const field = legend.fields[bit] as string;
+      worker[field] = field === 'plan' ? (changed[next] as StepTuple[]).map(toStep) : changed[next];
+      next += 1;
+    }
+    rest = Math.floor(rest / 2);
+  }
+  if (decision !== null && template !== null) worker['lastDecision'] = joinDecision(id, decision, template, seenMs);
+  if (attempt !== null) worker['attempt'] = attempt;
+  const { states } = legend;
+  const state = states[place % states.length] as string;
+  const presence = legend.presences[Math.floor(place / states.length)] as string;
+  return {
+    snapshot: workerStepper.resume({ state, presence }, { worker }),
+    ...{ lastSeenMs: seenMs, staleArmed: (flags & 1) > 0, wakeMs: wakeMs === null ? null : wakeMs + seenMs },
+    ...{ owner, accepted: (flags & 2) > 0, known: known === null ? null : decodeKnown(known) },
+    lastMove: move === null ? null : toMove(move, seenMs, legend),
+    ...{ namedMs: namedMs + seenMs, stoppedMs: stoppedMs === null ? null : stoppedMs + seenMs },
+    isForgetArmed: (flags & 4) > 0,
+  };
+}
+
+const fromMove = ({ from, to, event, atMs }: StateMove, seenMs: number) =>
+  [workerStates.indexOf(from), workerStates.indexOf(to), event, atMs - seenMs] as const;
+
+const toMove = ([from, to, event, atMs]: NonNullable<WorkerTuple[9]>, seenMs: number, { states }: Legend) =>
+  ({ from: states[from], to: states[to], event, atMs: atMs + seenMs }) as StateMove;
+
+type StepTuple = readonly [title: string, status: string, step?: string];
+const fromStep = ({ title, status, step }: Step): StepTuple =>
+  step === undefined ? [title, status] : [title, status, step];
+const toStep = ([title, status, step]: StepTuple): Plan[number] =>
+  step === undefined ? { title, status } : { title, status, step };
