@@ -120,9 +120,10 @@ const refuse = (stream: string) => (cause: unknown) => {
     const message = `there is no stream '${stream}' here: no service has ever served this fleet`;
     throw new AppError('actor.unknown', message, { cause });
   }
-  const why = (cause as Error).message;
-  const hint = /permissions violation/i.test(why) ? '; it takes the credentials of an operator (--creds)' : '';
-  throw new AppError('log.unavailable', `'${stream}' cannot be read: ${why}${hint}`, { cause });
+  const why = `'${stream}' cannot be read: ${(cause as Error).message}`;
+  if (/permissions violation/i.test(why))
+    throw new AppError('input.unauthorized', `${why}; it takes an operator's credentials (--creds)`, { cause });
+  throw new AppError('log.unavailable', why, { cause });
 };
 
 type Reading = { readonly stream: string; readonly name: string; readonly count: number };

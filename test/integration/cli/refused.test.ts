@@ -86,7 +86,9 @@ const rows: readonly Row[] = [
     () => ['decide', 'w1', '--nats', embedded(), '--creds', 'half.json'],
   ],
   ['tail as an agent', 2, /does not let us publish .*operator's credentials/, () => ['tail', '--nats', embedded()]],
-  ['replay as an agent', 3, 'credentials of an operator', () => ['replay', '--fleet', 'main', '--nats', embedded()]],
+  ['replay as an agent', 2, `operator's credentials`, () => ['replay', '--fleet', 'main', '--nats', embedded()]],
+  ['export as an agent', 2, `operator's credentials`, () => ['export', '--nats', embedded()]],
+  ['explain as an agent', 2, `operator's credentials`, () => ['explain', 'w1', '--nats', embedded()]],
   ['retire as an agent', 2, `operator's credentials`, () => ['retire', 'w1', '--yes', '--nats', embedded()]],
   ['serve as an agent', 2, 'name credentials of the service', () => ['serve', '--http', 'off', '--nats', embedded()]],
   [
