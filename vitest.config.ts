@@ -16,6 +16,8 @@ export default defineConfig({
     passWithNoTests: false,
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    // A busy machine takes its time; what never comes fails all the same.
+    expect: { poll: { timeout: 20_000 } },
     maxWorkers: availableParallelism(),
     projects: [
       {

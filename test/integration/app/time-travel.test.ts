@@ -59,13 +59,13 @@ test('the live log is replayed, and compared: a file that nobody looked for cann
   expect(diff.stderr).toContain('1 attempt compared: 0 would differ, 1 unknown');
 });
 
-test('without the credentials the actor is shown and the timeline is not; a replay ends with 3', async () => {
+test('without the credentials the actor is shown and the timeline is not; a replay ends with 2', async () => {
   const { code, stdout, stderr } = await stranger('worker', 'w1', '--json');
   expect(JSON.parse(stdout)).toMatchObject({ worker: 'w1', timeline: null });
   expect(stderr).toContain('no timeline: ');
-  expect(stderr).toContain('it takes the credentials of an operator (--creds)');
+  expect(stderr).toContain("it takes an operator's credentials (--creds)");
   expect(code).toBe(0);
   const replayed = await stranger('replay', '--fleet', 'main');
-  expect(replayed.stderr).toContain('it takes the credentials of an operator (--creds)');
-  expect(replayed).toMatchObject({ code: 3, stdout: '' });
+  expect(replayed.stderr).toContain("it takes an operator's credentials (--creds)");
+  expect(replayed).toMatchObject({ code: 2, stdout: '' });
 });

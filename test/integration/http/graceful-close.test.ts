@@ -1,7 +1,7 @@
 /** A graceful close: running requests finish, idle connections do not hold it up. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { ask } from './request.ts';
 import { createGate, useServer } from './server-fixture.ts';
 
@@ -12,7 +12,7 @@ test('stops listening and lets a running request finish, even on a keep-alive co
   http.service.pause = held.promise;
   const patient = await http.open({ closeTimeoutMs: 20_000 });
   const running = fetch(`${patient.url}/api/main/decide/w1`, { method: 'POST' });
-  await vi.waitFor(() => expect(http.service.requests).toHaveLength(1));
+  await expect.poll(() => http.service.requests).toHaveLength(1);
   const closed = patient.close();
   await expect(ask(patient.url, '/healthz')).rejects.toMatchObject({ code: expect.stringMatching(/^ECONN/) });
   held.resolve();
@@ -35,7 +35,7 @@ test('cuts requests that exceed the timeout', async () => {
   const cut = expect(ask(hasty.url, '/api/main/decide/w1', { body: {} })).rejects.toMatchObject({
     code: 'ECONNRESET',
   });
-  await vi.waitFor(() => expect(http.service.requests).toHaveLength(1));
+  await expect.poll(() => http.service.requests).toHaveLength(1);
   await hasty.close();
   await cut;
   held.resolve();

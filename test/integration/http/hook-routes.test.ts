@@ -1,5 +1,5 @@
 /** `POST /hooks/<agent>`: one hook call becomes entries, and a stop becomes a decision. */
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { AppError } from '../../../src/errors.ts';
 import { recorded } from '../../unit/agents/recordings/claude.ts';
 import { ask } from './request.ts';
@@ -44,7 +44,7 @@ test('calls of one worker are stored in order, even if the first is slow', async
   const slow = createGate();
   http.service.pause = slow.promise;
   const first = hook(recorded('PostToolUse'));
-  await vi.waitFor(() => expect(http.service.readCount).toBe(1));
+  await expect.poll(() => http.service.readCount).toBe(1);
   const second = hook(recorded('PostToolUseFailure'));
   slow.resolve();
   await Promise.all([first, second]);
@@ -56,7 +56,7 @@ test('a held stop does not delay other calls of its worker', async () => {
   const held = createGate();
   http.service.pause = held.promise;
   const stop = hook(recorded('Stop'));
-  await vi.waitFor(() => expect(http.service.requests).toHaveLength(1));
+  await expect.poll(() => http.service.requests).toHaveLength(1);
   http.service.pause = Promise.resolve();
   expect((await hook(recorded('UserPromptSubmit'))).status).toBe(204);
   expect(http.service.published.map(({ type }) => type)).toEqual(['prompt.submitted']);

@@ -1,5 +1,5 @@
 /** `/api/<fleet>`: the requests of the protocol over HTTP. */
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { AppError } from '../../../src/errors.ts';
 import { ask } from './request.ts';
 import { createGate, errorOf, useServer } from './server-fixture.ts';
@@ -75,7 +75,7 @@ test('a client that disconnects does not cancel its decision', async () => {
   http.service.pause = held.promise;
   const leaving = new AbortController();
   const gone = fetch(`${http.server.url}/api/main/decide/w1`, { method: 'POST', signal: leaving.signal });
-  await vi.waitFor(() => expect(http.service.requests).toHaveLength(1));
+  await expect.poll(() => http.service.requests).toHaveLength(1);
   leaving.abort();
   await expect(gone).rejects.toThrow();
   held.resolve();
