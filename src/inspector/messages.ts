@@ -155,6 +155,8 @@ export type OutlineReply = {
 export type WhatIfAnswer = {
   /** How many attempts were compared. */
   readonly compared: number;
+  /** Attempts that would be decided differently, those that are left out included. */
+  readonly differ: number;
   /** Attempts whose result is unknown: `after` is null, and `missingCheck` names the check without a result. */
   readonly unknown: number;
   /** Oldest first. */

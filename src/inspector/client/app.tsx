@@ -20,10 +20,13 @@ import { openPalette, Palette } from './palette/palette.tsx';
 import { navigate, noSelection, route, selected, type View } from './route.ts';
 import { MissingEntry } from './time-travel/missing-entry.tsx';
 import { TimeTravelBar } from './time-travel/time-travel-bar.tsx';
+import { createLazy } from './ui/lazy.tsx';
 import { Link } from './ui/link.tsx';
 import { Name } from './ui/text.tsx';
 import { useShortcuts } from './ui/use-shortcuts.ts';
-import { WhatIf } from './what-if/what-if.tsx';
+
+/** With its editor: more than all the rest. */
+const Lab = createLazy('the policy lab', async () => (await import('./lab/lab.tsx')).Lab);
 
 export function App() {
   useEscapeKey();
@@ -43,7 +46,7 @@ export function App() {
       <div class={topic === null || isMissing ? 'page' : 'page with-panel'}>
         <main id="main" tabIndex={-1}>
           {view === 'what-if' ? (
-            <WhatIf />
+            <Lab />
           ) : isMissing ? (
             <MissingEntry />
           ) : !shownFleet.value.loaded.value ? (

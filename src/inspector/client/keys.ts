@@ -34,7 +34,8 @@ export function startKeys(): void {
   addEventListener('keydown', (event) => {
     const isMod = event.ctrlKey || event.metaKey;
     if (event.defaultPrevented || event.altKey) return;
-    if (!isMod && (isTyping(event.target) || document.querySelector('dialog[open]') !== null)) return;
+    // Not its target: for what is in a shadow root, as the editor is, that is the element around it.
+    if (!isMod && (isTyping(event.composedPath()[0]) || document.querySelector('dialog[open]') !== null)) return;
     const found = shortcuts().find(({ key, mod = false }) => mod === isMod && key === event.key);
     if (found === undefined) return;
     event.preventDefault();
@@ -42,5 +43,7 @@ export function startKeys(): void {
   });
 }
 
-const isTyping = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement && target.matches('input:not([type=checkbox], [type=range]), textarea, select');
+const isTyping = (target: EventTarget | undefined): boolean =>
+  target instanceof HTMLElement &&
+  (target.isContentEditable ||
+    target.matches('input:not([type=checkbox], [type=radio], [type=range]), textarea, select'));

@@ -2,10 +2,14 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 
+const built = (file: string) => fileURLToPath(new URL(`../../../dist/${file}`, import.meta.url));
+
 export default defineConfig({
   root: import.meta.dirname,
   logLevel: 'warn',
-  resolve: { alias: { 'stopgate:charts': fileURLToPath(new URL('../../../dist/machines.json', import.meta.url)) } },
+  resolve: {
+    alias: { 'stopgate:charts': built('machines.json'), 'stopgate:schema': built('schema/stopgate.schema.json') },
+  },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     outDir: '../../../dist/inspector',

@@ -75,8 +75,8 @@ async function findDifferences(
   });
   whatIf.end();
   collect();
-  const { attempts: compared, unknown } = whatIf.counts;
-  return { compared, unknown, differences: differences.map(toAnswer), omitted };
+  const { attempts: compared, differ, unknown } = whatIf.counts;
+  return { compared, differ, unknown, differences: differences.map(toAnswer), omitted };
 }
 
 function toAnswer(difference: Difference): WhatIfDifference {

@@ -29,7 +29,7 @@ const pages = [
   ['the inbox', '/?view=inbox', '.card'],
   ['a timeline', '/?worker=w3&tab=timeline', '.timeline .line'],
   ['the chart of a worker', '/?worker=w3&tab=chart', '.chart-state'],
-  ['what if', '/?view=what-if', 'textarea'],
+  ['the policy lab', '/?view=what-if', '.cm-content'],
 ] as const;
 
 describeInBrowser('the page', () => {

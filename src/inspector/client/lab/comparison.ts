@@ -1,0 +1,75 @@
+/** The text of the lab and what it comes to: the last stops, decided again under it. The newest text counts. */
+import { signal } from '@preact/signals';
+import type { WhatIfAnswer } from '../../messages.ts';
+import { ApiError, askPatiently, get, type Issue, type Progress } from '../data/api.ts';
+
+const textKey = 'stopgate.policy';
+export const attemptsMax = 10_000;
+/** From the last letter to the question. */
+const pauseMs = 500;
+
+export type Problem = { readonly message: string; readonly issues: readonly Issue[] };
+
+export const text = signal(sessionStorage.getItem(textKey) ?? '');
+/** The policies in force; null: not known yet. */
+export const inForce = signal<string | null>(null);
+export const last = signal(200);
+export const isBusy = signal(false);
+export const progress = signal<Progress | null>(null);
+export const answer = signal<WhatIfAnswer | null>(null);
+export const problem = signal<Problem | null>(null);
+
+let comparison = new AbortController();
+let pause: ReturnType<typeof setTimeout> | undefined;
+
+/** The lab's text has changed: it is compared once nothing more is typed. */
+export function change(next: string): void {
+  if (next === text.peek()) return;
+  text.value = next;
+  sessionStorage.setItem(textKey, next);
+  compareSoon();
+}
+
+export function compareSoon(): void {
+  clearTimeout(pause);
+  pause = setTimeout(() => void compare(), pauseMs);
+}
+
+export function cancel(): void {
+  clearTimeout(pause);
+  comparison.abort();
+}
+
+/** `reset`: the text becomes what is in force. */
+export async function loadInForce(reset: boolean): Promise<void> {
+  try {
+    inForce.value = (await get<{ text: string }>('policy')).text;
+    if (reset) change(inForce.value);
+  } catch (error) {
+    problem.value = { message: (error as Error).message, issues: [] };
+  }
+}
+
+export async function compare(): Promise<void> {
+  cancel();
+  comparison = new AbortController();
+  const { signal: aborted } = comparison;
+  isBusy.value = true;
+  try {
+    const question = { policy: text.peek(), last: last.peek() };
+    const found = await askPatiently<WhatIfAnswer>('what-if', question, aborted, (it) => {
+      progress.value = it;
+    });
+    if (aborted.aborted) return;
+    answer.value = found;
+    problem.value = null;
+  } catch (error) {
+    if (aborted.aborted) return;
+    problem.value = { message: (error as Error).message, issues: error instanceof ApiError ? error.issues : [] };
+  } finally {
+    if (comparison.signal === aborted) {
+      isBusy.value = false;
+      progress.value = null;
+    }
+  }
+}

@@ -1,0 +1,155 @@
+/** The result of a comparison, in groups: each stop that would have been decided differently, or whose result is unknown. */
+import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import type { WhatIfAnswer, WhatIfDifference } from '../../messages.ts';
+import { DecisionCard } from '../actor/decision-card.tsx';
+import { count, dateTime, plural } from '../ui/format.ts';
+import { Link } from '../ui/link.tsx';
+import { DecisionMark } from '../ui/state-mark.tsx';
+import { Name } from '../ui/text.tsx';
+import { type Group, type Grouping, groupDifferences, groupings } from './groups.ts';
+import { StateCharts } from './state-charts.tsx';
+
+const grouping = signal<Grouping>('guard');
+/** In one group; the others are shown on request. */
+const listedMax = 50;
+
+/** `isOld`: of an earlier text, while the newest is compared or has problems. */
+export function Differences({ answer, isOld }: { answer: WhatIfAnswer; isOld: boolean }) {
+  const { differences, omitted, compared } = answer;
+  const groups = groupDifferences([...differences].reverse(), grouping.value);
+  return (
+    <section class="differences" aria-label="Differences" data-old={isOld || undefined}>
+      <h3>
+        {summaryOf(answer)} <span class="muted">({Math.round(answer.tookMs)} ms)</span>
+      </h3>
+      {compared === 0 && <p class="muted">The log has no decided stops yet. Let an agent try to stop first.</p>}
+      {compared > 0 && differences.length === 0 && <p class="muted">Each would have been decided as it was.</p>}
+      {differences.length > 0 && <GroupBy />}
+      {groups.map((group) => (
+        <GroupView key={`${grouping.value}:${group.title}`} group={group} isOpen={groups.length === 1} />
+      ))}
+      {differences.some((it) => it.after !== null) && (
+        <Opened title="On the chart">
+          <StateCharts differences={differences} />
+        </Opened>
+      )}
+      {omitted > 0 && (
+        <p class="muted">and {count(omitted)} earlier ones; see “stopgate replay --fleet F --policy new.yaml --diff”</p>
+      )}
+    </section>
+  );
+}
+
+function summaryOf({ compared, unknown, differ }: WhatIfAnswer): string {
+  const rest = unknown > 0 ? `, ${count(unknown)} cannot be told` : '';
+  return `${count(differ)} of ${plural(compared, 'stop')} would differ${rest}`;
+}
+
+const GroupBy = () => (
+  <fieldset class="segmented">
+    <legend class="sr-only">Group by</legend>
+    {groupings.map((it) => (
+      <label key={it}>
+        <input
+          type="radio"
+          name="grouping"
+          checked={grouping.value === it}
+          onChange={() => {
+            grouping.value = it;
+          }}
+        />
+        by {it}
+      </label>
+    ))}
+  </fieldset>
+);
+
+const GroupView = ({ group: { title, differences }, isOpen }: { group: Group; isOpen: boolean }) => (
+  <Opened title={title} note={count(differences.length)} isOpen={isOpen}>
+    <ul class="plain">
+      {differences.slice(0, listedMax).map((it) => (
+        <Difference key={`${it.worker}:${it.attempt}`} difference={it} />
+      ))}
+    </ul>
+    {differences.length > listedMax && <p class="muted">and {count(differences.length - listedMax)} earlier ones</p>}
+  </Opened>
+);
+
+/** What is inside is rendered once it is opened. */
+function Opened({ title, note, isOpen = false, children }: OpenedProps) {
+  const [wasOpened, setOpened] = useState(isOpen);
+  return (
+    <details class="group" open={isOpen} onToggle={(event) => event.currentTarget.open && setOpened(true)}>
+      <summary>
+        <Name value={title} /> {note !== undefined && <span class="tag">{note}</span>}
+      </summary>
+      {wasOpened && children}
+    </details>
+  );
+}
+type OpenedProps = {
+  readonly title: string;
+  readonly note?: string;
+  readonly isOpen?: boolean;
+  readonly children: ComponentChildren;
+};
+
+const Difference = ({ difference }: { difference: WhatIfDifference }) => (
+  <li class="difference" data-worker={difference.worker}>
+    <details>
+      <summary>
+        <Name value={difference.worker} />
+        <span class="muted">{dateTime(Date.parse(difference.at))}</span>
+        <Change difference={difference} />
+      </summary>
+      <BeforeAndAfter difference={difference} />
+    </details>
+  </li>
+);
+
+const Change = ({ difference: { before, after, missingCheck, guards } }: { difference: WhatIfDifference }) => (
+  <>
+    <span class="change">
+      <DecisionMark decision={before} />
+      <span aria-hidden="true">→</span>
+      <span class="sr-only">becomes</span>
+      {after === null ? (
+        <span class="tag">
+          {missingCheck === null
+            ? 'unknown: it would still be held'
+            : `unknown: the log has no result of ${missingCheck.slice(0, 60)}`}
+        </span>
+      ) : (
+        <DecisionMark decision={after} />
+      )}
+    </span>
+    {after !== null && (
+      <span class="guard-change muted">
+        guard {guards[0] ?? 'none'}
+        {guards[0] !== guards[1] && ` → ${guards[1] ?? 'none'}`}
+      </span>
+    )}
+  </>
+);
+
+const BeforeAndAfter = ({ difference: { worker, seq, before, after } }: { difference: WhatIfDifference }) => (
+  <div class="before-after">
+    <div>
+      <h4>
+        Before{' '}
+        {seq !== null && (
+          <Link to={{ view: 'workers', worker, task: null, at: seq }}>show the fleet at this entry</Link>
+        )}
+      </h4>
+      <DecisionCard decision={before} label="Before" />
+    </div>
+    {after !== null && (
+      <div>
+        <h4>After</h4>
+        <DecisionCard decision={after} label="After" />
+      </div>
+    )}
+  </div>
+);

@@ -1,0 +1,137 @@
+/**
+ * The editor of policies: CodeMirror with the schema of stopgate.yaml. It lives in a shadow root, where its styles are
+ * adopted style sheets: the page's content security policy allows no `<style>`.
+ */
+
+import { $defs, properties } from 'stopgate:schema';
+import { autocompletion, closeBrackets, completionKeymap } from '@codemirror/autocomplete';
+import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
+import { yaml } from '@codemirror/lang-yaml';
+import { HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language';
+import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from '@codemirror/lint';
+import { unifiedMergeView } from '@codemirror/merge';
+import { Compartment, EditorState } from '@codemirror/state';
+import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view';
+import { tags } from '@lezer/highlight';
+import type { Issue } from '../data/api.ts';
+import { completeFrom } from './completion.ts';
+
+export type Editor = {
+  setText(text: string): void;
+  /** At their lines; an empty list takes them away. */
+  showProblems(issues: readonly Issue[]): void;
+  /** What differs from `original`; null: nothing is shown. */
+  showDifference(original: string | null): void;
+  /** Puts the cursor there; both are 1-based. */
+  goTo(line: number, column: number): void;
+  close(): void;
+};
+type Options = { readonly text: string; readonly label: string; readonly onChange: (text: string) => void };
+
+export function openEditor(host: HTMLElement, { text, label, onChange }: Options): Editor {
+  const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
+  const difference = new Compartment();
+  const view = new EditorView({
+    root,
+    parent: root,
+    state: EditorState.create({
+      doc: text,
+      extensions: [
+        ...[lineNumbers(), lintGutter(), history(), drawSelection(), indentOnInput(), closeBrackets()],
+        ...[highlightActiveLine(), yaml(), syntaxHighlighting(highlighting), theme, difference.of([])],
+        autocompletion({ override: [completeFrom({ properties, $defs })] }),
+        // Tab leaves the editor, as everywhere else on the page.
+        keymap.of([...completionKeymap, ...lintKeymap, ...historyKeymap, ...defaultKeymap]),
+        // Plain text: otherwise Chromium writes `style` attributes into what is typed, which the page's policy forbids.
+        EditorView.contentAttributes.of({
+          'aria-label': label,
+          spellcheck: 'false',
+          contenteditable: 'plaintext-only',
+        }),
+        EditorView.updateListener.of((update) => {
+          if (update.docChanged) onChange(update.state.doc.toString());
+        }),
+      ],
+    }),
+  });
+  return {
+    setText(next) {
+      if (next !== view.state.doc.toString())
+        view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } });
+    },
+    showProblems: (issues) =>
+      view.dispatch(
+        setDiagnostics(
+          view.state,
+          issues.map((it) => toDiagnostic(view.state, it)),
+        ),
+      ),
+    showDifference(original) {
+      const shown = original === null ? [] : unifiedMergeView({ original, mergeControls: false, gutter: true });
+      view.dispatch({ effects: difference.reconfigure(shown) });
+    },
+    goTo(line, column) {
+      const anchor = offsetOf(view.state, line, column);
+      view.dispatch({ selection: { anchor }, scrollIntoView: true });
+      view.focus();
+    },
+    close: () => view.destroy(),
+  };
+}
+
+function offsetOf({ doc }: EditorState, line: number, column: number): number {
+  const { from, to } = doc.line(Math.max(1, Math.min(line, doc.lines)));
+  return Math.min(from + column - 1, to);
+}
+
+/** The service gives where it begins: the word there is underlined. */
+function toDiagnostic(state: EditorState, { line = 1, column = 1, message }: Issue): Diagnostic {
+  const from = offsetOf(state, line, column);
+  const word = state.wordAt(from);
+  return { from, to: word?.to ?? Math.min(from + 1, state.doc.length), severity: 'error', message };
+}
+
+const highlighting = HighlightStyle.define([
+  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: 'var(--accent)' },
+  { tag: [tags.string, tags.content, tags.literal], color: 'var(--fg)' },
+  { tag: [tags.number, tags.bool, tags.null, tags.keyword], color: 'var(--state-validating)' },
+  { tag: tags.comment, color: 'var(--muted)', fontStyle: 'italic' },
+  { tag: [tags.punctuation, tags.separator, tags.squareBracket, tags.brace], color: 'var(--muted)' },
+]);
+
+const theme = EditorView.theme({
+  '&': { color: 'var(--fg)', backgroundColor: 'var(--bg)', border: '1px solid var(--line)', borderRadius: '6px' },
+  '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '1px' },
+  '.cm-scroller': { font: '13px/1.5 ui-monospace, monospace', minHeight: '300px', maxHeight: '60vh', overflow: 'auto' },
+  '.cm-content': { caretColor: 'var(--fg)', padding: '8px 0' },
+  '.cm-cursor': { borderLeftColor: 'var(--fg)' },
+  '.cm-gutters': { backgroundColor: 'var(--soft)', color: 'var(--muted)', borderRight: '1px solid var(--line)' },
+  '.cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'transparent' },
+  '&.cm-focused .cm-activeLine': { backgroundColor: 'color-mix(in srgb, var(--accent) 7%, transparent)' },
+  '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground': {
+    backgroundColor: 'color-mix(in srgb, var(--accent) 30%, transparent)',
+  },
+  '.cm-tooltip': {
+    backgroundColor: 'var(--raised)',
+    color: 'var(--fg)',
+    border: '1px solid var(--line)',
+    maxWidth: '440px',
+  },
+  '.cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]': {
+    backgroundColor: 'var(--accent)',
+    color: 'var(--on-accent)',
+  },
+  '.cm-completionInfo': { padding: '6px 8px' },
+  '.cm-diagnostic-error': { borderLeftColor: 'var(--bad)' },
+  // The page loads no `data:` images.
+  '.cm-lintRange-error': { backgroundImage: 'none', textDecoration: 'underline wavy var(--bad)' },
+  '.cm-lint-marker-error': { content: 'normal', color: 'var(--bad)' },
+  '.cm-lint-marker-error::before': { content: '"●"' },
+  '.cm-changedLine': { backgroundColor: 'color-mix(in srgb, var(--good) 14%, transparent) !important' },
+  '.cm-changedText': { background: 'color-mix(in srgb, var(--good) 26%, transparent) !important' },
+  '.cm-deletedChunk': { backgroundColor: 'color-mix(in srgb, var(--bad) 14%, transparent)' },
+  '.cm-deletedChunk .cm-deletedText': { background: 'color-mix(in srgb, var(--bad) 26%, transparent)' },
+  '.cm-deletedChunk *, .cm-changedText *': { color: 'var(--fg) !important' },
+  '.cm-changedLineGutter': { background: 'var(--good)' },
+  '.cm-deletedLineGutter': { background: 'var(--bad)' },
+});

@@ -1,0 +1,68 @@
+/** What can be done with the text of the lab: compare it with what is in force, share it, take it along. */
+import { useSignal, useSignalEffect } from '@preact/signals';
+import { hrefOf } from '../route.ts';
+import { inForce, loadInForce, text } from './comparison.ts';
+import { sharedCharsMax, toFragment } from './share.ts';
+
+export function LabTools({ showDifference }: { showDifference: (isShown: boolean) => void }) {
+  const isShown = useSignal(false);
+  const news = useSignal('');
+  const tell = async (work: Promise<unknown>, done: string) => {
+    news.value = await work.then(
+      () => done,
+      () => 'The browser does not let this page copy: select the text and copy it.',
+    );
+  };
+  useSignalEffect(() => {
+    void text.value;
+    news.value = '';
+  });
+  const isSame = inForce.value === null || inForce.value === text.value;
+  return (
+    <>
+      <p class="buttons">
+        <button
+          type="button"
+          aria-pressed={isShown.value}
+          disabled={inForce.value === null}
+          onClick={() => {
+            isShown.value = !isShown.value;
+            showDifference(isShown.value);
+          }}
+        >
+          Difference to the policies in force
+        </button>
+        <button type="button" disabled={isSame} onClick={() => void loadInForce(true)}>
+          Load the policies in force
+        </button>
+        <button
+          type="button"
+          disabled={text.value.length > sharedCharsMax}
+          title={text.value.length > sharedCharsMax ? 'The text is too long for an address' : undefined}
+          onClick={() => void tell(copyLink(), 'The link is copied. It holds the text, which no server gets.')}
+        >
+          Copy a link
+        </button>
+        <button
+          type="button"
+          onClick={() =>
+            void tell(
+              navigator.clipboard.writeText(text.peek()),
+              'Copied. In stopgate.yaml it replaces "policies" and "assign"; the service takes the changed file at once.',
+            )
+          }
+        >
+          Copy to stopgate.yaml
+        </button>
+      </p>
+      <p class="muted lab-news" role="status">
+        {news.value !== '' ? news.value : isSame ? 'These are the policies in force.' : ''}
+      </p>
+    </>
+  );
+}
+
+async function copyLink(): Promise<void> {
+  const fragment = await toFragment(text.peek());
+  await navigator.clipboard.writeText(`${location.origin}${hrefOf({})}${fragment}`);
+}
