@@ -61,10 +61,12 @@ export function createLifecycle(context: HostContext, rooms: Rooms, loop: FoldLo
       if (context.phase !== 'lost') context.phase = 'closing';
       context.logHealth.close();
       stopEffects(context, rooms);
+      rooms.outbox.flush();
       const isLost = context.phase === 'lost';
       await Promise.all([isLost ? null : rooms.membership.leave(), rooms.foldNote.close()]);
       if (!isLost) await rooms.snapshots.close();
       reader?.close();
+      rooms.outbox.flush();
       failCallers(context, new AppError('log.unavailable', 'this replica is stopping; try again'));
     },
   };

@@ -6,6 +6,7 @@
  */
 import { attemptMessageId, type Decision, decisionMessageId, retriedMessageId } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
+import { createBatch } from './batch.ts';
 import { type HostContext, isAtHead, subject } from './context.ts';
 import { encodeDecision } from './decision-json.ts';
 
@@ -40,6 +41,8 @@ export type Outbox = {
   sendFor(owner: string | null, isMine: (key: string) => boolean): void;
   /** Sends again what the log has not delivered. To be called twice a second. */
   resend(): void;
+  /** Sends what waits for more to be sent with it. */
+  flush(): void;
 };
 
 const resendMs = 2_000;
@@ -48,24 +51,30 @@ const resendMs = 2_000;
  * the fold from ever catching up. The acknowledgements of so many tell which of them are stored already.
  */
 const resendMax = 256;
+/**
+ * Decision entries are sent in batches, after the answers: one write, one delivery and few turns of the server carry all
+ * of a batch. The protocol gives them 50 ms (protocol.md §5).
+ */
+const batching = { delayMs: 5, itemsMax: 64 };
 
 export function createOutbox(context: HostContext): Outbox {
   const messages = new Map<string, OutboxMessage>();
   const isWaiting = (message: OutboxMessage) => messages.get(keyOf(message.decision)) === message;
   const isOurs = ({ owner }: OutboxMessage) => owner === null || owner === context.replica;
 
-  // Sent at the end of the turn, after the answers, so that callers wait for the fold only.
-  const queue: OutboxMessage[] = [];
-  const send = (message: OutboxMessage) => {
-    message.sentMs = context.clock();
-    message.storedSeq = 0;
-    if (queue.push(message) === 1) setImmediate(sendQueued);
-  };
-  const sendQueued = () => {
-    for (const message of queue.splice(0)) {
+  const batch = createBatch<OutboxMessage>((due) => {
+    // Behind the head another decision may stand in the log by now, and after a loss it is another log. What is still
+    // owed is sent at the head again.
+    if (!isAtHead(context)) return;
+    for (const message of due) {
       // A replica that comes back after a silence may fold an attempt and another's decision of it in one turn.
       if (isWaiting(message)) context.log.send(...entryOf(context, message));
     }
+  }, batching);
+  const send = (message: OutboxMessage) => {
+    message.sentMs = context.clock();
+    message.storedSeq = 0;
+    batch.add(message);
   };
   // An agent that has used the message id keeps the entry out of the log, and only an acknowledgement tells. The first
   // try asks for none, since nearly every decision comes back from the log.
@@ -126,6 +135,7 @@ export function createOutbox(context: HostContext): Outbox {
       const late = [...messages.values()].filter((it) => it.sentMs > 0 && isOverdue(context, it));
       for (const message of late.slice(0, resendMax)) sendAgain(message);
     },
+    flush: batch.flush,
   };
 }
 

@@ -1,5 +1,5 @@
 /** Time travel: the fleet at an entry equals a replay of the log up to it. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createReplay } from '../../../machines/index.ts';
 import { openStage, type Stage } from '../../support/stage.ts';
 
@@ -10,13 +10,20 @@ beforeAll(async () => {
   const { client } = stage;
   await client.publish('task.T-1.task.created', { title: 'First', plan: [{ title: 'Write', status: 'pending' }] });
   await client.publish('worker.w1.task.claimed', { task: 'T-1' });
-  for (let count = 0; count < 3; count += 1) await client.ask('decide.w1');
+  for (let count = 0; count < 3; count += 1) await decide('w1', {}, count + 1);
   await client.publish('worker.w2.tool.used', { tool: 'Bash', files: ['a.ts'] });
-  await client.ask('decide.w2', { attempt: 'mine' });
+  await decide('w2', { attempt: 'mine' }, 1);
   await client.publish('worker.w2.session.ended');
   lastSeq = (await stage.get('range')).body.lastSeq;
 });
 afterAll(async () => stage.close());
+
+/** Until its decision entry is stored, the worker's `nth`: that follows the answer. */
+async function decide(worker: string, body: object, nth: number) {
+  await stage.client.ask(`decide.${worker}`, body);
+  const stored = () => stage.client.stored('STOPGATE_main', `stopgate.main.decision.${worker}`);
+  await vi.waitFor(async () => expect(await stored()).toHaveLength(nth), { timeout: 20_000 });
+}
 
 /** The log up to `seq`, folded like a file. */
 async function replayed(seq: number) {

@@ -1,11 +1,12 @@
 /** The host over a log in memory: from an attempt to its decision, and what callers get when the host ends. */
 import { pino } from 'pino';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { createHost, type Host } from '../../../src/host/host.ts';
 import { createMemoryLog, type MemoryLog } from './memory-log.ts';
 
 const open: Host[] = [];
 afterEach(async () => {
+  vi.useRealTimers();
   for (const host of open.splice(0)) await host.close();
 });
 
@@ -80,6 +81,39 @@ test('a newest entry that is not the one folded there ends the host: the log is 
   await expect(host.caughtUp()).rejects.toMatchObject({ code: 'log.lost' });
   await expect(host.attempt('w1', { attempt: 'a2' })).rejects.toMatchObject({ code: 'log.lost' });
   expect(host.fault()).toMatchObject({ code: 'log.lost' });
+});
+
+const decisionsIn = (log: MemoryLog) => log.entries.filter(({ subject }) => subject.includes('.decision.')).length;
+
+test('a decision entry waits for others, and goes out with the last of a full batch or when the host closes', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const { host, log } = await start();
+  const decideAll = async (from: number, to: number) => {
+    for (let index = from; index < to; index += 1) await host.attempt('w1', { attempt: `a${index}` });
+  };
+  await decideAll(0, 63);
+  expect(decisionsIn(log)).toBe(0);
+  await decideAll(63, 64);
+  await host.caughtUp();
+  await expect.poll(() => decisionsIn(log)).toBe(64);
+  await decideAll(64, 65);
+  expect(decisionsIn(log)).toBe(64);
+  vi.advanceTimersByTime(50);
+  expect(decisionsIn(log)).toBe(65);
+  await decideAll(65, 66);
+  const closed = host.close();
+  expect(decisionsIn(log)).toBe(66);
+  await closed;
+});
+
+test('a decision that waits to be sent does not go into another log', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const { host, log } = await start();
+  await host.attempt('w1', { attempt: 'a1' });
+  log.setHeadTime(1);
+  await expect(host.caughtUp()).rejects.toMatchObject({ code: 'log.lost' });
+  vi.advanceTimersByTime(50);
+  expect(decisionsIn(log)).toBe(0);
 });
 
 test('after a pause nothing is done before what was stored meanwhile is folded', async () => {
