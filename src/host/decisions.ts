@@ -53,7 +53,8 @@ function report({ logger, metrics }: HostContext, decision: Decision, traceId: s
   const inError = decision.verdicts.find(({ verdict }) => verdict === 'error');
   if (cause === 'capped') logger.warn(line, 'stop allowed at the cap');
   else if (inError !== undefined) logger.warn({ ...line, ...describeError(decision) }, 'a check could not be judged');
-  else logger.info(line, decision.decision === 'allow' ? 'stop allowed' : 'stop blocked');
+  // Each is an entry and a metric already, and a line would cost as much as the rest of the answer.
+  else logger.debug(line, decision.decision === 'allow' ? 'stop allowed' : 'stop blocked');
 }
 
 const strictHints = {

@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 
 const start = async (env: Record<string, string> = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }) => {
-  at = await deploy({ config, env, args: ['--replica', 'r1'] });
+  at = await deploy({ config, env, args: ['--replica', 'r1', '--log-level', 'debug'] });
   return at;
 };
 /** A remote check that keeps the trace it was asked in. */

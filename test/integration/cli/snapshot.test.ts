@@ -34,6 +34,9 @@ async function work(worker: string): Promise<void> {
   await client.publish(`worker.${worker}.task.claimed`, { task: `T-${worker}` });
   await client.publish(`task.T-${worker}.task.created`, { title: `Task of ${worker}` });
   await client.ask(`decide.${worker}`, { attempt: `a-${worker}` });
+  // Its decision entry follows the answer.
+  const stored = () => client.stored('STOPGATE_main', `stopgate.main.decision.${worker}`);
+  await expect.poll(async () => (await stored()).length, { timeout: 20_000 }).toBe(1);
 }
 
 test('a snapshot is taken when it is asked for', async () => {
