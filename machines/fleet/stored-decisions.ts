@@ -37,15 +37,17 @@ export function takeDecision(fleet: Fleet, stored: Decision): boolean {
 function isAnother({ attempt, lastDecision }: WorkerContext, stored: DecisionKey): boolean {
   const isOf = (it: { readonly attempt: string | null; readonly seq: number | null } | null) =>
     it !== null && it.attempt === stored.attempt && it.seq === stored.seq;
-  return isOf(attempt) || (attempt === null && isOf(lastDecision) && essenceOf(lastDecision) !== essenceOf(stored));
+  return isOf(attempt) || (attempt === null && isOf(lastDecision) && !isAlike(lastDecision as Decision, stored));
 }
 
-/** What it leads to, without its words. */
-const essenceOf = (decision: DecisionKey | null): string =>
-  JSON.stringify([
-    ...[decision?.decision, decision?.action, decision?.cause, decision?.state],
-    ...[decision?.retry?.count, decision?.keepAlives?.count],
-  ]);
+/** Whether they lead to the same, whatever their words. */
+const isAlike = (made: DecisionKey, stored: DecisionKey): boolean =>
+  made.decision === stored.decision &&
+  made.action === stored.action &&
+  made.cause === stored.cause &&
+  made.state === stored.state &&
+  made.retry?.count === stored.retry?.count &&
+  made.keepAlives?.count === stored.keepAlives?.count;
 
 function changeBy(worker: WorkerContext, stored: Decision): Partial<WorkerContext> {
   const lastDecision: Decision = { ...stored, replica: '', tookMs: 0 };

@@ -64,7 +64,7 @@ function end(context: HostContext, { seq, subject: at }: LogMessage, error: unkn
 
 function fold(context: HostContext, rooms: FoldRooms, message: LogMessage): void {
   const startedMs = performance.now();
-  const { read, outcomes } = foldMessage(context.fleet, message);
+  const { read, outcomes } = foldMessage(context.fleet, message, rooms.outbox.findMade);
   if (read === null) {
     for (const outcome of outcomes) {
       if (outcome.kind === 'decided')

@@ -20,9 +20,13 @@ const decoder = new TextDecoder();
 /** `read` null: the service's own output. It changes nothing where it is what the fold has made; nor does a refusal. */
 export type Folded = { readonly read: Entry | Refusal | null; readonly outcomes: readonly Outcome[] };
 
-export function foldMessage(fleet: Fleet, message: LogMessage): Folded {
-  const entry = readEntry(message.subject, decoder.decode(message.data), message.data.length);
-  if (entry === null) return { read: null, outcomes: foldStoredDecision(fleet, message) };
+/** The decision that was made here, if it is an entry of this one and of these very bytes: then it need not be read. */
+export type FindMade = (message: LogMessage, text: string) => DecisionKey | null;
+
+export function foldMessage(fleet: Fleet, message: LogMessage, findMade: FindMade = () => null): Folded {
+  const text = decoder.decode(message.data);
+  const entry = readEntry(message.subject, text, message.data.length);
+  if (entry === null) return { read: null, outcomes: foldStoredDecision(fleet, message, text, findMade) };
   if (!('data' in entry)) return { read: entry, outcomes: [] };
   const isOwned = entry.type === 'stop.attempted' || entry.type === 'iteration.validated';
   const named = isOwned ? (message.header('Stopgate-Replica') ?? null) : null;
@@ -31,9 +35,12 @@ export function foldMessage(fleet: Fleet, message: LogMessage): Folded {
 }
 
 /** Of the service's own output only decisions stand in the log. */
-function foldStoredDecision(fleet: Fleet, { subject, data }: LogMessage): readonly Outcome[] {
+function foldStoredDecision(fleet: Fleet, message: LogMessage, text: string, findMade: FindMade): readonly Outcome[] {
+  const { subject } = message;
   if (!subject.startsWith(`stopgate.${fleet.name}.decision.`)) return [];
-  const json = readJson(decoder.decode(data));
+  const made = findMade(message, text);
+  if (made !== null && !isOtherDecision(fleet, made)) return [];
+  const json = readJson(text);
   if (!json.ok) return [];
   const key = json.value as DecisionKey;
   // Nearly always it is the one that was made here, and need not be looked at any further.

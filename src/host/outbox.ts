@@ -4,8 +4,15 @@
  * that finds the owner gone sends it instead, and the message id makes a repeat one entry. If an agent has used that id
  * for an entry of its own, the decision goes out under another one.
  */
-import { attemptMessageId, type Decision, decisionMessageId, retriedMessageId } from '../../machines/index.ts';
+import {
+  attemptMessageId,
+  type Decision,
+  decisionMessageId,
+  parseDecisionMessageId,
+  retriedMessageId,
+} from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
+import type { LogMessage } from '../nats/log-reader.ts';
 import { createBatch } from './batch.ts';
 import { type HostContext, isAtHead, subject } from './context.ts';
 import { encodeDecision } from './decision-json.ts';
@@ -30,6 +37,8 @@ export type Outbox = {
   /** The decision entry came back from the log. */
   onPublished(worker: string, attempt: string): void;
   find(worker: string, attempt: string): Decision | null;
+  /** The decision of which this is the entry, as it was sent from here. */
+  findMade(entry: LogMessage, text: string): Decision | null;
   /** What is on its way now, for a snapshot. */
   capture(): OutboxState;
   restore(state: OutboxState): void;
@@ -116,6 +125,7 @@ export function createOutbox(context: HostContext): Outbox {
     },
     onPublished: (worker, attempt) => void messages.delete(attemptMessageId(worker, attempt)),
     find: (worker, attempt) => messages.get(attemptMessageId(worker, attempt))?.decision ?? null,
+    findMade: (entry, text) => findMade(messages, entry, text),
     capture: () =>
       [...messages.values()].map(({ decision, owner, inbox, messageId }) => ({ decision, owner, inbox, messageId })),
     restore(state) {
@@ -142,6 +152,18 @@ export function createOutbox(context: HostContext): Outbox {
 /** Not while the fold has yet to reach where it stands. */
 const isOverdue = ({ clock, progress }: HostContext, { sentMs, storedSeq }: OutboxMessage): boolean =>
   sentMs < clock() - resendMs && storedSeq <= progress.seq;
+
+function findMade(messages: ReadonlyMap<string, OutboxMessage>, entry: LogMessage, text: string): Decision | null {
+  const { worker, attempt } = aboutDecision(entry);
+  const message = attempt === null ? undefined : messages.get(attemptMessageId(worker, attempt));
+  const isMade = message !== undefined && message.sentMs > 0 && encodeDecision(message.decision) === text;
+  return isMade ? message.decision : null;
+}
+
+function aboutDecision({ subject: at, header }: LogMessage) {
+  const worker = at.slice(at.lastIndexOf('.') + 1);
+  return { worker, attempt: parseDecisionMessageId(worker, header('Nats-Msg-Id') ?? '') };
+}
 
 const messageIdOf = ({ worker, attempt }: Decision) => decisionMessageId(worker, attempt);
 const keyOf = ({ worker, attempt }: Decision) => attemptMessageId(worker, attempt as string);

@@ -24,6 +24,9 @@ export function createTimers(context: HostContext): Timers {
   const { fleet, logClock } = context;
   let timer: NodeJS.Timeout | null = null;
   let scheduledKey: string | null = null;
+  /** What the timer is for, and when it fires, in the log's time. */
+  let scheduled: Deadline | null = null;
+  let firesMs = 0;
   let tries = 0;
   /** Added to the message ids: an agent has used those that all replicas would choose. */
   let unique = '';
@@ -44,13 +47,23 @@ export function createTimers(context: HostContext): Timers {
     if (timer !== null) clearTimeout(timer);
     timer = null;
     scheduledKey = key;
+    scheduled = next;
     if (next === null) return;
-    wait(next, Math.max(0, dueMs(next) - logClock.now()) + (isFirst(context, next) ? 0 : standbyMs));
+    const nowMs = logClock.now();
+    firesMs = Math.max(dueMs(next), nowMs) + (isFirst(context, next) ? 0 : standbyMs);
+    wait(next, firesMs - nowMs);
+  };
+  /** Nothing is due before the timer fires, which then looks again: deadlines only ever move to later. */
+  const isEarlyEnough = () => {
+    const first = fleet.deadlines.peek();
+    if (timer === null || scheduled === null || first === undefined) return false;
+    return dueMs(first) >= firesMs || isSame(first, scheduled);
   };
   const fire = (next: Deadline) => {
     timer = null;
     // It is armed again at the head.
     scheduledKey = null;
+    scheduled = null;
     if (closed || !isAtHead(context)) return;
     const current = nextDeadline(fleet);
     if (current === null || keyOf(current) !== keyOf(next)) {
@@ -70,7 +83,7 @@ export function createTimers(context: HostContext): Timers {
   };
   return {
     arm() {
-      if (armed) return;
+      if (armed || isEarlyEnough()) return;
       armed = true;
       setImmediate(schedule);
     },
@@ -93,6 +106,8 @@ function append(context: HostContext, deadline: Deadline, tries: string, onAnswe
 const isCoarse = ({ kind }: Deadline) => kind === 'stale' || kind === 'limit';
 const dueMs = (deadline: Deadline) =>
   isCoarse(deadline) ? Math.ceil(deadline.atMs / coarseMs) * coarseMs : deadline.atMs;
+const isSame = (a: Deadline, b: Deadline) =>
+  a.atMs === b.atMs && a.kind === b.kind && a.id === b.id && a.attempt === b.attempt;
 const keyOf = ({ kind, id, attempt, atMs }: Deadline) => `${kind}:${id}:${attempt}:${atMs}`;
 
 function isFirst({ fleet, replica }: HostContext, deadline: Deadline): boolean {

@@ -35,11 +35,10 @@ test('a worker and a task have their timelines', async () => {
     const { stdout } = await cli(...actor, '--json');
     return (JSON.parse(stdout).timeline as { subject: string }[]).map(({ subject }) => subject.slice(14));
   };
-  expect(await timelineOf('worker', 'w1')).toEqual([
-    'worker.w1.task.claimed',
-    'worker.w1.stop.attempted',
-    'decision.w1',
-  ]);
+  // A decision entry follows its answer.
+  await expect
+    .poll(() => timelineOf('worker', 'w1'), { timeout: 20_000 })
+    .toEqual(['worker.w1.task.claimed', 'worker.w1.stop.attempted', 'decision.w1']);
   expect(await timelineOf('task', 'T-1')).toEqual([
     'task.T-1.hook.registered',
     'worker.w1.task.claimed',
