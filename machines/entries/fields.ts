@@ -17,7 +17,8 @@ export const files = z
   })
   .meta({ type: 'array', items: { type: 'string', minLength: 1, maxLength: pathLengthMax }, maxItems: filesMax });
 
-function filesFault(value: unknown): { path: number[]; message: string } | null {
+/** What is wrong with a list of files; null: nothing. */
+export function filesFault(value: unknown): { path: number[]; message: string } | null {
   if (!Array.isArray(value)) return { path: [], message: 'is not a list of paths' };
   if (value.length > filesMax) return { path: [], message: `has more than ${filesMax} paths` };
   for (const [index, path] of value.entries()) {

@@ -5,6 +5,7 @@ import { idFault } from '../values/id.ts';
 import { payloadBytesMax } from '../values/limits.ts';
 import { type Entry, entrySchemas } from './index.ts';
 import { isTextTooDeep, isTooDeep, readJson, tooDeepMessage } from './json.ts';
+import { quickRead } from './quick-read.ts';
 import { describeIssues, type Issue, type Refusal, toIssues } from './refusal.ts';
 import { sizeFault } from './size.ts';
 import { type Address, entityOf, readSubjectOnce } from './subject.ts';
@@ -34,6 +35,8 @@ export const tooLargeMessage = (bytes: number): string =>
 
 function readShape(address: Address, fields: unknown): Entry | Refusal {
   const { area, fleet, id, type } = address;
+  const data = area === 'worker' ? quickRead(type, fields as Record<string, unknown>) : null;
+  if (data !== null) return { area, fleet, id, type, data } as Entry;
   const schema = (entrySchemas[area] as Record<string, z.ZodType>)[type] as z.ZodType;
   const fault = sizeFault(type, schema, fields as object);
   if (fault !== null) return refuse(address, 'BAD_SHAPE', describeIssues([fault]), [fault]);

@@ -1,0 +1,64 @@
+/**
+ * The entries that come by the thousand, read without their schema where they are plain. What is read here the schema
+ * takes too, with the same fields; all else is left to the schema, which says what is wrong with it
+ * (test/unit/machines/entries/quick-read.test.ts compares them).
+ */
+import { isId } from '../values/id.ts';
+import { titleLengthMax } from '../values/limits.ts';
+import { isLonger } from '../values/text.ts';
+import { filesFault } from './fields.ts';
+
+/** Fields as JSON has them, so none is there and undefined. */
+type Given = Readonly<Record<string, unknown>>;
+
+/** @returns the data of a worker's entry; null: its schema must look at it */
+export function quickRead(type: string, given: Given): object | null {
+  switch (type) {
+    case 'heartbeat.sent':
+      return noData;
+    case 'tool.used':
+      return readTool(given);
+    case 'step.updated':
+      return readStep(given);
+    case 'stop.attempted':
+      return readAttempt(given);
+    default:
+      return null;
+  }
+}
+
+const noData = Object.freeze({});
+
+function readTool({ tool, ok, files, call }: Given): object | null {
+  if (typeof tool !== 'string' || tool === '' || !isText(call)) return null;
+  if (ok !== undefined && typeof ok !== 'boolean') return null;
+  if (files !== undefined && filesFault(files) !== null) return null;
+  return withoutUndefined({ tool, ok, files, call });
+}
+
+function readStep({ step, title, status }: Given): object | null {
+  if (typeof step !== 'string' || !isId(step) || !isText(title) || !isText(status)) return null;
+  if (title !== undefined && isLonger(title, titleLengthMax)) return null;
+  return withoutUndefined({ step, title, status });
+}
+
+function readAttempt(given: Given): object | null {
+  const { attempt, stopReason, output, toolCount, files, validation, promises, draft, holdMs } = given;
+  if (validation !== undefined || promises !== undefined || draft !== undefined) return null;
+  if (!isText(attempt) || !isText(stopReason) || !isText(output)) return null;
+  if (attempt !== undefined && !isId(attempt)) return null;
+  if (!isCount(toolCount) || !isCount(holdMs)) return null;
+  if (files !== undefined && filesFault(files) !== null) return null;
+  return withoutUndefined({ attempt, stopReason, output, toolCount, files, holdMs });
+}
+
+const isText = (value: unknown): value is string | undefined => value === undefined || typeof value === 'string';
+const isCount = (value: unknown): boolean =>
+  value === undefined || (Number.isSafeInteger(value) && (value as number) >= 0);
+
+/** In the schema's order. */
+function withoutUndefined(fields: Given): object {
+  const data: Record<string, unknown> = {};
+  for (const key in fields) if (fields[key] !== undefined) data[key] = fields[key];
+  return data;
+}

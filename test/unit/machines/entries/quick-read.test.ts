@@ -1,0 +1,48 @@
+/** Entries that are read without their schema are read as their schema would. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { quickRead } from '../../../../machines/entries/quick-read.ts';
+import { entrySchemas } from '../../../../machines/index.ts';
+
+const text = fc.oneof(
+  fc.constantFrom('', 'a1', 'no id!', '😀'.repeat(2_000), '😀'.repeat(2_001), 'x'.repeat(1_025), '__proto__'),
+  fc.string(),
+);
+const value = fc.oneof(
+  { weight: 5, arbitrary: text },
+  { weight: 2, arbitrary: fc.array(text, { maxLength: 3 }) },
+  fc.constantFrom(0, -0, -1, 7, 1.5, 2 ** 53, true, false, null),
+  fc.constantFrom([], {}, ['a.ts'], { content: 'x' }, [{ rule: 'r', passed: true }], ['COMPLETE']),
+);
+const keys = ['tool', 'ok', 'files', 'call', 'step', 'title', 'status', 'attempt', 'stopReason', 'output', 'toolCount'];
+const fields = fc.dictionary(fc.constantFrom(...keys, 'validation', 'promises', 'draft', 'holdMs', 'more'), value);
+const types = ['tool.used', 'heartbeat.sent', 'step.updated', 'stop.attempted'] as const;
+
+const plain: Record<(typeof types)[number], object> = {
+  'tool.used': { tool: 'Edit', ok: true, files: ['src/a.ts'], call: 'c1' },
+  'heartbeat.sent': {},
+  'step.updated': { step: '1', title: 'Write tests', status: 'completed' },
+  'stop.attempted': { attempt: 'a1', stopReason: 'end', output: 'done', toolCount: 3, files: ['a'], holdMs: 0 },
+};
+
+test.each(types)('%s: what is read at once the schema takes too, with the same fields in the same order', (type) => {
+  fc.assert(
+    fc.property(fields, fc.boolean(), (random, isPlain) => {
+      const given = JSON.parse(JSON.stringify(isPlain ? { ...plain[type], ...random } : random));
+      const read = quickRead(type, given);
+      if (read === null) return;
+      const { data } = entrySchemas.worker[type].safeParse(given);
+      expect(read).toStrictEqual(data);
+      expect(Object.keys(read)).toEqual(Object.keys(data ?? {}));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test.each(types)('%s: a plain one is read at once, an unknown field is passed over', (type) => {
+  expect(quickRead(type, { ...plain[type], more: 1 })).toEqual(plain[type]);
+});
+
+test('an entry of another type is left to its schema', () => {
+  expect(quickRead('worker.registered', {})).toBeNull();
+});
