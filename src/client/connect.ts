@@ -11,6 +11,7 @@ import { checkId } from '../parse-input.ts';
 import { type CallOptions, createDecisionCalls, type DecisionCalls } from './decision-calls.ts';
 import { createPublish, type EntryFields, type EntryType, type Publish, type Stored } from './entries.ts';
 import { createHooks, type Hooks } from './hooks.ts';
+import { createOperatorCalls, type OperatorCalls } from './operator-calls.ts';
 import { createQueries, type Queries } from './queries.ts';
 import { readDecision } from './replies.ts';
 import { createServedChecks, type Serve, type ServedChecks } from './served-checks.ts';
@@ -26,7 +27,7 @@ export type ConnectOptions = {
   readonly checkCreds?: string;
   /**
    * Which credentials to take from the folder of an embedded server: `agent` (default) needs none; `operator` may also
-   * resolve escalations and retire workers; `check` may serve checks and nothing else.
+   * answer requests, resolve escalations and retire workers; `check` may serve checks and nothing else.
    */
   readonly role?: 'agent' | 'operator' | 'check';
   /** Where to start looking for stopgate.yaml and `.stopgate`; default: the working directory. */
@@ -39,7 +40,8 @@ export type ConnectOptions = {
 export type Client = DecisionCalls &
   Queries &
   Hooks &
-  TaskCalls & {
+  TaskCalls &
+  OperatorCalls & {
     readonly fleet: string;
     /** Stores an entry. `messageId`: a repeat within 2 minutes is stored once. @throws also entry.large */
     readonly publish: Publish;
@@ -104,6 +106,7 @@ function createClient(fleet: string, link: ClientLink, checks: ServedChecks, dec
     ...decisions,
     ...queries,
     ...tasks,
+    ...createOperatorCalls(publish, queries),
     ...createHooks({ publish, getTask: queries.getTask, serve: checks.serve }),
     publish,
     serveCheck: checks.serve,

@@ -29,6 +29,7 @@ export type { EntryEntity, EntryFields, EntryType, Publish, Stored } from './ent
 export type { HookOptions, HookRegistration, HookState, HookType, RegisteredHook } from './hook-registry.ts';
 export type { HookList, Hooks } from './hooks.ts';
 export { IncompleteError } from './incomplete-error.ts';
+export type { InputReply, OperatorCalls } from './operator-calls.ts';
 export type { ListFilter, Queries } from './queries.ts';
 export type { Page } from './replies.ts';
 export type { CheckFunction, ServedCheck, ServeOptions } from './serve-check.ts';

@@ -2,6 +2,7 @@
  * Claude Code, and the Agent SDK's callbacks, which use the same JSON: translates hook calls into our entries and stop
  * attempts, and our decision into Claude Code's JSON. Seen with 2.1.329. Pure.
  */
+import { z } from 'zod';
 import type { AttemptFields, InputAnswer } from '../../../machines/index.ts';
 import { type Adapter, createHookReader, type DraftEntries, type EventTable } from '../shared/adapter.ts';
 import {
@@ -59,7 +60,9 @@ const adapter: Adapter<ClaudeCall> = {
   stop: readAttempt,
   check: chooseCheck,
   ask: ({ event, tool_name: tool, tool_input: input }) =>
-    event === 'PermissionRequest' ? describeToolRequest('permission', tool, input) : null,
+    event === 'PermissionRequest'
+      ? describeToolRequest(tool === questionTool ? 'question' : 'permission', tool, input)
+      : null,
   answerInput: answerPermission,
   immediateAnswer: answerWithResolution,
   isIgnored: (call) => call.isCompaction,
@@ -107,12 +110,38 @@ function answer(call: ClaudeCall, decision: AnswerableDecision, check: Unsolicit
 }
 
 /** An operator has answered. Without a message, the model is told who has denied it. */
-function answerPermission({ verdict, by, message }: InputAnswer): object {
+function answerPermission({ verdict, by, message }: InputAnswer, call: ClaudeCall): object {
   const decision =
     verdict === 'allow'
-      ? { behavior: 'allow' }
+      ? { behavior: 'allow', ...withAnswers(call, message) }
       : { behavior: 'deny', message: message ?? `${by} has denied this, as an operator of stopgate.` };
   return { hookSpecificOutput: { hookEventName: 'PermissionRequest', decision } };
+}
+
+/**
+ * A question is answered by its input with `answers`, by the text of each question. `message` is the answer of the only
+ * question, or a JSON object of them.
+ */
+function withAnswers({ tool_name: tool, tool_input: input }: ClaudeCall, message: string | null): object {
+  const asked = questionsSchema.safeParse(input?.questions);
+  if (tool !== questionTool || message === null || !asked.success) return {};
+  const [only, ...more] = asked.data.map(({ question }) => question);
+  if (only === undefined) return {};
+  const answers = more.length === 0 ? { [only]: message } : readAnswers(message);
+  return answers === null ? {} : { updatedInput: { ...input, answers } };
+}
+
+const questionTool = 'AskUserQuestion';
+const questionsSchema = z.array(z.object({ question: z.string() }));
+const answersSchema = z.record(z.string(), z.string());
+
+/** Null: it is none. */
+function readAnswers(json: string): Record<string, string> | null {
+  try {
+    return answersSchema.parse(JSON.parse(json));
+  } catch {
+    return null;
+  }
 }
 
 /** A person has resolved the session's escalation with a prompt: the agent gets it along with the next prompt. */
@@ -141,7 +170,7 @@ function draftBackgroundEnds(prompt: string): readonly EntryDraft[] {
 
 function draftToolStart(call: ClaudeCall, prior: PriorWorker): readonly EntryDraft[] {
   if (isOutput(call)) return draftResumption(prior);
-  if (call.tool_name !== 'AskUserQuestion') return [heartbeat];
+  if (call.tool_name !== questionTool) return [heartbeat];
   return [{ type: 'input.requested', data: describeToolRequest('question', call.tool_name, call.tool_input) }];
 }
 

@@ -29,7 +29,7 @@ export type Adapter<Call extends BaseCall> = {
   readonly check?: (call: Call, prior: PriorWorker) => UnsolicitedCheck | null;
   /** What the agent asks of a person with this call, if its hook can be answered. */
   readonly ask?: (call: Call) => InputFields | null;
-  readonly answerInput?: (answer: InputAnswer) => object;
+  readonly answerInput?: (answer: InputAnswer, call: Call) => object;
   /** An answer that needs no decision. */
   readonly immediateAnswer?: (call: Call, prior: PriorWorker) => object | null;
   /** The call is no worker's activity: no entry, no answer. */
@@ -48,7 +48,7 @@ export function createHookReader<Call extends BaseCall>(adapter: Adapter<Call>):
       event: call.event,
       translate: (prior) => translate(adapter, call, prior),
       answer: (decision, check = null) => adapter.answer(call, decision, check),
-      answerInput: (answer) => adapter.answerInput?.(answer) ?? null,
+      answerInput: (answer) => adapter.answerInput?.(answer, call) ?? null,
     };
   };
 }

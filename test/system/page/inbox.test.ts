@@ -75,7 +75,9 @@ describeInBrowser('the inbox', () => {
     await press('x');
     await press('j');
     await expect.poll(current).toBe('dan');
-    await press('x', 's');
+    await press('x', 'r');
+    await page.getByRole('button', { name: 'Decide it yourself' }).waitFor();
+    await press('Escape', 's');
     await page.locator('dialog', { hasText: 'Resolve: stop: 2 escalations' }).waitFor();
     expect(await browser.axe()).toEqual([]);
     await press('Control+Enter');
@@ -106,6 +108,26 @@ describeInBrowser('the inbox', () => {
     await page.getByText('Nobody waits for you').waitFor();
     expect(await stored('eve.input.answered')).toEqual([{ by: 'Ann', request: 'p1', verdict: 'allow' }]);
   });
+
+  test('shows what an agent wants to know with its choices, and answers by one of them', async () => {
+    const { page } = browser;
+    const choice = (label: string) => ({ label, description: `that is ${label}` });
+    const questions = [{ question: 'Which key?', multiSelect: false, options: [choice('Old'), choice('New')] }];
+    const asked = { kind: 'question', tool: 'AskUserQuestion', detail: { questions } };
+    // Reported by one hook, held by another: it stands there once.
+    await stage.client.publish('worker.fay.input.requested', asked);
+    await stage.client.publish('worker.fay.input.requested', { ...asked, request: 'q1' });
+    await page.getByRole('group', { name: 'Which key?' }).waitFor();
+    expect(await page.locator('aside .escalation li').count()).toBe(1);
+    expect(await browser.axe()).toEqual([]);
+    await page.getByLabel('New that is New').check();
+    await page.getByRole('button', { name: 'Answer' }).click();
+    await expect
+      .poll(() => stored('fay.input.answered'), { timeout: 20_000 })
+      .toEqual([{ by: 'Ann', request: 'q1', verdict: 'allow', message: 'New' }]);
+    await stage.client.publish('worker.fay.input.received', {});
+    await page.getByText('Nobody waits for you').waitFor();
+  }, 60_000);
 
   test('? shows all keys, and Ctrl-K finds a worker by a part of its name', async () => {
     const { page } = browser;

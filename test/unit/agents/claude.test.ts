@@ -251,3 +251,34 @@ test('an escalated stop is allowed, with a notice to the person', () => {
 test('the end of an escalated session is not stored', () => {
   expect(drafts(recorded('SessionEnd'), { escalated: true })).toEqual([]);
 });
+
+describe('a question of its own', () => {
+  const questions = [{ question: 'Which key?', options: [{ label: 'A' }] }];
+  const asked = (more: object[] = []) => ({
+    ...recorded('PermissionRequest'),
+    ...{ tool_name: 'AskUserQuestion', tool_input: { questions: [...questions, ...more] } },
+  });
+  const given = { request: 'r', by: 'ann', verdict: 'allow', at: '' } as const;
+  const answered = (body: object, message: string | null) =>
+    (read(body).answerInput({ ...given, message }) as { hookSpecificOutput: { decision: object } }).hookSpecificOutput
+      .decision;
+
+  test('is held as one, and answered by the choice', () => {
+    expect(translate(asked()).ask).toMatchObject({ kind: 'question', tool: 'AskUserQuestion' });
+    expect(answered(asked(), 'A')).toEqual({
+      ...{ behavior: 'allow', updatedInput: { questions, answers: { 'Which key?': 'A' } } },
+    });
+  });
+
+  test('several are answered by their texts; what is no answer to them leaves the input as it is', () => {
+    const two = asked([{ question: 'Where?' }]);
+    const answers = { 'Which key?': 'A', 'Where?': 'here' };
+    expect(answered(two, JSON.stringify(answers))).toMatchObject({ updatedInput: { answers } });
+    for (const [body, message] of [
+      [two, 'A'],
+      [asked(), null],
+      [recorded('PermissionRequest'), 'A'],
+    ] as const)
+      expect(answered(body, message)).toEqual({ behavior: 'allow' });
+  });
+});

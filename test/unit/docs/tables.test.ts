@@ -240,7 +240,7 @@ test('docs/client.md lists every call', () => {
     ...{ registerHook: true, registerStopHook: true, unregisterStopHook: true },
     ...{ createDefaultHook: true, createValidationHook: true, createPromiseHook: true },
     ...{ createTddHook: true, createSecurityHook: true, createCheckpointHook: true },
-    ...{ failTask: true, releaseTask: true },
+    ...{ failTask: true, releaseTask: true, answer: true },
     ...{ listHooks: true, clearHooks: true, enableHook: true, disableHook: true },
   };
   const ofWorker: Record<keyof WorkerHandle, true> = {

@@ -1,9 +1,10 @@
 /** The inbox: who waits for a person, one after the other, by keyboard or thumb. When one is done the next comes. */
 import type { WorkerView } from '../../../../machines/index.ts';
+import { get } from '../data/api.ts';
 import { isPast, shownView } from '../data/past.ts';
 import type { Shortcut } from '../keys.ts';
 import { type OperatorAction, requestAction } from '../operator/operator-actions.ts';
-import { suggestPrompts } from '../operator/suggestions.ts';
+import { suggestForMany, suggestPrompts } from '../operator/suggestions.ts';
 import { navigate, selection } from '../route.ts';
 import { plural } from '../ui/format.ts';
 import { useShortcuts } from '../ui/use-shortcuts.ts';
@@ -40,7 +41,7 @@ function act(action: OperatorAction): void {
   const items = waiting.peek();
   const chosen = chosenOf(items);
   const current = items[placeIn(items)];
-  if (chosen.length > 0) requestAction({ action, targets: chosen });
+  if (chosen.length > 0) void actOnMany(action, chosen);
   else if (current !== undefined) requestAction({ action, targets: [current], suggestions: suggestionsFor(current) });
 }
 
@@ -66,6 +67,18 @@ const keys: readonly Shortcut[] = [
   { key: 'r', title: 'Resume with words', where, run: () => act('resume') },
   { key: 's', title: 'Stop', where, run: () => act('stop') },
 ];
+
+/** More views than these would only delay the question. */
+const viewsMax = 20;
+
+async function actOnMany(action: OperatorAction, targets: readonly Waiting[]): Promise<void> {
+  const workers = action === 'resume' ? targets.filter(({ entity }) => entity === 'worker').slice(0, viewsMax) : [];
+  const views = await Promise.all(
+    workers.map(({ id }) => get<WorkerView>(`get/worker/${encodeURIComponent(id)}`).catch(() => null)),
+  );
+  const suggestions = workers.length === 0 ? [] : suggestForMany(views.filter((it) => it !== null));
+  requestAction({ action, targets, suggestions });
+}
 
 function suggestionsFor({ entity, id }: Waiting): string[] {
   const view = shownView.peek() as WorkerView | null | undefined;

@@ -4,52 +4,84 @@ import { isPast, shownMs } from '../data/past.ts';
 import { ago } from '../ui/format.ts';
 import { Text } from '../ui/text.tsx';
 import { type OperatorAction, requestAction } from './operator-actions.ts';
+import { QuestionForm } from './question-form.tsx';
+import { type Question, readQuestions } from './questions.ts';
 
 type Request = WorkerView['inputs'][number];
 
-export const InputRequests = ({ view: { worker, inputs, rules } }: { view: WorkerView }) =>
-  inputs.length === 0 ? null : (
+export function InputRequests({ view: { worker, inputs, rules } }: { view: WorkerView }) {
+  const shown = inputs.filter((it) => it.request !== null || !inputs.some((other) => isAnswerableCopy(other, it)));
+  if (shown.length === 0) return null;
+  return (
     <section class="escalation" aria-label="Asks a person">
       <h3>Asks a person</h3>
       <ul class="plain">
-        {inputs.map((it) => (
+        {shown.map((it) => (
           <InputLine key={it.seq} worker={worker} input={it} isHeld={rules.askMs !== null} />
         ))}
       </ul>
     </section>
   );
+}
 
-const InputLine = ({ worker, input, isHeld }: { worker: string; input: Request; isHeld: boolean }) => (
-  <li>
-    <p class="question">
-      {input.tool !== null && (
-        <b>
-          <Text value={input.tool} max={60} />{' '}
-        </b>
-      )}
-      <Text value={input.message ?? input.kind ?? 'It asks for something.'} />
-    </p>
-    {input.detail !== null && <Text block value={input.detail} max={600} />}
-    <p class="muted">{ago(Date.parse(input.since), shownMs.value)}</p>
-    {isHeld && input.request !== null && !isPast.value ? (
-      <Answers worker={worker} request={input.request} />
-    ) : (
-      <p class="muted">Answer it in the agent’s own terminal.</p>
-    )}
-  </li>
-);
+/** An agent may report a question and then, by another of its hooks, ask for its answer. */
+const isAnswerableCopy = (other: Request, { tool, detail }: Request): boolean =>
+  other.request !== null && other.tool === tool && other.detail === detail;
 
-function Answers({ worker, request }: { worker: string; request: string }) {
-  const answer = (action: OperatorAction) => () =>
-    requestAction({ action, targets: [{ entity: 'worker', id: worker, request }] });
+function InputLine({ worker, input, isHeld }: { worker: string; input: Request; isHeld: boolean }) {
+  const { tool, message, kind, detail, request, since, seq } = input;
+  const questions = readQuestions(detail);
+  const canAnswer = isHeld && request !== null && !isPast.value;
+  const answer = (action: OperatorAction, choice?: string) => {
+    const targets = [{ entity: 'worker', id: worker, request: request ?? '', seq }] as const;
+    requestAction({ action, targets, ...(choice === undefined ? {} : { choice }) });
+  };
   return (
-    <p class="buttons">
-      <button type="button" class="primary" onClick={answer('allow')}>
-        Allow
-      </button>
-      <button type="button" onClick={answer('deny')}>
-        Deny…
-      </button>
-    </p>
+    <li>
+      <p class="question">
+        {tool !== null && (
+          <b>
+            <Text value={tool} max={60} />{' '}
+          </b>
+        )}
+        <Text value={message ?? kind ?? 'It asks for something.'} />
+      </p>
+      {questions === null
+        ? detail !== null && <Text block value={detail} max={600} />
+        : !canAnswer && <Asked questions={questions} />}
+      <p class="muted">{ago(Date.parse(since), shownMs.value)}</p>
+      {!canAnswer && <p class="muted">Answer it in the agent’s own terminal.</p>}
+      {canAnswer && questions !== null && (
+        <QuestionForm questions={questions} send={(choice) => answer('allow', choice)} />
+      )}
+      {canAnswer && (
+        <p class="buttons">
+          {questions === null && (
+            <button type="button" class="primary" onClick={() => answer('allow')}>
+              Allow
+            </button>
+          )}
+          <button type="button" onClick={() => answer('deny')}>
+            Deny…
+          </button>
+        </p>
+      )}
+    </li>
   );
 }
+
+const Asked = ({ questions }: { questions: readonly Question[] }) => (
+  <ul>
+    {questions.map(({ question, choices }) => (
+      <li key={question}>
+        <Text value={question} max={600} />
+        {choices.length > 0 && (
+          <span class="muted">
+            {' '}
+            <Text value={choices.map(({ label }) => label).join(' · ')} max={300} />
+          </span>
+        )}
+      </li>
+    ))}
+  </ul>
+);

@@ -5,14 +5,21 @@ import { hello } from '../data/connection.ts';
 import { requestSignIn } from './sign-in.tsx';
 
 export type OperatorAction = 'acknowledge' | 'resume' | 'stop' | 'retire' | 'allow' | 'deny';
-/** `request`: what is answered, by `allow` and `deny`. */
-export type Target = { readonly entity: 'worker' | 'task'; readonly id: string; readonly request?: string };
+/** `request`: what is answered, by `allow` and `deny`; `seq`: of the entry that asked it, as it is shown. */
+export type Target = {
+  readonly entity: 'worker' | 'task';
+  readonly id: string;
+  readonly request?: string;
+  readonly seq?: number;
+};
 export type ActionRequest = {
   readonly action: OperatorAction;
   /** At least one. */
   readonly targets: readonly Target[];
   /** Prompts to choose from, for `resume`. */
   readonly suggestions?: readonly string[];
+  /** What the agent gets with `allow`: the choice for a question. */
+  readonly choice?: string;
 };
 
 export const actionTexts = {
@@ -62,7 +69,7 @@ export function requestAction(request: ActionRequest): void {
   if (request.targets.length === 0) return;
   const confirm = () => {
     if ((request.action === 'acknowledge' || request.action === 'allow') && operatorName() !== '')
-      void performAction(request, operatorName(), '').catch(() => {});
+      void performAction(request, operatorName(), request.choice ?? '').catch(() => {});
     else pendingAction.value = request;
   };
   if (hello.value?.operator === true) confirm();
@@ -96,7 +103,7 @@ const doneWords = {
 
 async function perform(
   action: OperatorAction,
-  { entity, id, request }: Target,
+  { entity, id, request, seq }: Target,
   by: string,
   prompt: string,
 ): Promise<void> {
@@ -104,7 +111,7 @@ async function perform(
   else if (action === 'retire') await post('operator/retire', { id, by });
   else if (action === 'allow' || action === 'deny') {
     const message = prompt.trim() === '' ? {} : { message: prompt };
-    await post('operator/answer', { id, by, verdict: action, request, ...message });
+    await post('operator/answer', { id, by, verdict: action, request, seq, ...message });
   } else {
     const withPrompt = action === 'resume' && prompt.trim() !== '' ? { prompt } : {};
     await post('operator/resolve', { entity, id, by, verdict: action, ...withPrompt });

@@ -31,7 +31,7 @@ function Confirmation({ request }: { request: ActionRequest }) {
     const fields = new FormData(form);
     const by = String(fields.get('by'));
     rememberName(by);
-    void send(by, String(fields.get('prompt') ?? ''));
+    void send(by, String(fields.get('prompt') ?? request.choice ?? ''));
   };
   return (
     <Dialog title={`${title}: ${describe(targets)}`} close={close}>

@@ -3,6 +3,7 @@ import type { WorkerView } from '../../../../machines/index.ts';
 
 const isOpen = ({ status }: { status: string }) => !['done', 'completed', 'cancelled'].includes(status);
 const charsMax = 400;
+const decide = 'Decide it yourself: take the simplest option, note why, and go on.';
 
 export function suggestPrompts({ plan, lastDecision, escalation }: WorkerView): string[] {
   const step = plan.find(isOpen);
@@ -13,9 +14,28 @@ export function suggestPrompts({ plan, lastDecision, escalation }: WorkerView): 
       ? `Your last attempts failed the same way (${finding.check}). Stop, explain the cause in two sentences, then try another approach.`
       : null,
     step === undefined ? null : `Go on with the next step of the plan: ${step.title}`,
-    lastDecision?.action === 'escalate' ? 'Decide it yourself: take the simplest option, note why, and go on.' : null,
+    lastDecision?.action === 'escalate' ? decide : null,
   ];
   return [
     ...new Set(prompts.filter((it): it is string => it != null && it.trim() !== '').map((it) => it.slice(0, charsMax))),
+  ];
+}
+
+/** What fits all of them: what each would be told anyway, then words that name nothing of any one. */
+export function suggestForMany(views: readonly WorkerView[]): string[] {
+  const each = views.map(suggestPrompts);
+  const common = (each[0] ?? []).filter((prompt) => each.every((prompts) => prompts.includes(prompt)));
+  const every = (fits: (view: WorkerView) => boolean) => views.length > 0 && views.every(fits);
+  return [
+    ...new Set([
+      ...common,
+      ...(every(({ escalation }) => escalation?.cause === 'stuck')
+        ? [
+            'Your last attempts failed the same way. Stop, explain the cause in two sentences, then try another approach.',
+          ]
+        : []),
+      ...(every(({ plan }) => plan.some(isOpen)) ? ['Go on with the next open step of your plan.'] : []),
+      decide,
+    ]),
   ];
 }

@@ -1,0 +1,67 @@
+/** An agent's questions with their choices, and words of one's own, to be answered at once. */
+import { Text } from '../ui/text.tsx';
+import { type Choice, type Question, toMessage } from './questions.ts';
+
+type Props = { readonly questions: readonly Question[]; readonly send: (message: string) => void };
+
+export function QuestionForm({ questions, send }: Props) {
+  const submit = (form: HTMLFormElement) => {
+    const fields = new FormData(form);
+    const answers = questions.map((_, index) => {
+      const own = String(fields.get(`own-${index}`) ?? '').trim();
+      return [...fields.getAll(`choice-${index}`).map(String), ...(own === '' ? [] : [own])];
+    });
+    if (answers.every((it) => it.length > 0)) send(toMessage(questions, answers));
+    else form.querySelector<HTMLElement>(`[name=own-${answers.findIndex((it) => it.length === 0)}]`)?.focus();
+  };
+  return (
+    <form
+      class="questions"
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit(event.currentTarget);
+      }}
+    >
+      {questions.map((it, index) => (
+        <QuestionField key={it.question} question={it} name={String(index)} />
+      ))}
+      <p class="buttons">
+        <button type="submit" class="primary">
+          Answer
+        </button>
+      </p>
+    </form>
+  );
+}
+
+const QuestionField = ({ question: { question, isMultiple, choices }, name }: { question: Question; name: string }) => (
+  <fieldset>
+    <legend>
+      <Text value={question} max={600} />
+    </legend>
+    {choices.map((it) => (
+      <ChoiceField key={it.label} choice={it} name={`choice-${name}`} type={isMultiple ? 'checkbox' : 'radio'} />
+    ))}
+    <label>
+      {choices.length === 0 ? 'Your answer' : 'Or in your words'}
+      <input name={`own-${name}`} maxLength={1_000} autoComplete="off" />
+    </label>
+  </fieldset>
+);
+
+type ChoiceProps = { readonly choice: Choice; readonly name: string; readonly type: 'radio' | 'checkbox' };
+
+const ChoiceField = ({ choice: { label, description }, name, type }: ChoiceProps) => (
+  <label class="choice">
+    <input type={type} name={name} value={label} />
+    <span>
+      <Text value={label} max={200} />
+      {description !== '' && (
+        <span class="muted">
+          {' '}
+          <Text value={description} max={200} />
+        </span>
+      )}
+    </span>
+  </label>
+);
