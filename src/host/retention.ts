@@ -85,6 +85,8 @@ async function cut(context: HostContext, trimmer: LogTrimmer, rules: RetentionRu
     if (last === undefined) return;
     const { archive } = rules;
     const path = archive === null ? null : await writeArchive(archive, context.fleet.name, held);
+    // Writing took its time: a log that went back meanwhile may not have what the snapshots cover any more.
+    if (context.phase !== 'head') return;
     await trimmer.cutBefore(last.seq + 1);
     context.logger.info({ fromSeq: held[0]?.seq, toSeq: last.seq, archive: path }, 'entries behind a snapshot removed');
     held = [];

@@ -113,7 +113,11 @@ async function runMany({ first, count, faults, stopsAtFirst, asJson }: Job): Pro
 
 function runInThread(range: Range, onResult: (result: RunResult) => void, ended: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL(import.meta.url), { workerData: range, execArgv: [] });
+    const worker = new Worker(new URL(import.meta.url), {
+      ...{ workerData: range, execArgv: [] },
+      // A run makes much that is soon forgotten.
+      resourceLimits: { maxYoungGenerationSizeMb: 64 },
+    });
     worker.on('message', onResult);
     ended.addEventListener('abort', () => void worker.terminate());
     worker.on('error', reject);

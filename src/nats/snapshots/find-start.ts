@@ -66,14 +66,15 @@ export async function findStart({
 }
 
 /**
- * Those that are of this log as it is now, newest first: a log that went back keeps the snapshots of what is gone. The log
- * is asked about each only when it is its turn.
+ * Those that are of this log as it is now: a log that went back keeps the snapshots of what is gone. First comes the one
+ * that covers most, which need not be the one that was stored last. The log is asked about each only when it is its turn.
  */
 export async function* fittingSnapshots({
   store,
   positionAt,
 }: Pick<FindStartOptions, 'store' | 'positionAt'>): AsyncGenerator<SnapshotInfo> {
-  for (const info of await store.list()) {
+  const infos = [...(await store.list())].sort((a, b) => b.position.seq - a.position.seq);
+  for (const info of infos) {
     if (whyUnfit(info, await positionAt(info.position.seq)) === null) yield info;
   }
 }

@@ -101,9 +101,11 @@ async function listIn(store: ObjectStore, fleet: string): Promise<readonly Snaps
   });
 }
 
-/** By when they were written: a log that begins anew counts from 1 again. */
-const newestFirst = async (store: ObjectStore): Promise<readonly ObjectInfo[]> =>
-  (await store.list()).sort((a, b) => (a.mtime < b.mtime ? 1 : -1));
+/** As the server has stored them: a log that begins anew counts from 1 again, and each writer has a clock of its own. */
+async function newestFirst(store: ObjectStore): Promise<readonly ObjectInfo[]> {
+  const found = await Promise.all((await store.list()).map(({ name }) => store.info(name)));
+  return found.filter((it) => it !== null).sort((a, b) => b.revision - a.revision);
+}
 
 /** Null: it is none of ours. */
 function headOf({ metadata }: ObjectInfo): SnapshotHead | null {

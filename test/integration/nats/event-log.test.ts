@@ -1,8 +1,10 @@
 /** A log is found or created, also where the server loses what it was asked. */
+import { jetstreamManager } from '@nats-io/jetstream';
 import { type NatsConnection, TimeoutError } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { AppError } from '../../../src/errors.ts';
 import { openEventLog } from '../../../src/nats/event-log.ts';
 import type { NatsServer } from '../../support/nats-server.ts';
 import { openNats } from '../../support/shared-server.ts';
@@ -14,15 +16,17 @@ beforeAll(async () => {
   nc = await connect({ servers: server.url });
 });
 afterAll(async () => {
+  for (const reader of reading) reader.close();
   await nc.close();
   await server.stop();
 });
 
+const reading: { close(): void }[] = [];
 const log = pino({ level: 'silent' });
-const open = (connection: NatsConnection, fleet: string) =>
+const open = (connection: NatsConnection, fleet: string, coveredTo = 0) =>
   openEventLog({
     ...{ nc: connection, fleet, replicas: 1, acceptEmptyLog: false, log },
-    findCoveredTo: () => Promise.resolve(0),
+    findCoveredTo: () => Promise.resolve(coveredTo),
   });
 
 /** The connection, but of each request the first `count` are carried out, and their answers are lost. */
@@ -52,4 +56,24 @@ test('a start that gets no answer at all ends with log.unavailable', async () =>
   const { connection, timeoutsMs } = withoutAnswers('$JS.API.STREAM.NAMES', Number.POSITIVE_INFINITY);
   await expect(open(connection, 'silent')).rejects.toMatchObject({ code: 'log.unavailable' });
   expect(timeoutsMs).toEqual([4_000, 8_000, 16_000, 32_000]);
+});
+
+test('a reader behind a cut says that nothing is lost where a snapshot covers it, and else that it is', async () => {
+  const why = async (fleet: string, coveredTo: number) => {
+    const opened = await open(nc, fleet, coveredTo);
+    for (let index = 0; index < 6; index += 1)
+      await opened.append(`stopgate.${fleet}.worker.w1.heartbeat.sent`, '{}', {});
+    const manager = await jetstreamManager(nc);
+    await manager.streams.purge(`STOPGATE_${fleet}`, { seq: 4 });
+    // Its last proof was before the cut: it only sees the gap.
+    const error = await new Promise<AppError>((onLost) => {
+      const reader = opened.read({ folded: () => null, onMessage: () => {}, onLost, onInterrupted: () => {} });
+      reading.push(reader);
+    });
+    return `${error.code}: ${error.message}`;
+  };
+  expect(await why('covered', 5)).toMatch(/^log.lost: entries 1 to 3 are no longer in the log .* restart it/);
+  expect(await why('uncovered', 0)).toMatch(
+    /^log.lost: the log STOPGATE_uncovered has a gap: entries 1 to 3 are missing/,
+  );
 });

@@ -1,0 +1,52 @@
+/** Several questions of one worker, answered at once: each caller gets the answer to its own. */
+import { expect, test } from 'vitest';
+import { createFleet, type Fleet, type InputAnswer } from '../../../machines/index.ts';
+import type { Host } from '../../../src/host/host.ts';
+import { untilAnswered } from '../../../src/service/until-answered.ts';
+
+type WorkerRecord = Parameters<Fleet['workers']['set']>[1];
+
+/** A host whose worker `w1` asks `open`. `answer` folds one entry: only the last answer of a worker is kept. */
+function createScene(open: readonly string[]) {
+  const worker = { inputs: open.map((request) => ({ request })), lastAnswer: null as InputAnswer | null };
+  const fleet = createFleet('main');
+  fleet.workers.set('w1', { snapshot: { context: { worker } } } as unknown as WorkerRecord);
+  const listeners = new Set<(id: string) => void>();
+  const host = {
+    foldedTo: async () => {},
+    fleet,
+    onInputs(listener: (id: string) => void) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  } as unknown as Host;
+  return {
+    host,
+    listeners,
+    answer(request: string, approve: boolean) {
+      worker.inputs = worker.inputs.filter((input) => input.request !== request);
+      worker.lastAnswer = { request, approve } as unknown as InputAnswer;
+      for (const listener of [...listeners]) listener('w1');
+    },
+    withdraw(request: string) {
+      worker.inputs = worker.inputs.filter((input) => input.request !== request);
+      for (const listener of [...listeners]) listener('w1');
+    },
+  };
+}
+
+test('answers that are folded in one go reach their own callers', async () => {
+  const scene = createScene(['q1', 'q2', 'q3']);
+  const { signal } = new AbortController();
+  const waiting = ['q1', 'q2', 'q3'].map((request) => untilAnswered(scene.host, 'w1', { request, seq: 1 }, signal));
+  await expect.poll(() => scene.listeners.size).toBe(3);
+  scene.answer('q1', true);
+  scene.withdraw('q2');
+  scene.answer('q3', false);
+  expect(await Promise.all(waiting)).toEqual([
+    { request: 'q1', approve: true },
+    null,
+    { request: 'q3', approve: false },
+  ]);
+  expect(scene.listeners.size).toBe(0);
+});
