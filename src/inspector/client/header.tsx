@@ -19,11 +19,11 @@ const titles: Readonly<Record<View, string>> = {
 };
 const home: Route = {
   ...{ view: 'workers', q: '', state: '', presence: '', agent: '', queue: '', sort: '', at: null },
-  ...{ ...noSelection, tab: 'why' },
+  ...{ ...noSelection, tab: 'why', range: null, paused: null },
 };
 
 export function Header() {
-  const { view, at } = route.value;
+  const { view, at, range, paused } = route.value;
   const sizes: Partial<Record<View, number>> = {
     workers: liveFleet.workers.size,
     inbox: inboxSize.value,
@@ -45,7 +45,7 @@ export function Header() {
       </div>
       <nav aria-label="Views">
         {(Object.keys(titles) as View[]).map((it) => (
-          <Link key={it} to={{ ...home, view: it, at }} aria-current={view === it ? 'page' : undefined}>
+          <Link key={it} to={{ ...home, view: it, at, range, paused }} aria-current={view === it ? 'page' : undefined}>
             {titles[it]}
             {(sizes[it] ?? 0) > 0 && !isPast.value && (
               <span class={it === 'inbox' ? 'size urgent' : 'size'}>{count(sizes[it] ?? 0)}</span>

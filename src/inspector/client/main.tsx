@@ -2,6 +2,7 @@
 import { render } from 'preact';
 import { App } from './app.tsx';
 import { startConnection } from './data/connection.ts';
+import { startOutline } from './data/outline.ts';
 import { startPast } from './data/past.ts';
 import { startKeys } from './keys.ts';
 import { startListing } from './lists/listed-ids.ts';
@@ -12,6 +13,7 @@ import './styles/index.css';
 renderByFrames();
 startListing();
 startPast();
+startOutline();
 startConnection();
 startKeys();
 startTitle();

@@ -22,6 +22,10 @@ export type Route = {
   readonly tab: Tab;
   /** The log entry at which the past is shown; null: live. */
   readonly at: number | null;
+  /** The entries that the time axis shows, from one to another (null: to whatever is the newest); null: all. */
+  readonly range: readonly [from: number, to: number | null] | null;
+  /** The entry at which the live fleet was left; null: it was not. */
+  readonly paused: number | null;
 };
 
 const filters = ['q', 'state', 'presence', 'agent', 'queue', 'sort'] as const;
@@ -51,14 +55,18 @@ export function navigate(change: Partial<Route>, how: 'push' | 'replace' = 'push
 
 /** The current address with some changes. */
 export function hrefOf(change: Partial<Route>): string {
-  const { view, worker, task, tab, at, ...rest } = { ...route.value, ...change };
+  const { view, worker, task, tab, at, range, paused, ...rest } = { ...route.value, ...change };
   const query = new URLSearchParams(fleetInAddress === null ? {} : { fleet: fleetInAddress });
   if (view !== 'workers') query.set('view', view);
   for (const name of filters) if (rest[name] !== '') query.set(name, rest[name]);
   if (worker !== null) query.set('worker', worker);
   if (task !== null) query.set('task', task);
   if (tab !== 'why' && (worker ?? task) !== null) query.set('tab', tab);
-  if (at !== null) query.set('at', String(at));
+  if (at !== null) {
+    query.set('at', String(at));
+    if (range !== null) query.set('range', `${range[0]}-${range[1] ?? ''}`);
+    if (paused !== null) query.set('paused', String(paused));
+  }
   const text = query.toString().replaceAll('%2C', ',');
   return text === '' ? '/' : `/?${text}`;
 }
@@ -72,7 +80,6 @@ export const noSelection = { worker: null, task: null } as const satisfies Parti
 function readRoute(): Route {
   const query = new URLSearchParams(location.search);
   const text = (name: string) => query.get(name) ?? '';
-  const at = text('at');
   return {
     view: views.find((it) => it === text('view')) ?? 'workers',
     q: text('q'),
@@ -84,6 +91,15 @@ function readRoute(): Route {
     worker: text('worker') || null,
     task: text('task') || null,
     tab: tabs.find((it) => it === text('tab')) ?? 'why',
-    at: /^\d{1,15}$/.test(at) ? Number(at) : null,
+    ...{ at: readSeq(text('at')), paused: readSeq(text('paused')), range: readRange(text('range')) },
   };
+}
+
+function readSeq(text: string): number | null {
+  return /^\d{1,15}$/.test(text) ? Number(text) : null;
+}
+
+function readRange(text: string): Route['range'] {
+  const [, from, to] = /^(\d{1,15})-(\d{0,15})$/.exec(text) ?? [];
+  return from === undefined ? null : [Number(from), to === '' ? null : Number(to)];
 }

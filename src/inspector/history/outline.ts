@@ -1,4 +1,5 @@
 /** The outline of a log: what happened in it, counted in buckets of so many entries, as far as it has been folded. */
+import type { Decision } from '../../../machines/index.ts';
 import type { OutlineBucket } from '../messages.ts';
 import { type VerdictKind, verdictKindOf, verdictKinds } from '../verdict-kind.ts';
 import type { Step } from './shared-fold.ts';
@@ -84,7 +85,10 @@ const nothing = Object.fromEntries(verdictKinds.map((kind) => [kind, 0])) as Rec
 function bucketOf({ message, outcomes, fleet, silentFromMs }: Step): Bucket {
   const { seq, atMs, subject } = message;
   const verdicts = { ...nothing };
-  for (const outcome of outcomes) if (outcome.kind === 'decided') verdicts[verdictKindOf(outcome.decision)] += 1;
+  for (const outcome of outcomes) {
+    if (outcome.kind === 'decided' && !isEscalatedAlready(outcome.decision))
+      verdicts[verdictKindOf(outcome.decision)] += 1;
+  }
   // One that no stop led to: a worker went silent, a task failed too often. What people do about it is no new one.
   const began = outcomes.filter((it) => it.kind === 'escalation' && fleet.escalated.has(`${it.entity}/${it.id}`));
   if (verdicts.escalated === 0 && !subject.includes('.escalation.')) verdicts.escalated = began.length;
@@ -94,6 +98,9 @@ function bucketOf({ message, outcomes, fleet, silentFromMs }: Step): Bucket {
     silentToMs: atMs,
   };
 }
+
+/** It tries again while it waits for a person: that is no escalation more. */
+const isEscalatedAlready = ({ cause }: Decision): boolean => cause === 'escalated';
 
 function joined(from: Iterable<Bucket>, width: number): Map<number, Bucket> {
   const buckets = new Map<number, Bucket>();

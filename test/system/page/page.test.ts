@@ -236,6 +236,46 @@ describeInBrowser('the page', () => {
     await browser.page.locator('.travel').waitFor({ state: 'detached' });
   });
 
+  test('shows the log along a time axis: zoomed, brushed, and as it was after a reload', async () => {
+    await open('/?worker=dan');
+    await browser.page.getByRole('button', { name: 'Time travel' }).click();
+    const axis = browser.page.locator('.time-axis svg');
+    await expect.poll(() => axis.getAttribute('aria-label')).toMatch(/stops \d+ let go, [1-9]\d* blocked/);
+    await axis.locator('.lane [data-verdict-kind]').first().waitFor();
+    await browser.page.locator('.travel-now', { hasText: 'nothing new since then' }).waitFor();
+    await stage.client.publish('worker.dan.tool.used', { tool: 'Bash' });
+    await browser.page.locator('.travel-now', { hasText: /[1-9] new since then/ }).waitFor();
+    const parameter = (name: string) => new URL(browser.page.url()).searchParams.get(name);
+    const paused = parameter('at');
+    await browser.page.getByRole('button', { name: 'Previous entry' }).click();
+    await browser.page.getByRole('button', { name: 'Show less of the log' }).click();
+    expect(parameter('range')).toMatch(/^\d+-\d*$/);
+    await browser.page.getByRole('button', { name: 'All of the log' }).click();
+    expect(parameter('range')).toBeNull();
+    const box = await axis.boundingBox();
+    if (box === null) throw new Error('the axis is not on screen');
+    await browser.page.mouse.move(box.x + box.width * 0.2, box.y + 20);
+    await browser.page.mouse.down();
+    await browser.page.mouse.move(box.x + box.width * 0.4, box.y + 25, { steps: 3 });
+    await browser.page.mouse.up();
+    await expect.poll(() => parameter('range') ?? '').toMatch(/^\d+-\d*$/);
+    const address = browser.page.url();
+    await browser.page.reload();
+    await axis.waitFor();
+    expect(browser.page.url()).toBe(address);
+    expect(await browser.axe()).toEqual([]);
+    // Back to where the live fleet was left, and all of the log.
+    await browser.page.locator('.travel-now button.link').click();
+    expect(parameter('at')).toBe(paused);
+    await browser.page.getByRole('button', { name: 'All of the log' }).click();
+    expect(parameter('range')).toBeNull();
+    await axis.click({ position: { x: 2, y: 40 } });
+    await expect.poll(() => Number(parameter('at'))).toBeLessThan(Number(paused));
+    await browser.page.getByRole('button', { name: 'Live', exact: true }).click();
+    expect([parameter('at'), parameter('paused')]).toEqual([null, null]);
+    expect(browser.problems()).toEqual([]);
+  });
+
   test('reports an entry beyond the end of the log, and leads back', async () => {
     const { lastSeq } = (await stage.get('range')).body;
     await open(`/?worker=dan&at=${lastSeq + 1_000}`);

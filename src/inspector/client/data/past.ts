@@ -74,6 +74,7 @@ async function load(): Promise<void> {
         const past = await ask<PastFleet>(`at/${at}`);
         pastFleet.apply(past, true);
         moment.value = past;
+        pastProgress.value = null;
       }
       if (topic !== null) pastView.value = await readActor(at, topic);
       pastProblem.value = null;
@@ -107,7 +108,7 @@ export async function enterPast(): Promise<void> {
   try {
     const range = await get<LogRange>('range');
     logRange.value = range;
-    navigate({ at: range.lastSeq });
+    navigate({ at: range.lastSeq, paused: range.lastSeq });
   } catch (error) {
     pastProblem.value = (error as Error).message;
   }

@@ -1,10 +1,13 @@
-/** The bar of time travel: a slider over the log. It only shows the past; the log stays as it is. */
+/** The bar of time travel: the log along a time axis. It only shows the past; the log stays as it is. */
+import { newestSeq, shownRange } from '../data/outline.ts';
 import { cancelPast, logRange, moment, pastProblem, pastProgress } from '../data/past.ts';
 import { navigate, route } from '../route.ts';
 import { count, dateTime } from '../ui/format.ts';
 import { FoldProgress } from '../ui/progress.tsx';
 import { Text } from '../ui/text.tsx';
 import { playing, usePlayback } from './playback.ts';
+import { Strip } from './strip.tsx';
+import { bringIntoView, showRange } from './zoom.ts';
 
 export function TimeTravelBar() {
   const { at } = route.value;
@@ -12,9 +15,14 @@ export function TimeTravelBar() {
 }
 
 function Bar({ at }: { at: number }) {
-  const { firstSeq = 0, lastSeq = at } = logRange.value ?? {};
+  const firstSeq = Math.max(logRange.value?.firstSeq ?? 0, 0);
+  const lastSeq = logRange.value === null ? at : newestSeq.value;
   const goTo = (seq: number) => navigate({ at: Math.min(lastSeq, Math.max(firstSeq, seq)) }, 'replace');
   usePlayback(at, lastSeq, goTo);
+  const scrubTo = (seq: number) => {
+    playing.value = false;
+    goTo(seq);
+  };
   return (
     <section class="travel" aria-label="Time travel">
       <div class="travel-row">
@@ -29,13 +37,37 @@ function Bar({ at }: { at: number }) {
           }}
         />
         <StepButton label="Next entry" sign="▶|" disabled={at >= lastSeq} onClick={() => goTo(at + 1)} />
-        <Slider at={at} firstSeq={firstSeq} lastSeq={lastSeq} goTo={goTo} />
-        <button type="button" class="primary" onClick={() => navigate({ at: null })}>
+        <CurrentEntry at={at} lastSeq={lastSeq} />
+        <ZoomButtons at={at} />
+        <button type="button" class="primary" onClick={() => navigate({ at: null, range: null, paused: null })}>
           Live
         </button>
       </div>
-      <CurrentEntry at={at} lastSeq={lastSeq} />
+      <Strip at={at} goTo={scrubTo}>
+        <Slider at={at} firstSeq={firstSeq} lastSeq={lastSeq} goTo={scrubTo} />
+      </Strip>
     </section>
+  );
+}
+
+/** For who has no wheel. */
+function ZoomButtons({ at }: { at: number }) {
+  const zoom = (factor: number) => {
+    const { fromSeq, toSeq } = shownRange.peek();
+    const pivot = Math.min(toSeq, Math.max(fromSeq, at));
+    showRange(pivot - (pivot - fromSeq) * factor, pivot + (toSeq - pivot) * factor);
+  };
+  return (
+    <span class="zoom">
+      <StepButton label="Show less of the log" sign="+" onClick={() => zoom(0.5)} />
+      <StepButton label="Show more of the log" sign="−" disabled={route.value.range === null} onClick={() => zoom(2)} />
+      <StepButton
+        label="All of the log"
+        sign="All"
+        disabled={route.value.range === null}
+        onClick={() => navigate({ range: null }, 'replace')}
+      />
+    </span>
   );
 }
 
@@ -49,6 +81,7 @@ const StepButton = ({ label, sign, disabled = false, onClick }: StepButtonProps)
 
 type SliderProps = { at: number; firstSeq: number; lastSeq: number; goTo: (seq: number) => void };
 
+/** The keyboard's way over the log, and a screen reader's; what is seen of it is the line on the time axis. */
 function Slider({ at, firstSeq, lastSeq, goTo }: SliderProps) {
   const loaded = moment.value;
   const time = loaded === null || loaded.atMs === 0 ? '' : `, ${dateTime(loaded.atMs)}`;
@@ -61,8 +94,9 @@ function Slider({ at, firstSeq, lastSeq, goTo }: SliderProps) {
       value={at}
       aria-valuetext={`entry ${at} of ${lastSeq}${time}`}
       onInput={(event) => {
-        playing.value = false;
-        goTo(Number(event.currentTarget.value));
+        const seq = Number(event.currentTarget.value);
+        goTo(seq);
+        bringIntoView(seq);
       }}
     />
   );
@@ -77,6 +111,7 @@ function CurrentEntry({ at, lastSeq }: { at: number; lastSeq: number }) {
         Entry {count(at)} of {count(lastSeq)}
       </b>
       {loaded !== null && loaded.atMs > 0 && <span> · {dateTime(loaded.atMs)}</span>}
+      <Newer at={at} />
       {entry !== null && (
         <span>
           {' · '}
@@ -89,5 +124,30 @@ function CurrentEntry({ at, lastSeq }: { at: number; lastSeq: number }) {
       {pastProgress.value !== null && <FoldProgress progress={pastProgress.value} cancel={cancelPast} />}
       {pastProblem.value !== null && <span class="problem"> cannot be shown</span>}
     </p>
+  );
+}
+
+/** How much has happened since the live fleet was left, and where that was. */
+function Newer({ at }: { at: number }) {
+  const { paused } = route.value;
+  if (paused === null || paused > newestSeq.value) return null;
+  const added = newestSeq.value - paused;
+  return (
+    <span>
+      {' · '}
+      {added === 0 ? 'nothing new' : `${count(added)} new`} since {paused === at && 'then'}
+      {paused !== at && (
+        <button
+          type="button"
+          class="link"
+          onClick={() => {
+            navigate({ at: paused }, 'replace');
+            bringIntoView(paused);
+          }}
+        >
+          entry {count(paused)}
+        </button>
+      )}
+    </span>
   );
 }

@@ -10,7 +10,7 @@ export function TimeTravelButton() {
       type="button"
       disabled={fleet.value === ''}
       aria-pressed={isOn}
-      onClick={() => (isOn ? navigate({ at: null }) : void enterPast())}
+      onClick={() => (isOn ? navigate({ at: null, range: null, paused: null }) : void enterPast())}
     >
       {isOn ? 'Back to live' : 'Time travel'}
     </button>

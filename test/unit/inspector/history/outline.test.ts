@@ -8,6 +8,7 @@ const fleet = createFleet('main');
 const decided = (answer: object) => ({ kind: 'decided', decision: answer, openedMs: 0 }) as unknown as Outcome;
 const block = decided({ decision: 'block', action: 'continue', cause: 'incomplete' });
 const escalate = decided({ decision: 'allow', action: 'escalate', cause: 'stuck' });
+const again = decided({ decision: 'allow', action: 'escalate', cause: 'escalated' });
 
 function step(seq: number, outcomes: readonly Outcome[] = [], atMs = seq * 10): Step {
   const message = {
@@ -22,7 +23,7 @@ function step(seq: number, outcomes: readonly Outcome[] = [], atMs = seq * 10): 
 
 test('counts stops by what became of them, and each entry once', () => {
   const outline = createOutline();
-  for (const entry of [step(1), step(2, [block]), step(3, [escalate]), step(2, [block])]) outline.add(entry);
+  for (const entry of [step(1, [again]), step(2, [block]), step(3, [escalate]), step(2, [block])]) outline.add(entry);
   const [bucket, ...others] = outline.read(1, 4, 4);
   expect(others).toEqual([]);
   expect(bucket).toMatchObject({ fromSeq: 1, toSeq: 3, count: 3, fromMs: 10, toMs: 30 });

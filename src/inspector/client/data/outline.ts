@@ -1,0 +1,108 @@
+/** The outline of the log, as the time axis shows it: read for what is on screen, and kept up as the log grows. */
+import { computed, effect, signal } from '@preact/signals';
+import type { OutlineBucket, OutlineReply, TimelineEntry, TimelinePage } from '../../messages.ts';
+import { route, selected } from '../route.ts';
+import { askPatiently, fleet, get } from './api.ts';
+import { focus, head } from './connection.ts';
+import { isPast, logRange } from './past.ts';
+
+/** Entries from `fromSeq` to `toSeq` are on screen. `isOpen`: whatever is new, too. */
+export type Shown = { readonly fromSeq: number; readonly toSeq: number; readonly isOpen: boolean };
+
+/** About so many buckets are drawn. */
+const bucketsWanted = 400;
+const refreshMs = 2_000;
+const laneMax = 500;
+
+export const outline = signal<OutlineReply | null>(null);
+/** The newest entry that is known of: it moves with the live fleet. */
+export const newestSeq = computed(() => Math.max(logRange.value?.lastSeq ?? 0, head.value.headSeq));
+export const shownRange = computed((): Shown => {
+  const { range } = route.value;
+  const first = Math.max(1, logRange.value?.firstSeq ?? 1);
+  const last = Math.max(first, newestSeq.value);
+  if (range === null) return { fromSeq: first, toSeq: last, isOpen: true };
+  const [from, to] = range;
+  return { fromSeq: Math.min(Math.max(from, first), last), toSeq: Math.min(to ?? last, last), isOpen: to === null };
+});
+/** What the selected actor did, oldest first. */
+export const lane = signal<readonly TimelineEntry[]>([]);
+
+const widthFor = ({ fromSeq, toSeq }: Shown): number =>
+  2 ** Math.max(0, Math.ceil(Math.log2((toSeq - fromSeq + 1) / bucketsWanted)));
+
+/** A wheel turns many times. */
+const settleMs = 120;
+let soon: ReturnType<typeof setTimeout> | undefined;
+let reading: AbortController | null = null;
+
+export function startOutline(): void {
+  effect(() => {
+    if (!isPast.value || fleet.value === '') {
+      reading?.abort();
+      return;
+    }
+    // Another part of the log: what is read for the old one is not wanted any more.
+    void route.value.range;
+    reading?.abort();
+    clearTimeout(soon);
+    soon = setTimeout(() => void read(), settleMs);
+  });
+  setInterval(() => {
+    if (isPast.peek() && fleet.peek() !== '' && !document.hidden && reading === null && isStale()) void read();
+  }, refreshMs);
+  effect(() => void readLane(isPast.value && fleet.value !== '' ? selected.value : null, route.value.range));
+  focus.subscribe((update) => {
+    if (update === null || update.id !== selected.peek()?.id || !isPast.peek()) return;
+    const bySeq = new Map([...lane.peek(), ...update.entries].map((it) => [it.seq, it]));
+    lane.value = [...bySeq.values()].sort((a, b) => a.seq - b.seq).slice(-laneMax);
+  });
+}
+
+/** There are new entries, or some are still to be folded. Asking is also what keeps the fold going. */
+function isStale(): boolean {
+  const known = outline.peek();
+  if (known === null) return true;
+  const { toSeq, isOpen } = shownRange.peek();
+  if (known.covered < known.lastSeq - known.shownFrom + 1) return true;
+  return isOpen && toSeq > (known.buckets.at(-1)?.toSeq ?? 0);
+}
+
+/** Of what is read already only the last bucket is read again, since it grows. */
+async function read(): Promise<void> {
+  const asking = new AbortController();
+  reading = asking;
+  const shown = shownRange.peek();
+  const width = widthFor(shown);
+  const fromSeq = Math.floor((shown.fromSeq - 1) / width) * width + 1;
+  const old = outline.peek();
+  const isMore = old !== null && old.width === width && old.covered >= old.lastSeq - old.shownFrom + 1;
+  const kept = isMore ? keptFrom(old.buckets, fromSeq, shown.toSeq) : [];
+  const from = kept.length === 0 ? fromSeq : (kept.pop()?.fromSeq ?? fromSeq);
+  try {
+    const path = `outline?from=${from}&to=${shown.toSeq}&width=${width}`;
+    const reply = await askPatiently<OutlineReply>(path, undefined, asking.signal, () => {});
+    const buckets = [...kept.filter((it) => it.toSeq < from), ...reply.buckets];
+    if (!asking.signal.aborted) outline.value = { ...reply, buckets };
+  } catch {
+    // The axis stays as it was; the jump itself says what is wrong.
+  }
+  if (reading === asking) reading = null;
+}
+
+/** The known buckets within the part that is shown, if they begin where it begins. */
+function keptFrom(buckets: readonly OutlineBucket[], fromSeq: number, toSeq: number): OutlineBucket[] {
+  const kept = buckets.filter((it) => it.toSeq >= fromSeq && it.fromSeq <= toSeq);
+  return buckets[0] !== undefined && buckets[0].fromSeq <= fromSeq ? kept : [];
+}
+
+async function readLane(topic: typeof selected.value, range: typeof route.value.range): Promise<void> {
+  if (topic === null) {
+    lane.value = [];
+    return;
+  }
+  const { entity, id } = topic;
+  const before = range?.[1] == null ? '' : `&before=${range[1] + 1}`;
+  const page = await get<TimelinePage>(`timeline/${entity}/${id}?limit=${laneMax}${before}`).catch(() => null);
+  if (selected.peek()?.id === id) lane.value = page?.entries ?? [];
+}

@@ -1,0 +1,87 @@
+/** The time axis of the log: between a place on the screen, a time and an entry. Pure. */
+import type { OutlineBucket } from './messages.ts';
+
+/** An entry, and when it was stored. */
+export type Anchor = { readonly seq: number; readonly ms: number };
+export type Axis = {
+  readonly width: number;
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Pixels from the left. */
+  x(ms: number): number;
+  xOf(seq: number): number;
+  /** The entry that was the newest at this place. */
+  seqAt(x: number): number;
+};
+export type Gap = { readonly fromMs: number; readonly toMs: number; readonly seq: number };
+
+/** @param anchors in the log's order, two at least */
+export function createAxis(anchors: readonly Anchor[], fromMs: number, toMs: number, width: number): Axis {
+  const span = Math.max(1, toMs - fromMs);
+  const x = (ms: number) => ((ms - fromMs) / span) * width;
+  return {
+    ...{ width, fromMs, toMs, x },
+    xOf: (seq) => x(timeOf(anchors, seq)),
+    seqAt: (at) => Math.floor(interpolate(anchors, fromMs + (at / width) * span, 'ms', 'seq')),
+  };
+}
+
+/** Between two anchors it is a guess. */
+export const timeOf = (anchors: readonly Anchor[], seq: number): number => interpolate(anchors, seq, 'seq', 'ms');
+
+function interpolate(anchors: readonly Anchor[], value: number, by: keyof Anchor, to: keyof Anchor): number {
+  const after = anchors.findIndex((it) => it[by] > value);
+  const right = anchors[after];
+  const left = after < 0 ? anchors.at(-1) : anchors[after - 1];
+  if (left === undefined) return right?.[to] ?? 0;
+  if (right === undefined) return left[to];
+  return left[to] + ((value - left[by]) / (right[by] - left[by])) * (right[to] - left[to]);
+}
+
+/** The ends of all buckets, between the ends of the log. */
+export function anchorsOf(buckets: readonly OutlineBucket[], first: Anchor, last: Anchor): Anchor[] {
+  const inner = buckets.flatMap((it) => [
+    { seq: it.fromSeq, ms: it.fromMs },
+    { seq: it.toSeq, ms: it.toMs },
+  ]);
+  return [first, ...inner.filter((it) => it.seq > first.seq && it.seq < last.seq), last];
+}
+
+/** Where nothing was stored for `leastMs` at least; within a bucket only the longest is known. */
+export function gapsIn(buckets: readonly OutlineBucket[], leastMs: number): Gap[] {
+  return buckets
+    .filter((it) => it.silentToMs - it.silentFromMs >= leastMs)
+    .map((it) => ({ fromMs: it.silentFromMs, toMs: it.silentToMs, seq: it.toSeq }));
+}
+
+const [second, minute, hour, day] = [1_000, 60_000, 3_600_000, 86_400_000];
+const steps = [
+  ...[1, 10, 100, second, 2 * second, 5 * second, 10 * second, 30 * second],
+  ...[minute, 2 * minute, 5 * minute, 10 * minute, 30 * minute],
+  ...[hour, 2 * hour, 3 * hour, 6 * hour, 12 * hour, day, 2 * day, 7 * day, 28 * day, 91 * day, 364 * day],
+];
+const labelWidth = 84;
+
+/** Times to write under the axis, at whole steps of the reader's own clock. */
+export function ticksOf({ fromMs, toMs, width }: Axis): { readonly ms: number; readonly text: string }[] {
+  const most = Math.max(1, Math.floor(width / labelWidth));
+  const step = steps.find((it) => (toMs - fromMs) / it <= most) ?? (steps.at(-1) as number);
+  const offset = new Date(fromMs).getTimezoneOffset() * minute;
+  const ticks: { ms: number; text: string }[] = [];
+  for (let ms = Math.ceil((fromMs - offset) / step) * step + offset; ms <= toMs; ms += step)
+    ticks.push({ ms, text: tickText(ms, step) });
+  return ticks;
+}
+
+const pad = (number: number, width = 2) => String(number).padStart(width, '0');
+
+function tickText(ms: number, step: number): string {
+  const at = new Date(ms);
+  const date = `${pad(at.getMonth() + 1)}-${pad(at.getDate())}`;
+  if (step >= day) return date;
+  const time = `${pad(at.getHours())}:${pad(at.getMinutes())}`;
+  if (at.getHours() === 0 && at.getMinutes() === 0 && at.getSeconds() === 0 && step >= minute) return date;
+  if (step >= minute) return time;
+  const seconds = `${time}:${pad(at.getSeconds())}`;
+  return step >= second ? seconds : `${seconds.slice(3)}.${pad(at.getMilliseconds(), 3)}`;
+}
