@@ -136,10 +136,10 @@ function withReversedLegend(text: string): string {
   return text
     .replace(legend, JSON.stringify(reversed))
     .replaceAll(
-      /^(workers\/\S+ \S+ )(.*)$/gm,
+      /^(workers\/\S+ \S+ )([^\n]*)$/gm,
       (_, head: string, json: string) => head + JSON.stringify(change(JSON.parse(json))),
     )
-    .replaceAll(/^(workers \S+ )(.*)$/gm, (_, head: string, json: string) => {
+    .replaceAll(/^(workers \S+ )([^\n]*)$/gm, (_, head: string, json: string) => {
       const [tuple, ...more] = JSON.parse(json) as [unknown[], ...unknown[]];
       return head + JSON.stringify([change(tuple), ...more]);
     });
