@@ -1,4 +1,8 @@
-/** The connection that all fleets of a process share, with what is the process's own on it: inboxes and discovery. */
+/**
+ * The connections that all fleets of a process share: one for requests, answers and discovery, and one for the logs. A server
+ * whose disk is full may read nothing more from a connection that asks it to store something (nats-server 2.9), and no
+ * answer would get out of it.
+ */
 import { nameTaken } from '../host/membership.ts';
 import type { HistorySource } from '../inspector/history/work.ts';
 import type { Logger } from '../log.ts';
@@ -26,6 +30,8 @@ export type LinkOptions = {
 export type Link = {
   readonly name: string;
   readonly nc: NatsConnection;
+  /** For JetStream alone. */
+  readonly logNc: NatsConnection;
   readonly bus: Bus;
   readonly requests: RequestServer;
   /** Rejects once the server forbids something to the service. @throws AppError input.unauthorized */
@@ -42,16 +48,20 @@ const forbiddenHint =
 /** @throws AppError service.unreachable, replica.running */
 export async function openLink({ nats, creds, inboxPrefix, name, version, ...options }: LinkOptions): Promise<Link> {
   const { replyPrefixes = [], logger, connect } = options;
-  const nc = await openConnection({
-    ...{ url: nats, credsFile: creds, inboxPrefix, name: `stopgate ${name}`, patient: true, connect },
+  const open = (client: string) =>
+    openConnection({ ...{ url: nats, credsFile: creds, inboxPrefix, name: client, patient: true, connect } });
+  const nc = await open(`stopgate ${name}`);
+  const logNc = await open(`stopgate ${name} log`).catch(async (error: unknown) => {
+    await nc.close();
+    throw error;
   });
-  const forbidden = rejectForbidden(nc, forbiddenHint);
+  const forbidden = Promise.race([nc, logNc].map((it) => rejectForbidden(it, forbiddenHint)));
   forbidden.catch(() => undefined); // of interest at the start only
   if (creds === undefined && !nats.includes('@') && !nc.info?.auth_required) {
     const hint = 'anyone who reaches it can act as anyone, the service included; give it users and permissions';
     logger.warn({ nats: nc.getServer() }, `this NATS server asks for no credentials: ${hint}`);
   }
-  const bus = createBus(nc, replyPrefixes);
+  const bus = createBus(nc, logNc, replyPrefixes);
   const serve = () =>
     openRequestServer({
       nc,
@@ -59,13 +69,14 @@ export async function openLink({ nats, creds, inboxPrefix, name, version, ...opt
       ...{ id: name, version, openMax: openRequestsMax, log: logger },
     });
   const requests = await serveAs(name, nc, bus, serve).catch(async (error: unknown) => {
-    await nc.close();
+    await Promise.all([nc.close(), logNc.close()]);
     throw error;
   });
   return {
     ...{
       name,
       nc,
+      logNc,
       forbidden,
       requests,
       bus,
@@ -73,7 +84,7 @@ export async function openLink({ nats, creds, inboxPrefix, name, version, ...opt
     },
     async close() {
       requests.close();
-      await nc.drain().catch(() => nc.close());
+      for (const it of [logNc, nc]) await it.drain().catch(() => it.close());
     },
   };
 }

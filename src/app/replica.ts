@@ -66,9 +66,9 @@ const openReadsMax = 1_000;
 export async function openReplica(link: Link, options: ReplicaOptions): Promise<Replica> {
   const { logger, metrics, acceptEmptyLog = false, streamReplicas: replicas = 1 } = options;
   const { fleet } = options;
-  const snapshots = createSnapshots(link.nc, fleet, replicas, logger);
+  const snapshots = createSnapshots(link.logNc, fleet, replicas, logger);
   const findCoveredTo = snapshots.coveredTo;
-  const opening = openEventLog({ nc: link.nc, fleet, replicas, acceptEmptyLog, log: logger, findCoveredTo });
+  const opening = openEventLog({ nc: link.logNc, fleet, replicas, acceptEmptyLog, log: logger, findCoveredTo });
   const log = await Promise.race([opening, link.forbidden]);
   const start = await snapshots.findStart(options.rules);
   if (start !== null) logger.info({ seq: start.position.seq }, 'the fold continues from a snapshot');
@@ -79,7 +79,7 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
       start,
       snapshotStore: snapshots.store,
       fittingSnapshots: snapshots.fitting,
-      trimmer: createLogTrimmer(link.nc, fleet),
+      trimmer: createLogTrimmer(link.logNc, fleet),
     },
     options,
   );

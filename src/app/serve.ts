@@ -69,7 +69,7 @@ export async function serve(options: ServeOptions): Promise<number> {
     const edge: { http: HttpServer | null } = { http: null };
     const fleets = await openFleets({
       ...{ selection: config.fleets, shard: config.shard, replica: config.replica, logger },
-      find: () => findFleets(link.nc),
+      find: () => findFleets(link.logNc),
       open: (fleet, onFolding) => openFleet(link, options, fleet, { metrics, checks, rules, idle, onFolding }),
       async onOpening(directory) {
         edge.http = await openHttp(options, directory, metrics, rules);
@@ -86,7 +86,7 @@ export async function serve(options: ServeOptions): Promise<number> {
     const ready = readyLine(options, http, fleets);
     io.stdout.write(`${JSON.stringify(ready)}\n`);
     options.onReady?.(ready);
-    const gone = link.nc.closed().then(() => 'the connection is closed for good');
+    const gone = Promise.race([link.nc.closed(), link.logNc.closed()]).then(() => 'the connection is closed for good');
     const isBusy = () => fleets.directory.states().some(({ openAttempts }) => openAttempts > 0);
     const ended = options.ended === undefined ? [] : [options.ended];
     return await untilEnd(gone, fleets.broken, idle.ended(isBusy), ...ended);

@@ -14,18 +14,27 @@ export function expectEntry(
   onLate: () => void,
 ): () => void {
   const startedMs = performance.now();
+  const halfMs = entryTimeoutMs / 2;
+  let timer: NodeJS.Timeout;
   let seq = progress.seq;
   let ended = false;
-  const look = async () => {
+  const look = async (early: Promise<boolean>) => {
     // What the server had sent before may still stand in line here, behind requests.
-    const isHeard = await bus.isHeard();
+    const isHeard = ((await early) || progress.seq > seq) && (await bus.isHeard());
     if (ended) return;
     const moves = isHeard && progress.seq > seq && performance.now() - startedMs < slowestMs;
     seq = progress.seq;
-    if (moves) timer = setTimeout(look, entryTimeoutMs);
+    if (moves) wait();
     else onLate();
   };
-  let timer = setTimeout(look, entryTimeoutMs);
+  // Whether the server is heard is asked at half time already: that it is not takes a second to know.
+  const listen = () => {
+    timer = setTimeout(look, halfMs, bus.isHeard());
+  };
+  const wait = () => {
+    timer = setTimeout(listen, halfMs);
+  };
+  wait();
   return () => {
     ended = true;
     clearTimeout(timer);

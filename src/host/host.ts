@@ -162,15 +162,31 @@ function createRooms(
   };
 }
 
-/** A short break of the connection is waited for; what is published meanwhile would only pile up in memory. */
 async function write<Result>(context: HostContext, request: Admitted, work: () => Promise<Result>): Promise<Result> {
-  const { bus, admission, entryTimeoutMs, logHealth } = context;
+  const { bus, admission, logHealth } = context;
   throwUnlessStarted(context);
   // What is known not to be stored is not sent: the log is tried every 2 s.
   const fault = logHealth.fault();
   if (fault !== null) throw fault;
   return admission.writes.run(request, async () => {
-    if (!bus.isConnected() && !(await bus.connected(entryTimeoutMs))) throw notConnected();
+    if (!bus.isConnected()) await reconnected(context);
     return work();
   });
+}
+
+const reconnecting = new WeakMap<HostContext, Promise<void>>();
+
+/**
+ * A short break of the connection is waited for; what is published meanwhile would only pile up in memory. The log may be
+ * an older copy then, so nothing is sent before it is proved. All callers share the one question.
+ */
+function reconnected(context: HostContext): Promise<void> {
+  const { bus, entryTimeoutMs } = context;
+  const wait = async () => {
+    if (!(await bus.connected(entryTimeoutMs))) throw notConnected();
+    await catchUpInTime(context);
+  };
+  const found = reconnecting.get(context) ?? wait().finally(() => reconnecting.delete(context));
+  reconnecting.set(context, found);
+  return found;
 }

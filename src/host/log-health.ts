@@ -1,7 +1,7 @@
 /**
  * Whether the log stores what this replica sends: a full disk shows nowhere else. Once something was not stored, nothing
- * more is sent but an entry that changes nothing, until one is stored. In that state a server reads no further from a
- * connection that publishes to the stream, and then not even the answer 503 would get out.
+ * more is sent but an entry that changes nothing, until one is stored. A log that does not even say where it ends is asked
+ * nothing else, either: each question would wait for its whole time.
  */
 import { AppError } from '../errors.ts';
 import type { Bus } from '../nats/bus.ts';
@@ -27,15 +27,27 @@ const retryMs = 2_000;
 
 export function createLogHealth({ log, bus, tryEntry }: LogHealthOptions): LogHealth {
   let fault: AppError | null = null;
+  let isSilent = false;
   let timer: NodeJS.Timeout | null = null;
   let isClosed = false;
+  const askHead = () =>
+    log.head().then(
+      () => {
+        isSilent = false;
+      },
+      (error: unknown) => {
+        isSilent = true;
+        throw error;
+      },
+    );
   const tryAgain = async () => {
     timer = null;
     try {
-      await log.head();
-      void observe(await tryEntry());
+      await askHead();
+      observe(await tryEntry());
     } catch (error) {
-      if (error instanceof AppError) await observe(error);
+      if (error instanceof AppError) observe(error);
+      await bus.isHeard();
       arm(retryMs);
     }
   };
@@ -44,15 +56,13 @@ export function createLogHealth({ log, bus, tryEntry }: LogHealthOptions): LogHe
     timer = setTimeout(tryAgain, delayMs);
     timer.unref();
   };
-  /** Resolves when the connection is one on which an answer gets out. */
-  const observe = async (answer: AppError | Stored) => {
+  const observe = (answer: AppError | Stored) => {
     if (!(answer instanceof AppError)) fault = null;
     // A connection that is broken says nothing about the log.
     else if (answer.code === 'log.unavailable' && bus.isConnected()) {
       const isNew = fault === null;
       fault = answer;
-      await bus.isHeard();
-      if (isNew) arm(0);
+      if (isNew) void bus.isHeard().then(() => arm(0));
     }
   };
   return {
@@ -64,23 +74,24 @@ export function createLogHealth({ log, bus, tryEntry }: LogHealthOptions): LogHe
           return;
         }
         log.submit(subject, payload, headers, (answer) => {
-          if (answer instanceof AppError) void observe(answer).then(() => onAnswer(answer));
-          else {
-            fault = null;
-            onAnswer(answer);
-          }
+          observe(answer);
+          onAnswer(answer);
         });
       },
       async append(...entry) {
         if (fault !== null) throw fault;
         try {
           const stored = await log.append(...entry);
-          fault = null;
+          observe(stored);
           return stored;
         } catch (error) {
-          if (error instanceof AppError) await observe(error);
+          if (error instanceof AppError) observe(error);
           throw error;
         }
+      },
+      async head() {
+        if (fault !== null && isSilent) throw fault;
+        return log.head();
       },
       // A decision is sent again by the outbox.
       send: (...entry) => void (fault === null && log.send(...entry)),

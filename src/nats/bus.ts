@@ -7,7 +7,7 @@ import { inTime } from './in-time.ts';
 import { type Reachability, reachabilityOf } from './reachability.ts';
 
 export type Bus = Reachability & {
-  /** Waits until everything is handled here that the server has sent so far. @returns false: no answer within 1 s */
+  /** Waits until everything of the log is handled here that the server has sent so far. @returns false: no answer within 1 s */
   isHeard(): Promise<boolean>;
   /** What one message may hold, as the server says. */
   payloadBytesMax(): number;
@@ -44,27 +44,33 @@ const heardTimeoutMs = 1_000;
 /** So many while an answer is awaited: it stands in line behind them. */
 const backlogMessages = 1_000;
 
-export function createBus(nc: NatsConnection, replyPrefixes: readonly string[]): Bus {
+/** @param logNc that of the log: `isHeard` is about it, and who cannot reach the log is not connected */
+export function createBus(nc: NatsConnection, logNc: NatsConnection, replyPrefixes: readonly string[]): Bus {
   const prefixes = [...builtInPrefixes, ...replyPrefixes];
-  const reachability = reachabilityOf(nc);
+  const both = [reachabilityOf(nc), reachabilityOf(logNc)];
+  const isConnected = () => both.every((it) => it.isConnected());
   let hearing: Promise<boolean> | null = null;
   const hear = async () => {
-    const before = nc.stats().inMsgs;
+    const before = logNc.stats().inMsgs;
     try {
-      await inTime(nc.flush(), heardTimeoutMs);
+      await inTime(logNc.flush(), heardTimeoutMs);
       return true;
     } catch {
-      // A server that cannot write to its disk reads no further from a connection that published to the stream: not
-      // even the answer 503 gets out, until there is another connection.
-      const isBacklog = nc.stats().inMsgs - before > backlogMessages;
-      if (!isBacklog && reachability.isConnected()) await nc.reconnect().catch(() => {});
+      // A server that cannot write to its disk reads no further from a connection that published to the stream: what is
+      // sent on it is heard of no more, also when there is space again.
+      const isBacklog = logNc.stats().inMsgs - before > backlogMessages;
+      if (!isBacklog && isConnected()) void logNc.reconnect().catch(() => {});
       return false;
     }
   };
   return {
-    ...reachability,
+    isConnected,
+    async connected(timeoutMs) {
+      const found = await Promise.all(both.map((it) => it.connected(timeoutMs)));
+      return found.every((it) => it);
+    },
     async isHeard() {
-      if (!reachability.isConnected()) return false;
+      if (!isConnected()) return false;
       hearing ??= hear().finally(() => {
         hearing = null;
       });

@@ -17,12 +17,12 @@ import {
   serverConfig,
   writePrivately,
 } from './embedded-config.ts';
-import { watchJetStream } from './jetstream-watch.ts';
 import type { Role } from './permissions.ts';
 import { findBinary } from './server-binary.ts';
 import { end, type Running, type ServerExit, superviseServer } from './server-process.ts';
 import { endLeftServer, lockStore } from './store-lock.ts';
-import { storeBytesMax } from './store-space.ts';
+import { openStoreSpace } from './store-space.ts';
+import { watchStore } from './store-watch.ts';
 
 export type EmbeddedServerOptions = {
   /** Made with mode 0700 if missing. */
@@ -74,8 +74,9 @@ export async function openEmbeddedServer(options: EmbeddedServerOptions): Promis
     if (ended !== undefined) log.warn({ pid: ended }, 'ended the nats-server of a stopgate that was killed');
     for (const folder of [portsDir, join(storeDir, 'jetstream')]) await mkdir(folder, { recursive: true, mode: 0o700 });
     const credentials = await keepCredentials(storeDir);
+    const space = await openStoreSpace(storeDir);
     const start = async (ports: readonly number[]) => {
-      const config = { storeDir, portsDir, fleet, credentials, storeBytesMax: await storeBytesMax(storeDir) };
+      const config = { storeDir, portsDir, fleet, credentials, storeBytesMax: await space.allot() };
       const started = await launchOn(ports, place, config, log);
       log.info({ pid: started.child.pid, port: started.port, storeDir }, 'nats-server started');
       return started;
@@ -84,16 +85,17 @@ export async function openEmbeddedServer(options: EmbeddedServerOptions): Promis
     const { port } = first;
     const url = `nats://127.0.0.1:${port}`;
     const { closed, restart, close, hasFailedToWrite } = superviseServer(first, () => start([port]));
-    const jetStream = watchJetStream({
-      ...{ url, credsFile: credentialsFile(storeDir, 'service'), storeDir, fleet, log },
+    const storeWatch = watchStore({
+      ...{ url, credsFile: credentialsFile(storeDir, 'service'), space, fleet, log },
       ...{ restart, hasFailedToWrite },
     });
     if (options.port === null && port !== usualPort)
       log.warn({ port }, `port ${usualPort} is taken, so NATS listens on ${port}; choose one by --port`);
     const stop = async () => {
-      jetStream.close();
+      storeWatch.close();
       await close();
       await rm(place.pidFile, { force: true });
+      await space.close();
       await lock.release();
     };
     let stopped: Promise<void> | undefined;

@@ -1,21 +1,67 @@
-/** How much of the disk the embedded server may take. */
-import { readdir, stat, statfs } from 'node:fs/promises';
+/**
+ * How much of the disk the embedded server may take: never all of it. A nats-server whose write fails stores nothing more
+ * until it is started again (2.9 does not even answer), while one at its own limit refuses an entry and goes on.
+ */
+import { randomBytes } from 'node:crypto';
+import { readdir, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Left free, so that it is our server that refuses an entry, and not the disk: the server stops working on that. */
-const reserveBytes = 512 * 1_024 * 1_024;
-const reserveShare = 0.1;
+export type StoreSpace = {
+  /** For a start: what its streams take now, and the room for more. In bytes. */
+  allot(): Promise<number>;
+  /** Something else takes the disk: so little is free that what was allotted must be taken back. */
+  isShort(): Promise<boolean>;
+  /** What was allotted is nearly used up, and there is more. */
+  hasMore(): Promise<boolean>;
+  /** Removes what only a running server needs. */
+  close(): Promise<void>;
+};
 
-/** What its streams take now, and the room for more. */
-export async function storeBytesMax(storeDir: string): Promise<number> {
-  return Math.floor((await bytesIn(join(storeDir, 'jetstream'))) + (await roomBytes(storeDir)));
+const mebibyte = 1_024 * 1_024;
+/** Left free, so that it is our server that refuses an entry, and not the disk. */
+const reserveBytesMax = 512 * mebibyte;
+const reserveShare = 0.1;
+/** A start on a full disk needs some KB for its own files. It gets them by removing this file. */
+const ballastBytesMax = 4 * mebibyte;
+/** With less, a server would soon be full again. */
+const roomBytesMin = 8 * mebibyte;
+
+/** The reserve is a tenth of what is free now, with what the store takes; 512 MiB at most. */
+export async function openStoreSpace(storeDir: string): Promise<StoreSpace> {
+  const streamsDir = join(storeDir, 'jetstream');
+  const ballastFile = join(storeDir, 'ballast');
+  const freeBytes = async () => {
+    const { bavail, bsize } = await statfs(storeDir);
+    return bavail * bsize;
+  };
+  const reserve = Math.min(reserveBytesMax, ((await bytesIn(streamsDir)) + (await freeBytes())) * reserveShare);
+  const ballastBytes = Math.floor(Math.min(ballastBytesMax, reserve / 4));
+  const roomBytes = async () => Math.max(0, (await freeBytes()) - reserve);
+  let room = 0;
+  let allotted = 0;
+  return {
+    async allot() {
+      room = await roomBytes();
+      if (room < roomBytesMin) {
+        room = 0;
+        if ((await freeBytes()) < ballastBytes) await rm(ballastFile, { force: true });
+      } else await writeBallast(ballastFile, ballastBytes);
+      allotted = Math.floor((await bytesIn(streamsDir)) + room);
+      return allotted;
+    },
+    isShort: async () => room > 0 && (await freeBytes()) < reserve / 2,
+    async hasMore() {
+      const left = allotted - (await bytesIn(streamsDir));
+      return left < roomBytesMin && (await roomBytes()) >= Math.max(0, left) + roomBytesMin;
+    },
+    close: () => rm(ballastFile, { force: true }),
+  };
 }
 
-/** What is free, but for the reserve. */
-export async function roomBytes(storeDir: string): Promise<number> {
-  const [used, { bavail, bsize }] = [await bytesIn(join(storeDir, 'jetstream')), await statfs(storeDir)];
-  const free = bavail * bsize;
-  return Math.max(0, free - Math.min(reserveBytes, (used + free) * reserveShare));
+/** What cannot be had stays free. Random, since some file systems do not store zeros. */
+async function writeBallast(file: string, bytes: number): Promise<void> {
+  const found = await stat(file).catch(() => null);
+  if (found?.size !== bytes) await writeFile(file, randomBytes(bytes), { mode: 0o600 }).catch(() => {});
 }
 
 /** The server may delete files meanwhile. */

@@ -290,5 +290,5 @@ async function open(world: World, { name, acceptEmptyLog, release }: Member, pro
       answered: noop,
     },
   });
-  return { replica, closed: Promise.race([link.nc.closed(), replica.broken]) };
+  return { replica, closed: Promise.race([link.nc.closed(), link.logNc.closed(), replica.broken]) };
 }

@@ -46,3 +46,17 @@ test('without an answer of the server it is late, and never once it has come', a
   await vi.advanceTimersByTimeAsync(5_000);
   expect(other.state.isLate).toBe(false);
 });
+
+// Root cause: clients that wait for 3 s had given up before a server that no longer reads was given up here.
+test('a server that is silent for the second that it gets is late by then, not a second later', async () => {
+  const isHeard = () => new Promise<boolean>((resolve) => setTimeout(resolve, 1_000, false));
+  let isLate = false;
+  const onLate = () => {
+    isLate = true;
+  };
+  expectEntry({ progress: { seq: 1 }, entryTimeoutMs: 1_500, bus: { isHeard } } as never, onLate);
+  await vi.advanceTimersByTimeAsync(1_749);
+  expect(isLate).toBe(false);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(isLate).toBe(true);
+});
