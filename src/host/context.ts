@@ -114,6 +114,8 @@ export function createHostContext(options: HostOptions): HostContext {
   // It moves the log's clock and has no other effect, whether there is such a worker or not.
   const target = `stopgate.${fleet.name}.own.worker.${replica}.timer.fired`;
   const tryEntry = () => log.append(target, '{"timer":"stale"}', { replica });
+  const onSetBack = (byMs: number) =>
+    options.logger.warn({ byMs }, 'the clock of the NATS server was set back: deadlines wait until it is where it was');
   const logHealth = createLogHealth({ log, bus, tryEntry });
   return {
     ...options,
@@ -126,7 +128,7 @@ export function createHostContext(options: HostOptions): HostContext {
     pauses: createPauseWatch(options.clock),
     lost: new AbortController(),
     progress: createFoldProgress(start?.position),
-    logClock: createLogClock(fleet, options.clock),
+    logClock: createLogClock(fleet, options.clock, onSetBack),
     admission: {
       writes: createAdmission({ openMax: options.openRequestsMax, clock: () => performance.now() }),
       reads: createAdmission({ openMax: options.openReadsMax, clock: () => performance.now() }),

@@ -11,12 +11,20 @@ export type LogClock = {
 /** How fast a longer difference is believed: a shorter one counts at once, since a delivery can only lengthen it. */
 const driftShare = 0.05;
 
-export function createLogClock(fleet: Fleet, clock: () => number): LogClock {
+/** Servers of a cluster may differ by as much, when another one begins to lead. */
+const setBackMsMin = 2_000;
+
+/** @param onSetBack once for each time: the log's clock stands still, for as many milliseconds as the server's was set back */
+export function createLogClock(fleet: Fleet, clock: () => number, onSetBack: (byMs: number) => void): LogClock {
+  let isBehind = false;
   /** This machine's clock minus the log's, the delivery included. Null: no entry has come in yet. */
   let skewMs: number | null = null;
   return {
     now: () => Math.max(fleet.nowMs, Math.round(clock() - (skewMs ?? 0))),
     observe(atMs) {
+      const behindMs = fleet.nowMs - atMs;
+      if (behindMs >= setBackMsMin && !isBehind) onSetBack(behindMs);
+      isBehind = behindMs >= setBackMsMin;
       const seenMs = clock() - atMs;
       skewMs = skewMs === null || seenMs < skewMs ? seenMs : skewMs + (seenMs - skewMs) * driftShare;
     },

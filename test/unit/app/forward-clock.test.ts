@@ -19,7 +19,7 @@ function scene() {
 
 test('a clock that is set back delays no timer', () => {
   const { machine, run, clock } = scene();
-  const logClock = createLogClock(createFleet('main'), clock);
+  const logClock = createLogClock(createFleet('main'), clock, () => {});
   logClock.observe(machine.wallMs);
   const dueMs = logClock.now() + 30_000;
   machine.wallMs -= 3_600_000;
@@ -33,4 +33,17 @@ test('the time that the machine slept counts, though its monotonic clock stood s
   machine.wallMs += 60_000;
   run(5);
   expect(clock() - before).toBe(60_005);
+});
+
+test('a server whose clock is set back is noticed once', () => {
+  const fleet = createFleet('main');
+  const setBack: number[] = [];
+  const logClock = createLogClock(
+    fleet,
+    () => 1_000_000,
+    (byMs) => setBack.push(byMs),
+  );
+  fleet.nowMs = 100_000;
+  for (const atMs of [100_000, 99_000, 40_000, 41_000, 100_000, 70_000]) logClock.observe(atMs);
+  expect(setBack).toEqual([60_000, 30_000]);
 });
