@@ -1,6 +1,7 @@
 /** `npm run test:faults [-- --short] [--only WORDS]`: each fault on real servers, and a row of the table for each. */
 import { parseArgs } from 'node:util';
 import { runCluster } from './cluster.ts';
+import { runFullDisk, runSlowDisk } from './disk-faults.ts';
 import { faults, type Row, runFault, runRewind, storeFull } from './faults.ts';
 
 /** @returns the exit code: 1 where something was lost, doubled or left undecided, or replicas do not agree */
@@ -14,6 +15,9 @@ export async function main(args: readonly string[]): Promise<number> {
     ...[...faults, storeFull].map(
       (fault) => [fault.name, () => runFault(fault, isLong)] as [string, () => Promise<Row>],
     ),
+    ['disk full and emptied: own server', () => runFullDisk(isLong, 'own')],
+    ['disk full and emptied: embedded server', () => runFullDisk(isLong, 'embedded')],
+    ['disk slow: 200 ms for each write', () => runSlowDisk(isLong)],
     ['store rewound to an older copy', runRewind],
     ['three nodes: leader and followers killed', () => runCluster(isLong)],
   ];

@@ -1,14 +1,17 @@
 /** Two shipped replicas, each behind a proxy of its own, on one or three real NATS servers. */
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { NatsConnection } from '@nats-io/nats-core';
 import type { WorkerView } from '../../../machines/index.ts';
+import { openConnection } from '../../../src/nats/connection.ts';
 import { openLogRange } from '../../../src/nats/log-range.ts';
 import type { LogMessage } from '../../../src/nats/log-reader.ts';
+import { privateInbox } from '../../../src/nats/permissions.ts';
 import { type Client, openClient } from '../../support/client.ts';
 import { type Folder, makeFolder } from '../../support/deployment.ts';
 import { type NatsServer, startNatsServer } from '../../support/nats-server.ts';
 import { type Service, serveShipped } from '../../support/service.ts';
 import { openTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
+import { freePorts } from './ports.ts';
 
 export type Replica = { readonly name: string; readonly proxy: TcpProxy; service: Service | null };
 
@@ -38,6 +41,8 @@ export type StageOptions = {
   readonly servers?: readonly { readonly port?: number; readonly args?: readonly string[] }[];
   readonly natsConfig?: string;
   readonly storeDir?: string;
+  /** Instead of servers: the first replica starts the server, on this store, and is never killed alone. */
+  readonly embeddedStore?: string;
   readonly args?: readonly string[];
 };
 
@@ -45,11 +50,12 @@ export async function openStage({
   servers: given = [{}],
   natsConfig,
   storeDir,
+  embeddedStore,
   args = [],
 }: StageOptions = {}): Promise<Stage> {
   const folder: Folder = await makeFolder({ 'stopgate.yaml': config });
   const servers = await Promise.all(
-    given.map((it) =>
+    (embeddedStore === undefined ? given : []).map((it) =>
       startNatsServer({
         ...it,
         ...(natsConfig === undefined ? {} : { config: natsConfig }),
@@ -57,17 +63,21 @@ export async function openStage({
       }),
     ),
   );
-  const client = await openClient(servers.map(({ url }) => url).join(','));
+  const [embeddedPort = 0] = embeddedStore === undefined ? [] : await freePorts(1);
+  const ports = embeddedStore === undefined ? servers.map(({ port }) => port) : [embeddedPort];
+  const creds = embeddedStore === undefined ? undefined : join(embeddedStore, 'credentials', 'service.json');
   const replicas: Replica[] = [];
-  for (const [index, name] of ['ra', 'rb'].entries()) {
-    const server = servers[index % servers.length] as NatsServer;
-    replicas.push({ name, proxy: await openTcpProxy(server.port), service: null });
-  }
+  for (const [index, name] of ['ra', 'rb'].entries())
+    replicas.push({ name, proxy: await openTcpProxy(ports[index % ports.length] as number), service: null });
   const start = async (replica: Replica) => {
     // Behind its proxy it has one server; in a cluster it knows the others, too.
     const others = servers.length > 1 ? servers.map(({ url }) => url) : [];
     const nats = [`nats://127.0.0.1:${replica.proxy.port}`, ...others].join(',');
-    const line = ['serve', '--nats', nats, '--http', '127.0.0.1:0', '--replica', replica.name, '--log-level', 'warn'];
+    const place =
+      embeddedStore !== undefined && replica === replicas[0]
+        ? ['--embedded', '--store', embeddedStore, '--port', String(ports[0])]
+        : ['--nats', nats, ...(creds === undefined ? [] : ['--creds', creds])];
+    const line = ['serve', ...place, '--http', '127.0.0.1:0', '--replica', replica.name, '--log-level', 'warn'];
     for (let tries = 0; ; tries += 1) {
       try {
         replica.service = await serveShipped([...line, ...args], folder.path);
@@ -79,24 +89,28 @@ export async function openStage({
     }
   };
   const http = () => replicas.flatMap(({ service }) => service?.ready.http ?? []);
+  const end = async () => {
+    for (const { service } of replicas.toReversed())
+      await service?.kill(embeddedStore === undefined ? 'SIGKILL' : 'SIGTERM');
+    for (const { proxy } of replicas) await proxy.close();
+    for (const server of servers) await server.stop();
+    await folder.remove();
+  };
   try {
     for (const replica of replicas) await start(replica);
   } catch (error) {
-    for (const { proxy } of replicas) await proxy.close();
-    for (const server of servers) await server.stop();
-    await client.close();
+    await end();
     throw error;
   }
+  const url = ports.map((port) => `nats://127.0.0.1:${port}`).join(',');
+  const client = await openClient(url);
   return {
     ...{ servers, replicas, client, start, http },
     agreed: () => agreed(http),
-    log: () => readLog(client.nc),
+    log: () => readLog(url, creds),
     async close() {
-      for (const { service } of replicas) await service?.kill('SIGKILL');
       await client.close();
-      for (const { proxy } of replicas) await proxy.close();
-      for (const server of servers) await server.stop();
-      await folder.remove();
+      await end();
     },
   };
 }
@@ -131,8 +145,11 @@ async function viewOf(place: string): Promise<string> {
   }
 }
 
-async function readLog(nc: NatsConnection): Promise<LogMessage[]> {
+async function readLog(url: string, credsFile: string | undefined): Promise<LogMessage[]> {
+  const inboxPrefix = credsFile === undefined ? undefined : privateInbox;
+  const nc = await openConnection({ url, credsFile, inboxPrefix, name: 'account', patient: false });
   const messages: LogMessage[] = [];
   for await (const batch of (await openLogRange(nc, 'STOPGATE_main', { fromSeq: 1 })).batches) messages.push(...batch);
+  await nc.close();
   return messages;
 }
