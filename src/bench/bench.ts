@@ -22,6 +22,7 @@ const measures: Readonly<Record<string, () => Promise<Measure>>> = {
   start: async () => (await import('./start.ts')).measureStart,
   latency: async () => (await import('./latency.ts')).measureLatency, // about a minute
   checks: async () => (await import('./checks.ts')).measureChecks,
+  overhead: async () => (await import('./overhead.ts')).measureOverhead,
   hooks: async () => (await import('./hooks.ts')).measureHooks,
   fold: async () => (await import('./fold.ts')).measureFold,
   snapshots: async () => (await import('./snapshots.ts')).measureSnapshots,

@@ -7,8 +7,10 @@ import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { connect } from '@nats-io/transport-node';
+import { quantile } from '../figures.ts';
 import { openScene } from '../scene.ts';
 import { openCache } from './cache.ts';
+import { sampleFsync } from './fsync.ts';
 import { type NatsPlace, openBareResponder } from './nats-peers.ts';
 import { openPeers, peerNames } from './peers.ts';
 import { compare, formatGoals, formatSummaries, type Named, summarise } from './report.ts';
@@ -24,7 +26,9 @@ What is not here is installed into ~/.cache/stopgate/bench ($STOPGATE_CACHE), an
 `;
 
 /** What a run that is ended early leaves for `--resume`. */
-type Kept = { readonly measured: [string, Measured][]; readonly rounds: number };
+type Kept = { readonly measured: [string, Measured][]; readonly fsync: number[]; readonly rounds: number };
+
+const nothingKept: Kept = { measured: [], fsync: [], rounds: 0 };
 
 const { values } = readArguments();
 if (values.help) process.stdout.write(help);
@@ -52,7 +56,8 @@ async function main(): Promise<void> {
   if (!Number.isInteger(total) || total < 1) fail(`--rounds '${values.rounds}' is no number of rounds`);
   const cache = openCache();
   const keptFile = join(cache, 'peers.json');
-  const kept = values.resume ? readKept(keptFile) : { measured: [], rounds: 0 };
+  const kept = values.resume ? readKept(keptFile) : nothingKept;
+  const fsync = [...kept.fsync];
   const measured = new Map(kept.measured.filter(([name]) => names.includes(name)));
   const scene = await openScene();
   const nc = await connect({ servers: scene.url });
@@ -66,8 +71,14 @@ async function main(): Promise<void> {
     for (let each = closers.pop(); each !== undefined; each = closers.pop()) await each().catch(() => undefined);
   };
   const place: NatsPlace = { url: scene.url, cache, folder, nc, scene, onClose: (each) => void closers.push(each) };
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.once(signal, () => void close().finally(() => process.exit(1)));
+  let isEnded = false;
+  // What was measured until then is printed; a second one does not wait for it.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (isEnded) void close().finally(() => process.exit(1));
+      isEnded = true;
+    });
+  }
   try {
     const loadBefore = loadavg();
     if (names.some((name) => name.startsWith('bare'))) await openBareResponder(place);
@@ -76,16 +87,21 @@ async function main(): Promise<void> {
       note(`warming up ${name}`);
       await warmUp(peer);
     }
-    for (let round = kept.rounds; round < total; round += 1) {
+    for (let round = kept.rounds; round < total && !isEnded; round += 1) {
       note(`round ${round + 1} of ${total}`);
       for (const [name, peer] of peers) {
         const results = measured.get(name) ?? nothingMeasured();
         measured.set(name, results);
-        await measureRound(peer, results);
+        // Those that are measured get the signal of a terminal too.
+        await measureRound(peer, results).catch((error: unknown) => {
+          if (!isEnded) throw error;
+        });
+        if (isEnded) break;
       }
-      writeFileSync(keptFile, JSON.stringify({ measured: [...measured], rounds: round + 1 } satisfies Kept));
+      fsync.push(...sampleFsync(folder));
+      writeFileSync(keptFile, JSON.stringify({ measured: [...measured], fsync, rounds: round + 1 } satisfies Kept));
     }
-    print(measured, peers, missing, loadBefore);
+    print({ measured, named: peers, missing, fsync, loadBefore: loadBefore[0] ?? 0 });
   } finally {
     await close();
   }
@@ -103,22 +119,25 @@ function readKept(file: string): Kept {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as Kept;
   } catch {
-    return { measured: [], rounds: 0 };
+    return nothingKept;
   }
 }
 
-function print(
-  measured: ReadonlyMap<string, Measured>,
-  named: ReadonlyMap<string, Named>,
-  missing: ReadonlyMap<string, string>,
-  loadBefore: readonly number[],
-): void {
+type Run = {
+  readonly measured: ReadonlyMap<string, Measured>;
+  readonly named: ReadonlyMap<string, Named>;
+  readonly missing: ReadonlyMap<string, string>;
+  readonly fsync: readonly number[];
+  readonly loadBefore: number;
+};
+
+function print({ measured, named, missing, fsync, loadBefore }: Run): void {
   const summaries = summarise(measured, named);
   const goals = compare(summaries);
   const [cpu] = cpus();
   const machine = {
     ...{ cores: cpus().length, model: cpu?.model ?? '', node: process.version },
-    ...{ loadBefore: loadBefore[0], loadAfter: loadavg()[0] },
+    ...{ loadBefore, loadAfter: loadavg()[0] ?? 0, fsyncP50Ms: quantile(fsync, 0.5) },
   };
   if (values.json) {
     process.stdout.write(
@@ -126,8 +145,10 @@ function print(
     );
     return;
   }
-  const load = `load ${machine.loadBefore?.toFixed(1)} before and ${machine.loadAfter?.toFixed(1)} after`;
-  process.stdout.write(`${machine.cores} cores, Node ${machine.node}, ${load}\n\n`);
+  const load = `load ${loadBefore.toFixed(1)} before and ${machine.loadAfter.toFixed(1)} after`;
+  process.stdout.write(
+    `${machine.cores} cores, Node ${machine.node}, ${load}, fsync ${machine.fsyncP50Ms.toFixed(2)} ms\n\n`,
+  );
   process.stdout.write(`${formatSummaries(summaries)}\n${formatGoals(goals)}`);
   for (const [name, why] of missing) process.stdout.write(`left out: ${name}: ${why}\n`);
 }

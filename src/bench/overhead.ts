@@ -1,0 +1,82 @@
+/** What a log and an open page add to a decision: three services side by side, one plain, one with its log on, one watched. */
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { connect } from '@nats-io/transport-node';
+import { type Figure, quantile } from './figures.ts';
+import { cpuUsOf } from './process-cpu.ts';
+import { sampleInTurn } from './samples.ts';
+import { startServiceProcess } from './service-process.ts';
+
+type Name = 'plain' | 'logged' | 'watched';
+const names: readonly Name[] = ['plain', 'logged', 'watched'];
+
+const rounds = 60;
+const perRound = 50;
+const warmUps = 2_000;
+const workersCount = 1_000;
+/** What the last decisions leave to do: the page hears of them a moment later. */
+const restMs = 150;
+
+export async function measureOverhead(url: string, scale: number): Promise<Figure[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'stopgate-bench-'));
+  const log = openSync(join(folder, 'log'), 'w');
+  const start = (name: Name) =>
+    startServiceProcess({
+      ...{ url, cwd: folder, args: ['--fleet', `bench-${name}`] },
+      ...(name === 'logged' ? { logLevel: 'info', log } : {}),
+    });
+  const services = { plain: start('plain'), logged: start('logged'), watched: start('watched') };
+  const nc = await connect({ servers: url });
+  const reader = new AbortController();
+  try {
+    for (const name of names) await services[name].ready;
+    await openPage((await services.watched.ready).http, reader.signal);
+    const decide = (name: Name) => (index: number) =>
+      nc.request(`stopgate.bench-${name}.decide.w${index % workersCount}`, '{"output":"done"}', { timeout: 30_000 });
+    const operations = { plain: decide('plain'), logged: decide('logged'), watched: decide('watched') };
+    const cpu = { plain: 0, logged: 0, watched: 0 };
+    const sampling = { rounds: Math.ceil(rounds * scale), perRound, warmUps: warmUps * scale };
+    const took = await sampleInTurn(operations, sampling, async (name, after) => {
+      if (after === 1) await pause(restMs);
+      cpu[name] += (after === 1 ? 1 : -1) * cpuUsOf(services[name].pid);
+    });
+    const p50 = (name: Name) => quantile(took[name], 0.5) / quantile(took.plain, 0.5);
+    return [
+      { name: 'CPU of a decision, log on / off', value: cpu.logged / cpu.plain, unit: 'x', goal: { atMost: 1.05 } },
+      { name: 'decide p50, log on / off', value: p50('logged'), unit: 'x', goal: { atMost: 1.05 } },
+      {
+        name: 'CPU of a decision, a page open / none',
+        value: cpu.watched / cpu.plain,
+        unit: 'x',
+        goal: { atMost: 1.05 },
+      },
+      { name: 'decide p50, a page open / none', value: p50('watched'), unit: 'x', goal: { atMost: 1.05 } },
+    ];
+  } finally {
+    reader.abort();
+    await nc.close();
+    for (const name of names) await end(services[name].child);
+    closeSync(log);
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Reads the stream of one fleet as a page does, and discards it. */
+async function openPage(http: string, signal: AbortSignal): Promise<void> {
+  const { body } = await fetch(`${http}/api/bench-watched/stream`, { signal });
+  const drain = async () => {
+    for await (const _ of body ?? []);
+  };
+  drain().catch(() => undefined);
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, 'exit');
+  child.kill('SIGTERM');
+  await gone;
+}
