@@ -53,11 +53,24 @@ async function main(): Promise<void> {
   const isWanted = ({ axis, size }: Pick<Point, 'axis' | 'size'>) =>
     wanted.includes(axis) && (values.large || !(axes[axis].large ?? []).includes(size));
   let points = values.resume ? kept : kept.filter((point) => !isWanted(point));
+  let isEnded = false;
+  // The size under way is ended in order; a second signal does not wait for it.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (isEnded) process.exit(1);
+      isEnded = true;
+    });
+  }
   for (const axis of wanted) {
     for (const size of [...axes[axis].sizes, ...(values.large ? (axes[axis].large ?? []) : [])]) {
-      if (points.some((point) => point.axis === axis && point.size === size)) continue;
+      if (isEnded || points.some((point) => point.axis === axis && point.size === size)) continue;
       process.stderr.write(`measuring ${shortNumber(size)} ${axis}\n`);
-      points = [...points, await measurePoint(axis, size, () => loadavg()[0] ?? 0)];
+      const point = await measurePoint(axis, size, () => loadavg()[0] ?? 0).catch((error: unknown) => {
+        // A terminal gives the signal to what is measured too.
+        if (!isEnded) throw error;
+        return null;
+      });
+      if (point !== null) points = [...points, point];
       writeFileSync(file, JSON.stringify(points));
     }
   }
