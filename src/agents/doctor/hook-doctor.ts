@@ -101,7 +101,7 @@ async function checkConnection(
   return [...findings, ...checkCap(agent, limits.blockCap, hooked, context)];
 }
 
-/** In the form of the hooks that are there. Without hooks, in the form that `init` would write. */
+/** In the form of the hooks that are there. Without hooks, in the first form of the agent. */
 function createDryTurn(
   hooks: AgentHooks,
   { dryTurn, limits }: HookChecks,

@@ -1,4 +1,4 @@
-/** The plugin for Claude Code says what `stopgate init claude` writes. */
+/** The plugin for Claude Code says what `stopgate init claude --form http` writes. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { runCommand } from '../../support/command.ts';
@@ -9,7 +9,9 @@ const read = (path: string): Record<string, unknown> =>
 
 test('its hooks are those of init', async () => {
   const folder = await makeFolder();
-  const { stdout } = await runCommand(['init', 'claude', '--dry-run', '--json'], { cwd: folder.path });
+  const { stdout } = await runCommand(['init', 'claude', '--form', 'http', '--dry-run', '--json'], {
+    cwd: folder.path,
+  });
   await folder.remove();
   const { changes } = JSON.parse(stdout) as { changes: [{ after: string }] };
   expect(read('plugins/claude/hooks/hooks.json')).toEqual(JSON.parse(changes[0].after));
