@@ -24,9 +24,11 @@ import {
   heartbeat,
   toAttempt,
 } from '../shared/entry-drafts.ts';
-import { describeToolRequest } from '../shared/permission-requests.ts';
+import { describeToolRequest, type InputFields } from '../shared/permission-requests.ts';
 import type { PlanChange } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
+import { hideSecrets } from '../shared/secrets.ts';
+import { cutMiddle } from '../shared/text.ts';
 import type { UnsolicitedCheck } from '../shared/unsolicited-checks.ts';
 import { type ClaudeCall, readClaude } from './call.ts';
 import { planChange } from './plan.ts';
@@ -60,9 +62,11 @@ const adapter: Adapter<ClaudeCall> = {
   stop: readAttempt,
   check: chooseCheck,
   ask: ({ event, tool_name: tool, tool_input: input }) =>
-    event === 'PermissionRequest'
-      ? describeToolRequest(tool === questionTool ? 'question' : 'permission', tool, input)
-      : null,
+    event !== 'PermissionRequest'
+      ? null
+      : tool === questionTool
+        ? describeQuestion(input)
+        : describeToolRequest('permission', tool, input),
   answerInput: answerPermission,
   immediateAnswer: answerWithResolution,
   isIgnored: (call) => call.isCompaction,
@@ -132,6 +136,16 @@ function withAnswers({ tool_name: tool, tool_input: input }: ClaudeCall, message
 }
 
 const questionTool = 'AskUserQuestion';
+
+/** With its first question in words, for lists. */
+function describeQuestion(input: ClaudeCall['tool_input']): InputFields {
+  const asked = questionsSchema.safeParse(input?.questions);
+  const [first] = asked.success ? asked.data : [];
+  const message = first === undefined ? {} : { message: cutMiddle(hideSecrets(first.question), questionCharsMax) };
+  return { ...describeToolRequest('question', questionTool, input), ...message };
+}
+
+const questionCharsMax = 500;
 const questionsSchema = z.array(z.object({ question: z.string() }));
 const answersSchema = z.record(z.string(), z.string());
 
@@ -171,7 +185,7 @@ function draftBackgroundEnds(prompt: string): readonly EntryDraft[] {
 function draftToolStart(call: ClaudeCall, prior: PriorWorker): readonly EntryDraft[] {
   if (isOutput(call)) return draftResumption(prior);
   if (call.tool_name !== questionTool) return [heartbeat];
-  return [{ type: 'input.requested', data: describeToolRequest('question', call.tool_name, call.tool_input) }];
+  return [{ type: 'input.requested', data: describeQuestion(call.tool_input) }];
 }
 
 function draftToolEnd(call: ClaudeCall, prior: PriorWorker): readonly EntryDraft[] {

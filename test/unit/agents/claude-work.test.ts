@@ -67,9 +67,13 @@ describe('tools', () => {
   test('a question waits for a person', () => {
     const tool_input = { questions: [{ question: 'Which key?', options: [{ label: 'a' }] }] };
     const body = { ...recorded('PreToolUse'), tool_name: 'AskUserQuestion', tool_input };
-    expect(drafts(body)).toEqual([
-      ['input.requested', { kind: 'question', tool: 'AskUserQuestion', detail: JSON.stringify(tool_input) }],
-    ]);
+    const asked = {
+      kind: 'question',
+      tool: 'AskUserQuestion',
+      message: 'Which key?',
+      detail: JSON.stringify(tool_input),
+    };
+    expect(drafts(body)).toEqual([['input.requested', asked]]);
   });
 
   test('a sub-agent’s tools are its own', () => {

@@ -264,7 +264,7 @@ describe('a question of its own', () => {
       .decision;
 
   test('is held as one, and answered by the choice', () => {
-    expect(translate(asked()).ask).toMatchObject({ kind: 'question', tool: 'AskUserQuestion' });
+    expect(translate(asked()).ask).toMatchObject({ kind: 'question', tool: 'AskUserQuestion', message: 'Which key?' });
     expect(answered(asked(), 'A')).toEqual({
       ...{ behavior: 'allow', updatedInput: { questions, answers: { 'Which key?': 'A' } } },
     });

@@ -14,7 +14,7 @@ export function StateCharts({ differences }: { differences: readonly WhatIfDiffe
     [differences],
   );
   return (
-    <div class="before-after">
+    <div class="lab-charts">
       <figure>
         <figcaption>Before: where they led</figcaption>
         <Chart machine="worker" drawing={worker} counts={before} heat viewKey="lab-before" />

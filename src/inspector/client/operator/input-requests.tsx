@@ -44,7 +44,7 @@ function InputLine({ worker, input, isHeld }: { worker: string; input: Request; 
             <Text value={tool} max={60} />{' '}
           </b>
         )}
-        <Text value={message ?? kind ?? 'It asks for something.'} />
+        {questions === null && <Text value={message ?? kind ?? 'It asks for something.'} />}
       </p>
       {questions === null
         ? detail !== null && <Text block value={detail} max={600} />
@@ -52,15 +52,13 @@ function InputLine({ worker, input, isHeld }: { worker: string; input: Request; 
       <p class="muted">{ago(Date.parse(since), shownMs.value)}</p>
       {!canAnswer && <p class="muted">Answer it in the agent’s own terminal.</p>}
       {canAnswer && questions !== null && (
-        <QuestionForm questions={questions} send={(choice) => answer('allow', choice)} />
+        <QuestionForm questions={questions} send={(choice) => answer('allow', choice)} refuse={() => answer('deny')} />
       )}
-      {canAnswer && (
+      {canAnswer && questions === null && (
         <p class="buttons">
-          {questions === null && (
-            <button type="button" class="primary" onClick={() => answer('allow')}>
-              Allow
-            </button>
-          )}
+          <button type="button" class="primary" onClick={() => answer('allow')}>
+            Allow
+          </button>
           <button type="button" onClick={() => answer('deny')}>
             Deny…
           </button>

@@ -2,9 +2,13 @@
 import { Text } from '../ui/text.tsx';
 import { type Choice, type Question, toMessage } from './questions.ts';
 
-type Props = { readonly questions: readonly Question[]; readonly send: (message: string) => void };
+type Props = {
+  readonly questions: readonly Question[];
+  readonly send: (message: string) => void;
+  readonly refuse: () => void;
+};
 
-export function QuestionForm({ questions, send }: Props) {
+export function QuestionForm({ questions, send, refuse }: Props) {
   const submit = (form: HTMLFormElement) => {
     const fields = new FormData(form);
     const answers = questions.map((_, index) => {
@@ -29,6 +33,9 @@ export function QuestionForm({ questions, send }: Props) {
         <button type="submit" class="primary">
           Answer
         </button>
+        <button type="button" onClick={refuse}>
+          Deny…
+        </button>
       </p>
     </form>
   );
@@ -42,7 +49,7 @@ const QuestionField = ({ question: { question, isMultiple, choices }, name }: { 
     {choices.map((it) => (
       <ChoiceField key={it.label} choice={it} name={`choice-${name}`} type={isMultiple ? 'checkbox' : 'radio'} />
     ))}
-    <label>
+    <label class="own">
       {choices.length === 0 ? 'Your answer' : 'Or in your words'}
       <input name={`own-${name}`} maxLength={1_000} autoComplete="off" />
     </label>
