@@ -29,6 +29,9 @@ const rowOf = (worker: string) => browser.page.locator(`tr[data-id="${worker}"]`
 const names = async () =>
   browser.page.locator('.grid tbody tr[data-id]').evaluateAll((rows) => rows.map((row) => row.getAttribute('data-id')));
 
+/** A comparison folds the log, in a thread that is started for it. */
+const patient = { timeout: 30_000 };
+
 describeInBrowser('the page', () => {
   beforeAll(async () => {
     stage = await openStage({ policies });
@@ -293,39 +296,39 @@ describeInBrowser('the page', () => {
     await open('/?view=what-if');
     const editor = page.getByLabel('Policies, as in stopgate.yaml');
     await expect.poll(() => editor.innerText(), { timeout: 20_000 }).toContain('retries: 3');
-    await page.getByText('These are the policies in force.').waitFor();
+    await page.getByText('These are the policies in force.').waitFor(patient);
     await editor.fill('policies: { default: { retrys: 2 } }');
-    await page.locator('#policy-problems button').waitFor();
+    await page.locator('#policy-problems button').waitFor(patient);
     expect(await text('#policy-problems')).toMatch(/^line 1, column 24 .*retrys/);
-    await page.locator('.cm-lintRange-error', { hasText: 'retrys' }).waitFor();
+    await page.locator('.cm-lintRange-error', { hasText: 'retrys' }).waitFor(patient);
     await page.locator('#policy-problems button').first().click();
     // The cursor stands before the wrong key, and the keys of the page do not take what is typed.
     await page.keyboard.type('i');
-    await page.locator('#policy-problems', { hasText: 'iretrys' }).waitFor();
+    await page.locator('#policy-problems', { hasText: 'iretrys' }).waitFor(patient);
     const policy = 'policies: { default: { checks: [] }, careful: {} }';
     await editor.fill(policy);
     const group = page.locator('.group', { hasText: 'checks → done' });
-    await group.waitFor();
+    await group.waitFor(patient);
     const { body } = await stage.post('what-if', { policy, last: 200 });
     expect(await text('.differences h3')).toContain(`${body.differ} of ${body.compared} stops would differ`);
     const dan = body.differences.find(({ worker }: { worker: string }) => worker === 'dan');
     expect(dan.guards).toEqual(['checks', 'done']);
     const line = page.locator('.difference[data-worker="dan"]');
     if (!(await line.isVisible())) await group.locator('summary').first().click();
-    await line.waitFor();
+    await line.waitFor(patient);
     expect((await line.innerText()).replace(/\s+/g, ' ')).toContain(
       'blocked block · continue · incomplete → becomes let go: nothing to check allow · complete · no-policy guard checks → done',
     );
     await line.locator('summary').first().click();
     expect(await line.getByLabel('After').locator('.reason').innerText()).toBe(dan.after.reason);
     await page.getByText('by cause').click();
-    await page.locator('.group summary', { hasText: 'incomplete → no-policy' }).waitFor();
+    await page.locator('.group summary', { hasText: 'incomplete → no-policy' }).waitFor(patient);
     await page.locator('.group summary', { hasText: 'On the chart' }).click();
-    await page.locator('figure .chart-state').first().waitFor();
+    await page.locator('figure .chart-state').first().waitFor(patient);
     await page.getByRole('button', { name: 'Difference to the policies in force' }).click();
-    await page.locator('.cm-deletedChunk', { hasText: 'retries: 3' }).waitFor();
+    await page.locator('.cm-deletedChunk', { hasText: 'retries: 3' }).waitFor(patient);
     expect(await browser.axe()).toEqual([]);
-  }, 60_000);
+  }, 120_000);
 
   test('completes by the schema, and a link takes the text along', async () => {
     const { page } = browser;
@@ -334,24 +337,24 @@ describeInBrowser('the page', () => {
     const editor = page.getByLabel('Policies, as in stopgate.yaml');
     await editor.fill('policies: { default: { ');
     await page.keyboard.type('stuck');
-    await page.locator('.cm-tooltip-autocomplete', { hasText: 'stuckAfter' }).waitFor();
+    await page.locator('.cm-tooltip-autocomplete', { hasText: 'stuckAfter' }).waitFor(patient);
     await page.keyboard.press('Escape');
     await editor.fill('policies: { default: { retries: 7 } }');
     await page.getByRole('button', { name: 'Copy a link' }).click();
-    await page.getByText('The link is copied.').waitFor();
+    await page.getByText('The link is copied.').waitFor(patient);
     const link = await page.evaluate('navigator.clipboard.readText()');
     expect(link).toMatch(/\?view=what-if#policy=[\w-]+$/);
     await page.getByRole('button', { name: 'Load the policies in force' }).click();
-    await page.getByText('These are the policies in force.').waitFor();
+    await page.getByText('These are the policies in force.').waitFor(patient);
     await page.goto('about:blank');
     await page.goto(link as string);
     await expect.poll(() => editor.innerText(), { timeout: 20_000 }).toContain('retries: 7');
-    await page.locator('.differences h3', { hasText: 'would differ' }).waitFor();
+    await page.locator('.differences h3', { hasText: 'would differ' }).waitFor(patient);
     expect(page.url()).not.toContain('#');
     await page.getByRole('button', { name: 'Copy to stopgate.yaml' }).click();
-    await page.getByText('the service takes the changed file at once').waitFor();
+    await page.getByText('the service takes the changed file at once').waitFor(patient);
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe('policies: { default: { retries: 7 } }');
-  }, 60_000);
+  }, 120_000);
 
   test('shows the text of agents as text, and long text collapsed', async () => {
     const agent = '<img src=x onerror=alert(1)>\u202egnp.exe\u0000';

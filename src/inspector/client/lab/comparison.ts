@@ -40,11 +40,11 @@ export function cancel(): void {
   comparison.abort();
 }
 
-/** `reset`: the text becomes what is in force. */
-export async function loadInForce(reset: boolean): Promise<void> {
+/** @param when the text becomes what is in force; what is typed before the reply came stays */
+export async function loadInForce(when: 'always' | 'if empty'): Promise<void> {
   try {
     inForce.value = (await get<{ text: string }>('policy')).text;
-    if (reset) change(inForce.value);
+    if (when === 'always' || text.peek() === '') change(inForce.value);
   } catch (error) {
     problem.value = { message: (error as Error).message, issues: [] };
   }

@@ -63,7 +63,7 @@ async function open(): Promise<void> {
   const shared = await fromFragment(location.hash);
   if (location.hash !== '') history.replaceState(null, '', location.pathname + location.search);
   if (shared !== null) comparison.change(shared);
-  await comparison.loadInForce(text.peek() === '');
+  await comparison.loadInForce('if empty');
 }
 
 const Compare = () => (

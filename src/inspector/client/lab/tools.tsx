@@ -32,7 +32,7 @@ export function LabTools({ showDifference }: { showDifference: (isShown: boolean
         >
           Difference to the policies in force
         </button>
-        <button type="button" disabled={isSame} onClick={() => void loadInForce(true)}>
+        <button type="button" disabled={isSame} onClick={() => void loadInForce('always')}>
           Load the policies in force
         </button>
         <button
