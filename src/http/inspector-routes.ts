@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { idSchema, isoTimeSchema, staleAfterMs } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Topic } from '../inspector/messages.ts';
+import { spanNames } from '../inspector/statistics/buckets.ts';
 import { toTruncatedJson } from '../inspector/truncated-json.ts';
 import { parseInput } from '../parse-input.ts';
 import { type OperatorAction, operatorActions } from '../service/operate.ts';
@@ -22,6 +23,7 @@ export const inspectorEndpoints = [
   'GET  /api/<fleet>/entry/<seq>',
   'GET  /api/<fleet>/history/<worker>.jsonl',
   'GET  /api/<fleet>/policy',
+  'GET  /api/<fleet>/statistics',
   'POST /api/<fleet>/what-if',
   'POST /api/<fleet>/session',
   'POST /api/<fleet>/operator/<acknowledge|resolve|answer|retire>',
@@ -76,6 +78,7 @@ const outlineSchema = z
     ({ from, to, width }) => (to - from) / width < bucketsMax,
     `asks for more than ${bucketsMax} buckets; take a greater width`,
   );
+const statisticsSchema = z.object({ span: z.enum(spanNames).default('hour') });
 const timelineSchema = z.object({ entity: z.enum(['worker', 'task']), id: idSchema });
 
 /** @param api under `/api/:fleet`, its fleet checked */
@@ -83,6 +86,7 @@ export function addInspectorRoutes(api: FastifyInstance, routes: InspectorRoutes
   addStream(api, routes);
   addPast(api, routes);
   addTimelines(api, routes);
+  addStatistics(api, routes);
   addWhatIf(api, routes);
   addOperatorActions(api, routes);
   addSession(api, routes);
@@ -132,6 +136,15 @@ function addPast(api: FastifyInstance, { fleets }: InspectorRoutes): void {
     const { inspection } = fleetInPath(fleets, request.params);
     const { from: fromSeq, to: toSeq, width } = parseInput(outlineSchema, request.query);
     return sendHistory(request, reply, inspection.history, { kind: 'outline', fromSeq, toSeq, width });
+  });
+}
+
+/** Counted from the log, of the last hour, day or week. */
+function addStatistics(api: FastifyInstance, { fleets }: InspectorRoutes): void {
+  api.get('/statistics', async (request, reply) => {
+    const { span } = parseInput(statisticsSchema, request.query);
+    const { inspection } = fleetInPath(fleets, request.params);
+    return sendHistory(request, reply, inspection.history, { kind: 'statistics', span });
   });
 }
 

@@ -178,3 +178,39 @@ export type WhatIfDifference = {
   /** The guards that decided. */
   readonly guards: readonly [before: string | null, after: string | null];
 };
+
+/** Counts of a span of time, oldest first. `guards`: blocks by the guard that decided. */
+export type FleetStatistics = {
+  readonly span: 'hour' | 'day' | 'week';
+  readonly nowMs: number;
+  readonly bucketMs: number;
+  /** The log holds nothing earlier, though the span goes further back; null: it does. */
+  readonly knownFromMs: number | null;
+  readonly buckets: readonly {
+    readonly atMs: number;
+    readonly verdicts: Readonly<Record<VerdictKind, number>>;
+    readonly guards: Readonly<Record<string, number>>;
+    readonly checkMs: number;
+    readonly escalations: number;
+    readonly resolved: number;
+    /** Half of those resolved took no longer. */
+    readonly resolveMs: number | null;
+  }[];
+  readonly resolveMs: { readonly p50: number | null; readonly p95: number | null };
+  /** The most blocks first. */
+  readonly checks: readonly CheckStatistics[];
+};
+export type CheckStatistics = {
+  readonly check: string;
+  readonly runs: number;
+  readonly passed: number;
+  readonly failed: number;
+  /** It did not answer in time, or could not be run. */
+  readonly errors: number;
+  readonly p95Ms: number | null;
+  /** Of `compared` pairs of results for the same state of a worker, so many differ. */
+  readonly differing: number;
+  readonly compared: number;
+  /** Stops that it blocked. */
+  readonly blocks: number;
+};

@@ -26,6 +26,10 @@ import { Name } from './ui/text.tsx';
 import { useShortcuts } from './ui/use-shortcuts.ts';
 
 /** With its editor: more than all the rest. */
+const History = createLazy(
+  'the history',
+  async () => (await import('./statistics/statistics-view.tsx')).StatisticsView,
+);
 const Lab = createLazy('the policy lab', async () => (await import('./lab/lab.tsx')).Lab);
 
 export function App() {
@@ -68,7 +72,9 @@ export function App() {
 }
 
 const List = ({ view }: { view: Exclude<View, 'what-if'> }) =>
-  ({ workers: <WorkerList />, inbox: <Inbox />, tasks: <TaskList />, queues: <QueueList /> })[view];
+  ({ workers: <WorkerList />, inbox: <Inbox />, tasks: <TaskList />, queues: <QueueList />, history: <History /> })[
+    view
+  ];
 
 const everywhere = [
   { key: '?', title: 'Show all keys', where: 'Everywhere', run: () => (isHelpOpen.value = true) },

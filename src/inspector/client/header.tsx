@@ -15,10 +15,11 @@ const titles: Readonly<Record<View, string>> = {
   inbox: 'Inbox',
   tasks: 'Tasks',
   queues: 'Queues',
+  history: 'History',
   'what-if': 'What if',
 };
 const home: Route = {
-  ...{ view: 'workers', q: '', state: '', presence: '', agent: '', queue: '', sort: '', at: null },
+  ...{ view: 'workers', q: '', state: '', presence: '', agent: '', queue: '', sort: '', span: '', at: null },
   ...{ ...noSelection, tab: 'why', range: null, paused: null },
 };
 

@@ -1,7 +1,7 @@
 /** The route: what the page shows, all of it in the address, so that it can be shared, reloaded and gone back to. */
 import { computed, signal } from '@preact/signals';
 
-export const views = ['workers', 'inbox', 'tasks', 'queues', 'what-if'] as const;
+export const views = ['workers', 'inbox', 'tasks', 'queues', 'history', 'what-if'] as const;
 export type View = (typeof views)[number];
 /** The sections of the panel. */
 export const tabs = ['why', 'timeline', 'chart', 'plan'] as const;
@@ -17,6 +17,8 @@ export type Route = {
   readonly queue: string;
   /** A column's key; descending with a leading minus. */
   readonly sort: string;
+  /** Of the fleet's history; '' is the last hour. */
+  readonly span: string;
   readonly worker: string | null;
   readonly task: string | null;
   readonly tab: Tab;
@@ -28,7 +30,7 @@ export type Route = {
   readonly paused: number | null;
 };
 
-const filters = ['q', 'state', 'presence', 'agent', 'queue', 'sort'] as const;
+const filters = ['q', 'state', 'presence', 'agent', 'queue', 'sort', 'span'] as const;
 
 /** `?fleet=F`, for a service that serves several. It stays as long as the page does: another fleet is another page. */
 export const fleetInAddress = new URLSearchParams(location.search).get('fleet');
@@ -88,6 +90,7 @@ function readRoute(): Route {
     agent: text('agent'),
     queue: text('queue'),
     sort: text('sort'),
+    span: text('span'),
     worker: text('worker') || null,
     task: text('task') || null,
     tab: tabs.find((it) => it === text('tab')) ?? 'why',

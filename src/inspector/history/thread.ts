@@ -16,12 +16,15 @@ import { createOutline } from './outline.ts';
 import { readPast } from './past.ts';
 import { type Asker, createPastFolds, type PastFolds } from './past-folds.ts';
 import type { StoredSnapshots } from './starts.ts';
+import { createStatisticsReader, type StatisticsReader } from './statistics.ts';
 import { createLane } from './turns.ts';
 import { compareDecisions } from './what-if.ts';
 import type { FromThread, HistorySource, HistoryWork, ToThread } from './work.ts';
 
 /** Each holds two fleets. More wait. */
 const comparisons = createLane(2);
+/** All go on in the same counts. */
+const statistics = createLane(1);
 const port = parentPort;
 const source = workerData as HistorySource;
 
@@ -46,7 +49,12 @@ if (port !== null) {
   });
 }
 
-type Opened = { readonly log: StoredLog; readonly folds: PastFolds; readonly outline: LogOutline };
+type Opened = {
+  readonly log: StoredLog;
+  readonly folds: PastFolds;
+  readonly outline: LogOutline;
+  readonly counts: StatisticsReader;
+};
 
 async function openLog(): Promise<Opened> {
   const { fleet, ...connection } = source;
@@ -55,7 +63,7 @@ async function openLog(): Promise<Opened> {
   const coarse = createOutline();
   const snapshots = findSnapshots(createSnapshots(nc, fleet, 1, createLogger('silent')));
   const folds = createPastFolds({ fleet, log, checkpoints: createCheckpoints(), snapshots, onStep: coarse.add });
-  return { log, folds, outline: createLogOutline(log, folds, coarse) };
+  return { log, folds, outline: createLogOutline(log, folds, coarse), counts: createStatisticsReader(log) };
 }
 
 /** One that cannot be read is as good as none: an earlier one, or the beginning, gives the same. */
@@ -81,6 +89,11 @@ function perform(opened: Opened, work: HistoryWork, asker: Asker): Promise<objec
       return readPast(opened.folds, work.seq, work.topic, asker);
     case 'outline':
       return opened.outline.read(work, asker);
+    case 'statistics':
+      return statistics.run(() => {
+        asker.signal.throwIfAborted();
+        return opened.counts.read(work.span, asker);
+      });
     case 'whatIf':
       return comparisons.run(() => {
         asker.signal.throwIfAborted();

@@ -2,6 +2,7 @@
 import type { ErrorCode, ErrorIssue } from '../../errors.ts';
 import type { ConnectionOptions } from '../../nats/connection.ts';
 import type { Topic } from '../messages.ts';
+import type { Span } from '../statistics/buckets.ts';
 
 /** How the thread reaches the log: as the service itself does. */
 export type HistorySource = Pick<ConnectionOptions, 'url' | 'credsFile' | 'inboxPrefix'> & { readonly fleet: string };
@@ -13,6 +14,7 @@ export type HistorySource = Pick<ConnectionOptions, 'url' | 'credsFile' | 'inbox
 export type HistoryWork =
   | { readonly kind: 'past'; readonly seq: number; readonly topic: Topic | null }
   | { readonly kind: 'outline'; readonly fromSeq: number; readonly toSeq: number; readonly width: number }
+  | { readonly kind: 'statistics'; readonly span: Span }
   | { readonly kind: 'whatIf'; readonly policy: string; readonly last: number; readonly sinceMs: number | null };
 
 /** Entries folded of those to fold. */

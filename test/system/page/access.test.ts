@@ -29,6 +29,7 @@ const pages = [
   ['the inbox', '/?view=inbox', '.card'],
   ['a timeline', '/?worker=w3&tab=timeline', '.timeline .line'],
   ['the chart of a worker', '/?worker=w3&tab=chart', '.chart-state'],
+  ['the history of the fleet', '/?view=history&span=day', 'svg.bars'],
   ['the policy lab', '/?view=what-if', '.cm-content'],
 ] as const;
 
@@ -105,6 +106,18 @@ describeInBrowser('the page', () => {
     await expect.poll(focused).toBe('w2');
     expect(browser.page.url()).toBe(`${stage.http.url}/`);
   });
+
+  test('shows what happened when, by keyboard too', async () => {
+    await open('/?view=history', 'svg.bars');
+    const stops = browser.page.locator('.multiple', { hasText: 'Stops' }).locator('.value');
+    await expect.poll(() => stops.innerText(), { timeout: 20_000 }).toBe('4');
+    await browser.page.getByRole('slider', { name: 'Time' }).focus();
+    await press('Home');
+    await expect.poll(() => stops.innerText()).toBe('0');
+    await browser.page.getByRole('button', { name: 'Whole span' }).click();
+    await expect.poll(() => stops.innerText()).toBe('4');
+    expect(await browser.page.locator('.check-table tr[data-check="plan"]').innerText()).toMatch(/2$/);
+  }, 60_000);
 
   test('supports back and forward', async () => {
     await open('/', '.grid tr[data-id]');

@@ -14,7 +14,11 @@ export const isOutdated = signal(false);
 /** From this size on a list is large. */
 const largeSize = 400;
 const intervalMs = 1_000;
-const lists = { workers: listWorkers, tasks: listTasks, queues: listQueues, inbox: () => [], 'what-if': () => [] };
+const none = () => [];
+const lists = {
+  ...{ workers: listWorkers, tasks: listTasks, queues: listQueues },
+  ...{ inbox: none, history: none, 'what-if': none },
+};
 
 export function startListing(): void {
   let updatedMs = 0;

@@ -87,6 +87,7 @@ function* ownCommands(): Generator<Command> {
   });
   yield go('Go to workers', { view: 'workers' });
   yield go('Go to inbox', { view: 'inbox' });
+  yield go('Go to the history of the fleet', { view: 'history' });
   yield go('Go to tasks', { view: 'tasks' });
   yield go('Go to queues', { view: 'queues' });
   yield go('Go to what if', { view: 'what-if' });

@@ -2,13 +2,16 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 
-type State = { readonly part: ComponentType } | 'loading' | 'failed';
+type State<Props> = { readonly part: ComponentType<Props> } | 'loading' | 'failed';
 
 /** `name`: as in "… could not be loaded". */
-export function createLazy(name: string, load: () => Promise<ComponentType>): ComponentType {
-  let loaded: ComponentType | null = null;
-  return () => {
-    const [state, setState] = useState<State>(loaded === null ? 'loading' : { part: loaded });
+export function createLazy<Props extends object>(
+  name: string,
+  load: () => Promise<ComponentType<Props>>,
+): ComponentType<Props> {
+  let loaded: ComponentType<Props> | null = null;
+  return (props) => {
+    const [state, setState] = useState<State<Props>>(loaded === null ? 'loading' : { part: loaded });
     useEffect(() => {
       if (loaded !== null) return;
       load().then(
@@ -20,7 +23,7 @@ export function createLazy(name: string, load: () => Promise<ComponentType>): Co
       );
     }, []);
     if (state === 'loading') return <p class="muted pad">Loading {name}…</p>;
-    if (state !== 'failed') return <state.part />;
+    if (state !== 'failed') return <state.part {...props} />;
     return (
       <p class="problem pad" role="alert">
         {name} could not be loaded. Has the service been updated meanwhile?{' '}

@@ -3,9 +3,15 @@ import type { Decision } from '../../../../machines/index.ts';
 import { type VerdictKind, verdictKindOf } from '../../verdict-kind.ts';
 
 type Answer = Pick<Decision, 'decision' | 'action' | 'cause'>;
-export type Verdict = {
-  readonly kind: VerdictKind;
-  readonly word: string;
+type Verdict = { readonly kind: VerdictKind; readonly word: string };
+
+/** Of many stops; in the order in which they are drawn, from below. */
+export const verdictWords: Readonly<Record<VerdictKind, string>> = {
+  complete: 'complete',
+  'let-go': 'let go',
+  blocked: 'blocked',
+  unjudged: 'not judged',
+  escalated: 'escalated',
 };
 
 /** Allowed, though its work was not judged as complete. */
@@ -21,9 +27,7 @@ const letGo: Readonly<Partial<Record<Decision['cause'], string>>> = {
   unknown: 'let go: the service was not reached',
 };
 
-const words = { complete: 'complete', blocked: 'blocked', escalated: 'escalated', unjudged: 'not judged' } as const;
-
 export function verdictOf(answer: Answer): Verdict {
   const kind = verdictKindOf(answer);
-  return { kind, word: kind === 'let-go' ? (letGo[answer.cause] ?? 'allowed') : words[kind] };
+  return { kind, word: kind === 'let-go' ? (letGo[answer.cause] ?? 'allowed') : verdictWords[kind] };
 }

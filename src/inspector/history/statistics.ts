@@ -1,0 +1,79 @@
+/** Statistics of the last week, counted from the log: from where they began on, then on from where the last request ended. */
+import type { StoredLog } from '../../nats/stored-log.ts';
+import type { FleetStatistics } from '../messages.ts';
+import { type Span, spanMs } from '../statistics/buckets.ts';
+import { createStatistics, type Statistics } from '../statistics/statistics.ts';
+import type { Asker } from './past-folds.ts';
+import { createPace } from './turns.ts';
+
+export type StatisticsReader = {
+  /** One at a time: all go on in the same counts. */
+  read(span: Span, asker: Asker): Promise<FleetStatistics>;
+};
+
+/** `knownFromMs`: what came earlier is no longer in the log; null: it was counted, or is older than the longest span. */
+type Counted = { readonly statistics: Statistics; seq: number; readonly knownFromMs: number | null };
+
+const decoder = new TextDecoder();
+
+export function createStatisticsReader(
+  log: Pick<StoredLog, 'range' | 'history'>,
+  now: () => number = Date.now,
+): StatisticsReader {
+  let counted: Counted | null = null;
+  return {
+    async read(span, asker) {
+      const { firstSeq, lastSeq, firstMs, lastMs } = await log.range();
+      const nowMs = Math.max(now(), lastMs);
+      // Less than it was: another log has taken its place.
+      if (counted === null || lastSeq < counted.seq) {
+        const fromMs = nowMs - spanMs('week');
+        const from = await findFirst(log, { firstSeq, lastSeq }, fromMs);
+        const isCut = firstSeq > 1 && firstMs > fromMs;
+        counted = { statistics: createStatistics(), seq: from - 1, knownFromMs: isCut ? firstMs : null };
+      }
+      const { statistics, knownFromMs } = counted;
+      await countOn(log, counted, lastSeq, asker);
+      return statistics.view(span, nowMs, knownFromMs);
+    },
+  };
+}
+
+async function countOn(
+  log: Pick<StoredLog, 'history'>,
+  counted: Counted,
+  lastSeq: number,
+  { signal, onProgress }: Asker,
+): Promise<void> {
+  const [fromSeq, total] = [counted.seq + 1, lastSeq - counted.seq];
+  if (total <= 0) return;
+  const onTurn = () => {
+    signal.throwIfAborted();
+    onProgress({ done: counted.seq - fromSeq + 1, total });
+  };
+  const pace = createPace({ onTurn });
+  await log.history({ fromSeq, toSeq: lastSeq }, ({ seq, atMs, subject, data }) => {
+    counted.statistics.fold({ atMs, subject, text: () => decoder.decode(data) });
+    counted.seq = seq;
+    return pace.step();
+  });
+}
+
+/** The first entry at or after `fromMs`, or one a little earlier where entries are missing. */
+async function findFirst(
+  log: Pick<StoredLog, 'history'>,
+  { firstSeq, lastSeq }: { readonly firstSeq: number; readonly lastSeq: number },
+  fromMs: number,
+): Promise<number> {
+  let [low, high] = [Math.max(1, firstSeq), lastSeq + 1];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    let isBefore = false;
+    await log.history({ fromSeq: middle, toSeq: middle }, ({ atMs }) => {
+      isBefore = atMs < fromMs;
+    });
+    if (isBefore) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

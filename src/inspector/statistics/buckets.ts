@@ -1,0 +1,113 @@
+/** Counts by time: for each span of time so many buckets, the oldest of which fall off. */
+import { guardNames } from '../../../machines/index.ts';
+import type { VerdictKind } from '../verdict-kind.ts';
+import { addDuration, type Durations } from './durations.ts';
+
+export const spans = {
+  hour: { bucketMs: 60_000, count: 60 },
+  day: { bucketMs: 900_000, count: 96 },
+  week: { bucketMs: 7_200_000, count: 84 },
+} as const;
+export type Span = keyof typeof spans;
+export const spanNames = Object.keys(spans) as Span[];
+export const spanMs = (span: Span): number => spans[span].bucketMs * spans[span].count;
+
+export type CheckCounts = {
+  runs: number;
+  passed: number;
+  failed: number;
+  /** It did not answer in time, or could not be run. */
+  errors: number;
+  readonly durations: Durations;
+  /** Of `compared` pairs of results for the same state so many differ. */
+  differing: number;
+  compared: number;
+  /** Stops that it blocked. */
+  blocks: number;
+};
+export type Bucket = {
+  readonly verdicts: Record<VerdictKind, number>;
+  /** Blocks by the guard that decided. */
+  readonly guards: Map<string, number>;
+  checkMs: number;
+  escalations: number;
+  resolved: number;
+  readonly resolveTimes: Durations;
+  readonly checks: Map<string, CheckCounts>;
+};
+
+/** More than anybody reads in one table; those that come later count together, under a name that no check can have. */
+const checksMax = 64;
+const otherChecks = '(others)';
+const knownGuards: ReadonlySet<string> = new Set([...guardNames, 'policy']);
+
+const newBucket = (): Bucket => ({
+  verdicts: { complete: 0, 'let-go': 0, escalated: 0, blocked: 0, unjudged: 0 },
+  guards: new Map(),
+  ...{ checkMs: 0, escalations: 0, resolved: 0 },
+  resolveTimes: new Map(),
+  checks: new Map(),
+});
+export const newCheck = (): CheckCounts => ({
+  ...{ runs: 0, passed: 0, failed: 0, errors: 0 },
+  durations: new Map(),
+  ...{ differing: 0, compared: 0, blocks: 0 },
+});
+
+/** The counts of a check in a bucket. */
+export function checkIn({ checks }: Bucket, name: string): CheckCounts {
+  const key = checks.has(name) || checks.size < checksMax ? name : otherChecks;
+  const found = checks.get(key) ?? newCheck();
+  checks.set(key, found);
+  return found;
+}
+
+export function addBlock(bucket: Bucket, guard: string, checks: Iterable<string>): void {
+  const key = knownGuards.has(guard) ? guard : 'policy';
+  bucket.guards.set(key, (bucket.guards.get(key) ?? 0) + 1);
+  for (const name of new Set(checks)) checkIn(bucket, name).blocks += 1;
+}
+
+export function addResolved(bucket: Bucket, tookMs: number): void {
+  bucket.resolved += 1;
+  addDuration(bucket.resolveTimes, tookMs);
+}
+
+export type Buckets = {
+  /** Calls `count` with the bucket of each span at `atMs`; not with those that have fallen off. */
+  at(atMs: number, count: (bucket: Bucket) => void): void;
+  /** All of a span that ends at `nowMs`, the oldest first, empty ones included. */
+  of(span: Span, nowMs: number): { readonly atMs: number; readonly bucket: Bucket }[];
+};
+
+export function createBuckets(): Buckets {
+  const kept: Record<Span, Map<number, Bucket>> = { hour: new Map(), day: new Map(), week: new Map() };
+  const firstOf = (span: Span, nowMs: number) => {
+    const { bucketMs, count } = spans[span];
+    return nowMs - (nowMs % bucketMs) - (count - 1) * bucketMs;
+  };
+  let newestMs = 0;
+  return {
+    at(atMs, count) {
+      newestMs = Math.max(newestMs, atMs);
+      for (const span of spanNames) {
+        const startMs = atMs - (atMs % spans[span].bucketMs);
+        if (startMs < firstOf(span, newestMs)) continue;
+        const buckets = kept[span];
+        const bucket = buckets.get(startMs) ?? newBucket();
+        if (!buckets.has(startMs)) {
+          buckets.set(startMs, bucket);
+          for (const old of buckets.keys()) if (old < firstOf(span, newestMs)) buckets.delete(old);
+        }
+        count(bucket);
+      }
+    },
+    of(span, nowMs) {
+      const first = firstOf(span, Math.max(nowMs, newestMs));
+      return Array.from({ length: spans[span].count }, (_, index) => {
+        const atMs = first + index * spans[span].bucketMs;
+        return { atMs, bucket: kept[span].get(atMs) ?? newBucket() };
+      });
+    },
+  };
+}

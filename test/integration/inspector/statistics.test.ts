@@ -1,0 +1,33 @@
+/** `GET /api/<fleet>/statistics`: counted from the log, on from where the last request ended. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { FleetStatistics } from '../../../src/inspector/messages.ts';
+import { openStage, type Stage } from '../../support/stage.ts';
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage({ policies: { policies: { default: { checks: [{ plan: {} }] } } } });
+});
+afterAll(async () => stage.close());
+
+const read = async (span: string) => {
+  const { status, body } = await stage.get(`statistics?span=${span}`);
+  return { status, body: body as FleetStatistics };
+};
+const blocked = ({ buckets }: FleetStatistics) => buckets.reduce((all, { verdicts }) => all + verdicts.blocked, 0);
+
+test('counts the stops of the fleet, and goes on', async () => {
+  await stage.client.publish('worker.s1.plan.updated', { steps: [{ title: 'Fix lint', status: 'pending' }] });
+  await stage.client.ask('decide.s1');
+  // The decision is in the log a moment after its reply.
+  await expect.poll(async () => blocked((await read('hour')).body), { timeout: 20_000 }).toBe(1);
+  await stage.client.ask('decide.s1');
+  for (const span of ['hour', 'day', 'week'])
+    await expect.poll(async () => blocked((await read(span)).body), { timeout: 20_000 }).toBe(2);
+  const { body } = await read('week');
+  expect(body).toMatchObject({ span: 'week', knownFromMs: null, checks: [{ check: 'plan', blocks: 2 }] });
+  expect(body.buckets.at(-1)?.guards).toEqual({ checks: 2 });
+});
+
+test('refuses another span', async () => {
+  expect((await read('year')).status).toBe(400);
+});

@@ -1,0 +1,155 @@
+/** The fleet's history, counted from its log: verdicts, blocks, checks, escalations, and what stays within bounds. */
+import { expect, test } from 'vitest';
+import { createBuckets } from '../../../src/inspector/statistics/buckets.ts';
+import { addDuration, quantileOf } from '../../../src/inspector/statistics/durations.ts';
+import { createStatistics } from '../../../src/inspector/statistics/statistics.ts';
+
+const minute = 60_000;
+const startMs = Date.parse('2026-03-02T10:00:00Z');
+
+/** Folds lines of `[minute, subject without fleet, fields]`. */
+function count(lines: readonly (readonly [minutes: number, subject: string, fields?: object])[]) {
+  const statistics = createStatistics();
+  for (const [minutes, subject, fields = {}] of lines)
+    statistics.fold({
+      ...{ atMs: startMs + minutes * minute, subject: `stopgate.main.${subject}` },
+      text: () => JSON.stringify(fields),
+    });
+  const last = lines.at(-1)?.[0] ?? 0;
+  return statistics.view('hour', startMs + last * minute, null);
+}
+
+const decision = (cause: string, more: object = {}) => ({
+  ...{ decision: 'allow', action: 'complete', cause, feedback: [], verdicts: [] },
+  ...more,
+});
+const block = (guard: string, ...checks: string[]) => ({
+  ...{ decision: 'block', action: 'continue', cause: 'incomplete' },
+  feedback: checks.map((check) => ({ check })),
+  verdicts: [{ guard: 'bypass' }, { guard }],
+});
+const finished = (check: string, outcome: string, tookMs = 100) => ({ attempt: 'a', check, outcome, tookMs });
+const sum = (view: ReturnType<typeof count>) => {
+  const verdicts: Record<string, number> = {};
+  for (const bucket of view.buckets)
+    for (const [kind, times] of Object.entries(bucket.verdicts)) verdicts[kind] = (verdicts[kind] ?? 0) + times;
+  return verdicts;
+};
+
+test('counts what became of each stop, once', () => {
+  const view = count([
+    [0, 'decision.w1', decision('complete')],
+    [1, 'decision.w1', decision('capped')],
+    [1, 'decision.w2', decision('unjudged', { action: 'continue' })],
+    [2, 'decision.w3', decision('incomplete', { action: 'escalate' })],
+    [2, 'decision.w4', block('checks', 'unit')],
+    [2, 'decision.w4', decision('superseded')],
+  ]);
+  expect(sum(view)).toEqual({ complete: 1, 'let-go': 1, unjudged: 1, escalated: 1, blocked: 1 });
+  expect(view.buckets).toHaveLength(60);
+  expect(view.buckets.at(-3)?.verdicts.complete).toBe(1);
+});
+
+test('counts blocks by the guard that decided, and by the checks that did not pass', () => {
+  const view = count([
+    [0, 'decision.w1', block('checks', 'unit', 'lint')],
+    [0, 'decision.w2', block('checks', 'unit')],
+    [0, 'decision.w3', block('idle')],
+    [0, 'decision.w4', block('no such guard')],
+  ]);
+  expect(view.buckets.at(-1)?.guards).toEqual({ checks: 2, idle: 1, policy: 1 });
+  expect(view.checks.map(({ check, blocks }) => [check, blocks])).toEqual([
+    ['unit', 2],
+    ['lint', 1],
+  ]);
+});
+
+test('counts how often a check passes and how long it takes', () => {
+  const results = Array.from({ length: 20 }, (_, index) =>
+    finished('unit', index === 0 ? 'fail' : 'pass', index < 19 ? 100 : 9_000),
+  );
+  const view = count([...results, finished('unit', 'timeout')].map((it) => [0, 'own.worker.w1.check.finished', it]));
+  const [unit] = view.checks;
+  expect(unit).toMatchObject({ check: 'unit', runs: 21, passed: 19, failed: 1, errors: 1 });
+  // Within a quarter.
+  expect(unit?.p95Ms).toBeGreaterThanOrEqual(100);
+  expect(unit?.p95Ms).toBeLessThan(126);
+  expect(view.buckets.at(-1)?.checkMs).toBe(100 * 20 + 9_000);
+});
+
+test('a check is flaky if it differs though the worker did nothing', () => {
+  const [used, result] = ['worker.w1.tool.used', 'own.worker.w1.check.finished'];
+  const view = count([
+    [0, used],
+    [0, result, finished('unit', 'fail')],
+    [0, 'worker.w1.stop.attempted'],
+    [0, result, finished('unit', 'pass')],
+    [0, result, finished('unit', 'pass')],
+    [0, used],
+    [0, result, finished('unit', 'fail')],
+    // It reports no tools, so nobody knows what it did.
+    [0, 'own.worker.w2.check.finished', finished('unit', 'fail')],
+    [0, 'own.worker.w2.check.finished', finished('unit', 'pass')],
+  ]);
+  expect(view.checks[0]).toMatchObject({ compared: 2, differing: 1 });
+});
+
+test('counts escalations and how long people took', () => {
+  const escalate = decision('promise', { action: 'escalate' });
+  const view = count([
+    [0, 'decision.w1', escalate],
+    [1, 'decision.w1', escalate],
+    [4, 'own.worker.w1.escalation.resolved', { by: 'ann', verdict: 'resume' }],
+    [5, 'own.worker.w2.escalation.notified', { count: 1, delivery: 'x' }],
+    [15, 'worker.w2.prompt.submitted'],
+    [16, 'own.task.T-1.escalation.notified', { count: 1, delivery: 'x' }],
+  ]);
+  expect(view.buckets.reduce((all, it) => all + it.escalations, 0)).toBe(3);
+  expect(view.buckets.reduce((all, it) => all + it.resolved, 0)).toBe(2);
+  expect(view.resolveMs.p50).toBeGreaterThanOrEqual(4 * minute);
+  expect(view.resolveMs.p50).toBeLessThan(5 * minute);
+});
+
+test('reads around entries that are not as they should be', () => {
+  const statistics = createStatistics();
+  for (const text of ['', 'x', '[]', '{"decision":"block"}', '{"decision":1}'])
+    for (const tail of ['decision.w1', 'own.worker.w1.check.finished'])
+      statistics.fold({ atMs: startMs, subject: `stopgate.main.${tail}`, text: () => text });
+  expect(statistics.view('week', startMs, null).checks).toEqual([]);
+});
+
+test('says from when on it counts where the log was cut', () => {
+  const view = (knownFromMs: number) => createStatistics().view('hour', startMs, knownFromMs).knownFromMs;
+  expect(view(startMs - 10 * minute)).toBe(startMs - 10 * minute);
+  expect(view(startMs - 100 * minute)).toBe(null);
+});
+
+test('keeps so many buckets and checks, whatever comes', () => {
+  const buckets = createBuckets();
+  let counted = 0;
+  for (let at = 0; at < 500; at += 1) buckets.at(startMs + at * minute, () => (counted += 1));
+  expect(buckets.of('hour', startMs)).toHaveLength(60);
+  // What is older than the span is not counted in it.
+  counted = 0;
+  buckets.at(startMs, () => (counted += 1));
+  expect(counted).toBe(2);
+  const many = count(
+    Array.from({ length: 300 }, (_, at) => [0, 'own.worker.w1.check.finished', finished(`c${at}`, 'pass')] as const),
+  );
+  expect(many.checks).toHaveLength(65);
+  expect(many.checks.find(({ check }) => check === '(others)')?.runs).toBe(300 - 64);
+});
+
+test('a quantile of durations is never too small, and at most a quarter too large', () => {
+  const durations = new Map<number, number>();
+  for (let ms = 1; ms <= 1_000; ms += 1) addDuration(durations, ms);
+  for (const [part, exact] of [
+    [0.5, 500],
+    [0.95, 950],
+    [1, 1_000],
+  ] as const) {
+    const found = quantileOf(durations, part) ?? 0;
+    expect(found).toBeGreaterThanOrEqual(exact);
+    expect(found).toBeLessThanOrEqual(exact * 1.25 + 1);
+  }
+});
