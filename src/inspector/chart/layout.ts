@@ -1,12 +1,10 @@
 /**
- * Lays out a chart with ELK, which is far too large for a page: this runs in the build only, and nothing that serves or
- * shows charts may import it. Equal definitions get equal drawings.
+ * Lays out a chart with ELK, which is far too large for our own page: the build does it for our machines
+ * (machine-drawing.ts), and a worker of the page for XState apps. Equal definitions get equal drawings.
  */
 
-import elk from 'elkjs/lib/elk.bundled.js';
 import type { ELK, ElkNode } from 'elkjs/lib/elk-api.js';
-import type { AnyStateMachine } from 'xstate';
-import { type ChartDefinition, type ChartState, type ChartTransition, chartOf } from './definition.ts';
+import type { ChartDefinition, ChartState, ChartTransition } from './definition.ts';
 import type { Area, ChartBox, ChartDrawing, ChartEdge, ChartText } from './drawing.ts';
 import { labelLines } from './labels.ts';
 
@@ -18,6 +16,8 @@ const nameCharWidth = 9;
 /** Room beside a state's name for the count of actors: six digits. */
 const countWidth = 64;
 const headHeight = 34;
+/** Its title fits. */
+const everywhereWidthMin = 140;
 const gap = 16;
 
 const options = {
@@ -42,12 +42,13 @@ const options = {
   'elk.padding': '[top=8,left=8,bottom=8,right=8]',
 };
 // ELK does not apply the root's options to nested nodes.
-const nested = { ...options, 'elk.padding': `[top=${headHeight + 6},left=${gap},bottom=${gap},right=${gap}]` };
+const nestedBelow = (rows: readonly { readonly height: number }[]) => {
+  const top = rows.reduce((sum, { height }) => sum + height, headHeight + 6);
+  return { ...options, 'elk.padding': `[top=${top},left=${gap},bottom=${gap},right=${gap}]` };
+};
 
-export async function drawingOf(machine: AnyStateMachine): Promise<ChartDrawing> {
-  const chart = chartOf(machine);
+export async function layOut(chart: ChartDefinition, engine: Pick<ELK, 'layout'>): Promise<ChartDrawing> {
   const edges = mergeTransitions(chart.transitions);
-  const engine = new (elk as unknown as new () => ELK)();
   const graph: ElkNode = {
     id: chart.id,
     layoutOptions: options,
@@ -77,8 +78,9 @@ type Merged = Pick<ChartEdge, 'id' | 'from' | 'to'> & {
   readonly lines: readonly string[];
 };
 
-/** As a line; the others are text in the box of their state. */
-const isDrawn = ({ from, to }: Pick<ChartEdge, 'from' | 'to'>): boolean => to !== null && to !== from;
+/** As a line; the others are text in the box of their state, as are those between a state and one inside it. */
+const isDrawn = ({ from, to }: Pick<ChartEdge, 'from' | 'to'>): boolean =>
+  to !== null && to !== from && !to.startsWith(`${from}.`) && !from.startsWith(`${to}.`);
 
 function mergeTransitions(transitions: readonly ChartTransition[]): Merged[] {
   const groups = new Map<string, ChartTransition[]>();
@@ -89,8 +91,15 @@ function mergeTransitions(transitions: readonly ChartTransition[]): Merged[] {
   return [...groups].map(([id, group]) => {
     const { from, to } = group[0] as ChartTransition;
     const lines = labelLines(group, transitions, isDrawn({ from, to }) ? lineCharsMax.edge : lineCharsMax.box);
-    return { id, from, to, transitions: group, lines: to === from ? lines.map(markLoop) : lines };
+    return { id, from, to, transitions: group, lines: markTarget(lines, from, to) };
   });
+}
+
+/** Where a transition leads that is not drawn as a line. */
+function markTarget(lines: readonly string[], from: string, to: string | null): readonly string[] {
+  if (to === from) return lines.map(markLoop);
+  if (to === null || isDrawn({ from, to })) return lines;
+  return [...lines.slice(0, -1), `${lines.at(-1)} → ${to.split('.').at(-1)}`];
 }
 
 /** A transition from a state to itself. An indented line continues the one above. */
@@ -107,8 +116,8 @@ const nodesIn = (chart: ChartDefinition, parent: string | null, edges: readonly 
 function nodeOf(chart: ChartDefinition, { id, name, initial }: ChartState, edges: readonly Merged[]): ElkNode {
   const children = nodesIn(chart, id, edges);
   const first: Record<string, string> = initial ? { 'elk.layered.layering.layerConstraint': 'FIRST' } : {};
-  if (children.length > 0) return { id, children, layoutOptions: { ...nested, ...first } };
   const rows = rowsIn(id, edges).map(({ lines }) => sizeOf(lines));
+  if (children.length > 0) return { id, children, layoutOptions: { ...nestedBelow(rows), ...first } };
   return {
     id,
     width: Math.max(2 * gap + name.length * nameCharWidth + countWidth, ...rows.map(({ width }) => width + gap)),
@@ -157,9 +166,9 @@ function rowAt(id: string, from: string, merged: readonly Merged[], boxes: reado
 
 /** Below the last region if there are regions, otherwise to the right of everything. */
 function placeBeside(boxes: readonly ChartBox[], { width = 0 }: ElkNode, lines: readonly string[]): ChartText {
-  const region = boxes.findLast(({ kind }) => kind === 'region');
+  const region = boxes.findLast(({ kind, parent }) => kind === 'region' && parent === null);
   const size = sizeOf(lines);
-  const room = { width: size.width + 2 * gap, height: size.height + headHeight + gap };
+  const room = { width: Math.max(everywhereWidthMin, size.width + 2 * gap), height: size.height + headHeight + gap };
   const at = region === undefined ? { x: width + gap, y: 8 } : { x: region.x, y: region.y + region.height + gap };
   return { ...rounded({ ...at, ...room }), lines };
 }

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { taskMachine, workerMachine } from '../../../machines/index.ts';
 import type { Charts } from './drawing.ts';
-import { drawingOf } from './layout.ts';
+import { drawingOf } from './machine-drawing.ts';
 
 const charts: Charts = { worker: await drawingOf(workerMachine), task: await drawingOf(taskMachine) };
 writeFileSync(new URL('../../../machines.json', import.meta.url), `${JSON.stringify(charts)}\n`);

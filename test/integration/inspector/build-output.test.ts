@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { taskMachine, workerMachine } from '../../../machines/index.ts';
-import { drawingOf } from '../../../src/inspector/chart/layout.ts';
+import { drawingOf } from '../../../src/inspector/chart/machine-drawing.ts';
 import { openStage, type Stage } from '../../support/stage.ts';
 
 let stage: Stage;
@@ -25,5 +25,9 @@ test('GET /inspect is a small page that loads only its own files', async () => {
   expect(names).toEqual(['/inspect/inspect.js', '/inspect/inspect.css']);
   const files = await Promise.all(names.map(async (name) => (await fetch(`${stage.http.url}${name}`)).text()));
   const size = [html, ...files].reduce((sum, text) => sum + gzipSync(text, { level: 9 }).length, 0);
-  expect(size).toBeLessThan(15 * 1024);
+  // The layout engine is loaded with the first machine.
+  expect(size).toBeLessThan(25 * 1024);
+  const engine = await fetch(`${stage.http.url}/inspect/elk-worker.js`);
+  expect(engine.headers.get('content-type')).toContain('text/javascript');
+  expect((await engine.text()).length).toBeGreaterThan(500_000);
 });

@@ -73,19 +73,54 @@ describe.skipIf(noChromium !== null)(
 
     test('shows the actors, their states, and each transition', async () => {
       const { page, inspector } = await openBoth();
-      await expect.poll(() => active(inspector)).toEqual(['green']);
+      await expect.poll(() => active(inspector), { timeout: 20_000 }).toEqual(['green']);
       await expect.poll(() => inspector.getByRole('status').textContent()).toBe(`From ${new URL(site.url).origin}`);
       expect(await inspector.locator('.actors .name').allTextContents()).toEqual(['light', 'walk']);
-      expect(await inspector.locator('[data-state="yellow"]').textContent()).toContain('timer [guard] → red');
+      expect(await inspector.locator('.state[data-state="yellow"]').textContent()).toContain('timer [guard] → red');
       await send(page, { type: 'timer' });
       await send(page, { type: 'timer' });
-      await expect.poll(() => active(inspector)).toEqual(['red', 'red.walk']);
-      await expect
-        .poll(() => inspector.locator('.events summary bdi').allTextContents())
-        .toEqual(['timer', 'timer', 'xstate.init']);
+      await expect.poll(() => active(inspector), { timeout: 20_000 }).toEqual(['red', 'red.walk']);
+      const events = () => inspector.locator('.events summary bdi').allTextContents();
+      await expect.poll(events).toEqual(['timer', 'timer', 'xstate.init']);
       await inspector.getByRole('button', { name: 'walk walking' }).click();
-      await expect.poll(() => active(inspector)).toEqual(['walking']);
+      await expect.poll(() => active(inspector), { timeout: 20_000 }).toEqual(['walking']);
     });
+
+    test('draws the machine with its edges, the states it is in, and the transition taken last', async () => {
+      const { page, inspector } = await openBoth();
+      const onChart = (selector: string) =>
+        inspector
+          .locator(`.chart ${selector}`)
+          .evaluateAll((all) => all.map((it) => it.getAttribute('data-id') ?? it.getAttribute('data-edge')));
+      await inspector.locator('.chart-state').first().waitFor({ timeout: 25_000 });
+      expect((await onChart('.chart-state')).sort()).toEqual(['green', 'red', 'red.wait', 'red.walk', 'yellow']);
+      expect(await onChart('.chart-edge:has(.chart-line)')).toEqual(
+        expect.arrayContaining(['green yellow', 'yellow red', 'red green', 'red.walk red.wait']),
+      );
+      for (const type of ['timer', 'timer', 'hurry']) await send(page, { type });
+      await expect.poll(() => onChart('.chart-state[data-active]')).toEqual(['red.wait']);
+      expect(await onChart('[data-taken]')).toEqual(['red.walk red.wait']);
+    }, 60_000);
+
+    test('an event shows the actor as it was after it, and what changed', async () => {
+      const { page, inspector } = await openBoth();
+      await send(page, { type: 'timer' });
+      await send(page, { type: 'say', text: 'hello' });
+      await send(page, { type: 'timer' });
+      await inspector.locator('.chart-state').first().waitFor({ timeout: 25_000 });
+      await expect.poll(() => active(inspector), { timeout: 20_000 }).toEqual(['red', 'red.walk']);
+      const show = (name: RegExp) => inspector.getByRole('button', { name }).click();
+      await show(/after event 2, timer/);
+      expect(await active(inspector)).toEqual(['yellow']);
+      expect(await inspector.locator('.chart [data-taken]').getAttribute('data-edge')).toBe('green yellow');
+      await show(/after event 3, say/);
+      const snapshot = inspector.locator('section[aria-label="Snapshot"]');
+      expect(await snapshot.textContent()).toContain('Changed: text.');
+      expect(await snapshot.locator('pre').first().textContent()).toContain('hello');
+      await show(/Show the present/);
+      expect(await active(inspector)).toEqual(['red', 'red.walk']);
+      expect(await findViolations(inspector)).toEqual([]);
+    }, 60_000);
 
     test('shows events as text, whatever they contain, and long ones truncated', async () => {
       const { page, inspector } = await openBoth();
@@ -101,17 +136,17 @@ describe.skipIf(noChromium !== null)(
 
     test('accepts messages only from the app that opened it', async () => {
       const { page, inspector } = await openBoth();
-      await expect.poll(() => active(inspector)).toEqual(['green']);
+      await expect.poll(() => active(inspector), { timeout: 20_000 }).toEqual(['green']);
       const frame = { type: '@xstate.actor', _version: '0.7.2', sessionId: 'evil', name: 'evil', createdAt: '0' };
       await inspector.evaluate((it) => Object(globalThis).postMessage(it, '*'), frame);
       await send(page, { type: 'timer' });
-      await expect.poll(() => active(inspector)).toEqual(['yellow']);
+      await expect.poll(() => active(inspector), { timeout: 20_000 }).toEqual(['yellow']);
       expect(await inspector.locator('.actors .name').allTextContents()).toEqual(['light', 'walk']);
     });
 
     test('survives malformed frames, too many actors, and actors that are their own ancestors', async () => {
       const { page, inspector } = await openBoth();
-      await expect.poll(() => active(inspector)).toEqual(['green']);
+      await expect.poll(() => active(inspector), { timeout: 20_000 }).toEqual(['green']);
       await page.evaluate(() => {
         const opened = Object(globalThis).open('', 'xstateinspector');
         const post = (frame: unknown) => opened.postMessage(frame, '*');
@@ -140,7 +175,7 @@ describe.skipIf(noChromium !== null)(
       const page = await open();
       await page.evaluate(() => Object(globalThis).beginFramed());
       const inspector = page.frameLocator('iframe');
-      await expect.poll(() => active(inspector)).toEqual(['green']);
+      await expect.poll(() => active(inspector), { timeout: 20_000 }).toEqual(['green']);
     });
 
     test('opened by hand, shows how to connect an app', async () => {
@@ -153,7 +188,7 @@ describe.skipIf(noChromium !== null)(
     test.each(['light', 'dark'] as const)('has no axe violations in %s mode', async (colorScheme) => {
       const { inspector } = await openBoth();
       await inspector.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      await expect.poll(() => active(inspector)).toEqual(['green']);
+      await expect.poll(() => active(inspector), { timeout: 20_000 }).toEqual(['green']);
       expect(await findViolations(inspector)).toEqual([]);
       const empty = await browser.context.newPage();
       await empty.emulateMedia({ colorScheme });

@@ -4,7 +4,7 @@ import { createMachine } from 'xstate';
 import { presences, taskMachine, workerMachine, workerStates } from '../../../machines/index.ts';
 import { chartOf } from '../../../src/inspector/chart/definition.ts';
 import type { Area, ChartDrawing } from '../../../src/inspector/chart/drawing.ts';
-import { drawingOf } from '../../../src/inspector/chart/layout.ts';
+import { drawingOf } from '../../../src/inspector/chart/machine-drawing.ts';
 import { edgeTaken } from '../../../src/inspector/chart/taken-edge.ts';
 
 const machines = { worker: workerMachine, task: taskMachine } as const;

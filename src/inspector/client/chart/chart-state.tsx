@@ -1,7 +1,7 @@
 /** The boxes of a chart: states as items of a tree, regions as groups around them. */
 import type { JSX } from 'preact';
 import type { Area, ChartBox, ChartDrawing } from '../../chart/drawing.ts';
-import { type ChartScene, noStatus, type StateStatus } from './scene.ts';
+import { type ChartScene, noStatus, type StateStatus, treeOrder } from './scene.ts';
 
 type BoxProps = { readonly box: ChartBox; readonly scene: ChartScene; readonly level: number };
 
@@ -36,7 +36,7 @@ function StateItem({ box, scene, level, inside }: BoxProps & { readonly inside: 
       style={{ '--share': status.share }}
       aria-level={level}
       aria-selected={status.active}
-      aria-label={labelOf(box, status)}
+      aria-label={labelOf(box, status, treeOrder(scene.drawing, box.id))}
       aria-description={transitionsFrom(box, scene.drawing)}
       tabindex={scene.focused === box.id ? 0 : -1}
       onClick={(event) => {
@@ -99,9 +99,10 @@ export const NamedArea = ({ name, area: { x, y, width, height } }: { name: strin
   </g>
 );
 
-function labelOf(box: ChartBox, { count, active, picked }: StateStatus): string {
+/** With the names inside it, since they are part of what is seen. */
+function labelOf(box: ChartBox, { count, active, picked }: StateStatus, inside: readonly ChartBox[]): string {
   const notes = [count === null ? '' : `${count} here`, active ? 'active' : '', picked ? 'filtered' : ''];
-  return [box.name, ...notes].filter((part) => part !== '').join(', ');
+  return [[box, ...inside].map(({ name }) => name).join(' '), ...notes].filter((part) => part !== '').join(', ');
 }
 
 /** `to blocked on stop.attempted if capped; to …` */

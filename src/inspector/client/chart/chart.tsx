@@ -18,14 +18,17 @@ import './chart.css';
 const detailScale = 0.85;
 
 export type ChartProps = {
-  readonly machine: 'worker' | 'task';
+  /** Its name, in the labels and in the names of downloads. */
+  readonly machine: string;
   readonly drawing: ChartDrawing;
   /** How many actors are in each state, in the order of the drawing's states; for workers, the presences follow. */
   readonly counts?: readonly number[] | undefined;
-  /** The states of one actor, by name. */
+  /** The states of one actor, by name or id. */
   readonly active?: string | readonly string[] | null | undefined;
   /** The latest. Its edge stays marked until another is taken. Give another actor's chart another `key`. */
   readonly transition?: TakenTransition | null | undefined;
+  /** The edge taken last, where the caller knows it. */
+  readonly taken?: string | null | undefined;
   /** How often each edge was taken lately, by its id: it is as wide. */
   readonly flows?: ReadonlyMap<string, number> | undefined;
   /** Whose chart it is: its place is kept by this name. */
@@ -44,7 +47,12 @@ export function Chart(props: ChartProps): JSX.Element {
   moveTo.current = view.show;
   const { x, y, scale } = view.view;
   const lit = highlighted ?? active?.id ?? null;
-  const edges = useEdges(drawing, useTakenEdge(drawing, props.transition ?? null), lit, props.flows);
+  const edges = useEdges(
+    drawing,
+    useTakenEdge(drawing, props.transition ?? null) ?? props.taken ?? null,
+    lit,
+    props.flows,
+  );
   const onKeyDown = (event: KeyboardEvent) => {
     if (!onZoomKey(event, view)) onTreeKey(event, scene);
   };

@@ -39,7 +39,8 @@ export function statusesOf({ drawing, counts, active, picked }: Statuses): Reado
     const siblingCounts = states.map((it, index) => (it.parent === box.parent ? (counts?.[index] ?? 0) : 0));
     const total = siblingCounts.reduce((sum, count) => sum + count, 0);
     const count = counts?.[at] ?? null;
-    const isIn = (names: readonly string[] | undefined) => names?.includes(box.name) ?? false;
+    const isIn = (names: readonly string[] | undefined) =>
+      names?.some((it) => it === box.name || it === box.id) ?? false;
     const share = total === 0 || count === null ? 0 : count / total;
     return [box.id, { count, share, active: isIn(activeNames), picked: isIn(pickedNames) }];
   });

@@ -1,6 +1,7 @@
 /** All actors with their states, each below its parent. */
+
+import { activePaths } from '../../chart/foreign-states.ts';
 import { type Actor, type Actors, inOrder } from './actors.ts';
-import { activePaths } from './states.ts';
 
 type Props = { readonly actors: Actors; readonly selected: string; readonly onSelect: (id: string) => void };
 

@@ -1,101 +1,81 @@
-/** One actor: its states with the active ones marked, its snapshot, and its events. */
+/** One actor: its chart, its snapshot, and its events. An event that is picked shows the actor as it was after it. */
 import { useState } from 'preact/hooks';
 import type { Actor, ReceivedEvent } from './actors.ts';
-import { activePaths, type StateNode } from './states.ts';
+import { StatesSection } from './states-section.tsx';
 
 const textLengthMax = 4_000;
-const eventsShown = 100;
 
 export function ActorPane({ actor }: { actor: Actor }) {
-  const { snapshot, states, events, eventCount } = actor;
-  const { context, value, status, output, error } = snapshot ?? {};
-  const active = activePaths(value);
-  const last = events.at(-1)?.type ?? null;
+  const { events, eventCount } = actor;
+  const [picked, pick] = useState<number | null>(null);
+  const then = events.find(({ number }) => number === picked) ?? null;
+  const event = then ?? events.at(-1) ?? null;
+  const snapshot = then?.after ?? actor.snapshot;
   return (
     <article aria-label={`Actor ${actor.name}`}>
-      <section aria-label="States">
-        <h2>States</h2>
-        {states === null ? (
-          <p class="muted">{value === undefined ? 'This actor is not a state machine.' : text(value)}</p>
-        ) : (
-          <ul class="states">
-            {states.transitions.length > 0 && <Transitions node={states} last={last} name="anywhere" />}
-            {states.states.map((node) => (
-              <State key={node.path} node={node} active={active} last={last} />
-            ))}
-          </ul>
+      <StatesSection actor={actor} value={snapshot?.value} event={event} />
+      <div class="beside">
+        {then !== null && (
+          <p class="then" role="status">
+            After event {then.number} of {eventCount}, <bdi>{then.type}</bdi>.{' '}
+            <button type="button" onClick={() => pick(null)}>
+              Show the present
+            </button>
+          </p>
         )}
-      </section>
-      <section aria-label="Snapshot">
-        <h2>
-          Snapshot <small>{String(status ?? '')}</small>
-        </h2>
-        <Json name="context" value={context} />
-        {output !== undefined && <Json name="output" value={output} />}
-        {error !== undefined && <Json name="error" value={error} />}
-      </section>
-      <section aria-label="Events">
-        <h2>
-          Events <small>{eventCount}</small>
-        </h2>
-        {events.length === 0 ? <p class="muted">None yet.</p> : null}
-        <ol class="events" reversed start={eventCount}>
-          {events
-            .slice(-eventsShown)
-            .reverse()
-            .map((it) => (
-              <EventLine key={it.number} received={it} />
+        <Snapshot snapshot={snapshot} before={then?.before ?? null} />
+        <section aria-label="Events">
+          <h2>
+            Events <small>{eventCount}</small>
+          </h2>
+          {events.length === 0 ? <p class="muted">None yet.</p> : null}
+          <ol class="events">
+            {[...events].reverse().map((it) => (
+              <EventLine key={it.number} received={it} isPicked={it.number === picked} pick={pick} />
             ))}
-        </ol>
-        {eventCount > eventsShown && (
-          <p class="muted">Only the last {Math.min(eventsShown, events.length)} are shown.</p>
-        )}
-      </section>
+          </ol>
+          {eventCount > events.length && <p class="muted">Only the last {events.length} are shown.</p>}
+        </section>
+      </div>
     </article>
   );
 }
 
-type StateProps = { readonly node: StateNode; readonly active: ReadonlySet<string>; readonly last: string | null };
+type SnapshotProps = { readonly snapshot: Actor['snapshot']; readonly before: Actor['snapshot'] };
 
-function State({ node, active, last }: StateProps) {
-  const isActive = active.has(node.path);
+function Snapshot({ snapshot, before }: SnapshotProps) {
+  const { context, status, output, error } = snapshot ?? {};
+  const changed = before === null ? [] : changedKeys(before.context, context);
   return (
-    <li class="state" data-state={node.path} data-active={isActive || undefined} aria-current={isActive || undefined}>
-      <span class="state-name">
-        {isActive ? '● ' : ''}
-        <bdi>{node.name}</bdi>{' '}
-        <small>{[node.initial ? 'initial' : '', node.kind ?? ''].filter(Boolean).join(', ')}</small>
-      </span>
-      {node.transitions.length > 0 && (
-        <ul>
-          <Transitions node={node} last={isActive ? last : null} />
-        </ul>
+    <section aria-label="Snapshot">
+      <h2>
+        Snapshot <small>{String(status ?? '')}</small>
+      </h2>
+      {before !== null && (
+        <p class="muted">{changed.length === 0 ? 'The context did not change.' : `Changed: ${changed.join(', ')}.`}</p>
       )}
-      {node.states.length > 0 && (
-        <ul class="states">
-          {node.states.map((child) => (
-            <State key={child.path} node={child} active={active} last={last} />
-          ))}
-        </ul>
-      )}
-    </li>
+      <Json name="context" value={context} />
+      {output !== undefined && <Json name="output" value={output} />}
+      {error !== undefined && <Json name="error" value={error} />}
+    </section>
   );
 }
 
-const Transitions = ({ node, last, name }: { node: StateNode; last: string | null; name?: string }) => (
-  <>
-    {node.transitions.map(({ on, guard, to }, at) => (
-      <li key={at} class="transition" data-last={on === last || undefined}>
-        {name === undefined ? '' : `${name}: `}
-        <bdi>{on}</bdi>
-        {guard === null ? '' : ` [${guard}]`}
-        {to.length === 0 ? '' : ` → ${to.join(', ')}`}
-      </li>
-    ))}
-  </>
-);
+function changedKeys(before: unknown, after: unknown): string[] {
+  const [old, now] = [before, after].map((it) => (typeof it === 'object' && it !== null ? (it as object) : {}));
+  const fields = [old, now] as Record<string, unknown>[];
+  return [...new Set(fields.flatMap((it) => Object.keys(it)))].filter(
+    (key) => text(fields[0]?.[key]) !== text(fields[1]?.[key]),
+  );
+}
 
-const EventLine = ({ received: { atMs, type, from, event } }: { received: ReceivedEvent }) => (
+type EventLineProps = {
+  readonly received: ReceivedEvent;
+  readonly isPicked: boolean;
+  readonly pick: (number: number | null) => void;
+};
+
+const EventLine = ({ received: { number, atMs, type, from, event, after }, isPicked, pick }: EventLineProps) => (
   <li>
     <details>
       <summary>
@@ -104,6 +84,15 @@ const EventLine = ({ received: { atMs, type, from, event } }: { received: Receiv
       {from === null ? null : <p class="muted">sent by {from}</p>}
       <pre>{text(event)}</pre>
     </details>
+    <button
+      type="button"
+      aria-pressed={isPicked}
+      aria-label={`Show the actor after event ${number}, ${type}`}
+      disabled={after === null}
+      onClick={() => pick(isPicked ? null : number)}
+    >
+      {number}
+    </button>
   </li>
 );
 

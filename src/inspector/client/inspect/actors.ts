@@ -1,6 +1,7 @@
 /** What was received about each actor. Bounded for each, so that a busy actor displaces nothing of the others. */
+
+import { readStates, type StateNode } from '../../chart/foreign-states.ts';
 import type { Frame } from './receiver.ts';
-import { readStates, type StateNode } from './states.ts';
 
 export type ReceivedEvent = {
   readonly number: number;
@@ -8,14 +9,18 @@ export type ReceivedEvent = {
   readonly type: string;
   readonly from: string | null;
   readonly event: unknown;
+  /** The snapshots that it led from and to; null: not received. */
+  readonly before: Snapshot;
+  after: Snapshot;
 };
+type Snapshot = Readonly<Record<string, unknown>> | null;
 export type Actor = {
   readonly id: string;
   name: string;
   parent: string | null;
   /** Null: not a state machine, or one that cannot be read. */
   states: StateNode | null;
-  snapshot: Readonly<Record<string, unknown>> | null;
+  snapshot: Snapshot;
   /** Newest last. */
   readonly events: ReceivedEvent[];
   /** How many events were received in total. */
@@ -24,7 +29,8 @@ export type Actor = {
 export type Actors = Map<string, Actor>;
 
 const actorsMax = 500;
-const eventsMax = 200;
+/** As many as are shown; each holds two snapshots. */
+const eventsMax = 100;
 const nameLengthMax = 200;
 
 export function applyFrame(actors: Actors, frame: Frame): void {
@@ -35,8 +41,12 @@ export function applyFrame(actors: Actors, frame: Frame): void {
     actor.states = typeof frame.definition === 'string' ? readStates(frame.definition) : null;
   }
   if (frame.type === '@xstate.event') addEvent(actor, frame);
-  if (typeof frame.snapshot === 'object' && frame.snapshot !== null)
-    actor.snapshot = frame.snapshot as Actor['snapshot'];
+  if (typeof frame.snapshot !== 'object' || frame.snapshot === null) return;
+  actor.snapshot = frame.snapshot as Snapshot;
+  // An app posts an event, then what became of it.
+  const last = actor.events.at(-1);
+  if (frame.type === '@xstate.snapshot' && last !== undefined && typeOf(frame.event) === last.type)
+    last.after ??= actor.snapshot;
 }
 
 function add(actors: Actors, id: string): Actor {
@@ -58,17 +68,23 @@ function add(actors: Actors, id: string): Actor {
 }
 
 function addEvent(actor: Actor, { event, sourceId, createdAt }: Frame): void {
-  const { type } = (typeof event === 'object' && event !== null ? event : {}) as { type?: unknown };
   actor.eventCount += 1;
   const atMs = Number(createdAt);
   actor.events.push({
     number: actor.eventCount,
     atMs: Number.isFinite(atMs) && atMs > 0 ? atMs : Date.now(),
-    type: String(type ?? 'unknown').slice(0, nameLengthMax),
+    type: typeOf(event),
     from: typeof sourceId === 'string' ? sourceId : null,
     event,
+    before: actor.snapshot,
+    after: null,
   });
   if (actor.events.length > eventsMax) actor.events.shift();
+}
+
+function typeOf(event: unknown): string {
+  const { type } = (typeof event === 'object' && event !== null ? event : {}) as { type?: unknown };
+  return String(type ?? 'unknown').slice(0, nameLengthMax);
 }
 
 /** Parents before their children, each with its depth. An actor with an unknown parent is at the top level. */

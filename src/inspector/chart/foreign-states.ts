@@ -4,6 +4,8 @@ export type Transition = { readonly on: string; readonly guard: string | null; r
 export type StateNode = {
   /** Keys from the root, joined by dots; '' for the root itself. */
   readonly path: string;
+  /** As other states may target it; null: it has none of its own. */
+  readonly id: string | null;
   readonly name: string;
   readonly kind: string | null;
   readonly initial: boolean;
@@ -21,6 +23,7 @@ export function readStates(definition: string): StateNode | null {
     let left = statesMax;
     const read = (it: Fields, path: readonly string[], initial: boolean): StateNode => ({
       path: path.join('.'),
+      id: typeof it.id === 'string' ? it.id : null,
       name: path.at(-1) ?? String(it.id ?? 'machine'),
       kind: typeof it.type === 'string' && it.type !== 'atomic' && it.type !== 'compound' ? it.type : null,
       initial,
