@@ -4,7 +4,7 @@ import { computed, signal } from '@preact/signals';
 export const views = ['workers', 'inbox', 'tasks', 'queues', 'history', 'what-if'] as const;
 export type View = (typeof views)[number];
 /** The sections of the panel. */
-export const tabs = ['why', 'timeline', 'chart', 'plan'] as const;
+export const tabs = ['why', 'timeline', 'sequence', 'chart', 'plan'] as const;
 export type Tab = (typeof tabs)[number];
 export type Route = {
   readonly view: View;

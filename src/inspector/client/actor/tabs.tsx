@@ -4,8 +4,12 @@ import { navigate, route, type Tab, tabs } from '../route.ts';
 
 type Section = { readonly title: string; readonly content: () => ComponentChildren };
 
-export function Tabs({ sections }: { sections: Readonly<Record<Tab, Section>> }) {
-  const { tab } = route.value;
+/** A task has no sequence. */
+type Sections = Readonly<Record<Exclude<Tab, 'sequence'>, Section> & { sequence?: Section }>;
+
+export function Tabs({ sections }: { sections: Sections }) {
+  const shown = tabs.filter((it) => sections[it] !== undefined);
+  const tab = shown.find((it) => it === route.value.tab) ?? 'why';
   const pick = (next: Tab) => {
     navigate({ tab: next }, 'replace');
     requestAnimationFrame(() => document.querySelector<HTMLElement>(`#tab-${next}`)?.focus());
@@ -14,12 +18,12 @@ export function Tabs({ sections }: { sections: Readonly<Record<Tab, Section>> })
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (step === undefined) return;
     event.preventDefault();
-    pick(tabs[(tabs.indexOf(tab) + step + tabs.length) % tabs.length] ?? 'why');
+    pick(shown[(shown.indexOf(tab) + step + shown.length) % shown.length] ?? 'why');
   };
   return (
     <>
       <div class="tabs" role="tablist" aria-label="Sections" onKeyDown={onKeyDown}>
-        {tabs.map((it) => (
+        {shown.map((it) => (
           <button
             key={it}
             id={`tab-${it}`}
@@ -30,12 +34,12 @@ export function Tabs({ sections }: { sections: Readonly<Record<Tab, Section>> })
             tabIndex={it === tab ? 0 : -1}
             onClick={() => navigate({ tab: it }, 'replace')}
           >
-            {sections[it].title}
+            {sections[it]?.title}
           </button>
         ))}
       </div>
       <div id="section" class="section" role="tabpanel" aria-labelledby={`tab-${tab}`}>
-        {sections[tab].content()}
+        {sections[tab]?.content()}
       </div>
     </>
   );

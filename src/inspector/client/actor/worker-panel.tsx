@@ -8,6 +8,7 @@ import { InputRequests } from '../operator/input-requests.tsx';
 import { OperatorButtons } from '../operator/operator-buttons.tsx';
 import { suggestPrompts } from '../operator/suggestions.ts';
 import { ago } from '../ui/format.ts';
+import { createLazy } from '../ui/lazy.tsx';
 import { StateMark } from '../ui/state-mark.tsx';
 import { PlanList } from './plan-list.tsx';
 import { RefusedEntries } from './refused-entries.tsx';
@@ -38,6 +39,7 @@ export function WorkerPanel({ id }: { id: string }) {
         sections={{
           why: { title: 'Why', content: () => <WhySection id={id} view={view} /> },
           timeline: { title: 'Timeline', content: () => <History id={id} /> },
+          sequence: { title: 'Sequence', content: () => <SequenceView id={id} /> },
           chart: { title: 'Chart', content: () => <ChartSection view={view} /> },
           plan: { title: 'Plan and tasks', content: () => <PlanSection id={id} view={view} /> },
         }}
@@ -45,6 +47,11 @@ export function WorkerPanel({ id }: { id: string }) {
     </>
   );
 }
+
+const SequenceView = createLazy(
+  'the sequence',
+  async () => (await import('../sequence/sequence-view.tsx')).SequenceView,
+);
 
 const WhySection = ({ id, view }: Props) => (
   <>

@@ -1,0 +1,126 @@
+/** The sequence diagram of a worker: a lifeline for each who takes part, an arrow for each entry, the oldest on top. */
+import { useMemo } from 'preact/hooks';
+import type { Decision } from '../../../../machines/index.ts';
+import { visible } from '../../../visible-text.ts';
+import { type Message, type Participant, type Sequence, sequenceOf } from '../../sequence.ts';
+import { verdictKindOf } from '../../verdict-kind.ts';
+import { focus } from '../data/connection.ts';
+import { isPast } from '../data/past.ts';
+import { route } from '../route.ts';
+import { dateTime, plural, time } from '../ui/format.ts';
+import { Link } from '../ui/link.tsx';
+import { Name } from '../ui/text.tsx';
+import { verdictOf } from '../ui/vocabulary.ts';
+import { Family } from './family.tsx';
+import './sequence.css';
+import { useEntries } from './use-entries.ts';
+
+/** The stream tells that something came; the diagram is read again then. */
+const newestOf = () => (isPast.value ? null : (focus.value?.entries.at(-1)?.seq ?? null));
+
+export function SequenceView({ id }: { id: string }) {
+  const { loaded, problem } = useEntries(id, route.value.at, newestOf());
+  const sequence = useMemo(() => (loaded === null ? null : sequenceOf(loaded.entries, id)), [loaded, id]);
+  return (
+    <section class="sequence" aria-label="Sequence">
+      <Family id={id} />
+      {problem !== null && <p class="problem">{problem}</p>}
+      {sequence === null && problem === null && <p class="muted">Loading…</p>}
+      {loaded?.isCut === true && <p class="muted">Only the newest entries are drawn; the timeline has all.</p>}
+      {sequence !== null && <Diagram sequence={sequence} worker={id} />}
+      <p class="buttons no-print">
+        <button type="button" onClick={() => print()}>
+          Print
+        </button>
+      </p>
+    </section>
+  );
+}
+
+const columnPx = 108;
+const rowPx = 34;
+
+function Diagram({ sequence: { participants, messages }, worker }: { sequence: Sequence; worker: string }) {
+  const at = new Map(participants.map(({ key }, index) => [key, index * columnPx + columnPx / 2]));
+  const width = participants.length * columnPx;
+  if (messages.length === 0) return <p class="muted">No entries yet.</p>;
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
+    <section class="lanes" tabIndex={0} aria-label={`${plural(messages.length, 'message')} of ${worker}`}>
+      <div class="lane-heads" style={{ width: `${width}px` }}>
+        {participants.map((it) => (
+          <Head key={it.key} participant={it} isOwn={it.key === `worker ${worker}`} />
+        ))}
+      </div>
+      <ol style={{ '--lanes': `${width}px` }}>
+        {messages.map((message) => (
+          <Row key={message.seq} {...{ message, at, width }} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+const Head = ({ participant: { kind, name }, isOwn }: { participant: Participant; isOwn: boolean }) => (
+  <div class="lane-head" data-kind={kind} data-own={isOwn || undefined} style={{ width: `${columnPx}px` }}>
+    <span class="muted">{kind === 'service' || kind === 'operator' ? '' : kind}</span>
+    <Name value={name} />
+  </div>
+);
+
+type RowProps = { readonly message: Message; readonly at: ReadonlyMap<string, number>; readonly width: number };
+
+function Row({ message, at, width }: RowProps) {
+  const { seq, atMs, from, to, type, text, count } = message;
+  const times = count > 1 ? ` ×${count}` : '';
+  return (
+    <li data-seq={seq} data-type={type} data-verdict-kind={colourOf(message)}>
+      <span class="sr-only">
+        {time(atMs)}, {from} to {to}: {type} {visible(text)}
+        {times}
+      </span>
+      <Link class="seq" to={{ at: seq }} title={`${dateTime(atMs)}: show the fleet at this entry`}>
+        {time(atMs)}
+      </Link>
+      <svg width={width} height={rowPx} viewBox={`0 0 ${width} ${rowPx}`} aria-hidden="true">
+        <title>{`${dateTime(atMs)} ${type}${times}: ${visible(text)}`}</title>
+        {[...at.values()].map((x) => (
+          <line key={x} class="lifeline" x1={x} x2={x} y1="0" y2={rowPx} />
+        ))}
+        <Arrow from={at.get(from) ?? 0} to={at.get(to) ?? 0} label={`${wordOf(message)}${times}`} />
+      </svg>
+    </li>
+  );
+}
+
+function Arrow({ from, to, label }: { from: number; to: number; label: string }) {
+  const y = rowPx - 10;
+  const side = to < from ? -1 : 1;
+  const middle = from === to ? from + 30 : (from + to) / 2;
+  const path = from === to ? `M${from},${y - 8}h24v8H${from + 6}` : `M${from},${y}H${to - side * 6}`;
+  const tip = from === to ? `M${from},${y}l8,-4v8z` : `M${to},${y}l${-side * 8},-4v8z`;
+  return (
+    <>
+      <path class="arrow" d={path} />
+      <path class="tip" d={tip} />
+      <text x={middle} y={y - 6} text-anchor={from === to ? 'start' : 'middle'}>
+        {label}
+      </text>
+    </>
+  );
+}
+
+/** What it says, where that is one word. */
+function wordOf({ type, entry: { data } }: Message): string {
+  if (type === 'decision') return verdictOf(data as Decision).word;
+  const { outcome } = data as { outcome?: unknown };
+  return type === 'check.finished' && typeof outcome === 'string' ? outcome : type;
+}
+
+/** The colours of the verdicts, where an entry has one. */
+function colourOf({ type, entry: { data } }: Message): string | undefined {
+  if (type === 'decision') return verdictKindOf(data as Decision);
+  const { outcome } = data as { outcome?: unknown };
+  if (type !== 'check.finished') return undefined;
+  return outcome === 'pass' ? 'complete' : outcome === 'fail' ? 'blocked' : 'unjudged';
+}
