@@ -17,7 +17,7 @@ export type BenchOptions = {
 type Measure = (url: string, scale: number, http: string, pids: ScenePids) => Figure[] | Promise<Figure[]>;
 
 const measures: Readonly<Record<string, () => Promise<Measure>>> = {
-  memory: async () => (await import('./fold.ts')).measureMemory,
+  memory: async () => (await import('./memory.ts')).measureMemory,
   bounds: async () => (await import('./bounds.ts')).measureBounds,
   start: async () => (await import('./start.ts')).measureStart,
   latency: async () => (await import('./latency.ts')).measureLatency, // about a minute

@@ -1,6 +1,4 @@
-/** The fold compared with a bare consumer of the same messages, and the memory of a worker. */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+/** The fold compared with a bare consumer of the same messages. */
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
@@ -11,7 +9,6 @@ import { type Figure, quantile } from './figures.ts';
 const messages = 60_000;
 const rounds = 5;
 const workersCount = 1_000;
-const idleWorkers = 10_000;
 const stream = 'BENCH-FOLD';
 
 export async function measureFold(url: string, scale: number): Promise<Figure[]> {
@@ -85,22 +82,4 @@ function consume(nc: NatsConnection, onMessage: (message: LogMessage) => void): 
       },
     });
   });
-}
-
-export function measureMemory(): Figure[] {
-  // The same as --expose-gc, which the process was started without: new contexts have `gc`.
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
-  const heap = () => {
-    collect();
-    return process.memoryUsage().heapUsed;
-  };
-  const before = heap();
-  const fleet = createFleet('memory');
-  for (let index = 0; index < idleWorkers; index += 1) {
-    const entry = readEntry(`stopgate.memory.worker.w${index}.worker.registered`, '{"agent":"bench"}', 17);
-    if (entry !== null && 'data' in entry) foldEntry(fleet, { seq: index + 1, atMs: index, entry });
-  }
-  const each = (heap() - before) / fleet.workers.size;
-  return [{ name: 'heap of a worker without activity, of 10,000', value: each, unit: 'B', goal: { atMost: 5_000 } }];
 }

@@ -2,7 +2,7 @@
  * A decision in two parts: what is only this worker's, and a template of all the rest, which is the same for thousands of
  * workers: cause, reason, verdicts, policy. A template is held once, however many decisions are made of it.
  */
-import type { Decision } from '../../guards/decision.ts';
+import type { Decision, Verdict } from '../../guards/decision.ts';
 import { formatIsoTime, parseIsoTime } from '../../values/iso-time.ts';
 
 type Own = 'worker' | 'task' | 'attempt' | 'seq' | 'at' | 'retry' | 'keepAlives' | 'idle' | 'pendingTasks';
@@ -51,12 +51,53 @@ const templates = new Map<string, DecisionTemplate>();
 const templatesMax = 1_000;
 const texts = new WeakMap<DecisionTemplate, string>();
 
+/** The template that a decision for this reason had last: nearly always the next one has it too. */
+const lastByReason = new Map<string, DecisionTemplate>();
+
 /** The same object for equal decisions, as a rule. */
 export function templateOf(decision: Decision): DecisionTemplate {
+  const last = lastByReason.get(decision.reason);
+  if (last !== undefined && isMadeOf(decision, last)) return last;
   const made = makeTemplate(decision);
   const text = JSON.stringify(made);
-  return templates.get(text) ?? keep(text, made);
+  const template = templates.get(text) ?? keep(text, made);
+  if (lastByReason.size >= templatesMax) lastByReason.clear();
+  lastByReason.set(decision.reason, template);
+  return template;
 }
+
+/** Without making its text, which is 1 KB long. False may mean that nobody has looked further. */
+function isMadeOf(decision: Decision, it: DecisionTemplate): boolean {
+  const { retry, keepAlives, idle, policy, feedback, verdicts } = decision;
+  return (
+    it.cause === decision.cause &&
+    it.decision === decision.decision &&
+    it.action === decision.action &&
+    it.state === decision.state &&
+    it.reason === decision.reason &&
+    it.nextPrompt === decision.nextPrompt &&
+    it.retryMax === retry.max &&
+    it.keepAlivesMax === keepAlives.max &&
+    it.limitMs === idle.limitMs &&
+    it.policy.seq === policy.seq &&
+    it.policy.name === policy.name &&
+    it.fleet === decision.fleet &&
+    it.replica === decision.replica &&
+    it.tookMs === decision.tookMs &&
+    it.dryRun === decision.dryRun &&
+    it.feedback.length + feedback.length === 0 &&
+    it.verdicts.length === verdicts.length &&
+    verdicts.every((verdict, index) => isSameVerdict(verdict, it.verdicts[index] as Verdict))
+  );
+}
+
+const isSameVerdict = (a: Verdict, b: Verdict): boolean =>
+  a === b ||
+  (a.guard === b.guard &&
+    a.verdict === b.verdict &&
+    a.detail === b.detail &&
+    a.tookMs === b.tookMs &&
+    JSON.stringify(a.input) === JSON.stringify(b.input));
 
 export const readTemplate = (text: string): DecisionTemplate =>
   templates.get(text) ?? keep(text, JSON.parse(text) as DecisionTemplate);

@@ -1,0 +1,96 @@
+/** The memory of a worker in the fold: one that has only registered, and 100,000 with ten attempts each, then stopped. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { createFleet, type Fleet, foldEntry, noteDecision, readEntry } from '../../machines/index.ts';
+import type { Figure } from './figures.ts';
+
+const idleWorkers = 10_000;
+const busyWorkers = 100_000;
+const attempts = 10;
+
+export function measureMemory(_url: string, scale: number): Figure[] {
+  // The same as --expose-gc, which the process was started without: new contexts have `gc`.
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const heapBytes = () => {
+    collect();
+    const { heapUsed, external } = process.memoryUsage();
+    return heapUsed + external;
+  };
+  return [...measureIdle(heapBytes), ...measureHistory(heapBytes, Math.ceil(busyWorkers * scale))];
+}
+
+function measureIdle(heapBytes: () => number): Figure[] {
+  const before = heapBytes();
+  const fleet = createFleet('memory');
+  for (let index = 0; index < idleWorkers; index += 1) fold(fleet, `w${index}.worker.registered`, '{"agent":"bench"}');
+  const each = (heapBytes() - before) / fleet.workers.size;
+  return [{ name: 'heap of a worker without activity, of 10,000', value: each, unit: 'B', goal: { atMost: 5_000 } }];
+}
+
+function measureHistory(heapBytes: () => number, workers: number): Figure[] {
+  const fleet = createFleet('memory');
+  setPolicies(fleet);
+  const ids = Array.from({ length: workers }, (_, index) => idOf(index));
+  for (const id of ids) {
+    fold(fleet, `${id}.worker.registered`, '{"agent":"claude","cwd":"/home/user/project"}');
+    fold(fleet, `${id}.plan.updated`, planOf('pending'));
+  }
+  for (let number = 1; number < attempts; number += 1) for (const id of ids) attempt(fleet, id, number);
+  const atWorkBytes = heapBytes();
+  for (const id of ids) {
+    fold(fleet, `${id}.plan.updated`, planOf('completed'));
+    attempt(fleet, id, attempts);
+  }
+  const stoppedBytes = heapBytes();
+  // What the process keeps for all fleets is not theirs.
+  for (const worker of ids) fleet.workers.delete(worker);
+  while (fleet.deadlines.pop() !== undefined);
+  while (fleet.forgetting.pop() !== undefined);
+  const withoutBytes = heapBytes();
+  const count = `of ${workers.toLocaleString('en')}`;
+  return [
+    {
+      name: `heap of a worker after nine blocked attempts, ${count}`,
+      ...{ value: (atWorkBytes - withoutBytes) / workers, unit: 'B', goal: { atMost: 2_500 } },
+    },
+    {
+      name: `heap of a worker that has stopped at its tenth, ${count}`,
+      ...{ value: (stoppedBytes - withoutBytes) / workers, unit: 'B', goal: { atMost: 600 } },
+    },
+  ];
+}
+
+/** As long as a session's name, and each in its own way. */
+const idOf = (index: number): string => `session-${String(index).padStart(6, '0')}-${(index * 2_654_435_761) % 99_991}`;
+
+const planOf = (status: string): string =>
+  JSON.stringify({
+    steps: [
+      { title: 'Write code', status: 'completed' },
+      { title: 'Write tests', status },
+    ],
+  });
+
+/** What an agent does between two attempts, the attempt, and its decision as the service stores it. */
+function attempt(fleet: Fleet, id: string, number: number): void {
+  fold(fleet, `${id}.tool.used`, `{"tool":"Edit","ok":true,"files":["src/file-${number % 3}.ts"]}`);
+  const name = `a${number}-${fleet.seq}`;
+  for (const outcome of fold(fleet, `${id}.stop.attempted`, JSON.stringify({ attempt: name, output: 'done' })))
+    if (outcome.kind === 'decided') JSON.stringify(outcome.decision);
+  fleet.seq += 1;
+  noteDecision(fleet.workers.get(id)?.known ?? null, name, fleet.seq);
+}
+
+function setPolicies(fleet: Fleet): void {
+  const text = '{"policies":{"default":{"retries":null,"checks":[{"plan":{}}]}}}';
+  foldText(fleet, 'stopgate.memory.own.fleet.memory.policy.set', text);
+}
+
+const fold = (fleet: Fleet, tail: string, text: string) => foldText(fleet, `stopgate.memory.worker.${tail}`, text);
+
+function foldText(fleet: Fleet, subject: string, text: string) {
+  const entry = readEntry(subject, text, text.length);
+  if (entry === null || !('data' in entry)) throw new Error(`no entry: ${subject}`);
+  return foldEntry(fleet, { seq: fleet.seq + 1, atMs: fleet.nowMs + 1, entry });
+}
