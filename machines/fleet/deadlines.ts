@@ -83,12 +83,22 @@ export function createDeadlines(from: readonly Deadline[] = []): Deadlines {
 /** A column for each field: there is one for nearly every worker, and an object each would take twice the memory. */
 function createHeap() {
   const times: number[] = [];
-  const kinds: Deadline['kind'][] = [];
   const ids: string[] = [];
-  const attempts: string[] = [];
+  /** Its kind alone, where it is of no attempt: most are. */
+  const whats: (Deadline['kind'] | Pick<Deadline, 'kind' | 'attempt'>)[] = [];
+  const kindAt = (index: number): Deadline['kind'] => {
+    const what = whats[index] as (typeof whats)[number];
+    return typeof what === 'string' ? what : what.kind;
+  };
+  const attemptAt = (index: number): string => {
+    const what = whats[index] as (typeof whats)[number];
+    return typeof what === 'string' ? '' : what.attempt;
+  };
   const at = (index: number): Deadline => ({
-    ...{ atMs: times[index] as number, kind: kinds[index] as Deadline['kind'] },
-    ...{ id: ids[index] as string, attempt: attempts[index] as string },
+    atMs: times[index] as number,
+    kind: kindAt(index),
+    id: ids[index] as string,
+    attempt: attemptAt(index),
   });
   return {
     size: () => times.length,
@@ -96,27 +106,25 @@ function createHeap() {
     at,
     append({ atMs, kind, id, attempt }: Deadline) {
       times.push(atMs);
-      kinds.push(kind);
       ids.push(id);
-      attempts.push(attempt);
+      whats.push(attempt === '' ? kind : { kind, attempt });
     },
     dropLast() {
       times.pop();
-      kinds.pop();
       ids.pop();
-      attempts.pop();
+      whats.pop();
     },
     swap(a: number, b: number) {
       swapIn(times, a, b);
-      swapIn(kinds, a, b);
       swapIn(ids, a, b);
-      swapIn(attempts, a, b);
+      swapIn(whats, a, b);
     },
     isBefore(a: number, b: number): boolean {
       if (times[a] !== times[b]) return (times[a] as number) < (times[b] as number);
-      if (kinds[a] !== kinds[b]) return ranks[kinds[a] as Deadline['kind']] < ranks[kinds[b] as Deadline['kind']];
+      const [rankA, rankB] = [ranks[kindAt(a)], ranks[kindAt(b)]];
+      if (rankA !== rankB) return rankA < rankB;
       if (ids[a] !== ids[b]) return (ids[a] as string) < (ids[b] as string);
-      return (attempts[a] as string) < (attempts[b] as string);
+      return attemptAt(a) < attemptAt(b);
     },
     toArray: () => times.map((_, index) => at(index)),
   };

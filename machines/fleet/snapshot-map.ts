@@ -58,7 +58,7 @@ export class SnapshotMap<Value extends object> extends Map<string, Value> {
    * @param copyValue copies whatever is changed in place
    * @param restingMax so many values at rest stay unpacked: what has come to rest is often needed again soon
    */
-  constructor(copyValue: (value: Value) => Value, restingMax = 1_000) {
+  constructor(copyValue: (value: Value) => Value, restingMax = 256) {
     super();
     this.#copyValue = copyValue;
     this.#restingMax = restingMax;

@@ -20,6 +20,7 @@ const measures: Readonly<Record<string, () => Promise<Measure>>> = {
   memory: async () => (await import('./memory.ts')).measureMemory,
   bounds: async () => (await import('./bounds.ts')).measureBounds,
   start: async () => (await import('./start.ts')).measureStart,
+  attempts: async () => (await import('./memory.ts')).measureAttempts, // about two minutes
   latency: async () => (await import('./latency.ts')).measureLatency, // about a minute
   checks: async () => (await import('./checks.ts')).measureChecks,
   overhead: async () => (await import('./overhead.ts')).measureOverhead,

@@ -8,19 +8,20 @@ const idleWorkers = 10_000;
 const busyWorkers = 100_000;
 const attempts = 10;
 
-export function measureMemory(_url: string, scale: number): Figure[] {
+/** Bytes in use after a collection. */
+function createHeap(): () => number {
   // The same as --expose-gc, which the process was started without: new contexts have `gc`.
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
-  const heapBytes = () => {
+  return () => {
     collect();
     const { heapUsed, external } = process.memoryUsage();
     return heapUsed + external;
   };
-  return [...measureIdle(heapBytes), ...measureHistory(heapBytes, Math.ceil(busyWorkers * scale))];
 }
 
-function measureIdle(heapBytes: () => number): Figure[] {
+export function measureMemory(): Figure[] {
+  const heapBytes = createHeap();
   const before = heapBytes();
   const fleet = createFleet('memory');
   for (let index = 0; index < idleWorkers; index += 1) fold(fleet, `w${index}.worker.registered`, '{"agent":"bench"}');
@@ -28,7 +29,9 @@ function measureIdle(heapBytes: () => number): Figure[] {
   return [{ name: 'heap of a worker without activity, of 10,000', value: each, unit: 'B', goal: { atMost: 5_000 } }];
 }
 
-function measureHistory(heapBytes: () => number, workers: number): Figure[] {
+export function measureAttempts(_url: string, scale: number): Figure[] {
+  const heapBytes = createHeap();
+  const workers = Math.ceil(busyWorkers * scale);
   const fleet = createFleet('memory');
   setPolicies(fleet);
   const ids = Array.from({ length: workers }, (_, index) => idOf(index));
@@ -48,15 +51,18 @@ function measureHistory(heapBytes: () => number, workers: number): Figure[] {
   while (fleet.deadlines.pop() !== undefined);
   while (fleet.forgetting.pop() !== undefined);
   const withoutBytes = heapBytes();
-  const count = `of ${workers.toLocaleString('en')}`;
   return [
     {
-      name: `heap of a worker after nine blocked attempts, ${count}`,
-      ...{ value: (atWorkBytes - withoutBytes) / workers, unit: 'B', goal: { atMost: 2_500 } },
+      name: 'heap of a worker after nine blocked attempts, of 100,000',
+      value: (atWorkBytes - withoutBytes) / workers,
+      unit: 'B',
+      goal: { atMost: 2_500 },
     },
     {
-      name: `heap of a worker that has stopped at its tenth, ${count}`,
-      ...{ value: (stoppedBytes - withoutBytes) / workers, unit: 'B', goal: { atMost: 600 } },
+      name: 'heap of a worker that has stopped at its tenth, of 100,000',
+      value: (stoppedBytes - withoutBytes) / workers,
+      unit: 'B',
+      goal: { atMost: 600 },
     },
   ];
 }

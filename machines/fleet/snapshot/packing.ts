@@ -13,6 +13,8 @@ export type Legend = {
   readonly states: readonly string[];
   readonly presences: readonly string[];
   readonly fields: readonly string[];
+  /** The most frequent events. */
+  readonly events: readonly string[];
 };
 
 type Table = 'legend' | 'shape' | 'value' | 'decision';

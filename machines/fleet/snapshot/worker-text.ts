@@ -23,13 +23,14 @@ export const workerLegend: Legend = {
   states: workerStates,
   presences,
   fields: Object.keys(fresh).filter(isField),
+  events: ['stop.attempted', 'session.ended', 'prompt.submitted', 'tool.used', 'check.finished', 'decision'],
 };
 
 /** Times are in milliseconds since `seenMs`. `changed`: the values of the fields whose bits `mask` has, lowest first. */
 export type WorkerTuple = readonly [
   ...[place: number, seenMs: number, namedMs: number, stoppedMs: number | null, activeMs: number, flags: number],
   ...[wakeMs: number | null, owner: string | null, known: string | null],
-  move: readonly [from: number, to: number, event: string, atMs: number] | null,
+  move: readonly [from: number, to: number, event: number | string, atMs: number] | null,
   decision: OwnDecision | null,
   mask: number,
   ...changed: unknown[],
@@ -99,11 +100,16 @@ export function fromTuple(
   };
 }
 
-const fromMove = ({ from, to, event, atMs }: StateMove, seenMs: number) =>
-  [workerStates.indexOf(from), workerStates.indexOf(to), event, atMs - seenMs] as const;
+function fromMove({ from, to, event, atMs }: StateMove, seenMs: number): NonNullable<WorkerTuple[9]> {
+  const known = workerLegend.events.indexOf(event);
+  return [workerStates.indexOf(from), workerStates.indexOf(to), known < 0 ? event : known, atMs - seenMs];
+}
 
-const toMove = ([from, to, event, atMs]: NonNullable<WorkerTuple[9]>, seenMs: number, { states }: Legend) =>
-  ({ from: states[from], to: states[to], event, atMs: atMs + seenMs }) as StateMove;
+function toMove([from, to, event, atMs]: NonNullable<WorkerTuple[9]>, seenMs: number, legend: Legend): StateMove {
+  const { states, events } = legend;
+  const name = typeof event === 'number' ? events[event] : event;
+  return { from: states[from], to: states[to], event: name, atMs: atMs + seenMs } as StateMove;
+}
 
 type StepTuple = readonly [title: string, status: string, step?: string];
 const fromStep = ({ title, status, step }: Step): StepTuple =>
