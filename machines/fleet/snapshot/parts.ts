@@ -69,10 +69,19 @@ const plainMap: Part<Map<string, unknown>> = {
 
 /** In the heap's own order, so that it comes back as it was. Flat, since it is read before anything can go on. */
 const deadlines: Part<Deadlines> = {
-  capture: (value) =>
-    list(value.toArray(), (some) =>
-      some.flatMap(({ atMs, kind, id, attempt }) => [atMs, deadlineKinds.indexOf(kind), id, attempt]),
-    ),
+  capture(value) {
+    const copied = value.copy();
+    return {
+      *texts() {
+        for (let from = 0; from < copied.size; from += perLine) {
+          const some = copied.toArray(from, from + perLine);
+          const flat = some.flatMap(({ atMs, kind, id, attempt }) => [atMs, deadlineKinds.indexOf(kind), id, attempt]);
+          yield [none, JSON.stringify(flat)];
+        }
+      },
+      release: nothing,
+    };
+  },
   restore(value, { json }) {
     const flat = JSON.parse(json()) as (number | string)[];
     for (let at = 0; at < flat.length; at += 4) {
