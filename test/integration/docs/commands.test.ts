@@ -103,6 +103,7 @@ test('what no test runs is this, and no more', () => {
     'docs/agents.md: needs Claude Code',
     'docs/benchmarks.md: takes a minute and a half of an otherwise idle machine; test/system/bench.test.ts runs a part',
     'docs/command-line.md: needs a folder of your own',
+    'docs/command-line.md: needs Claude Code',
     'docs/configuration.md: it needs a model',
     'docs/operations.md: needs Docker',
     'docs/operations.md: test/integration/app/fleets.test.ts',
