@@ -113,6 +113,8 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
     async head() {
       const { state } = orThrow(await inspect());
       headSeq = state.last_seq;
+      // Empty, and what it had was accepted as gone: nothing of it will ever be delivered.
+      if (state.messages === 0 && state.last_seq <= gapsAcceptedTo) return { seq: 0, atMs: 0 };
       return { seq: state.last_seq, atMs: Date.parse(state.last_ts) };
     },
     lastSeq: () => Math.max(headSeq, reader?.lastSeq() ?? 0),
