@@ -12,7 +12,9 @@ import { filesFault } from './fields.ts';
 type Given = Readonly<Record<string, unknown>>;
 
 /** @returns the data of a worker's entry; null: its schema must look at it */
-export function quickRead(type: string, given: Given): object | null {
+export function quickRead(type: string, fields: unknown): object | null {
+  if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return null;
+  const given = fields as Given;
   switch (type) {
     case 'heartbeat.sent':
       return noData;

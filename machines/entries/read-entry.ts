@@ -35,7 +35,7 @@ export const tooLargeMessage = (bytes: number): string =>
 
 function readShape(address: Address, fields: unknown): Entry | Refusal {
   const { area, fleet, id, type } = address;
-  const data = area === 'worker' ? quickRead(type, fields as Record<string, unknown>) : null;
+  const data = area === 'worker' ? quickRead(type, fields) : null;
   if (data !== null) return { area, fleet, id, type, data } as Entry;
   const schema = (entrySchemas[area] as Record<string, z.ZodType>)[type] as z.ZodType;
   const fault = sizeFault(type, schema, fields as object);

@@ -1,6 +1,6 @@
 /**
  * Clock, timers and chance of the process, replaced while a simulation runs. A run is synchronous from beginning to end,
- * so nothing else ever sees them. What the service takes as an argument (connection, logger) is handed in as usual.
+ * so nothing but its own leftovers ever sees them. What the service takes as an argument (connection, logger) is handed in as usual.
  */
 import { nuid } from '@nats-io/nats-core';
 import type { Random } from './random.ts';

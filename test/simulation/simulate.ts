@@ -9,7 +9,7 @@ import { checkAgreement, checkCut, checkEnd, checkRulesSet, lastDeadline, unrest
 import { clearFiles } from './modules/fs.ts';
 import { operate } from './operator.ts';
 import { createRandom, type Random } from './random.ts';
-import { createScheduler, epochMs } from './scheduler.ts';
+import { createScheduler, epochMs, type Scheduler } from './scheduler.ts';
 import { createWorld, type Settings, type World } from './world.ts';
 
 export type RunOptions = {
@@ -44,25 +44,39 @@ const restMsMax = 45_000;
 const checkEveryMs = 2_000;
 const restCheckEveryMs = 250;
 
-/** From a macrotask, since a run drains the microtask queue itself. */
+/** Until streams that were open have come to their end. */
+const turnsAfter = 50;
+
+/** From a macrotask, since a run drains the microtask queue itself. What is left of it at the end has no real timers. */
 export async function simulate(seed: number, options: RunOptions = {}): Promise<RunResult> {
   const http = await openHttp();
+  const { setImmediate: nextTurn } = globalThis;
   return new Promise((resolve, reject) => {
-    setImmediate(() => {
+    nextTurn(() => {
+      const scheduler = createScheduler();
+      const random = createRandom(seed);
+      const restore = replaceGlobals(scheduler, random);
+      const end = (settle: () => void, turns = turnsAfter) => {
+        nextTurn(() => {
+          if (turns > 0) return end(settle, turns - 1);
+          restore();
+          settle();
+        });
+      };
       try {
-        resolve(run(seed, options, http));
+        const result = run({ seed, scheduler, random, http }, options);
+        end(() => resolve(result));
       } catch (error) {
-        reject(error as Error);
+        end(() => reject(error as Error));
       }
     });
   });
 }
 
-function run(seed: number, { onTrace, faults = faultNames }: RunOptions, http: Http): RunResult {
-  const scheduler = createScheduler();
-  const random = createRandom(seed);
+type Given = { readonly seed: number; readonly scheduler: Scheduler; readonly random: Random; readonly http: Http };
+
+function run({ seed, scheduler, random, http }: Given, { onTrace, faults = faultNames }: RunOptions): RunResult {
   clearFiles();
-  const restore = replaceGlobals(scheduler, random);
   const rejections: unknown[] = [];
   const onRejection = (reason: unknown) => void rejections.push(reason);
   process.on('unhandledRejection', onRejection);
@@ -84,7 +98,6 @@ function run(seed: number, { onTrace, faults = faultNames }: RunOptions, http: H
     return resultOf(seed, world);
   } finally {
     process.off('unhandledRejection', onRejection);
-    restore();
   }
 }
 

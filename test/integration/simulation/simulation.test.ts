@@ -1,7 +1,13 @@
 /** The simulation itself (`npm run test:sim`): its runs can be repeated, and some of them here. */
-import { expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { simulate } from '../../simulation/simulate.ts';
-import { createRandom } from '../../support/random.ts';
+
+const timers = () => process.getActiveResourcesInfo().filter((type) => type === 'Timeout').length;
+const timersBefore = timers();
+/** What was on its way when its run ended may still wait for an answer, for some seconds. */
+afterAll(async () => {
+  while (timers() > timersBefore) await new Promise((done) => setTimeout(done, 50).unref());
+});
 
 async function traceOf(seed: number): Promise<string[]> {
   const lines: string[] = [];
@@ -18,9 +24,7 @@ test('a seed gives the same run again, step by step', async () => {
 });
 
 test('what must hold holds under crashes, cuts, full disks and thieves', async () => {
-  const random = createRandom('simulation');
-  for (let count = 0; count < 15; count += 1) {
-    const seed = Math.floor(random() * 1e9);
+  for (let seed = 501; seed <= 515; seed += 1) {
     const { failures } = await simulate(seed);
     expect(failures, `npm run test:sim -- --seed ${seed}`).toEqual([]);
   }

@@ -136,7 +136,11 @@ const approach = part(
     async () => {
       const hooks = await initClaude('--policy', 'executor');
       expect(hooks.Stop).toEqual([
-        { hooks: [expect.objectContaining({ url: expect.stringMatching(/\/hooks\/claude\?policy=executor$/) })] },
+        {
+          hooks: [
+            expect.objectContaining({ command: expect.stringMatching(/\/hooks\/claude\?event=Stop&policy=executor'/) }),
+          ],
+        },
       ]);
     },
   ),

@@ -64,7 +64,7 @@ const problem = [
   part(
     'Hook Configuration Pattern',
     holds('the settings name what to execute, its timeout and its type', async () => {
-      const { Stop: http } = await initClaude();
+      const { Stop: http } = await initClaude('--form', 'http');
       expect(http?.[0]?.hooks).toEqual([{ type: 'http', url: expect.stringContaining('/hooks/claude'), timeout: 600 }]);
       const { Stop: command } = await initClaude('--form', 'command');
       expect(command?.[0]?.hooks).toEqual([

@@ -43,6 +43,10 @@ test.each(types)('%s: a plain one is read at once, an unknown field is passed ov
   expect(quickRead(type, { ...plain[type], more: 1 })).toEqual(plain[type]);
 });
 
+test.each(types)('%s: what is no object is left to its schema', (type) => {
+  for (const given of ['no json', null, 7, [], undefined]) expect(quickRead(type, given)).toBeNull();
+});
+
 test('an entry of another type is left to its schema', () => {
   expect(quickRead('worker.registered', {})).toBeNull();
 });
