@@ -37,7 +37,7 @@ export function addInspectPage(app: FastifyInstance): void {
 }
 
 /** Next to this file in a build, in dist when running from the sources, as tests do. */
-function readBuilt(file: string): Buffer | null {
+export function readBuilt(file: string): Buffer | null {
   const found = [`../../${file}`, `../../dist/${file}`].map((path) => new URL(path, import.meta.url)).find(existsSync);
   return found === undefined ? null : readFileSync(found);
 }

@@ -12,6 +12,7 @@ import { type Admission, checkAnyToken, checkOperator, isOperator, sessionCookie
 import { type EventStream, openEventStream } from './event-stream.ts';
 import { type FleetDirectory, fleetInPath } from './fleet-directory.ts';
 import { sendHistory } from './history-reply.ts';
+import { incidentHtml } from './incident-file.ts';
 
 export const inspectorEndpoints = [
   'GET  /api/<fleet>/stream',
@@ -22,6 +23,7 @@ export const inspectorEndpoints = [
   'GET  /api/<fleet>/attempts/<worker>',
   'GET  /api/<fleet>/entry/<seq>',
   'GET  /api/<fleet>/history/<worker>.jsonl',
+  'GET  /api/<fleet>/incident/<worker>.html',
   'GET  /api/<fleet>/policy',
   'GET  /api/<fleet>/statistics',
   'POST /api/<fleet>/what-if',
@@ -168,6 +170,15 @@ function addTimelines(api: FastifyInstance, { fleets }: InspectorRoutes): void {
     const entry = await fleetInPath(fleets, params).inspection.entry(seq);
     if (entry === null) throw new AppError('actor.unknown', `there is no entry ${seq} about a worker or task`);
     return entry;
+  });
+  api.get<{ Params: { file: string } }>('/incident/:file', async ({ params }, reply) => {
+    const worker = parseInput(idSchema, params.file.replace(/\.html$/, ''));
+    const { service, inspection } = fleetInPath(fleets, params);
+    await service.get('worker', worker);
+    return reply
+      .type('text/html; charset=utf-8')
+      .header('content-disposition', `attachment; filename="${worker}.html"`)
+      .send(incidentHtml(await inspection.incident(worker)));
   });
   api.get<{ Params: { file: string } }>('/history/:file', async ({ params }, reply) => {
     const worker = parseInput(idSchema, params.file.replace(/\.jsonl$/, ''));

@@ -6,6 +6,7 @@ import { readAttempts } from './attempts.ts';
 import { type CurrentPolicies, readCurrentPolicies } from './current-policies.ts';
 import { createHistory, type History } from './history/history.ts';
 import type { HistorySource } from './history/work.ts';
+import { type IncidentFile, readIncident } from './incident.ts';
 import { createLive, type Live } from './live/live.ts';
 import type { AttemptRecord, TimelineEntry, TimelinePage, Topic } from './messages.ts';
 import { readReplayLines } from './replay-lines.ts';
@@ -29,6 +30,8 @@ export type Inspection = {
   policies(): Promise<CurrentPolicies>;
   /** A worker's history, as lines for `stopgate replay`. */
   replayLines(worker: string): Promise<string[]>;
+  /** The same with its sub-agents, for a file that shows it. @throws AppError input.bad */
+  incident(worker: string): Promise<IncidentFile>;
   close(): Promise<void>;
 };
 
@@ -54,6 +57,7 @@ export function createInspection(
     entry: (seq) => readEntryAt(log, seq),
     policies: () => readCurrentPolicies(log, fleet.name),
     replayLines: (worker) => readReplayLines(log, fleet.name, worker),
+    incident: (worker) => readIncident(log, fleet, worker, logNow()),
     async close() {
       live.close();
       feed.close();

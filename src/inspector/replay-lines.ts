@@ -5,12 +5,20 @@ import { toLogLine } from '../nats/log-line.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import { subjectsOf } from './timeline.ts';
 
-/** The worker's entries, and what its decisions depend on: the policies, and all tasks that it ever claimed. */
 export async function readReplayLines(
   log: Pick<EventLog, 'range' | 'history'>,
   fleet: string,
   worker: string,
 ): Promise<string[]> {
+  return (await readHistoryOf(log, fleet, worker)).map((message) => JSON.stringify(toLogLine(message)));
+}
+
+/** The worker's entries, and what its decisions depend on: the policies, and all tasks that it ever claimed. In the log's order. */
+export async function readHistoryOf(
+  log: Pick<EventLog, 'range' | 'history'>,
+  fleet: string,
+  worker: string,
+): Promise<LogMessage[]> {
   const { firstSeq, lastSeq } = await log.range();
   const messages: LogMessage[] = [];
   const tasks = new Set<string>();
@@ -24,5 +32,5 @@ export async function readReplayLines(
   await read(`stopgate.${fleet}.own.fleet.${fleet}.policy.set`);
   for (const task of [...tasks].filter(isId))
     for (const subject of subjectsOf(fleet, { entity: 'task', id: task })) await read(subject);
-  return messages.sort((a, b) => a.seq - b.seq).map((message) => JSON.stringify(toLogLine(message)));
+  return messages.sort((a, b) => a.seq - b.seq);
 }

@@ -23,6 +23,10 @@ const home: Route = {
   ...{ ...noSelection, tab: 'why', range: null, paused: null },
 };
 
+/** A file holds a worker and its tasks. */
+const shownViews = (): readonly View[] =>
+  connection.value === 'file' ? ['workers', 'tasks'] : (Object.keys(titles) as View[]);
+
 export function Header() {
   const { view, at, range, paused } = route.value;
   const sizes: Partial<Record<View, number>> = {
@@ -45,7 +49,7 @@ export function Header() {
         <FleetName />
       </div>
       <nav aria-label="Views">
-        {(Object.keys(titles) as View[]).map((it) => (
+        {shownViews().map((it) => (
           <Link key={it} to={{ ...home, view: it, at, range, paused }} aria-current={view === it ? 'page' : undefined}>
             {titles[it]}
             {(sizes[it] ?? 0) > 0 && !isPast.value && (
@@ -57,10 +61,7 @@ export function Header() {
       <div class="tools">
         <ConnectionState />
         <PauseButton />
-        <button type="button" title="Find (Ctrl K)" onClick={openPalette}>
-          Find
-        </button>
-        <TimeTravelButton />
+        {connection.value !== 'file' && <Tools />}
         <Session />
       </div>
     </header>
@@ -85,6 +86,15 @@ function FleetName() {
   );
 }
 
+const Tools = () => (
+  <>
+    <button type="button" title="Find (Ctrl K)" onClick={openPalette}>
+      Find
+    </button>
+    <TimeTravelButton />
+  </>
+);
+
 function ConnectionState() {
   const { seq, headSeq, receivedMs, perSecond } = head.value;
   void nowMs.value;
@@ -95,6 +105,7 @@ function ConnectionState() {
     live: behind > 0 ? `live, ${count(behind)} entries behind` : 'live',
     lost: 'connection lost',
     paused: 'paused',
+    file: 'history in a file',
   }[state];
   return (
     <span class="connection" data-connection={state} title={`entry ${seq} of ${headSeq}`}>

@@ -70,7 +70,8 @@ export function hrefOf(change: Partial<Route>): string {
     if (paused !== null) query.set('paused', String(paused));
   }
   const text = query.toString().replaceAll('%2C', ',');
-  return text === '' ? '/' : `/?${text}`;
+  // A file has its own path, and may change no more of its address than the query.
+  return text === '' ? location.pathname : `${location.pathname}?${text}`;
 }
 
 /** The change that selects an actor. */

@@ -2,6 +2,7 @@
 import type { WorkerView } from '../../../../machines/index.ts';
 import { ActorChart } from '../chart/actor-chart.tsx';
 import { apiPath } from '../data/api.ts';
+import { connection } from '../data/connection.ts';
 import { shownMs, shownView } from '../data/past.ts';
 import { EscalationNote } from '../operator/escalation-note.tsx';
 import { InputRequests } from '../operator/input-requests.tsx';
@@ -67,12 +68,18 @@ const WhySection = ({ id, view }: Props) => (
 const History = ({ id }: Pick<Props, 'id'>) => (
   <>
     <Timeline entity="worker" id={id} />
-    <p class="foot">
-      <a href={apiPath(`history/${id}.jsonl`)} download>
-        Download history
-      </a>{' '}
-      <span class="muted">for “stopgate replay”</span>
-    </p>
+    {connection.value !== 'file' && (
+      <p class="foot">
+        <a href={apiPath(`history/${id}.jsonl`)} download>
+          Download history
+        </a>{' '}
+        <span class="muted">for “stopgate replay”</span>{' '}
+        <a href={apiPath(`incident/${id}.html`)} download>
+          as a page
+        </a>{' '}
+        <span class="muted">that opens without the service</span>
+      </p>
+    )}
   </>
 );
 

@@ -11,8 +11,8 @@ import { type HubPort, openHub } from './open-hub.ts';
 
 export const liveFleet = createFleetStore();
 export const hello = signal<Hello | null>(null);
-/** `lost`: it is retried. */
-export const connection = signal<'connecting' | 'live' | 'lost' | 'paused'>('connecting');
+/** `lost`: it is retried; `file`: there is no service (incident/main.tsx). */
+export const connection = signal<'connecting' | 'live' | 'lost' | 'paused' | 'file'>('connecting');
 export const connectionProblem = signal<string | null>(null);
 /** The selected actor, as the stream sends it. */
 export const focus = signal<Focus | null>(null);

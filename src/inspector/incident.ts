@@ -1,0 +1,52 @@
+/** The whole history of a worker, for a file that shows it without the service: its entries, and those of its sub-agents and tasks. */
+import type { Fleet } from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
+import type { EventLog } from '../nats/event-log.ts';
+import type { LogMessage } from '../nats/log-reader.ts';
+import { readHistoryOf } from './replay-lines.ts';
+
+/** `entries`: in the order of the log; `text` is the payload as it came. */
+export type IncidentFile = {
+  readonly fleet: string;
+  readonly worker: string;
+  readonly exportedMs: number;
+  readonly entries: readonly (readonly [seq: number, atMs: number, subject: string, text: string])[];
+};
+
+/** Deeper trees than this are no incident that people read. */
+const workersMax = 20;
+/** What a mail or an issue takes, and a browser opens at once. */
+const bytesMax = 24 * 1024 * 1024;
+const decoder = new TextDecoder();
+
+/** @throws AppError input.bad: it is too large for a file */
+export async function readIncident(
+  log: Pick<EventLog, 'range' | 'history'>,
+  fleet: Fleet,
+  worker: string,
+  exportedMs: number,
+): Promise<IncidentFile> {
+  const found = new Map<number, LogMessage>();
+  for (const it of withSubAgents(fleet, worker))
+    for (const message of await readHistoryOf(log, fleet.name, it)) found.set(message.seq, message);
+  const messages = [...found.values()].sort((a, b) => a.seq - b.seq);
+  const bytes = messages.reduce((sum, { data }) => sum + data.length, 0);
+  if (bytes > bytesMax)
+    throw new AppError(
+      'input.bad',
+      `the history of ${worker} has ${bytes} bytes, more than the ${bytesMax} of a file; take its lines instead: GET /api/${fleet.name}/history/${worker}.jsonl`,
+    );
+  return {
+    ...{ fleet: fleet.name, worker, exportedMs },
+    entries: messages.map(({ seq, atMs, subject, data }) => [seq, atMs, subject, decoder.decode(data)]),
+  };
+}
+
+function withSubAgents({ workers }: Fleet, worker: string): ReadonlySet<string> {
+  const named = new Set([worker]);
+  // A set is walked to its end, what is added on the way included.
+  for (const parent of named)
+    for (const [id, { snapshot }] of workers)
+      if (snapshot.context.worker.parent === parent && named.size < workersMax) named.add(id);
+  return named;
+}
