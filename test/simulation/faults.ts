@@ -95,11 +95,25 @@ function startTwin(world: World, random: Random): void {
   if (toServer.cut || toClient.cut) return;
   if (!member.down && random.chance(0.5)) world.crash(member);
   if (member.down) world.start(member);
+  let wasHeard = true;
+  const listen = () => {
+    wasHeard &&= isHeard(world, member);
+    if (wasHeard) world.scheduler.after(null, listenEveryMs, listen);
+  };
+  listen();
   world.startTwin(member, () => {
-    const { process, replica } = member;
-    const isHeard = process.alive && !process.paused && !toServer.cut && !toClient.cut;
-    if (isHeard && replica?.service.status().ready) world.fail(`two replicas named ${member.name} serve`);
+    if (wasHeard && isHeard(world, member)) world.fail(`two replicas named ${member.name} serve`);
   });
+}
+
+const listenEveryMs = 20;
+/** Whether it serves, and could say so at once to another one of its name. */
+function isHeard({ network, server, scheduler }: World, { process, replica }: Member): boolean {
+  const routes = Object.values(network.routesOf(process));
+  // What was sent while it was slow is still on its way for a while.
+  const isOpen = routes.every(({ cut, slowUntilMs }) => !cut && scheduler.nowMs > slowUntilMs);
+  const isUp = process.alive && !process.paused && server !== null && !server.process.paused;
+  return isUp && isOpen && replica?.service.status().ready === true;
 }
 
 function startLater(world: World, random: Random, member: Member): void {
@@ -155,10 +169,15 @@ function setLatency({ network }: World, { process }: Member, ms: number): void {
   network.routesOf(process).toClient.latencyMs = ms;
 }
 
+const latencyMsMax = 1_500;
+
 function lagReplica(world: World, random: Random): void {
   const member = anyMember(world, random);
-  setLatency(world, member, random.spread(20, 1_500));
-  later(world, random.spread(500, 8_000), () => setLatency(world, member, 0.2));
+  setLatency(world, member, random.spread(20, latencyMsMax));
+  const forMs = random.spread(500, 8_000);
+  for (const route of Object.values(world.network.routesOf(member.process)))
+    route.slowUntilMs = world.scheduler.nowMs + forMs + latencyMsMax;
+  later(world, forMs, () => setLatency(world, member, 0.2));
 }
 
 function restartServer(world: World, random: Random, how: 'process' | 'power'): void {

@@ -7,7 +7,8 @@ import type { Random } from './random.ts';
 import type { Process, Scheduler } from './scheduler.ts';
 
 /** How long bytes take, and whether they get through. */
-export type Route = { latencyMs: number; cut: boolean };
+/** `slowUntilMs`: when the last that was sent slowly has come. */
+export type Route = { latencyMs: number; cut: boolean; slowUntilMs: number };
 
 type End = { readonly onData: (bytes: Uint8Array) => void; readonly onClose: () => void };
 
@@ -52,7 +53,7 @@ export function createNetwork(
   const routesOf = (client: Process) => {
     const known = routes.get(client);
     if (known !== undefined) return known;
-    const made = { toServer: { latencyMs: 0.2, cut: false }, toClient: { latencyMs: 0.2, cut: false } };
+    const made = { toServer: createRoute(), toClient: createRoute() };
     routes.set(client, made);
     return made;
   };
@@ -237,3 +238,5 @@ function createTransport({ client, scheduler, listener, routesOf, connect, onSen
     },
   };
 }
+
+const createRoute = (): Route => ({ latencyMs: 0.2, cut: false, slowUntilMs: 0 });

@@ -1,5 +1,6 @@
 /** The person who looks after the replicas: starts them again, and says what to do where a log is lost. */
 import type { Replica } from '../../src/app/replica.ts';
+import type { Release } from './releases.ts';
 import { fittingSeqs } from './snapshots.ts';
 import type { Member, World } from './world.ts';
 
@@ -15,8 +16,11 @@ export function operate(world: World): void {
     for (const member of members) {
       if (member.process.paused) continue;
       const code = member.replica?.service.status().code;
-      if (code === 'rules.unknown' || member.lastError?.startsWith('rules.unknown')) upgrade(world, member);
+      if (code === 'rules.unknown') upgrade(world, member, member.running);
+      else if (member.lastError?.startsWith('rules.unknown')) upgrade(world, member, member.failed);
       else if (code === 'log.lost' && member.replica !== null) restartLost(world, member, member.replica);
+      // A restart is enough then, and whoever started it restarts it anyway.
+      else if (member.lastError?.includes('Nothing is lost')) continue;
       else if (member.lastError?.startsWith('log.lost')) acceptLog(world, member);
     }
     scheduler.after(null, operatorEveryMs, look);
@@ -24,9 +28,9 @@ export function operate(world: World): void {
   scheduler.after(null, operatorEveryMs, look);
 }
 
-/** It says that it is too old for the log. */
-function upgrade(world: World, member: Member): void {
-  if (member.release === 2) world.fail(`${member.name} says that it does not know the rules, and it does`);
+/** It says that it is too old for the log. `release`: of the one that says so. */
+function upgrade(world: World, member: Member, release: Release): void {
+  if (release === 2) world.fail(`${member.name} says that it does not know the rules, and it does`);
   world.trace(`the operator upgrades ${member.name}`);
   member.release = 2;
   if (member.replica === null) return;

@@ -29,8 +29,10 @@ export type Member = {
   /** Nobody starts it while it is meant to be down. */
   down: boolean;
   lastError: string | null;
-  /** That it is started with. */
+  /** That it is started with the next time; now; and when it ended by `lastError`. */
   release: Release;
+  running: Release;
+  failed: Release;
   /** It is started with `--accept-empty-log`. */
   acceptEmptyLog: boolean;
 };
@@ -195,7 +197,7 @@ function traceMessages(trace: World['trace'], onTrace: unknown) {
 }
 
 const createMember = (scheduler: Scheduler, name: string): Member => ({
-  ...{ lastError: null, acceptEmptyLog: false, release: 1 },
+  ...{ lastError: null, acceptEmptyLog: false, release: 1, running: 1, failed: 1 },
   ...{ name, process: scheduler.spawn(name), replica: null, down: true },
 });
 
@@ -215,12 +217,13 @@ function startMember(world: World, member: Member): void {
   process.clockOffsetMs = before.clockOffsetMs;
   Object.assign(network.routesOf(process).toServer, routes.toServer);
   Object.assign(network.routesOf(process).toClient, routes.toClient);
-  Object.assign(member, { process, replica: null, down: false });
+  Object.assign(member, { process, replica: null, down: false, running: member.release });
   world.trace(`${member.name} starts`);
   const again = (why: string) => {
     if (!process.alive) return;
     world.trace(`${member.name} ends by itself: ${why}`);
     member.lastError = why;
+    member.failed = member.running;
     endMember(world, member);
     scheduler.after(null, 1_000, () => {
       if (member.process === process) startMember(world, member);
