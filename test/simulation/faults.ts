@@ -95,25 +95,27 @@ function startTwin(world: World, random: Random): void {
   if (toServer.cut || toClient.cut) return;
   if (!member.down && random.chance(0.5)) world.crash(member);
   if (member.down) world.start(member);
+  // One that starts at the same moment serves later.
+  const isReady = () => member.replica?.service.status().ready === true;
+  const isServing = isReady();
   let wasHeard = true;
   const listen = () => {
-    wasHeard &&= isHeard(world, member);
+    wasHeard &&= isReachable(world, member) && (!isServing || isReady());
     if (wasHeard) world.scheduler.after(null, listenEveryMs, listen);
   };
   listen();
   world.startTwin(member, () => {
-    if (wasHeard && isHeard(world, member)) world.fail(`two replicas named ${member.name} serve`);
+    if (wasHeard && isReachable(world, member) && isReady()) world.fail(`two replicas named ${member.name} serve`);
   });
 }
 
 const listenEveryMs = 20;
-/** Whether it serves, and could say so at once to another one of its name. */
-function isHeard({ network, server, scheduler }: World, { process, replica }: Member): boolean {
+/** Whether it could answer another one of its name at once. */
+function isReachable({ network, server, scheduler }: World, { process }: Member): boolean {
   const routes = Object.values(network.routesOf(process));
   // What was sent while it was slow is still on its way for a while.
   const isOpen = routes.every(({ cut, slowUntilMs }) => !cut && scheduler.nowMs > slowUntilMs);
-  const isUp = process.alive && !process.paused && server !== null && !server.process.paused;
-  return isUp && isOpen && replica?.service.status().ready === true;
+  return isOpen && process.alive && !process.paused && server !== null && !server.process.paused;
 }
 
 function startLater(world: World, random: Random, member: Member): void {
