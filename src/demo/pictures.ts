@@ -53,11 +53,11 @@ const pictures: readonly Picture[] = [
     path: '/?view=what-if',
     schemes: ['light'],
     async prepare(page) {
-      const area = page.getByLabel('Policies, as in stopgate.yaml');
-      await area.fill(officeRules.replace('retries: 3', 'retries: 1').replace('promises: true', 'promises: false'));
-      await page.getByRole('button', { name: 'Compare' }).click();
-      await seen(page, '.difference');
-      await page.locator('.difference summary').first().click();
+      const editor = page.getByLabel('Policies, as in stopgate.yaml');
+      await page.getByText('These are the policies in force.').waitFor();
+      await editor.fill(officeRules.replace('retries: 3', 'retries: 1').replace('promises: true', 'promises: false'));
+      await seen(page, '.group');
+      await page.locator('.group summary').first().click();
     },
   },
 ];
