@@ -72,7 +72,8 @@ export async function list<View>(
 const pageMax = 100;
 type Wanted = { readonly wanted: object; readonly most: number; readonly timeoutMs: number };
 
-async function readAll<View>(
+/** All pages of a list, up to `most`. @throws AppError those of a request */
+export async function readAll<View>(
   requester: Requester,
   entity: string,
   { wanted, most, timeoutMs }: Wanted,

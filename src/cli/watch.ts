@@ -4,6 +4,7 @@ import { AppError } from '../errors.ts';
 import type { Requester } from '../nats/requester.ts';
 import type { Io } from '../process-io.ts';
 import type { Output } from '../terminal/output.ts';
+import { enterScreen, leaveScreen } from '../terminal/screen.ts';
 import { clean, cut } from '../terminal/text.ts';
 import { connect, type Place, resolvePlace } from './connection.ts';
 import type { Listing } from './listing.ts';
@@ -70,9 +71,6 @@ type Show<View> = {
   readonly close: () => Promise<void>;
 };
 
-const enter = '\u001b[?1049h\u001b[?25l'; // the alternate screen, without a cursor
-const leave = '\u001b[?25h\u001b[?1049l';
-
 function screen<View>({ listing, format, io, out }: Watch<View>, fleet: string): Show<View> {
   let entered = false;
   return {
@@ -89,11 +87,13 @@ function screen<View>({ listing, format, io, out }: Watch<View>, fleet: string):
         hidden > 0
           ? [...lines.slice(0, rows - 2), cut(`… ${hidden + 1} more lines; use --state or --limit`, columns)]
           : lines;
-      await out.write(`${entered ? '' : enter}\u001b[H${shown.map((line) => `${line}\u001b[K\r\n`).join('')}\u001b[J`);
+      await out.write(
+        `${entered ? '' : enterScreen}\u001b[H${shown.map((line) => `${line}\u001b[K\r\n`).join('')}\u001b[J`,
+      );
       entered = true;
     },
     close: async () => {
-      if (entered) await out.write(leave);
+      if (entered) await out.write(leaveScreen);
     },
   };
 }

@@ -2,12 +2,12 @@
  * `npm run bench:growth`: what a decision costs with more workers, a longer log, more replicas and more fleets, each as a
  * ratio to the floor of the same turns. Writes the chart of docs/benchmarks.md.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { dirname, join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { formatTable } from '../../terminal/table.ts';
 import { openCache } from '../peers/cache.ts';
+import { readKept, readNames, readRunOptions } from '../run-options.ts';
 import { drawGrowth, shortNumber } from './plot.ts';
 import { type Axis, axes, measurePoint, type Point } from './points.ts';
 
@@ -22,34 +22,15 @@ What a decision costs as it grows: ${names.join(', ')}. Writes ${picture}.
 `;
 
 const boolean = { type: 'boolean', default: false } as const;
-const { values } = readArguments();
+const options = { only: { type: 'string' }, large: boolean, resume: boolean, json: boolean, help: boolean } as const;
+const values = readRunOptions(options, help);
 if (values.help) process.stdout.write(help);
 else await main();
 
-function readArguments() {
-  try {
-    const options = {
-      only: { type: 'string' },
-      large: boolean,
-      resume: boolean,
-      json: boolean,
-      help: boolean,
-    } as const;
-    return parseArgs({ options });
-  } catch (error) {
-    return fail((error as Error).message);
-  }
-}
-
-function fail(why: string): never {
-  process.stderr.write(`${why}\n${help}`);
-  process.exit(2);
-}
-
 async function main(): Promise<void> {
-  const wanted = readNames(values.only);
+  const wanted = readNames(values.only, names, help);
   const file = join(openCache(), 'growth.json');
-  const kept = readKept(file);
+  const kept = readKept<Point[]>(file, []);
   const isWanted = ({ axis, size }: Pick<Point, 'axis' | 'size'>) =>
     wanted.includes(axis) && (values.large || !(axes[axis].large ?? []).includes(size));
   let points = values.resume ? kept : kept.filter((point) => !isWanted(point));
@@ -79,22 +60,6 @@ async function main(): Promise<void> {
   writeFileSync(picture, drawGrowth(points));
   if (values.json) process.stdout.write(`${JSON.stringify({ cores: cpus().length, node: process.version, points })}\n`);
   else process.stdout.write(`${cpus().length} cores, Node ${process.version}\n\n${formatPoints(points)}\n`);
-}
-
-function readNames(only: string | undefined): Axis[] {
-  if (only === undefined) return names;
-  const wanted = only.split(',');
-  const unknown = wanted.find((name) => !names.includes(name as Axis));
-  if (unknown !== undefined) fail(`there is no '${unknown}'; there are ${names.join(', ')}`);
-  return names.filter((name) => wanted.includes(name));
-}
-
-function readKept(file: string): Point[] {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')) as Point[];
-  } catch {
-    return [];
-  }
 }
 
 function formatPoints(points: readonly Point[]): string {

@@ -2,12 +2,12 @@
  * `npm run bench:peers`: an agent reports a tool event, asks for a stop and gets a decision, with a durable record of the
  * attempt and the decision: by stopgate, and by what one would use or write instead. All run in turn, in rounds.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { connect } from '@nats-io/transport-node';
 import { quantile } from '../figures.ts';
+import { endWith, readKept, readNames, readRunOptions } from '../run-options.ts';
 import { openScene } from '../scene.ts';
 import { openCache } from './cache.ts';
 import { sampleFsync } from './fsync.ts';
@@ -30,33 +30,24 @@ type Kept = { readonly measured: [string, Measured][]; readonly fsync: number[];
 
 const nothingKept: Kept = { measured: [], fsync: [], rounds: 0 };
 
-const { values } = readArguments();
+const string = { type: 'string' } as const;
+const boolean = { type: 'boolean', default: false } as const;
+const options = {
+  ...{ only: string, rounds: { ...string, default: '12' } },
+  ...{ resume: boolean, json: boolean, help: boolean },
+} as const;
+const values = readRunOptions(options, help);
 if (values.help) process.stdout.write(help);
 else await main();
 
-function readArguments() {
-  const string = { type: 'string' } as const;
-  const boolean = { type: 'boolean', default: false } as const;
-  const options = { only: string, rounds: { ...string, default: '12' }, resume: boolean, json: boolean, help: boolean };
-  try {
-    return parseArgs({ options });
-  } catch (error) {
-    return fail((error as Error).message);
-  }
-}
-
-function fail(why: string): never {
-  process.stderr.write(`${why}\n${help}`);
-  process.exit(2);
-}
-
 async function main(): Promise<void> {
-  const names = readNames(values.only);
+  const only = values.only === undefined ? undefined : `floor,${values.only}`;
+  const names = readNames(only, peerNames, help);
   const total = Number(values.rounds);
-  if (!Number.isInteger(total) || total < 1) fail(`--rounds '${values.rounds}' is no number of rounds`);
+  if (!Number.isInteger(total) || total < 1) endWith(`--rounds '${values.rounds}' is no number of rounds`, help);
   const cache = openCache();
   const keptFile = join(cache, 'peers.json');
-  const kept = values.resume ? readKept(keptFile) : nothingKept;
+  const kept = values.resume ? readKept(keptFile, nothingKept) : nothingKept;
   const fsync = [...kept.fsync];
   const measured = new Map(kept.measured.filter(([name]) => names.includes(name)));
   const scene = await openScene();
@@ -104,22 +95,6 @@ async function main(): Promise<void> {
     print({ measured, named: peers, missing, fsync, loadBefore: loadBefore[0] ?? 0 });
   } finally {
     await close();
-  }
-}
-
-function readNames(only: string | undefined): string[] {
-  if (only === undefined) return peerNames;
-  const wanted = only.split(',');
-  const unknown = wanted.find((name) => !peerNames.includes(name));
-  if (unknown !== undefined) fail(`there is no '${unknown}'; there are ${peerNames.join(', ')}`);
-  return peerNames.filter((name) => name === 'floor' || wanted.includes(name));
-}
-
-function readKept(file: string): Kept {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')) as Kept;
-  } catch {
-    return nothingKept;
   }
 }
 

@@ -5,9 +5,11 @@ import type { WorkerView } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import type { Requester } from '../../nats/requester.ts';
 import type { Io } from '../../process-io.ts';
+import { enterScreen, leaveScreen } from '../../terminal/screen.ts';
 import { clientArgs } from '../client-args.ts';
 import { defineCommand } from '../command.ts';
 import { connect, resolvePlace } from '../connection.ts';
+import { readAll } from '../list.ts';
 import { loginName } from '../operator-entry.ts';
 import { readDuration } from '../option-values.ts';
 import { canAsk } from '../questions.ts';
@@ -17,11 +19,9 @@ import { type Action, emptyModel, type Key, type Model, pressKey, withWorkers } 
 const everyMsDefault = 1_000;
 const everyMsMin = 200;
 const timeoutMs = 5_000;
-/** More than fit on any screen, and one request's worth. */
+/** More than fit on any screen. */
 const workersMax = 1_000;
-
-const enter = '\u001b[?1049h\u001b[?25l'; // the alternate screen, without a cursor
-const leave = '\u001b[?25h\u001b[?1049l';
+const waitingMax = 100;
 
 export const top = defineCommand({
   args: {
@@ -68,7 +68,7 @@ export const top = defineCommand({
       await look();
       model = { ...model, news };
     };
-    await out.write(enter);
+    await out.write(enterScreen);
     const keys = readKeys(io, (key) => {
       const { action, ends = false, ...step } = pressKey(model, key);
       model = step.model;
@@ -85,7 +85,7 @@ export const top = defineCommand({
       return 0;
     } finally {
       keys.close();
-      await out.write(leave);
+      await out.write(leaveScreen);
       await link.close();
     }
   },
@@ -112,21 +112,12 @@ function createLink(open: () => Promise<Requester>) {
 }
 
 async function readWorkers(requester: Requester): Promise<[workers: WorkerView[], isCut: boolean]> {
-  const workers: WorkerView[] = [];
-  let after: string | null = null;
-  do {
-    const body: object = { limit: 100, ...(after === null ? {} : { after }) };
-    const page = (await requester.request('list', 'workers', body, timeoutMs)) as {
-      items: WorkerView[];
-      next: string | null;
-    };
-    workers.push(...page.items);
-    after = page.next;
-  } while (after !== null && workers.length < workersMax);
-  if (after === null) return [workers, false];
+  const read = (wanted: object, most: number) => readAll<WorkerView>(requester, 'worker', { wanted, most, timeoutMs });
+  const found = await read({}, workersMax + 1);
+  if (found.length <= workersMax) return [found, false];
+  const workers = found.slice(0, workersMax);
   // Those who wait for a person are shown, however many others there are.
-  const filter = { state: 'escalated', limit: 100 };
-  const { items } = (await requester.request('list', 'workers', filter, timeoutMs)) as { items: WorkerView[] };
+  const items = await read({ state: 'escalated' }, waitingMax);
   const known = new Set(workers.map(({ worker }) => worker));
   return [[...workers, ...items.filter(({ worker }) => !known.has(worker))], true];
 }

@@ -1,0 +1,40 @@
+/** The command line of a bench that is a program of its own, and what a run that was ended early leaves for `--resume`. */
+import { readFileSync } from 'node:fs';
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+
+type Options = NonNullable<ParseArgsConfig['options']>;
+
+/** Bad usage ends the process with exit code 2 and the help. */
+export function readRunOptions<const Given extends Options>(
+  options: Given,
+  help: string,
+): ReturnType<typeof parseArgs<{ options: Given }>>['values'] {
+  try {
+    return parseArgs({ options }).values;
+  } catch (error) {
+    return endWith((error as Error).message, help);
+  }
+}
+
+export function endWith(why: string, help: string): never {
+  process.stderr.write(`${why}\n${help}`);
+  process.exit(2);
+}
+
+/** Those of `--only`, in their own order; without it all of them. */
+export function readNames<Name extends string>(only: string | undefined, names: readonly Name[], help: string): Name[] {
+  if (only === undefined) return [...names];
+  const wanted = only.split(',');
+  const unknown = wanted.find((name) => !names.some((known) => known === name));
+  if (unknown !== undefined) endWith(`there is no '${unknown}'; there are ${names.join(', ')}`, help);
+  return names.filter((name) => wanted.includes(name));
+}
+
+/** `nothing`: there is no such file, or it holds no JSON. */
+export function readKept<Kept>(file: string, nothing: Kept): Kept {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Kept;
+  } catch {
+    return nothing;
+  }
+}
