@@ -14,8 +14,8 @@ process.env.PATH = `${process.env.PATH}:/usr/sbin`;
 export default defineConfig({
   test: {
     passWithNoTests: false,
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     // A busy machine takes its time; what never comes fails all the same.
     expect: { poll: { timeout: 20_000 } },
     maxWorkers: availableParallelism(),
