@@ -2,6 +2,7 @@
 import type { Escalation, InputRequest, TaskView, WorkerView } from '../../machines/index.ts';
 import { isDone, type Plan } from '../../machines/policy/plan.ts';
 import type { LogLine } from '../nats/log-line.ts';
+import { describeQuestions, readQuestions } from '../questions.ts';
 import type { Colors } from '../terminal/colors.ts';
 import { formatTable, type Row } from '../terminal/table.ts';
 import { clean, cut } from '../terminal/text.ts';
@@ -13,7 +14,9 @@ const stepsMax = 50;
 
 /** `permission Bash make deploy (request r1)` */
 export function describeInput({ kind, tool, message, detail, request }: InputRequest): string {
-  const what = [kind, tool, message, detail].filter((part) => part !== null).join(' ') || "a person's answer";
+  const questions = readQuestions(detail);
+  const asked = questions === null ? [tool, message, detail] : [describeQuestions(questions)];
+  const what = [kind, ...asked].filter((part) => part !== null).join(' ') || "a person's answer";
   return request === null ? `${what} (at its own terminal)` : `${what} (request ${request})`;
 }
 

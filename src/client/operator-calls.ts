@@ -1,7 +1,7 @@
 /** What an operator answers: it takes an operator's credentials (`role: 'operator'`). */
 import type { WorkerView } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import { openRequest } from '../service/open-request.ts';
+import { createAnswer } from '../service/open-request.ts';
 import { refusalSince } from '../service/refusal.ts';
 import type { Publish } from './entries.ts';
 import type { Queries } from './queries.ts';
@@ -19,20 +19,22 @@ export type InputReply = {
 export type OperatorCalls = {
   /**
    * Answers what an agent asks, where its policy has `ask`. Resolves to the worker after it.
-   * @throws StopgateError entry.refused: it is not open, or was answered by somebody else; actor.unknown
+   * @throws StopgateError entry.refused: it is not open, or was answered by somebody else; input.bad: a question without
+   * an answer; actor.unknown
    */
   answer(worker: string, reply: InputReply): Promise<WorkerView>;
 };
 
 export function createOperatorCalls(publish: Publish, { getWorker }: Queries): OperatorCalls {
   return {
-    async answer(worker, { request: named, ...reply }) {
+    async answer(worker, { by, ...reply }) {
       const before = await getWorker(worker);
-      const request = openRequest(before, named);
-      await publish('own.worker', worker, 'input.answered', { ...reply, request });
+      const fields = createAnswer(before, reply);
+      const { request } = fields;
+      await publish('own.worker', worker, 'input.answered', { by, ...fields });
       const after = await getWorker(worker);
       const { lastAnswer: last } = after;
-      if (last?.request === request && last.by === reply.by && last.verdict === reply.verdict) return after;
+      if (last?.request === request && last.by === by && last.verdict === reply.verdict) return after;
       // Somebody else was quicker, or the agent no longer waits.
       const refusal = refusalSince(before.refused, after.refused, 'input.answered');
       if (refusal !== null) throw new AppError('entry.refused', refusal);

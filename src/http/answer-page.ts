@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { InputAnswer, WorkerView } from '../../machines/index.ts';
 import type { Answerable } from '../notify/answer-links.ts';
+import { type Question, readQuestions } from '../questions.ts';
 import { visible } from '../visible-text.ts';
 
 const style = `
@@ -20,6 +21,10 @@ pre { max-height: 45vh; margin: 0.25rem 0; padding: 0.75rem; overflow: auto; whi
 label { display: block; margin: 0.75rem 0 0.25rem; }
 textarea { width: 100%; padding: 0.5rem; font: inherit; color: inherit; background: var(--page); border: 1px solid var(--line); border-radius: 6px; }
 .buttons { display: grid; grid-template-columns: 1fr 1fr; gap: 0.75rem; margin: 1rem 0; }
+fieldset { margin: 1rem 0; padding: 0.25rem 0.75rem 0.75rem; border: 1px solid var(--line); border-radius: 6px; }
+legend { font-weight: 600; overflow-wrap: anywhere; }
+.choice { display: grid; grid-template-columns: 1.5rem 1fr; padding: 0.5rem 0; }
+.choice input { width: 1.15rem; height: 1.15rem; }
 button { min-height: 3.25rem; font: inherit; font-weight: 600; color: #fff; background: var(--allow); border: 0; border-radius: 8px; }
 button[value='deny'] { background: var(--deny); }
 :focus-visible { outline: 3px solid #2f6fdb; outline-offset: 2px; }
@@ -32,23 +37,53 @@ export const answerPageHeaders = {
   'referrer-policy': 'same-origin',
 } as const;
 
-export function renderQuestion(link: Answerable, input: WorkerView['inputs'][number]): string {
+export function renderRequest(link: Answerable, input: WorkerView['inputs'][number]): string {
   const { fleet, worker, by, expiresMs } = link;
+  const questions = readQuestions(input.detail);
   const until = formatTime(new Date(expiresMs).toISOString());
   return renderPage(
     `${worker} asks`,
     `<p class="muted">Worker <b>${text(worker)}</b> of fleet ${text(fleet)} asks${input.kind === null ? '' : ` for ${text(input.kind)}`}, at ${formatTime(input.since)}</p>
-<h1>${text(input.tool ?? input.message ?? 'It asks a person')}</h1>
-${input.tool !== null && input.message !== null ? `<p>${text(input.message)}</p>` : ''}
-${input.detail === null ? '' : renderDetail(input.detail)}
-<form method="post">
-<label for="message">Message to the agent (optional)</label>
-<textarea id="message" name="message" rows="2" maxlength="2000"></textarea>
-<p class="buttons"><button name="verdict" value="allow">Allow</button><button name="verdict" value="deny">Deny</button></p>
-</form>
+${questions === null ? renderPermission(input) : renderQuestions(questions)}
 <p class="muted">It waits until ${until}. Your answer is stored as that of <b>${text(by)}</b>, and only the first answer counts.</p>`,
   );
 }
+
+const renderPermission = ({ tool, message, detail }: WorkerView['inputs'][number]): string =>
+  `<h1>${text(tool ?? message ?? 'It asks a person')}</h1>
+${tool !== null && message !== null ? `<p>${text(message)}</p>` : ''}
+${detail === null ? '' : renderDetail(detail)}
+<form method="post">
+${renderMessage('Message to the agent (optional)')}
+${renderButtons('Allow')}
+</form>`;
+
+/** The fields are named by the place of their question: `choice-0` as often as chosen, `own-0` for words of one's own. */
+const renderQuestions = (questions: readonly Question[]): string =>
+  `<h1>${questions.length === 1 ? 'A question' : `${questions.length} questions`}</h1>
+<form method="post">
+${questions.map(renderChoices).join('\n')}
+${renderMessage('If you deny it: why (optional)')}
+${renderButtons('Answer')}
+</form>`;
+
+const renderChoices = ({ question, isMultiple, choices }: Question, index: number): string => `<fieldset>
+<legend>${text(question)}</legend>
+${choices
+  .map(
+    ({ label, description }) =>
+      `<label class="choice"><input type="${isMultiple ? 'checkbox' : 'radio'}" name="choice-${index}" value="${escapeHtml(label)}"><span>${text(label)}${description === '' ? '' : ` <span class="muted">${text(description)}</span>`}</span></label>`,
+  )
+  .join('\n')}
+<label for="own-${index}">${choices.length === 0 ? 'Your answer' : 'Or in your words'}</label>
+<textarea id="own-${index}" name="own-${index}" rows="1" maxlength="1000"></textarea>
+</fieldset>`;
+
+const renderMessage = (label: string): string => `<label for="message">${label}</label>
+<textarea id="message" name="message" rows="2" maxlength="2000"></textarea>`;
+
+const renderButtons = (allow: string): string =>
+  `<p class="buttons"><button name="verdict" value="allow">${allow}</button><button name="verdict" value="deny">Deny</button></p>`;
 
 export const renderAnswered = (worker: string, verdict: InputAnswer['verdict'], by: string): string =>
   renderPage(
@@ -57,9 +92,14 @@ export const renderAnswered = (worker: string, verdict: InputAnswer['verdict'], 
 <p>Worker <b>${text(worker)}</b> has the answer of ${text(by)}. You can close this page.</p>`,
   );
 
-/** `message`: why there is nothing to answer. */
-export const renderRefusal = (message: string): string =>
-  renderPage('Nothing to answer', `<h1>Nothing to answer here</h1>\n<p>${text(message)}</p>`);
+/** `isOver`: there is nothing to answer (any more). Else the answer was not taken, and may be given again. */
+export function renderRefusal(message: string, isOver: boolean): string {
+  const title = isOver ? 'Nothing to answer here' : 'Not answered';
+  return renderPage(
+    title,
+    `<h1>${title}</h1>\n<p>${text(message)}</p>${isOver ? '' : '\n<p>Go back and answer again.</p>'}`,
+  );
+}
 
 const renderPage = (title: string, content: string): string => `<!doctype html>
 <html lang="en">

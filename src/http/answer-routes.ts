@@ -10,15 +10,21 @@ import type { HeldRequest } from '../agents/index.ts';
 import { AppError, errorCodes } from '../errors.ts';
 import { type Answerable, type AnswerLinks, answerPath } from '../notify/answer-links.ts';
 import { parseInput } from '../parse-input.ts';
+import { readQuestions, toMessage } from '../questions.ts';
 import type { Service } from '../service/service.ts';
-import { answerPageHeaders, renderAnswered, renderQuestion, renderRefusal } from './answer-page.ts';
+import { answerPageHeaders, renderAnswered, renderRefusal, renderRequest } from './answer-page.ts';
 import type { FleetDirectory } from './fleet-directory.ts';
 import { toAppError } from './replies.ts';
 
 const formType = 'application/x-www-form-urlencoded';
 /** A verdict and a message. */
 const formBytesMax = 64 * 1_024;
-const answerSchema = z.object({ verdict: z.enum(['allow', 'deny']), message: z.string().trim().optional() });
+const answerSchema = z.object({
+  verdict: z.enum(['allow', 'deny']),
+  message: z.string().trim().optional(),
+  /** Of the form, to each question. */
+  answers: z.array(z.array(z.string())).optional(),
+});
 
 type Route = { Querystring: Record<string, unknown> };
 
@@ -35,12 +41,12 @@ export function addAnswerRoutes(
   };
   void app.register((page, _options, done) => {
     page.addContentTypeParser(formType, { parseAs: 'string', bodyLimit: formBytesMax }, (_request, body, parsed) =>
-      parsed(null, Object.fromEntries(new URLSearchParams(body as string))),
+      parsed(null, readForm(new URLSearchParams(body as string))),
     );
     page.setErrorHandler((error, request, reply) => {
       const ours = toAppError(error as AppError);
       if (ours === null || !wantsPage(request)) throw error;
-      return sendPage(reply.code(errorCodes[ours.code].status), renderRefusal(ours.message));
+      return sendPage(reply.code(errorCodes[ours.code].status), renderRefusal(ours.message, ours.code !== 'input.bad'));
     });
     page.get<Route>(answerPath, async (request, reply) => {
       const link = linkOf(request.query);
@@ -48,13 +54,20 @@ export function addAnswerRoutes(
       const view = await service.peek(link.worker, link.seq);
       const input = view?.inputs.find((it) => it.request === link.request && it.seq === link.seq);
       if (input === undefined) throw new AppError('entry.refused', whyOver(link, view?.lastAnswer ?? null));
-      return wantsPage(request) ? sendPage(reply, renderQuestion(link, input)) : reply.send({ ...link, input });
+      return wantsPage(request) ? sendPage(reply, renderRequest(link, input)) : reply.send({ ...link, input });
     });
     page.post<Route>(answerPath, async (request, reply) => {
       const { fleet, worker: id, request: asked, seq, by } = linkOf(request.query);
-      const { verdict, message } = parseInput(answerSchema, request.body ?? {});
-      const given = { id, by, verdict, request: asked, seq, ...(message ? { message } : {}) };
-      await fleets.find(fleet).service.operate('answer', given);
+      const { verdict, message, answers } = parseInput(answerSchema, request.body ?? {});
+      const { service } = fleets.find(fleet);
+      const view = answers === undefined ? null : await service.peek(id, seq);
+      const questions = readQuestions(
+        view?.inputs.find((it) => it.request === asked && it.seq === seq)?.detail ?? null,
+      );
+      const isAnswered = verdict === 'allow' && questions !== null && answers !== undefined;
+      const said = isAnswered ? toMessage(questions, answers) : message;
+      const given = { id, by, verdict, request: asked, seq, ...(said ? { message: said } : {}) };
+      await service.operate('answer', given);
       return wantsPage(request)
         ? sendPage(reply, renderAnswered(id, verdict, by))
         : reply.send({ worker: id, verdict, by });
@@ -78,6 +91,20 @@ export async function announceRequest(
   const { since, kind, tool, message, detail } = input;
   const held = { fleet: service.fleet, worker, request, seq, since, expiresMs: sinceMs + askMs };
   await links.notify({ ...held, kind, tool, message, detail }, over);
+}
+
+/** Choices and own words come as `choice-0`, `own-0` and so on: see `renderRequest`. */
+function readForm(form: URLSearchParams): object {
+  const answers: string[][] = [];
+  for (let index = 0; form.has(`own-${index}`); index += 1) {
+    const all = [...form.getAll(`choice-${index}`), ...form.getAll(`own-${index}`)].map((it) => it.trim());
+    answers.push(all.filter((it) => it !== ''));
+  }
+  return {
+    verdict: form.get('verdict'),
+    message: form.get('message') ?? '',
+    ...(answers[0] === undefined ? {} : { answers }),
+  };
 }
 
 const wantsPage = ({ headers }: FastifyRequest): boolean => headers.accept?.includes('text/html') === true;

@@ -1,8 +1,33 @@
 /** Which request of an agent an operator answers. */
 import type { WorkerView } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
+import { describeQuestions, readAnswers, readQuestions } from '../questions.ts';
 
 type Asking = Pick<WorkerView, 'worker' | 'inputs' | 'lastAnswer'>;
+
+/** What an operator says; `request` may be left out where one is open, `seq`: of the entry that asked, as it was read. */
+export type Reply = {
+  readonly verdict: 'allow' | 'deny';
+  readonly request?: string | undefined;
+  readonly seq?: number | undefined;
+  readonly message?: string | undefined;
+};
+
+/**
+ * The fields of an `input.answered`, but for `by`.
+ * @throws AppError as `openRequest`; input.bad: a question that is allowed without an answer
+ */
+export function createAnswer(asking: Asking, { verdict, request: named, seq, message }: Reply) {
+  const request = openRequest(asking, named, seq);
+  const asked = asking.inputs.find((it) => it.request === request);
+  const questions = readQuestions(asked?.detail ?? null);
+  if (verdict === 'allow' && questions !== null && readAnswers(questions, message ?? '') === null) {
+    const form = questions.length === 1 ? 'the answer' : 'a JSON object of answers by question';
+    const what = describeQuestions(questions);
+    throw new AppError('input.bad', `worker ${asking.worker} asks: ${what}; give ${form} as the message`);
+  }
+  return { request, verdict, ...(message === undefined ? {} : { message }) };
+}
 
 /**
  * `request` undefined: the only one that is open. `seq`: of the entry that asked; an agent may use the id for another

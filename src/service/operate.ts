@@ -13,7 +13,7 @@ import { createKeyedMutex } from '../keyed-mutex.ts';
 import type { EventLog } from '../nats/event-log.ts';
 import { parseInput } from '../parse-input.ts';
 import { findActor } from './actor.ts';
-import { openRequest } from './open-request.ts';
+import { createAnswer, type Reply } from './open-request.ts';
 import { refusalSince } from './refusal.ts';
 
 const by = z.string().trim().min(1).max(200);
@@ -43,7 +43,8 @@ const types = {
   retire: 'worker.retired',
 } as const satisfies Record<OperatorAction, string>;
 
-type Given = z.infer<(typeof operatorActions)['acknowledge']> & { readonly request?: string; readonly seq?: number };
+/** With the fields of an answer, if it is one. */
+type Given = z.infer<(typeof operatorActions)['acknowledge']> & Reply;
 type Operated = { seq: number; view: WorkerView | TaskView };
 export type Operate = (action: OperatorAction, body: unknown) => Promise<Operated>;
 
@@ -62,7 +63,7 @@ export function createOperate(host: Host, log: EventLog): Operate {
       if ((action === 'acknowledge' || action === 'resolve') && before.state !== 'escalated')
         throw new AppError('entry.refused', `${entity} ${id} is not escalated, it is ${before.state}`);
       const fields =
-        action === 'answer' ? { ...data, request: openRequest(before as WorkerView, data.request, readSeq) } : data;
+        action === 'answer' ? { by: data.by, ...createAnswer(before as WorkerView, { ...data, seq: readSeq }) } : data;
       const subject = `stopgate.${host.fleet.name}.own.${entity}.${id}.${types[action]}`;
       const { seq } = await log.append(subject, JSON.stringify(fields), {});
       const after = await view(entity, id);

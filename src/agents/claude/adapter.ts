@@ -2,8 +2,8 @@
  * Claude Code, and the Agent SDK's callbacks, which use the same JSON: translates hook calls into our entries and stop
  * attempts, and our decision into Claude Code's JSON. Seen with 2.1.329. Pure.
  */
-import { z } from 'zod';
 import type { AttemptFields, InputAnswer } from '../../../machines/index.ts';
+import { questionsIn, readAnswers } from '../../questions.ts';
 import { type Adapter, createHookReader, type DraftEntries, type EventTable } from '../shared/adapter.ts';
 import {
   type AnswerableDecision,
@@ -24,7 +24,7 @@ import {
   heartbeat,
   toAttempt,
 } from '../shared/entry-drafts.ts';
-import { describeToolRequest, type InputFields } from '../shared/permission-requests.ts';
+import { denialText, describeToolRequest, type InputFields } from '../shared/permission-requests.ts';
 import type { PlanChange } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
 import { hideSecrets } from '../shared/secrets.ts';
@@ -113,50 +113,30 @@ function answer(call: ClaudeCall, decision: AnswerableDecision, check: Unsolicit
   return isStop(call) ? { decision: 'block', reason } : null;
 }
 
-/** An operator has answered. Without a message, the model is told who has denied it. */
-function answerPermission({ verdict, by, message }: InputAnswer, call: ClaudeCall): object {
-  const decision =
-    verdict === 'allow'
-      ? { behavior: 'allow', ...withAnswers(call, message) }
-      : { behavior: 'deny', message: message ?? `${by} has denied this, as an operator of stopgate.` };
-  return { hookSpecificOutput: { hookEventName: 'PermissionRequest', decision } };
-}
-
-/**
- * A question is answered by its input with `answers`, by the text of each question. `message` is the answer of the only
- * question, or a JSON object of them.
- */
-function withAnswers({ tool_name: tool, tool_input: input }: ClaudeCall, message: string | null): object {
-  const asked = questionsSchema.safeParse(input?.questions);
-  if (tool !== questionTool || message === null || !asked.success) return {};
-  const [only, ...more] = asked.data.map(({ question }) => question);
-  if (only === undefined) return {};
-  const answers = more.length === 0 ? { [only]: message } : readAnswers(message);
-  return answers === null ? {} : { updatedInput: { ...input, answers } };
+/** An operator has answered. */
+function answerPermission(given: InputAnswer, { tool_name: tool, tool_input: input }: ClaudeCall): object | null {
+  const { verdict, message } = given;
+  const decide = (decision: object) => ({ hookSpecificOutput: { hookEventName: 'PermissionRequest', decision } });
+  if (verdict === 'deny') return decide({ behavior: 'deny', message: message ?? denialText(given) });
+  if (tool !== questionTool) return decide({ behavior: 'allow' });
+  const questions = questionsIn(input);
+  const answers = questions === null ? null : readAnswers(questions, message ?? '');
+  // Allowed without answers, the session would wait for them with nobody left who could give them.
+  if (questions === null || answers === null) return null;
+  const byText = Object.fromEntries(questions.map(({ question }, index) => [question, answers[index]]));
+  return decide({ behavior: 'allow', updatedInput: { ...input, answers: byText } });
 }
 
 const questionTool = 'AskUserQuestion';
 
 /** With its first question in words, for lists. */
 function describeQuestion(input: ClaudeCall['tool_input']): InputFields {
-  const asked = questionsSchema.safeParse(input?.questions);
-  const [first] = asked.success ? asked.data : [];
+  const [first] = questionsIn(input) ?? [];
   const message = first === undefined ? {} : { message: cutMiddle(hideSecrets(first.question), questionCharsMax) };
   return { ...describeToolRequest('question', questionTool, input), ...message };
 }
 
 const questionCharsMax = 500;
-const questionsSchema = z.array(z.object({ question: z.string() }));
-const answersSchema = z.record(z.string(), z.string());
-
-/** Null: it is none. */
-function readAnswers(json: string): Record<string, string> | null {
-  try {
-    return answersSchema.parse(JSON.parse(json));
-  } catch {
-    return null;
-  }
-}
 
 /** A person has resolved the session's escalation with a prompt: the agent gets it along with the next prompt. */
 function answerWithResolution({ event }: ClaudeCall, { resolution }: PriorWorker): object | null {

@@ -31,7 +31,12 @@ export type HookOutput = {
   reason?: string;
   hookSpecificOutput?:
     | { hookEventName: 'PreToolUse'; permissionDecision: 'deny'; permissionDecisionReason: string }
-    | { hookEventName: 'PermissionRequest'; decision: { behavior: 'allow' } | { behavior: 'deny'; message?: string } }
+    | {
+        hookEventName: 'PermissionRequest';
+        decision:
+          | { behavior: 'allow'; updatedInput?: Record<string, unknown> }
+          | { behavior: 'deny'; message?: string };
+      }
     | { hookEventName: 'PostToolUse' | 'SessionStart' | 'UserPromptSubmit'; additionalContext: string };
 };
 export type HookCallback = (

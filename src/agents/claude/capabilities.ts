@@ -24,7 +24,7 @@ export const capabilities: Capabilities = {
     resolution: ['with the next prompt', work],
     wake: ['after `init --wake`; in the SDK by `untilResolved`', wake],
     waiting: ['permissions, questions', unit],
-    answers: ['permissions', 'test/system/agents/claude-permission.test.ts'],
+    answers: ['permissions, questions', 'test/system/agents/claude-question.test.ts'],
     usageLimits: ['`StopFailure`', work],
     httpHooks: ['yes, except `SessionStart`', 'live'],
     unjudged: ['the session shows why', 'test/integration/agents/unsolicited-checks.test.ts'],

@@ -29,7 +29,8 @@ export type Adapter<Call extends BaseCall> = {
   readonly check?: (call: Call, prior: PriorWorker) => UnsolicitedCheck | null;
   /** What the agent asks of a person with this call, if its hook can be answered. */
   readonly ask?: (call: Call) => InputFields | null;
-  readonly answerInput?: (answer: InputAnswer, call: Call) => object;
+  /** Null: the answer is none to this call, so the agent asks at its own terminal. */
+  readonly answerInput?: (answer: InputAnswer, call: Call) => object | null;
   /** An answer that needs no decision. */
   readonly immediateAnswer?: (call: Call, prior: PriorWorker) => object | null;
   /** The call is no worker's activity: no entry, no answer. */

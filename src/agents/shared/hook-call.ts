@@ -42,7 +42,7 @@ export type HookCall = {
    * made for, if not for a stop. Then only a decision that `isNews` may be passed (see unsolicited-checks.ts).
    */
   answer(decision: AnswerableDecision, check?: UnsolicitedCheck | null): object | null;
-  /** The answer to the agent that asked. Null: its hook cannot be answered. */
+  /** The answer to the agent that asked. Null: its hook cannot be answered, or not so. */
   answerInput(answer: InputAnswer): object | null;
 };
 

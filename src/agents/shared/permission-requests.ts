@@ -41,6 +41,9 @@ export function describeToolRequest(
   };
 }
 
+/** What the model reads if the operator gives no reason. */
+export const denialText = ({ by }: InputAnswer): string => `${by} has denied this, as an operator of stopgate.`;
+
 /** Asks. Null: the policy does not hold it, so the agent asks at its own terminal. */
 export async function request(
   worker: string,

@@ -1,7 +1,7 @@
 /** answer: a person answers what an agent asks. */
 import type { InputRequest, WorkerView } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
-import { openRequest } from '../../service/open-request.ts';
+import { createAnswer, openRequest } from '../../service/open-request.ts';
 import { cut } from '../../terminal/text.ts';
 import { describeInput } from '../actor-text.ts';
 import { defineCommand } from '../command.ts';
@@ -16,14 +16,23 @@ export const answer = defineCommand({
     allow: { type: 'boolean', description: 'it may' },
     deny: { type: 'boolean', description: 'it may not' },
     request: { type: 'string', valueHint: 'R', description: 'which request, if several are open' },
-    message: { type: 'string', valueHint: 'TEXT', description: 'for the agent; with --deny it is the reason' },
+    message: {
+      type: 'string',
+      valueHint: 'TEXT',
+      description: 'for the agent: the reason of --deny, the answer to a question',
+    },
     ...operatorArgs,
   },
   details: [
     'Answers a request for permission that a hook holds: the policy of the worker has "ask", as in "ask: 5m".',
-    'Nothing is answered twice. Exit code 1: no such request is open, or the worker is not known.',
+    'A question is answered by --allow with the choice, or your own words, as --message; several questions by a JSON',
+    'object of their answers. Nothing is answered twice. Exit code 1: no such request is open, or the worker is not known.',
   ],
-  examples: ['stopgate answer w1 --allow', 'stopgate answer w1 --deny --message "Not on main" --yes'],
+  examples: [
+    'stopgate answer w1 --allow',
+    'stopgate answer w1 --deny --message "Not on main" --yes',
+    'stopgate answer w1 --allow --message New',
+  ],
   run: async (context) => {
     const { worker, allow, deny, request, message } = context.flags;
     if (allow === deny) throw new AppError('input.bad', 'pass either --allow or --deny');
@@ -33,11 +42,7 @@ export const answer = defineCommand({
         entity: 'worker',
         id: worker,
         type: 'input.answered',
-        data: (view) => ({
-          request: openRequest(view as WorkerView, request),
-          verdict,
-          ...(message === undefined ? {} : { message }),
-        }),
+        data: (view) => createAnswer(view as WorkerView, { request, verdict, message }),
         needsEscalation: false,
         question: (view) => `It asks: ${describe(view as WorkerView, request)}. ${allow ? 'Allow' : 'Deny'} it?`,
         describe: async (view) => {

@@ -1,5 +1,6 @@
 /** What `stopgate top` shows, and what a key changes of it. */
 import type { WorkerView } from '../../../machines/index.ts';
+import { readQuestions } from '../../questions.ts';
 
 export type Mode =
   | { readonly kind: 'list' }
@@ -113,8 +114,11 @@ function pressInList(model: Model, { name, text }: Key): Step {
     case 's':
       return escalated(({ worker }) => open({ kind: 'stop', worker }));
     case 'p': {
-      if (view?.inputs[0]?.request != null) return open({ kind: 'answer', worker: view.worker });
-      return { model: { ...model, news: `${view?.worker ?? 'nobody'} asks for nothing that can be answered here` } };
+      const held = view === undefined ? undefined : heldIn(view);
+      if (view === undefined || held === undefined)
+        return { model: { ...model, news: `${view?.worker ?? 'nobody'} asks for nothing that can be answered here` } };
+      if (readQuestions(held.detail) === null) return open({ kind: 'answer', worker: view.worker });
+      return { model: { ...model, news: `answer it by: stopgate answer ${view.worker} --allow --message "…"` } };
     }
     default:
       return { model };
@@ -145,8 +149,12 @@ const confirmStop = (worker: string, { name }: Key): Action | null =>
   name === 'y' ? { worker, type: 'escalation.resolved', data: { verdict: 'stop' } } : null;
 
 function answer(model: Model, worker: string, { name }: Key): Action | null {
-  const request = model.workers.find((view) => view.worker === worker)?.inputs[0]?.request;
+  const view = model.workers.find((it) => it.worker === worker);
+  const request = view === undefined ? null : heldIn(view)?.request;
   const verdict = { a: 'allow', d: 'deny' }[name];
   if (request == null || verdict === undefined) return null;
   return { worker, type: 'input.answered', data: { request, verdict } };
 }
+
+/** An agent may report by one hook what it asks by another; only the latter waits for an answer. */
+const heldIn = ({ inputs }: WorkerView) => inputs.find(({ request }) => request !== null);

@@ -103,6 +103,35 @@ test('a program may answer as JSON, with a message for the model', async () => {
   });
 });
 
+test('a question is shown with its choices, and answered by one, by several or by other words; not without', async () => {
+  const choice = (label: string) => ({ label, description: `that is ${label}` });
+  const questions = [
+    { question: 'Which <key>?', header: 'Key', multiSelect: false, options: [choice('Old'), choice('New')] },
+    { question: 'Where?', header: 'Where', multiSelect: true, options: [choice('x'), choice('y')] },
+  ];
+  const body = { ...recorded('PermissionRequest'), session_id: 's6', tool_name: 'AskUserQuestion' };
+  const headers = { authorization: 'Bearer operators-only' };
+  const held = ask(at.http, '/hooks/claude', { headers, body: { ...body, tool_input: { questions } } });
+  const { path } = await noticeOf('s6');
+  const { text } = await open(path);
+  for (const part of [
+    'Which &lt;key&gt;?',
+    'type="radio" name="choice-0" value="New"',
+    'type="checkbox" name="choice-1" value="y"',
+  ])
+    expect(text).toContain(part);
+  const short = await submit(path, 'verdict=allow&message=&choice-0=New&own-0=&own-1=');
+  expect([short.status, short.text]).toEqual([400, expect.stringMatching(/<h1>Not answered[\s\S]*Where\?/)]);
+  expect(await answers('s6')).toEqual([]);
+  const given = await submit(path, 'verdict=allow&message=&choice-0=New&own-0=&choice-1=x&choice-1=y&own-1=not+z');
+  expect(given.text).toContain('<h1>Allowed</h1>');
+  const expected = { 'Which <key>?': 'New', 'Where?': 'x, y, not z' };
+  expect((await held).json).toMatchObject({
+    hookSpecificOutput: { decision: { behavior: 'allow', updatedInput: { questions, answers: expected } } },
+  });
+  expect(await answers('s6')).toMatchObject([{ by: 'on-call', verdict: 'allow', message: JSON.stringify(expected) }]);
+});
+
 test('an altered, incomplete or foreign link is refused in words, whatever was changed', async () => {
   const held = permission('s3');
   const { path } = await noticeOf('s3');

@@ -1,12 +1,10 @@
 /** The real Claude Code, kept open for more input, with a scripted model: a person's word wakes an escalated session. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { runShipped } from '../../support/shipped.ts';
 import { claudeCode, installAgent } from './support/install.ts';
-import { type AgentHome, claudeEnv, cleanEnv } from './support/run.ts';
+import { openClaude } from './support/open-claude.ts';
+import type { AgentHome } from './support/run.ts';
 import { claudeScene } from './support/scene.ts';
 import type { Turn } from './support/scripted-model.ts';
 import { expectCauses, viewOf } from './support/workers.ts';
@@ -21,41 +19,9 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(() => at.close());
 
-type Open = { readonly session: string; end(): Promise<void> };
-
-async function open(home: AgentHome, modelUrl: string): Promise<Open> {
-  const form = ['--input-format', 'stream-json', '--output-format', 'stream-json', '--verbose'];
-  const child = spawn(claude, ['-p', ...form, '--permission-mode', 'bypassPermissions'], {
-    ...{ cwd: home.project, env: { ...cleanEnv(home), ...claudeEnv(home, modelUrl) }, detached: true },
-  });
-  const gone = once(child, 'exit');
-  child.stderr.resume();
-  onTestFinished(() => {
-    try {
-      process.kill(-(child.pid as number), 'SIGKILL');
-    } catch {
-      // It has ended.
-    }
-  });
-  child.stdin.write(`${JSON.stringify({ type: 'user', message: { role: 'user', content: 'do the task' } })}\n`);
-  const session = await new Promise<string>((done) => {
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      const { session_id: id } = JSON.parse(line) as { session_id?: string };
-      if (id !== undefined) done(id);
-    });
-  });
-  return {
-    session,
-    async end() {
-      child.stdin.end();
-      await gone;
-    },
-  };
-}
-
 async function begin(turns: readonly Turn[], init: readonly string[] = []) {
   const scene = await claudeScene({ program: claude, http: at.http, turns, init: ['--wake', ...init] });
-  return { ...scene, agent: await open(scene.home, scene.model.url) };
+  return { ...scene, agent: await openClaude(claude, { home: scene.home, modelUrl: scene.model.url }) };
 }
 const resolve = (session: string, { path }: AgentHome, ...word: string[]) =>
   runShipped(['resolve', session, ...word, '--yes', '--nats', at.server.url], { cwd: path });

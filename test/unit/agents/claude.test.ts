@@ -270,15 +270,15 @@ describe('a question of its own', () => {
     });
   });
 
-  test('several are answered by their texts; what is no answer to them leaves the input as it is', () => {
+  test('several are answered by their texts; what does not answer them leaves the question to its own terminal', () => {
     const two = asked([{ question: 'Where?' }]);
     const answers = { 'Which key?': 'A', 'Where?': 'here' };
     expect(answered(two, JSON.stringify(answers))).toMatchObject({ updatedInput: { answers } });
     for (const [body, message] of [
       [two, 'A'],
       [asked(), null],
-      [recorded('PermissionRequest'), 'A'],
     ] as const)
-      expect(answered(body, message)).toEqual({ behavior: 'allow' });
+      expect(read(body).answerInput({ ...given, message })).toBeNull();
+    expect(answered(recorded('PermissionRequest'), 'A')).toEqual({ behavior: 'allow' });
   });
 });

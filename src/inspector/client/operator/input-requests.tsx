@@ -1,11 +1,11 @@
 /** What an agent asks of a person: a permission with its tool and input, or a question. Answered here where the policy holds it. */
 import type { WorkerView } from '../../../../machines/index.ts';
+import { type Question, readQuestions } from '../../../questions.ts';
 import { isPast, shownMs } from '../data/past.ts';
 import { ago } from '../ui/format.ts';
 import { Text } from '../ui/text.tsx';
 import { type OperatorAction, requestAction } from './operator-actions.ts';
 import { QuestionForm } from './question-form.tsx';
-import { type Question, readQuestions } from './questions.ts';
 
 type Request = WorkerView['inputs'][number];
 

@@ -1,6 +1,6 @@
 /** An agent's questions with their choices, and words of one's own, to be answered at once. */
+import { type Choice, type Question, toMessage } from '../../../questions.ts';
 import { Text } from '../ui/text.tsx';
-import { type Choice, type Question, toMessage } from './questions.ts';
 
 type Props = {
   readonly questions: readonly Question[];

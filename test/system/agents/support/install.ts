@@ -17,13 +17,13 @@ export type AgentPackage = Package & {
 
 export const claudeCode: AgentPackage = {
   name: '@anthropic-ai/claude-code',
-  version: '2.1.329',
+  version: '2.1.330',
   bin: 'claude',
   install: 'install.cjs',
 };
 export const codexCli: AgentPackage = { name: '@openai/codex', version: '0.169.0', bin: 'codex' };
 /** It brings a Claude Code of its own. */
-export const agentSdk: Package = { name: '@anthropic-ai/claude-agent-sdk', version: '0.3.329' };
+export const agentSdk: Package = { name: '@anthropic-ai/claude-agent-sdk', version: '0.3.330' };
 
 const run = promisify(execFile);
 const cache = new URL('../../../../node_modules/.cache/stopgate-agents/', import.meta.url).pathname;

@@ -1,15 +1,18 @@
-/** The questions of an agent with their choices, as Claude Code's `AskUserQuestion` has them in its input. Pure. */
+/** The questions of an agent with their choices, as they stand in the input of its tool, and the answers to them. Pure. */
 
 export type Choice = { readonly label: string; readonly description: string };
 export type Question = { readonly question: string; readonly isMultiple: boolean; readonly choices: readonly Choice[] };
 
-/** Null: the text is not of questions, or was cut. */
-export function readQuestions(detail: string | null): Question[] | null {
-  const { questions } = objectOf(parse(detail ?? ''));
+/** `detail`: the tool's input as JSON. Null: it is not of questions, or was cut. */
+export const readQuestions = (detail: string | null): Question[] | null => questionsIn(parse(detail ?? ''));
+
+/** Null: the tool's input is not of questions. */
+export function questionsIn(input: unknown): Question[] | null {
+  const { questions } = objectOf(input);
   if (!Array.isArray(questions) || questions.length === 0) return null;
-  const read = questions.map(objectOf).map(({ question, multiSelect, options }) => ({
+  const read = questions.map(objectOf).map(({ question, multiSelect, multiple, options }) => ({
     question: textOf(question),
-    isMultiple: multiSelect === true,
+    isMultiple: multiSelect === true || multiple === true,
     choices: (Array.isArray(options) ? options.map(objectOf) : []).map((it) => ({
       label: textOf(it.label),
       description: textOf(it.description),
@@ -26,6 +29,22 @@ export function toMessage(questions: readonly Question[], answers: readonly (rea
   if (questions.length === 1) return texts[0] ?? '';
   return JSON.stringify(Object.fromEntries(questions.map(({ question }, index) => [question, texts[index] ?? ''])));
 }
+
+/** The answer to each of them, in their order. Null: the message does not answer them all. */
+export function readAnswers(questions: readonly Question[], message: string): string[] | null {
+  const texts =
+    questions.length === 1 ? [message] : questions.map(({ question }) => objectOf(parse(message))[question]);
+  const answers = texts.map(textOf);
+  return answers.every((it) => it.trim() !== '') ? answers : null;
+}
+
+/** For people: `Which key? (Old, New)`. */
+export const describeQuestions = (questions: readonly Question[]): string =>
+  questions
+    .map(({ question, choices }) =>
+      choices.length === 0 ? question : `${question} (${choices.map(({ label }) => label).join(', ')})`,
+    )
+    .join(' ');
 
 type Fields = Readonly<Record<string, unknown>>;
 const objectOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});

@@ -1,0 +1,56 @@
+/** Claude Code kept open for more input, as the Agent SDK and editors run it: messages as JSON, one a line, both ways. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { onTestFinished } from 'vitest';
+import { type AgentHome, claudeEnv, cleanEnv } from './run.ts';
+
+export type Line = { readonly type?: string; readonly session_id?: string; readonly [key: string]: unknown };
+export type OpenClaude = {
+  readonly session: string;
+  /** What it has said so far. */
+  readonly said: readonly Line[];
+  say(line: object): void;
+  /** Closes its input, and waits until it has ended. */
+  end(): Promise<void>;
+};
+
+/** With a first prompt. It is killed when the test ends. */
+export async function openClaude(
+  program: string,
+  { home, modelUrl }: { readonly home: AgentHome; readonly modelUrl: string },
+  more: readonly string[] = ['--permission-mode', 'bypassPermissions'],
+): Promise<OpenClaude> {
+  const form = ['--input-format', 'stream-json', '--output-format', 'stream-json', '--verbose'];
+  const child = spawn(program, ['-p', ...form, ...more], {
+    ...{ cwd: home.project, env: { ...cleanEnv(home), ...claudeEnv(home, modelUrl) }, detached: true },
+  });
+  const gone = once(child, 'exit');
+  child.stderr.resume();
+  onTestFinished(() => {
+    try {
+      process.kill(-(child.pid as number), 'SIGKILL');
+    } catch {
+      // It has ended.
+    }
+  });
+  const say = (line: object): void => {
+    child.stdin.write(`${JSON.stringify(line)}\n`);
+  };
+  say({ type: 'user', message: { role: 'user', content: 'do the task' } });
+  const said: Line[] = [];
+  const session = await new Promise<string>((done) => {
+    createInterface({ input: child.stdout }).on('line', (text) => {
+      const line = JSON.parse(text) as Line;
+      said.push(line);
+      if (line.session_id !== undefined) done(line.session_id);
+    });
+  });
+  return {
+    ...{ session, said, say },
+    async end() {
+      child.stdin.end();
+      await gone;
+    },
+  };
+}

@@ -1,0 +1,45 @@
+/** Questions of agents, as people see them, and what answers them. */
+import { expect, test } from 'vitest';
+import { describeQuestions, readAnswers, readQuestions, toMessage } from '../../src/questions.ts';
+
+const which = {
+  question: 'Which key?',
+  header: 'Key',
+  multiSelect: false,
+  options: [{ label: 'A', description: 'old' }],
+};
+const where = { question: 'Where?', multiSelect: true, options: [{ label: 'x' }, { label: 'y' }] };
+
+test('questions are read with their choices, and their answers become one message', () => {
+  const questions = readQuestions(JSON.stringify({ questions: [which, where] })) ?? [];
+  expect(questions).toEqual([
+    { question: 'Which key?', isMultiple: false, choices: [{ label: 'A', description: 'old' }] },
+    { question: 'Where?', isMultiple: true, choices: ['x', 'y'].map((label) => ({ label, description: '' })) },
+  ]);
+  expect(JSON.parse(toMessage(questions, [['A'], ['x', 'y']]))).toEqual({ 'Which key?': 'A', 'Where?': 'x, y' });
+  expect(toMessage(questions.slice(0, 1), [['A']])).toBe('A');
+});
+
+test.each([
+  null,
+  '',
+  'rm -rf',
+  '{"command":"ls"}',
+  '{"questions":[]}',
+  '{"questions":[{"options":[]}]}',
+  '{"questions":[',
+])('none are read in %j', (detail) => expect(readQuestions(detail)).toBeNull());
+
+const both = readQuestions(JSON.stringify({ questions: [which, where] })) ?? [];
+
+test('they are told in one line', () => {
+  expect(describeQuestions(both)).toBe('Which key? (A) Where? (x, y)');
+});
+
+test('a message answers one question as it is, and several by their texts; each needs an answer', () => {
+  expect(readAnswers(both.slice(0, 1), '{"A"}')).toEqual(['{"A"}']);
+  expect(readAnswers(both, toMessage(both, [['A'], ['x', 'y']]))).toEqual(['A', 'x, y']);
+  for (const message of ['', 'A', '{"Which key?":"A"}', '{"Which key?":"A","Where?":" "}', 'null', '[1]'])
+    expect(readAnswers(both, message)).toBeNull();
+  expect(readAnswers(both.slice(0, 1), ' ')).toBeNull();
+});
