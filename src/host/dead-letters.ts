@@ -3,6 +3,7 @@
  * here. What comes faster than the stream takes it is read from the log again, where it stands.
  */
 import { deadLetterMessageId, formatIsoTime, type Refusal, readEntry } from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import { type HostContext, isAtHead, isRunning } from './context.ts';
 import { appendUntilStored } from './own-entries.ts';
@@ -14,8 +15,10 @@ const retryMs = 1_000;
 
 export type DeadLetters = {
   put(message: LogMessage, refusal: Refusal): void;
-  /** Resolves when all that were put before have their dead letter. */
-  settled(): Promise<unknown>;
+  /** The first refused entry that may still lack its dead letter; null: none does. */
+  owedFrom(): number | null;
+  /** From a snapshot: what it covers is not folded again. */
+  restore(owedFrom: number | null): void;
   /** The log's head is reached, for the first time or again: sends what has no dead letter yet. */
   open(): void;
 };
@@ -27,27 +30,24 @@ type Pipeline = {
   readonly kept: DeadLetter[];
   /** The first entry whose dead letter was not kept; null: none. */
   missedSeq: number | null;
-  /** The newest that was put, and who waits for it. */
-  putSeq: number;
-  readonly settling: { readonly seq: number; readonly resolve: () => void }[];
+  /** What is on its way to the dead stream; null: nothing is. */
+  sendingSeq: number | null;
   isSending: boolean;
 };
 
 export function createDeadLetters(context: HostContext): DeadLetters {
-  const pipeline: Pipeline = { context, kept: [], missedSeq: null, putSeq: 0, settling: [], isSending: false };
+  const pipeline: Pipeline = { context, kept: [], missedSeq: null, sendingSeq: null, isSending: false };
   return {
     put(message, refusal) {
       if (message.seq <= context.log.deadSeq) return;
       const isKept = isAtHead(context) && pipeline.missedSeq === null && pipeline.kept.length < keptMax;
-      pipeline.putSeq = message.seq;
       if (isKept) pipeline.kept.push(deadLetterOf(message, refusal));
       else pipeline.missedSeq ??= message.seq;
       if (isAtHead(context)) void send(pipeline);
     },
-    async settled() {
-      const { putSeq: seq, kept, missedSeq, isSending, settling } = pipeline;
-      if (isSending || kept.length > 0 || missedSeq !== null)
-        await new Promise<void>((resolve) => settling.push({ seq, resolve }));
+    owedFrom: () => pipeline.sendingSeq ?? pipeline.kept[0]?.data.seq ?? pipeline.missedSeq,
+    restore(owedFrom) {
+      if (owedFrom !== null) pipeline.missedSeq = Math.max(owedFrom, context.log.deadSeq + 1);
     },
     open: () => void send(pipeline),
   };
@@ -62,30 +62,27 @@ async function send(pipeline: Pipeline): Promise<void> {
     const letter = kept.shift();
     if (letter === undefined) await sendMissed(pipeline);
     else await store(pipeline, letter);
+    pipeline.sendingSeq = null;
   }
   pipeline.isSending = false;
-  settle(pipeline, Number.POSITIVE_INFINITY);
-}
-
-function settle({ settling }: Pipeline, storedSeq: number): void {
-  for (let first = settling[0]; first !== undefined && first.seq <= storedSeq; first = settling[0]) {
-    settling.shift();
-    first.resolve();
-  }
 }
 
 async function sendMissed(pipeline: Pipeline): Promise<void> {
   const { context } = pipeline;
+  const toSeq = context.progress.seq;
   let fromSeq = pipeline.missedSeq ?? 0;
   // What is refused from now on stands behind this.
   pipeline.missedSeq = null;
+  pipeline.sendingSeq = fromSeq;
   try {
-    await context.log.history({ fromSeq, toSeq: context.progress.seq }, async (message) => {
+    await context.log.history({ fromSeq, toSeq }, async (message) => {
       if (!isRunning(context)) return;
       const read = readEntry(message.subject, decoder.decode(message.data), message.data.length);
       if (read !== null && !('data' in read)) await store(pipeline, deadLetterOf(message, read));
       fromSeq = message.seq + 1;
     });
+    // In a cluster it is read from any node, and that may lag.
+    if (fromSeq <= toSeq) throw new AppError('log.unavailable', `the log was read to entry ${fromSeq - 1} of ${toSeq}`);
   } catch (error) {
     context.logger.warn({ err: error, fromSeq }, 'dead letters not sent, trying again');
     // Those that were kept meanwhile are read again with the others.
@@ -100,11 +97,11 @@ async function store(pipeline: Pipeline, { tail, data }: DeadLetter): Promise<vo
   const { seq, subject, code } = data;
   context.metrics.dead(code);
   context.logger.warn({ seq, subject, code }, 'entry refused');
+  pipeline.sendingSeq = seq;
   await appendUntilStored(context, {
     ...{ tail, data, messageId: deadLetterMessageId(seq) },
     isNeeded: () => isRunning(context),
   });
-  settle(pipeline, seq);
 }
 
 const decoder = new TextDecoder();

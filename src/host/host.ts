@@ -144,7 +144,7 @@ function createRooms(
   const membership = createMembership(context);
   const policies = createPolicyPublisher(context);
   const deadLetters = createDeadLetters(context);
-  const retention = createRetention(context);
+  const retention = createRetention(context, deadLetters);
   return {
     outbox,
     evaluations,

@@ -8,6 +8,7 @@ import type { LogTrimmer } from '../nats/snapshots/log-trimmer.ts';
 import type { SnapshotInfo } from '../nats/snapshots/snapshot-store.ts';
 import { writeArchive } from './archive.ts';
 import type { HostContext } from './context.ts';
+import type { DeadLetters } from './dead-letters.ts';
 
 /** Null: no limit. `archive`: the absolute path of a folder; null: what is cut is gone. */
 export type RetentionRules = {
@@ -31,7 +32,7 @@ const bytesHeldMax = 16 * 1_048_576;
 /** Of each entry in the store, beside its subject and payload: its headers, and the store's own. */
 const overheadBytes = 120;
 
-export function createRetention(context: HostContext): Retention {
+export function createRetention(context: HostContext, deadLetters: Pick<DeadLetters, 'owedFrom'>): Retention {
   const { fleet, logger, trimmer } = context;
   let rules: RetentionRules = { forMs: null, bytesMax: null, archive: null };
   let timer: NodeJS.Timeout | null = null;
@@ -39,7 +40,9 @@ export function createRetention(context: HostContext): Retention {
   const runOnce = async () => {
     if (trimmer === null || (rules.forMs === null && rules.bytesMax === null)) return;
     const second = await secondNewest(context);
-    if (second !== null) await cut(context, trimmer, rules, second.position.seq);
+    if (second === null) return;
+    // A dead letter that is still to be sent is read from the log again.
+    await cut(context, trimmer, rules, Math.min(second.position.seq, deadLetters.owedFrom() ?? second.position.seq));
   };
   const run = async () => {
     if (running || context.phase !== 'head' || ownerFor(fleet, 'retention', null) !== context.replica) return;
@@ -73,7 +76,7 @@ async function secondNewest({ fittingSnapshots }: HostContext): Promise<Snapshot
   return null;
 }
 
-/** @param coveredTo what stands there stays, so that the snapshot can prove that this is its log */
+/** @param coveredTo what stands there stays, so that the snapshot of it can prove that this is its log */
 async function cut(context: HostContext, trimmer: LogTrimmer, rules: RetentionRules, coveredTo: number): Promise<void> {
   const { firstSeq, bytes } = await trimmer.size();
   if (firstSeq >= coveredTo) return;

@@ -46,13 +46,14 @@ const usualSchedule: SnapshotSchedule = {
 const lastTimeoutMs = 5_000;
 /** Decoding what a snapshot holds has its turn for this long. */
 const sliceMs = 5;
-const deadLetterTimeoutMs = 2_000;
 
 /** What of the host is not in the fold. */
 type HostState = {
   readonly outbox: OutboxState;
   readonly inboxes: readonly (readonly [key: string, inbox: string])[];
   readonly policies: PublishedPolicies;
+  /** What has no dead letter yet begins here. Snapshots of earlier releases do not say. */
+  readonly deadFrom?: number | null;
 };
 
 export type SnapshotRooms = {
@@ -67,6 +68,7 @@ export function restoreHostState({ replyInboxes }: HostContext, rooms: SnapshotR
   const state = start.host as HostState;
   rooms.outbox.restore(state.outbox);
   rooms.policies.restore(state.policies);
+  rooms.deadLetters.restore(state.deadFrom ?? null);
   for (const [key, inbox] of state.inboxes) replyInboxes.set(key, inbox);
 }
 
@@ -146,13 +148,14 @@ export function createSnapshots(context: HostContext, rooms: SnapshotRooms): Sna
 
 async function write(context: HostContext, { outbox, policies, deadLetters }: SnapshotRooms): Promise<SnapshotTaken> {
   const { fleet, progress, snapshotStore, logger, replyInboxes } = context;
-  // What it covers is not read again, so a start could not find what has no dead letter yet.
-  await Promise.race([deadLetters.settled(), new Promise((done) => setTimeout(done, deadLetterTimeoutMs).unref())]);
   const position = progress.position();
   if (snapshotStore === null || position === null || context.phase === 'lost')
     throw new AppError('log.unavailable', 'nothing is folded yet: there is nothing to take a snapshot of');
   const startedMs = performance.now();
-  const host: HostState = { outbox: outbox.capture(), inboxes: [...replyInboxes], policies: policies.capture() };
+  const host: HostState = {
+    ...{ outbox: outbox.capture(), inboxes: [...replyInboxes], policies: policies.capture() },
+    deadFrom: deadLetters.owedFrom(),
+  };
   const { size: workers } = fleet.workers;
   const { size: tasks } = fleet.tasks;
   const snapshot = takeSnapshot(fleet);

@@ -27,6 +27,7 @@ const faults: Readonly<Record<string, readonly [weight: number, fault: Fault]>> 
   powerLoss: [2, (world, random) => restartServer(world, random, 'power')],
   rewind: [1, (world, random) => restoreLog(world, random, Math.max(0, (world.log?.lastSeq ?? 0) - random.int(1, 20)))],
   diskFull: [2, fillDisk],
+  deadFull: [2, fillDeadStream],
   delivery: [4, disturbDelivery],
   theft: [3, stealMessageIds],
   clock: [2, stepClock],
@@ -61,6 +62,7 @@ function mend(world: World): void {
   const { scheduler, network, disk } = world;
   world.trace('all is mended');
   disk.full = 'no';
+  disk.fullStreams.clear();
   if (world.server === null) world.startServer();
   else if (world.server.process.paused) scheduler.resume(world.server.process);
   for (const member of world.members) {
@@ -212,6 +214,17 @@ function fillDisk(world: World, random: Random): void {
   later(world, random.spread(200, 10_000), () => {
     world.disk.full = 'no';
   });
+}
+
+/** The stream of dead letters takes nothing, while entries are refused, a snapshot is taken and replicas end. */
+function fillDeadStream(world: World, random: Random): void {
+  const name = `STOPGATE-DEAD_${fleet}`;
+  const forMs = random.spread(500, 10_000);
+  world.disk.fullStreams.add(name);
+  later(world, forMs, () => world.disk.fullStreams.delete(name));
+  later(world, random.next() * forMs * 0.3, () => sendBadEntry(world, random));
+  later(world, random.next() * forMs * 0.6, () => askForSnapshot(world));
+  if (random.chance(0.5)) later(world, random.next() * forMs, () => crashAll(world, random));
 }
 
 function disturbDelivery(world: World, random: Random): void {

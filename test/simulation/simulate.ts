@@ -112,6 +112,8 @@ function drawSettings(random: Random): Settings {
     syncEveryMs: random.chance(0.5) ? 0 : random.spread(200, 10_000),
     snapshotSchedule: random.chance(0.3) ? null : drawSchedule(random),
     retention: drawRetention(random),
+    // From the beginning, so that snapshots need it by the time of a rollback.
+    release: random.chance(0.3) ? 2 : 1,
     policies: {
       policies: {
         default: { retries: 2, checks: [{ plan: {} }, check] },

@@ -84,6 +84,8 @@ export type Settings = {
   readonly retention: RetentionRules;
   /** Null: the usual one, by which a run is too short for any but those at an orderly end. */
   readonly snapshotSchedule: SnapshotSchedule | null;
+  /** That all replicas begin with. */
+  readonly release: Release;
 };
 
 export type WorldOptions = {
@@ -106,7 +108,9 @@ export function createWorld({ scheduler, random, settings, http, onTrace }: Worl
   const network = createNetwork(scheduler, random.fork('network'), () => server, onSend);
   // The library keeps one way to connect for the whole process: each process of ours gets its own from here.
   setTransportFactory({ factory: () => network.createTransport(scheduler.current as Process) });
-  const members = Array.from({ length: settings.replicas }, (_, index) => createMember(scheduler, `r${index + 1}`));
+  const members = Array.from({ length: settings.replicas }, (_, index) =>
+    createMember(scheduler, `r${index + 1}`, settings),
+  );
   const trace = (line: string) => onTrace?.(`${((scheduler.nowMs - epochMs) / 1_000).toFixed(4).padStart(9)} ${line}`);
   const world: World = {
     ...{ scheduler, random, network, http, disk, members, settings, failures, trace },
@@ -196,8 +200,8 @@ function traceMessages(trace: World['trace'], onTrace: unknown) {
   };
 }
 
-const createMember = (scheduler: Scheduler, name: string): Member => ({
-  ...{ lastError: null, acceptEmptyLog: false, release: 1, running: 1, failed: 1 },
+const createMember = (scheduler: Scheduler, name: string, { release }: Settings): Member => ({
+  ...{ lastError: null, acceptEmptyLog: false, release, running: release, failed: release },
   ...{ name, process: scheduler.spawn(name), replica: null, down: true },
 });
 

@@ -53,7 +53,8 @@ export function createJetStream(options: JetStreamOptions): JetStream {
     const name = stream.config.name;
     if (disk.full === 'silent') return;
     if (first !== undefined) return reply(message, { stream: name, seq: first.seq, duplicate: true });
-    if (disk.full === 'refuses') return reply(message, { error: errors.noSpace, stream: name, seq: 0 });
+    if (disk.full === 'refuses' || disk.fullStreams.has(name))
+      return reply(message, { error: errors.noSpace, stream: name, seq: 0 });
     const stored = append(stream, message, nowMs());
     if (id !== undefined) known.set(id, stored);
     for (const consumer of consumers.values()) if (consumer.stream === stream) consumer.pump();

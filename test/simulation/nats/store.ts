@@ -27,9 +27,11 @@ export type Disk = {
   readonly streams: Map<string, Stream>;
   /** No entry can be stored: refused in words, or without any answer. */
   full: 'no' | 'refuses' | 'silent';
+  /** The streams that take nothing. */
+  readonly fullStreams: Set<string>;
 };
 
-export const createDisk = (): Disk => ({ streams: new Map(), full: 'no' });
+export const createDisk = (): Disk => ({ streams: new Map(), full: 'no', fullStreams: new Set() });
 
 export function createStream(config: StreamConfig, atMs: number): Stream {
   return {
