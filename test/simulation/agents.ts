@@ -62,11 +62,20 @@ async function work(agent: Agent): Promise<void> {
     await takeTurn(agent);
     const decision = await stop(agent);
     const isOver = decision?.decision === 'allow' && random.chance(0.3);
-    if (isOver && random.chance(0.5)) return publish(agent, `worker.${worker}.session.ended`, {});
+    if (isOver && random.chance(0.5)) {
+      await publish(agent, `worker.${worker}.session.ended`, {});
+      if (!comesAgain(agent)) return;
+      await client.sleep(random.spread(300, 12_000));
+      // By an attempt that it had before, it is the same one, or is forgotten and judged anew.
+      if (random.chance(0.5)) await stop(agent, `a${random.int(1, agent.count)}`);
+    }
     await client.sleep(random.spread(20, 3_000));
     if (decision?.decision === 'allow') await publish(agent, `worker.${worker}.prompt.submitted`, { text: 'go on' });
   }
 }
+
+/** Where workers are forgotten it may be another one by then. */
+const comesAgain = ({ world, random }: Agent) => world.settings.policies.forget !== undefined && random.chance(0.8);
 
 async function takeTurn(agent: Agent): Promise<void> {
   const { client, random, worker } = agent;
@@ -142,12 +151,11 @@ async function publish({ world, client, random, worker, count }: Agent, tail: st
 const triesMax = 12;
 
 /** Asks under one id until there is an answer. Null: it gives up. */
-async function stop(agent: Agent): Promise<Decision | null> {
+async function stop(agent: Agent, attempt = newAttempt(agent)): Promise<Decision | null> {
   const { world, client, random, worker } = agent;
-  agent.count += 1;
-  const attempt = `a${agent.count}`;
-  const asked: Asked = { worker, attempt, answers: [], gaveUp: false };
-  world.ledger.asked.set(attemptMessageId(worker, attempt), asked);
+  const key = attemptMessageId(worker, attempt);
+  const asked: Asked = world.ledger.asked.get(key) ?? { worker, attempt, answers: [], gaveUp: false };
+  world.ledger.asked.set(key, asked);
   const fields = {
     attempt,
     ...(random.chance(0.3) ? { validation: [{ rule: 'lint', passed: random.chance(0.5) }] } : {}),
@@ -164,6 +172,11 @@ async function stop(agent: Agent): Promise<Decision | null> {
   }
   asked.gaveUp = true;
   return null;
+}
+
+function newAttempt(agent: Agent): string {
+  agent.count += 1;
+  return `a${agent.count}`;
 }
 
 function note({ world }: Agent, asked: Asked, decision: Decision | null, via: string): void {

@@ -14,6 +14,7 @@ import {
 } from '../../machines/index.ts';
 import { foldMessage } from '../../src/host/fold-message.ts';
 import { toLogLine } from '../../src/nats/log-line.ts';
+import { type Lives, oneLife, readLives } from './forgetting.ts';
 import { archiveFiles } from './modules/fs.ts';
 import { readField } from './nats/protocol.ts';
 import { historyOf, messageAt, messageIdOf, type StoredMessage, type Stream } from './nats/store.ts';
@@ -67,8 +68,9 @@ export function unrest(world: World): string | null {
     if (status.openAttempts > 0) return `${member.name} has open attempts: ${[...(member.replica?.fleet.open ?? [])]}`;
     if ((member.replica?.fleet.evaluating.size ?? 0) > 0) return `${member.name} has open evaluations`;
   }
-  const decisions = decisionsOf(log);
-  const undecided = attemptsOf(log).find(({ key }) => !decisions.has(key));
+  const lives = livesOf(world, log);
+  const decisions = decisionsOf(log, lives);
+  const undecided = attemptsOf(log, lives).find(({ key }) => !decisions.has(key));
   return undecided === undefined ? null : `attempt ${undecided.key} at ${undecided.seq} has no decision entry`;
 }
 
@@ -94,6 +96,7 @@ export function checkEnd(world: World): void {
     return;
   }
   checkAgreement(world);
+  for (const failure of livesOf(world, log).failures) world.fail(failure);
   checkFold(world, log);
   checkAcknowledged(world, log);
   checkDecisions(world, log);
@@ -171,15 +174,33 @@ export function checkRulesSet({ log, fail, scheduler }: World): void {
       fail(`rules that ${name} does not know are put in force`);
 }
 
+/** Of a log that ends where it ended when it was read last. */
+let known: { readonly log: Stream; readonly seq: number; readonly lives: Lives } | null = null;
+
+export const countForgotten = (world: World): number => (world.log === undefined ? 0 : livesOf(world, world.log).count);
+
+function livesOf({ settings }: World, log: Stream): Lives {
+  if (settings.policies.forget === undefined) return oneLife;
+  if (known?.log !== log || known.seq !== log.lastSeq) {
+    const fleet = createFleet(fleetName, { rules: rulesOf[2] });
+    known = { log, seq: log.lastSeq, lives: readLives(log, fleet, (message) => fold(fleet, message)) };
+  }
+  return known.lives;
+}
+
+/** A forgotten worker is another one when it comes again, and so are its attempts. */
+const keyOf = (worker: string, attempt: string, life: number) =>
+  `${attemptMessageId(worker, attempt)}${life === 0 ? '' : ` in life ${life + 1}`}`;
+
 type Attempt = { readonly key: string; readonly seq: number };
 
 /** Valid attempts with a name. */
-function attemptsOf(log: Stream): Attempt[] {
+function attemptsOf(log: Stream, lives: Lives): Attempt[] {
   return historyOf(log).flatMap(({ subject, data, seq }) => {
     const [, , area, worker = '', noun, verb] = subject.split('.');
     if (area !== 'worker' || `${noun}.${verb}` !== 'stop.attempted') return [];
     const attempt = nameOf(data.toString());
-    return attempt === null ? [] : [{ key: attemptMessageId(worker, attempt), seq }];
+    return attempt === null ? [] : [{ key: keyOf(worker, attempt, lives.at(worker, seq)), seq }];
   });
 }
 
@@ -192,14 +213,14 @@ function nameOf(payload: string): string | null {
   }
 }
 
-function decisionsOf(log: Stream): Map<string, Decision[]> {
+function decisionsOf(log: Stream, lives: Lives): Map<string, Decision[]> {
   const decisions = new Map<string, Decision[]>();
   for (const message of historyOf(log)) {
     const [, , area, worker = ''] = message.subject.split('.');
     if (area !== 'decision') continue;
     const decision = JSON.parse(message.data.toString()) as Decision;
     const attempt = decision.attempt ?? parseDecisionMessageId(worker, messageIdOf(message) ?? '') ?? '';
-    const key = attemptMessageId(worker, attempt);
+    const key = keyOf(worker, attempt, lives.at(worker, decision.seq ?? message.seq));
     decisions.set(key, [...(decisions.get(key) ?? []), decision]);
   }
   return decisions;
@@ -207,8 +228,9 @@ function decisionsOf(log: Stream): Map<string, Decision[]> {
 
 /** One decision an attempt, durable before its reply, and no count over its cap. */
 function checkDecisions(world: World, log: Stream): void {
-  const decisions = decisionsOf(log);
-  const attempts = new Set(attemptsOf(log).map(({ key }) => key));
+  const lives = livesOf(world, log);
+  const decisions = decisionsOf(log, lives);
+  const attempts = new Set(attemptsOf(log, lives).map(({ key }) => key));
   const wentBack = world.ledger.lost.length > 0;
   for (const [key, found] of decisions) {
     if (new Set(found.map(essenceOf)).size > 1) world.fail(`${key} has ${found.length} decisions that differ`);
@@ -218,17 +240,24 @@ function checkDecisions(world: World, log: Stream): void {
         world.fail(`${key}: ${keepAlives.count} keep-alives of ${keepAlives.max}`);
     }
   }
-  for (const [key, { answers, gaveUp }] of world.ledger.asked) {
-    const told = new Set(answers.map(({ decision }) => essenceOf(decision)));
-    const stored = decisions.get(key)?.[0];
-    // Where the store went back, an answer may be all that is left of an attempt.
-    if (wentBack) continue;
-    if (told.size > 1) world.fail(`${key} was answered in ${told.size} ways: ${[...told].join(' and ')}`);
-    if (told.size > 0 && stored === undefined) world.fail(`${key} was answered and is not in the log`);
-    const answer = answers[0]?.decision;
-    if (answer !== undefined && stored !== undefined && essenceOf(answer) !== essenceOf(stored))
-      world.fail(`${key} was told ${essenceOf(answer)}, and the log has ${essenceOf(stored)}`);
-    if (gaveUp && answers.length === 0 && attempts.has(key) && stored === undefined) world.fail(`${key} never ended`);
+  // Where the store went back, an answer may be all that is left of an attempt.
+  if (wentBack) return;
+  for (const { worker, attempt, answers, gaveUp } of world.ledger.asked.values()) {
+    const told = new Map<string, Set<string>>();
+    for (const { decision } of answers) {
+      const key = keyOf(worker, attempt, lives.at(worker, decision.seq ?? 0));
+      told.set(key, (told.get(key) ?? new Set()).add(essenceOf(decision)));
+    }
+    for (const [key, found] of told) {
+      const [first, ...others] = found;
+      const stored = decisions.get(key)?.[0];
+      if (others.length > 0) world.fail(`${key} was answered in several ways: ${[...found].join(' and ')}`);
+      if (stored === undefined) world.fail(`${key} was answered and is not in the log`);
+      else if (first !== essenceOf(stored))
+        world.fail(`${key} was told ${first}, and the log has ${essenceOf(stored)}`);
+    }
+    const key = keyOf(worker, attempt, 0);
+    if (gaveUp && answers.length === 0 && attempts.has(key) && !decisions.has(key)) world.fail(`${key} never ended`);
   }
 }
 

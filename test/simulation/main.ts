@@ -68,7 +68,7 @@ type Job = {
   readonly asJson: boolean;
 };
 
-const noCounts = { steps: 0, entries: 0, acknowledged: 0, answered: 0, snapshots: 0, starts: 0, cuts: 0 };
+const noCounts = { steps: 0, entries: 0, acknowledged: 0, answered: 0, snapshots: 0, starts: 0, cuts: 0, forgotten: 0 };
 const counted = Object.keys(noCounts) as (keyof typeof noCounts)[];
 
 async function runMany({ first, count, faults, stopsAtFirst, asJson }: Job): Promise<number> {
@@ -105,7 +105,7 @@ async function runMany({ first, count, faults, stopsAtFirst, asJson }: Job): Pro
   else
     process.stdout.write(
       `${sums.seeds} seeds in ${seconds} s: ${sums.steps} steps, ${sums.entries} entries, ${sums.acknowledged} acknowledged, ` +
-        `${sums.answered} attempts answered; ${sums.snapshots} snapshots, ${sums.starts} starts from one, ${sums.cuts} cuts; ` +
+        `${sums.answered} attempts answered; ${sums.snapshots} snapshots, ${sums.starts} starts from one, ${sums.cuts} cuts, ${sums.forgotten} forgotten; ` +
         `${failed.length} seeds failed\n`,
     );
   return failed.length > 0 ? 1 : 0;

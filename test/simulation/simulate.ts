@@ -5,7 +5,15 @@ import { startAgents } from './agents.ts';
 import { faultNames, scheduleFaults } from './faults.ts';
 import { replaceGlobals } from './globals.ts';
 import { type Http, openHttp } from './http.ts';
-import { checkAgreement, checkCut, checkEnd, checkRulesSet, lastDeadline, unrest } from './invariants.ts';
+import {
+  checkAgreement,
+  checkCut,
+  checkEnd,
+  checkRulesSet,
+  countForgotten,
+  lastDeadline,
+  unrest,
+} from './invariants.ts';
 import { clearFiles } from './modules/fs.ts';
 import { operate } from './operator.ts';
 import { createRandom, type Random } from './random.ts';
@@ -32,6 +40,8 @@ export type RunResult = {
   readonly starts: number;
   /** Of the log, by retention. */
   readonly cuts: number;
+  /** Workers and tasks. */
+  readonly forgotten: number;
   /** Until all was at rest, in virtual time. */
   readonly tookMs: number;
 };
@@ -122,6 +132,7 @@ function drawSettings(random: Random): Settings {
         held: { retries: 2, keepAlives: 3, persistence: { idle: '8s', hold: '1500ms', queue: 'quiet' } },
       },
       releaseAfter: '300s',
+      ...(random.chance(0.4) ? { forget: `${random.int(300, 8_000)}ms` } : {}),
     },
   };
 }
@@ -168,7 +179,8 @@ function play(world: World, areAgentsDone: () => boolean): void {
   }
 }
 
-function resultOf(seed: number, { scheduler, ledger, log, failures, heard }: World): RunResult {
+function resultOf(seed: number, world: World): RunResult {
+  const { scheduler, ledger, log, failures, heard } = world;
   const countOf = (text: string) => heard.get(text) ?? 0;
   const answered = [...ledger.asked.values()].filter(({ answers }) => answers.length > 0).length;
   return {
@@ -176,6 +188,7 @@ function resultOf(seed: number, { scheduler, ledger, log, failures, heard }: Wor
     snapshots: countOf('snapshot taken'),
     starts: countOf('the fold continues from a snapshot'),
     cuts: countOf('entries behind a snapshot removed'),
+    forgotten: countForgotten(world),
     ...{ acknowledged: ledger.acknowledged.length, tookMs: scheduler.nowMs - epochMs },
   };
 }

@@ -1,0 +1,113 @@
+/**
+ * Forgetting (protocol.md §15), reckoned from the log beside the fold: who has stopped and is not named for `forget` is
+ * gone with the next entry, and new when it comes again; nobody else is.
+ */
+import { type Entry, type Fleet, isKnownAttempt, readEntry } from '../../machines/index.ts';
+import { historyOf, type StoredMessage, type Stream } from './nats/store.ts';
+
+/** A life of a worker begins with the entry after which it is new. */
+export type Lives = {
+  /** How often `worker` had been forgotten when the entry at `seq` was folded. */
+  at(worker: string, seq: number): number;
+  /** Workers and tasks that were forgotten. */
+  readonly count: number;
+  /** What was not as the protocol says. */
+  readonly failures: readonly string[];
+};
+
+/** What is known of one worker or task; `stoppedMs`: since when it was seen stopped, null: it is not. */
+type Seen = { namedMs: number; stoppedMs: number | null; attempts: string[] };
+type Now = { readonly isStopped: boolean; readonly isKept: boolean };
+
+/** @param fold folds a message into the fleet, as a replica does */
+export function readLives(log: Stream, fleet: Fleet, fold: (message: StoredMessage) => void): Lives {
+  const failures: string[] = [];
+  const ends = new Map<string, number[]>();
+  const seen = new Map<string, Seen>();
+  for (const message of historyOf(log)) {
+    const before = new Map([...seen].map(([key]) => [key, nowOf(fleet, key)]));
+    const { forgetMs } = fleet.policies;
+    fold(message);
+    const entry = validEntryOf(message);
+    const named = entry === null ? [] : namesOf(entry);
+    for (const [key, it] of seen) {
+      const dueMs = forgetMs === null ? Number.POSITIVE_INFINITY : Math.max(it.namedMs, it.stoppedMs ?? 0) + forgetMs;
+      const was = before.get(key) as Now;
+      const isDue = was.isStopped && !was.isKept && dueMs <= fleet.nowMs;
+      const isGone = isNew(fleet, key, it) || (named.includes(key) && isJudgedAnew(fleet, entry as Entry, it));
+      const place = `at ${message.seq} ${key}`;
+      if (isGone && dueMs > fleet.nowMs) failures.push(`${place} is forgotten ${dueMs - fleet.nowMs} ms early`);
+      if (isGone && was.isStopped && was.isKept) failures.push(`${place} is forgotten, and was to be kept`);
+      if (isDue && !isGone && (it.attempts.length > 0 || !named.includes(key)))
+        failures.push(`${place} was to be forgotten ${fleet.nowMs - dueMs} ms ago`);
+      if (!isGone) continue;
+      ends.set(key, [...(ends.get(key) ?? []), message.seq]);
+      seen.delete(key);
+    }
+    for (const key of named) note(fleet, seen, key, entry as Entry);
+    for (const [key, it] of seen) {
+      const { isStopped } = nowOf(fleet, key);
+      it.stoppedMs = isStopped ? (it.stoppedMs ?? fleet.nowMs) : null;
+    }
+  }
+  return {
+    failures,
+    count: [...ends.values()].flat().length,
+    at: (worker, seq) => (ends.get(`worker ${worker}`) ?? []).filter((it) => it <= seq).length,
+  };
+}
+
+/** Of a log in which nobody can be forgotten. */
+export const oneLife: Lives = { at: () => 0, count: 0, failures: [] };
+
+function note(fleet: Fleet, seen: Map<string, Seen>, key: string, entry: Entry): void {
+  if (recordOf(fleet, key) === undefined) return;
+  const it = seen.get(key) ?? { namedMs: 0, stoppedMs: null, attempts: [] };
+  it.namedMs = fleet.nowMs;
+  if (entry.type === 'stop.attempted' && entry.data.attempt !== undefined) it.attempts.push(entry.data.attempt);
+  seen.set(key, it);
+}
+
+/** By its subject or its `task`; `timer.fired` and decisions do not count. */
+function namesOf(entry: Entry): string[] {
+  const entity = { worker: 'worker', ownWorker: 'worker', task: 'task', ownTask: 'task', queue: null, ownFleet: null };
+  const kind = entity[entry.area];
+  if (kind === null || entry.type === 'timer.fired') return [];
+  const { task } = entry.data as { readonly task?: unknown };
+  return [`${kind} ${entry.id}`, ...(entry.area === 'worker' && typeof task === 'string' ? [`task ${task}`] : [])];
+}
+
+function validEntryOf({ subject, data }: StoredMessage): Entry | null {
+  const read = readEntry(subject, data.toString(), data.length);
+  return read !== null && 'data' in read ? read : null;
+}
+
+const recordOf = (fleet: Fleet, key: string) => {
+  const [kind, id = ''] = key.split(' ');
+  return kind === 'worker' ? fleet.workers.get(id) : fleet.tasks.get(id);
+};
+
+function nowOf(fleet: Fleet, key: string): Now {
+  const [kind, id = ''] = key.split(' ');
+  if (kind === 'task') {
+    const value = fleet.tasks.get(id)?.snapshot.value;
+    return { isStopped: value === 'stopped', isKept: fleet.dependents.has(id) };
+  }
+  const snapshot = fleet.workers.get(id)?.snapshot;
+  return { isStopped: snapshot?.value.state === 'stopped', isKept: (snapshot?.context.worker.tasks.length ?? 0) > 0 };
+}
+
+/** It is not there, or knows nothing of its attempts any more. */
+function isNew(fleet: Fleet, key: string, { attempts }: Seen): boolean {
+  const record = recordOf(fleet, key);
+  if (record === undefined) return true;
+  const [first] = attempts;
+  return first !== undefined && 'known' in record && !isKnownAttempt(record.known, first);
+}
+
+/** A repeated attempt is not judged, unless nothing is known of it. */
+function isJudgedAnew(fleet: Fleet, entry: Entry, { attempts }: Seen): boolean {
+  if (entry.type !== 'stop.attempted' || !attempts.includes(entry.data.attempt ?? '')) return false;
+  const worker = fleet.workers.get(entry.id)?.snapshot.context.worker;
+  return worker?.attempt?.seq === fleet.seq || worker?.lastDecision?.seq === fleet.seq;
+}
