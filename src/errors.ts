@@ -8,6 +8,7 @@ export const errorCodes = {
   'input.bad': { status: 400, exit: 2, wire: 'BAD_REQUEST', retry: false },
   'input.unauthorized': { status: 401, exit: 2, wire: 'UNAUTHORIZED', retry: false },
   'origin.foreign': { status: 403, exit: 2, wire: 'FORBIDDEN', retry: false },
+  'role.lacking': { status: 403, exit: 2, wire: 'FORBIDDEN', retry: false },
   'actor.unknown': { status: 404, exit: 1, wire: 'NOT_FOUND', retry: false },
   'stop.incomplete': { status: 409, exit: 1, wire: 'INCOMPLETE', retry: true },
   'entry.refused': { status: 409, exit: 1, wire: 'REFUSED', retry: false },

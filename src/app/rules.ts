@@ -12,11 +12,13 @@ import type { AnswerLinks } from '../notify/answer-links.ts';
 import { createNoticeRules } from '../notify/notice-rules.ts';
 import type { Io } from '../process-io.ts';
 import type { ReloadingRunner } from '../runner/reloading-runner.ts';
+import type { AccessTokens } from './access.ts';
 import type { Fleets } from './fleets.ts';
 
 export type RulesOptions = {
   readonly config: Config;
   readonly checks: ReloadingRunner;
+  readonly access: AccessTokens;
   readonly metrics: Metrics;
   readonly env: Io['env'];
   readonly logger: Logger;
@@ -37,12 +39,13 @@ export type Rules = {
   follow(fleets: Fleets): { close(): void };
 };
 
-export function createRules({ config, checks, metrics, env, logger }: RulesOptions): Rules {
+export function createRules({ config, checks, access, metrics, env, logger }: RulesOptions): Rules {
   const readNotices = (file: ConfigFile) => createNoticeRules(file.escalation, env, metrics, logger);
   let file = config.file;
   let current: Current = { policies: file.policyForm, ...readNotices(file), retention: file.retention };
   const apply = (changed: ConfigFile, { replicas }: Fleets) => {
     checks.configure(changed);
+    access.configure(changed.tokens);
     // A file that never had policies does not change them; one that drops its policies withdraws them.
     const hadPolicies = file.policyForm !== null;
     const policies = changed.policyForm ?? (hadPolicies ? { policies: {} } : null);

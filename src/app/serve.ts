@@ -11,6 +11,7 @@ import type { Io } from '../process-io.ts';
 import { createReloadingRunner, type ReloadingRunner } from '../runner/reloading-runner.ts';
 import type { Service } from '../service/index.ts';
 import { version } from '../version.ts';
+import { type AccessTokens, createAccessTokens } from './access.ts';
 import { type Fleets, openFleets } from './fleets.ts';
 import { createIdleWatch, type IdleWatch } from './idle-exit.ts';
 import { type Link, openLink } from './link.ts';
@@ -65,14 +66,16 @@ export async function serve(options: ServeOptions): Promise<number> {
       replyPrefixes: config.file.replyPrefixes,
     });
     opened.unshift(link);
-    const rules = createRules({ config, checks, metrics, env: io.env, logger });
+    const access = createAccessTokens(config, io.env, logger);
+    opened.unshift(access);
+    const rules = createRules({ config, checks, access, metrics, env: io.env, logger });
     const edge: { http: HttpServer | null } = { http: null };
     const fleets = await openFleets({
       ...{ selection: config.fleets, shard: config.shard, replica: config.replica, logger },
       find: () => findFleets(link.logNc),
       open: (fleet, onFolding) => openFleet(link, options, fleet, { metrics, checks, rules, idle, onFolding }),
       async onOpening(directory) {
-        edge.http = await openHttp(options, directory, metrics, rules);
+        edge.http = await openHttp(options, directory, metrics, { rules, access });
       },
     }).catch(async (error: unknown) => {
       await edge.http?.close();
@@ -138,14 +141,15 @@ async function openHttp(
   options: ServeOptions,
   directory: FleetDirectory,
   metrics: Metrics,
-  rules: Rules,
+  { rules, access }: { readonly rules: Rules; readonly access: AccessTokens },
 ): Promise<HttpServer | null> {
   const { operatorToken = null, logger: log } = options;
-  const { http, token } = options.config;
+  const { http, token, publicUrl } = options.config;
   if (http === null) return null;
   return openHttpServer({
     ...{ fleets: directory, version: version(), host: http.host, port: http.port },
-    ...{ token, operatorToken, metrics, log, answerLinks: () => rules.current().answerLinks },
+    ...{ token, operatorToken, tokens: access.current, publicUrl, metrics, log },
+    answerLinks: () => rules.current().answerLinks,
   });
 }
 

@@ -154,6 +154,11 @@ export const commands: CommandTable = {
     summary: 'print accounts and permissions for a NATS server of your own',
     load: async () => (await import('./commands/permissions.ts')).permissions,
   },
+  token: {
+    group: 'Tools',
+    summary: 'make a token for HTTP, and the line of stopgate.yaml that gives it a role',
+    load: async () => (await import('./commands/token.ts')).token,
+  },
   'support-bundle': {
     group: 'Tools',
     summary: 'write what somebody needs to help you into a file, without secrets',

@@ -22,6 +22,11 @@ export const serveArgs = {
     valueHint: 'TOKEN',
     description: 'the token that HTTP callers must send (STOPGATE_TOKEN, which process lists do not show)',
   },
+  'public-url': {
+    type: 'string',
+    valueHint: 'URL',
+    description: 'where others reach HTTP, through a proxy, e.g. https://stopgate.example.com (STOPGATE_PUBLIC_URL)',
+  },
   'log-level': {
     type: 'string',
     valueHint: 'LEVEL',

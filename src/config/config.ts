@@ -5,11 +5,12 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { AppError, type ErrorIssue } from '../errors.ts';
+import { readTokens } from './access-tokens.ts';
 import { type Environment, readEnvironment, readVariable } from './environment.ts';
 import { type ConfigFile, emptyConfigFile } from './file.ts';
 import type { FleetSelection } from './fleet-selection.ts';
 import { type Option, type Options, resolveOptions, type Source, type Written } from './options.ts';
-import { describePosition, type Locate } from './position.ts';
+import { describePosition, type Locate, type Path } from './position.ts';
 import { findStore, type Store } from './store.ts';
 
 const variables: Readonly<Record<Option | 'config', string>> = {
@@ -20,6 +21,7 @@ const variables: Readonly<Record<Option | 'config', string>> = {
   shard: 'STOPGATE_SHARD',
   http: 'STOPGATE_HTTP',
   token: 'STOPGATE_TOKEN',
+  publicUrl: 'STOPGATE_PUBLIC_URL',
   replica: 'STOPGATE_REPLICA',
   logLevel: 'STOPGATE_LOG_LEVEL',
   config: 'STOPGATE_CONFIG',
@@ -76,7 +78,7 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
     { values: serving ? {} : valuesOfService(store), nameOf: () => '.stopgate/service.json' },
     { values: defaultsWith(random), nameOf: (option) => `default ${option}` },
   ];
-  const { options, problems } = resolveOptions(sources);
+  const { options, problems } = resolveOptions(sources, opened.file.tokens.length > 0);
   // A client does not fail because of a typo in rules that are not its own: it warns, and uses the other sources.
   const isOwnFile = ownFile || flags.config !== undefined || readVariable(variables.config, env) !== undefined;
   if (isOwnFile) problems.unshift(...opened.problems);
@@ -139,7 +141,7 @@ const defaultsWith = (random: () => number): Written => ({
   logLevel: 'info',
 });
 
-const writtenIn = ({ fleets, ...file }: ConfigFile): Written => ({ ...file, fleets: fleets?.join(',') });
+const writtenIn = ({ fleets, tokens, ...file }: ConfigFile): Written => ({ ...file, fleets: fleets?.join(',') });
 
 function valuesOf(env: Environment): Written {
   return Object.fromEntries(Object.entries(variables).map(([option, name]) => [option, readVariable(name, env)]));
@@ -188,16 +190,20 @@ async function openFile(flags: Flags, cwd: string, env: Environment): Promise<Op
 /** What a file names that is not there: each name with its place, and what follows from it. */
 export const deadNamesIn = (read: Pick<OpenedFile, 'file' | 'locate' | 'path' | 'unknownNames'>, env: Environment) => [
   ...read.unknownNames,
-  ...missingSecret(read, env),
+  ...missingSecrets(read, env),
 ];
 
-/** Of a file that names a variable which is not set: its webhooks would go out unsigned. */
-export function missingSecret(
+/** Of a file: the secrets that it points to and that are not there. */
+export function missingSecrets(
   { file, locate, path }: Pick<OpenedFile, 'file' | 'locate' | 'path'>,
   env: Environment,
 ): string[] {
+  const at = (place: Path) => describePosition(locate(place), path);
+  const tokens = readTokens(file.tokens, env).faults.map(
+    ({ name, message }) => `${at(['tokens', name])}: the token "${name}": ${message}`,
+  );
   const name = file.escalation?.webhook?.secretEnv ?? null;
-  if (name === null || readVariable(name, env) !== undefined) return [];
-  const at = describePosition(locate(['escalation', 'webhook', 'secretEnv']), path);
-  return [`${at}: the variable "${name}" is not set, so webhooks could not be signed`];
+  if (name === null || readVariable(name, env) !== undefined) return tokens;
+  const unsigned = `the variable "${name}" is not set, so webhooks could not be signed`;
+  return [`${at(['escalation', 'webhook', 'secretEnv'])}: ${unsigned}`, ...tokens];
 }

@@ -16,6 +16,7 @@ import { blockOnErrors, findUnknownNames } from './file-references.ts';
 import { type FileForm, fileForm, type RawForm } from './file-schema.ts';
 import { describePosition, type Locate, type Path, type Position } from './position.ts';
 import { describeFaults } from './problems.ts';
+import { toTokens } from './token-schema.ts';
 import { problemsMax, readYaml } from './yaml.ts';
 
 /** `path` is joined by dots; '' is the whole file. */
@@ -69,6 +70,8 @@ function toConfigFile(form: FileForm, raw: RawForm, folder: string): ConfigFile 
     nats: form.nats ?? null,
     creds: form.creds === undefined ? null : resolve(folder, form.creds),
     http: form.http ?? null,
+    publicUrl: form.publicUrl ?? null,
+    tokens: toTokens(form.tokens ?? {}, (path) => resolve(folder, path)),
     replica: form.replica ?? null,
     policySet: {
       policies: form.policies ?? new Map(),

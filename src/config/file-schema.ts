@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { strictAssignSchema, strictPoliciesSchema } from '../../machines/index.ts';
 import { durationSchema, idSchema } from '../../machines/values/schemas.ts';
 import { fleetSelectionFault, readFleetSelection } from './fleet-selection.ts';
-import { httpFault, isNatsUrl, natsFault, readHttpAddress } from './values.ts';
+import { tokensSchema } from './token-schema.ts';
+import { httpFault, isNatsUrl, isOriginUrl, natsFault, originFault, readHttpAddress } from './values.ts';
 
 const natsSchema = z.string().refine(isNatsUrl, natsFault);
 
@@ -99,6 +100,15 @@ export const fileForm = z.strictObject({
   nats: natsSchema.optional().describe('one or more servers, separated by commas; default nats://127.0.0.1:4222'),
   creds: word.optional().describe('the credentials for NATS: a path relative to this file'),
   http: httpForm.optional().describe('HOST:PORT of hooks, API and metrics; default 127.0.0.1:4280; "off": none'),
+  publicUrl: z
+    .string()
+    .refine(isOriginUrl, originFault)
+    .optional()
+    .describe('where others reach HTTP, through a proxy, such as https://stopgate.example.com'),
+  tokens: tokensSchema
+    .nullable()
+    .optional()
+    .describe('who may use HTTP, by name; with any of them each request needs a token; default null: none'),
   replica: idSchema.optional().describe('the name of this replica; default: generated at each start'),
   policies: strictPoliciesSchema
     .optional()

@@ -2,6 +2,7 @@
 import { dirname, resolve } from 'node:path';
 import type { PolicySet } from '../../machines/index.ts';
 import { forgetMsDefault } from '../../machines/values/limits.ts';
+import type { TokenConfig } from './access-tokens.ts';
 
 /** `cwd`: `worker` is the folder of the worker that stops; otherwise an absolute path. `run` starts with the program. */
 export type CommandConfig = {
@@ -43,6 +44,9 @@ export type ConfigFile = {
   readonly creds: string | null;
   /** As `--http` takes it. */
   readonly http: string | null;
+  readonly publicUrl: string | null;
+  /** Who may use HTTP, beside whoever has the token of `--token`. */
+  readonly tokens: readonly TokenConfig[];
   readonly replica: string | null;
   readonly policySet: PolicySet;
   /** Null: the file has none of `policies`, `assign`, `releaseAfter` and `forget`, so it does not change them. */
@@ -67,7 +71,7 @@ export type ConfigFile = {
 /** What an empty file at `path` gives, without loading what reads one. */
 export const emptyConfigFile = (path: string): ConfigFile =>
   Object.freeze({
-    ...{ fleet: null, fleets: null, nats: null, creds: null, http: null, replica: null },
+    ...{ fleet: null, fleets: null, nats: null, creds: null, http: null, publicUrl: null, tokens: [], replica: null },
     policySet: { policies: new Map(), assign: [], releaseAfterMs: null, forgetMs: forgetMsDefault },
     policyForm: null,
     roots: [dirname(resolve(path))],

@@ -17,9 +17,11 @@ import {
   isLogLevel,
   isLoopback,
   isNatsUrl,
+  isOriginUrl,
   isToken,
   logLevels,
   natsFault,
+  originFault,
   readHttpAddress,
   tokenFault,
 } from './values.ts';
@@ -37,6 +39,8 @@ export type Options = {
   /** Null: no HTTP. */
   readonly http: HttpAddress | null;
   readonly token: string | null;
+  /** Where others reach it, through a proxy; without a path. Null: only where it listens. */
+  readonly publicUrl: string | null;
   readonly replica: string;
   readonly logLevel: LogLevel;
 };
@@ -47,7 +51,10 @@ export type Written = { readonly [Name in Option]?: string | null | undefined };
 export type Source = { readonly values: Written; readonly nameOf: (option: Option) => string };
 
 /** All are checked at once, so that all problems are reported at once. `options` null: there are problems. */
-export function resolveOptions(sources: readonly Source[]): { options: Options | null; problems: ErrorIssue[] } {
+export function resolveOptions(
+  sources: readonly Source[],
+  hasTokens: boolean,
+): { options: Options | null; problems: ErrorIssue[] } {
   const given = new Map(names.map((name) => [name, firstOf(name, sources)]));
   const values = names.map((name) => {
     const text = given.get(name)?.text ?? null;
@@ -59,7 +66,8 @@ export function resolveOptions(sources: readonly Source[]): { options: Options |
   );
   if (problems.length > 0) return { options: null, problems };
   const options = Object.fromEntries(values.map(({ name, value }) => [name, value])) as unknown as Options;
-  if (options.http === null || options.token !== null || isLoopback(options.http.host)) return { options, problems };
+  if (options.http === null || options.token !== null || hasTokens || isLoopback(options.http.host))
+    return { options, problems };
   const address = given.get('http')?.text;
   const message = `"${address}" can be reached from other machines, so it needs a token: set STOPGATE_TOKEN (or --token) to a long random word, or take 127.0.0.1`;
   return { options, problems: [{ path: nameOf('http'), message }] };
@@ -93,6 +101,7 @@ const rules: { readonly [Name in Option]: Rule<Options[Name]> } = {
   shard: { read: readShard, describe: (text) => `${describeValue(text)} ${shardFault}` },
   http: { read: readHttpAddress, describe: (text) => `${describeValue(text)} ${httpFault}` },
   token: { read: (text) => (isToken(text) ? text : undefined), describe: () => tokenFault },
+  publicUrl: rule(isOriginUrl, originFault),
   replica: rule(isId, idFault),
   logLevel: rule(isLogLevel, `is not ${logLevels.map((level) => `"${level}"`).join(' or ')}`),
 };

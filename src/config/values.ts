@@ -35,6 +35,14 @@ export const httpFault = 'is not HOST:PORT, such as 127.0.0.1:4280 (or "off")';
 
 const addressPattern = /^(?:(https?):\/\/)?(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?\/?$/i;
 
+/** What stands in a browser's address line: a proxy may not put us under a path, since the page's own paths begin at `/`. */
+export function isOriginUrl(text: string): boolean {
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return false;
+  const { pathname, search, hash, username } = new URL(text);
+  return pathname === '/' && `${search}${hash}${username}` === '';
+}
+export const originFault = 'is not a URL without a path, such as https://stopgate.example.com';
+
 /** Whether only this machine can reach it. A name that would need a resolver counts as reachable from outside. */
 export const isLoopback = (host: string): boolean =>
   host.toLowerCase() === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));

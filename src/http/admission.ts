@@ -2,16 +2,23 @@
  * Who may use the HTTP server (protocol.md §12). Loopback alone is no protection: any page in the user's browser can
  * reach a loopback port, from a foreign origin or through a host name of its own that resolves to 127.0.0.1.
  */
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { type AccessToken, hashOfSession, sessionOf } from '../config/access-tokens.ts';
 import { AppError } from '../errors.ts';
+import type { Caller } from './access.ts';
 
-/** `host`: where the server listens. `token` null: none is required, which is allowed on loopback only. */
 export type Admission = {
+  /** Where the server listens. */
   readonly host: string;
-  readonly token: string | null;
-  /** Required for operator actions, and accepted for reading too; null: nobody may act as operator. */
-  readonly operatorToken: string | null;
+  /** Where others reach it, through a proxy; null: only there. */
+  readonly publicUrl: URL | null;
+  /** Whether the server itself speaks TLS. */
+  readonly isTls: boolean;
+  /** As they are now. */
+  readonly tokens: () => readonly AccessToken[];
+  /** Whether requests without a token are served now, as an agent's. */
+  readonly isOpen: () => boolean;
 };
 
 const loopbackNames: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '::1']);
@@ -21,48 +28,45 @@ const wildcards: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 const isLoopback = (host: string): boolean => loopbackNames.has(host) || /^127(\.\d{1,3}){3}$/.test(host);
 
 /** @throws AppError config.bad: reachable from the network without a token */
-export function checkBinding({ host, token }: Pick<Admission, 'host' | 'token'>): void {
-  if (token === '') throw new AppError('config.bad', 'the token for HTTP is empty');
-  if (token !== null || isLoopback(host)) return;
-  throw new AppError(
-    'config.bad',
-    `HTTP on '${host}' needs a token because it is not a loopback address; pass one with --token`,
-  );
+export function checkBinding({ host, publicUrl, isOpen }: Admission): void {
+  if (!isOpen() || (isLoopback(host) && publicUrl === null)) return;
+  const why = isLoopback(host) ? `others reach it at ${publicUrl?.origin}` : 'it is not a loopback address';
+  throw new AppError('config.bad', `HTTP on '${host}' needs a token because ${why}; pass one with --token`);
 }
 
 /** @throws AppError host.foreign, origin.foreign */
-export function checkSource(headers: IncomingHttpHeaders, { host, token }: Admission): void {
+export function checkSource(headers: IncomingHttpHeaders, { host, publicUrl, isOpen }: Admission): void {
   const name = readHostName(headers.host);
-  const isOurs = loopbackNames.has(name) || (token !== null && (name === bare(host) || wildcards.has(bare(host))));
-  if (!isOurs) throw new AppError('host.foreign', `this server is not '${headers.host ?? ''}'`);
+  const isBound = !isOpen() && (name === bare(host) || wildcards.has(bare(host)));
+  if (!loopbackNames.has(name) && !isBound && name !== (publicUrl?.hostname ?? null)) {
+    const hint = 'behind a proxy, say with "publicUrl" which name it has there';
+    throw new AppError('host.foreign', `this server is not '${headers.host ?? ''}'; ${hint}`);
+  }
   const { origin } = headers;
-  if (origin === undefined || hostOf(origin) === headers.host?.toLowerCase()) return;
+  if (origin === undefined || hostOf(origin) === headers.host?.toLowerCase() || origin === publicUrl?.origin) return;
   throw new AppError('origin.foreign', `pages from '${origin}' may not use this server`);
 }
 
+const anyone: Caller = { name: null, role: 'agent', workers: null };
+
 /** @throws AppError input.unauthorized */
-export function checkToken(headers: IncomingHttpHeaders, admission: Admission): void {
-  if (admission.token === null || presents(headers, admission.token) || isOperator(headers, admission)) return;
+export function findCaller(headers: IncomingHttpHeaders, { tokens, isOpen }: Admission): Caller {
+  const given = readSessions(headers).map(hashOfSession);
+  const found = tokens().filter(({ hashes }) => given.some((one) => hashes.some((hash) => isSame(one, hash))));
+  // Who is signed in as an operator, and sends the token of an agent too, is the operator.
+  const [caller] = found.toSorted((a, b) => Number(b.role === 'operator') - Number(a.role === 'operator'));
+  if (caller !== undefined) return caller;
+  if (isOpen()) return anyone;
   throw new AppError('input.unauthorized', 'a token is required: send the header "Authorization: Bearer <token>"');
 }
 
-export const isOperator = (headers: IncomingHttpHeaders, { operatorToken }: Admission): boolean =>
-  operatorToken !== null && presents(headers, operatorToken);
-
-/** @throws AppError input.unauthorized */
-export function checkOperator(headers: IncomingHttpHeaders, admission: Admission): void {
-  if (isOperator(headers, admission)) return;
-  const message =
-    admission.operatorToken === null
-      ? 'this service was started without a token, so nobody can act as its operator over HTTP; start it with --token'
-      : 'this requires the operator token, and the request has none or a wrong one';
+/** For a service without a token that would do. @throws AppError input.unauthorized */
+export function refuseAnyone(caller: Caller, { tokens }: Admission): void {
+  if (caller !== anyone) return;
+  const message = tokens().some(({ role }) => role === 'operator')
+    ? 'this requires the operator token, and the request has none or a wrong one'
+    : 'this service was started without a token, so nobody can act as its operator over HTTP; start it with --token';
   throw new AppError('input.unauthorized', message);
-}
-
-/** Either token will do, but one must be there. @throws AppError input.unauthorized */
-export function checkAnyToken(headers: IncomingHttpHeaders, admission: Admission): void {
-  if (admission.token !== null && presents(headers, admission.token)) return;
-  checkOperator(headers, admission);
 }
 
 /**
@@ -70,23 +74,26 @@ export function checkAnyToken(headers: IncomingHttpHeaders, admission: Admission
  * read it. Browsers send cookies to every port of a host, so the name carries our port. The value is derived from the
  * token and useless elsewhere, because the token itself may also open NATS.
  */
-export const sessionCookie = ({ host }: IncomingHttpHeaders, token: string | null): string =>
-  `${cookieName(host)}=${token === null ? '' : sessionOf(token)}; Path=/; HttpOnly; SameSite=Strict${token === null ? '; Max-Age=0' : ''}`;
+export function sessionCookie({ host }: IncomingHttpHeaders, token: string | null, admission: Admission): string {
+  const { publicUrl, isTls } = admission;
+  const isSecure = isTls || (publicUrl?.protocol === 'https:' && readHostName(host) === publicUrl.hostname);
+  const value = `${cookieName(host)}=${token === null ? '' : sessionOf(token)}`;
+  const ends = token === null ? '; Max-Age=0' : '';
+  return `${value}; Path=/; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}${ends}`;
+}
 
 const cookieName = (host = ''): string => `stopgate_session_${/:(\d{1,5})$/.exec(host)?.[1] ?? 80}`;
-const sessionOf = (token: string): string => createHmac('sha256', token).update('stopgate session').digest('hex');
 
-function presents({ authorization, cookie, host }: IncomingHttpHeaders, token: string): boolean {
+/** Of the token in the header, and of the cookie. */
+function readSessions({ authorization, cookie, host }: IncomingHttpHeaders): string[] {
   const bearer = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
   const session = new RegExp(`(?:^|; *)${cookieName(host)}=([^;]*)`).exec(cookie ?? '')?.[1];
-  return isSame(bearer, token) || isSame(session, sessionOf(token));
+  return [...(bearer === undefined ? [] : [sessionOf(bearer)]), ...(session === undefined ? [] : [session])];
 }
 
 /** Constant time: hashes have one length, so the duration reveals neither the length nor the first difference. */
-const isSame = (given: string | undefined, expected: string): boolean =>
-  given !== undefined && timingSafeEqual(hash(given), hash(expected));
+const isSame = (given: string, hash: string): boolean => timingSafeEqual(Buffer.from(given), Buffer.from(hash));
 
-const hash = (text: string): Buffer => createHash('sha256').update(text).digest();
 const bare = (host: string): string => host.toLowerCase().replace(/^\[(.*)\]$/, '$1');
 
 /** The name in a Host header, without port and brackets; '' if it is malformed. */

@@ -5,6 +5,7 @@ import { agents, createHookCallHandler, type HookCall, type OnHeld, type ReadHoo
 import { AppError } from '../errors.ts';
 import type { Service } from '../service/service.ts';
 import { isUndecided } from '../service/until-resolved.ts';
+import { callerOf, checkWorker } from './access.ts';
 import { createPerService, type FleetDirectory, fleetNamed } from './fleet-directory.ts';
 
 /** How long a request for a resolution is kept open. Then the client has to send it again. */
@@ -24,9 +25,11 @@ export function addHookRoutes(
   );
   const closing = new AbortController();
   app.addHook('preClose', async () => closing.abort());
-  app.post<Route>('/hooks/:agent', async ({ params, query, body }, reply) => {
+  app.post<Route>('/hooks/:agent', async (request, reply) => {
+    const { params, query, body } = request;
     const event = typeof query.event === 'string' ? query.event : undefined;
     const call = readerOf(params.agent)(body ?? {}, event);
+    checkWorker(callerOf(request), call.worker);
     const { service } = fleetNamed(fleets, query.fleet);
     const answer = await handlerOf(service)(
       underPolicy(call, query.policy),
@@ -49,13 +52,16 @@ function closed({ raw }: FastifyReply): AbortSignal {
  * and until a person has resolved it. 204: not yet, ask again. A prompt of null: nothing to prompt.
  */
 function addWake(app: FastifyInstance, fleets: FleetDirectory, closing: AbortSignal): void {
-  app.get<WakeRoute>('/hooks/:agent/wake', async ({ params, query }, reply) => {
+  app.get<WakeRoute>('/hooks/:agent/wake', async (request, reply) => {
+    const { params, query } = request;
     readerOf(params.agent);
     if (typeof query.worker !== 'string' || query.worker === '')
       throw new AppError('input.bad', 'name the session whose resolution you want: ?worker=<session>');
+    const worker = toId(query.worker);
+    checkWorker(callerOf(request), worker);
     const { service } = fleetNamed(fleets, query.fleet);
     const signal = AbortSignal.any([closing, closed(reply), AbortSignal.timeout(wakeHoldMs)]);
-    const view = await service.untilResolved(toId(query.worker), signal);
+    const view = await service.untilResolved(worker, signal);
     if (isUndecided(view)) return reply.code(204).send();
     return { prompt: view.resolution?.verdict === 'resume' ? view.resolution.prompt : null };
   });

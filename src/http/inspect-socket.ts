@@ -6,7 +6,8 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { isId } from '../../machines/index.ts';
 import { AppError, errorBody, errorCodes } from '../errors.ts';
 import type { Logger } from '../log.ts';
-import { type Admission, checkSource, checkToken } from './admission.ts';
+import { accessOf, checkAccess } from './access.ts';
+import { type Admission, checkSource, findCaller } from './admission.ts';
 import { type FleetDirectory, fleetNamed, type ServedFleet } from './fleet-directory.ts';
 import { toAppError } from './replies.ts';
 
@@ -51,7 +52,7 @@ type Wanted = Pick<ServedFleet, 'inspection'> & { readonly worker: string | null
 async function admit(request: IncomingMessage, { clients }: WebSocketServer, sockets: Sockets): Promise<Wanted> {
   const { fleets, admission } = sockets;
   checkSource(request.headers, admission);
-  checkToken(request.headers, admission);
+  checkAccess(findCaller(request.headers, admission), accessOf('GET', inspectSocketPath), {});
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
   if (pathname !== inspectSocketPath)
     throw new AppError('actor.unknown', `no WebSocket at ${pathname}; use ${inspectSocketPath}`);

@@ -8,7 +8,8 @@ import { spanNames } from '../inspector/statistics/buckets.ts';
 import { toTruncatedJson } from '../inspector/truncated-json.ts';
 import { parseInput } from '../parse-input.ts';
 import { type OperatorAction, operatorActions } from '../service/operate.ts';
-import { type Admission, checkAnyToken, checkOperator, isOperator, sessionCookie } from './admission.ts';
+import { callerOf, checkSubject, hasRole, signedBy } from './access.ts';
+import { type Admission, findCaller, refuseAnyone, sessionCookie } from './admission.ts';
 import { type EventStream, openEventStream } from './event-stream.ts';
 import { type FleetDirectory, fleetInPath } from './fleet-directory.ts';
 import { sendHistory } from './history-reply.ts';
@@ -104,7 +105,8 @@ function addStream(api: FastifyInstance, { fleets, admission, version }: Inspect
   api.addHook('preClose', async () => {
     for (const stream of streams) stream.end();
   });
-  api.get('/stream', async ({ params, query, headers }, reply) => {
+  api.get('/stream', async (request, reply) => {
+    const { params, query, headers } = request;
     const { service, inspection } = fleetInPath(fleets, params);
     // Who selects another actor opens a new stream; `after` is then the last entry received.
     const { worker, task, after = null } = parseInput(streamSchema, query);
@@ -115,7 +117,10 @@ function addStream(api: FastifyInstance, { fleets, admission, version }: Inspect
     const stream = openEventStream(reply);
     streams.add(stream);
     const { fleet, replica } = service;
-    const rights = { operator: isOperator(headers, admission), token: admission.operatorToken !== null };
+    const rights = {
+      operator: hasRole(callerOf(request), 'operator'),
+      token: admission.tokens().some(({ role }) => role === 'operator'),
+    };
     stream.send('hello', JSON.stringify({ fleet, replica, version, staleAfterMs, ...rights }), null);
     const leave = inspection.live.join(stream, topics, lastId.success ? lastId.data : after);
     stream.onClose(() => {
@@ -192,12 +197,14 @@ function addTimelines(api: FastifyInstance, { fleets }: InspectorRoutes): void {
   });
 }
 
-function addOperatorActions(api: FastifyInstance, { fleets, admission }: InspectorRoutes): void {
-  api.post<{ Params: { word: string } }>('/operator/:word', async ({ params, headers, body }) => {
-    checkOperator(headers, admission);
+function addOperatorActions(api: FastifyInstance, { fleets }: InspectorRoutes): void {
+  api.post<{ Params: { word: string } }>('/operator/:word', async (request) => {
+    const { params, body } = request;
+    const caller = callerOf(request);
+    checkSubject(caller, body);
     if (!Object.hasOwn(operatorActions, params.word))
       throw new AppError('actor.unknown', `'${params.word}' is none of ${Object.keys(operatorActions).join(', ')}`);
-    return fleetInPath(fleets, params).service.operate(params.word as OperatorAction, body);
+    return fleetInPath(fleets, params).service.operate(params.word as OperatorAction, signedBy(caller, body));
   });
 }
 
@@ -215,11 +222,17 @@ function addSession(api: FastifyInstance, { admission }: InspectorRoutes): void 
   const tokenSchema = z.object({ token: z.string().trim().min(1).max(1_000) });
   api.post('/session', async ({ body, headers }, reply) => {
     const { token } = parseInput(tokenSchema, body);
-    checkAnyToken({ authorization: `Bearer ${token}` }, admission);
-    return reply.code(204).header('set-cookie', sessionCookie(headers, token)).send();
+    refuseAnyone(findCaller({ authorization: `Bearer ${token}` }, admission), admission);
+    return reply
+      .code(204)
+      .header('set-cookie', sessionCookie(headers, token, admission))
+      .send();
   });
   api.delete('/session', async ({ headers }, reply) =>
-    reply.code(204).header('set-cookie', sessionCookie(headers, null)).send(),
+    reply
+      .code(204)
+      .header('set-cookie', sessionCookie(headers, null, admission))
+      .send(),
   );
 }
 

@@ -4,13 +4,15 @@ import { isId } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import { createKeyedMutex } from '../keyed-mutex.ts';
 import type { Logger } from '../log.ts';
+import { callerOf, serviceFor } from './access.ts';
 import { createPerService, type FleetDirectory, fleetNamed } from './fleet-directory.ts';
 
 const forwardedHeaders = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-session-id'] as const;
 
 export function addMcpRoutes(app: FastifyInstance, fleets: FleetDirectory, log: Logger): void {
   const mutexOf = createPerService(() => createKeyedMutex());
-  app.post<{ Querystring: { worker?: unknown; fleet?: unknown } }>('/mcp', async ({ headers, query, body }, reply) => {
+  app.post<{ Querystring: { worker?: unknown; fleet?: unknown } }>('/mcp', async (request, reply) => {
+    const { headers, query, body } = request;
     const worker = readWorker(query.worker);
     const { service } = fleetNamed(fleets, query.fleet);
     // Loaded on first use: the MCP library is slow to load and most services never need it.
@@ -20,7 +22,8 @@ export function addMcpRoutes(app: FastifyInstance, fleets: FleetDirectory, log: 
       return typeof value === 'string' ? [[name, value] as const] : [];
     });
     const onBug = (err: unknown, tool: string) => log.error({ err, tool }, 'MCP tool failed: a bug');
-    const options = { port: service, worker, mutex: mutexOf(service), onBug };
+    const port = serviceFor(callerOf(request), service);
+    const options = { port, worker, mutex: mutexOf(service), onBug };
     const answer = await answerPost(options, Object.fromEntries(forwarded), body);
     return reply.code(answer.status).headers(answer.headers).send(answer.body);
   });

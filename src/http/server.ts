@@ -4,12 +4,14 @@
  */
 import { type FastifyError, type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
 import { isTextTooDeep } from '../../machines/entries/json.ts';
+import { type AccessToken, hashOfToken } from '../config/access-tokens.ts';
 import { AppError, errorCodes } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { type AnswerLinks, answerPath } from '../notify/answer-links.ts';
 import { inTraceOf } from '../tracing.ts';
-import { type Admission, checkBinding, checkSource, checkToken } from './admission.ts';
+import { accessOf, type Caller, checkAccess, hasRole, requireRows } from './access.ts';
+import { type Admission, checkBinding, checkSource, findCaller, refuseAnyone } from './admission.ts';
 import { addAnswerRoutes, announceRequest } from './answer-routes.ts';
 import type { FleetDirectory } from './fleet-directory.ts';
 import { prepareGracefulClose } from './graceful-close.ts';
@@ -20,7 +22,7 @@ import { isPageRequest } from './inspector-page.ts';
 import { addMcpRoutes } from './mcp-routes.ts';
 import { bodyBytesMax, commonHeaders, sendError, sendInternal, toAppError } from './replies.ts';
 import { addApiRoutes } from './request-routes.ts';
-import { addStatusRoutes, healthPath } from './status-routes.ts';
+import { addStatusRoutes } from './status-routes.ts';
 
 export type HttpOptions = {
   readonly fleets: FleetDirectory;
@@ -32,6 +34,10 @@ export type HttpOptions = {
   readonly token: string | null;
   /** Required for operator actions; null: `token` is, and without either nobody may. */
   readonly operatorToken: string | null;
+  /** Those of stopgate.yaml, as they are now; with any of them each request needs a token. */
+  readonly tokens?: () => readonly AccessToken[];
+  /** Where others reach it, behind a proxy. Null, the default: only where it listens. */
+  readonly publicUrl?: string | null;
   readonly version: string;
   readonly metrics: Metrics;
   readonly log: Logger;
@@ -64,10 +70,11 @@ type HttpApp = { readonly app: FastifyInstance; readonly close: HttpServer['clos
 
 /** All but the listening. @throws AppError config.bad: the binding needs a token */
 export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise<HttpApp> {
-  const { fleets, metrics, token, version, closeTimeoutMs = 2_000 } = options;
-  const admission: Admission = { host: options.host, token, operatorToken: options.operatorToken ?? token };
+  const { fleets, metrics, version, closeTimeoutMs = 2_000 } = options;
+  const admission = createAdmission(options);
   checkBinding(admission);
   const app = createApp(options.log);
+  requireRows(app);
   const close = prepareGracefulClose(app, closeTimeoutMs);
   addTrace(app);
   addAdmission(app, admission);
@@ -82,6 +89,25 @@ export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise
   addInspectPage(app);
   addInspectSocket(app, { fleets, admission, log: options.log });
   return { app, close };
+}
+
+function createAdmission(options: Omit<HttpOptions, 'port'>): Admission {
+  const { host, token, operatorToken, tokens = () => [], publicUrl = null } = options;
+  if (token === '') throw new AppError('config.bad', 'the token for HTTP is empty');
+  const shared = (secret: string, role: AccessToken['role']): AccessToken => ({
+    ...{ name: null, role, workers: null, hashes: [hashOfToken(secret)] },
+  });
+  const given = [
+    ...(operatorToken === null ? [] : [shared(operatorToken, 'operator')]),
+    ...(token === null ? [] : [shared(token, operatorToken === null ? 'operator' : 'agent')]),
+  ];
+  return {
+    host,
+    publicUrl: publicUrl === null ? null : new URL(publicUrl),
+    isTls: false,
+    tokens: () => [...given, ...tokens()],
+    isOpen: () => token === null && tokens().length === 0,
+  };
 }
 
 function createApp(log: Logger): FastifyInstance {
@@ -127,14 +153,26 @@ function addTrace(app: FastifyInstance): void {
 }
 
 function addAdmission(app: FastifyInstance, admission: Admission): void {
+  app.decorateRequest('caller', null);
   app.addHook('onRequest', async (request, reply) => {
     const { headers, routeOptions } = request;
     reply.headers(commonHeaders);
     // Its link is signed, and that is the right to use it: from a phone, behind a proxy, under any name.
     if (routeOptions.url === answerPath) return;
     checkSource(headers, admission);
-    if (routeOptions.url !== healthPath && !isPageRequest(request)) checkToken(headers, admission);
+    const access = accessOf(request.method, routeOptions.url);
+    if (access.role === null && (routeOptions.url !== '/' || isPageRequest(request))) return;
+    request.caller = findCaller(headers, admission);
+    if (access.role === 'operator' && !hasRole(request.caller, 'operator')) refuseAnyone(request.caller, admission);
+    checkAccess(request.caller, access, request.params);
   });
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Null: the endpoint takes nothing, not even a token. */
+    caller: Caller | null;
+  }
 }
 
 /** Bodies are JSON objects; an empty body means `{}`, as it does on NATS. */

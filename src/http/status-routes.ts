@@ -9,7 +9,7 @@ import { sendError } from './replies.ts';
 import { apiEndpoints } from './request-routes.ts';
 
 /** Reveals nothing about the fleet, so that load balancers need no token. */
-export const healthPath = '/healthz';
+const healthPath = '/healthz';
 
 export function addStatusRoutes(app: FastifyInstance, fleets: FleetDirectory, metrics: Metrics): void {
   app.get(healthPath, async () => ({ ok: true }));

@@ -131,6 +131,7 @@ const rows: Record<string, () => Promise<unknown>> = {
   export: async () => expect(await says(['export', '--worker', 'w1'])).toContain('worker.w1.plan.updated'),
   check: async () => expect(await says(['check'])).toContain('stopgate.yaml is valid'),
   permissions: async () => expect(await says(['permissions', '--role', 'agent'])).toMatch(/^# stopgate, fleet main/),
+  token: async () => expect(await says(['token', 'ci', '--role', 'read'])).toMatch(/^token +[0-9a-f]{48}\n/),
   'support-bundle': async () =>
     expect(await says(['support-bundle', '--http', 'off', '--nats', 'nats://127.0.0.1:1'])).toContain(
       '.json is written',

@@ -1,7 +1,7 @@
 /** check: is a stopgate.yaml valid? Without a service, for an editor or CI. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { missingSecret } from '../../config/config.ts';
+import { missingSecrets } from '../../config/config.ts';
 import { readConfigFile } from '../../config/file-reader.ts';
 import { describePosition } from '../../config/position.ts';
 import { clean } from '../../terminal/text.ts';
@@ -30,7 +30,7 @@ export const check = defineCommand({
     const problems = read.ok
       ? read.unknownNames
       : read.problems.map((it) => `${describePosition(it, path)}: ${it.message}`);
-    const notes = read.ok ? [...missingRoots(read.file.roots), ...missingSecret({ ...read, path }, io.env)] : [];
+    const notes = read.ok ? [...missingRoots(read.file.roots), ...missingSecrets({ ...read, path }, io.env)] : [];
     const policies = read.ok ? [...read.file.policySet.policies.keys()] : [];
     const commands = read.ok ? Object.keys(read.file.commands) : [];
     if (flags.json) await out.json({ valid: problems.length === 0, file: path, policies, commands, problems, notes });

@@ -12,6 +12,7 @@ export const dev = defineCommand({
     store: natsServerArgs.store,
     config: serveArgs.config,
     token: serveArgs.token,
+    'public-url': serveArgs['public-url'],
     'log-level': serveArgs['log-level'],
     'accept-empty-log': serveArgs['accept-empty-log'],
     'idle-exit': {
@@ -26,9 +27,9 @@ export const dev = defineCommand({
   ],
   examples: ['stopgate dev', 'stopgate dev --port 0 --http 127.0.0.1:0 --store /tmp/try'],
   run: async ({ flags, io, services }) => {
-    const { http, fleet, config, token, 'log-level': logLevel } = flags;
+    const { http, fleet, config, token, 'public-url': publicUrl, 'log-level': logLevel } = flags;
     const resolved = await loadConfig({
-      flags: { http, fleet, config, token, logLevel },
+      flags: { http, fleet, config, token, publicUrl, logLevel },
       cwd: io.cwd,
       env: io.env,
       serving: true,

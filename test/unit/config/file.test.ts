@@ -57,6 +57,8 @@ describe('a right file', () => {
         nats: null,
         creds: null,
         http: null,
+        publicUrl: null,
+        tokens: [],
         replica: null,
         policySet: { policies: new Map(), assign: [], releaseAfterMs: null, forgetMs: 604_800_000 },
         policyForm: null,

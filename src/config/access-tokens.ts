@@ -1,0 +1,86 @@
+/**
+ * The tokens of HTTP: who has one, what it may do, and where its secret is. stopgate.yaml holds no secret, and a hash from it
+ * opens nothing: it is made of the session that a browser keeps, which is made of the token.
+ */
+import { createHash, createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { isId } from '../../machines/values/id.ts';
+import { type Environment, readVariable } from './environment.ts';
+import { isToken, tokenFault } from './values.ts';
+
+/** Each may do what the one before it may. */
+export const accessRoles = ['read', 'agent', 'operator'] as const;
+export type AccessRole = (typeof accessRoles)[number];
+
+/** `file` is an absolute path. */
+export type TokenSource = { readonly env: string } | { readonly file: string } | { readonly hashes: readonly string[] };
+export type TokenConfig = {
+  readonly name: string;
+  readonly role: AccessRole;
+  /** Ids and patterns; null: every worker. */
+  readonly workers: readonly string[] | null;
+  readonly source: TokenSource;
+};
+/** Any of its `hashes` is valid. `name` null: that of `--token`, which many may share. */
+export type AccessToken = Pick<TokenConfig, 'role' | 'workers'> & {
+  readonly name: string | null;
+  readonly hashes: readonly string[];
+};
+type Fault = { readonly name: string; readonly message: string };
+
+/** A pattern is an id in which `*` stands for any characters. */
+export const isWorkerOrPattern = (text: string): boolean =>
+  isId(text.includes('*') ? `x${text.replaceAll('*', '')}` : text);
+
+/** What a browser keeps instead of the token: useless on NATS, which the token may open too. */
+export const sessionOf = (token: string): string =>
+  createHmac('sha256', token).update('stopgate session').digest('hex');
+export const hashOfSession = (session: string): string =>
+  `sha256:${createHash('sha256').update(session).digest('hex')}`;
+/** What stopgate.yaml may hold of a token. */
+export const hashOfToken = (token: string): string => hashOfSession(sessionOf(token));
+
+/** With its faults a token is left out. */
+export function readTokens(
+  configured: readonly TokenConfig[],
+  env: Environment,
+): { readonly tokens: readonly AccessToken[]; readonly faults: readonly Fault[] } {
+  const tokens: AccessToken[] = [];
+  const faults: Fault[] = [];
+  const owners = new Map<string, string>();
+  for (const { name, role, workers, source } of configured) {
+    const read = readSource(source, env);
+    const owner = typeof read === 'string' ? undefined : read.map((hash) => owners.get(hash)).find(Boolean);
+    if (typeof read === 'string') faults.push({ name, message: read });
+    else if (owner !== undefined)
+      faults.push({ name, message: `has the secret of "${owner}", so nobody could tell them apart` });
+    else {
+      for (const hash of read) owners.set(hash, name);
+      tokens.push({ name, role, workers, hashes: read });
+    }
+  }
+  return { tokens, faults };
+}
+
+/** The hashes, or what is wrong. */
+function readSource(source: TokenSource, env: Environment): readonly string[] | string {
+  if ('hashes' in source) return source.hashes;
+  if ('file' in source) return readTokenFile(source.file);
+  const token = readVariable(source.env, env);
+  if (token === undefined) return `the variable "${source.env}" is not set`;
+  return isToken(token) ? [hashOfToken(token)] : `the variable "${source.env}": ${tokenFault}`;
+}
+
+function readTokenFile(path: string): readonly string[] | string {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return `cannot read '${path}': ${code === 'ENOENT' ? 'there is no such file' : message}`;
+  }
+  const lines = text.split('\n').map((line) => line.trim());
+  const secrets = lines.filter((line) => line !== '');
+  if (secrets.length === 0) return `'${path}' is empty`;
+  return secrets.every(isToken) ? secrets.map(hashOfToken) : `'${path}': ${tokenFault}`;
+}

@@ -1,0 +1,51 @@
+/** `tokens` in stopgate.yaml. */
+import { z } from 'zod';
+import { idSchema } from '../../machines/values/schemas.ts';
+import { accessRoles, isWorkerOrPattern, type TokenConfig, type TokenSource } from './access-tokens.ts';
+
+/** Each request is compared with all of them. */
+const tokensMax = 1_000;
+const patternsMax = 100;
+
+const hashSchema = z
+  .string()
+  .regex(/^sha256:[0-9a-f]{64}$/, 'is not a hash as "stopgate token" prints it: sha256: and 64 hexadecimal digits');
+
+const tokenSchema = z
+  .strictObject({
+    role: z
+      .enum(accessRoles)
+      .describe('read: all that leaves the log as it is; agent: also stops and entries; operator: everything'),
+    workers: z
+      .array(z.string().refine(isWorkerOrPattern, 'is not the id of a worker, or a pattern such as box-1-*'))
+      .min(1)
+      .max(patternsMax)
+      .optional()
+      .describe('only these workers: ids, and patterns such as box-1-*; default: every worker'),
+    env: z.string().min(1).optional().describe('the variable that holds the token'),
+    file: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('a file, relative to this one, that holds it, or several, one a line; read again on every change'),
+    hash: z
+      .union([hashSchema, z.array(hashSchema).min(1)])
+      .optional()
+      .describe('what "stopgate token" prints with a new token; of a list each is valid'),
+  })
+  .refine(({ env, file, hash }) => [env, file, hash].filter((it) => it !== undefined).length === 1, {
+    message: 'needs its secret, as one of env, file and hash',
+  });
+
+export const tokensSchema = z
+  .record(idSchema, tokenSchema)
+  .refine((tokens) => Object.keys(tokens).length <= tokensMax, `names more than ${tokensMax}`);
+
+/** @param toPath makes a path of the file absolute */
+export function toTokens(form: z.output<typeof tokensSchema>, toPath: (path: string) => string): TokenConfig[] {
+  return Object.entries(form).map(([name, { role, workers = null, env, file, hash = [] }]) => {
+    const source: TokenSource =
+      env !== undefined ? { env } : file !== undefined ? { file: toPath(file) } : { hashes: [hash].flat() };
+    return { name, role, workers, source };
+  });
+}

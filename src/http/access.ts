@@ -1,0 +1,175 @@
+/**
+ * Who may use which endpoint (docs/security.md has the same table). An endpoint without a row here cannot be registered, so
+ * that none is open by mistake.
+ */
+import assert from 'node:assert/strict';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type AccessRole, type AccessToken, accessRoles } from '../config/access-tokens.ts';
+import { AppError } from '../errors.ts';
+import { answerPath } from '../notify/answer-links.ts';
+import type { Service } from '../service/service.ts';
+
+/** Whoever sent a request: a token without its secret. */
+export type Caller = Omit<AccessToken, 'hashes'>;
+
+/**
+ * `role`: what it takes; null: nothing, not even a token. `workers`: what it gives to a token with `workers`: all that it
+ * gives to others, what concerns its own workers, or nothing, since it shows or changes everybody's.
+ */
+export type Access = { readonly role: AccessRole | null; readonly workers: 'all' | 'own' | 'none' };
+
+const rows = {
+  'GET /healthz': [null, 'all'],
+  'GET /': [null, 'all'], // in a browser; server.ts asks for `read` else
+  'GET /assets/:file': [null, 'all'],
+  'GET /icon/:file': [null, 'all'],
+  'GET /favicon.ico': [null, 'all'],
+  [`GET ${answerPath}`]: [null, 'all'],
+  [`POST ${answerPath}`]: [null, 'all'],
+  'GET /api': ['read', 'all'],
+  'GET /readyz': ['read', 'all'],
+  'POST /api/:fleet/session': ['read', 'all'],
+  'DELETE /api/:fleet/session': ['read', 'all'],
+  'GET /machines.json': ['read', 'all'],
+  'GET /inspect': ['read', 'all'],
+  'GET /inspect/inspect.js': ['read', 'all'],
+  'GET /inspect/inspect.css': ['read', 'all'],
+  'GET /inspect/elk-worker.js': ['read', 'all'],
+  'POST /api/:fleet/probe/:worker': ['read', 'own'],
+  'POST /api/:fleet/verify/:worker': ['read', 'own'],
+  'GET /api/:fleet/get/:entity/:id': ['read', 'own'],
+  'POST /api/:fleet/get/:entity/:id': ['read', 'own'],
+  'GET /api/:fleet/timeline/:entity/:id': ['read', 'own'],
+  'GET /api/:fleet/attempts/:worker': ['read', 'own'],
+  'GET /api/:fleet/history/:file': ['read', 'own'],
+  'GET /api/:fleet/incident/:file': ['read', 'own'],
+  'GET /metrics': ['read', 'none'],
+  'GET /inspect/ws': ['read', 'none'],
+  'GET /api/:fleet/list/:entities': ['read', 'none'],
+  'POST /api/:fleet/list/:entities': ['read', 'none'],
+  'GET /api/:fleet/stream': ['read', 'none'],
+  'GET /api/:fleet/range': ['read', 'none'],
+  'GET /api/:fleet/at/:seq': ['read', 'none'],
+  'GET /api/:fleet/outline': ['read', 'none'],
+  'GET /api/:fleet/entry/:seq': ['read', 'none'],
+  'GET /api/:fleet/policy': ['read', 'none'],
+  'GET /api/:fleet/statistics': ['read', 'none'],
+  'POST /api/:fleet/what-if': ['read', 'none'],
+  'POST /hooks/:agent': ['agent', 'own'],
+  'GET /hooks/:agent/wake': ['agent', 'own'],
+  'POST /mcp': ['agent', 'own'],
+  'GET /mcp': ['agent', 'own'],
+  'DELETE /mcp': ['agent', 'own'],
+  'POST /api/:fleet/decide/:worker': ['agent', 'own'],
+  'POST /api/:fleet/evaluate/:task': ['agent', 'own'],
+  'POST /api/:fleet/publish/:entity/:id/:noun/:verb': ['agent', 'own'],
+  'POST /api/:fleet/operator/:word': ['operator', 'own'],
+} as const satisfies Record<string, readonly [Access['role'], Access['workers']]>;
+
+export const accessTable: ReadonlyMap<string, Access> = new Map(
+  Object.entries(rows).map(([endpoint, [role, workers]]) => [endpoint, { role, workers }]),
+);
+
+/** @throws Error when an endpoint is added that has no row */
+export function requireRows(app: FastifyInstance): void {
+  app.addHook('onRoute', ({ method, url }) => {
+    for (const verb of [method].flat())
+      if (!accessTable.has(keyOf(verb, url)))
+        throw new Error(`who may ${verb} ${url}? Give it a row in src/http/access.ts`);
+  });
+}
+
+/** What an endpoint takes; one that there is not takes what `GET /api`, the list of those that there are, takes. */
+export const accessOf = (method: string, url: string | undefined): Access =>
+  accessTable.get(keyOf(method, url ?? '')) ?? { role: 'read', workers: 'all' };
+
+const keyOf = (method: string, url: string): string => `${method === 'HEAD' ? 'GET' : method} ${url}`;
+
+/** Of an endpoint that takes a role. */
+export function callerOf({ caller }: FastifyRequest): Caller {
+  assert(caller !== null, 'this endpoint has no role in src/http/access.ts');
+  return caller;
+}
+
+/** @throws AppError role.lacking */
+export function checkAccess(caller: Caller, { role, workers }: Access, params: unknown): void {
+  if (role === null) return;
+  if (!hasRole(caller, role))
+    throw new AppError(
+      'role.lacking',
+      `${nameOf(caller)} has the role ${caller.role}, and this takes the role ${role}`,
+    );
+  if (caller.workers === null || workers === 'all') return;
+  if (workers === 'none')
+    throw new AppError('role.lacking', `${nameOf(caller)} is for some workers only, and this is about all of them`);
+  for (const worker of workersIn(params)) checkWorker(caller, worker);
+}
+
+export const hasRole = ({ role }: Caller, needed: AccessRole): boolean =>
+  accessRoles.indexOf(role) >= accessRoles.indexOf(needed);
+
+/** Workers that a path names: tasks and queues belong to nobody. */
+function workersIn(params: unknown): string[] {
+  const { worker, entity, id, file } = params as Partial<Record<'worker' | 'entity' | 'id' | 'file', string>>;
+  const ofEntity = entity === 'worker' ? id : undefined;
+  return [worker, ofEntity, file?.replace(/\.\w+$/, '')].filter((it) => it !== undefined);
+}
+
+/** @throws AppError role.lacking */
+export function checkWorker(caller: Caller, worker: string): void {
+  if (isFor(caller, worker)) return;
+  throw new AppError('role.lacking', `${nameOf(caller)} is not for the worker '${worker}'`);
+}
+
+const isFor = ({ workers }: Caller, worker: string): boolean =>
+  workers === null || workers.some((pattern) => new RegExp(`^${pattern.split('*').join('.*')}$`).test(worker));
+
+const nameOf = ({ name }: Caller): string => (name === null ? 'this token' : `the token '${name}'`);
+
+/** Of an operator's action: a token for some workers is for these alone, and for no task. @throws AppError role.lacking */
+export function checkSubject(caller: Caller, body: unknown): void {
+  if (caller.workers === null) return;
+  const { entity = 'worker', id } = (body ?? {}) as { readonly entity?: unknown; readonly id?: unknown };
+  if (entity !== 'worker')
+    throw new AppError('role.lacking', `${nameOf(caller)} is for some workers only, and for no ${String(entity)}`);
+  checkWorker(caller, String(id));
+}
+
+/** The service as this caller may use it, for an edge that learns the worker from the body. */
+export function serviceFor(caller: Caller, service: Service): Service {
+  if (caller.workers === null) return service;
+  const own =
+    <Rest extends unknown[], Result>(call: (worker: string, ...rest: Rest) => Promise<Result>) =>
+    async (worker: string, ...rest: Rest): Promise<Result> => {
+      checkWorker(caller, worker);
+      return call(worker, ...rest);
+    };
+  return {
+    ...service,
+    decide: own(service.decide),
+    probe: own(service.probe),
+    verify: own(service.verify),
+    async publish(entry) {
+      if (entry.entity === 'worker') checkWorker(caller, entry.id);
+      return service.publish(entry);
+    },
+    async get(entity, id, body) {
+      if (entity === 'worker') checkWorker(caller, id);
+      return service.get(entity, id, body);
+    },
+  };
+}
+
+/**
+ * What an operator says over HTTP is said by the holder of the token: its name stands in the entry, and before the name that
+ * the request gives itself. A token without a name leaves the word to the request.
+ */
+export function signedBy({ name }: Caller, body: unknown): unknown {
+  if (name === null) return body;
+  const { by, ...said } = (body ?? {}) as { readonly by?: unknown };
+  const own = typeof by === 'string' ? by.trim() : '';
+  return { ...said, by: own === '' || own === name ? name : `${name} (${own})`.slice(0, byLengthMax) };
+}
+
+/** As operate.ts takes it. */
+const byLengthMax = 200;
