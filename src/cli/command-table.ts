@@ -129,6 +129,11 @@ export const commands: CommandTable = {
     summary: 'take a worker out of service',
     load: async () => (await import('./commands/retire.ts')).retire,
   },
+  audit: {
+    group: 'Operate',
+    summary: 'what operators said, to whom and when',
+    load: async () => (await import('./commands/audit.ts')).audit,
+  },
   snapshot: {
     group: 'Operate',
     summary: 'write down the state of a fleet now, where its next start continues',
