@@ -44,7 +44,7 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['test/system/**/*.test.ts'],
-          exclude: ['test/system/agents/**'],
+          exclude: ['test/system/agents/**', 'test/system/clients/**'],
         },
       },
     ],

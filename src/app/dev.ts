@@ -37,7 +37,7 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
       onReady: (ready) => {
         const { nats, http, fleet } = ready;
         writeFileSync(serviceFile, `${JSON.stringify({ nats, http, fleet, pid: process.pid })}\n`, { mode: 0o600 });
-        if (options.hints) io.stderr.write(hintsFor(config, http));
+        return options.hints ? hintsFor(config, http) : '';
       },
       ended: server.closed.then(() => 'nats-server has ended'),
       idleExitMs: options.idleExitMs,

@@ -41,8 +41,8 @@ export type ServeOptions = {
   readonly io: Io;
   /** Lets an operator act over HTTP when reading needs no token. */
   readonly operatorToken?: string;
-  /** Called once everything listens, after the ready line. */
-  readonly onReady?: (ready: Ready) => void;
+  /** Called once everything listens, before the ready line; what it returns is written to stderr after that. */
+  readonly onReady?: (ready: Ready) => string;
   /** Resolves if what this depends on ends by itself. */
   readonly ended?: Promise<string>;
   /** Exits after being idle for this long. */
@@ -87,8 +87,9 @@ export async function serve(options: ServeOptions): Promise<number> {
     const { http } = edge;
     if (http !== null) opened.unshift(http);
     const ready = readyLine(options, http, fleets);
+    const hints = options.onReady?.(ready) ?? '';
     io.stdout.write(`${JSON.stringify(ready)}\n`);
-    options.onReady?.(ready);
+    if (hints !== '') io.stderr.write(hints);
     const gone = Promise.race([link.nc.closed(), link.logNc.closed()]).then(() => 'the connection is closed for good');
     const isBusy = () => fleets.directory.states().some(({ openAttempts }) => openAttempts > 0);
     const ended = options.ended === undefined ? [] : [options.ended];

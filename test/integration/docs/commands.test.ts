@@ -85,7 +85,7 @@ describe.each(named(pages))('%s', (_path, { path, fences }) => {
   });
 
   test('says of each fence what it is', () => {
-    const known = ['sh', 'console', 'yaml', 'json', 'jsonc', 'ts', 'js', 'text', 'mermaid', ''];
+    const known = ['sh', 'console', 'yaml', 'json', 'jsonc', 'ts', 'js', 'python', 'go', 'text', 'mermaid', ''];
     expect(
       fences.filter(({ lang }) => !known.includes(lang)).map(({ line, lang }) => `${path}:${line} ${lang}`),
     ).toEqual([]);
@@ -100,6 +100,7 @@ test('what no test runs is this, and no more', () => {
     'CONTRIBUTING.md: installs, builds and tests everything; CI runs it',
     'README.md: npm test runs this test',
     'README.md: needs Claude Code',
+    'clients/python/README.md: test/system/clients/python.test.ts',
     'docs/agents.md: needs Claude Code',
     'docs/benchmarks.md: takes a minute and a half of an otherwise idle machine; test/system/bench.test.ts runs a part',
     'docs/command-line.md: needs a folder of your own',
@@ -114,6 +115,12 @@ test('what no test runs is this, and no more', () => {
     'docs/operations.md: test/integration/docs/backup.test.ts',
     'docs/operations.md: test/integration/docs/backup.test.ts',
     'docs/operations.md: needs a collector; test/integration/app/traces.test.ts has one',
+    'docs/python.md: test/system/clients/python.test.ts',
+    'docs/python.md: test/system/clients/python.test.ts',
+    'docs/python.md: test/system/clients/python.test.ts',
+    'docs/python.md: test/system/clients/python.test.ts',
+    'docs/python.md: test/system/clients/python.test.ts',
+    'docs/python.md: test/system/clients/python-agents.test.ts',
     'docs/reliability.md: minutes of both cores',
     'docs/reliability.md: an hour; the short form takes some minutes',
     'docs/reliability.md: an hour, or as many minutes as it says',

@@ -1,43 +1,20 @@
 /** The recipe of docs/configuration.md for an independent judge, as it stands there, with a scripted model. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { readEnvironment } from '../../../src/config/environment.ts';
 import { deploy } from '../../support/deployment.ts';
 import { root } from '../../support/markdown.ts';
-
-type Asked = { model: string; messages: { role: string; content: string }[] };
-
-/** An API of chat completions on loopback, which gives one answer after the other. */
-async function scriptJudge(answers: readonly string[]) {
-  const asked: Asked[] = [];
-  const server = createServer(async (request, response) => {
-    asked.push(JSON.parse(await text(request)));
-    const content = answers[asked.length - 1];
-    response.writeHead(content === undefined ? 500 : 200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify({ choices: [{ message: { role: 'assistant', content } }] }));
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    server.close();
-    await once(server, 'close');
-  });
-  return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1` };
-}
+import { scriptModel } from '../../support/scripted-model.ts';
 
 test('a second model judges, and what it does not judge is no pass', async () => {
   const at = await deploy({
     config: 'policies: { default: { retries: null, checks: [{ remote: judge, timeout: 20s, onError: block }] } }',
   });
   onTestFinished(at.close);
-  const model = await scriptJudge([
+  const model = await scriptModel([
     '{ "complete": false, "reason": "The tests were not run." }',
     '{ "complete": true, "reason": "Every step is done." }',
     'It looks good to me!',

@@ -1,0 +1,190 @@
+"""Writes src/stopgate/entries.py from the schema of the log's entries (`npm run build` makes it).
+
+With `--check` it writes nothing, and fails where the file is not what it would write.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+SCHEMA = HERE.parent.parent / "dist/schema/entries.schema.json"
+TARGET = HERE / "src/stopgate/entries.py"
+# What a client publishes. The service's own entries are not among them.
+OPERATORS = {"escalation.acknowledged", "escalation.resolved", "input.answered", "worker.retired"}
+SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
+# Objects that several entries share.
+NAMED = {"steps": "Step", "plan": "Step", "validation": "RuleReport", "promises": "PromiseReport"}
+
+HEADER = '''"""What may stand in the log: the fields of every entry that a client publishes (docs/protocol.md §3).
+
+Written by generate_entries.py from the service's own schema; do not edit.
+"""
+
+# ruff: noqa: D101, E501
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+'''
+
+STORED = '''
+@dataclass(frozen=True)
+class Stored:
+    """`seq`: the entry's sequence in the log; `duplicate`: one with this message id exists, and `seq` is its."""
+
+    seq: int
+    duplicate: bool
+
+'''
+
+
+class Generator:
+    """Collects the classes in the order in which they must stand."""
+
+    def __init__(self, definitions: dict[str, Any]) -> None:
+        self.definitions = definitions
+        self.classes: dict[str, str] = {}
+
+    def type_of(self, schema: dict[str, Any], name: str) -> str:
+        """The annotation of a value; `name` is what its class is called if it is an object."""
+        if "$ref" in schema:
+            return self.class_for("HookForm", self.definitions["hook"])
+        kind: Any = schema.get("type")
+        if "enum" in schema or isinstance(kind, list):
+            known = ", ".join(json.dumps(it) for it in schema.get("enum", []))
+            return f"Literal[{known}]" if known else " | ".join(SCALARS[it] for it in kind)
+        if kind == "array":
+            return f"Sequence[{self.type_of(schema['items'], name)}]"
+        if kind == "object":
+            if "properties" in schema:
+                return self.class_for(name, schema)
+            values = schema.get("additionalProperties") or {}
+            return f"Mapping[str, {SCALARS.get(values.get('type', ''), 'Any')}]"
+        return SCALARS.get(str(kind), "Any")
+
+    def class_for(self, name: str, schema: dict[str, Any]) -> str:
+        """Adds the class of an object once, after those that it needs."""
+        if name in self.classes:
+            return name
+        self.classes[name] = ""  # it may name itself
+        properties = schema.get("properties", {})
+        required = schema.get("required", [])
+        typed = {
+            key: self.type_of(
+                value, NAMED.get(key, {"when": "When", "draft": "Draft"}.get(key, f"{name}{key.title()}"))
+            )
+            for key, value in properties.items()
+        }
+        parts = [{key: typed[key] for key in required}, {k: t for k, t in typed.items() if k not in required}]
+        del self.classes[name]
+        if all(parts):
+            self.add(f"_{name}", "TypedDict", parts[0])
+            self.add(name, f"_{name}, total=False", parts[1])
+        else:
+            self.add(name, "TypedDict" if parts[0] else "TypedDict, total=False", parts[0] or parts[1])
+        return name
+
+    def add(self, name: str, base: str, fields: dict[str, str]) -> None:
+        """Adds one class."""
+        lines = "".join(f"    {key}: {annotation}\n" for key, annotation in fields.items())
+        self.classes[name] = f"class {name}({base}):\n{lines or '    pass' + chr(10)}\n"
+
+
+def class_name(entity: str, kind: str) -> str:
+    """`tool.used` -> `ToolUsed`; what only an operator publishes says so."""
+    return ("Operator" if entity.startswith("own") else "") + "".join(part.title() for part in kind.split("."))
+
+
+def overloads(rows: list[tuple[str, str, str, bool]], *, of_worker: bool) -> str:
+    """One signature of `publish` for each type of entry."""
+    given = []
+    for entity, kind, name, needs_data in rows:
+        address = "" if of_worker else f'entity: Literal["{entity}"], entity_id: str, '
+        default = "" if needs_data else " | None = None"
+        given.append(
+            "    @overload\n"
+            f'    async def publish(self, {address}kind: Literal["{kind}"], '
+            f"data: {name}{default}, *, message_id: str | None = None) -> Stored: ...\n"
+        )
+    return "    # fmt: off\n" + "".join(given) + "    # fmt: on\n"
+
+
+IMPLEMENTATION = '''
+    async def publish(
+        self, entity: str, entity_id: str, kind: str, data: Any = None, *, message_id: str | None = None
+    ) -> Stored:
+        """Stores an entry, and waits until the stream has it.
+
+        `data` has the fields of the entry, under the names of the wire. A repeat of `message_id` within 2 minutes is
+        stored once. `own.worker` and `own.task` take an operator's credentials.
+
+        Raises `InputError` for what is no entry, `UnavailableError` if it was not stored.
+        """
+        return await self._store(entity, entity_id, kind, data or {}, message_id)
+
+    @abstractmethod
+    async def _store(
+        self, entity: str, entity_id: str, kind: str, data: Mapping[str, Any], message_id: str | None
+    ) -> Stored: ...
+'''
+
+WORKER_IMPLEMENTATION = '''
+    async def publish(self, kind: str, data: Any = None, *, message_id: str | None = None) -> Stored:
+        """Stores an entry about this worker; see `StopgateClient.publish`."""
+        return await self._store(kind, data or {}, message_id)
+
+    @abstractmethod
+    async def _store(self, kind: str, data: Mapping[str, Any], message_id: str | None) -> Stored: ...
+'''
+
+
+def write() -> str:
+    """The whole file."""
+    definitions = json.loads(SCHEMA.read_text())["$defs"]
+    generator = Generator(definitions)
+    rows: list[tuple[str, str, str, bool]] = []
+    for address, schema in definitions.items():
+        parts = address.split(".")
+        entity = ".".join(parts[:-2])
+        kind = ".".join(parts[-2:])
+        if entity in {"worker", "task", "queue"} or (entity in {"own.worker", "own.task"} and kind in OPERATORS):
+            name = generator.class_for(class_name(entity, kind), schema)
+            rows.append((entity, kind, name, bool(schema.get("required"))))
+    table = "".join(f'    ("{entity}", "{kind}"): {name},\n' for entity, kind, name, _ in rows)
+    return (
+        HEADER
+        + STORED
+        + "\n".join(generator.classes.values())
+        + f"\nENTRIES: Mapping[tuple[str, str], type] = {{\n{table}}}\n"
+        + '\nclass EntryPublisher(ABC):\n    """Publishes entries, typed by what each may hold."""\n\n'
+        + overloads(rows, of_worker=False)
+        + IMPLEMENTATION
+        + '\nclass WorkerPublisher(ABC):\n    """Publishes entries about one worker."""\n\n'
+        + overloads([row for row in rows if row[0] == "worker"], of_worker=True)
+        + WORKER_IMPLEMENTATION
+    )
+
+
+def formatted(text: str) -> str:
+    """As ruff writes it."""
+    ruff = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(TARGET), "-"]
+    return subprocess.run(ruff, input=text, capture_output=True, text=True, check=True).stdout  # noqa: S603
+
+
+if __name__ == "__main__":
+    content = formatted(write())
+    if "--check" not in sys.argv:
+        TARGET.write_text(content)
+    elif TARGET.read_text() != content:
+        sys.exit(f"{TARGET} is not what the schema says: run generate_entries.py")

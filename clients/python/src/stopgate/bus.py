@@ -1,0 +1,209 @@
+"""The connection to NATS: requests, entries with their acknowledgement, subscriptions. The only importer of nats-py."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import nats.errors
+import nats.js.errors
+from nats.aio.client import Client as Nats
+
+from .entries import Stored
+from .errors import InputError, UnavailableError, UnreachableError, error_of
+from .ids import encode
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+
+    from nats.aio.msg import Msg
+    from nats.aio.subscription import Subscription
+
+log = logging.getLogger("stopgate")
+
+_CONNECT_SECONDS = 5.0
+_STORE_SECONDS = 5.0
+_FLUSH_SECONDS = 5
+# nats-py gives what the server says in lower case.
+_FORBIDDEN = re.compile(r'permissions violation for (publish|subscription) to "([^"]+)"')
+
+
+class Bus:
+    """Reconnects for ever when the server goes away."""
+
+    def __init__(self, fleet: str) -> None:
+        self.root = f"stopgate.{fleet}"
+        self.nc = Nats()
+        self._failures: list[Exception] = []
+        self._failed = asyncio.Event()
+        # What waits for the server's word, which comes beside the answer that never does.
+        self._forbidden: dict[tuple[str, str], set[asyncio.Future[None]]] = {}
+
+    @classmethod
+    async def open(cls, servers: tuple[str, ...], login: Mapping[str, Any], fleet: str, name: str) -> Bus:
+        """Raises `UnreachableError`: no server, or it refused the credentials."""
+        bus = cls(fleet)
+        connecting = asyncio.ensure_future(bus._connect(servers, login, name))
+        failing = asyncio.ensure_future(bus._all_failed(len(servers)))
+        await asyncio.wait({connecting, failing}, timeout=_CONNECT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        failing.cancel()
+        if connecting.done() and connecting.exception() is None:
+            return bus
+        connecting.cancel()
+        cause = (connecting.exception() if connecting.done() and not connecting.cancelled() else None) or (
+            bus._failures[-1] if bus._failures else None
+        )
+        await bus.nc.close()
+        raise UnreachableError("service.unreachable", _why_not(cause, ", ".join(servers), login)) from cause
+
+    async def _connect(self, servers: tuple[str, ...], login: Mapping[str, Any], name: str) -> None:
+        if "user_credentials" in login:
+            _require_nkeys()
+        options: dict[str, Any] = {
+            "name": name,
+            "error_cb": self._on_error,
+            **login,
+            "max_reconnect_attempts": -1,
+            "reconnect_time_wait": 0.25,
+            # A server that is gone without closing its side is noticed within twice this time.
+            "ping_interval": 5,
+            "max_outstanding_pings": 2,
+        }
+        await self.nc.connect(servers=list(servers), **options)
+
+    async def _all_failed(self, count: int) -> None:
+        while len(self._failures) < count:
+            await self._failed.wait()
+            self._failed.clear()
+
+    async def _on_error(self, error: Exception) -> None:
+        found = _FORBIDDEN.search(str(error))
+        if found is None:
+            self._failures = [*self._failures[-9:], error]
+            self._failed.set()
+            log.info("nats: %s", error or type(error).__name__)
+            return
+        for waiting in self._forbidden.get((found[1], found[2]), ()):
+            if not waiting.done():
+                waiting.set_result(None)
+
+    @asynccontextmanager
+    async def _unless_forbidden(self, operation: str, subject: str) -> AsyncIterator[asyncio.Future[None]]:
+        key = (operation, subject.lower())
+        forbidden: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._forbidden.setdefault(key, set()).add(forbidden)
+        try:
+            yield forbidden
+        finally:
+            forbidden.cancel()
+            self._forbidden[key].discard(forbidden)
+            if not self._forbidden[key]:
+                del self._forbidden[key]
+
+    async def request(self, verb: str, tail: str, body: Mapping[str, Any], timeout: float) -> Any:
+        """The reply, as JSON. Raises the service's own error, or `UnreachableError` if nobody answered in time."""
+        subject = f"{self.root}.{verb}.{tail}"
+        payload = encode("request", body)
+        try:
+            reply = await self.nc.request(subject, payload, timeout=timeout)
+        except nats.errors.NoRespondersError as error:
+            raise _unreachable(subject, f"no stopgate service serves fleet '{subject.split('.')[1]}' here") from error
+        except (asyncio.TimeoutError, nats.errors.TimeoutError) as error:
+            raise _unreachable(subject, f"no answer within {timeout:g} s") from error
+        except (nats.errors.Error, OSError) as error:
+            raise _unreachable(subject, str(error) or type(error).__name__) from error
+        headers = reply.headers or {}
+        status = headers.get("Nats-Service-Error-Code", "")
+        body_given = parse(reply.data)
+        if status.isdigit():
+            raise error_of(int(status), body_given, headers)
+        return body_given
+
+    async def store(self, tail: str, payload: bytes, message_id: str | None) -> Stored:
+        """Publishes into the log, and waits for the stream's acknowledgement.
+
+        Raises `InputError` where this connection may not, `UnavailableError` if it is not known to be stored.
+        """
+        subject = f"{self.root}.{tail}"
+        headers = None if message_id is None else {"Nats-Msg-Id": message_id}
+        stream = self.nc.jetstream()
+        async with self._unless_forbidden("publish", subject) as forbidden:
+            storing = asyncio.ensure_future(stream.publish(subject, payload, timeout=_STORE_SECONDS, headers=headers))
+            try:
+                waiting: set[asyncio.Future[Any]] = {storing, forbidden}
+                await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                if forbidden.done():
+                    raise InputError("input.unauthorized", f"the NATS server does not let us publish '{subject}'")
+                ack = await storing
+            except (nats.errors.Error, nats.js.errors.Error, asyncio.TimeoutError, OSError) as error:
+                why = str(error) or type(error).__name__
+                raise UnavailableError(
+                    "log.unavailable", f"'{subject}' was not stored: {why}", retry_after=2
+                ) from error
+            finally:
+                storing.cancel()
+        return Stored(seq=ack.seq, duplicate=bool(ack.duplicate))
+
+    async def subscribe(
+        self, subject: str, on_message: Callable[[Msg], Awaitable[None]], *, queue: str = ""
+    ) -> Subscription:
+        """Active once it returns. Raises `InputError` where this connection may not listen to it."""
+        async with self._unless_forbidden("subscription", subject) as forbidden:
+            try:
+                subscription = await self.nc.subscribe(subject, queue=queue, cb=on_message)
+                await self._settle()
+            except (nats.errors.Error, OSError) as error:
+                raise _unreachable(subject, str(error) or type(error).__name__) from error
+            if not forbidden.done():
+                return subscription
+        message = f"this connection may not serve '{subject}': connect with credentials that may"
+        raise InputError("input.unauthorized", message)
+
+    async def _settle(self) -> None:
+        """Returns when the server has taken what was sent before; a refusal of it was heard by then.
+
+        nats-py sends the first ping past what still waits to be written, so only the second comes after it.
+        """
+        for _ in range(2):
+            await self.nc.flush(_FLUSH_SECONDS)
+
+    async def close(self) -> None:
+        """Sends what is still to be sent, and disconnects."""
+        try:
+            await self._settle()
+        except (nats.errors.Error, asyncio.TimeoutError, OSError) as error:
+            log.info("nats: %s", error)  # a server that is gone takes nothing more
+        await self.nc.close()
+
+
+def _unreachable(subject: str, why: str) -> UnreachableError:
+    return UnreachableError("service.unreachable", f"'{subject}': {why}: nothing was judged")
+
+
+def parse(data: bytes) -> Any:
+    """None: it is not JSON."""
+    try:
+        return json.loads(data)
+    except ValueError:
+        return None
+
+
+def _why_not(cause: BaseException | None, servers: str, login: Mapping[str, Any]) -> str:
+    text = str(cause) or type(cause).__name__
+    if isinstance(cause, nats.errors.AuthorizationError) or "authorization" in text.lower():
+        why = "refused the credentials" if login else "requires credentials: connect(creds=…)"
+        return f"the NATS server at {servers} {why}"
+    why = f"no answer within {_CONNECT_SECONDS:g} s" if cause is None else text
+    return f'no NATS server at {servers}: {why}; start one with "stopgate dev", or name yours: connect(nats=…)'
+
+
+def _require_nkeys() -> None:
+    try:
+        import nkeys  # noqa: F401, PLC0415
+    except ImportError as error:
+        message = "a .creds file takes the extra 'creds': pip install 'stopgate[creds]'"
+        raise InputError("input.bad", message) from error

@@ -1,0 +1,230 @@
+"""Serves a check or a hook: the user's own function, called by the service (docs/protocol.md §8)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import nats.errors
+
+from .errors import CheckError
+from .ids import check_id
+from .reading import Fields
+
+if TYPE_CHECKING:
+    from nats.aio.msg import Msg
+    from nats.aio.subscription import Subscription
+
+    from .bus import Bus
+    from .decision import Action
+
+_GROUP = "stopgate-check"
+_DRAIN_SECONDS = 2.0
+TIMEOUT_SECONDS = 600.0
+"""Longer than any policy waits: it only ends checks that would hold their slot, and `close`, for ever."""
+CONCURRENCY = 16
+
+
+@dataclass(frozen=True)
+class RuleResult:
+    """The result of one validation rule, as the agent's side reported it."""
+
+    rule_name: str
+    passed: bool
+    message: str | None = None
+
+
+@dataclass(frozen=True)
+class CompletionPromise:
+    """A promise that the agent made in its output."""
+
+    type: Literal["COMPLETE", "BLOCKED", "ESCALATE"]
+    detected: bool
+    content: str
+
+
+@dataclass(frozen=True)
+class PlanStep:
+    """A step of the worker's plan."""
+
+    title: str
+    status: str
+    step: str | None = None
+
+
+@dataclass(frozen=True)
+class AgentContext:
+    """What a check or a hook learns about the agent."""
+
+    task_id: str | None
+    """None: a check of a policy runs, and the worker holds no task. Hooks always have one."""
+    iteration: int
+    """1-based; 0: no iteration was started."""
+    execution_phase: str | None
+    files_modified: tuple[str, ...]
+    validation_results: tuple[RuleResult, ...]
+    completion_promises: tuple[CompletionPromise, ...]
+    agent_output: str | None
+    draft_content: str | None
+    draft_type: str | None
+    worker: str | None
+    """None: an iteration is validated and nobody holds the task."""
+    attempt: str | None
+    retry_count: int
+    """Blocked stops so far."""
+    tool_count: int
+    stop_reason: str
+    cwd: str | None
+    """The worker's folder, as the worker reports it."""
+    plan: tuple[PlanStep, ...]
+
+
+@dataclass(frozen=True)
+class StopHookResult:
+    """Complete, continue or escalate."""
+
+    action: Action
+    reason: str
+    next_prompt: str | None = None
+    checkpoint_data: Any = None
+    metadata: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class ValidationResult:
+    """Is the work complete, and why. `feedback` is shown to the agent as data."""
+
+    complete: bool
+    reason: str = ""
+    feedback: Any = None
+
+
+CheckReply = StopHookResult | ValidationResult | Mapping[str, Any]
+"""A mapping has the fields of the wire: `complete` and `reason`, or `action` and `reason`."""
+CheckFunction = Callable[[AgentContext], CheckReply | Awaitable[CheckReply]]
+"""A plain function runs in a thread, so that it may block."""
+
+
+class ServedCheck:
+    """A check that this process serves."""
+
+    def __init__(self, name: str, subscription: Subscription, running: set[asyncio.Task[None]]) -> None:
+        self.name = name
+        self._subscription = subscription
+        self._running = running
+
+    async def close(self) -> None:
+        """Takes no more requests, and returns when those that it has taken are answered."""
+        # A server that is gone acknowledges nothing, and sends no requests either.
+        with contextlib.suppress(nats.errors.Error, asyncio.TimeoutError):
+            drained: Awaitable[None] = self._subscription.drain()  # type: ignore[no-untyped-call]
+            await asyncio.wait_for(drained, _DRAIN_SECONDS)
+        while self._running:
+            await asyncio.wait(set(self._running))
+
+
+async def serve_check(bus: Bus, name: str, check: CheckFunction, timeout: float, concurrency: int) -> ServedCheck:
+    """Raises `InputError`: no such id, or this connection may not serve checks."""
+    check_id("check", name)
+    slots = asyncio.Semaphore(concurrency)
+    running: set[asyncio.Task[None]] = set()
+
+    async def answer(message: Msg) -> None:
+        headers = None
+        async with slots:
+            try:
+                context = read_context(message.data)
+                body = encode_reply(await asyncio.wait_for(_call(check, context), timeout))
+            except asyncio.TimeoutError:
+                body, headers = _failure(f"no result within {timeout:g} s")
+            except Exception as error:  # noqa: BLE001 - whatever the user's function throws is an error of the check
+                body, headers = _failure(str(error) or type(error).__name__)
+        # On a closed connection the service gets no answer, and reports that.
+        with contextlib.suppress(nats.errors.Error):
+            await bus.nc.publish(message.reply, body, headers=headers)
+
+    async def take(message: Msg) -> None:
+        task = asyncio.ensure_future(answer(message))
+        running.add(task)
+        task.add_done_callback(running.discard)
+
+    subscription = await bus.subscribe(f"{bus.root}.check.{name}", take, queue=_GROUP)
+    return ServedCheck(name, subscription, running)
+
+
+async def _call(check: CheckFunction, context: AgentContext) -> object:
+    result = check(context) if inspect.iscoroutinefunction(check) else await asyncio.to_thread(check, context)
+    return await result if inspect.isawaitable(result) else result
+
+
+def _failure(message: str) -> tuple[bytes, dict[str, str]]:
+    """An error of the check. It never passes: `onError` of the policy or the hook decides what it means."""
+    line = " ".join(message.split())[:500] or "unknown error"
+    body = json.dumps({"error": {"code": "CHECK_FAILED", "message": line, "issues": []}})
+    # Headers are read byte by byte.
+    return body.encode(), {"Nats-Service-Error-Code": "500", "Nats-Service-Error": line}
+
+
+def read_context(payload: bytes) -> AgentContext:
+    """Raises: this is not a check request of the service."""
+    it = Fields("check request", json.loads(payload))
+    return AgentContext(
+        task_id=it.maybe("task", str),
+        iteration=it.maybe("iteration", int) or 0,
+        execution_phase=it.maybe("phase", str),
+        files_modified=tuple(str(file) for file in it.maybe("filesModified", list) or []),
+        validation_results=tuple(
+            RuleResult(
+                rule_name=rule.take("rule", str), passed=rule.take("passed", bool), message=rule.maybe("message", str)
+            )
+            for rule in _each(it, "validationResults")
+        ),
+        completion_promises=tuple(CompletionPromise(**each.raw) for each in _each(it, "completionPromises")),
+        agent_output=it.maybe("agentOutput", str),
+        draft_content=it.maybe("draftContent", str),
+        draft_type=it.maybe("draftType", str),
+        worker=it.maybe("worker", str),
+        attempt=it.maybe("attempt", str),
+        retry_count=it.maybe("retryCount", int) or 0,
+        tool_count=it.maybe("toolCount", int) or 0,
+        stop_reason=it.maybe("stopReason", str) or "end_turn",
+        cwd=it.maybe("cwd", str),
+        plan=tuple(
+            PlanStep(title=step.take("title", str), status=step.take("status", str), step=step.maybe("step", str))
+            for step in _each(it, "plan")
+        ),
+    )
+
+
+def _each(it: Fields, key: str) -> list[Fields]:
+    return [] if it.raw.get(key) is None else it.each(key)
+
+
+def encode_reply(result: object) -> bytes:
+    """The reply as it goes over the wire. Raises `CheckError`: this is not a result."""
+    if isinstance(result, StopHookResult):
+        given = asdict(result)
+        fields: dict[str, Any] = {
+            **{key: given[key] for key in ("action", "reason", "metadata")},
+            "nextPrompt": result.next_prompt,
+            "checkpointData": result.checkpoint_data,
+        }
+    elif isinstance(result, ValidationResult):
+        fields = {"complete": result.complete, "reason": result.reason or None, "feedback": result.feedback}
+    elif isinstance(result, Mapping):
+        fields = dict(result)
+    else:
+        fields = {}
+    if "action" in fields:
+        good = fields["action"] in ("complete", "continue", "escalate") and isinstance(fields.get("reason"), str)
+    else:
+        good = isinstance(fields.get("complete"), bool)
+    if not good:
+        forms = "StopHookResult(action, reason) or ValidationResult(complete, reason)"
+        raise CheckError("check.failed", f"the check did not return a result ({forms}) but {result!r:.200}")
+    return json.dumps({key: value for key, value in fields.items() if value is not None}).encode()

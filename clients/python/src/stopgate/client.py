@@ -1,0 +1,321 @@
+"""The client: asks whether a worker may stop, publishes what it does, serves checks and hooks."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from .attempt import AttemptFields, to_wire
+from .bus import Bus, parse
+from .checks import CONCURRENCY, TIMEOUT_SECONDS, CheckFunction, ServedCheck, serve_check
+from .decision import Decision, HookResult, Verification, read_decision, read_hook_result
+from .entries import ENTRIES, Stored, WorkerPublisher
+from .errors import IncompleteError, InputError, RefusedError, UnreachableError
+from .hooks import HookCalls
+from .ids import check_id, encode
+from .loop import TURNS_MAX, Turn, run_until_stopped
+from .reading import Fields
+from .settings import Role, Settings, find_settings
+from .views import ListFilter, Page, QueueView, TaskView, WorkerView, read_queue, read_task, read_worker
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+    from pathlib import Path
+    from types import TracebackType
+
+    from nats.aio.msg import Msg
+    from nats.aio.subscription import Subscription
+    from typing_extensions import Self, Unpack
+
+_ANSWER_SECONDS = 600.0
+"""Generous, since checks may be slow. A hold comes on top."""
+_ASK_AGAIN_SECONDS = 30.0
+"""A reply may be lost with its replica. The same attempt asked again gives the same decision, and counts once."""
+_QUERY_SECONDS = 5.0
+
+
+class StopgateClient(HookCalls):
+    """One fleet of a stopgate service. Make it with `await StopgateClient.connect()`; `async with` closes it.
+
+    Each call may raise `UnreachableError` (nobody answered: nothing was judged), `UnavailableError` (the service cannot
+    work now) and `InputError` (the call is wrong). No error is a verdict.
+    """
+
+    def __init__(self, bus: Bus, settings: Settings, name: str) -> None:
+        self.fleet = settings.fleet
+        self._bus = bus
+        self._settings = settings
+        self._name = name
+        self._check_bus: Bus | None = None
+        self._opening = asyncio.Lock()
+        self._served: set[ServedCheck] = set()
+        self._stop_hooks = {}
+
+    @classmethod
+    async def connect(
+        cls,
+        nats: str | None = None,
+        *,
+        fleet: str | None = None,
+        creds: str | Path | None = None,
+        check_creds: str | Path | None = None,
+        role: Role = "agent",
+        cwd: str | Path | None = None,
+        name: str = "stopgate client",
+    ) -> Self:
+        """Connects to NATS.
+
+        Without arguments it finds what the command line finds: `STOPGATE_NATS`, `STOPGATE_FLEET` and `STOPGATE_CREDS`,
+        else the running `stopgate dev` of this folder (`cwd`) or one above, else `nats://127.0.0.1:4222` and `main`.
+
+        `nats`: one or more servers, separated by commas; may contain user and password. `creds`: a NATS `.creds` file,
+        or JSON `{"user", "pass"}`. `check_creds`: the same for serving checks and hooks, if `creds` may not; those of
+        `stopgate dev` are found. `role="operator"` takes the operator's credentials of `stopgate dev`.
+
+        Raises `UnreachableError` if there is no server or it refuses, `InputError` if the credentials cannot be read.
+        """
+        settings = find_settings(nats=nats, fleet=fleet, creds=creds, check_creds=check_creds, role=role, cwd=cwd)
+        return cls(await Bus.open(settings.servers, settings.login, settings.fleet, name), settings, name)
+
+    async def close(self) -> None:
+        """Answers what the served checks were asked, then disconnects."""
+        await asyncio.gather(*(served.close() for served in self._served))
+        self._served.clear()
+        if self._check_bus is not None:
+            await self._check_bus.close()
+        await self._bus.close()
+
+    async def __aenter__(self) -> Self:
+        """Nothing more is to be done."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Closes it."""
+        await self.close()
+
+    def worker(self, worker: str) -> WorkerHandle:
+        """The calls for one worker."""
+        return WorkerHandle(self, check_id("worker", worker))
+
+    async def decide(
+        self,
+        worker: str,
+        *,
+        timeout: float | None = None,
+        **attempt: Unpack[AttemptFields],
+    ) -> Decision:
+        """May it stop? `timeout`: seconds to wait for the answer; 10 minutes and the hold unless given."""
+        check_id("worker", worker)
+        body = {**to_wire(attempt), "attempt": attempt.get("attempt") or uuid.uuid4().hex}
+        left = timeout if timeout is not None else _ANSWER_SECONDS + attempt.get("hold_ms", 0) / 1_000
+        ends = time.monotonic() + left
+        while True:
+            wait = max(0.001, min(_ASK_AGAIN_SECONDS, ends - time.monotonic()))
+            try:
+                return read_decision(await self._bus.request("decide", worker, body, wait))
+            except UnreachableError as error:
+                if not isinstance(error.__cause__, (asyncio.TimeoutError, TimeoutError)) or time.monotonic() >= ends:
+                    raise
+
+    async def probe(
+        self, worker: str, *, timeout: float = _ANSWER_SECONDS, **attempt: Unpack[AttemptFields]
+    ) -> Decision:
+        """Would it stop? Nothing is logged or counted."""
+        check_id("worker", worker)
+        return read_decision(await self._bus.request("probe", worker, to_wire(attempt), timeout))
+
+    async def verify(
+        self,
+        worker: str,
+        *,
+        timeout: float = _ANSWER_SECONDS,
+        **attempt: Unpack[AttemptFields],
+    ) -> Verification:
+        """Is its work complete? Only the causes `complete` and `no-policy` count as complete."""
+        check_id("worker", worker)
+        try:
+            return Verification(
+                True, read_decision(await self._bus.request("verify", worker, to_wire(attempt), timeout))
+            )
+        except RefusedError as error:
+            if error.code != "stop.incomplete":
+                raise
+            return Verification(False, read_decision(error.details.get("decision")))
+
+    async def assert_complete(
+        self,
+        worker: str,
+        *,
+        timeout: float = _ANSWER_SECONDS,
+        **attempt: Unpack[AttemptFields],
+    ) -> Decision:
+        """The same, but raises `IncompleteError` if it is not. A failure to verify is another error."""
+        verified = await self.verify(worker, timeout=timeout, **attempt)
+        if not verified.complete:
+            raise IncompleteError(verified.decision)
+        return verified.decision
+
+    async def evaluate(
+        self,
+        task: str,
+        iteration: int,
+        *,
+        timeout: float = _ANSWER_SECONDS,
+        **attempt: Unpack[AttemptFields],
+    ) -> HookResult:
+        """What do the hooks of a task answer for this iteration? Raises `RefusedError` with the reason."""
+        check_id("task", task)
+        body = {**to_wire(attempt), "iteration": iteration}
+        return read_hook_result(await self._bus.request("evaluate", task, body, timeout))
+
+    async def run_until_stopped(self, worker: str, turn: Turn, prompt: str, *, turns_max: int = TURNS_MAX) -> Decision:
+        """Runs turns of an agent until it may stop, and gives the decision that allowed it.
+
+        `turn` gets the prompt of the first turn, then the next prompt of each block, and gives the agent's final
+        message (or its `output` with `files`, `validation` and so on). `Decision.complete` says whether the work is
+        done: a cap or an escalation lets an agent stop too.
+
+        Raises `TurnsExhaustedError` after `turns_max` turns, and what `turn` raises. If nobody answers it raises
+        `UnreachableError`: what to do then is yours to say.
+        """
+        return await run_until_stopped(self.worker(worker), turn, prompt, turns_max=turns_max)
+
+    async def get_worker(self, worker: str) -> WorkerView:
+        """Sees all entries stored before it was asked. Raises `NotFoundError`."""
+        return read_worker(await self._get("worker", worker))
+
+    async def get_task(self, task: str, *, checkpoint: str | None = None) -> TaskView:
+        """With the latest checkpoint in `raw`, or the one named. Raises `NotFoundError`."""
+        return read_task(await self._get("task", task, {} if checkpoint is None else {"checkpoint": checkpoint}))
+
+    async def get_queue(self, queue: str) -> QueueView:
+        """Raises `NotFoundError`."""
+        return read_queue(await self._get("queue", queue))
+
+    async def _get(self, entity: str, entity_id: str, body: Mapping[str, Any] | None = None) -> object:
+        check_id(entity, entity_id)
+        return await self._bus.request("get", f"{entity}.{entity_id}", body or {}, _QUERY_SECONDS)
+
+    async def list_workers(self, **given: Unpack[ListFilter]) -> Page[WorkerView]:
+        """A page of the workers that fit."""
+        it, following = await self._list("workers", given)
+        return Page(tuple(read_worker(each) for each in it), following)
+
+    async def list_tasks(self, **given: Unpack[ListFilter]) -> Page[TaskView]:
+        """A page of the tasks that fit."""
+        it, following = await self._list("tasks", given)
+        return Page(tuple(read_task(each) for each in it), following)
+
+    async def list_queues(self, **given: Unpack[ListFilter]) -> Page[QueueView]:
+        """A page of the queues that fit."""
+        it, following = await self._list("queues", given)
+        return Page(tuple(read_queue(each) for each in it), following)
+
+    async def _list(self, entities: str, given: Mapping[str, Any]) -> tuple[list[object], str | None]:
+        it = Fields(f"page of {entities}", await self._bus.request("list", entities, given, _QUERY_SECONDS))
+        return it.take("items", list), it.maybe("next", str)
+
+    async def on_decision(
+        self, worker: str | None, listener: Callable[[Decision], Awaitable[None] | None]
+    ) -> Subscription:
+        """Hears the decisions about a worker or, with None, about all, from the moment it returns.
+
+        `await subscription.unsubscribe()` ends it.
+        """
+        if worker is not None:
+            check_id("worker", worker)
+
+        async def hear(message: Msg) -> None:
+            try:
+                decision = read_decision(parse(message.data))
+            except UnreachableError:
+                return  # anybody may publish on a bus without permissions
+            result = listener(decision)
+            if result is not None:
+                await result
+
+        return await self._bus.subscribe(f"{self._bus.root}.decision.{worker or '*'}", hear)
+
+    async def serve_check(
+        self,
+        name: str,
+        check: CheckFunction,
+        *,
+        timeout: float = TIMEOUT_SECONDS,
+        concurrency: int = CONCURRENCY,
+    ) -> ServedCheck:
+        """Serves the check `remote: <name>` until it is closed. Several servers of one name share the requests.
+
+        `check` gets an `AgentContext`, and gives a `ValidationResult`, a `StopHookResult` or a mapping. A function that
+        raises never passes: it is an error of the check, with its message, and so is a result after `timeout` seconds.
+        At most `concurrency` of them run at once.
+
+        Raises `InputError` where the credentials do not allow it.
+        """
+        if concurrency < 1:
+            raise InputError("input.bad", f"concurrency must be at least 1, not {concurrency}")
+        served = await serve_check(await self._bus_for_checks(), name, check, timeout, concurrency)
+        self._served.add(served)
+        return served
+
+    async def _bus_for_checks(self) -> Bus:
+        """Whoever may serve checks may do nothing else on the embedded server, so it is a connection of its own."""
+        settings = self._settings
+        if settings.check_login == settings.login:
+            return self._bus
+        async with self._opening:
+            if self._check_bus is None:
+                self._check_bus = await Bus.open(settings.servers, settings.check_login, self.fleet, self._name)
+        return self._check_bus
+
+    async def _store(
+        self, entity: str, entity_id: str, kind: str, data: Mapping[str, Any], message_id: str | None
+    ) -> Stored:
+        check_id(entity, entity_id)
+        known = ENTRIES.get((entity, kind))
+        if known is None:
+            kinds = ", ".join(sorted(each for of, each in ENTRIES if of == entity)) or "none"
+            raise InputError("input.bad", f"'{kind}' is no entry about a {entity}; there are: {kinds}")
+        missing = sorted(getattr(known, "__required_keys__", frozenset()) - data.keys())
+        if missing:
+            raise InputError("input.bad", f"this is not a valid {kind}: {', '.join(missing)} is missing")
+        return await self._bus.store(f"{entity}.{entity_id}.{kind}", encode("entry", data), message_id)
+
+
+class WorkerHandle(WorkerPublisher):
+    """The calls of a client for one worker."""
+
+    def __init__(self, client: StopgateClient, worker: str) -> None:
+        self.id = worker
+        self._client = client
+
+    async def decide(self, *, timeout: float | None = None, **attempt: Unpack[AttemptFields]) -> Decision:
+        """See `StopgateClient.decide`."""
+        return await self._client.decide(self.id, timeout=timeout, **attempt)
+
+    async def probe(self, *, timeout: float = _ANSWER_SECONDS, **attempt: Unpack[AttemptFields]) -> Decision:
+        """See `StopgateClient.probe`."""
+        return await self._client.probe(self.id, timeout=timeout, **attempt)
+
+    async def verify(self, *, timeout: float = _ANSWER_SECONDS, **attempt: Unpack[AttemptFields]) -> Verification:
+        """See `StopgateClient.verify`."""
+        return await self._client.verify(self.id, timeout=timeout, **attempt)
+
+    async def assert_complete(self, *, timeout: float = _ANSWER_SECONDS, **attempt: Unpack[AttemptFields]) -> Decision:
+        """See `StopgateClient.assert_complete`."""
+        return await self._client.assert_complete(self.id, timeout=timeout, **attempt)
+
+    async def run_until_stopped(self, turn: Turn, prompt: str, *, turns_max: int = TURNS_MAX) -> Decision:
+        """See `StopgateClient.run_until_stopped`."""
+        return await run_until_stopped(self, turn, prompt, turns_max=turns_max)
+
+    async def get(self) -> WorkerView:
+        """See `StopgateClient.get_worker`."""
+        return await self._client.get_worker(self.id)
+
+    async def _store(self, kind: str, data: Mapping[str, Any], message_id: str | None) -> Stored:
+        return await self._client._store("worker", self.id, kind, data, message_id)

@@ -1,0 +1,212 @@
+"""The answers of the service: decisions, verifications, results of hooks (docs/protocol.md §5 and §7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from .reading import Fields
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Action = Literal["complete", "continue", "escalate"]
+_ACTIONS = ("complete", "continue", "escalate")
+State = Literal["idle", "working", "validating", "blocked", "escalated", "stopped"]
+Cause = Literal[
+    "retired", "escalated", "bypassed", "limited", "waiting", "capped", "incomplete", "stuck", "pending-tasks", "idle",
+    "idle-timeout", "unjudged", "complete", "no-policy", "superseded", "unknown",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """What one check has to say: it failed, or could not be run."""
+
+    check: str
+    outcome: Literal["fail", "error", "timeout"]
+    message: str
+    details: Any
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one guard said. `input`, what it looked at, and `took_ms` only where it decided or was in error."""
+
+    guard: str
+    verdict: Literal["pass", "block", "allow", "error"]
+    detail: str
+    input: Mapping[str, Any] | None
+    took_ms: float | None
+
+
+@dataclass(frozen=True)
+class Count:
+    """`max` None: no cap."""
+
+    count: int
+    max: int | None
+
+
+@dataclass(frozen=True)
+class Idle:
+    """`limit_ms` None: persistence is off, or has no timeout."""
+
+    ms: float
+    limit_ms: float | None
+    remaining_ms: float | None
+
+
+@dataclass(frozen=True)
+class PolicyUsed:
+    """`seq`: of the entry that set it; 0: built in."""
+
+    name: str
+    seq: int
+
+
+@dataclass(frozen=True)
+class Decision:
+    """May the worker stop, and why. `raw` is the reply as it came."""
+
+    fleet: str
+    worker: str
+    task: str | None
+    attempt: str | None
+    """None for a probe and a verification."""
+    seq: int | None
+    at: str
+    decision: Literal["allow", "block"]
+    action: Action
+    cause: Cause
+    reason: str
+    next_prompt: str | None
+    """What to tell the agent."""
+    feedback: tuple[Feedback, ...]
+    state: State
+    """The worker's, after the decision."""
+    retry: Count
+    keep_alives: Count
+    idle: Idle
+    pending_tasks: int
+    policy: PolicyUsed
+    verdicts: tuple[Verdict, ...]
+    """Every guard that ran, in order; the one that decided is the last."""
+    replica: str
+    took_ms: float
+    dry_run: bool
+    raw: Mapping[str, Any] = field(repr=False, compare=False)
+
+    @property
+    def blocked(self) -> bool:
+        """The agent must go on."""
+        return self.decision == "block"
+
+    @property
+    def complete(self) -> bool:
+        """What was asked for is done: not capped, bypassed or unjudged."""
+        return self.decision == "allow" and self.cause in ("complete", "no-policy")
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Whether the work of a worker is complete."""
+
+    complete: bool
+    decision: Decision
+
+
+@dataclass(frozen=True)
+class HookResult:
+    """What the hooks of a task answered for an iteration."""
+
+    fleet: str
+    attempt: str | None
+    hook_id: str
+    task_id: str
+    iteration: int
+    action: Action
+    reason: str
+    next_prompt: str | None
+    checkpoint_created: bool
+    metadata: Mapping[str, Any]
+
+
+def read_decision(reply: object) -> Decision:
+    """Raises `UnreachableError`: this is not a decision."""
+    it = Fields("decision", reply)
+    return Decision(
+        fleet=it.take("fleet", str),
+        worker=it.take("worker", str),
+        task=it.maybe("task", str),
+        attempt=it.maybe("attempt", str),
+        seq=it.maybe("seq", int),
+        at=it.take("at", str),
+        decision=cast("Literal['allow', 'block']", it.choice("decision", ("allow", "block"))),
+        action=cast("Action", it.choice("action", _ACTIONS)),
+        cause=cast("Cause", it.take("cause", str)),
+        reason=it.take("reason", str),
+        next_prompt=it.maybe("nextPrompt", str),
+        feedback=tuple(_read_feedback(each) for each in it.each("feedback")),
+        state=cast("State", it.take("state", str)),
+        retry=_read_count(it.inner("retry")),
+        keep_alives=_read_count(it.inner("keepAlives")),
+        idle=_read_idle(it.inner("idle")),
+        pending_tasks=it.take("pendingTasks", int),
+        policy=_read_policy(it.inner("policy")),
+        verdicts=tuple(_read_verdict(each) for each in it.each("verdicts")),
+        replica=it.take("replica", str),
+        took_ms=it.take("tookMs", float),
+        dry_run=it.take("dryRun", bool),
+        raw=it.raw,
+    )
+
+
+def read_hook_result(reply: object) -> HookResult:
+    """Raises `UnreachableError`: this is not the result of a hook."""
+    it = Fields("hook result", reply)
+    return HookResult(
+        fleet=it.take("fleet", str),
+        attempt=it.maybe("attempt", str),
+        hook_id=it.take("hookId", str),
+        task_id=it.take("taskId", str),
+        iteration=it.take("iteration", int),
+        action=cast("Action", it.choice("action", _ACTIONS)),
+        reason=it.take("reason", str),
+        next_prompt=it.maybe("nextPrompt", str),
+        checkpoint_created=it.take("checkpointCreated", bool),
+        metadata=it.take("metadata", dict),
+    )
+
+
+def _read_feedback(it: Fields) -> Feedback:
+    return Feedback(
+        check=it.take("check", str),
+        outcome=cast("Literal['fail', 'error', 'timeout']", it.take("outcome", str)),
+        message=it.take("message", str),
+        details=it.raw.get("details"),
+    )
+
+
+def _read_verdict(it: Fields) -> Verdict:
+    return Verdict(
+        guard=it.take("guard", str),
+        verdict=cast("Literal['pass', 'block', 'allow', 'error']", it.take("verdict", str)),
+        detail=it.take("detail", str),
+        input=it.maybe("input", dict),
+        took_ms=it.maybe("tookMs", float),
+    )
+
+
+def _read_count(it: Fields) -> Count:
+    return Count(count=it.take("count", int), max=it.maybe("max", int))
+
+
+def _read_idle(it: Fields) -> Idle:
+    return Idle(
+        ms=it.take("ms", float), limit_ms=it.maybe("limitMs", float), remaining_ms=it.maybe("remainingMs", float)
+    )
+
+
+def _read_policy(it: Fields) -> PolicyUsed:
+    return PolicyUsed(name=it.take("name", str), seq=it.take("seq", int))

@@ -1,0 +1,121 @@
+"""What may go wrong, by what to do about it. None of these is a verdict (docs/wire.md, "Errors")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from .decision import Decision, Feedback
+
+
+@dataclass(frozen=True)
+class Issue:
+    """What is wrong with a request, and where."""
+
+    path: str
+    message: str
+
+
+class StopgateError(Exception):
+    """Every error of this package.
+
+    `code` is the same as in the TypeScript client, such as `service.unreachable`. `retry_after`, in seconds, says that
+    the same call may succeed then; add a random part of your own. `details` is what else the reply carried.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        issues: Sequence[Issue] = (),
+        details: Mapping[str, Any] | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.issues = tuple(issues)
+        self.details = dict(details or {})
+        self.retry_after = retry_after
+
+
+class InputError(StopgateError):
+    """The call is wrong, or this connection may not make it: it fails again however often it is repeated."""
+
+
+class NotFoundError(StopgateError):
+    """There is no such worker, task or queue."""
+
+
+class RefusedError(StopgateError):
+    """It makes no sense now: the message says why."""
+
+
+class CheckError(StopgateError):
+    """A function that serves a check returned no result, or took too long."""
+
+
+class UnavailableError(StopgateError):
+    """The service answered that it cannot work now. Nothing was judged."""
+
+
+class UnreachableError(UnavailableError):
+    """No service answered: no server, nobody who serves, or no answer in time. Nothing was judged."""
+
+
+class IncompleteError(StopgateError):
+    """The final verification failed: the work is not complete. The message is the decision's reason."""
+
+    def __init__(self, decision: Decision) -> None:
+        super().__init__("stop.incomplete", decision.reason)
+        self.decision = decision
+
+    @property
+    def feedback(self) -> tuple[Feedback, ...]:
+        """What failed, check by check."""
+        return self.decision.feedback
+
+
+_BY_WIRE: Mapping[str, tuple[str, type[StopgateError]]] = {
+    "BAD_REQUEST": ("input.bad", InputError),
+    "TOO_LARGE": ("entry.large", InputError),
+    "BODY_TOO_LARGE": ("payload.large", InputError),
+    "UNAUTHORIZED": ("input.unauthorized", InputError),
+    "NOT_FOUND": ("actor.unknown", NotFoundError),
+    "INCOMPLETE": ("stop.incomplete", RefusedError),
+    "REFUSED": ("entry.refused", RefusedError),
+    "CHECK_FAILED": ("check.failed", CheckError),
+    "UNAVAILABLE": ("log.unavailable", UnavailableError),
+    "LOG_LOST": ("log.lost", UnavailableError),
+    "RULES_UNKNOWN": ("rules.unknown", UnavailableError),
+}
+_UNAVAILABLE = 503
+
+
+def error_of(status: int, body: object, headers: Mapping[str, str]) -> StopgateError:
+    """The error of a reply with the header `Nats-Service-Error-Code`."""
+    fields: dict[str, Any] = dict(body) if isinstance(body, dict) else {}
+    raw = fields.pop("error", None)
+    given: dict[str, Any] = raw if isinstance(raw, dict) else {}
+    default = ("log.unavailable", UnavailableError) if status == _UNAVAILABLE else ("input.bad", InputError)
+    code, kind = _BY_WIRE.get(str(given.get("code")), default)
+    text = given.get("message") or headers.get("Nats-Service-Error") or f"the service answered {status}"
+    issues = [
+        Issue(path=str(it.get("path", "")), message=str(it.get("message", "")))
+        for it in given.get("issues") or []
+        if isinstance(it, dict)
+    ]
+    return kind(code, str(text), issues=issues, details=fields, retry_after=_retry_after(given, headers))
+
+
+def _retry_after(given: Mapping[str, Any], headers: Mapping[str, str]) -> float | None:
+    """The body has it in milliseconds, the header in seconds, rounded up."""
+    exact = given.get("retryAfterMs")
+    if isinstance(exact, (int, float)):
+        return exact / 1_000
+    rounded = headers.get("Retry-After", "")
+    return float(rounded) if rounded.isdigit() else None

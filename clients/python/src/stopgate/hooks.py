@@ -1,0 +1,170 @@
+"""Hooks on a task (docs/protocol.md §7): registered by entries, and confirmed by the task's view."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from .checks import CONCURRENCY, TIMEOUT_SECONDS, CheckFunction, ServedCheck
+from .entries import EntryPublisher, HookForm, HookRegistered, When
+from .errors import NotFoundError, RefusedError
+from .ids import check_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from .views import HookView, TaskView
+
+HookType = Literal["default", "validation", "promise", "remote", "all", "any", "tdd", "security", "checkpoint"]
+
+
+@dataclass(frozen=True)
+class HookState:
+    """A hook, and whether it is asked."""
+
+    task_id: str
+    hook_id: str
+    enabled: bool
+
+
+class HookCalls(EntryPublisher):
+    """Each returns when the task shows the change, and raises `RefusedError` with the task's reason if it does not."""
+
+    _stop_hooks: dict[tuple[str, str], ServedCheck]
+
+    @abstractmethod
+    async def get_task(self, task: str) -> TaskView:
+        """The task as it is known."""
+
+    @abstractmethod
+    async def serve_check(
+        self, name: str, check: CheckFunction, *, timeout: float = TIMEOUT_SECONDS, concurrency: int = CONCURRENCY
+    ) -> ServedCheck:
+        """Serves a check."""
+
+    async def register_hook(
+        self,
+        task_id: str,
+        hook_type: HookType,
+        *,
+        hook_id: str | None = None,
+        of: Sequence[HookForm] | None = None,
+        name: str | None = None,
+        when: When | None = None,
+        on_error: Literal["escalate", "skip"] | None = None,
+        enabled: bool = True,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Registers a hook, and gives its id.
+
+        `of`: the members of `all` and `any`; `name`: the check that a `remote` hook asks; `when`: conditions that must
+        all hold; `on_error`: what an error of the hook means, `escalate` unless given.
+        """
+        hook = hook_id or f"HOOK-{uuid.uuid4().hex}"
+        data: HookRegistered = {"hook": hook, "type": hook_type, "enabled": enabled, "metadata": metadata or {}}
+        if of is not None:
+            data["of"] = of
+        if name is not None:
+            data["name"] = name
+        if when is not None:
+            data["when"] = when
+        if on_error is not None:
+            data["onError"] = on_error
+        await self.publish("task", task_id, "hook.registered", data)
+        await self._confirm(
+            task_id, "hook.registered", lambda hooks: any(it.hook == hook and it.type == hook_type for it in hooks)
+        )
+        return hook
+
+    async def register_stop_hook(
+        self,
+        task_id: str,
+        hook: CheckFunction,
+        *,
+        hook_id: str | None = None,
+        when: When | None = None,
+        on_error: Literal["escalate", "skip"] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        timeout: float = TIMEOUT_SECONDS,
+        concurrency: int = CONCURRENCY,
+    ) -> str:
+        """Registers a function as a hook, and gives its id.
+
+        The hook is an entry and outlives this process; the function does not: while no process serves it, the hook
+        fails. Another process can serve it under the same `task_id` and `hook_id`, also in parallel.
+        """
+        check_id("task", task_id)
+        key = (task_id, check_id("hook", hook_id or f"HOOK-{uuid.uuid4().hex}"))
+        name = _check_name(*key)
+        # Served before it is registered, so that a stop in between finds it.
+        served = await self.serve_check(name, hook, timeout=timeout, concurrency=concurrency)
+        try:
+            if not any(it.hook == key[1] and it.type == "remote" for it in await self.list_hooks(task_id)):
+                await self.register_hook(
+                    task_id, "remote", hook_id=key[1], name=name, when=when, on_error=on_error, metadata=metadata
+                )
+        except BaseException:
+            await served.close()
+            raise
+        self._stop_hooks[key] = served
+        return key[1]
+
+    async def unregister_stop_hook(self, task_id: str, hook_id: str) -> HookState:
+        """Disables the hook and stops serving it. `clear_hooks` and the end of the task remove it."""
+        state = await self.disable_hook(task_id, hook_id)
+        await self._stop_serving(task_id, hook_id)
+        return state
+
+    async def list_hooks(self, task_id: str) -> tuple[HookView, ...]:
+        """Empty for an unknown task."""
+        try:
+            return (await self.get_task(task_id)).hooks
+        except NotFoundError:
+            return ()
+
+    async def enable_hook(self, task_id: str, hook_id: str) -> HookState:
+        """The hook is asked again."""
+        await self.publish("task", task_id, "hook.enabled", {"hook": hook_id})
+        return await self._confirm_enabled(task_id, hook_id, "hook.enabled", enabled=True)
+
+    async def disable_hook(self, task_id: str, hook_id: str) -> HookState:
+        """The hook is not asked until it is enabled."""
+        await self.publish("task", task_id, "hook.disabled", {"hook": hook_id})
+        return await self._confirm_enabled(task_id, hook_id, "hook.disabled", enabled=False)
+
+    async def clear_hooks(self, task_id: str) -> int:
+        """Removes all hooks of a task, and gives how many there were."""
+        count = len(await self.list_hooks(task_id))
+        if count > 0:
+            await self.publish("task", task_id, "hooks.cleared")
+            await self._confirm(task_id, "hooks.cleared", lambda hooks: len(hooks) == 0)
+        await self._stop_serving(task_id)
+        return count
+
+    async def _confirm_enabled(self, task_id: str, hook_id: str, kind: str, *, enabled: bool) -> HookState:
+        await self._confirm(
+            task_id, kind, lambda hooks: any(it.hook == hook_id and it.enabled == enabled for it in hooks)
+        )
+        return HookState(task_id, hook_id, enabled)
+
+    async def _confirm(self, task_id: str, kind: str, applied: Callable[[tuple[HookView, ...]], bool]) -> None:
+        task = await self.get_task(task_id)
+        if applied(task.hooks):
+            return
+        reasons = [it.reason for it in task.refused if it.type == kind]
+        reason = reasons[-1] if reasons else "the task does not show it"
+        raise RefusedError("entry.refused", f"'{kind}' of task '{task_id}': {reason}")
+
+    async def _stop_serving(self, task_id: str, hook_id: str | None = None) -> None:
+        for key in list(self._stop_hooks):
+            if key[0] == task_id and hook_id in (None, key[1]):
+                await self._stop_hooks.pop(key).close()
+
+
+def _check_name(task_id: str, hook_id: str) -> str:
+    """Unique to each hook of each task, and the same in every process, of every language."""
+    digest = hashlib.sha256(f"{task_id} {hook_id}".encode()).hexdigest()[:16]
+    return f"{hook_id[:100]}-{digest}"

@@ -1,0 +1,59 @@
+"""Runs an agent again, with the next prompt, until it may stop."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypedDict
+
+from .errors import StopgateError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .client import WorkerHandle
+    from .decision import Decision
+    from .entries import RuleReport
+
+TURNS_MAX = 50
+"""For policies without a cap: nobody wants more without having asked for it."""
+
+
+class TurnFields(TypedDict, total=False):
+    """What a turn may tell beside its final message."""
+
+    output: str
+    stop_reason: str
+    tool_count: int
+    files: Sequence[str]
+    validation: Sequence[RuleReport]
+
+
+Outcome = str | TurnFields | None
+Turn = Callable[[str], Outcome | Awaitable[Outcome]]
+"""One turn of an agent: it gets the prompt, and gives its final message."""
+
+
+class TurnsExhaustedError(StopgateError):
+    """It took all its turns and may not stop yet. `decision` is the last."""
+
+    def __init__(self, turns: int, decision: Decision) -> None:
+        super().__init__("turns.exhausted", f"{turns} turns, and it may not stop yet: {decision.reason}")
+        self.decision = decision
+
+
+async def run_until_stopped(worker: WorkerHandle, turn: Turn, prompt: str, *, turns_max: int = TURNS_MAX) -> Decision:
+    """See `StopgateClient.run_until_stopped`."""
+    # A person's prompt sets the count of retries back, so it is the first alone.
+    await worker.publish("prompt.submitted", {"text": prompt})
+    for number in range(1, turns_max + 1):
+        outcome = turn(prompt)
+        ended = await outcome if inspect.isawaitable(outcome) else outcome
+        fields: TurnFields = {"output": ended} if isinstance(ended, str) else (ended or {})
+        decision = await worker.decide(**fields)
+        if not decision.blocked:
+            return decision
+        prompt = decision.next_prompt or decision.reason
+        if number < turns_max:
+            await worker.publish("heartbeat.sent")
+    raise TurnsExhaustedError(turns_max, decision)

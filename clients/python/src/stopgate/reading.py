@@ -1,0 +1,51 @@
+"""Reads JSON that may be of another version, or not from stopgate at all."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from .errors import UnreachableError
+
+T = TypeVar("T")
+
+
+class Fields:
+    """The fields of an object. What is missing or of another type raises `UnreachableError`, naming it."""
+
+    def __init__(self, what: str, value: object) -> None:
+        self.what = what
+        if not isinstance(value, dict):
+            raise UnreachableError("service.unreachable", f"the reply is not a {what}: expected an object")
+        self.raw: dict[str, Any] = value
+
+    def take(self, key: str, kind: type[T]) -> T:
+        """A value that must be there."""
+        value = self.raw.get(key)
+        # JSON has no int beside float, and in Python a bool is an int.
+        if kind is float and isinstance(value, int) and not isinstance(value, bool):
+            return value  # type: ignore[return-value]
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise UnreachableError(
+                "service.unreachable", f"the reply is not a {self.what}: {key}: expected {kind.__name__}"
+            )
+        return value
+
+    def maybe(self, key: str, kind: type[T]) -> T | None:
+        """A value that may be null or missing."""
+        return None if self.raw.get(key) is None else self.take(key, kind)
+
+    def choice(self, key: str, known: tuple[str, ...]) -> str:
+        """A text that must be one of these: an answer that we do not know is none."""
+        value = self.take(key, str)
+        if value not in known:
+            expected = " or ".join(known)
+            raise UnreachableError("service.unreachable", f"the reply is not a {self.what}: {key}: expected {expected}")
+        return value
+
+    def inner(self, key: str) -> Fields:
+        """An object within."""
+        return Fields(f"{self.what} ({key})", self.raw.get(key))
+
+    def each(self, key: str) -> list[Fields]:
+        """A list of objects within."""
+        return [Fields(f"{self.what} ({key})", it) for it in self.take(key, list)]

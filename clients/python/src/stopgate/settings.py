@@ -1,0 +1,135 @@
+"""Where the service is: what was given, else `STOPGATE_*`, else the running `stopgate dev` of this folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import unquote, urlsplit
+
+from .errors import InputError, UnreachableError
+from .ids import check_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Role = Literal["agent", "operator", "check"]
+_DEFAULT_NATS = "nats://127.0.0.1:4222"
+_STORE = ".stopgate"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`servers` without user and password; `login` is what nats-py takes for them."""
+
+    servers: tuple[str, ...]
+    fleet: str
+    login: dict[str, Any]
+    check_login: dict[str, Any]
+
+
+def find_settings(
+    *,
+    nats: str | None,
+    fleet: str | None,
+    creds: str | Path | None,
+    check_creds: str | Path | None,
+    role: Role,
+    cwd: str | Path | None,
+) -> Settings:
+    """Raises `InputError` for credentials that cannot be read, `UnreachableError` if this folder's service is down."""
+    folder = Path.cwd() if cwd is None else Path(cwd).resolve()
+    store, service = _find_store(folder)
+    url = nats or os.environ.get("STOPGATE_NATS") or service.get("nats")
+    if url is None and store is not None:
+        raise UnreachableError(
+            "service.unreachable",
+            f'no service runs in {store.parent} now; start "stopgate dev" there, or name yours: connect(nats=…)',
+        )
+    url = url or _DEFAULT_NATS
+    name = fleet or os.environ.get("STOPGATE_FLEET") or service.get("fleet") or "main"
+    check_id("fleet", name)
+    servers, in_url = _read_url(url)
+    given = creds or os.environ.get("STOPGATE_CREDS") or None
+    # No other server than the store's own ever sees its credentials.
+    own = store if store is not None and not in_url and _same_server(url, service.get("nats")) else None
+    login = _login(given, own, role, in_url)
+    return Settings(
+        servers, name, login, _login(check_creds, own, "check", login) if check_creds or not given else login
+    )
+
+
+def _login(given: str | Path | None, store: Path | None, role: Role, default: dict[str, Any]) -> dict[str, Any]:
+    if given:
+        return _read_creds(Path(given))
+    file = None if store is None or role == "agent" else store / "credentials" / f"{role}.json"
+    return _read_creds(file) if file is not None and os.access(file, os.R_OK) else default
+
+
+def _read_creds(file: Path) -> dict[str, Any]:
+    """A NATS `.creds` file, or JSON with `user` and `pass`, as the embedded server writes it."""
+    try:
+        text = file.read_text()
+    except OSError as error:
+        raise InputError("input.bad", f"cannot read the credentials '{file}': {error.strerror}") from error
+    if not text.lstrip().startswith("{"):
+        if "BEGIN NATS USER JWT" in text:
+            return {"user_credentials": str(file)}
+        raise InputError("input.bad", f'\'{file}\' is not a NATS credentials file, nor JSON with "user" and "pass"')
+    try:
+        fields = json.loads(text)
+        return {"user": str(fields["user"]), "password": str(fields["pass"])}
+    except (ValueError, KeyError) as error:
+        raise InputError("input.bad", f'\'{file}\' holds no "user" and "pass"') from error
+
+
+def _read_url(url: str) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """One or more servers, separated by commas; may hold user and password, or a token."""
+    servers: list[str] = []
+    login: dict[str, Any] = {}
+    for text in (part.strip() for part in url.split(",")):
+        full = text if "://" in text else f"nats://{text}"
+        parts = urlsplit(full)
+        if parts.username:
+            user = unquote(parts.username)
+            login = {"token": user} if parts.password is None else {"user": user, "password": unquote(parts.password)}
+            full = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+        servers.append(full)
+    return tuple(servers), login
+
+
+def _same_server(one: str, other: str | None) -> bool:
+    def address(text: str) -> tuple[str, str | None, int]:
+        parts = urlsplit(text if "://" in text else f"nats://{text}")
+        return parts.scheme, parts.hostname, parts.port or 4222
+
+    return other is not None and address(one) == address(other)
+
+
+def _find_store(cwd: Path) -> tuple[Path | None, dict[str, str]]:
+    """The nearest `.stopgate` with a service, here or above as far as the home folder; else the nearest."""
+    stores = [(store, _read_service(store, cwd)) for store in _stores_above(cwd)]
+    found = next((it for it in stores if it[1]), stores[0] if stores else None)
+    return found or (None, {})
+
+
+def _stores_above(cwd: Path) -> Iterator[Path]:
+    for folder in (cwd, *cwd.parents):
+        if (folder / _STORE).is_dir():
+            yield folder / _STORE
+        if folder == Path.home():
+            return
+
+
+def _read_service(store: Path, cwd: Path) -> dict[str, str]:
+    """Empty unless we can read and trust it: in a shared folder a stranger could answer for us."""
+    file = store / "service.json"
+    try:
+        if hasattr(os, "getuid") and file.stat().st_uid not in (os.getuid(), cwd.stat().st_uid):
+            return {}
+        fields = json.loads(file.read_text())
+        return {key: fields[key] for key in ("nats", "fleet") if isinstance(fields[key], str)}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}

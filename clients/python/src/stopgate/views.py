@@ -1,0 +1,140 @@
+"""What is known of workers, tasks and queues (docs/protocol.md §10)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, cast
+
+from .decision import Decision, State, read_decision
+from .reading import Fields
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+View = TypeVar("View")
+Presence = Literal["active", "stale", "limited"]
+
+
+class ListFilter(TypedDict, total=False):
+    """Which ones to list; `limit` is 100 unless given, `after` is the `next` of the page before."""
+
+    state: State
+    presence: Presence
+    queue: str
+    agent: str
+    limit: int
+    after: str
+
+
+@dataclass(frozen=True)
+class Refused:
+    """An entry that made no sense when it came."""
+
+    at: str
+    type: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class HookView:
+    """A hook of a task, as it was registered."""
+
+    hook: str
+    type: str
+    enabled: bool
+    metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class WorkerView:
+    """One worker. `raw` has everything that the service said of it."""
+
+    worker: str
+    state: State
+    presence: Presence
+    tasks: tuple[str, ...]
+    policy: str
+    last_decision: Decision | None
+    refused: tuple[Refused, ...]
+    raw: Mapping[str, Any] = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class TaskView:
+    """One task. `raw` has everything that the service said of it."""
+
+    task: str
+    state: State
+    worker: str | None
+    queue: str | None
+    hooks: tuple[HookView, ...]
+    refused: tuple[Refused, ...]
+    raw: Mapping[str, Any] = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class QueueView:
+    """`pending` counts the unclaimed tasks known here and those `reported` from elsewhere."""
+
+    queue: str
+    pending: int
+    reported: int
+
+
+@dataclass(frozen=True)
+class Page(Generic[View]):
+    """`next` None: there are no more."""
+
+    items: tuple[View, ...]
+    next: str | None
+
+
+def read_worker(reply: object) -> WorkerView:
+    """Raises `UnreachableError`: this is not the view of a worker."""
+    it = Fields("view of a worker", reply)
+    last = it.raw.get("lastDecision")
+    return WorkerView(
+        worker=it.take("worker", str),
+        state=cast("State", it.take("state", str)),
+        presence=cast("Presence", it.take("presence", str)),
+        tasks=tuple(str(task) for task in it.take("tasks", list)),
+        policy=it.take("policy", str),
+        last_decision=None if last is None else read_decision(last),
+        refused=_read_refused(it),
+        raw=it.raw,
+    )
+
+
+def read_task(reply: object) -> TaskView:
+    """Raises `UnreachableError`: this is not the view of a task."""
+    it = Fields("view of a task", reply)
+    return TaskView(
+        task=it.take("task", str),
+        state=cast("State", it.take("state", str)),
+        worker=it.maybe("worker", str),
+        queue=it.maybe("queue", str),
+        hooks=tuple(
+            HookView(
+                hook=hook.take("hook", str),
+                type=hook.take("type", str),
+                enabled=hook.take("enabled", bool),
+                metadata=hook.maybe("metadata", dict) or {},
+            )
+            for hook in it.each("hooks")
+        ),
+        refused=_read_refused(it),
+        raw=it.raw,
+    )
+
+
+def read_queue(reply: object) -> QueueView:
+    """Raises `UnreachableError`: this is not the view of a queue."""
+    it = Fields("view of a queue", reply)
+    return QueueView(queue=it.take("queue", str), pending=it.take("pending", int), reported=it.take("reported", int))
+
+
+def _read_refused(it: Fields) -> tuple[Refused, ...]:
+    return tuple(
+        Refused(at=each.take("at", str), type=each.take("type", str), reason=each.take("reason", str))
+        for each in it.each("refused")
+    )

@@ -1,0 +1,66 @@
+/** Somebody who follows a page literally, in a fresh folder, with a real shell, `stopgate dev` and the tools of a language. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readEnvironment } from '../../../src/config/environment.ts';
+import { firstDifference, readConsole } from '../../integration/docs/shown-output.ts';
+import { makeFolder } from '../../support/deployment.ts';
+import { clear, startDev } from '../../support/dev.ts';
+import { readPage, root } from '../../support/markdown.ts';
+import { endService, type Service, serveShipped } from '../../support/service.ts';
+
+export type Follower = {
+  readonly folder: string;
+  /** Types a line. @throws Error with what it printed, unless it ends with exit code 0 */
+  type(line: string, env?: Readonly<Record<string, string>>): Promise<string>;
+  /** Does what a page says up to its end, as far as its fences name `reason` as the test that runs them. */
+  follow(path: string, reason: string, env?: Readonly<Record<string, string>>): Promise<void>;
+  close(): Promise<void>;
+};
+
+export async function openFollower(): Promise<Follower> {
+  const folder = await makeFolder();
+  let service: Service | null = null;
+  const type: Follower['type'] = (line, env = {}) =>
+    run(line.replaceAll('/path/to/stopgate', root.replace(/\/$/, '')), folder.path, env);
+  return {
+    folder: folder.path,
+    type,
+    async follow(path, reason, env) {
+      const page = readPage(path);
+      for (const step of page.steps) {
+        if ('kind' in step) {
+          service ??= await startDev(folder, serveShipped);
+          continue;
+        }
+        const file = /^(?:#|\/\/) ([\w.-]+\.\w+)$/.exec(step.text.split('\n', 1)[0] ?? '')?.[1];
+        if (file !== undefined) await folder.write(file, `${step.text}\n`);
+        if (step.notRun !== reason) continue;
+        if (step.lang === 'sh') for (const line of step.text.split('\n')) await type(line, env);
+        for (const { line, command, output } of step.lang === 'console' ? readConsole(step.text, step.line) : []) {
+          const printed = await type(command, env);
+          const difference = firstDifference(output, printed);
+          if (difference !== null)
+            throw new Error(`${path}:${line}: $ ${command}\nprinted:\n${printed}\nthe page shows ${difference}`);
+        }
+      }
+    },
+    async close() {
+      if (service !== null) await endService(service);
+      await clear(folder);
+    },
+  };
+}
+
+async function run(line: string, cwd: string, given: Readonly<Record<string, string>>): Promise<string> {
+  const inherited = Object.entries(readEnvironment()).filter(([name]) => !/^(STOPGATE|VITEST|OPENAI)/.test(name));
+  const env = { ...Object.fromEntries(inherited), PYTHONDONTWRITEBYTECODE: '1', NO_COLOR: '1', ...given };
+  const child = spawn('bash', ['-c', line], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let printed = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      printed += text;
+    });
+  const [code] = (await once(child, 'close')) as [number | null];
+  if (code !== 0) throw new Error(`$ ${line}\nended with ${code}, having printed:\n${printed}`);
+  return printed;
+}

@@ -1,0 +1,15 @@
+/** Clients in other languages, against the shipped service. Apart from `npm test`, since they take Python, Go and registries. */
+import { defineConfig } from 'vitest/config';
+
+// Debian puts nats-server where only root's PATH leads.
+process.env.PATH = `${process.env.PATH}:/usr/sbin`;
+
+export default defineConfig({
+  test: {
+    include: ['test/system/clients/**/*.test.ts'],
+    pool: 'forks',
+    maxWorkers: 1,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+  },
+});
