@@ -24,7 +24,12 @@ import {
   heartbeat,
   toAttempt,
 } from '../shared/entry-drafts.ts';
-import { denialText, describeToolRequest, type InputFields } from '../shared/permission-requests.ts';
+import {
+  answerPermission,
+  decidePermission,
+  describeToolRequest,
+  type InputFields,
+} from '../shared/permission-requests.ts';
 import type { PlanChange } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
 import { hideSecrets } from '../shared/secrets.ts';
@@ -67,7 +72,7 @@ const adapter: Adapter<ClaudeCall> = {
       : tool === questionTool
         ? describeQuestion(input)
         : describeToolRequest('permission', tool, input),
-  answerInput: answerPermission,
+  answerInput,
   immediateAnswer: answerWithResolution,
   isIgnored: (call) => call.isCompaction,
   isEnd: (call) => call.event === 'SessionEnd',
@@ -114,17 +119,14 @@ function answer(call: ClaudeCall, decision: AnswerableDecision, check: Unsolicit
 }
 
 /** An operator has answered. */
-function answerPermission(given: InputAnswer, { tool_name: tool, tool_input: input }: ClaudeCall): object | null {
-  const { verdict, message } = given;
-  const decide = (decision: object) => ({ hookSpecificOutput: { hookEventName: 'PermissionRequest', decision } });
-  if (verdict === 'deny') return decide({ behavior: 'deny', message: message ?? denialText(given) });
-  if (tool !== questionTool) return decide({ behavior: 'allow' });
+function answerInput(given: InputAnswer, { tool_name: tool, tool_input: input }: ClaudeCall): object | null {
+  if (tool !== questionTool || given.verdict === 'deny') return answerPermission(given);
   const questions = questionsIn(input);
-  const answers = questions === null ? null : readAnswers(questions, message ?? '');
+  const answers = questions === null ? null : readAnswers(questions, given.message ?? '');
   // Allowed without answers, the session would wait for them with nobody left who could give them.
   if (questions === null || answers === null) return null;
   const byText = Object.fromEntries(questions.map(({ question }, index) => [question, answers[index]]));
-  return decide({ behavior: 'allow', updatedInput: { ...input, answers: byText } });
+  return decidePermission({ behavior: 'allow', updatedInput: { ...input, answers: byText } });
 }
 
 const questionTool = 'AskUserQuestion';

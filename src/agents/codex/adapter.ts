@@ -17,7 +17,6 @@ import {
 import { allowNotice, blockText } from '../shared/block-text.ts';
 import {
   type BaseCall,
-  draftInputRequest,
   draftPrompt,
   draftRegistration,
   draftResumption,
@@ -27,6 +26,7 @@ import {
   type EntryDraft,
   toAttempt,
 } from '../shared/entry-drafts.ts';
+import { answerPermission, describeToolRequest } from '../shared/permission-requests.ts';
 import { oneStep, type PlanChange, wholePlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
 import { toId } from '../shared/safe-id.ts';
@@ -56,7 +56,8 @@ type CodexCall = BaseCall & Omit<z.infer<typeof bodySchema>, 'session_id' | 'hoo
 const events: EventTable<CodexCall> = new Map<string, DraftEntries<CodexCall>>([
   ['SessionStart', (call, prior) => draftSessionStart(name, call, prior)],
   ['UserPromptSubmit', (call, prior) => [draftPrompt(call.prompt ?? '', prior)]],
-  ['PermissionRequest', (call) => [draftInputRequest(call.tool_name, 'permission')]],
+  // The request itself is stored by `ask`.
+  ['PermissionRequest', () => []],
   ['PostToolUse', (call, prior) => [...draftResumption(prior), ...draftToolEnd(call, prior)]],
   ['Stop', (_call, prior) => draftResumption(prior)],
   ['SubagentStart', (call, prior) => [draftRegistration(name, call, prior)]],
@@ -69,6 +70,9 @@ const adapter: Adapter<CodexCall> = {
   read,
   events,
   stop: (call) => (isStop(call) ? toAttempt(call.last_assistant_message) : null),
+  ask: ({ event, tool_name: tool, tool_input: input }) =>
+    event === 'PermissionRequest' ? describeToolRequest('permission', tool, input) : null,
+  answerInput: answerPermission,
   isEnd: ({ event }) => event === 'SessionEnd',
   answer(call, decision) {
     if (!isStop(call)) return null;

@@ -4,5 +4,6 @@ import { type HookAgent, oneOf, withSystemMessage } from '../../hook-command/age
 export const hookCommand: HookAgent = {
   stopTimeoutMs: 595_000,
   isStop: oneOf('Stop', 'SubagentStop'),
+  isHeld: oneOf('PermissionRequest'),
   ...withSystemMessage,
 };

@@ -1,7 +1,7 @@
 /** Codex's hooks in its hooks.json. Seen with 0.169.0. */
 import { join } from 'node:path';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
-import { stopEvents, storedEvents } from '../setup/hook-events.ts';
+import { stopEvents, stopSeconds, storedEvents } from '../setup/hook-events.ts';
 import { formatCommand } from '../setup/line.ts';
 import type { Program } from '../setup/places.ts';
 import { hookCommand } from './hook-command.ts';
@@ -21,7 +21,9 @@ export const hooks: AgentHooks = {
   scopes: ['user'],
   file: (_scope, places) => join(program.folder(places), 'hooks.json'),
   events: () => [
-    ...storedEvents('SessionStart', 'UserPromptSubmit', 'PermissionRequest', 'PostToolUse', 'SubagentStart'),
+    ...storedEvents('SessionStart', 'UserPromptSubmit', 'PostToolUse', 'SubagentStart'),
+    // May be held for an operator's answer (`ask`).
+    { name: 'PermissionRequest', isStop: false, seconds: stopSeconds },
     // Codex allows no more here, and warns in every session if the settings ask for more.
     { name: 'SessionEnd', isStop: false, seconds: 3 },
     ...stopEvents('SubagentStop', 'Stop'),

@@ -41,8 +41,19 @@ export function describeToolRequest(
   };
 }
 
-/** What the model reads if the operator gives no reason. */
-export const denialText = ({ by }: InputAnswer): string => `${by} has denied this, as an operator of stopgate.`;
+/** What the model reads; without a reason it is told who has denied it. */
+const denialText = ({ by, message }: InputAnswer): string =>
+  message ?? `${by} has denied this, as an operator of stopgate.`;
+
+/** For agents with the hook `PermissionRequest`. Codex refuses a permission whose answer has any other key. */
+export const answerPermission = (given: InputAnswer): object =>
+  decidePermission(
+    given.verdict === 'allow' ? { behavior: 'allow' } : { behavior: 'deny', message: denialText(given) },
+  );
+
+export const decidePermission = (decision: { readonly behavior: string; readonly [key: string]: unknown }): object => ({
+  hookSpecificOutput: { hookEventName: 'PermissionRequest', decision },
+});
 
 /** Asks. Null: the policy does not hold it, so the agent asks at its own terminal. */
 export async function request(

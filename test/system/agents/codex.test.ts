@@ -1,4 +1,5 @@
 /** The real Codex, headless, with a scripted model, connected to a service and trusted by `stopgate init`. */
+import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { serveShipped } from '../../support/service.ts';
@@ -7,7 +8,7 @@ import { runCodexTurn } from './support/codex-server.ts';
 import { codexCli, installAgent } from './support/install.ts';
 import { writeCodexConfig } from './support/run.ts';
 import { codexScene, type SceneOptions } from './support/scene.ts';
-import { childrenOf, expectCauses, saidOf, viewOf } from './support/workers.ts';
+import { childrenOf, expectCauses, saidOf, viewOf, workersIn } from './support/workers.ts';
 
 const checks = [{ plan: {} }];
 /** JSON is YAML too. */
@@ -16,6 +17,7 @@ const config = JSON.stringify({
     default: { checks },
     patient: { checks, retries: 12 },
     person: { checks, retries: 1, onCap: 'escalate' },
+    held: { ask: '5m' },
   },
 });
 const remains = 'Not done yet: 1 of 1 plan steps remain: Write the tests.';
@@ -102,6 +104,28 @@ test('its apps show that a stop was not judged', async () => {
     run: { entries: [{ kind: 'warning', text: expect.stringContaining('this stop was not judged (cause unknown)') }] },
   });
 });
+test('permissions that it asks for are answered by an operator, and its own person is not asked as well', async () => {
+  const touch = (file: string) => ({ tool: 'exec_command', input: { cmd: `touch ${file}` } });
+  const turns = [touch('one'), touch('two'), { text: 'done' }];
+  const { home, model } = await scene({ turns, init: ['--policy', 'held'] });
+  const running = runCodexTurn(codex, home, 'Make the files.', 'untrusted');
+  const asking = async () => (await workersIn(at, home)).find(({ inputs }) => inputs[0]?.request);
+  const answer = async (file: string, ...words: string[]) => {
+    await expect.poll(async () => (await asking())?.inputs[0]?.detail, { timeout: 60_000 }).toContain(`touch ${file}`);
+    const worker = (await asking())?.worker ?? '';
+    const line = ['answer', worker, ...words, '--yes', '--by', 'ann', '--nats', at.server.url];
+    expect(await runShipped(line, { cwd: home.project })).toMatchObject({ code: 0, stderr: '' });
+    return worker;
+  };
+  await answer('one', '--allow');
+  const worker = await answer('two', '--deny', '--message', 'Not in this folder');
+  const said = await running;
+  expect(said.filter(({ method }) => method?.endsWith('/requestApproval'))).toEqual([]);
+  expect(['one', 'two'].map((file) => existsSync(`${home.project}/${file}`))).toEqual([true, false]);
+  expect(model.requests[2]?.said).toContain('Not in this folder');
+  expect(await viewOf(at, worker)).toMatchObject({ inputs: [], lastAnswer: { by: 'ann', verdict: 'deny' } });
+});
+
 const isOfStop = (params: object | undefined) =>
   (params as { run?: { eventName?: string } } | undefined)?.run?.eventName === 'stop';
 

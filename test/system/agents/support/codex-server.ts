@@ -10,14 +10,19 @@ type Thread = { readonly result?: { readonly thread?: { readonly id: string } } 
 const turnTimeoutMs = 60_000;
 
 /** All that the server said until the turn was over. @throws Error where it ends before */
-export async function runCodexTurn(program: string, at: AgentHome, prompt: string): Promise<Message[]> {
+export async function runCodexTurn(
+  program: string,
+  at: AgentHome,
+  prompt: string,
+  approvalPolicy = 'never',
+): Promise<Message[]> {
   const env = { ...cleanEnv(at), ...codexEnv(at) };
   const child = spawn(program, ['app-server'], { cwd: at.project, env, stdio: ['pipe', 'pipe', 'ignore'] });
   const late = setTimeout(() => child.kill('SIGKILL'), turnTimeoutMs);
   const say = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
   say({ id: 1, method: 'initialize', params: { clientInfo: { name: 'test', version: '0' } } });
   say({ method: 'initialized' });
-  const thread = { cwd: at.project, approvalPolicy: 'never', sandbox: 'danger-full-access' };
+  const thread = { cwd: at.project, approvalPolicy, sandbox: 'danger-full-access' };
   say({ id: 2, method: 'thread/start', params: thread });
   const messages: Message[] = [];
   try {
