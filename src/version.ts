@@ -2,8 +2,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** The package's folder, seen from src/ and from dist/src/. */
-const folder = new URL(existsSync(new URL('../package.json', import.meta.url)) ? '../' : '../../', import.meta.url);
+/** The package's folder, seen from src/, from dist/src/ and from a chunk of the published package, dist/src/chunks/. */
+const folder = ['../', '../../', '../../../']
+  .map((path) => new URL(path, import.meta.url))
+  .find((url) => existsSync(new URL('package.json', url))) as URL;
 
 export const version = (): string =>
   (JSON.parse(readFileSync(new URL('package.json', folder), 'utf8')) as { version: string }).version;

@@ -64,7 +64,7 @@ async function openProbed(cwd: string, args: readonly string[]): Promise<Service
   const child = fork(pathOf('../main.js'), ['serve', '--http', 'off', '--log-level', 'silent', ...args], {
     cwd,
     env: {}, // without the STOPGATE_* variables of the user's own service
-    execArgv: ['--expose-gc', '--import', new URL('./probe.js', import.meta.url).href],
+    execArgv: ['--expose-gc', '--import', new URL('../bench/probe.js', import.meta.url).href],
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
   const ready = once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line');

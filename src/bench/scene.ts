@@ -65,7 +65,7 @@ export async function openScene({
     const service = startServiceProcess({ url, cwd: folder, args, inspect });
     children.push(service.child);
     const { http, inspector } = await service.ready;
-    const echo = fork(pathOf('./echo.js'), [url]);
+    const echo = fork(pathOf('../bench/echo.js'), [url]);
     children.push(echo);
     await once(echo, 'message');
     const pids = { service: service.pid, server: server.pid ?? 0, echo: echo.pid ?? 0 };

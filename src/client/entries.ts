@@ -13,13 +13,16 @@ type Areas = {
 };
 /** What an entry is about; `own.…` requires an operator's credentials. */
 export type EntryEntity = keyof Areas;
-export type EntryType<Entity extends EntryEntity> = keyof (typeof entrySchemas)[Areas[Entity]] & string;
-export type EntryFields<
-  Entity extends EntryEntity,
-  Type extends EntryType<Entity>,
-> = (typeof entrySchemas)[Areas[Entity]][Type] extends { readonly _zod: { readonly input: infer Fields } }
-  ? Fields
-  : never;
+export type EntryType<Entity extends EntryEntity> = keyof EntryInputs[Entity] & string;
+export type EntryFields<Entity extends EntryEntity, Type extends EntryType<Entity>> = EntryInputs[Entity][Type];
+
+/** The fields that an entry of each type is given. */
+type EntryInputs = {
+  [Entity in EntryEntity]: {
+    [Type in keyof (typeof entrySchemas)[Areas[Entity]]]: InputOf<(typeof entrySchemas)[Areas[Entity]][Type]>;
+  };
+};
+type InputOf<Schema> = Schema extends { readonly _zod: { readonly input: infer Fields } } ? Fields : never;
 
 /** `seq`: the entry's sequence in the log; `duplicate`: an entry with this `messageId` exists, and `seq` is its. */
 export type Stored = { readonly seq: number; readonly duplicate: boolean };

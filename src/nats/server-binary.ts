@@ -1,5 +1,6 @@
 /** Finds the nats-server program, or explains how to get one. */
 import { execFile } from 'node:child_process';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { AppError } from '../errors.ts';
@@ -12,6 +13,8 @@ const folders = [
   '/opt/homebrew/bin',
   '/home/linuxbrew/.linuxbrew/bin',
 ];
+/** As npm installs it with the published package, where there is one for this platform. */
+const packageName = `@stopgate/nats-server-${process.platform}-${process.arch}`;
 const howToGetIt =
   'install 2.9 or later by "bash docker/install-nats.sh", "apt-get install nats-server", "brew install nats-server" ' +
   'or from https://nats.io/download, or use a server that runs elsewhere with --nats';
@@ -19,7 +22,9 @@ const howToGetIt =
 /** @throws AppError server.missing: none is there, or it is older than 2.9, the first with all that we use */
 export async function findBinary(named: string | undefined): Promise<string> {
   const candidates =
-    named === undefined ? ['nats-server', ...folders.map((folder) => join(folder, 'nats-server'))] : [named];
+    named === undefined
+      ? [...packaged(), 'nats-server', ...folders.map((folder) => join(folder, 'nats-server'))]
+      : [named];
   const refused: string[] = [];
   for (const candidate of candidates) {
     try {
@@ -38,4 +43,12 @@ export async function findBinary(named: string | undefined): Promise<string> {
         ? 'nats-server is not installed'
         : `'${named}' does not exist`;
   throw new AppError('server.missing', `${why}; ${howToGetIt}`);
+}
+
+function packaged(): string[] {
+  try {
+    return [createRequire(import.meta.url).resolve(`${packageName}/bin/nats-server`)];
+  } catch {
+    return []; // it is optional
+  }
 }

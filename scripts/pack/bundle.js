@@ -1,0 +1,66 @@
+/**
+ * Bundles what `tsc` and `vite` built into few files. Every library goes in, but those whose types are part of ours
+ * (XState, zod): an install is small, and asks for nothing that our users' own versions could disagree with.
+ */
+import { existsSync, readdirSync } from 'node:fs';
+import { rolldown } from 'rolldown';
+
+/** Not installed with us: the exporters that a user adds, and what `ws` tries to load. */
+const optional = [/^@opentelemetry\/(?!api$)/, 'bufferutil', 'utf-8-validate'];
+
+/** Programs and modules that are started or imported by their path, from dist/. */
+const entriesOf = (dist) => [
+  ...['machines/index', 'src/client/index', 'src/agents/claude/agent-sdk'], // `exports` of package.json
+  ...['src/main', 'src/hook-command/main', 'src/inspector/history/thread', 'src/bench/probe', 'src/bench/echo'],
+  'src/agents/opencode/plugin',
+  ...readdirSync(`${dist}/src/agents`)
+    .map((agent) => `src/agents/${agent}/hook-command`)
+    .filter((name) => existsSync(`${dist}/${name}.js`)),
+];
+
+/**
+ * Files keep their places and chunks are as deep as the rest of src, since code looks for its neighbours by relative
+ * paths. @returns the packages that went in
+ */
+export function bundleProgram(dist, into) {
+  const input = Object.fromEntries(entriesOf(dist).map((name) => [name, `${dist}/${name}.js`]));
+  return bundle(
+    { input, external: ['xstate', 'zod', ...optional] },
+    { dir: into, chunkFileNames: 'src/chunks/[name].js' },
+  );
+}
+
+/** Modules count by what they export: the machines, which the client only names in types, stay out. */
+export function bundleClient(dist, into) {
+  const input = { index: `${dist}/src/client/index.js`, 'claude-agent-sdk': `${dist}/src/agents/claude/agent-sdk.js` };
+  const treeshake = { moduleSideEffects: false };
+  return bundle({ input, treeshake }, { dir: into, chunkFileNames: 'chunks/[name].js' });
+}
+
+async function bundle(input, output) {
+  const onLog = (level, log) => {
+    if (level === 'warn' && log.code !== 'INEFFECTIVE_DYNAMIC_IMPORT') throw new Error(log.message);
+  };
+  const build = await rolldown({ platform: 'node', plugins: [natsLibrary], onLog, ...input });
+  try {
+    const written = await build.write({ format: 'esm', entryFileNames: '[name].js', ...output });
+    const modules = written.output.flatMap((chunk) => Object.keys(chunk.modules ?? {}));
+    return new Set(modules.map((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0]).filter(Boolean));
+  } finally {
+    await build.close();
+  }
+}
+
+/** src/nats/client-library.ts loads it by `require`, which bundlers do not follow; in a bundle it takes no time. */
+const natsLibrary = {
+  name: 'nats-library',
+  transform(code, id) {
+    if (!id.endsWith('/src/nats/client-library.js')) return null;
+    const bound = code
+      .replace(/import \{ createRequire \}.*\n/, "import * as library from '@nats-io/transport-node';\n")
+      .replace(/createRequire\(import\.meta\.url\)\([^)]*\)/, 'library');
+    if (bound.includes('createRequire'))
+      throw new Error(`${id} loads the NATS library in a way that is not known here`);
+    return bound;
+  },
+};

@@ -1,0 +1,167 @@
+/**
+ * The npm packages as they are published: packed once, installed into an empty folder without a registry, and used there
+ * by somebody who has no nats-server, and by somebody who wants the client alone.
+ */
+import { execFile } from 'node:child_process';
+import { chmod, readdir, readFile, stat } from 'node:fs/promises';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { cleanEnv } from '../support/command.ts';
+import { deploy, type Folder, makeFolder } from '../support/deployment.ts';
+import { endService, serveBuild } from '../support/service.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const run = promisify(execFile);
+const timeout = 240_000; // on a busy machine; an idle one takes fifteen seconds for all of it
+
+type Packed = {
+  readonly name: string;
+  readonly version: string;
+  readonly filename: string;
+  readonly entryCount: number;
+};
+let home: Folder;
+let packages: readonly Packed[];
+const installed = (...names: string[]) => join(home.path, 'node_modules', ...names);
+const env = () => ({ PATH: [dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter), HOME: home.path });
+
+/** Stands for the program of the package: says the version that is packed, notes that it ran, and is the one found here. */
+async function putServer(): Promise<string> {
+  const [, version] =
+    /natsVersion = '(.+)'/.exec(await readFile(join(root, 'scripts/pack/nats-server.js'), 'utf8')) ?? [];
+  const lines = [
+    '#!/bin/sh',
+    `[ "$1" = --version ] && exec echo 'nats-server: v${version}'`,
+    'touch "$0.ran"',
+    `PATH='${cleanEnv('').PATH}' exec nats-server "$@"`,
+  ];
+  const file = await home.write('nats-server', `${lines.join('\n')}\n`);
+  await chmod(file, 0o755);
+  return file;
+}
+
+beforeAll(async () => {
+  home = await makeFolder({ 'package.json': '{ "private": true }' });
+  const out = join(home.path, 'packages');
+  const server = await putServer();
+  const { stdout } = await run(process.execPath, [
+    ...[join(root, 'scripts/pack.js'), '--out', out, '--nats-server', server],
+  ]);
+  packages = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Packed);
+  const tarballs = packages.map(({ filename }) => join(out, filename));
+  const dependencies = ['xstate', 'zod'].map((name) => join(root, 'node_modules', name));
+  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', ...tarballs, ...dependencies], {
+    ...{ cwd: home.path, env: env() },
+  });
+}, timeout);
+afterAll(() => home.remove());
+
+/** In bytes, through links. */
+async function weigh(folder: string): Promise<{ bytes: number; files: string[] }> {
+  const names = await readdir(folder, { recursive: true });
+  const stats = await Promise.all(names.map(async (name) => ({ name, at: await stat(join(folder, name)) })));
+  const files = stats.filter(({ at }) => at.isFile());
+  return { bytes: files.reduce((sum, { at }) => sum + at.size, 0), files: files.map(({ name }) => name) };
+}
+const megabyte = 1_000_000;
+
+test('the packages are small: the client without anything, the service with all that it needs', async () => {
+  const names = packages.map(({ name }) => name);
+  expect(names.sort()).toEqual([
+    '@stopgate/client',
+    `@stopgate/nats-server-${process.platform}-${process.arch}`,
+    'stopgate',
+  ]);
+  const client = await weigh(installed('@stopgate/client'));
+  expect(client.bytes).toBeLessThan(6 * megabyte);
+  expect(JSON.parse(await readFile(installed('@stopgate/client/package.json'), 'utf8'))).not.toHaveProperty(
+    'dependencies',
+  );
+
+  const own = await weigh(installed('stopgate'));
+  expect(own.files.length).toBeLessThan(300);
+  expect(own.files.filter((file) => file.endsWith('.map'))).toEqual([]);
+  const { dependencies } = JSON.parse(await readFile(installed('stopgate/package.json'), 'utf8')) as {
+    dependencies: object;
+  };
+  expect(Object.keys(dependencies)).toEqual(['xstate', 'zod']); // neither has dependencies
+  const others = await Promise.all(Object.keys(dependencies).map((name) => weigh(installed(name))));
+  expect([own, ...others].reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(35 * megabyte);
+});
+
+test(
+  'npx stopgate dev starts the nats-server of its package, judges, and serves its page',
+  async () => {
+    const project = join(home.path, 'project');
+    await home.write('project/stopgate.yaml', 'policies: { default: { checks: [{ plan: {} }] } }\n');
+    const npx = (...args: string[]) => run('npx', ['--offline', 'stopgate', ...args], { cwd: project, env: env() });
+    const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string };
+    expect((await npx('--version')).stdout).toBe(`${version}\n`);
+
+    const dev = await serveBuild(installed('stopgate/dist/src/main.js'))(
+      ['dev', '--idle-exit', '10m', '--port', '0', '--http', '127.0.0.1:0'],
+      project,
+      env(),
+    );
+    onTestFinished(() => endService(dev));
+    const server = installed(`@stopgate/nats-server-${process.platform}-${process.arch}`, 'bin');
+    expect(await readdir(server)).toContain('nats-server.ran');
+
+    await npx('publish', 'worker', 'w1', 'step.updated', '{"step":"1","title":"Write tests"}');
+    await expect(npx('decide', 'w1')).rejects.toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('Write tests'),
+    });
+    const hook = installed('stopgate/dist/src/hook-command/main.js');
+    const asked = run(process.execPath, [hook, 'claude', '--http', dev.ready.http ?? ''], { cwd: project, env: env() });
+    asked.child.stdin?.end(JSON.stringify({ hook_event_name: 'Stop', session_id: 'w1', cwd: project }));
+    expect(JSON.parse((await asked).stdout)).toMatchObject({ decision: 'block' });
+
+    const get = async (path: string) =>
+      (await fetch(`${dev.ready.http}${path}`, { headers: { accept: 'text/html' } })).text();
+    const [script] = /\/assets\/[^"]+\.js/.exec(await get('/')) ?? [];
+    for (const path of [script ?? '/no-script', '/inspect/inspect.js', '/machines.json'])
+      expect([path, (await get(path)).length]).toEqual([path, expect.toSatisfy((length) => length > 10_000)]);
+  },
+  timeout,
+);
+
+test.each(['@stopgate/client', 'stopgate/client'])(
+  'the example of docs/client.md runs with %s, and passes the strictest checks of types',
+  async (name) => {
+    const page = await readFile(join(root, 'docs/client.md'), 'utf8');
+    const policy = /policies: \{ (reviewed: \{.*\}) \}/.exec(page)?.[1];
+    const example = (/```ts\n(import \{ connect.*?)```/s.exec(page)?.[1] ?? '').replace(
+      "'stopgate/client'",
+      `'${name}'`,
+    );
+    expect(example).toContain(`from '${name}'`);
+    const deployment = await deploy({ config: `policies: { ${policy} }\n` });
+    onTestFinished(() => deployment.close());
+    const folder = name.replace('/', '-');
+    const compilerOptions = {
+      ...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true },
+      ...{ module: 'nodenext', target: 'es2022', lib: ['es2022'], types: ['node'] },
+      typeRoots: [join(root, 'node_modules/@types')],
+    };
+    await home.write(`${folder}/package.json`, '{ "type": "module" }');
+    await home.write(`${folder}/tsconfig.json`, JSON.stringify({ compilerOptions, files: ['agent.ts'] }));
+    const program = await home.write(`${folder}/agent.js`, example);
+    await home.write(`${folder}/agent.ts`, example);
+    const cwd = dirname(program);
+    await run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', cwd]).catch(({ stdout }) => {
+      throw new Error(stdout);
+    });
+    const { stdout } = await run(process.execPath, [program], {
+      ...{ cwd, env: { ...env(), STOPGATE_NATS: deployment.server.url } },
+    });
+    const printed = [...example.matchAll(/console\.log\(.*\/\/ (.*)$/gm)].map(([, line]) => line);
+    expect(printed).toHaveLength(3);
+    expect(stdout.trim().split('\n')).toEqual(printed);
+  },
+  timeout,
+);
