@@ -56,9 +56,10 @@ export class SnapshotMap<Value extends object> extends Map<string, Value> {
 
   /**
    * @param copyValue copies whatever is changed in place
-   * @param restingMax so many values at rest stay unpacked: what has come to rest is often needed again soon
+   * @param restingMax so many values at rest stay unpacked, some 3 MB of workers: what has come to rest is often needed
+   *   again soon, and to pack and unpack it is as much work as a decision
    */
-  constructor(copyValue: (value: Value) => Value, restingMax = 256) {
+  constructor(copyValue: (value: Value) => Value, restingMax = 1_024) {
     super();
     this.#copyValue = copyValue;
     this.#restingMax = restingMax;

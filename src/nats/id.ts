@@ -1,3 +1,4 @@
 /** Unique ids, across processes too, that nobody can foresee: the library's `nuid` counts up from one to the next. */
 
-export const newId = (): string => Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString('hex');
+/** Node asks the system for the bytes of 128 at a time; to ask for those of each takes 5 µs. */
+export const newId = (): string => crypto.randomUUID().replaceAll('-', '');

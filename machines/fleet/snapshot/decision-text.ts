@@ -29,11 +29,22 @@ export function ownPartOf(decision: Decision, fromMs: number): OwnDecision {
 /** In the order of a decision's fields, which is that of its JSON. */
 export function joinDecision(worker: string, own: OwnDecision, template: DecisionTemplate, fromMs: number): Decision {
   const [attempt, seq, at, task, retryCount, keepAlivesCount, idleMs, remainingMs, pendingTasks] = own;
-  const { v, fleet, decision, action, cause, reason, nextPrompt, feedback, state } = template;
+  // Field by field: with spreads V8 makes a dictionary of it, of 11 KB.
   return {
-    ...{ v, fleet, worker, task, attempt, seq },
+    v: template.v,
+    fleet: template.fleet,
+    worker,
+    task,
+    attempt,
+    seq,
     at: typeof at === 'number' ? formatIsoTime(at + fromMs) : at,
-    ...{ decision, action, cause, reason, nextPrompt, feedback, state },
+    decision: template.decision,
+    action: template.action,
+    cause: template.cause,
+    reason: template.reason,
+    nextPrompt: template.nextPrompt,
+    feedback: template.feedback,
+    state: template.state,
     retry: { count: retryCount, max: template.retryMax },
     keepAlives: { count: keepAlivesCount, max: template.keepAlivesMax },
     idle: { ms: idleMs, limitMs: template.limitMs, remainingMs },
