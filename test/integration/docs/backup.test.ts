@@ -4,6 +4,7 @@
  */
 import { connect } from '@nats-io/transport-node';
 import { expect, onTestFinished, test } from 'vitest';
+import { readVariable } from '../../../src/config/environment.ts';
 import { type Client, openClient } from '../../support/client.ts';
 import { runCommand } from '../../support/command.ts';
 import { type Folder, linesOf, makeFolder } from '../../support/deployment.ts';
@@ -13,7 +14,8 @@ import { startReplica } from '../../support/replica.ts';
 import { endService, type Service, startService } from '../../support/service.ts';
 import { openNats } from '../../support/shared-server.ts';
 import { snapshotText } from '../../support/snapshot-text.ts';
-import { openShell } from './shell.ts';
+import { runNats } from './nats-command.ts';
+import { type Call, openShell } from './shell.ts';
 import { backUpStream, restoreStream } from './stream-backup.ts';
 
 const reason = 'test/integration/docs/backup.test.ts';
@@ -24,8 +26,11 @@ const startsService = (line: string) => line.startsWith('npx stopgate ');
 
 /** Types the lines of the page that start no service: those the test starts, since theirs are ports of its own. */
 async function type(lines: readonly string[], folder: Folder, url = 'no server runs'): Promise<void> {
-  const nats = async ({ argv, cwd }: { argv: readonly string[]; cwd: string }) => {
+  const nats = async (call: Call) => {
+    const { argv, cwd } = call;
     const [noun, verb, ...rest] = argv;
+    if (readVariable('STOPGATE_TEST_NATS') !== undefined)
+      return { ...(await runNats(call, url)), stdout: '', stderr: '' };
     const nc = await connect({ servers: url });
     try {
       if (noun === 'stream' && verb === 'backup') await backUpStream(nc, rest[0] ?? '', `${cwd}/${rest[1]}`);

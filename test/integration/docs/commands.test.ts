@@ -2,8 +2,11 @@
  * Every command of README and docs is typed as a reader would type it, in the order of the page, and prints what the
  * page shows. yaml is read by the service's own schema, json is parsed, TypeScript is type-checked (types.test.ts).
  */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { parse } from 'jsonc-parser';
 import { describe, expect, test } from 'vitest';
+import { readVariable } from '../../../src/config/environment.ts';
 import { readConfigFile } from '../../../src/config/file-reader.ts';
 import { type Directive, type Fence, type Page, pagePaths, readPage } from '../../support/markdown.ts';
 import { openReader, type Reader } from './reader.ts';
@@ -70,6 +73,15 @@ const linesOf = (text: string): string[] =>
 /** 0, unless the line's comment names another. */
 const expectedCodes = (line: string): number[] => [Number(/#.*exit code (\d)/.exec(line)?.[1] ?? 0)];
 
+const realNats = readVariable('STOPGATE_TEST_NATS');
+
+test.runIf(realNats !== undefined)('what the pages say of `nats` is known to it, with its options', async () => {
+  const said = pages.flatMap(({ text }) => [...text.matchAll(/`nats (\w[^`]*)`/g)].map(([, it = '']) => it));
+  expect(said.length).toBeGreaterThan(3);
+  for (const each of new Set(said.map((it) => it.replaceAll('\n', ' '))))
+    await expect(promisify(execFile)('bash', ['-c', `${realNats} ${each} --help`]), each).resolves.toBeDefined();
+});
+
 describe.each(named(pages))('%s', (_path, { path, fences }) => {
   const of = (...langs: string[]) => fences.filter(({ lang, notRun }) => langs.includes(lang) && notRun === null);
 
@@ -106,6 +118,7 @@ test('what no test runs is this, and no more', () => {
     'docs/command-line.md: needs a folder of your own',
     'docs/command-line.md: needs Claude Code',
     'docs/configuration.md: it needs a model',
+    'docs/go.md: test/system/clients/go.test.ts',
     'docs/operations.md: needs Docker',
     'docs/operations.md: test/integration/app/fleets.test.ts',
     'docs/operations.md: kills servers for a minute',

@@ -1,14 +1,20 @@
-/** The NATS command line tool, as far as pages use it: any plain client does the same. */
+/**
+ * The NATS command line tool, as far as pages use it: any plain client does the same. Where STOPGATE_TEST_NATS names the
+ * real one, as in `.ci/run`, that is run.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
-import type { Answer } from './shell.ts';
+import { readEnvironment, readVariable } from '../../../src/config/environment.ts';
+import type { Answer, Call } from './shell.ts';
 
 const timeoutMs = 5_000;
 const done: Answer = { code: 0, stdout: '', stderr: '' };
 
-export async function runNats(
-  [verb = '', subject = '', body = '']: readonly string[],
-  server: string,
-): Promise<Answer> {
+export async function runNats(call: Call, server: string): Promise<Answer> {
+  const real = readVariable('STOPGATE_TEST_NATS');
+  if (real !== undefined) return runReal(real, call, server);
+  const [verb = '', subject = '', body = ''] = call.argv;
   const nc = await connect({ servers: server });
   try {
     return await (verbs[verb]?.(nc, subject, body) ?? {
@@ -19,6 +25,25 @@ export async function runNats(
   } finally {
     await nc.close();
   }
+}
+
+/** A line that goes on until Ctrl-C gets it as soon as it says that it listens. */
+async function runReal(program: string, { argv, cwd, env }: Call, server: string): Promise<Answer> {
+  const child = spawn(program, ['-s', server, '--timeout=30s', ...argv], {
+    ...{ cwd, env: { ...readEnvironment(), HOME: env.HOME }, stdio: ['ignore', 'pipe', 'pipe'] as const },
+  });
+  const texts = { stdout: '', stderr: '' };
+  let interrupted = false;
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      texts[name] += text;
+      if (argv[0] !== 'sub' || interrupted || !/Subscribing on/.test(texts.stdout + texts.stderr)) return;
+      interrupted = true;
+      child.kill('SIGINT');
+    });
+  const [code] = (await once(child, 'close')) as [number | null];
+  const failed = /Nats-Service-Error-Code|nats: error/.test(texts.stdout + texts.stderr);
+  return { code: interrupted ? 0 : failed ? 1 : (code ?? 1), ...texts };
 }
 
 const verbs: Readonly<Record<string, (nc: NatsConnection, subject: string, body: string) => Promise<Answer>>> = {

@@ -96,7 +96,7 @@ function openTerminals(addresses: Addresses) {
     npx: async (call: Call) =>
       call.argv[0] === 'stopgate' ? stopgate(call.argv.slice(1), call) : unknown('npx', call),
     npm: async (call: Call) => (call.argv[0] === 'start' ? stopgate(['dev'], call) : unknown('npm', call)),
-    nats: (call: Call) => runNats(call.argv, addresses.get(pageAddress.nats) ?? 'no server runs'),
+    nats: (call: Call) => runNats(call, addresses.get(pageAddress.nats) ?? 'no server runs'),
     async 'nats-server'(call: Call): Promise<Answer> {
       if (call.argv.includes('-t')) return checkServerConfig(call);
       const server = await openNats();
