@@ -19,6 +19,7 @@ import {
   draftResumption,
   draftSessionEnd,
   draftSessionStart,
+  draftToolResult,
   draftToolUse,
   type EntryDraft,
   heartbeat,
@@ -27,13 +28,11 @@ import {
 import {
   answerPermission,
   decidePermission,
+  describeQuestion,
   describeToolRequest,
-  type InputFields,
 } from '../shared/permission-requests.ts';
 import type { PlanChange } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
-import { hideSecrets } from '../shared/secrets.ts';
-import { cutMiddle } from '../shared/text.ts';
 import type { UnsolicitedCheck } from '../shared/unsolicited-checks.ts';
 import { type ClaudeCall, readClaude } from './call.ts';
 import { planChange } from './plan.ts';
@@ -48,8 +47,8 @@ const events: EventTable<ClaudeCall> = new Map<string, DraftEntries<ClaudeCall>>
   ['PreToolUse', draftToolStart],
   // The request itself is stored by `ask`.
   ['PermissionRequest', () => []],
-  ['PostToolUse', (call, prior) => [...draftResumption(prior), ...draftToolEnd(call, prior)]],
-  ['PostToolUseFailure', (call, prior) => [...draftResumption(prior), draftTool(call, false, prior)]],
+  ['PostToolUse', (call, prior) => [...draftToolResult(prior), ...draftToolEnd(call, prior)]],
+  ['PostToolUseFailure', (call, prior) => [...draftToolResult(prior), draftTool(call, false, prior)]],
   // The turn is over, so whatever the agent waited for has been answered, or refused without a call to us.
   ['Stop', (call, prior) => [...draftResumption(prior), ...draftBackground(call, prior)]],
   ['SubagentStart', (call, prior) => [draftRegistration(name, call, prior)]],
@@ -70,7 +69,7 @@ const adapter: Adapter<ClaudeCall> = {
     event !== 'PermissionRequest'
       ? null
       : tool === questionTool
-        ? describeQuestion(input)
+        ? describeQuestion(questionTool, input)
         : describeToolRequest('permission', tool, input),
   answerInput,
   immediateAnswer: answerWithResolution,
@@ -131,15 +130,6 @@ function answerInput(given: InputAnswer, { tool_name: tool, tool_input: input }:
 
 const questionTool = 'AskUserQuestion';
 
-/** With its first question in words, for lists. */
-function describeQuestion(input: ClaudeCall['tool_input']): InputFields {
-  const [first] = questionsIn(input) ?? [];
-  const message = first === undefined ? {} : { message: cutMiddle(hideSecrets(first.question), questionCharsMax) };
-  return { ...describeToolRequest('question', questionTool, input), ...message };
-}
-
-const questionCharsMax = 500;
-
 /** A person has resolved the session's escalation with a prompt: the agent gets it along with the next prompt. */
 function answerWithResolution({ event }: ClaudeCall, { resolution }: PriorWorker): object | null {
   if (resolution === null || (event !== 'UserPromptSubmit' && event !== 'SessionStart')) return null;
@@ -165,9 +155,9 @@ function draftBackgroundEnds(prompt: string): readonly EntryDraft[] {
 }
 
 function draftToolStart(call: ClaudeCall, prior: PriorWorker): readonly EntryDraft[] {
-  if (isOutput(call)) return draftResumption(prior);
+  if (isOutput(call)) return draftToolResult(prior);
   if (call.tool_name !== questionTool) return [heartbeat];
-  return [{ type: 'input.requested', data: describeQuestion(call.tool_input) }];
+  return [{ type: 'input.requested', data: describeQuestion(questionTool, call.tool_input) }];
 }
 
 function draftToolEnd(call: ClaudeCall, prior: PriorWorker): readonly EntryDraft[] {

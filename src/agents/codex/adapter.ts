@@ -22,6 +22,7 @@ import {
   draftResumption,
   draftSessionEnd,
   draftSessionStart,
+  draftToolResult,
   draftToolUse,
   type EntryDraft,
   toAttempt,
@@ -58,7 +59,7 @@ const events: EventTable<CodexCall> = new Map<string, DraftEntries<CodexCall>>([
   ['UserPromptSubmit', (call, prior) => [draftPrompt(call.prompt ?? '', prior)]],
   // The request itself is stored by `ask`.
   ['PermissionRequest', () => []],
-  ['PostToolUse', (call, prior) => [...draftResumption(prior), ...draftToolEnd(call, prior)]],
+  ['PostToolUse', (call, prior) => [...draftToolResult(prior), ...draftToolEnd(call, prior)]],
   ['Stop', (_call, prior) => draftResumption(prior)],
   ['SubagentStart', (call, prior) => [draftRegistration(name, call, prior)]],
   ['SubagentStop', (_call, prior) => draftResumption(prior)],

@@ -5,6 +5,8 @@
  * person. Sub-agents are sessions of their own, with a parent; they stop without asking.
  */
 import { z } from 'zod';
+import { type InputAnswer, requestLengthMax } from '../../../machines/index.ts';
+import { questionsIn, readAnswers } from '../../questions.ts';
 import {
   type Adapter,
   createHookReader,
@@ -24,11 +26,13 @@ import {
   draftRegistration,
   draftResumption,
   draftSessionEnd,
+  draftToolResult,
   draftToolUse,
   type EntryDraft,
   heartbeat,
   toAttempt,
 } from '../shared/entry-drafts.ts';
+import { denialText, describeQuestion, describeToolRequest, type InputFields } from '../shared/permission-requests.ts';
 import { wholePlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
 
@@ -46,6 +50,13 @@ const bodySchema = z.object({
       sessionID: text,
       info,
       todos: z.array(todo).optional().catch(undefined),
+      /** Of a permission or a question; `requestID`: of the one that somebody has answered. */
+      id: text,
+      requestID: text,
+      permission: text,
+      patterns: z.array(z.string()).optional().catch(undefined),
+      metadata: fields,
+      questions: z.unknown().optional(),
       error: z.object({ name: text, data: fields }).optional().catch(undefined),
     })
     .optional()
@@ -73,11 +84,15 @@ const nothing: DraftEntries<OpencodeCall> = () => [];
 const events: EventTable<OpencodeCall> = new Map<string, DraftEntries<OpencodeCall>>([
   ['session.created', (call, prior) => (isNew(call, prior) ? [draftRegistration(name, call, prior)] : [heartbeat])],
   ['chat.message', draftPrompted],
-  ['tool.execute.after', (call, prior) => [...draftResumption(prior), draftToolEnd(call, prior)]],
+  ['tool.execute.after', (call, prior) => [...draftToolResult(prior), draftToolEnd(call, prior)]],
   ['todo.updated', draftPlan],
-  ['permission.asked', () => [draftInputRequest(undefined, 'permission')]],
+  // The requests themselves are stored by `ask`.
+  ['permission.asked', nothing],
+  ['question.asked', nothing],
   ['permission.updated', () => [draftInputRequest(undefined, 'permission')]],
-  ['permission.replied', (_call, prior) => (prior.awaitsInput ? [{ type: 'input.received', data: {} }] : [heartbeat])],
+  ['permission.replied', draftReplied],
+  ['question.replied', draftReplied],
+  ['question.rejected', draftReplied],
   ['session.error', (call) => (isUsageLimit(call) ? [{ type: 'limit.reached', data: {} }] : [heartbeat])],
   ['session.idle', (_call, prior) => (prior.parent === null ? draftResumption(prior) : draftSessionEnd('idle', prior))],
   ['session.deleted', (_call, prior) => draftSessionEnd('deleted', prior)],
@@ -94,6 +109,8 @@ const adapter: Adapter<OpencodeCall> = {
   read,
   events,
   stop: (call, prior) => (isStop(call) && prior.parent === null ? toAttempt(call.lastMessage) : null),
+  ask: describeRequest,
+  answerInput,
   isEnd: ({ event }) => event === 'session.deleted',
   answer: (call, decision) => {
     if (!isStop(call)) return null;
@@ -118,6 +135,35 @@ function read(body: unknown, eventInUrl: string | undefined): OpencodeCall {
   const about = event.startsWith('session.') ? properties?.info : undefined;
   const parent = about?.parentID ? readBody(sessionName, about.parentID, title) : null;
   return { ...rest, event, worker, parent, cwd: about?.directory ?? directory };
+}
+
+// --- what it asks a person ------------------------------------------------------------------------------------
+
+function describeRequest({ event, properties = {} }: OpencodeCall): InputFields | null {
+  const { id, permission, patterns, metadata = {}, questions } = properties;
+  const request = id === undefined || id.length > requestLengthMax ? {} : { request: id };
+  if (event === 'permission.asked') {
+    const detail = Object.keys(metadata).length === 0 ? { patterns } : metadata;
+    return { ...describeToolRequest('permission', permission, detail), ...request };
+  }
+  return event === 'question.asked' ? { ...describeQuestion('question', { questions }), ...request } : null;
+}
+
+/** For the plugin to reply. A question that is denied gets the reason: dismissed, it would end the turn without one. */
+function answerInput(given: InputAnswer, { event, properties = {} }: OpencodeCall): object | null {
+  const isAllowed = given.verdict === 'allow';
+  if (event === 'permission.asked')
+    return { reply: isAllowed ? { reply: 'once' } : { reply: 'reject', message: denialText(given) } };
+  const questions = questionsIn(properties) ?? [];
+  const answers = isAllowed ? readAnswers(questions, given.message ?? '') : questions.map(() => denialText(given));
+  return answers === null || questions.length === 0 ? null : { reply: { answers: answers.map((it) => [it]) } };
+}
+
+/** Others that it asked at the same time may still wait. */
+function draftReplied({ properties }: OpencodeCall, { held, awaitsInput }: PriorWorker): readonly EntryDraft[] {
+  const request = properties?.requestID;
+  if (request !== undefined && held.includes(request)) return [{ type: 'input.received', data: { request } }];
+  return awaitsInput && held.length === 0 ? [{ type: 'input.received', data: {} }] : [heartbeat];
 }
 
 /** A sub-agent's prompt is its parent's. */

@@ -14,7 +14,10 @@ const answerTimeoutMs = 600_000;
 const resolutionTimeoutMs = 90_000;
 const resolutionRetryMs = 5_000;
 
-type Event = { type: string; properties?: { sessionID?: string; info?: { id?: string; parentID?: string } } };
+type Event = {
+  type: string;
+  properties?: { id?: string; sessionID?: string; info?: { id?: string; parentID?: string } };
+};
 type Message = { info: { role: string }; parts: { type: string; text?: string }[] };
 type Client = {
   session: {
@@ -23,9 +26,11 @@ type Client = {
     promptAsync(request: object): Promise<unknown>;
   };
   app: { log(request: object): Promise<unknown> };
+  /** What its own calls are made of. It has none of its own for these replies. */
+  _client?: { post(request: object): Promise<{ error?: unknown }> };
 };
-/** `note`: for the person, about a stop that is allowed. */
-type Answer = { decision?: string; reason?: string; waits?: boolean; note?: string };
+/** `note`: for the person, about a stop that is allowed. `reply`: an operator's, to what OpenCode asks a person. */
+type Answer = { decision?: string; reason?: string; waits?: boolean; note?: string; reply?: object };
 type Input = { sessionID: string; tool?: string; callID?: string; args?: { filePath?: unknown } };
 type Output = { parts?: unknown[]; metadata?: { exit?: unknown } };
 
@@ -34,9 +39,15 @@ const postedEvents: ReadonlySet<string> = new Set([
   'session.deleted',
   'session.error',
   'todo.updated',
-  'permission.asked',
   'permission.updated',
   'permission.replied',
+  'question.replied',
+  'question.rejected',
+]);
+/** What it asks a person, and the path of the reply. */
+const repliesTo: ReadonlyMap<string, string> = new Map([
+  ['permission.asked', '/permission/{requestID}/reply'],
+  ['question.asked', '/question/{requestID}/reply'],
 ]);
 
 type State = {
@@ -111,6 +122,7 @@ function handleEvent(state: State, event: Event): void {
   }
   if (postedEvents.has(event.type)) post(state, event.type, event);
   // Not awaited: the answer may take minutes, and OpenCode's other events must not wait for it.
+  if (repliesTo.has(event.type)) void askOperator(state, event);
   if (event.type === 'session.idle') void askToStop(state, event, id);
 }
 
@@ -215,6 +227,22 @@ const pause = (ms: number, signal: AbortSignal): Promise<undefined> =>
     signal.addEventListener('abort', end);
     if (signal.aborted) end();
   });
+
+// --- what it asks a person ------------------------------------------------------------------------------------
+
+/** Beside the queue, since an operator may take minutes. The person at its own terminal is asked at the same time. */
+async function askOperator(state: State, event: Event): Promise<void> {
+  await state.queue;
+  const answer = await send(state, event.type, event);
+  if (answer?.reply === undefined) return;
+  const url = repliesTo.get(event.type);
+  const post = state.client._client?.post({
+    ...{ url, path: { requestID: event.properties?.id } },
+    ...{ body: answer.reply, headers: { 'content-type': 'application/json' } },
+  });
+  const why = post === undefined ? 'it takes no replies' : await post.then(({ error }) => error, String);
+  if (why !== undefined) await warn(state, `stopgate could not reply for the operator: ${JSON.stringify(why)}`);
+}
 
 // --- OpenCode -------------------------------------------------------------------------------------------------
 

@@ -75,7 +75,14 @@ export function draftInputRequest(message: string | undefined, kind: 'permission
   return { type: 'input.requested', data: { kind, ...withMessage } };
 }
 
-/** A tool's result, or the end of a turn, shows that the person has answered and that the model can be reached. */
+/**
+ * A tool's result shows that the person has answered and that the model can be reached. What a hook holds may be about
+ * another tool that runs beside it: the hook's own call ends that.
+ */
+export const draftToolResult = (prior: PriorWorker): readonly EntryDraft[] =>
+  draftResumption({ ...prior, awaitsInput: prior.awaitsInput && prior.held.length === 0 });
+
+/** So does the end of a turn. */
 export function draftResumption(prior: PriorWorker): readonly EntryDraft[] {
   return [
     ...(prior.awaitsInput ? [{ type: 'input.received', data: {} }] : []),

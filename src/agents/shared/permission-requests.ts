@@ -1,6 +1,7 @@
 /** An agent's request for permission, held for an operator's answer where its policy has `ask` (protocol.md §8). */
 import { randomUUID } from 'node:crypto';
 import type { InputAnswer } from '../../../machines/index.ts';
+import { questionsIn } from '../../questions.ts';
 import type { Service } from '../../service/service.ts';
 import { nameCharsMax } from './entry-drafts.ts';
 import { hideSecrets } from './secrets.ts';
@@ -15,6 +16,8 @@ export type InputFields = {
   readonly tool?: string;
   readonly message?: string;
   readonly detail?: string;
+  /** The agent's own id of it, if it has one. */
+  readonly request?: string;
 };
 
 /** A request that is held; `seq`: where it stands in the log. */
@@ -41,8 +44,17 @@ export function describeToolRequest(
   };
 }
 
+const questionCharsMax = 500;
+
+/** With its first question in words, for lists. */
+export function describeQuestion(tool: string, input: object | undefined): InputFields {
+  const [first] = questionsIn(input) ?? [];
+  const message = first === undefined ? {} : { message: cutMiddle(hideSecrets(first.question), questionCharsMax) };
+  return { ...describeToolRequest('question', tool, input), ...message };
+}
+
 /** What the model reads; without a reason it is told who has denied it. */
-const denialText = ({ by, message }: InputAnswer): string =>
+export const denialText = ({ by, message }: InputAnswer): string =>
   message ?? `${by} has denied this, as an operator of stopgate.`;
 
 /** For agents with the hook `PermissionRequest`. Codex refuses a permission whose answer has any other key. */
@@ -62,9 +74,13 @@ export async function request(
   askMs: number | null,
   publish: Publish,
 ): Promise<HeldRequest | null> {
-  const id = askMs === null ? {} : { request: randomUUID() };
-  const seq = await publish('input.requested', { ...input, ...id });
-  return askMs === null || id.request === undefined ? null : { worker, request: id.request, seq, input, askMs };
+  const { request: named = randomUUID(), ...fields } = input;
+  if (askMs === null) {
+    await publish('input.requested', fields);
+    return null;
+  }
+  const seq = await publish('input.requested', { ...fields, request: named });
+  return { worker, request: named, seq, input: fields, askMs };
 }
 
 /** The operator's answer. Null: there is none in time, or the agent no longer waits (`gone`). */

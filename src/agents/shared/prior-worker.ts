@@ -16,6 +16,8 @@ export type PriorWorker = {
   /** Ids of the background work that is running. */
   readonly background: readonly string[];
   readonly awaitsInput: boolean;
+  /** Of what it asks a person: the requests that a hook holds for an operator's answer. */
+  readonly held: readonly string[];
   /** A usage limit is in force. */
   readonly limited: boolean;
   /** It is escalated, and no person has resolved that yet. */
@@ -33,6 +35,7 @@ export const unknownWorker: PriorWorker = Object.freeze({
   lastDecision: null,
   background: [],
   awaitsInput: false,
+  held: [],
   limited: false,
   escalated: false,
   resolution: null,
@@ -45,6 +48,7 @@ export function toPriorWorker(view: WorkerView): PriorWorker {
     stopped: view.state === 'stopped',
     registered: agent !== null,
     ...{ parent, cwd, plan, lastDecision, background, awaitsInput },
+    held: view.inputs.flatMap(({ request }) => request ?? []),
     limited: view.presence === 'limited',
     escalated: view.escalation !== null,
     resolution: view.resolution?.prompt ?? null,

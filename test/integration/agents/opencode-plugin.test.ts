@@ -10,6 +10,8 @@ const root = 'ses_e03580e05ffex7kqJSOjm6k7LO';
 const child = 'ses_e0357ef02ffeJqWQcJLgdPZI5x';
 type Posted = { event: string | null; authorization: string | undefined; body: Record<string, unknown> };
 
+const asking = recorded('permission.asked').properties as { id: string };
+
 let server: Server;
 let posted: Posted[];
 /** The answer to the next idle. Null: an empty 204. */
@@ -41,8 +43,8 @@ beforeEach(async () => {
         authorization: request.headers.authorization,
         body: JSON.parse(Buffer.concat(parts).toString()),
       });
-      if (event === 'session.idle') await release;
-      const told = event === 'session.idle' ? answer : null;
+      if (event === 'session.idle' || event === 'permission.asked') await release;
+      const told = event === 'session.idle' || event === 'permission.asked' ? answer : null;
       response.writeHead(told === null ? 204 : 200, { 'content-type': 'application/json' });
       response.end(told === null ? undefined : JSON.stringify(told));
     });
@@ -69,6 +71,7 @@ async function load() {
       promptAsync: vi.fn(async () => ({})),
     },
     app: { log: vi.fn(async () => ({})) },
+    _client: { post: vi.fn(async (): Promise<{ error?: unknown }> => ({})) },
   };
   const plugin = await StopgatePlugin({ client, directory: '/workspace/project' });
   const event = (name: string, more: object = {}) => plugin.event({ event: { ...recorded(name), ...more } as never });
@@ -104,6 +107,30 @@ test('a note about a stop that is allowed goes to the log', async () => {
     .poll(() => client.app.log.mock.calls)
     .toEqual([[{ body: { service: 'stopgate', level: 'warn', message: 'stopgate: this stop was not judged' } }]]);
   expect(client.session.promptAsync).not.toHaveBeenCalled();
+});
+
+test('an operator’s answer to what it asks is its reply, and nothing else waits for it', async () => {
+  const { client, event } = await load();
+  let reply = () => {};
+  release = new Promise<void>((done) => {
+    reply = done;
+  });
+  answer = { reply: { reply: 'once' } };
+  await event('permission.asked');
+  await event('todo.updated');
+  await settled(2);
+  expect(client._client.post).not.toHaveBeenCalled();
+  reply();
+  await expect
+    .poll(() => client._client.post.mock.calls, { timeout: 20_000 })
+    .toMatchObject([
+      [{ url: '/permission/{requestID}/reply', path: { requestID: asking.id }, body: { reply: 'once' } }],
+    ]);
+  client._client.post.mockResolvedValue({ error: { name: 'NotFoundError' } });
+  await event('permission.asked');
+  await expect
+    .poll(() => JSON.stringify(client.app.log.mock.calls), { timeout: 20_000 })
+    .toContain('could not reply for the operator');
 });
 
 test('finds the service by HOST:PORT, a port or a URL, as every command does', async () => {

@@ -82,10 +82,14 @@ test('without an answer in time, and without "ask", the agent asks its own termi
 });
 
 describe('it is over without an operator', () => {
-  test('when the agent goes on by itself', async () => {
+  test('when the agent’s turn is over; a tool’s result may be that of another tool', async () => {
     const held = permission('s4');
     await asking('s4');
-    await ask(at.http, '/hooks/claude', { headers: token, body: { ...recorded('PostToolUse'), session_id: 's4' } });
+    const say = (name: string) =>
+      ask(at.http, '/hooks/claude', { headers: token, body: { ...recorded(name), session_id: 's4' } });
+    await say('PostToolUse');
+    expect(await view('s4')).toMatchObject({ awaitsInput: true });
+    await say('Stop');
     expect((await held).status).toBe(204);
     expect(await view('s4')).toMatchObject({ awaitsInput: false, inputs: [] });
   });

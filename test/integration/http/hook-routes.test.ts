@@ -9,7 +9,15 @@ const http = useServer();
 
 const hook = (body: object, url = http.server.url) => ask(url, '/hooks/claude', { body });
 const { session_id: session } = recorded('Stop') as { session_id: string };
-const known = { worker: session, presence: 'active', agent: 'claude', cwd: null, lastDecision: null, background: [] };
+const known = {
+  worker: session,
+  presence: 'active',
+  agent: 'claude',
+  cwd: null,
+  lastDecision: null,
+  background: [],
+  inputs: [],
+};
 
 test('a stop is decided after its entries are stored, under an attempt id of its own, and a block is returned', async () => {
   http.service.answer = { decision: 'block', action: 'continue', reason: 'the reason', nextPrompt: 'go on' };

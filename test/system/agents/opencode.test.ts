@@ -1,4 +1,5 @@
 /** The real OpenCode as a server, with a scripted model, behind a real stopgate: an idle session is prompted on. */
+import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { serveShipped } from '../../support/service.ts';
@@ -9,7 +10,7 @@ import { installAgent } from './support/install.ts';
 import { opencode, opencodeEnv, serveOpencode } from './support/opencode.ts';
 import { makeAgentHome } from './support/run.ts';
 import { type Lane, scriptModel, type Turn } from './support/scripted-model.ts';
-import { blockWords, causesOf, done, planPolicy, workersIn } from './support/workers.ts';
+import { blockWords, causesOf, done, planPolicy, viewOf, workersIn } from './support/workers.ts';
 
 let program: string;
 let at: Deployment;
@@ -19,11 +20,11 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(() => at.close());
 
-async function serve(turns: readonly Turn[], lanes: readonly Lane[] = [], http = at.http) {
+async function serve(turns: readonly Turn[], lanes: readonly Lane[] = [], http = at.http, permission?: object) {
   const model = await scriptModel(chatCompletions, turns, lanes);
   const home = await makeAgentHome();
   await connectAgent('opencode', home, { program, http });
-  const server = await serveOpencode(program, home, model.url);
+  const server = await serveOpencode(program, home, model.url, permission);
   onTestFinished(() => server.close());
   return { model, home, server };
 }
@@ -48,6 +49,52 @@ test('one that never gets anywhere is let go after three prompts', async () => {
   const session = await server.begin('do the task');
   await settled(session, ['incomplete', 'incomplete', 'incomplete', 'capped']);
   expect(model.requests).toHaveLength(5);
+});
+
+const held = 'policies: { default: { ask: 5m } }\n';
+/** A session that runs its turn, and what an operator answers to what it asks. */
+async function serveHeld(turns: readonly Turn[], permission: object) {
+  const own = await deploy({ config: held });
+  onTestFinished(() => own.close());
+  const { model, server, home } = await serve(turns, [], own.http, permission);
+  const session = await server.create();
+  const turn = server.prompt(session, 'do the task');
+  const inputs = async () => (await viewOf(own, session)).inputs ?? [];
+  const answer = async (text: string, ...words: string[]) => {
+    const asked = async () => (await inputs()).find(({ detail, request }) => request && detail?.includes(text));
+    await expect.poll(asked, patience).toBeDefined();
+    const line = ['answer', session, ...words, '--request', (await asked())?.request ?? '', '--yes', '--by', 'ann'];
+    expect(await runShipped([...line, '--nats', own.server.url], { cwd: own.folder.path })).toMatchObject({ code: 0 });
+  };
+  return { own, model, home, session, turn, answer };
+}
+
+test('permissions that it asks for at once are answered by an operator, each for itself', async () => {
+  const touch = (file: string) => ({ tool: 'bash', input: { command: `touch ${file}`, description: 'a file' } });
+  const both = { calls: [touch('one'), touch('two')] };
+  const { model, home, turn, answer, own, session } = await serveHeld([both, done], { bash: 'ask' });
+  await answer('touch one', '--allow');
+  await answer('touch two', '--deny', '--message', 'Not in this folder');
+  await turn;
+  expect(['one', 'two'].map((file) => existsSync(`${home.project}/${file}`))).toEqual([true, false]);
+  expect(model.requests[1]?.said).toContain('Not in this folder');
+  expect(await viewOf(own, session)).toMatchObject({ inputs: [], lastAnswer: { by: 'ann', verdict: 'deny' } });
+});
+
+test('its questions are answered by an operator, and a denied one by the reason', async () => {
+  const option = (label: string) => ({ label, description: `the ${label} one` });
+  const ask = (question: string) => ({
+    tool: 'question',
+    input: { questions: [{ question, header: 'Key', options: [option('Old'), option('New')] }] },
+  });
+  const turns = [ask('Which key?'), ask('Which lock?'), done];
+  const { model, turn, answer, own, session } = await serveHeld(turns, { '*': 'allow' });
+  await answer('Which key?', '--allow', '--message', 'New');
+  await answer('Which lock?', '--deny', '--message', 'There is none');
+  await turn;
+  expect(model.requests[1]?.said).toContain('"Which key?"="New"');
+  expect(model.requests[2]?.said).toContain('There is none');
+  expect(await viewOf(own, session)).toMatchObject({ inputs: [], lastAnswer: { by: 'ann', verdict: 'deny' } });
 });
 
 test('a service that is killed in the middle leaves it idle, and its log says that nothing is judged', async () => {

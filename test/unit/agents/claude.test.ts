@@ -143,7 +143,7 @@ describe('the first call of a session', () => {
   });
 
   test('a worker without an agent is still to be registered', () => {
-    const view = { cwd: null, lastDecision: null, background: [], awaitsInput: false, presence: 'limited' } as const;
+    const view = { cwd: null, lastDecision: null, background: [], inputs: [], presence: 'limited' } as const;
     expect(toPriorWorker({ ...view, agent: null } as never)).toMatchObject({ registered: false, limited: true });
     expect(toPriorWorker({ ...view, agent: 'claude' } as never)).toMatchObject({ registered: true });
   });

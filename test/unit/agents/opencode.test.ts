@@ -15,6 +15,10 @@ const expectations: Record<string, { says: unknown[]; stops?: true }> = {
   'message.part.delta': { says: [] },
   'message.part.updated': { says: [] },
   'message.updated': { says: [] },
+  'permission.asked': { says: [] },
+  'permission.replied': { says: [heartbeat] },
+  'question.asked': { says: [] },
+  'question.replied': { says: [heartbeat] },
   'session.created.child': { says: [['worker.registered', { agent: 'opencode', cwd: '/workspace/project', parent }]] },
   'session.created': { says: [heartbeat] },
   'session.error': { says: [heartbeat] },
@@ -91,8 +95,44 @@ test('files, failed commands, limits, permissions', () => {
     });
   expect(failed(429)).toEqual([['limit.reached', {}]]);
   expect(failed(500)).toEqual([heartbeat]);
-  const permission = (type: string, awaitsInput = false) =>
-    drafts({ type, properties: { sessionID: session } }, { awaitsInput });
-  expect(permission('permission.asked')).toEqual([['input.requested', { kind: 'permission' }]]);
-  expect(permission('permission.replied', true)).toEqual([['input.received', {}]]);
+});
+
+describe('what it asks a person', () => {
+  const given = { request: 'r', by: 'ann', at: '' } as const;
+  const answered = (name: string, verdict: 'allow' | 'deny', message: string | null) =>
+    read(recorded(name)).answerInput({ ...given, verdict, message });
+  const request = (name: string) => (recorded(name).properties as { id: string }).id;
+
+  test('a permission has its own id, and is allowed once or denied with a reason', () => {
+    expect(translate(recorded('permission.asked')).ask).toEqual({
+      ...{ kind: 'permission', tool: 'bash', detail: '{"command":"touch made"}' },
+      request: request('permission.asked'),
+    });
+    expect(answered('permission.asked', 'allow', null)).toEqual({ reply: { reply: 'once' } });
+    expect(answered('permission.asked', 'deny', null)).toEqual({
+      reply: { reply: 'reject', message: 'ann has denied this, as an operator of stopgate.' },
+    });
+    const { properties, ...rest } = recorded('permission.asked');
+    const bare = { ...rest, properties: { ...(properties as object), metadata: {} } };
+    expect(translate(bare).ask).toMatchObject({ detail: '{"patterns":["touch made"]}' });
+  });
+
+  test('a question is answered by its choice; a denied one by the reason, and nothing by nothing', () => {
+    expect(translate(recorded('question.asked')).ask).toMatchObject({
+      ...{ kind: 'question', tool: 'question', message: 'Which key?', request: request('question.asked') },
+    });
+    expect(answered('question.asked', 'allow', 'New')).toEqual({ reply: { answers: [['New']] } });
+    expect(answered('question.asked', 'deny', 'No')).toEqual({ reply: { answers: [['No']] } });
+    expect(answered('question.asked', 'allow', null)).toBeNull();
+  });
+
+  test('one that is answered at its terminal ends the wait for that one, and not for others', () => {
+    const replied = (held: string[], awaitsInput = true) =>
+      drafts(recorded('permission.replied'), { held, awaitsInput });
+    const id = request('permission.asked');
+    expect(replied([id, 'other'])).toEqual([['input.received', { request: id }]]);
+    expect(replied(['other'])).toEqual([heartbeat]);
+    expect(replied([])).toEqual([['input.received', {}]]);
+    expect(replied([], false)).toEqual([heartbeat]);
+  });
 });

@@ -12,8 +12,10 @@ export const opencode: AgentPackage = {
 };
 
 export type OpencodeServer = {
-  /** Gives the new session's id. */
+  /** Gives the new session's id, once its first turn has ended. */
   begin(prompt: string): Promise<string>;
+  /** A session without a prompt. */
+  create(): Promise<string>;
   /** Resolves when the turn has ended; a plugin may prompt it on. */
   prompt(session: string, text: string): Promise<void>;
   /** Types of what it has told of a session so far, in order; a plugin is told the same. */
@@ -38,10 +40,10 @@ export const opencodeEnv = (at: AgentHome): Record<string, string> => ({
   NO_PROXY: '127.0.0.1,localhost',
 });
 
-const opencodeConfig = (modelUrl: string): string =>
+const opencodeConfig = (modelUrl: string, permission: object): string =>
   JSON.stringify({
     ...{ model: 'scripted/scripted', small_model: 'scripted/scripted', autoupdate: false, share: 'disabled' },
-    permission: { '*': 'allow' },
+    permission,
     provider: {
       scripted: {
         ...{ npm: '@ai-sdk/openai-compatible', name: 'scripted' },
@@ -51,8 +53,13 @@ const opencodeConfig = (modelUrl: string): string =>
     },
   });
 
-export async function serveOpencode(program: string, at: AgentHome, modelUrl: string): Promise<OpencodeServer> {
-  await at.write('project/opencode.json', opencodeConfig(modelUrl));
+export async function serveOpencode(
+  program: string,
+  at: AgentHome,
+  modelUrl: string,
+  permission: object = { '*': 'allow' },
+): Promise<OpencodeServer> {
+  await at.write('project/opencode.json', opencodeConfig(modelUrl, permission));
   const args = ['serve', '--hostname', '127.0.0.1', '--port', '0', '--print-logs'];
   const child = spawn(program, args, { cwd: at.project, env: opencodeEnv(at), detached: true });
   const exited = once(child, 'exit');
@@ -80,11 +87,13 @@ export async function serveOpencode(program: string, at: AgentHome, modelUrl: st
   const prompt = async (session: string, text: string) => {
     await post(`/session/${session}/message`, { parts: [{ type: 'text', text }] });
   };
+  const create = async () => ((await post('/session', {})) as { id: string }).id;
   const events = await follow(`${url}/event`);
   return {
     eventsOf: (session) => events.filter((it) => it.properties?.sessionID === session).map(({ type }) => type),
+    create,
     async begin(text) {
-      const { id } = (await post('/session', {})) as { id: string };
+      const id = await create();
       await prompt(id, text);
       return id;
     },
