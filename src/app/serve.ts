@@ -2,7 +2,7 @@
 import type { HookRun } from '../../machines/index.ts';
 import { type Config, isOneFleet } from '../config/config.ts';
 import type { FleetDirectory } from '../http/fleet-directory.ts';
-import { type HttpServer, openHttpServer } from '../http/server.ts';
+import { type Certificate, type HttpServer, openHttpServer } from '../http/server.ts';
 import type { Logger } from '../log.ts';
 import { createMetrics, type Metrics } from '../metrics.ts';
 import { findFleets } from '../nats/log-streams.ts';
@@ -12,6 +12,7 @@ import { createReloadingRunner, type ReloadingRunner } from '../runner/reloading
 import type { Service } from '../service/index.ts';
 import { version } from '../version.ts';
 import { type AccessTokens, createAccessTokens } from './access.ts';
+import { followCertificate, readCertificate } from './certificate.ts';
 import { type Fleets, openFleets } from './fleets.ts';
 import { createIdleWatch, type IdleWatch } from './idle-exit.ts';
 import { type Link, openLink } from './link.ts';
@@ -52,6 +53,7 @@ export type ServeOptions = {
 /** @returns the exit code. @throws AppError if it cannot start */
 export async function serve(options: ServeOptions): Promise<number> {
   const { config, logger, io } = options;
+  const certificate = readCertificate(config);
   const untilEnd = createEnd(io, logger);
   const idle = createIdleWatch(options.idleExitMs, `stopgate.${config.fleet}.own.fleet.`);
   const checks = createReloadingRunner(config, io.env, logger);
@@ -75,7 +77,7 @@ export async function serve(options: ServeOptions): Promise<number> {
       find: () => findFleets(link.logNc),
       open: (fleet, onFolding) => openFleet(link, options, fleet, { metrics, checks, rules, idle, onFolding }),
       async onOpening(directory) {
-        edge.http = await openHttp(options, directory, metrics, { rules, access });
+        edge.http = await openHttp(options, directory, metrics, { rules, access, certificate });
       },
     }).catch(async (error: unknown) => {
       await edge.http?.close();
@@ -85,7 +87,7 @@ export async function serve(options: ServeOptions): Promise<number> {
     for (const warning of config.warnings) logger.warn(warning);
     opened.unshift(rules.follow(fleets));
     const { http } = edge;
-    if (http !== null) opened.unshift(http);
+    if (http !== null) opened.unshift(http, followCertificate(config, logger, http.renew));
     const ready = readyLine(options, http, fleets);
     const hints = options.onReady?.(ready) ?? '';
     io.stdout.write(`${JSON.stringify(ready)}\n`);
@@ -138,11 +140,13 @@ async function openFleet(link: Link, options: ServeOptions, fleet: string, parts
   return replica;
 }
 
+type Edge = { readonly rules: Rules; readonly access: AccessTokens; readonly certificate: Certificate | null };
+
 async function openHttp(
   options: ServeOptions,
   directory: FleetDirectory,
   metrics: Metrics,
-  { rules, access }: { readonly rules: Rules; readonly access: AccessTokens },
+  { rules, access, certificate }: Edge,
 ): Promise<HttpServer | null> {
   const { operatorToken = null, logger: log } = options;
   const { http, token, publicUrl } = options.config;
@@ -150,6 +154,7 @@ async function openHttp(
   return openHttpServer({
     ...{ fleets: directory, version: version(), host: http.host, port: http.port },
     ...{ token, operatorToken, tokens: access.current, publicUrl, metrics, log },
+    certificate,
     answerLinks: () => rules.current().answerLinks,
   });
 }

@@ -27,6 +27,12 @@ export const serveArgs = {
     valueHint: 'URL',
     description: 'where others reach HTTP, through a proxy, e.g. https://stopgate.example.com (STOPGATE_PUBLIC_URL)',
   },
+  'tls-cert': {
+    type: 'string',
+    valueHint: 'FILE',
+    description: 'HTTPS with this certificate, PEM; a new one is used at once (STOPGATE_TLS_CERT)',
+  },
+  'tls-key': { type: 'string', valueHint: 'FILE', description: 'the key of the certificate (STOPGATE_TLS_KEY)' },
   'log-level': {
     type: 'string',
     valueHint: 'LEVEL',
@@ -37,6 +43,16 @@ export const serveArgs = {
     description: 'start even though an earlier log is gone, and lose its history',
   },
 } as const satisfies Arguments;
+
+/** What `serve` and `dev` both pass on to the configuration, beside the fleet. */
+export const readServeOptions = (
+  flags: Readonly<
+    Record<'http' | 'config' | 'token' | 'public-url' | 'tls-cert' | 'tls-key' | 'log-level', string | undefined>
+  >,
+) => ({
+  ...{ http: flags.http, config: flags.config, token: flags.token, publicUrl: flags['public-url'] },
+  ...{ tlsCert: flags['tls-cert'], tlsKey: flags['tls-key'], logLevel: flags['log-level'] },
+});
 
 export const natsServerArgs = {
   port: {

@@ -22,6 +22,8 @@ const variables: Readonly<Record<Option | 'config', string>> = {
   http: 'STOPGATE_HTTP',
   token: 'STOPGATE_TOKEN',
   publicUrl: 'STOPGATE_PUBLIC_URL',
+  tlsCert: 'STOPGATE_TLS_CERT',
+  tlsKey: 'STOPGATE_TLS_KEY',
   replica: 'STOPGATE_REPLICA',
   logLevel: 'STOPGATE_LOG_LEVEL',
   config: 'STOPGATE_CONFIG',
@@ -30,7 +32,7 @@ const variables: Readonly<Record<Option | 'config', string>> = {
 /** As the command line gives them; undefined: not given. `config`: the path of stopgate.yaml. */
 export type Flags = { readonly [Name in Option | 'config']?: string | undefined };
 
-/** `creds` is an absolute path. */
+/** Paths are absolute. */
 export type Config = Omit<Options, 'fleets'> & {
   /** What a service serves. */
   readonly fleets: FleetSelection;
@@ -90,11 +92,14 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
   const isGiven = (option: Option, among: readonly Source[]) => among.some(({ values }) => values[option] != null);
   const fleetIsGiven = isGiven('fleet', sources.slice(0, -1));
   const fleets = selectFleets({ fleet: options.fleet, fleetIsGiven }, options.fleets);
+  const toPath = (path: string | null) => (path === null ? null : resolve(cwd, path));
   return Object.freeze({
     ...options,
     fleet: fleetIsGiven ? options.fleet : (fleets.names[0] ?? options.fleet),
     ...{ fleets, fleetIsGiven, fleetsInFile: !isGiven('fleets', sources.slice(0, 2)) },
-    creds: options.creds === null ? null : resolve(cwd, options.creds),
+    creds: toPath(options.creds),
+    tlsCert: toPath(options.tlsCert),
+    tlsKey: toPath(options.tlsKey),
     http: options.http === null ? null : Object.freeze(options.http),
     file: opened.file,
     filePath: opened.path,
@@ -141,7 +146,10 @@ const defaultsWith = (random: () => number): Written => ({
   logLevel: 'info',
 });
 
-const writtenIn = ({ fleets, tokens, ...file }: ConfigFile): Written => ({ ...file, fleets: fleets?.join(',') });
+const writtenIn = ({ fleets, tokens, tls, ...file }: ConfigFile): Written => ({
+  ...{ ...file, fleets: fleets?.join(',') },
+  ...{ tlsCert: tls?.cert, tlsKey: tls?.key },
+});
 
 function valuesOf(env: Environment): Written {
   return Object.fromEntries(Object.entries(variables).map(([option, name]) => [option, readVariable(name, env)]));

@@ -71,6 +71,7 @@ function toConfigFile(form: FileForm, raw: RawForm, folder: string): ConfigFile 
     creds: form.creds === undefined ? null : resolve(folder, form.creds),
     http: form.http ?? null,
     publicUrl: form.publicUrl ?? null,
+    tls: form.tls === undefined ? null : { cert: resolve(folder, form.tls.cert), key: resolve(folder, form.tls.key) },
     tokens: toTokens(form.tokens ?? {}, (path) => resolve(folder, path)),
     replica: form.replica ?? null,
     policySet: {

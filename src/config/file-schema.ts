@@ -105,6 +105,10 @@ export const fileForm = z.strictObject({
     .refine(isOriginUrl, originFault)
     .optional()
     .describe('where others reach HTTP, through a proxy, such as https://stopgate.example.com'),
+  tls: z
+    .strictObject({ cert: word, key: word })
+    .optional()
+    .describe('HTTPS: the certificate and its key, PEM files relative to this one; read again on every change'),
   tokens: tokensSchema
     .nullable()
     .optional()

@@ -45,6 +45,8 @@ export type ConfigFile = {
   /** As `--http` takes it. */
   readonly http: string | null;
   readonly publicUrl: string | null;
+  /** Absolute paths. */
+  readonly tls: { readonly cert: string; readonly key: string } | null;
   /** Who may use HTTP, beside whoever has the token of `--token`. */
   readonly tokens: readonly TokenConfig[];
   readonly replica: string | null;
@@ -71,7 +73,17 @@ export type ConfigFile = {
 /** What an empty file at `path` gives, without loading what reads one. */
 export const emptyConfigFile = (path: string): ConfigFile =>
   Object.freeze({
-    ...{ fleet: null, fleets: null, nats: null, creds: null, http: null, publicUrl: null, tokens: [], replica: null },
+    ...{
+      fleet: null,
+      fleets: null,
+      nats: null,
+      creds: null,
+      http: null,
+      publicUrl: null,
+      tls: null,
+      tokens: [],
+      replica: null,
+    },
     policySet: { policies: new Map(), assign: [], releaseAfterMs: null, forgetMs: forgetMsDefault },
     policyForm: null,
     roots: [dirname(resolve(path))],

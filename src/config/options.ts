@@ -41,6 +41,9 @@ export type Options = {
   readonly token: string | null;
   /** Where others reach it, through a proxy; without a path. Null: only where it listens. */
   readonly publicUrl: string | null;
+  /** Paths as they were written; null: HTTP is not encrypted. */
+  readonly tlsCert: string | null;
+  readonly tlsKey: string | null;
   readonly replica: string;
   readonly logLevel: LogLevel;
 };
@@ -93,15 +96,18 @@ const rule = <Text extends string>(is: (text: string) => boolean, fault: string)
   describe: (text) => `${describeValue(text)} ${fault}`,
 });
 
+const path = rule((text) => text !== '', 'is not the path of a file');
 const rules: { readonly [Name in Option]: Rule<Options[Name]> } = {
   nats: rule(isNatsUrl, natsFault),
-  creds: rule((text) => text !== '', 'is not the path of a file'),
+  creds: path,
   fleet: rule(isId, idFault),
   fleets: { read: readFleetSelection, describe: (text) => `${describeValue(text)} ${fleetSelectionFault}` },
   shard: { read: readShard, describe: (text) => `${describeValue(text)} ${shardFault}` },
   http: { read: readHttpAddress, describe: (text) => `${describeValue(text)} ${httpFault}` },
   token: { read: (text) => (isToken(text) ? text : undefined), describe: () => tokenFault },
   publicUrl: rule(isOriginUrl, originFault),
+  tlsCert: path,
+  tlsKey: path,
   replica: rule(isId, idFault),
   logLevel: rule(isLogLevel, `is not ${logLevels.map((level) => `"${level}"`).join(' or ')}`),
 };

@@ -1,4 +1,5 @@
 /** Closes the server gracefully: running requests may finish, idle connections are dropped at once. */
+import { Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
@@ -11,7 +12,8 @@ import type { FastifyInstance } from 'fastify';
 export function prepareGracefulClose(app: FastifyInstance, timeoutMs: number): () => Promise<void> {
   const unused = new Set<Socket>();
   let closing = false;
-  app.server.on('connection', (socket: Socket) => {
+  // Of HTTPS the socket that requests come from is the encrypted one.
+  app.server.on(app.server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
     if (closing) socket.destroy();
     unused.add(socket);
     socket.once('close', () => unused.delete(socket));

@@ -2,6 +2,8 @@
  * The HTTP server: agents' hooks, the API, MCP, the inspector, health and metrics. It parses, calls the service and
  * renders, nothing more. Every request passes admission.ts first, and all errors have one shape.
  */
+import type { RequestListener, Server } from 'node:http';
+import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import { type FastifyError, type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
 import { isTextTooDeep } from '../../machines/entries/json.ts';
 import { type AccessToken, hashOfToken } from '../config/access-tokens.ts';
@@ -38,6 +40,8 @@ export type HttpOptions = {
   readonly tokens?: () => readonly AccessToken[];
   /** Where others reach it, behind a proxy. Null, the default: only where it listens. */
   readonly publicUrl?: string | null;
+  /** HTTPS with this one. Null, the default: HTTP, or a proxy before it. */
+  readonly certificate?: Certificate | null;
   readonly version: string;
   readonly metrics: Metrics;
   readonly log: Logger;
@@ -46,9 +50,14 @@ export type HttpOptions = {
   /** How long `close` lets running requests finish. Shorter than a hold: those clients retry at another replica. */
   readonly closeTimeoutMs?: number;
 };
+/** In PEM. */
+export type Certificate = { readonly cert: string; readonly key: string };
+
 export type HttpServer = {
   /** As bound, with the actual port. */
   readonly url: string;
+  /** Connections from now on get this one. Only where it has one. */
+  renew(certificate: Certificate): void;
   /** Stops listening, waits for running requests, then cuts the rest. Decisions under way are still made. */
   close(): Promise<void>;
 };
@@ -63,7 +72,9 @@ export async function openHttpServer(options: HttpOptions): Promise<HttpServer> 
   // For `localhost` Fastify would open a second server on its other address, and `close` does not wait for that one.
   const host = options.host === 'localhost' ? '127.0.0.1' : options.host;
   const { app, close } = await createHttpApp(options);
-  return { url: await listen(app, host, options.port), close };
+  const address = await listen(app, host, options.port);
+  const url = isTls(app.server) ? address.replace(/^http:/, 'https:') : address;
+  return { url, close, renew: (certificate) => void (isTls(app.server) && app.server.setSecureContext(certificate)) };
 }
 
 type HttpApp = { readonly app: FastifyInstance; readonly close: HttpServer['close'] };
@@ -73,7 +84,7 @@ export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise
   const { fleets, metrics, version, closeTimeoutMs = 2_000 } = options;
   const admission = createAdmission(options);
   checkBinding(admission);
-  const app = createApp(options.log);
+  const app = createApp(options.log, options.certificate ?? null);
   requireRows(app);
   const close = prepareGracefulClose(app, closeTimeoutMs);
   addTrace(app);
@@ -92,7 +103,7 @@ export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise
 }
 
 function createAdmission(options: Omit<HttpOptions, 'port'>): Admission {
-  const { host, token, operatorToken, tokens = () => [], publicUrl = null } = options;
+  const { host, token, operatorToken, tokens = () => [], publicUrl = null, certificate = null } = options;
   if (token === '') throw new AppError('config.bad', 'the token for HTTP is empty');
   const shared = (secret: string, role: AccessToken['role']): AccessToken => ({
     ...{ name: null, role, workers: null, hashes: [hashOfToken(secret)] },
@@ -104,14 +115,28 @@ function createAdmission(options: Omit<HttpOptions, 'port'>): Admission {
   return {
     host,
     publicUrl: publicUrl === null ? null : new URL(publicUrl),
-    isTls: false,
+    isTls: certificate !== null,
     tokens: () => [...given, ...tokens()],
     isOpen: () => token === null && tokens().length === 0,
   };
 }
 
-function createApp(log: Logger): FastifyInstance {
+const isTls = (server: Server): server is TlsServer => server instanceof TlsServer;
+
+/** Nobody needs longer for it, and the close waits for those who never finish. */
+const handshakeTimeoutMs = 5_000;
+
+function createApp(log: Logger, certificate: Certificate | null): FastifyInstance {
   const app = fastify({
+    ...(certificate === null
+      ? {}
+      : {
+          serverFactory: (handler: RequestListener) =>
+            createTlsServer(
+              { ...certificate, handshakeTimeout: handshakeTimeoutMs, requestTimeout: requestTimeoutMs },
+              handler,
+            ),
+        }),
     bodyLimit: bodyBytesMax,
     requestTimeout: requestTimeoutMs,
     // A tool's output may well contain such a key. It is dropped; the rest of the body is fine.

@@ -96,6 +96,14 @@ function notConnected(cause: Error, servers: string, credentials: string | null)
         : `refused the credentials of ${credentials === 'the URL' ? credentials : `'${credentials}'`} (${cause.message})`;
     return new AppError('service.unreachable', `the NATS server at ${servers} ${why}`, { cause });
   }
+  if (/certificate|CERT_/i.test(`${(cause as NodeJS.ErrnoException).code} ${cause.message}`)) {
+    const trust = 'name the authority that signed it in NODE_EXTRA_CA_CERTS=FILE, before the start';
+    return new AppError(
+      'service.unreachable',
+      `the certificate of ${servers} is not trusted: ${cause.message}; ${trust}`,
+      { cause },
+    );
+  }
   const hint = 'start one with "stopgate dev", or name yours with --nats';
   return new AppError('service.unreachable', `no NATS server at ${servers}: ${describe(cause)}; ${hint}`, { cause });
 }

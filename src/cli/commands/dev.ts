@@ -2,7 +2,7 @@
 import { loadConfig } from '../../config/config.ts';
 import { defineCommand } from '../command.ts';
 import { readDuration } from '../option-values.ts';
-import { natsServerArgs, readNatsServer, serveArgs } from '../server-args.ts';
+import { natsServerArgs, readNatsServer, readServeOptions, serveArgs } from '../server-args.ts';
 
 export const dev = defineCommand({
   args: {
@@ -13,6 +13,8 @@ export const dev = defineCommand({
     config: serveArgs.config,
     token: serveArgs.token,
     'public-url': serveArgs['public-url'],
+    'tls-cert': serveArgs['tls-cert'],
+    'tls-key': serveArgs['tls-key'],
     'log-level': serveArgs['log-level'],
     'accept-empty-log': serveArgs['accept-empty-log'],
     'idle-exit': {
@@ -27,9 +29,8 @@ export const dev = defineCommand({
   ],
   examples: ['stopgate dev', 'stopgate dev --port 0 --http 127.0.0.1:0 --store /tmp/try'],
   run: async ({ flags, io, services }) => {
-    const { http, fleet, config, token, 'public-url': publicUrl, 'log-level': logLevel } = flags;
     const resolved = await loadConfig({
-      flags: { http, fleet, config, token, publicUrl, logLevel },
+      flags: { ...readServeOptions(flags), fleet: flags.fleet },
       cwd: io.cwd,
       env: io.env,
       serving: true,

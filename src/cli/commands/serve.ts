@@ -3,7 +3,7 @@ import { loadConfig } from '../../config/config.ts';
 import { AppError } from '../../errors.ts';
 import { defineCommand } from '../command.ts';
 import { readCount } from '../option-values.ts';
-import { natsServerArgs, readNatsServer, serveArgs } from '../server-args.ts';
+import { natsServerArgs, readNatsServer, readServeOptions, serveArgs } from '../server-args.ts';
 
 export const serve = defineCommand({
   args: {
@@ -59,18 +59,7 @@ export const serve = defineCommand({
     'stopgate serve --embedded --http off --config stopgate.yaml',
   ],
   run: async ({ flags, io, services }) => {
-    const {
-      nats,
-      creds,
-      http,
-      config,
-      token,
-      replica,
-      shard,
-      embedded,
-      'public-url': publicUrl,
-      'log-level': logLevel,
-    } = flags;
+    const { nats, creds, replica, shard, embedded } = flags;
     if (embedded && nats !== undefined)
       throw new AppError('input.bad', '--embedded starts a NATS server, --nats names one: give one of them');
     if (!embedded && (flags.port ?? flags.store) !== undefined) {
@@ -79,7 +68,7 @@ export const serve = defineCommand({
     const replicas = flags.replicas === undefined ? undefined : readCount('--replicas', flags.replicas, 1, 5);
     const rulesMax = flags.rules === undefined ? undefined : await readRules(flags.rules);
     const server = readNatsServer(flags, io.cwd);
-    const given = { nats, creds, http, ...readFleets(flags), shard, config, token, publicUrl, replica, logLevel };
+    const given = { ...readServeOptions(flags), nats, creds, ...readFleets(flags), shard, replica };
     return services.serve(
       await loadConfig({ flags: given, cwd: io.cwd, env: io.env, serving: true }),
       { ...server, embedded, replicas, rulesMax },

@@ -58,6 +58,7 @@ describe('a right file', () => {
         creds: null,
         http: null,
         publicUrl: null,
+        tls: null,
         tokens: [],
         replica: null,
         policySet: { policies: new Map(), assign: [], releaseAfterMs: null, forgetMs: 604_800_000 },

@@ -1,0 +1,106 @@
+/** HTTP and NATS over TLS, as shipped, with an authority of its own: openssl makes it. Without openssl it is not run. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { copyFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import { join } from 'node:path';
+import type { TLSSocket } from 'node:tls';
+import { expect, onTestFinished, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
+import { makeFolder } from '../support/deployment.ts';
+import { startNatsServer } from '../support/nats-server.ts';
+import { serveShipped } from '../support/service.ts';
+import { runShipped } from '../support/shipped.ts';
+
+const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
+
+/** `ca.pem`, and pairs for 127.0.0.1 that it signed: `<name>.crt`, `<name>.key`. */
+async function makeAuthority(...names: string[]) {
+  const folder = await makeFolder({ ext: 'subjectAltName=IP:127.0.0.1,DNS:localhost\n' });
+  onTestFinished(() => folder.remove());
+  const openssl = (line: string) => execFileSync('openssl', line.split(' '), { cwd: folder.path, stdio: 'pipe' });
+  const key = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes';
+  openssl(`req -x509 ${key} -keyout ca.key -out ca.pem -subj /CN=stopgate-test-authority -days 2`);
+  for (const name of names) {
+    openssl(`req ${key} -keyout ${name}.key -out ${name}.csr -subj /CN=${name}`);
+    openssl(`x509 -req -in ${name}.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out ${name}.crt -days 2 -extfile ext`);
+  }
+  return (name: string) => join(folder.path, name);
+}
+
+/** The name in the certificate, and the status of a request. */
+const look = (url: string, ca: string) =>
+  new Promise<{ name: unknown; status: number | undefined }>((resolve, reject) => {
+    const sent = request(`${url}/healthz`, { ca: readFileSync(ca), agent: false }, (reply) => {
+      const { subject } = (reply.socket as TLSSocket).getPeerCertificate();
+      resolve({ name: subject.CN, status: reply.statusCode });
+      reply.resume();
+    });
+    sent.on('error', reject).end();
+  });
+
+test.skipIf(!hasOpenssl)('HTTP and NATS over TLS, with an authority of its own', async () => {
+  const file = await makeAuthority('one', 'two');
+  const nats = await startNatsServer({
+    config: `tls { cert_file: ${JSON.stringify(file('one.crt'))}, key_file: ${JSON.stringify(file('one.key'))} }\n`,
+  });
+  onTestFinished(() => nats.stop());
+  const folder = await makeFolder({
+    'stopgate.yaml':
+      'policies: { default: { checks: [{ plan: { required: true } }] } }\ntls: { cert: tls.crt, key: tls.key }\n',
+  });
+  onTestFinished(() => folder.remove());
+  const use = async (name: string) => {
+    for (const kind of ['crt', 'key']) await copyFile(file(`${name}.${kind}`), join(folder.path, `tls.${kind}`));
+  };
+  await use('one');
+  const env = { NODE_EXTRA_CA_CERTS: file('ca.pem') };
+  const url = nats.url.replace('nats:', 'tls:');
+  const service = await serveShipped(['serve', '--nats', url, '--http', '127.0.0.1:0'], folder.path, env);
+  onTestFinished(async () => void (await service.kill('SIGTERM')));
+  const { http } = service.ready;
+  expect(http).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
+  expect(await look(http ?? '', file('ca.pem'))).toEqual({ name: 'one', status: 200 });
+
+  const run = (args: readonly string[], trust: Record<string, string>, stdin = '') =>
+    runShipped(args, { cwd: folder.path, env: trust, stdin });
+  const stop = JSON.stringify({ hook_event_name: 'Stop', session_id: 'w1' });
+  const [asked, plain, distrusting, hooked] = await Promise.all([
+    run(['decide', 'w1', '--nats', url], env),
+    // The server demands it, whatever the URL says.
+    run(['decide', 'w2', '--nats', nats.url], env),
+    run(['decide', 'w3', '--nats', url], {}),
+    run(['hook', 'claude', '--http', http ?? ''], env, stop),
+  ]);
+  expect(asked).toMatchObject({ code: 1, stdout: expect.stringContaining('No plan yet') });
+  expect(plain).toMatchObject({ code: 1, stdout: expect.stringContaining('No plan yet') });
+  expect(distrusting).toMatchObject({
+    code: 3,
+    stdout: '',
+    stderr: expect.stringMatching(/certificate.*NODE_EXTRA_CA_CERTS/),
+  });
+  expect(hooked).toMatchObject({ code: 0, stdout: expect.stringContaining('No plan yet') });
+
+  await use('two');
+  await expect.poll(() => look(http ?? '', file('ca.pem')), { timeout: 20_000 }).toEqual({ name: 'two', status: 200 });
+  expect(await service.kill('SIGTERM')).toBe(0);
+});
+
+test.each([
+  ['one file without the other', ['--tls-cert', 'a.crt'], /^stopgate: --tls-cert and --tls-key go together/],
+  [
+    'a file that is not there',
+    ['--tls-cert', 'a.crt', '--tls-key', 'none'],
+    /cannot read '.*none' for TLS: there is no such file/,
+  ],
+  [
+    'files that are no certificate',
+    ['--tls-cert', 'a.crt', '--tls-key', 'a.crt'],
+    /are not a certificate and its key in PEM/,
+  ],
+])('a start with %s is refused', async (_what, args, words) => {
+  const folder = await makeFolder({ 'a.crt': 'none\n' });
+  onTestFinished(() => folder.remove());
+  const ended = await runCommand(['serve', '--nats', 'nats://127.0.0.1:1', ...args], { cwd: folder.path });
+  expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(words) });
+});
