@@ -1,29 +1,35 @@
 /**
- * `npm run bench:soak [-- --minutes N]`: does the service's memory stay flat? 3,000 entries a second, and 50,000 workers
- * in the fold, each of whom comes, works, stops and is forgotten. Default: an hour; five minutes show the trend.
+ * `npm run bench:soak [-- --minutes N --rate N]`: does the service's memory stay flat? 3,000 entries a second, and 50,000
+ * workers in the fold, each of whom comes, works, stops and is forgotten. Default: an hour; five minutes show the trend.
+ * At a lower rate the workers live longer, so that as many are in the fold.
  */
-import { parseArgs } from 'node:util';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { WebSocket } from 'ws';
 import { type Figure, formatFigures } from './figures.ts';
+import { endWith, readRunOptions } from './run-options.ts';
 import { openScene, type Scene } from './scene.ts';
 
-const entriesPerSecond = 3_000;
+const help = 'npm run bench:soak -- [--minutes N, 60] [--rate ENTRIES_PER_SECOND, 3000] [--json]\n';
+const values = readRunOptions(
+  { minutes: { type: 'string' }, rate: { type: 'string' }, json: { type: 'boolean' } },
+  help,
+);
+const spanMs = readNumber('minutes', 60) * 60_000;
+const entriesPerSecond = readNumber('rate', 3_000);
+
 /** Of each worker, the decision that the service stores included. */
 const entriesPerWorker = 6;
 const workersPerSecond = entriesPerSecond / entriesPerWorker;
-const lifeMs = 20_000;
-/** With `lifeMs` it makes 50,000 workers in the fold at any time. */
-const forgetMs = 80_000;
+const workersInFold = 50_000;
+const inFoldMs = (workersInFold / workersPerSecond) * 1_000;
+/** The rest of the time they have stopped, and wait to be forgotten. */
+const lifeMs = inFoldMs / 5;
 const samples = 24;
 const config = `
 policies:
   default: { retries: null }
-forget: ${forgetMs}ms
+forget: ${Math.round(inFoldMs - lifeMs)}ms
 `;
-
-const { values } = parseArgs({ options: { minutes: { type: 'string' }, json: { type: 'boolean' } } });
-const spanMs = Number(values.minutes ?? 60) * 60_000;
 
 const scene = await openScene({ config, inspect: true });
 const nc = await connect({ servers: scene.url });
@@ -33,6 +39,11 @@ try {
 } finally {
   await nc.close();
   await scene.close();
+}
+
+function readNumber(option: 'minutes' | 'rate', otherwise: number): number {
+  const number = Number(values[option] ?? otherwise);
+  return number > 0 ? number : endWith(`--${option} is no number above 0`, help);
 }
 
 type Sample = { readonly heapBytes: number; readonly workers: number; readonly behind: number };
@@ -59,7 +70,7 @@ async function soak({ http, inspector }: Scene, to: NatsConnection): Promise<Fig
   }
 }
 
-/** The first half warms up: the fold is full after `lifeMs` and `forgetMs`. */
+/** The first half warms up: the fold is full after `inFoldMs`. */
 function figuresOf(taken: readonly Sample[], started: number): Figure[] {
   const quarter = samples / 4;
   const third = meanHeap(taken.slice(2 * quarter, 3 * quarter));
