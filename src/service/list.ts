@@ -1,4 +1,8 @@
-/** list: actors of one kind, in the order of their ids, by page. As a `get` it sees what was stored before. */
+/**
+ * list: actors of one kind, in the order of their ids, by page. As a `get` it sees what was stored before. It looks at a
+ * few of them at a time, so that no decision waits until 100,000 have been looked at.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { cutMiddle, type Fleet, idSchema, presences, workerStates } from '../../machines/index.ts';
 import type { Host } from '../host/host.ts';
@@ -10,6 +14,10 @@ const pageMax = 1_000;
 const pageBytesMax = 200_000;
 /** Of a step, where the plan alone would fill a page; `get` has all of it. */
 const titleCharsMax = 100;
+/** In one turn of the loop: one to two milliseconds. One that has stopped is unpacked to be looked at. */
+const viewsPerTurn = 128;
+/** Likewise: about three milliseconds. */
+const sortedPerTurn = 8_192;
 const filterSchema = z.object({
   state: z.enum(workerStates).optional(),
   presence: z.enum(presences).optional(),
@@ -27,20 +35,49 @@ export async function list(host: Host, entity: Entity, body: unknown): Promise<P
   const filter = parseInput(filterSchema, body ?? {});
   await host.caughtUp();
   const { after, limit } = filter;
-  const ids = idsOf(host.fleet, entity)
-    .filter((id) => after === undefined || id > after)
-    .sort();
+  const { pop, isEmpty } = await sortIds(idsOf(host.fleet, entity), after);
   const items: View[] = [];
   let length = 0;
-  for (const [index, id] of ids.entries()) {
+  for (let looked = 1; ; looked += 1) {
+    const id = pop();
+    if (id === undefined) return { items, next: null };
+    if (looked % viewsPerTurn === 0) await nextTurn();
     const whole = viewActor(host, entity, id);
     if (whole === null || !matches(whole, filter)) continue;
     const view = fitInto(pageBytesMax, whole);
     length += sizeOf(view);
     items.push(view);
-    if (items.length === limit || length > pageBytesMax) return { items, next: index < ids.length - 1 ? id : null };
+    if (items.length === limit || length > pageBytesMax) return { items, next: isEmpty() ? null : id };
   }
-  return { items, next: null };
+}
+
+/** Those after `after`. They are sorted in parts, which are merged as the smallest is popped. */
+async function sortIds(ids: Iterable<string>, after = '') {
+  /** Each with its smallest last; none is empty. */
+  const parts: string[][] = [];
+  const add = (part: string[]) => part.length > 0 && parts.push(part.sort().reverse());
+  let part: string[] = [];
+  let read = 0;
+  for (const id of ids) {
+    if (id > after) part.push(id);
+    read += 1;
+    if (read % sortedPerTurn !== 0) continue;
+    add(part);
+    part = [];
+    await nextTurn();
+  }
+  add(part);
+  return {
+    isEmpty: () => parts.length === 0,
+    pop(): string | undefined {
+      let least = 0;
+      for (let at = 1; at < parts.length; at += 1)
+        if ((parts[at]?.at(-1) ?? '') < (parts[least]?.at(-1) ?? '')) least = at;
+      const id = parts[least]?.pop();
+      if (parts[least]?.length === 0) parts.splice(least, 1);
+      return id;
+    },
+  };
 }
 
 const sizeOf = (view: View): number => Buffer.byteLength(JSON.stringify(view));
@@ -50,9 +87,10 @@ function fitInto(bytesMax: number, view: View): View {
   return { ...view, plan: view.plan.map((step) => ({ ...step, title: cutMiddle(step.title, titleCharsMax) })) };
 }
 
-function idsOf(fleet: Fleet, entity: Entity): string[] {
+/** As they are now, also when some come and go between two turns. */
+function idsOf(fleet: Fleet, entity: Entity): Iterable<string> {
   if (entity === 'worker') return [...fleet.workers.keys()];
-  return entity === 'task' ? [...fleet.tasks.keys()] : [...new Set(['main', ...fleet.queues.keys()])];
+  return entity === 'task' ? [...fleet.tasks.keys()] : new Set(['main', ...fleet.queues.keys()]);
 }
 
 /** An actor that does not have the field of a filter is left out. */
