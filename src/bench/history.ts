@@ -2,10 +2,15 @@
  * `npm run bench:history`: jumps through a log of a million entries (`--entries N`), what they cost others, and what memory stays.
  * The entries are stored while no service runs, as by agents; the service then folds them, and is asked.
  */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { type Figure, formatFigures, quantile } from './figures.ts';
-import { openScene, type Scene } from './scene.ts';
+import type { Jump } from './history-jumper.ts';
+import { openScene } from './scene.ts';
+import { startServiceProcess } from './service-process.ts';
 
 const entries = Number(process.argv[process.argv.indexOf('--entries') + 1]) || 1_000_000;
 const workers = 5_000;
@@ -17,11 +22,13 @@ const chunk = 20_000;
 
 const scene = await openScene();
 const nc = await connect({ servers: scene.url });
+const jumper = fork(fileURLToPath(new URL('./history-jumper.js', import.meta.url)));
 try {
   await fill();
   const figures = await measure();
   process.stdout.write(process.argv.includes('--json') ? `${JSON.stringify(figures)}\n` : formatFigures(figures));
 } finally {
+  jumper.kill();
   await nc.close();
   await scene.close();
 }
@@ -50,11 +57,12 @@ async function measure(): Promise<Figure[]> {
   const rssBefore = await readMetric('stopgate_process_resident_memory_bytes');
   // The service takes one by itself each 50,000 entries.
   await nc.request('stopgate.main.snapshot.main', '{}', { timeout: 60_000 });
-  const newestMs = await timeJump(scene, entries);
+  const newestMs = await timeJump(entries);
   const folded = await foldAll();
   const took: number[] = [];
-  for (let jump = 0; jump < jumps; jump += 1) took.push(await timeJump(scene, placeOf(jump)));
+  for (let jump = 0; jump < jumps; jump += 1) took.push(await timeJump(placeOf(jump)));
   const { alone, beside } = await sampleInTurn();
+  const cold = await jumpCold();
   const p99 = (them: number[]) => quantile(them, 0.99);
   return [
     { name: 'history: the first jump, to the newest entry', value: newestMs, unit: 'ms' },
@@ -81,6 +89,8 @@ async function measure(): Promise<Figure[]> {
       unit: 'x',
       goal: { atMost: 1.5 },
     },
+    { name: 'history: a new replica, first jump, to the newest entry', value: cold.newestMs, unit: 'ms' },
+    { name: 'history: a new replica, then to the middle', value: cold.middleMs, unit: 'ms' },
     {
       name: 'history: memory that the checkpoints add',
       value: (await readMetric('stopgate_process_resident_memory_bytes')) - rssBefore,
@@ -119,7 +129,7 @@ async function sampleInTurn(): Promise<{ alone: number[]; beside: number[] }> {
     alone.push(...(await sampleDecides(() => performance.now() < aloneUntilMs)));
     const untilMs = performance.now() + windowMs;
     const jumping = (async () => {
-      for (; performance.now() < untilMs; jump += 1) await timeJump(scene, placeOf(jump));
+      for (; performance.now() < untilMs; jump += 1) await timeJump(placeOf(jump));
     })();
     beside.push(...(await sampleDecides(() => performance.now() < untilMs)));
     await jumping;
@@ -127,12 +137,26 @@ async function sampleInTurn(): Promise<{ alone: number[]; beside: number[] }> {
   return { alone, beside };
 }
 
-async function timeJump({ http }: Scene, seq: number): Promise<number> {
-  const startedMs = performance.now();
-  const response = await fetch(`${http}/api/main/at/${seq}`);
-  await response.arrayBuffer();
-  if (response.status !== 200) throw new Error(`${response.status} at entry ${seq}`);
-  return performance.now() - startedMs;
+/** A replica that starts now knows of the past what is stored: the log, and the newest snapshots. */
+async function jumpCold(): Promise<{ newestMs: number; middleMs: number }> {
+  const service = startServiceProcess({ url: scene.url, cwd: scene.folder });
+  try {
+    const { http } = await service.ready;
+    const reply = await fetch(`${scene.http}/api/main/outline?to=${entries}&width=1024`);
+    const { lastSeq = 0 } = (await reply.json()) as Record<string, number>;
+    const newestMs = await timeJump(lastSeq, http);
+    return { newestMs, middleMs: await timeJump(Math.ceil(entries / 2), http) };
+  } finally {
+    service.child.kill();
+    await once(service.child, 'exit');
+  }
+}
+
+async function timeJump(seq: number, http: string = scene.http): Promise<number> {
+  const answered = once(jumper, 'message', { signal: AbortSignal.timeout(300_000) });
+  jumper.send({ http, seq } satisfies Jump);
+  const [tookMs] = (await answered) as [number];
+  return tookMs;
 }
 
 async function sampleDecides(goesOn: () => boolean): Promise<number[]> {

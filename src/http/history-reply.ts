@@ -24,8 +24,8 @@ export async function sendHistory(
   try {
     if (headers.accept?.includes(jsonLines) === true)
       return await sendLines(reply, (onProgress) => history.ask(work, { signal, onProgress }));
-    const json = await history.ask(work, { signal });
-    return reply.type('application/json; charset=utf-8').send(json);
+    const body = await history.ask(work, { signal });
+    return reply.type('application/json; charset=utf-8').send(body);
   } catch (error) {
     if (!signal.aborted) throw error;
     return reply.hijack();
@@ -35,22 +35,22 @@ export async function sendHistory(
 /** Lines `{"progress":{"done","total"}}`, and last `{"result":…}` or `{"error":…}`; what fails at once has its status. */
 async function sendLines(
   reply: FastifyReply,
-  ask: (onProgress: (progress: object) => void) => Promise<string>,
+  ask: (onProgress: (progress: object) => void) => Promise<Uint8Array>,
 ): Promise<FastifyReply> {
   const { raw } = reply;
   let begun = false;
-  const write = (line: string) => {
+  const write = (...line: (string | Uint8Array)[]) => {
     if (raw.destroyed) return;
     if (!begun) {
       begun = true;
       reply.hijack();
       raw.writeHead(200, { ...commonHeaders, 'content-type': jsonLines, 'x-accel-buffering': 'no' });
     }
-    raw.write(`${line}\n`);
+    for (const part of [...line, '\n']) raw.write(part);
   };
   try {
-    const json = await ask((progress) => write(JSON.stringify({ progress })));
-    write(`{"result":${json}}`);
+    const body = await ask((progress) => write(JSON.stringify({ progress })));
+    write('{"result":', body, '}');
   } catch (error) {
     if (!begun || !(error instanceof AppError)) throw error;
     write(JSON.stringify(errorBody(error)));

@@ -13,8 +13,8 @@ export type HistoryOptions = {
   readonly onProgress?: (progress: HistoryProgress) => void;
 };
 export type History = {
-  /** @returns the body of the reply, as JSON @throws AppError service.busy, log.unavailable, and what the work throws */
-  ask(work: HistoryWork, options?: HistoryOptions): Promise<string>;
+  /** @returns the body of the reply, JSON as UTF-8 @throws AppError service.busy, log.unavailable, and what the work throws */
+  ask(work: HistoryWork, options?: HistoryOptions): Promise<Uint8Array>;
   /** Whether there is a thread now. */
   isRunning(): boolean;
   close(): Promise<void>;
@@ -32,8 +32,14 @@ type Limits = {
 };
 const limitsDefault: Limits = { requestsMax: 32, budgetMs: 300_000, heapMiB: 768, lingerMs: 600_000 };
 
+/**
+ * Of its heap, for what is new. Node collects it by helper threads that have no low priority, and take the cores from the
+ * service: with four times the usual size they have half as much to do.
+ */
+const youngShare = 4;
+
 type Waiter = {
-  readonly onAnswer: (answer: { readonly json: string } | { readonly error: AppError }) => void;
+  readonly onAnswer: (answer: { readonly body: Uint8Array } | { readonly error: AppError }) => void;
   readonly onProgress: ((progress: HistoryProgress) => void) | undefined;
 };
 
@@ -45,7 +51,7 @@ export function createHistory(source: HistorySource, log: Logger, limits: Limits
   const thread = createThread(source, limits, {
     onMessage(news) {
       if ('progress' in news) waiters.get(news.id)?.onProgress?.(news.progress);
-      else if ('json' in news) take(waiters, news.id)?.onAnswer(news);
+      else if ('body' in news) take(waiters, news.id)?.onAnswer(news);
       else take(waiters, news.id)?.onAnswer({ error: toAppError(news.error) });
       if (waiters.size === 0) thread.linger();
     },
@@ -69,8 +75,8 @@ export function createHistory(source: HistorySource, log: Logger, limits: Limits
       const onAbort = () => giveUp(new AppError('service.busy', 'the request was given up'));
       const budget = setTimeout(() => giveUp(overBudget(limits)), limits.budgetMs);
       try {
-        return await new Promise<string>((resolve, reject) => {
-          const onAnswer: Waiter['onAnswer'] = (it) => ('json' in it ? resolve(it.json) : reject(it.error));
+        return await new Promise<Uint8Array>((resolve, reject) => {
+          const onAnswer: Waiter['onAnswer'] = (it) => ('body' in it ? resolve(it.body) : reject(it.error));
           waiters.set(id, { onAnswer, onProgress });
           signal?.addEventListener('abort', onAbort);
           thread.post({ id, work });
@@ -119,7 +125,7 @@ function createThread(source: HistorySource, { heapMiB, lingerMs }: Limits, even
     const started = new Worker(threadFile(), {
       workerData: source,
       name: 'history',
-      resourceLimits: { maxOldGenerationSizeMb: heapMiB },
+      resourceLimits: { maxOldGenerationSizeMb: heapMiB, maxYoungGenerationSizeMb: heapMiB / youngShare },
     });
     started.on('message', (news: FromThread) => worker === started && events.onMessage(news));
     started.on('error', (error) => {

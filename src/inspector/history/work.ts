@@ -21,10 +21,10 @@ export type HistoryWork =
 export type HistoryProgress = { readonly done: number; readonly total: number };
 
 export type ToThread = { readonly id: number; readonly work: HistoryWork } | { readonly cancel: number };
-/** `json`: the result, as the reply's body. */
+/** `body`: of the reply, JSON as UTF-8, handed over without a copy. */
 export type FromThread =
   | { readonly id: number; readonly progress: HistoryProgress }
-  | { readonly id: number; readonly json: string }
+  | { readonly id: number; readonly body: Uint8Array }
   | {
       readonly id: number;
       readonly error: { readonly code: ErrorCode; readonly message: string; readonly issues: readonly ErrorIssue[] };
