@@ -23,3 +23,12 @@ export type ChartDrawing = {
   readonly everywhere: ChartText;
 };
 export type Charts = { readonly worker: ChartDrawing; readonly task: ChartDrawing };
+
+/** The same states and edges in less room: their areas and lines, in the order of the drawing. */
+export type Outline = {
+  readonly width: number;
+  readonly height: number;
+  readonly areas: readonly Area[];
+  readonly lines: readonly ChartEdge['points'][];
+};
+export type Outlines = { readonly worker: Outline; readonly task: Outline };

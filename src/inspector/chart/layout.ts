@@ -3,7 +3,7 @@
  * (machine-drawing.ts), and a worker of the page for XState apps. Equal definitions get equal drawings.
  */
 
-import type { ELK, ElkNode } from 'elkjs/lib/elk-api.js';
+import type { ELK, ElkExtendedEdge, ElkNode } from 'elkjs/lib/elk-api.js';
 import type { ChartDefinition, ChartState, ChartTransition } from './definition.ts';
 import type { Area, ChartBox, ChartDrawing, ChartEdge, ChartText } from './drawing.ts';
 import { labelLines } from './labels.ts';
@@ -20,7 +20,7 @@ const headHeight = 34;
 const everywhereWidthMin = 140;
 const gap = 16;
 
-const options = {
+export const layoutOptions = {
   'elk.algorithm': 'layered',
   'elk.direction': 'DOWN',
   'elk.hierarchyHandling': 'INCLUDE_CHILDREN',
@@ -44,14 +44,14 @@ const options = {
 // ELK does not apply the root's options to nested nodes.
 const nestedBelow = (rows: readonly { readonly height: number }[]) => {
   const top = rows.reduce((sum, { height }) => sum + height, headHeight + 6);
-  return { ...options, 'elk.padding': `[top=${top},left=${gap},bottom=${gap},right=${gap}]` };
+  return { ...layoutOptions, 'elk.padding': `[top=${top},left=${gap},bottom=${gap},right=${gap}]` };
 };
 
 export async function layOut(chart: ChartDefinition, engine: Pick<ELK, 'layout'>): Promise<ChartDrawing> {
   const edges = mergeTransitions(chart.transitions);
   const graph: ElkNode = {
     id: chart.id,
-    layoutOptions: options,
+    layoutOptions,
     children: nodesIn(chart, null, edges),
     edges: edges.filter(isDrawn).map(({ id, from, to, lines }) => ({
       ...{ id, sources: [from], targets: [to as string] },
@@ -118,37 +118,54 @@ function nodeOf(chart: ChartDefinition, { id, name, initial }: ChartState, edges
   const first: Record<string, string> = initial ? { 'elk.layered.layering.layerConstraint': 'FIRST' } : {};
   const rows = rowsIn(id, edges).map(({ lines }) => sizeOf(lines));
   if (children.length > 0) return { id, children, layoutOptions: { ...nestedBelow(rows), ...first } };
+  const { width, height } = stateSize(name);
   return {
     id,
-    width: Math.max(2 * gap + name.length * nameCharWidth + countWidth, ...rows.map(({ width }) => width + gap)),
-    height: headHeight + rows.reduce((sum, { height }) => sum + height, 0) + (rows.length > 0 ? 8 : 4),
+    width: Math.max(width, ...rows.map((row) => row.width + gap)),
+    height: height + rows.reduce((sum, row) => sum + row.height, 0) + (rows.length > 0 ? 4 : 0),
     layoutOptions: first,
   };
 }
+
+/** Of a state's box with its name and a count alone. */
+export const stateSize = (name: string) => ({
+  width: 2 * gap + name.length * nameCharWidth + countWidth,
+  height: headHeight + 4,
+});
 
 const rowsIn = (state: string, edges: readonly Merged[]): Merged[] =>
   edges.filter((it) => it.from === state && !isDrawn(it));
 
 function readBoxes(chart: ChartDefinition, placed: ElkNode): ChartBox[] {
+  const areas = readAreas(placed);
+  return chart.states.map((state) => ({ ...state, ...(areas.get(state.id) as Area) }));
+}
+
+/** Of all nodes, by their ids. */
+export function readAreas(placed: ElkNode): ReadonlyMap<string, Area> {
   const areas = new Map<string, Area>();
   const visit = ({ id, x = 0, y = 0, width = 0, height = 0, children = [] }: ElkNode, left: number, top: number) => {
     areas.set(id, rounded({ x: left + x, y: top + y, width, height }));
     for (const child of children) visit(child, left + x, top + y);
   };
   visit(placed, 0, 0);
-  return chart.states.map((state) => ({ ...state, ...(areas.get(state.id) as Area) }));
+  return areas;
+}
+
+export function readPoints(route: ElkExtendedEdge | undefined): ChartEdge['points'] {
+  const [section] = route?.sections ?? [];
+  const points = section === undefined ? [] : [section.startPoint, ...(section.bendPoints ?? []), section.endPoint];
+  return points.map(({ x, y }) => [tenth(x), tenth(y)] as const);
 }
 
 function readEdges(merged: readonly Merged[], boxes: readonly ChartBox[], placed: ElkNode): ChartEdge[] {
   const routes = new Map(placed.edges?.map((edge) => [edge.id, edge]));
   return merged.map(({ id, from, to, transitions, lines }) => {
     const route = routes.get(id);
-    const [section] = route?.sections ?? [];
-    const points = section === undefined ? [] : [section.startPoint, ...(section.bendPoints ?? []), section.endPoint];
     const at = route?.labels?.[0] ?? rowAt(id, from, merged, boxes);
     return {
       ...{ id, from, to, transitions: transitions.map(({ kind, event, guard }) => ({ kind, event, guard })) },
-      points: points.map(({ x, y }) => [tenth(x), tenth(y)] as const),
+      points: readPoints(route),
       label: { ...rounded({ ...sizeOf(lines), x: at.x ?? 0, y: at.y ?? 0 }), lines },
     };
   });

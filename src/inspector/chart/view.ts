@@ -5,17 +5,15 @@ export type View = { readonly x: number; readonly y: number; readonly scale: num
 export type Size = { readonly width: number; readonly height: number };
 type Point = { readonly x: number; readonly y: number };
 
-const scales = { min: 0.2, max: 3 };
-/** Smaller, as on a phone, and the names of the states no longer fit their boxes at 12 px. */
-const fitScaleMin = 0.2;
-const fitScaleMax = 1.2;
-/** Where the whole does not fit. */
-const readableScale = 0.75;
+export const scales = { min: 0.2, max: 3 } as const;
+const fitScaleMax = 1;
+/** Where the whole does not fit: labels of 10 px. */
+export const readableScale = 0.85;
 
-/** The whole drawing; where that would be too small to read, the surroundings of `around`. */
-export function fitView(drawing: ChartDrawing, room: Size, around: Area | undefined): View {
+/** The whole drawing; where that would be smaller than `scaleMin`, the surroundings of `around`. */
+export function fitView(drawing: ChartDrawing, room: Size, around: Area | undefined, scaleMin: number): View {
   const scale = Math.min(room.width / drawing.width, room.height / drawing.height, fitScaleMax);
-  if (scale >= fitScaleMin) return centred(drawing, room, scale, { x: 0, y: 0, ...sizeOf(drawing) });
+  if (scale >= scaleMin) return centred(drawing, room, scale, { x: 0, y: 0, ...sizeOf(drawing) });
   return centred(drawing, room, readableScale, around ?? drawing.boxes[0] ?? { x: 0, y: 0, width: 0, height: 0 });
 }
 

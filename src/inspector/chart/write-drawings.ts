@@ -1,8 +1,14 @@
-/** A build step: lays out the machines for the page and for `GET /machines.json`. Runs from dist, before the page is bundled. */
+/** A build step: lays out the machines for `GET /machines.json` and the page, which also has their outlines. Runs from dist, before the page is bundled. */
 import { writeFileSync } from 'node:fs';
 import { taskMachine, workerMachine } from '../../../machines/index.ts';
-import type { Charts } from './drawing.ts';
-import { drawingOf } from './machine-drawing.ts';
+import type { Charts, Outlines } from './drawing.ts';
+import { drawingOf, outlineOf } from './machine-drawing.ts';
 
 const charts: Charts = { worker: await drawingOf(workerMachine), task: await drawingOf(taskMachine) };
-writeFileSync(new URL('../../../machines.json', import.meta.url), `${JSON.stringify(charts)}\n`);
+const outlines: Outlines = { worker: await outlineOf(charts.worker), task: await outlineOf(charts.task) };
+write('machines.json', charts);
+write('outlines.json', outlines);
+
+function write(name: string, content: object): void {
+  writeFileSync(new URL(`../../../${name}`, import.meta.url), `${JSON.stringify(content)}\n`);
+}

@@ -8,7 +8,11 @@ export default defineConfig({
   root: import.meta.dirname,
   logLevel: 'warn',
   resolve: {
-    alias: { 'stopgate:charts': built('machines.json'), 'stopgate:schema': built('schema/stopgate.schema.json') },
+    alias: {
+      'stopgate:charts': built('machines.json'),
+      'stopgate:outlines': built('outlines.json'),
+      'stopgate:schema': built('schema/stopgate.schema.json'),
+    },
   },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {

@@ -3,12 +3,12 @@
  * once for all pages that keep up. For a page that does not read, only names are kept, so that a stalled page never
  * costs more memory than the fleet has names.
  */
-import { type FleetWatcher, topicOf } from '../../../machines/index.ts';
+import { type Fleet, type FleetWatcher, topicOf } from '../../../machines/index.ts';
 import type { Topic } from '../messages.ts';
 import { createBroadcast } from './broadcast.ts';
 import { addNames, countNames } from './changed-names.ts';
 import { type Changes, createChanges } from './changes.ts';
-import { createRecentMoves } from './moves.ts';
+import { createRecentMoves, type RecentMoves } from './moves.ts';
 import { addEntry, createPage, type LiveClient, type LivePage, newsAbout } from './page.ts';
 import { createRecentChanges } from './recent-changes.ts';
 import type { LiveSource } from './source.ts';
@@ -31,7 +31,8 @@ export function createLive(source: LiveSource): Live {
   const pages = new Set<LivePage>();
   const changes = createChanges();
   const recent = createRecentChanges();
-  const moves = createRecentMoves();
+  const moves = createRecentMoves(source.logNow());
+  const unwatchMoves = source.watch(countMoves(moves, source.fleet));
   const broadcast = createBroadcast(source, pages, moves);
   let ticks = 0;
 
@@ -41,7 +42,6 @@ export function createLive(source: LiveSource): Live {
     if (isBeat) broadcast.refreshHead();
     const taken = changes.take();
     if (countNames(taken.names) > 0) recent.add(foldedSeq(), taken.names);
-    moves.add(source.logNow(), taken.transitions);
     broadcast.send(taken, { ticks, isBeat });
   };
   const activity = createActivity(() => {
@@ -61,7 +61,6 @@ export function createLive(source: LiveSource): Live {
       unwatch();
       source.observe(null);
       recent.clear();
-      moves.clear();
       changes.take();
     };
   });
@@ -81,9 +80,18 @@ export function createLive(source: LiveSource): Live {
         if (pages.size === 0) activity.stopLater();
       };
     },
-    close: activity.stop,
+    close() {
+      activity.stop();
+      unwatchMoves();
+    },
   };
 }
+
+const countMoves = (moves: RecentMoves, fleet: Fleet): FleetWatcher => ({
+  worker: (_id, from, to, event) => moves.add(fleet.nowMs, 'w', from, to, event),
+  task: (_id, from, to, event) => moves.add(fleet.nowMs, 't', from, to, event),
+  queue: () => {},
+});
 
 /** Notes each transition for all pages, and for those that have selected the actor. */
 function recordTransitions(pages: ReadonlySet<LivePage>, changes: Changes): FleetWatcher {

@@ -1,45 +1,51 @@
-/** How often each transition was taken in each of the last ten minutes, for pages that open now. */
+/**
+ * How often each transition was taken in each of the last ten minutes. Counted whether or not a page is open, so that
+ * one that opens now knows it.
+ */
+import { type State, workerStates } from '../../../machines/index.ts';
 import type { Moves, Transition } from '../messages.ts';
 
 export type RecentMoves = {
-  add(nowMs: number, transitions: readonly Transition[]): void;
+  /** @param nowMs the time of the entry */
+  add(nowMs: number, machine: 'w' | 't', from: State, to: State, event: string): void;
   take(nowMs: number): Moves;
-  clear(): void;
 };
 
 const minuteMs = 60_000;
-const movesWindowMs = 10 * minuteMs;
+const windowMs = 10 * minuteMs;
 
-export function createRecentMoves(): RecentMoves {
+/** @param startMs since when it counts */
+export function createRecentMoves(startMs: number): RecentMoves {
   /** By minute, then by transition: at most as many as the charts have edges and events. */
-  const minutes = new Map<number, Map<string, Transition>>();
-  let sinceMs: number | null = null;
+  const minutes = new Map<number, Map<string, number>>();
   const forget = (nowMs: number) => {
-    for (const minute of minutes.keys()) if (minute + minuteMs <= nowMs - movesWindowMs) minutes.delete(minute);
+    for (const minute of minutes.keys()) if (minute + minuteMs <= nowMs - windowMs) minutes.delete(minute);
   };
   return {
-    add(nowMs, transitions) {
-      sinceMs ??= nowMs;
-      if (transitions.length === 0) return;
-      forget(nowMs);
+    add(nowMs, machine, from, to, event) {
+      if (from === to) return;
       const minute = nowMs - (nowMs % minuteMs);
-      const counts = minutes.get(minute) ?? new Map<string, Transition>();
-      minutes.set(minute, counts);
-      for (const transition of transitions) {
-        const [machine, from, to, event, count] = transition;
-        if (from === to) continue;
-        const key = `${machine}${from}${to}${event}`;
-        counts.set(key, [machine, from, to, event, count + (counts.get(key)?.[4] ?? 0)]);
+      let counts = minutes.get(minute);
+      if (counts === undefined) {
+        forget(nowMs);
+        counts = new Map();
+        minutes.set(minute, counts);
       }
+      const key = `${machine} ${from} ${to} ${event}`;
+      counts.set(key, (counts.get(key) ?? 0) + 1);
     },
     take(nowMs) {
       forget(nowMs);
-      const counted = [...minutes].map(([minute, counts]) => [minute, [...counts.values()]] as const);
-      return { sinceMs: Math.max(sinceMs ?? nowMs, nowMs - movesWindowMs), minutes: counted };
-    },
-    clear() {
-      minutes.clear();
-      sinceMs = null;
+      return {
+        sinceMs: Math.max(startMs, nowMs - windowMs),
+        minutes: [...minutes].map(([minute, counts]) => [minute, [...counts].map(toTransition)]),
+      };
     },
   };
+}
+
+function toTransition([key, count]: readonly [string, number]): Transition {
+  const [machine, from, to, event = ''] = key.split(' ');
+  const indexOf = (state: string | undefined) => workerStates.indexOf(state as State);
+  return [machine as 'w' | 't', indexOf(from), indexOf(to), event, count];
 }

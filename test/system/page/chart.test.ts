@@ -4,7 +4,8 @@ import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { taskMachine, workerMachine } from '../../../machines/index.ts';
 import type { ChartDrawing } from '../../../src/inspector/chart/drawing.ts';
-import { drawingOf } from '../../../src/inspector/chart/machine-drawing.ts';
+import { drawingOf, outlineOf } from '../../../src/inspector/chart/machine-drawing.ts';
+import { drawOutline } from '../../../src/inspector/chart/outline.ts';
 import {
   type Browser,
   findViolations,
@@ -26,6 +27,7 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
   let site: Site;
   let page: Page;
   const drawings = { worker: {}, task: {} };
+  let outline: ChartDrawing;
   const show = (props: object) => page.evaluate((given) => Object(globalThis).show(given), props);
   const picks = (): Promise<string[]> => page.evaluate(() => Object(globalThis).picks);
   const state = (name: string) => page.locator(`[data-state="${name}"]`);
@@ -35,6 +37,8 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
   beforeAll(async () => {
     drawings.worker = await drawingOf(workerMachine);
     drawings.task = await drawingOf(taskMachine);
+    const worker = drawings.worker as ChartDrawing;
+    outline = drawOutline(worker, await outlineOf(worker));
     site = await serveModule(
       `import { h, render } from 'preact';
        import { Chart } from '/src/inspector/client/chart/chart.tsx';
@@ -159,6 +163,74 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     expect(height).toBeGreaterThan(10);
   });
 
+  /** The part of the drawing that is shown. */
+  const viewBox = async () =>
+    (await page.locator('.chart-drawing').getAttribute('viewBox'))?.split(' ').map(Number) as [
+      ...[x: number, y: number, width: number, height: number],
+    ];
+  const unitsAt = async (x: number, y: number) => {
+    const room = await page.locator('.chart-drawing').boundingBox();
+    const [left, top, width, height] = await viewBox();
+    if (room === null) throw new Error('no chart');
+    return [left + ((x - room.x) / room.width) * width, top + ((y - room.y) / room.height) * height] as const;
+  };
+
+  test('zooms with two fingers about the middle between them, and pans with one', async () => {
+    await page.setViewportSize({ width: 390, height: 800 });
+    await show({ active: ['blocked', 'active'] });
+    const touch = await browser.context.newCDPSession(page);
+    await touch.send('Emulation.setTouchEmulationEnabled', { enabled: true, maxTouchPoints: 2 });
+    const fingers = (type: 'touchStart' | 'touchMove' | 'touchEnd', ...xs: number[]) =>
+      touch.send('Input.dispatchTouchEvent', { type, touchPoints: xs.map((x, id) => ({ x, y: 300, id })) });
+    const [, , before] = await viewBox();
+    const middle = await unitsAt(200, 300);
+    await fingers('touchStart', 180, 220);
+    for (const way of [40, 60, 80]) await fingers('touchMove', 200 - way, 200 + way);
+    await fingers('touchEnd');
+    await expect.poll(async () => before / (await viewBox())[2]).toBeCloseTo(4, 0);
+    for (const [at, it] of (await unitsAt(200, 300)).entries()) expect(it).toBeCloseTo(middle[at] as number, -1);
+    const [x] = await viewBox();
+    await fingers('touchStart', 200);
+    for (const to of [180, 150]) await fingers('touchMove', to);
+    await fingers('touchEnd');
+    await expect.poll(async () => (await viewBox())[0]).toBeGreaterThan(x);
+  });
+
+  test('the wheel zooms about the pointer, and it keeps its place while actors move', async () => {
+    await show({ active: ['idle', 'active'], transition: { from: 'idle', to: 'working', event: 'prompt.submitted' } });
+    const [, , before] = await viewBox();
+    const at = await unitsAt(300, 200);
+    await page.mouse.move(300, 200);
+    await page.mouse.wheel(0, -400);
+    await expect.poll(async () => (await viewBox())[2]).toBeLessThan(before * 0.9);
+    const [, , width] = await viewBox();
+    for (const [index, it] of (await unitsAt(300, 200)).entries()) expect(it).toBeCloseTo(at[index] as number, 0);
+    await show({ active: ['stopped', 'active'] });
+    await expect.poll(() => state('stopped').getAttribute('aria-selected')).toBe('true');
+    expect((await viewBox())[2]).toBe(width);
+  });
+
+  test('an outline shows all states in a narrow panel, and says in words what was taken last', async () => {
+    await page.setViewportSize({ width: 600, height: 800 });
+    const transition = { from: 'validating', to: 'blocked', event: 'stop.attempted' };
+    await show({ outline, active: ['blocked', 'stale'], transition });
+    await page.locator('.chart-caption', { hasText: 'validating → blocked [checks]' }).waitFor();
+    const fontSizes = () =>
+      page.locator('.chart-name').evaluateAll((all) => all.map((it) => it.getBoundingClientRect().height));
+    await expect.poll(async () => Math.min(...(await fontSizes()))).toBeGreaterThan(13);
+    const [x, y, width, height] = await viewBox();
+    expect([x <= 0, y <= 0, x + width >= outline.width, y + height >= outline.height]).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
+    expect(await taken()).toEqual(['state.validating state.blocked']);
+    await page.getByRole('button', { name: 'Labels' }).click();
+    await page.locator('[data-taken] .chart-text', { hasText: '[pending], [idle]' }).waitFor();
+    expect(await taken()).toEqual(['state.validating state.blocked']);
+  });
+
   const saved = async (button: string) => {
     const [download] = await Promise.all([
       page.waitForEvent('download'),
@@ -169,7 +241,8 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
 
   test('downloads as an SVG without external styles', async () => {
     await page.emulateMedia({ colorScheme: 'dark' });
-    await show({ active: ['working', 'active'], heat: true, counts: [1, 2, 3, 4, 5, 6] });
+    const transition = { from: 'idle', to: 'working', event: 'prompt.submitted' };
+    await show({ outline, active: ['working', 'active'], heat: true, counts: [1, 2, 3, 4, 5, 6], transition });
     const { name, bytes } = await saved('SVG');
     expect(name).toBe('stopgate-worker.svg');
     const svg = bytes.toString('utf8');
@@ -180,6 +253,7 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     expect(svg).toContain('rgb(15, 19, 23)');
     const texts = ['validating', '[retired], [bypass]', 'presence.changed', 'heartbeat.sent'];
     expect(texts.filter((text) => !svg.includes(text))).toEqual([]);
+    expect(svg).toMatch(/data-edge="state.idle state.working"[^>]* data-taken=/);
   });
 
   test('downloads as a PNG with everything on it', async () => {
@@ -193,7 +267,9 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     expect(bytes.length).toBeGreaterThan(100_000);
   });
 
-  test('downloads as Mermaid text', async () => {
+  test('downloads as Mermaid text, with what is active and what was taken last', async () => {
+    await show({ active: ['idle', 'active'], transition: { from: 'validating', to: 'idle', event: 'stop.attempted' } });
+    await page.locator('[data-taken]').waitFor();
     const { name, bytes } = await saved('Mermaid');
     expect(name).toBe('stopgate-worker.mmd');
     const lines = bytes
@@ -204,7 +280,11 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     expect(lines).toContain('[*] --> state_idle');
     expect(lines).toContain('--');
     expect(lines).toContain('state_working --> state_validating : stop.attempted [else]');
-    expect(lines).toContain('state_validating --> state_idle : [limited], [waiting], [done], [else]');
+    expect(lines).toContain('state_validating --> state_idle : [limited], [waiting], [done], [else] (taken last)');
+    expect(lines.filter((line) => line.endsWith(' active'))).toEqual([
+      'class state_idle active',
+      'class presence_active active',
+    ]);
     const { boxes, edges } = drawings.worker as ChartDrawing;
     const arrows = edges.filter(({ to }) => to !== null).length + boxes.filter(({ initial }) => initial).length;
     expect(lines.filter((line) => line.includes('-->'))).toHaveLength(arrows);

@@ -11,7 +11,7 @@ test.each([
   { room: { width: 620, height: 900 }, why: 'as wide as the room' },
   { room: { width: 2_000, height: 2_000 }, why: 'in the middle of a larger room' },
 ])('the whole is in view, $why', ({ room }) => {
-  const { x, y, scale } = fitView(drawing, room, box);
+  const { x, y, scale } = fitView(drawing, room, box, 0.3);
   expect(x).toBeLessThanOrEqual(0);
   expect(y).toBeLessThanOrEqual(0);
   expect(x + room.width / scale).toBeGreaterThanOrEqual(drawing.width);
@@ -20,7 +20,7 @@ test.each([
 
 test('where the whole would be too small to read, the active state is in view', () => {
   const room = { width: 240, height: 400 };
-  const { x, y, scale } = fitView(drawing, room, box);
+  const { x, y, scale } = fitView(drawing, room, box, 0.3);
   expect(scale).toBeGreaterThan(0.7);
   expect([x <= box.x, y <= box.y]).toEqual([true, true]);
   expect(x + room.width / scale).toBeGreaterThanOrEqual(box.x + box.width);

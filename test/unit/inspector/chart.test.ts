@@ -4,7 +4,8 @@ import { createMachine } from 'xstate';
 import { presences, taskMachine, workerMachine, workerStates } from '../../../machines/index.ts';
 import { chartOf } from '../../../src/inspector/chart/definition.ts';
 import type { Area, ChartDrawing } from '../../../src/inspector/chart/drawing.ts';
-import { drawingOf } from '../../../src/inspector/chart/machine-drawing.ts';
+import { drawingOf, outlineOf } from '../../../src/inspector/chart/machine-drawing.ts';
+import { drawOutline } from '../../../src/inspector/chart/outline.ts';
 import { edgeTaken } from '../../../src/inspector/chart/taken-edge.ts';
 
 const machines = { worker: workerMachine, task: taskMachine } as const;
@@ -89,6 +90,21 @@ describe.each(['worker', 'task'] as const)('the chart of a %s', (name) => {
       const at = (state: string | null) => grown(states.find((it) => it.id === state));
       expect(contains(at(from), dot(points[0])), id).toBe(true);
       expect(contains(at(to), dot(points.at(-1))), id).toBe(true);
+    }
+  });
+
+  test('has an outline with the same states and edges, in less room, with lines around the states', async () => {
+    const drawing = drawings[name];
+    const outline = drawOutline(drawing, await outlineOf(drawing));
+    const idsOf = (all: readonly { readonly id: string }[]) => all.map(({ id }) => id);
+    expect([idsOf(outline.boxes), idsOf(outline.edges)]).toEqual([idsOf(drawing.boxes), idsOf(drawing.edges)]);
+    expect(outline.width * outline.height).toBeLessThan((drawing.width * drawing.height) / 4);
+    const states = outline.boxes.filter(({ id }) => !outline.boxes.some(({ parent }) => parent === id));
+    for (const [one, other] of pairs(states)) expect(overlap(one, other), `${one.id} on ${other.id}`).toBe(false);
+    for (const [at, { id, points }] of outline.edges.entries()) {
+      expect(points.length > 0, id).toBe((drawing.edges[at]?.points.length ?? 0) > 0);
+      for (const line of segments(points))
+        for (const state of states) expect(overlap(line, shrunk(state)), `${id} through ${state.id}`).toBe(false);
     }
   });
 

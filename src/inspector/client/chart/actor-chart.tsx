@@ -1,9 +1,7 @@
 /** One actor on its statechart, with the transition that it took last. */
-import { task, worker } from 'stopgate:charts';
 import type { TakenTransition } from '../../chart/taken-edge.ts';
 import { Chart } from './chart.tsx';
-
-const charts = { worker, task };
+import { charts } from './charts.ts';
 
 type Props = {
   readonly machine: 'worker' | 'task';
@@ -13,5 +11,5 @@ type Props = {
 };
 
 export const ActorChart = ({ machine, states, transition, id }: Props) => (
-  <Chart machine={machine} drawing={charts[machine]} active={states} transition={transition} viewKey={id} />
+  <Chart machine={machine} {...charts[machine]} active={states} transition={transition} viewKey={id} />
 );

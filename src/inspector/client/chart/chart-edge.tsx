@@ -11,9 +11,11 @@ type EdgeProps = {
   readonly isHighlighted: boolean;
   /** How often it was taken lately. */
   readonly flow: number;
+  /** Without its label. */
+  readonly isBare: boolean;
 };
 
-export function ChartEdgeView({ edge, drawing, isTaken, isHighlighted, flow }: EdgeProps): JSX.Element {
+export function ChartEdgeView({ edge, drawing, isTaken, isHighlighted, flow, isBare }: EdgeProps): JSX.Element {
   const { x, y, width, height } = edge.label;
   return (
     <g
@@ -34,8 +36,9 @@ export function ChartEdgeView({ edge, drawing, isTaken, isHighlighted, flow }: E
       )}
       <g class="chart-words" style={{ transformOrigin: `${x + width / 2}px ${y + height / 2}px` }}>
         {edge.points.length > 0 && <rect class="chart-label" x={x} y={y} width={width} height={height} rx="4" />}
-        <EdgeLabel edge={edge} flow={flow} />
+        <EdgeLabel edge={edge} />
       </g>
+      {flow > 0 && <Times {...edge.label} flow={flow} isBare={isBare} />}
     </g>
   );
 }
@@ -43,7 +46,7 @@ export function ChartEdgeView({ edge, drawing, isTaken, isHighlighted, flow }: E
 /** Ten times as often is about as much wider again. */
 const flowWidth = (flow: number): number => Math.min(11, 1.5 + 2.6 * Math.log10(1 + flow));
 
-function EdgeLabel({ edge: { label, transitions }, flow }: { edge: ChartEdge; flow: number }): JSX.Element {
+function EdgeLabel({ edge: { label, transitions } }: { edge: ChartEdge }): JSX.Element {
   const isTimer = (line: string) => transitions.some((it) => it.kind === 'timer' && line.startsWith(it.event));
   return (
     <>
@@ -58,14 +61,23 @@ function EdgeLabel({ edge: { label, transitions }, flow }: { edge: ChartEdge; fl
           {line.replace(/^ +/, '\u00a0\u00a0')}
         </text>
       ))}
-      {flow > 0 && (
-        <text class="chart-times" x={label.x + label.width + 4} y={label.y + 13.5}>
-          {`×${flow}`}
-        </text>
-      )}
     </>
   );
 }
+
+type TimesProps = ChartText & { readonly flow: number; readonly isBare: boolean };
+
+/** Beside the label, or in its place. */
+const Times = ({ x, y, width, height, flow, isBare }: TimesProps): JSX.Element => (
+  <text
+    class="chart-times"
+    text-anchor={isBare ? 'middle' : 'start'}
+    x={isBare ? x + width / 2 : x + width + 4}
+    y={isBare ? y + height / 2 + 4 : y + 13.5}
+  >
+    {`×${flow}`}
+  </text>
+);
 
 /** Events that every state handles without changing the state. `event`: the latest one. */
 export const EverywhereArea = ({ text, event }: { text: ChartText; event: string | undefined }) => (

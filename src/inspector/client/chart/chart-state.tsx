@@ -82,7 +82,14 @@ function StateFace({ box, status, heat }: FaceProps): JSX.Element {
         </text>
       )}
       {heat && (
-        <rect class="chart-share" x={x + 8} y={y + 28} width={(width - 16) * status.share} height="3" rx="1.5" />
+        <rect
+          class="chart-share"
+          x={x + 8}
+          y={y + height - 7}
+          width={(width - 16) * status.share}
+          height="3"
+          rx="1.5"
+        />
       )}
     </>
   );

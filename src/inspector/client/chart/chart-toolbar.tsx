@@ -1,25 +1,39 @@
 /** The buttons above a chart: zoom, and downloads. */
-import type { JSX, RefObject } from 'preact';
+import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ChartDrawing } from '../../chart/drawing.ts';
 import { saveMermaid, savePng, saveSvg } from './export.ts';
+import type { StateStatus } from './scene.ts';
 import type { ChartView } from './use-view.ts';
 
 type ChartToolbarProps = {
-  readonly svg: RefObject<SVGSVGElement | null>;
   readonly drawing: ChartDrawing;
   readonly machine: string;
   readonly view: ChartView;
+  /** Whether the labels are shown; null: they always are. */
+  readonly labels: { readonly shown: boolean; readonly show: (shown: boolean) => void } | null;
+  readonly active: ReadonlyMap<string, StateStatus>;
+  /** The edge taken last. */
+  readonly taken: string | null;
+  /** Gives the whole chart, with its labels. */
+  readonly withSvg: (use: (svg: SVGSVGElement) => void | Promise<void>) => Promise<void>;
 };
 
 export const zoomStep = 1.25;
 
-export function ChartToolbar({ svg, drawing, machine, view }: ChartToolbarProps): JSX.Element {
+export function ChartToolbar({
+  drawing,
+  machine,
+  view,
+  labels,
+  active,
+  taken,
+  withSvg,
+}: ChartToolbarProps): JSX.Element {
   const [status, setStatus] = useState('');
-  const save = (kind: string, download: (svg: SVGSVGElement) => void | Promise<void>) => async () => {
-    if (svg.current === null) return;
+  const save = (kind: string, download: () => void | Promise<void>) => async () => {
     try {
-      await download(svg.current);
+      await download();
       setStatus(`${kind} saved`);
     } catch (error) {
       setStatus(`${kind} could not be saved: ${error instanceof Error ? error.message : error}`);
@@ -37,14 +51,24 @@ export function ChartToolbar({ svg, drawing, machine, view }: ChartToolbarProps)
       <button type="button" aria-pressed={view.isFollowing} title="Fits and follows the state" onClick={view.fit}>
         Fit
       </button>
+      {labels !== null && (
+        <button
+          type="button"
+          aria-pressed={labels.shown}
+          title="The event and guards of every transition"
+          onClick={() => labels.show(!labels.shown)}
+        >
+          Labels
+        </button>
+      )}
       <span class="chart-gap" />
-      <button type="button" onClick={save('SVG', (it) => saveSvg(it, drawing, name))}>
+      <button type="button" onClick={save('SVG', () => withSvg((it) => saveSvg(it, drawing, name)))}>
         SVG
       </button>
-      <button type="button" onClick={save('PNG', (it) => savePng(it, drawing, name))}>
+      <button type="button" onClick={save('PNG', () => withSvg((it) => savePng(it, drawing, name)))}>
         PNG
       </button>
-      <button type="button" onClick={save('Mermaid', () => saveMermaid(drawing, name))}>
+      <button type="button" onClick={save('Mermaid', () => saveMermaid(drawing, { active, taken }, name))}>
         Mermaid
       </button>
       <span class="chart-status" role="status">

@@ -2,10 +2,11 @@
  * A machine's statechart, live: where actors are, how many, and the latest transition. The build lays it out (see
  * inspector/chart/layout.ts); here it is rendered as a tree that works with keyboard and screen reader.
  */
-import type { JSX } from 'preact';
+import { type JSX, render } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
-import type { ChartBox, ChartDrawing } from '../../chart/drawing.ts';
+import type { ChartBox, ChartDrawing, ChartEdge } from '../../chart/drawing.ts';
 import { edgeTaken, type TakenTransition } from '../../chart/taken-edge.ts';
+import { readableScale, scales } from '../../chart/view.ts';
 import { ChartEdgeView, EverywhereArea } from './chart-edge.tsx';
 import { onTreeKey } from './chart-keys.ts';
 import { ChartBoxView } from './chart-state.tsx';
@@ -14,13 +15,15 @@ import { type ChartScene, itemOf, statusesOf, treeOrder } from './scene.ts';
 import { type ChartView, useView } from './use-view.ts';
 import './chart.css';
 
-/** Below this, labels would be smaller than 10 px: only that of the edge taken last is shown, at 12 px. */
-const detailScale = 0.85;
+/** Whether charts that have an outline show all their labels instead. */
+let showsLabels = false;
 
 export type ChartProps = {
   /** Its name, in the labels and in the names of downloads. */
   readonly machine: string;
   readonly drawing: ChartDrawing;
+  /** The same without labels, in less room. It is shown first, if there is one. */
+  readonly outline?: ChartDrawing | undefined;
   /** How many actors are in each state, in the order of the drawing's states; for workers, the presences follow. */
   readonly counts?: readonly number[] | undefined;
   /** The states of one actor, by name or id. */
@@ -40,25 +43,34 @@ export type ChartProps = {
 };
 
 export function Chart(props: ChartProps): JSX.Element {
-  const { drawing, machine } = props;
+  const { outline, machine } = props;
+  const [hasLabels, setHasLabels] = useState(showsLabels);
+  const isBare = outline !== undefined && !hasLabels;
+  const showLabels = (shown: boolean) => {
+    showsLabels = shown;
+    setHasLabels(shown);
+  };
+  const drawing = isBare ? outline : props.drawing;
   const svg = useRef<SVGSVGElement>(null);
-  const { scene, highlighted, active, moveTo } = useScene(props, svg);
-  const view = useView(svg, drawing, active, `${machine}/${props.viewKey ?? ''}`);
+  const { scene, highlighted, active, moveTo } = useScene({ ...props, drawing }, svg);
+  const key = `${machine}/${props.viewKey ?? ''}/${isBare}`;
+  const view = useView(svg, drawing, active, key, outline === undefined || isBare ? scales.min : readableScale);
   moveTo.current = view.show;
   const { x, y, scale } = view.view;
   const lit = highlighted ?? active?.id ?? null;
-  const edges = useEdges(
-    drawing,
-    useTakenEdge(drawing, props.transition ?? null) ?? props.taken ?? null,
-    lit,
-    props.flows,
-  );
+  const taken = useTakenEdge(drawing, props.transition ?? null) ?? props.taken ?? null;
+  const edges = useEdges(drawing, taken, lit, props.flows, isBare);
   const onKeyDown = (event: KeyboardEvent) => {
     if (!onZoomKey(event, view)) onTreeKey(event, scene);
   };
   return (
     <div class="chart" data-machine={machine}>
-      <ChartToolbar {...{ svg, drawing, machine, view }} />
+      <ChartToolbar
+        {...{ machine, view, taken, drawing: props.drawing }}
+        active={scene.statuses}
+        labels={outline === undefined ? null : { shown: hasLabels, show: showLabels }}
+        withSvg={(use) => withDetails({ ...props, outline: undefined, transition: null, taken }, svg.current, use)}
+      />
       <div class="chart-room">
         <svg
           ref={svg}
@@ -68,7 +80,8 @@ export function Chart(props: ChartProps): JSX.Element {
           aria-label={`States of a ${machine}`}
           aria-orientation="vertical"
           viewBox={`${x} ${y} ${view.room.width / scale} ${view.room.height / scale}`}
-          data-small={scale < detailScale || undefined}
+          data-small={scale < readableScale || undefined}
+          data-bare={isBare || undefined}
           data-lit={lit ?? undefined}
           style={{ '--scale': scale }}
           onKeyDown={onKeyDown}
@@ -78,7 +91,7 @@ export function Chart(props: ChartProps): JSX.Element {
             .map((box) => (
               <ChartBoxView key={box.id} box={box} scene={scene} level={1} />
             ))}
-          <EverywhereArea text={drawing.everywhere} event={props.transition?.event} />
+          {!isBare && <EverywhereArea text={drawing.everywhere} event={props.transition?.event} />}
           {/* Outside the tree: screen readers get the edges in the description of each state. */}
           {/* biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus */}
           <g class="chart-edges" aria-hidden="true">
@@ -86,8 +99,44 @@ export function Chart(props: ChartProps): JSX.Element {
           </g>
         </svg>
       </div>
+      {isBare && <TakenLast drawing={drawing} taken={taken} />}
     </div>
   );
+}
+
+/** In words, since an outline has no labels. */
+function TakenLast({ drawing: { edges, boxes }, taken }: { drawing: ChartDrawing; taken: string | null }) {
+  const edge = edges.find(({ id }) => id === taken);
+  const nameOf = (state: string | null | undefined) => boxes.find(({ id }) => id === state)?.name;
+  return (
+    <p class="chart-caption">
+      {edge !== undefined && (
+        <>
+          Taken last: <b>{`${nameOf(edge.from)} → ${nameOf(edge.to ?? edge.from)}`}</b>{' '}
+          <span>{edge.label.lines.map((line) => line.trim()).join(', ')}</span>
+        </>
+      )}
+    </p>
+  );
+}
+
+/** An export has all labels, whatever is shown. */
+async function withDetails(
+  props: ChartProps,
+  shown: SVGSVGElement | null,
+  use: (svg: SVGSVGElement) => void | Promise<void>,
+): Promise<void> {
+  const host = document.createElement('div');
+  host.className = 'chart-export';
+  shown?.closest('.chart')?.append(host);
+  render(<Chart {...props} />, host);
+  try {
+    const svg = host.querySelector<SVGSVGElement>('.chart-drawing');
+    if (svg !== null) await use(svg);
+  } finally {
+    render(null, host);
+    host.remove();
+  }
 }
 
 function useScene(props: ChartProps, svg: { readonly current: SVGSVGElement | null }) {
@@ -119,21 +168,31 @@ const useEdges = (
   taken: string | null,
   lit: string | null,
   flows: ReadonlyMap<string, number> | undefined,
+  isBare: boolean,
 ): JSX.Element[] =>
   useMemo(
     () =>
-      drawing.edges.map((edge) => (
-        <ChartEdgeView
-          key={edge.id}
-          edge={edge}
-          drawing={drawing}
-          isTaken={taken === edge.id}
-          isHighlighted={lit !== null && (lit === edge.from || lit === edge.to)}
-          flow={flows?.get(edge.id) ?? 0}
-        />
-      )),
-    [drawing, taken, lit, flows],
+      // What is drawn last lies on top.
+      drawing.edges
+        .toSorted((one, other) => rank(one, taken, lit) - rank(other, taken, lit))
+        .map((edge) => (
+          <ChartEdgeView
+            key={edge.id}
+            edge={edge}
+            drawing={drawing}
+            isTaken={taken === edge.id}
+            isHighlighted={isOf(lit, edge)}
+            flow={flows?.get(edge.id) ?? 0}
+            isBare={isBare}
+          />
+        )),
+    [drawing, taken, lit, flows, isBare],
   );
+
+const isOf = (state: string | null, { from, to }: ChartEdge): boolean =>
+  state !== null && (state === from || state === to);
+const rank = (edge: ChartEdge, taken: string | null, lit: string | null): number =>
+  edge.id === taken ? 2 : isOf(lit, edge) ? 1 : 0;
 
 /** The last edge that was taken. A transition that changes no state leaves it marked. */
 function useTakenEdge(drawing: ChartDrawing, transition: TakenTransition | null): string | null {

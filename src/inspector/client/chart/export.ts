@@ -3,6 +3,7 @@
  * forbids images from memory, so the PNG is painted element by element instead of from the SVG.
  */
 import type { ChartDrawing } from '../../chart/drawing.ts';
+import type { StateStatus } from './scene.ts';
 
 const shapes = 'rect, path, circle, text';
 const shapeStyles = ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'stroke-linecap', 'opacity', 'text-anchor'];
@@ -19,7 +20,8 @@ function chartSvg(svg: SVGSVGElement, { width, height }: ChartDrawing): string {
   }
   for (const element of [copy, ...copy.querySelectorAll('*')])
     for (const { name } of [...element.attributes])
-      if (/^(class|style|role|tabindex|aria-.+|data-lit|data-small)$/.test(name)) element.removeAttribute(name);
+      if (/^(class|style|role|tabindex|aria-.+|data-lit|data-small|data-bare)$/.test(name))
+        element.removeAttribute(name);
   copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
   copy.setAttribute('viewBox', `0 0 ${width} ${height}`);
   copy.setAttribute('width', String(width));
@@ -47,8 +49,10 @@ async function chartPng(svg: SVGSVGElement, { width, height }: ChartDrawing, sca
   return blob;
 }
 
-/** The same states and transitions as Mermaid's `stateDiagram-v2`. */
-function chartMermaid({ boxes, edges }: ChartDrawing): string {
+type Marks = { readonly active: ReadonlyMap<string, StateStatus>; readonly taken: string | null };
+
+/** The same states and transitions as Mermaid's `stateDiagram-v2`, which has styles for states but not for transitions. */
+function chartMermaid({ boxes, edges }: ChartDrawing, { active, taken }: Marks): string {
   const idOf = (id: string) => id.replaceAll('.', '_');
   const block = (parent: string | null, indent: string): string[] => {
     const here = boxes.filter((box) => box.parent === parent);
@@ -62,16 +66,18 @@ function chartMermaid({ boxes, edges }: ChartDrawing): string {
         `${indent}state "${box.name}" as ${idOf(box.id)}${inner.length > 0 ? ' {' : ''}`,
         ...(inner.length > 0 ? [...inner, `${indent}}`] : []),
         ...(box.initial ? [`${indent}[*] --> ${idOf(box.id)}`] : []),
-        ...own.map(({ from, to, label }) => {
+        ...own.map(({ id, from, to, label }) => {
           const target = to === null ? '' : ` --> ${idOf(to)}`;
-          return `${indent}${idOf(from)}${target} : ${inOneLine(label.lines)}`;
+          return `${indent}${idOf(from)}${target} : ${inOneLine(label.lines)}${id === taken ? ' (taken last)' : ''}`;
         }),
       ];
     });
   };
   const isParallel = boxes.some(({ kind, parent }) => kind === 'region' && parent === null);
   const body = isParallel ? ['  state machine {', ...block(null, '    '), '  }'] : block(null, '  ');
-  return `${['stateDiagram-v2', ...body].join('\n')}\n`;
+  const marked = boxes.filter(({ id }) => active.get(id)?.active).map(({ id }) => `  class ${idOf(id)} active`);
+  const style = marked.length > 0 ? ['  classDef active font-weight:bold,stroke-width:4px'] : [];
+  return `${['stateDiagram-v2', ...body, ...style, ...marked].join('\n')}\n`;
 }
 
 /** An indented line has the guards of the events above it. */
@@ -86,18 +92,14 @@ export const saveSvg = (svg: SVGSVGElement, drawing: ChartDrawing, name: string)
 export const savePng = async (svg: SVGSVGElement, drawing: ChartDrawing, name: string): Promise<void> =>
   save(await inFull(svg, () => chartPng(svg, drawing)), `${name}.png`);
 
-/** All labels, at their own size, however far it is zoomed out. What is painted at once is painted like that. */
+/** All labels, at their own size. The drawing is taken away afterwards. */
 function inFull<Result>(svg: SVGSVGElement, draw: () => Result): Result {
-  const isSmall = svg.hasAttribute('data-small');
-  svg.removeAttribute('data-small');
-  try {
-    return draw();
-  } finally {
-    if (isSmall) svg.setAttribute('data-small', 'true');
-  }
+  for (const name of ['data-small', 'data-bare']) svg.removeAttribute(name);
+  return draw();
 }
-export const saveMermaid = (drawing: ChartDrawing, name: string): void =>
-  save(new Blob([chartMermaid(drawing)], { type: 'text/plain' }), `${name}.mmd`);
+
+export const saveMermaid = (drawing: ChartDrawing, marks: Marks, name: string): void =>
+  save(new Blob([chartMermaid(drawing, marks)], { type: 'text/plain' }), `${name}.mmd`);
 
 function save(blob: Blob, name: string): void {
   const url = URL.createObjectURL(blob);

@@ -1,5 +1,4 @@
 /** The whole fleet on its statechart: how many actors are in each state, and the latest transition. */
-import { task, worker } from 'stopgate:charts';
 import { useMemo } from 'preact/hooks';
 import type { State } from '../../../../machines/index.ts';
 import { presences } from '../../../../machines/values/states.ts';
@@ -10,8 +9,7 @@ import { toggleState } from '../lists/toggle-state.ts';
 import { navigate, route } from '../route.ts';
 import { stateOf } from '../ui/state-mark.tsx';
 import { Chart } from './chart.tsx';
-
-const charts = { worker, task };
+import { charts } from './charts.ts';
 
 export function FleetChart({ machine }: { machine: 'worker' | 'task' }) {
   const text = stateCounts[machine].value;
@@ -28,7 +26,7 @@ export function FleetChart({ machine }: { machine: 'worker' | 'task' }) {
   return (
     <Chart
       machine={machine}
-      drawing={charts[machine]}
+      {...charts[machine]}
       counts={counts}
       transition={transition}
       heat
@@ -48,7 +46,7 @@ function useFlows(machine: 'worker' | 'task'): ReadonlyMap<string, number> {
     const flows = new Map<string, number>();
     if (version === null) return flows;
     for (const [, from, to, event, times] of moves.of(machine === 'worker' ? 'w' : 't')) {
-      const edge = edgeTaken(charts[machine], { from: stateOf(from), to: stateOf(to), event });
+      const edge = edgeTaken(charts[machine].drawing, { from: stateOf(from), to: stateOf(to), event });
       if (edge !== null) flows.set(edge.id, (flows.get(edge.id) ?? 0) + times);
     }
     return flows;

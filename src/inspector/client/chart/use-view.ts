@@ -28,17 +28,20 @@ export function useView(
   drawing: ChartDrawing,
   active: ChartBox | undefined,
   key: string,
+  fitScaleMin: number,
 ): ChartView {
   const room = useSize(svg);
-  const [moved, setMoved] = useState<View | null>(places.get(key) ?? null);
-  const view = moved ?? fitView(drawing, room, active);
+  const [, setMoved] = useState<View | null>(null);
+  const fitted = () => fitView(drawing, room, active, fitScaleMin);
+  const moved = places.get(key) ?? null;
+  const view = moved ?? fitted();
   const latest = useRef(view);
   latest.current = view;
   const move = (next: View | null) => {
     if (next === null) places.delete(key);
     else places.set(key, next);
     if (places.size > placesMax) places.delete(places.keys().next().value as string);
-    latest.current = next ?? fitView(drawing, room, active);
+    latest.current = next ?? fitted();
     setMoved(next);
   };
   useGestures(svg, latest, move);

@@ -11,6 +11,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: 'stopgate:charts', replacement: pathOf('../../../../dist/machines.json') },
+      { find: 'stopgate:outlines', replacement: pathOf('../../../../dist/outlines.json') },
       // A file has no lab, and so no editor.
       { find: /^.*\/lab\/lab\.tsx$/, replacement: pathOf('./no-lab.tsx') },
     ],

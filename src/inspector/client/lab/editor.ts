@@ -28,6 +28,32 @@ export type Editor = {
 };
 type Options = { readonly text: string; readonly label: string; readonly onChange: (text: string) => void };
 
+/** Chromium also writes them where text is replaced, or has several lines: so that is done here. */
+function replaceText(event: InputEvent, view: EditorView): boolean {
+  const { inputType, data, isComposing } = event;
+  // Not the view's own selection: it hears of a change afterwards.
+  const selection = (view.root as Document).getSelection?.();
+  if (inputType !== 'insertText' || data === null || isComposing || !selection?.anchorNode || !selection.focusNode)
+    return false;
+  const ends = [
+    view.posAtDOM(selection.anchorNode, selection.anchorOffset),
+    view.posAtDOM(selection.focusNode, selection.focusOffset),
+  ];
+  const [from, to] = [Math.min(...ends), Math.max(...ends)];
+  if (from === to && !data.includes('\n')) return false;
+  event.preventDefault();
+  const insert = view.state.toText(data);
+  const replace = () =>
+    view.state.update({
+      ...{ changes: { from, to, insert }, selection: { anchor: from + insert.length } },
+      ...{ scrollIntoView: true, userEvent: 'input.type' },
+    });
+  // Brackets that are typed go around what is selected.
+  const isHandled = view.state.facet(EditorView.inputHandler).some((it) => it(view, from, to, data, replace));
+  if (!isHandled) view.dispatch(replace());
+  return true;
+}
+
 export function openEditor(host: HTMLElement, { text, label, onChange }: Options): Editor {
   const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
   const difference = new Compartment();
@@ -42,6 +68,7 @@ export function openEditor(host: HTMLElement, { text, label, onChange }: Options
         autocompletion({ override: [completeFrom({ properties, $defs })] }),
         // Tab leaves the editor, as everywhere else on the page.
         keymap.of([...completionKeymap, ...lintKeymap, ...historyKeymap, ...defaultKeymap]),
+        EditorView.domEventHandlers({ beforeinput: replaceText }),
         // Plain text: otherwise Chromium writes `style` attributes into what is typed, which the page's policy forbids.
         EditorView.contentAttributes.of({
           'aria-label': label,

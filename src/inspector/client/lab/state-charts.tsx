@@ -1,9 +1,9 @@
 /** Where stops led, and where they would lead: both on the worker's chart, with how many. */
-import { worker } from 'stopgate:charts';
 import { useMemo } from 'preact/hooks';
 import { workerStates } from '../../../../machines/values/states.ts';
 import type { WhatIfDifference } from '../../messages.ts';
 import { Chart } from '../chart/chart.tsx';
+import { charts } from '../chart/charts.ts';
 
 type Known = WhatIfDifference & { readonly after: NonNullable<WhatIfDifference['after']> };
 
@@ -17,11 +17,11 @@ export function StateCharts({ differences }: { differences: readonly WhatIfDiffe
     <div class="lab-charts">
       <figure>
         <figcaption>Before: where they led</figcaption>
-        <Chart machine="worker" drawing={worker} counts={before} heat viewKey="lab-before" />
+        <Chart machine="worker" {...charts.worker} counts={before} heat viewKey="lab-before" />
       </figure>
       <figure>
         <figcaption>After: where they would lead</figcaption>
-        <Chart machine="worker" drawing={worker} counts={after} heat viewKey="lab-after" />
+        <Chart machine="worker" {...charts.worker} counts={after} heat viewKey="lab-after" />
       </figure>
     </div>
   );
