@@ -5,6 +5,7 @@ import { AppError } from '../errors.ts';
 import { TimeoutError } from './client-library.ts';
 import { refuseUntestedCluster } from './cluster-version.ts';
 import { cut, inspectLog, type LogIdentity, missing, proveLog } from './log-continuity.ts';
+import { doubtLoss } from './log-doubt.ts';
 import type { LogPosition } from './log-position.ts';
 import { openLogRange, readNewest } from './log-range.ts';
 import { type LogMessage, type LogReader, openLogReader } from './log-reader.ts';
@@ -87,13 +88,15 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
   let folded: ReadOptions['folded'] = () => null;
   let reader: LogReader | null = null;
   let headSeq = info.state.last_seq;
-  const inspect = () => inspectLog(manager, identity, folded());
+  const { num_replicas: replicas } = config;
+  const inspect = doubtLoss(() => inspectLog(manager, identity, folded()), replicas);
+  const prove = doubtLoss(() => proveLog(manager, identity, folded()), replicas);
   return {
     deadSeq,
     ...createWriter(options, inspect),
     read(reading) {
       folded = reading.folded;
-      reader = openReader(nc, manager, identity, reading);
+      reader = openReader(nc, prove, identity, reading);
       return reader;
     },
     async range() {
@@ -122,13 +125,18 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
   };
 }
 
-function openReader(nc: NatsConnection, manager: JetStreamManager, identity: LogIdentity, reading: ReadOptions) {
+function openReader(
+  nc: NatsConnection,
+  prove: () => Promise<StreamInfo | AppError>,
+  identity: LogIdentity,
+  reading: ReadOptions,
+) {
   const { stream, gapsAcceptedTo } = identity;
   const { folded, onMessage, onLost, onInterrupted } = reading;
   return openLogReader(nc, {
     ...{ stream, fromSeq: (folded()?.seq ?? 0) + 1, onMessage, onInterrupted },
     async beforeReset() {
-      const found = await proveLog(manager, identity, folded());
+      const found = await prove();
       if (!(found instanceof AppError)) return 'go';
       if (found.code === 'log.lost') onLost(found);
       return 'retry';

@@ -36,6 +36,8 @@ const faults: Readonly<Record<string, readonly [weight: number, fault: Fault]>> 
   release: [4, changeRelease],
   snapshot: [3, askForSnapshot],
   damage: [1, damageSnapshot],
+  leader: [4, changeLeader],
+  renumber: [1, (world, random) => restartWith(world, random, () => world.renumber(random))],
   lostLog: [1, (world, random) => restoreLog(world, random, null)],
 };
 export const faultNames: readonly string[] = Object.keys(faults);
@@ -193,13 +195,30 @@ function restartServer(world: World, random: Random, how: 'process' | 'power'): 
 }
 
 /** The log is what it was at `seq`, or gone; the snapshots are not. */
-function restoreLog(world: World, random: Random, seq: number | null): void {
+const restoreLog = (world: World, random: Random, seq: number | null): void =>
+  restartWith(world, random, () => world.rewind(seq));
+
+/** The server has another store when it starts again. */
+function restartWith(world: World, random: Random, change: () => void): void {
   if (world.server === null) return;
   world.stopServer('process');
-  world.rewind(seq);
+  change();
   later(world, random.spread(50, 3_000), () => {
     if (world.server === null) world.startServer();
   });
+}
+
+/** In a cluster: of the log, of any stream, or of all. Consumers on the node that is gone are gone with it. */
+function changeLeader({ server, disk, log, trace, settings }: World, random: Random): void {
+  if (server === null || log === undefined || !settings.isCluster) return;
+  const streams = [...disk.streams.values()];
+  const chosen = random.pick([[log], [log], [random.pick(streams)], streams]);
+  for (const stream of chosen) {
+    trace(`${stream.config.name} gets another leader`);
+    server.cluster.changeLeader(stream, { cutOffMs: random.spread(10, 9_000), noneMs: random.spread(20, 5_000) });
+  }
+  for (const consumer of [...server.jetStream.consumers.values()])
+    if (chosen.includes(consumer.stream) && random.chance(0.5)) consumer.close();
 }
 
 function pauseServer(world: World, random: Random): void {

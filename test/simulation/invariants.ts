@@ -69,7 +69,7 @@ export function unrest(world: World): string | null {
     if ((member.replica?.fleet.evaluating.size ?? 0) > 0) return `${member.name} has open evaluations`;
   }
   const lives = livesOf(world, log);
-  const decisions = decisionsOf(log, lives);
+  const decisions = decisionsOf(world, log, lives);
   const undecided = attemptsOf(log, lives).find(({ key }) => !decisions.has(key));
   return undecided === undefined ? null : `attempt ${undecided.key} at ${undecided.seq} has no decision entry`;
 }
@@ -213,14 +213,16 @@ function nameOf(payload: string): string | null {
   }
 }
 
-function decisionsOf(log: Stream, lives: Lives): Map<string, Decision[]> {
+function decisionsOf({ ledger }: World, log: Stream, lives: Lives): Map<string, Decision[]> {
+  const wentBack = ledger.lost.length > 0;
   const decisions = new Map<string, Decision[]>();
   for (const message of historyOf(log)) {
     const [, , area, worker = ''] = message.subject.split('.');
     if (area !== 'decision') continue;
     const decision = JSON.parse(message.data.toString()) as Decision;
     const attempt = decision.attempt ?? parseDecisionMessageId(worker, messageIdOf(message) ?? '') ?? '';
-    const key = keyOf(worker, attempt, lives.at(worker, decision.seq ?? message.seq));
+    const seq = wentBack ? message.seq : (decision.seq ?? message.seq);
+    const key = keyOf(worker, attempt, lives.at(worker, seq));
     decisions.set(key, [...(decisions.get(key) ?? []), decision]);
   }
   return decisions;
@@ -229,7 +231,7 @@ function decisionsOf(log: Stream, lives: Lives): Map<string, Decision[]> {
 /** One decision an attempt, durable before its reply, and no count over its cap. */
 function checkDecisions(world: World, log: Stream): void {
   const lives = livesOf(world, log);
-  const decisions = decisionsOf(log, lives);
+  const decisions = decisionsOf(world, log, lives);
   const attempts = new Set(attemptsOf(log, lives).map(({ key }) => key));
   const wentBack = world.ledger.lost.length > 0;
   for (const [key, found] of decisions) {

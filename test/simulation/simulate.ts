@@ -124,6 +124,7 @@ function drawSettings(random: Random): Settings {
     retention: drawRetention(random),
     // From the beginning, so that snapshots need it by the time of a rollback.
     release: random.chance(0.3) ? 2 : 1,
+    isCluster: random.chance(0.4),
     policies: {
       policies: {
         default: { retries: 2, checks: [{ plan: {} }, check] },

@@ -10,7 +10,7 @@ import type { Http } from './http.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 import { readField } from './nats/protocol.ts';
 import { createNatsServer, type NatsServer } from './nats/server.ts';
-import { createDisk, type Disk, type Stream, truncate } from './nats/store.ts';
+import { createDisk, type Disk, renumber, type Stream, truncate } from './nats/store.ts';
 import { createNetwork, type Network } from './network.ts';
 import type { Random } from './random.ts';
 import { type Release, rulesOf } from './releases.ts';
@@ -65,6 +65,8 @@ export type World = {
   stopServer(how: 'process' | 'power'): void;
   /** The log becomes what it was at `seq`; null: there is none any more. Only while the server is down. */
   rewind(seq: number | null): void;
+  /** Some of its entries get other numbers. Only while the server is down. */
+  renumber(random: Random): void;
   /** Called when a replica is about to put a version of the rules in force. */
   onRulesSet: () => void;
   /** Called before all that stands before `seq` is removed from a stream. */
@@ -84,6 +86,8 @@ export type Settings = {
   readonly retention: RetentionRules;
   /** Null: the usual one, by which a run is too short for any but those at an orderly end. */
   readonly snapshotSchedule: SnapshotSchedule | null;
+  /** Three nodes. */
+  readonly isCluster: boolean;
   /** That all replicas begin with. */
   readonly release: Release;
 };
@@ -145,6 +149,7 @@ export function createWorld({ scheduler, random, settings, http, onTrace }: Worl
         disk,
         trace: traceMessages(trace, onTrace),
         onPurge: (stream, seq) => world.onPurge(stream, seq),
+        isCluster: settings.isCluster,
       });
       for (const run of onServers) run(server);
     },
@@ -165,6 +170,14 @@ export function createWorld({ scheduler, random, settings, http, onTrace }: Worl
       if (seq !== null) return;
       world.ledger.onLost(log.cut);
       disk.streams.delete(logName);
+    },
+    renumber(chance) {
+      const log = disk.streams.get(logName);
+      if (log === undefined || log.messages.length < 2) return;
+      const from = chance.int(Math.max(1, log.messages.length - 20), log.messages.length - 1);
+      const moved = renumber(log, from, chance.pick([1, -1]));
+      trace(`from ${moved[0]?.seq} on the log has other numbers`);
+      world.ledger.onLost(moved);
     },
     onServer(run) {
       onServers.push(run);
@@ -270,7 +283,7 @@ const noop = () => {};
 type Opened = { readonly replica: Replica; readonly closed: Promise<unknown> };
 
 async function open(world: World, { name, acceptEmptyLog, release }: Member, process: Process): Promise<Opened> {
-  const { policies, retention, snapshotSchedule } = world.settings;
+  const { policies, retention, snapshotSchedule, isCluster } = world.settings;
   const log = (level: string) => (fields: unknown, text?: string) => {
     world.heard.set(text ?? '', (world.heard.get(text ?? '') ?? 0) + 1);
     const { err, ...rest } = (typeof fields === 'object' ? fields : { fields }) as { err?: Error };
@@ -290,6 +303,7 @@ async function open(world: World, { name, acceptEmptyLog, release }: Member, pro
   const replica = await openReplica(link, {
     ...{ fleet, logger, policies, retention, acceptEmptyLog },
     rules: rulesOf[release],
+    streamReplicas: isCluster ? 3 : 1,
     ...(snapshotSchedule === null ? {} : { snapshotSchedule }),
     runCheck: createRunCheck(world, process),
     metrics: {

@@ -19,6 +19,8 @@ export type Consumer = {
   readonly inbox: string | undefined;
   /** Sends what may be sent now. */
   pump(): void;
+  /** The stream has one more. */
+  onStored(seq: number): void;
   pull(inbox: string, batch: number): void;
   pending(): number;
   onFlowReply(subject: string): void;
@@ -31,7 +33,7 @@ export type Consumer = {
 const flowEvery = 40;
 
 export function createConsumer(
-  { scheduler, process, send, hasInterest }: JetStreamOptions,
+  { scheduler, process, send, hasInterest, random, cluster }: JetStreamOptions,
   stream: Stream,
   name: string,
   config: ConsumerConfig,
@@ -52,11 +54,18 @@ export function createConsumer(
   let disturbance: 'skip' | 'repeat' | null = null;
   let closed = false;
   let interestMs = scheduler.nowMs;
-  const pending = (fromSeq: number) => stream.messages.filter((it) => it.seq >= fromSeq && isWanted(it));
+  const lagMs = cluster.lagMs();
+  /** The node on which it is has not got what comes after. */
+  let visibleSeq = lagMs === 0 ? Number.POSITIVE_INFINITY : createdAtSeq - random.int(0, 3);
+  const pending = (fromSeq: number) =>
+    stream.messages.filter((it) => it.seq >= fromSeq && it.seq <= visibleSeq && isWanted(it));
 
   const deliver = (stored: StoredMessage, to: string) => {
     delivered += 1;
-    const left = pattern === null ? Math.max(0, stream.lastSeq - stored.seq) : pending(stored.seq + 1).length;
+    const left =
+      pattern === null
+        ? Math.max(0, Math.min(stream.lastSeq, visibleSeq) - stored.seq)
+        : pending(stored.seq + 1).length;
     const place = `1.${stored.seq}.${delivered}.${stored.atMs}000000.${left}`;
     const reply = `$JS.ACK.${stream.config.name}.${name}.${place}`;
     const how = disturbance;
@@ -75,7 +84,7 @@ export function createConsumer(
   const pump = () => {
     if (closed || inbox === undefined || !hasInterest(inbox)) return;
     for (const stored of from(stream, nextSeq)) {
-      if (stalled !== null) return;
+      if (stalled !== null || stored.seq > visibleSeq) return;
       nextSeq = stored.seq + 1;
       if (!isWanted(stored)) continue;
       deliver(stored, inbox);
@@ -99,6 +108,14 @@ export function createConsumer(
     closed = true;
     onClosed();
   };
+  const onStored = (seq: number) => {
+    if (lagMs === 0) return pump();
+    scheduler.after(process, lagMs, () => {
+      visibleSeq = Math.max(visibleSeq, seq);
+      pump();
+    });
+  };
+  if (lagMs > 0) onStored(createdAtSeq);
   if (inbox !== undefined) {
     scheduler.after(process, 0, pump);
     scheduler.after(process, (config.idle_heartbeat ?? 1e9) / 1e6, beat);
@@ -107,6 +124,7 @@ export function createConsumer(
     stream,
     inbox,
     pump,
+    onStored,
     close,
     pending: () => pending(nextSeq).length,
     pull(to, batch) {

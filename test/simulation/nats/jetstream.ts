@@ -2,6 +2,7 @@
 import type { StreamConfig } from '@nats-io/jetstream';
 import type { Random } from '../random.ts';
 import type { Process, Scheduler } from '../scheduler.ts';
+import type { Cluster } from './cluster.ts';
 import { type Consumer, type ConsumerConfig, createConsumer } from './consumer.ts';
 import { empty, type Message, matches, readField, writeHeader } from './protocol.ts';
 import { createStream, type Disk, messageAt, messageIdOf, purge, type StoredMessage, type Stream } from './store.ts';
@@ -16,6 +17,7 @@ export type JetStreamOptions = {
   /** All before `seq` is about to be removed. */
   readonly onPurge: (stream: Stream, seq: number) => void;
   readonly hasInterest: (subject: string) => boolean;
+  readonly cluster: Cluster;
 };
 
 export type JetStream = {
@@ -31,6 +33,7 @@ const errors = {
   noStream: { code: 404, err_code: 10_059, description: 'stream not found' },
   noConsumer: { code: 404, err_code: 10_014, description: 'consumer not found' },
   noMessage: { code: 404, err_code: 10_037, description: 'no message found' },
+  noLeader: { code: 503, err_code: 10_008, description: 'JetStream system temporarily unavailable' },
   noSpace: { code: 503, err_code: 10_047, description: 'insufficient storage resources available' },
   nameInUse: { code: 400, err_code: 10_058, description: 'stream name already in use with a different configuration' },
 } as const satisfies Record<string, ApiError>;
@@ -38,7 +41,7 @@ const errors = {
 const apiPrefix = '$JS.API.';
 
 export function createJetStream(options: JetStreamOptions): JetStream {
-  const { scheduler, process, disk, send } = options;
+  const { scheduler, random, process, disk, send, cluster } = options;
   const consumers = new Map<string, Consumer>();
   const duplicates = new Map<Stream, Map<string, { seq: number; atMs: number }>>();
   const nowMs = () => scheduler.nowMs + process.clockOffsetMs;
@@ -46,7 +49,10 @@ export function createJetStream(options: JetStreamOptions): JetStream {
     if (to !== '') send({ subject: to, reply: '', header, data: Buffer.from(JSON.stringify(body)) });
   };
 
-  const capture = (stream: Stream, message: Message) => {
+  const capture = (stream: Stream, given: Message) => {
+    const isCutOff = cluster.leadershipOf(stream.config.name) === 'cutOff';
+    if (isCutOff && random.chance(0.5)) return;
+    const message = isCutOff ? { ...given, reply: '' } : given;
     const known = knownIds(duplicates, stream, nowMs());
     const id = readField(message.header, 'Nats-Msg-Id');
     const first = id === undefined ? undefined : known.get(id);
@@ -57,7 +63,7 @@ export function createJetStream(options: JetStreamOptions): JetStream {
       return reply(message, { error: errors.noSpace, stream: name, seq: 0 });
     const stored = append(stream, message, nowMs());
     if (id !== undefined) known.set(id, stored);
-    for (const consumer of consumers.values()) if (consumer.stream === stream) consumer.pump();
+    for (const consumer of consumers.values()) if (consumer.stream === stream) consumer.onStored(stored.seq);
     reply(message, { stream: name, seq: stored.seq });
   };
 
@@ -94,8 +100,10 @@ export function createJetStream(options: JetStreamOptions): JetStream {
       const streams = [...disk.streams.values()].filter((it) =>
         it.patterns.some((pattern) => matches(pattern, tokens)),
       );
-      for (const stream of streams) capture(stream, message);
-      return streams.length > 0;
+      // Only the leader of a stream listens for what it captures.
+      const led = streams.filter(({ config }) => cluster.leadershipOf(config.name) !== 'none');
+      for (const stream of led) capture(stream, message);
+      return led.length > 0;
     },
   };
 }
@@ -145,11 +153,14 @@ function createCalls(
   consumers: Map<string, Consumer>,
   nowMs: () => number,
 ): Record<string, Call> {
-  const { disk, random, send, onPurge } = options;
+  const { disk, random, send, onPurge, cluster } = options;
   const withStream = (name: string | undefined, run: (stream: Stream) => object): object => {
     const stream = disk.streams.get(name ?? '');
-    return stream === undefined ? { error: errors.noStream } : run(stream);
+    if (stream === undefined) return { error: errors.noStream };
+    return cluster.leadershipOf(stream.config.name) === 'none' ? { error: errors.noLeader } : run(stream);
   };
+  const readStream = (name: string | undefined, read: (stream: Stream) => object): object =>
+    withStream(name, (stream) => read(cluster.viewOf(stream)));
   const create = (config: StreamConfig) => {
     const known = disk.streams.get(config.name);
     if (known !== undefined)
@@ -180,7 +191,7 @@ function createCalls(
       return { type, total: streams.length, offset: offset ?? 0, limit: 1_024, streams: offset ? [] : streams };
     },
     'STREAM.INFO': ([name], body) =>
-      withStream(name, (stream) => infoOf(stream, body.subjects_filter as string | undefined)),
+      readStream(name, (stream) => infoOf(stream, body.subjects_filter as string | undefined)),
     'STREAM.CREATE': (_tail, body) => create(body as unknown as StreamConfig),
     'STREAM.UPDATE': ([name], body) =>
       withStream(name, (stream) => {
@@ -191,7 +202,7 @@ function createCalls(
       withStream(name, (stream) => ({ success: true, purged: purge(stream, purgedBy(stream, body, onPurge)) })),
     'STREAM.DELETE': ([name]) => withStream(name, () => ({ success: disk.streams.delete(name ?? '') })),
     'STREAM.MSG.GET': ([name], body) =>
-      withStream(name, (stream) => {
+      readStream(name, (stream) => {
         const found = findMessage(stream, body);
         return found === undefined ? { error: errors.noMessage } : { message: wireOf(found) };
       }),

@@ -2,6 +2,7 @@
 import type { Listener } from '../network.ts';
 import type { Random } from '../random.ts';
 import type { Process, Scheduler } from '../scheduler.ts';
+import { type Cluster, createCluster, oneNode } from './cluster.ts';
 import { createJetStream, type JetStream, type JetStreamOptions } from './jetstream.ts';
 import { empty, type Message, matches, readCommands, writeHeader, writeMessage } from './protocol.ts';
 import type { Disk } from './store.ts';
@@ -14,6 +15,7 @@ export type Subscriber = {
 
 export type NatsServer = Listener & {
   readonly jetStream: JetStream;
+  readonly cluster: Cluster;
   publish(message: Message): void;
   /** @returns what ends it */
   subscribe(subject: string, queue: string | null, deliver: (message: Message) => void): () => void;
@@ -27,11 +29,14 @@ export type ServerOptions = {
   /** Called for each message that the server routes. */
   readonly trace: (message: Message) => void;
   readonly onPurge: JetStreamOptions['onPurge'];
+  /** Three nodes, which look like one to who connects. */
+  readonly isCluster: boolean;
 };
 
-const version = '2.9.10';
-
-export function createNatsServer({ scheduler, random, process, disk, trace, onPurge }: ServerOptions): NatsServer {
+export function createNatsServer(options: ServerOptions): NatsServer {
+  const { scheduler, random, process, disk, trace, onPurge, isCluster } = options;
+  const cluster = isCluster ? createCluster(scheduler, random, process) : oneNode;
+  const version = isCluster ? '2.15.2' : '2.9.10';
   const subscribers = new Set<Subscriber>();
   const hasInterest = (subject: string) => {
     const tokens = subject.split('.');
@@ -65,10 +70,11 @@ export function createNatsServer({ scheduler, random, process, disk, trace, onPu
     return () => subscribers.delete(subscriber);
   };
   const send = (message: Message, to?: string) => void route(message, to);
-  const jetStream = createJetStream({ scheduler, random, process, disk, send, hasInterest, onPurge });
+  const jetStream = createJetStream({ scheduler, random, process, disk, send, hasInterest, onPurge, cluster });
   return {
     process,
     jetStream,
+    cluster,
     publish,
     subscribe,
     accept(link) {

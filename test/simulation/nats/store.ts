@@ -78,4 +78,18 @@ export function truncate(stream: Stream, seq: number): readonly StoredMessage[] 
   return gone;
 }
 
+/**
+ * From one message on all stand one place later, or one earlier and that one is gone: as a node that was killed could
+ * number them, up to 2.10. @returns what no longer stands where it did
+ */
+export function renumber(stream: Stream, index: number, by: 1 | -1): readonly StoredMessage[] {
+  const moved = stream.messages.slice(index);
+  const kept = by === 1 ? moved : moved.slice(1);
+  stream.messages = [...stream.messages.slice(0, index), ...kept.map((it) => ({ ...it, seq: it.seq + by }))];
+  stream.lastSeq += by;
+  stream.lastMs = stream.messages.at(-1)?.atMs ?? 0;
+  stream.syncedSeq = Math.min(stream.syncedSeq, stream.lastSeq);
+  return moved;
+}
+
 export const messageIdOf = ({ header }: Pick<StoredMessage, 'header'>) => readField(header, 'Nats-Msg-Id');

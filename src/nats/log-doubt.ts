@@ -1,0 +1,26 @@
+/**
+ * A replicated log that looks lost may not be: a node that led it and was cut off from the others answers for some seconds
+ * as if it still led, without what was stored since. So such an answer counts when it has lasted.
+ */
+import type { StreamInfo } from '@nats-io/jetstream';
+import { AppError } from '../errors.ts';
+
+/** nats-server notices after 10 s that a leader has lost the others. */
+const doubtMs = 15_000;
+
+type Ask = () => Promise<StreamInfo | AppError>;
+
+/** As `ask`; of a replicated log, `log.lost` is `log.unavailable` until nothing else was answered for 15 s. */
+export function doubtLoss(ask: Ask, replicas: number): Ask {
+  if (replicas <= 1) return ask;
+  let sinceMs: number | null = null;
+  return async () => {
+    const found = await ask();
+    if (!(found instanceof AppError)) sinceMs = null;
+    if (!(found instanceof AppError) || found.code !== 'log.lost') return found;
+    sinceMs ??= performance.now();
+    if (performance.now() - sinceMs >= doubtMs) return found;
+    const message = `a node of the cluster says that ${found.message}; it may lag, and is asked again`;
+    return new AppError('log.unavailable', message, { cause: found });
+  };
+}
