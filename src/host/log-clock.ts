@@ -1,9 +1,16 @@
-/** The log's time, seen from this machine: its clock minus the difference to the entries' times. */
+/**
+ * The log's time, seen from this machine: its clock minus the difference to the entries' times. It is the server's, and
+ * stands still where that was set back, until the server's clock is where it was (docs/operations.md).
+ */
 import type { Fleet } from '../../machines/index.ts';
 
 export type LogClock = {
-  /** Milliseconds since 1970. Deadlines are compared with it. Never before the last entry. */
+  /** Milliseconds since 1970. What an entry that came now would be folded at: never before the last one. */
   now(): number;
+  /** What the server would say of an entry that is stored now. Before `now()` where its clock was set back. */
+  server(): number;
+  /** How long ago that was; where the log's time stands still, by this machine. */
+  since(atMs: number): number;
   /** An entry that was stored at `atMs` has just come in. Only at the head, where entries come at once. */
   observe(atMs: number): void;
 };
@@ -16,17 +23,25 @@ const setBackMsMin = 2_000;
 
 /** @param onSetBack once for each time: the log's clock stands still, for as many milliseconds as the server's was set back */
 export function createLogClock(fleet: Fleet, clock: () => number, onSetBack: (byMs: number) => void): LogClock {
-  let isBehind = false;
-  /** This machine's clock minus the log's, the delivery included. Null: no entry has come in yet. */
+  /** By so much the server's clock was set back; 0: it is where it was. */
+  let setBackMs = 0;
+  /** This machine's clock minus the server's, the delivery included. Null: no entry has come in yet. */
   let skewMs: number | null = null;
+  const server = () => Math.round(clock() - (skewMs ?? 0));
   return {
-    now: () => Math.max(fleet.nowMs, Math.round(clock() - (skewMs ?? 0))),
+    now: () => Math.max(fleet.nowMs, server()),
+    server,
+    since: (atMs) => Math.max(fleet.nowMs, server() + setBackMs) - atMs,
     observe(atMs) {
       const behindMs = fleet.nowMs - atMs;
-      if (behindMs >= setBackMsMin && !isBehind) onSetBack(behindMs);
-      isBehind = behindMs >= setBackMsMin;
+      const isBehind = behindMs >= setBackMsMin;
+      if (isBehind && setBackMs === 0) onSetBack(behindMs);
+      setBackMs = isBehind ? Math.max(setBackMs, behindMs) : 0;
       const seenMs = clock() - atMs;
-      skewMs = skewMs === null || seenMs < skewMs ? seenMs : skewMs + (seenMs - skewMs) * driftShare;
+      skewMs ??= seenMs;
+      // No delivery explains a time that went back.
+      const isStep = isBehind && seenMs >= skewMs + setBackMsMin;
+      skewMs = isStep || seenMs < skewMs ? seenMs : skewMs + (seenMs - skewMs) * driftShare;
     },
   };
 }

@@ -134,7 +134,7 @@ function takeOutIfSilent({ context, heard, hearingSinceMs }: State, member: stri
   const silentMs = () =>
     Math.min(
       clock() - Math.max(heard.get(member)?.atMs ?? 0, hearingSinceMs),
-      logClock.now() - joinedMs, // it may just have come
+      logClock.since(joinedMs), // it may just have come
     );
   const isFirst = ownerFor(fleet, member, null, new Set([member])) === replica;
   if (silentMs() < silentMsMax + (isFirst ? 0 : standbyMs)) return;

@@ -87,7 +87,7 @@ function ownersOfOpen({ fleet, replica, logClock }: HostContext): Set<string | n
     const record = fleet.workers.get(worker);
     const attempt = record?.snapshot.context.worker.attempt;
     if (record === undefined || attempt == null || record.owner === replica) continue;
-    if (logClock.now() - attempt.atMs >= checkEveryMs) owners.add(record.owner);
+    if (logClock.since(attempt.atMs) >= checkEveryMs) owners.add(record.owner);
   }
   return owners;
 }

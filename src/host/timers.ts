@@ -49,7 +49,8 @@ export function createTimers(context: HostContext): Timers {
     scheduledKey = key;
     scheduled = next;
     if (next === null) return;
-    const nowMs = logClock.now();
+    // While the server's clock is behind the log's, nothing that is stored moves that.
+    const nowMs = logClock.server();
     firesMs = Math.max(dueMs(next), nowMs) + (isFirst(context, next) ? 0 : standbyMs);
     wait(next, firesMs - nowMs);
   };
@@ -62,8 +63,6 @@ export function createTimers(context: HostContext): Timers {
   const fire = (next: Deadline) => {
     timer = null;
     // It is armed again at the head.
-    scheduledKey = null;
-    scheduled = null;
     if (closed || !isAtHead(context)) return;
     const current = nextDeadline(fleet);
     if (current === null || keyOf(current) !== keyOf(next)) {
@@ -71,7 +70,7 @@ export function createTimers(context: HostContext): Timers {
       return;
     }
     // While the connection is broken an append would only queue up with all the later tries.
-    if (dueMs(next) <= logClock.now() && context.bus.isConnected()) {
+    if (dueMs(next) <= logClock.server() && context.bus.isConnected()) {
       tries += 1;
       append(context, next, `${tries}${unique}`, (answer) => {
         // Of another replica, it moves the clock, and the next deadline begins anew.
@@ -79,7 +78,7 @@ export function createTimers(context: HostContext): Timers {
       });
     }
     // It may be too early by the log's clock, or not be stored at all: then another one, under a new id.
-    wait(next, Math.max(retryMsMin, dueMs(next) - logClock.now(), Math.min(retryMsMax, retryMsMin * tries)));
+    wait(next, Math.max(retryMsMin, dueMs(next) - logClock.server(), Math.min(retryMsMax, retryMsMin * tries)));
   };
   return {
     arm() {

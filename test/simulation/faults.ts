@@ -253,7 +253,8 @@ function disturbDelivery(world: World, random: Random): void {
 
 function stepClock(world: World, random: Random): void {
   const process = random.chance(0.5) ? anyMember(world, random).process : world.server?.process;
-  if (process !== undefined) process.clockOffsetMs = random.pick([-1, 1]) * random.spread(10, 5_000);
+  const mostMs = random.chance(0.25) ? 60_000 : 5_000;
+  if (process !== undefined) process.clockOffsetMs = random.pick([-1, 1]) * random.spread(10, mostMs);
 }
 
 /** An agent takes ids that the service is about to use. */

@@ -101,6 +101,7 @@ export function checkEnd(world: World): void {
   checkAcknowledged(world, log);
   checkDecisions(world, log);
   checkDeadLetters(world, log);
+  checkTimers(world, log);
   checkArchive(world, log);
 }
 
@@ -277,6 +278,20 @@ function checkDeadLetters(world: World, log: Stream): void {
     const letters = deadSeqs.filter((it) => it === seq);
     if (letters.length !== 1) world.fail(`entry ${seq} was refused and has ${letters.length} dead letters`);
   }
+}
+
+/** One a second, and some more at first: a server that is paused takes all that were sent meanwhile. */
+const firedMax = 24;
+
+/** Timers do not fill the log, also while the server's clock is behind the log's. */
+function checkTimers({ fail }: World, log: Stream): void {
+  const counts = new Map<string, number>();
+  for (const message of historyOf(log)) {
+    if (!message.subject.endsWith('.timer.fired')) continue;
+    const deadline = messageIdOf(message)?.split(':').slice(0, 4).join(':');
+    if (deadline !== undefined) counts.set(deadline, (counts.get(deadline) ?? 0) + 1);
+  }
+  for (const [deadline, count] of counts) if (count > firedMax) fail(`the timer ${deadline} fired ${count} times`);
 }
 
 /** What retention has cut stands in the archive, each entry once. */

@@ -175,7 +175,8 @@ function play(world: World, areAgentsDone: () => boolean): void {
       checkEnd(world);
       return;
     }
-    deadlineMs = Math.max(deadlineMs, lastDeadline(world));
+    // What is due is done once the server's clock is there.
+    deadlineMs = Math.max(deadlineMs, lastDeadline(world) - (world.server?.process.clockOffsetMs ?? 0));
     if (scheduler.nowMs > deadlineMs + restMsMax) world.fail(`it did not come to rest: ${reason}`);
   }
 }

@@ -47,3 +47,26 @@ test('a server whose clock is set back is noticed once', () => {
   for (const atMs of [100_000, 99_000, 40_000, 41_000, 100_000, 70_000]) logClock.observe(atMs);
   expect(setBack).toEqual([60_000, 30_000]);
 });
+
+test('where the clock of the server was set back, a timer waits for it, and what has passed counts on', () => {
+  const fleet = createFleet('main');
+  let machineMs = 1_000_000;
+  const logClock = createLogClock(
+    fleet,
+    () => machineMs,
+    () => {},
+  );
+  const store = (atMs: number) => {
+    fleet.nowMs = Math.max(fleet.nowMs, atMs);
+    logClock.observe(atMs);
+  };
+  store(500_000);
+  machineMs += 1_000;
+  store(441_000);
+  expect([logClock.now(), logClock.server(), logClock.since(500_000)]).toEqual([500_000, 441_000, 0]);
+  machineMs += 40_000;
+  expect([logClock.now(), logClock.server(), logClock.since(500_000)]).toEqual([500_000, 481_000, 40_000]);
+  machineMs += 20_000;
+  store(501_000);
+  expect([logClock.now(), logClock.server(), logClock.since(500_000)]).toEqual([501_000, 501_000, 1_000]);
+});
