@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Publishes the version of package.json: `npm run release`. With `-- --dry-run` it checks what it can without touching
-# anything, and prints the commands that it would run.
+# Publishes the version of package.json: `npm run release`, in a job of GitHub Actions or GitLab, which alone can sign where
+# a package comes from. With `-- --dry-run` it checks what it can without touching anything, and prints the commands that
+# it would run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -24,7 +25,22 @@ notes() {
 [[ -n $(notes "$version") ]] || fail "CHANGELOG.md says nothing under \"## [$version]\", the version of package.json"
 [[ -z $(notes Unreleased) ]] || fail "CHANGELOG.md has changes under \"## [Unreleased]\": give them a version"
 
+[[ -n $(node -p 'require("./package.json").repository ?? ""') ]] ||
+  fail 'package.json names no "repository": npm checks it against the one that signs the packages'
+
 run .ci/run
-run npm publish
+run npm run packages -- --nats-releases https://github.com/nats-io/nats-server/releases/download
+# What another package asks for goes first.
+for file in dist/packages/stopgate-nats-server-*.tgz dist/packages/stopgate-client-"$version".tgz dist/packages/stopgate-"$version".tgz; do
+  id=${file#dist/packages/stopgate-}
+  id=${id%.tgz}
+  if [[ $id == nats-server-* ]]; then
+    # A release of NATS serves several of ours.
+    [[ -z $(npm view "@stopgate/${id%-*}@${id##*-}" version 2>/dev/null) ]] || continue
+  else
+    run npx --yes @arethetypeswrong/cli@0.18.5 --profile esm-only "$file"
+  fi
+  run npm publish --provenance --access public "$file"
+done
 run git tag --annotate "$tag" --message "$tag"
 run git push origin "$tag"

@@ -41,15 +41,20 @@ async function bundle(input, output) {
   const onLog = (level, log) => {
     if (level === 'warn' && log.code !== 'INEFFECTIVE_DYNAMIC_IMPORT') throw new Error(log.message);
   };
-  const build = await rolldown({ platform: 'node', plugins: [natsLibrary], onLog, ...input });
+  const build = await rolldown({ platform: 'node', plugins: [natsLibrary], resolve: { alias }, onLog, ...input });
   try {
     const written = await build.write({ format: 'esm', entryFileNames: '[name].js', ...output });
+    const lost = written.output.find((chunk) => /\brequire\d*\(\s*["'`]\.{1,2}\//.test(chunk.code ?? ''));
+    if (lost !== undefined) throw new Error(`${lost.fileName} loads a file by 'require' that is not in the bundle`);
     const modules = written.output.flatMap((chunk) => Object.keys(chunk.modules ?? {}));
     return new Set(modules.map((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0]).filter(Boolean));
   } finally {
     await build.close();
   }
 }
+
+/** What Node loads of it finds its parts by a `require` that bundlers do not follow. */
+const alias = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' };
 
 /** src/nats/client-library.ts loads it by `require`, which bundlers do not follow; in a bundle it takes no time. */
 const natsLibrary = {

@@ -18,6 +18,15 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 const script = fileURLToPath(new URL('../../scripts/release.sh', import.meta.url));
 const changelog = '# Changelog\n\n## [Unreleased]\n\n### Added\n\n## [1.2.0]\n\n### Added\n\n- A thing.\n';
 
+const tarballs = {
+  nats: 'dist/packages/stopgate-nats-server-linux-x64-2.15.2.tgz',
+  client: 'dist/packages/stopgate-client-1.2.0.tgz',
+  stopgate: 'dist/packages/stopgate-1.2.0.tgz',
+};
+const checked = (tarball: string) => `npx --yes @arethetypeswrong/cli@0.18.5 --profile esm-only ${tarball}`;
+const published = (tarball: string) => `npm publish --provenance --access public ${tarball}`;
+const packed = 'npm run packages -- --nats-releases https://github.com/nats-io/nats-server/releases/download';
+
 let folder: string;
 const pathOf = (name: string) => join(folder, 'work', name);
 const put = (name: string, text: string) => {
@@ -46,23 +55,26 @@ const commit = () => {
     expect(run('git', ...args)).toMatchObject({ code: 0 });
 };
 const calls = () => (existsSync(join(folder, 'calls')) ? readFileSync(join(folder, 'calls'), 'utf8').split('\n') : []);
+/** Without what only looks. */
+const acts = () => calls().filter((call) => call !== '' && !call.startsWith('npm view '));
 const tags = () => run('git', '--git-dir', join(folder, 'origin'), 'tag').stdout.trim();
 
-/** A program that notes its name and arguments, and ends as `code` says. */
-function putStub(file: string, name: string, code = 0): void {
+/** A program that notes its name and arguments, prints `says`, and ends as `code` says. */
+function putStub(file: string, name: string, { says = '', code = 0 } = {}): void {
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, `#!/bin/sh\necho "${name} $*" >>'${join(folder, 'calls')}'\nexit ${code}\n`);
+  writeFileSync(file, `#!/bin/sh\necho "${name} $*" >>'${join(folder, 'calls')}'\necho '${says}'\nexit ${code}\n`);
   chmodSync(file, 0o755);
 }
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'stopgate-release-'));
-  put('package.json', '{ "version": "1.2.0" }');
+  put('package.json', '{ "version": "1.2.0", "repository": "here" }');
   put('CHANGELOG.md', changelog);
   mkdirSync(pathOf('scripts'));
   copyFileSync(script, pathOf('scripts/release.sh'));
   putStub(pathOf('.ci/run'), 'ci');
-  putStub(join(folder, 'bin/npm'), 'npm');
+  for (const name of ['npm', 'npx']) putStub(join(folder, 'bin', name), name);
+  for (const tarball of Object.values(tarballs)) put(tarball, ''); // `npm run packages` would make them
   run('git', 'init', '-q');
   run('git', 'init', '-q', '--bare', join(folder, 'origin'));
   run('git', 'remote', 'add', 'origin', join(folder, 'origin'));
@@ -70,33 +82,46 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
+/** Everything that a release calls between its tests and its tag, in this order. */
+const steps = [
+  ...[packed, published(tarballs.nats)],
+  ...[checked(tarballs.client), published(tarballs.client), checked(tarballs.stopgate), published(tarballs.stopgate)],
+];
+
 test('a dry run prints what it would do, and does none of it', () => {
+  const tagged = ['git tag --annotate v1.2.0 --message v1.2.0', 'git push origin v1.2.0'];
   expect(release('--dry-run')).toEqual({
     code: 0,
-    stdout: [
-      'would run: .ci/run',
-      'would run: npm publish',
-      'would run: git tag --annotate v1.2.0 --message v1.2.0',
-      'would run: git push origin v1.2.0\n',
-    ].join('\n'),
+    stdout: ['.ci/run', ...steps, ...tagged].map((step) => `would run: ${step}\n`).join(''),
     stderr: '',
   });
-  expect({ calls: calls(), tags: tags() }).toEqual({ calls: [], tags: '' });
+  expect({ calls: acts(), tags: tags() }).toEqual({ calls: [], tags: '' });
 });
 
-test('a release is tested, published and tagged, in this order', () => {
+test('a release is tested, packed, checked, published with its provenance and tagged, in this order', () => {
   expect(release()).toMatchObject({ code: 0 });
-  expect({ calls: calls(), tags: tags() }).toEqual({ calls: ['ci ', 'npm publish', ''], tags: 'v1.2.0' });
+  expect({ calls: acts(), tags: tags() }).toEqual({ calls: ['ci ', ...steps], tags: 'v1.2.0' });
+});
+
+test('a nats-server that is published already is not published again', () => {
+  putStub(join(folder, 'bin/npm'), 'npm', { says: '2.15.2' });
+  expect(release()).toMatchObject({ code: 0 });
+  expect(acts()).not.toContain(published(tarballs.nats));
+  expect(acts()).toContain(published(tarballs.stopgate));
 });
 
 test.each([
-  { what: 'the tests', file: () => pathOf('.ci/run'), name: 'ci', expected: ['ci ', ''] },
-  { what: 'npm', file: () => join(folder, 'bin/npm'), name: 'npm', expected: ['ci ', 'npm publish', ''] },
+  { what: 'the tests', file: () => pathOf('.ci/run'), name: 'ci', expected: ['ci '] },
+  { what: 'npm', file: () => join(folder, 'bin/npm'), name: 'npm', expected: ['ci ', packed] },
+  {
+    ...{ what: 'the check of the types', file: () => join(folder, 'bin/npx'), name: 'npx' },
+    expected: ['ci ', packed, published(tarballs.nats), checked(tarballs.client)],
+  },
 ])('where $what fail nothing is tagged', ({ file, name, expected }) => {
-  putStub(file(), name, 1);
+  putStub(file(), name, { code: 1 });
   run('git', 'commit', '-qam', 'fails');
   expect(release()).toMatchObject({ code: 1 });
-  expect({ calls: calls(), tags: tags() }).toEqual({ calls: expected, tags: '' });
+  expect({ calls: acts(), tags: tags() }).toEqual({ calls: expected, tags: '' });
 });
 
 test.each([
@@ -105,6 +130,14 @@ test.each([
     why: 'a version that is tagged',
     change: () => void run('git', 'tag', 'v1.2.0'),
     says: 'v1.2.0 is released already',
+  },
+  {
+    why: 'a package without its repository',
+    change: () => {
+      put('package.json', '{ "version": "1.2.0" }');
+      commit();
+    },
+    says: 'package.json names no "repository"',
   },
   {
     why: 'a version without notes',

@@ -111,11 +111,12 @@ test('what no test runs is this, and no more', () => {
   expect(left).toEqual([
     'CONTRIBUTING.md: installs, builds and tests everything; CI runs it',
     'README.md: npm test runs this test',
+    'README.md: test/system/packages.test.ts',
     'README.md: needs Claude Code',
     'clients/python/README.md: test/system/clients/python.test.ts',
     'docs/agents.md: needs Claude Code',
     'docs/benchmarks.md: takes a minute and a half of an otherwise idle machine; test/system/bench.test.ts runs a part',
-    'docs/command-line.md: needs a folder of your own',
+    'docs/command-line.md: test/system/packages.test.ts',
     'docs/command-line.md: needs Claude Code',
     'docs/configuration.md: it needs a model',
     'docs/go.md: test/system/clients/go.test.ts',

@@ -18,6 +18,7 @@ const options = {
     paths: {
       stopgate: ['../machines/index.ts'],
       'stopgate/client': ['../src/client/index.ts'],
+      '@stopgate/client': ['../src/client/index.ts'],
       'stopgate/claude-agent-sdk': ['../src/agents/claude/agent-sdk.ts'],
     },
   },
