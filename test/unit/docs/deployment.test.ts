@@ -7,6 +7,7 @@ import { readArguments } from '../../../src/cli/arguments.ts';
 import { serve } from '../../../src/cli/commands/serve.ts';
 import { readConfigFile } from '../../../src/config/file-reader.ts';
 import { createMetrics } from '../../../src/metrics.ts';
+import { roles } from '../../../src/nats/permissions.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../../docker/${path}`, import.meta.url), 'utf8');
 
@@ -19,7 +20,8 @@ const resources = ['kubernetes/stopgate.yaml', 'kubernetes/shards.yaml'].flatMap
   parseAllDocuments(read(path)).map((it) => it.toJS() as Resource),
 );
 const pods = resources.flatMap(({ spec }) => (spec?.template === undefined ? [] : [spec.template.spec]));
-const composes = ['compose.yaml', 'cluster/compose.yaml'].map((path) => parse(read(path), { merge: true }) as Compose);
+const composeOf = (path: string) => parse(read(path), { merge: true }) as Compose;
+const composes = ['compose.yaml', 'cluster/compose.yaml'].map(composeOf);
 const services = composes.flatMap((compose) =>
   Object.entries(compose.services).filter(([name]) => name.startsWith('stopgate')),
 );
@@ -29,6 +31,17 @@ test.each([
   ...pods.flatMap(({ containers }) => containers.map(({ name, args }) => [`${name} of a pod`, args] as const)),
 ])('the options of %s are those of serve', (_name, args) => {
   expect(() => readArguments(args, 'serve', serve)).not.toThrow();
+});
+
+test('compose with accounts overrides what is there', () => {
+  const [plain, accounts] = [composeOf('compose.yaml'), composeOf('compose.accounts.yaml')];
+  expect(Object.keys(plain.services)).toEqual(expect.arrayContaining(Object.keys(accounts.services)));
+  const { stopgate, nats } = accounts.services;
+  expect(() => readArguments(stopgate?.command ?? [], 'serve', serve)).not.toThrow();
+  expect(nats?.command?.slice(0, -2)).toEqual(plain.services.nats?.command);
+  const { STOPGATE_NATS = '' } = (stopgate?.environment ?? {}) as Record<string, string>;
+  const [user] = /(?<=\/\/)\w+(?=:)/.exec(STOPGATE_NATS) ?? [];
+  expect(roles).toContain(user);
 });
 
 test('everything of ours runs without rights and on a read-only root', () => {
