@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import type { DevFlags } from '../cli/services.ts';
 import { type Config, isOneFleet } from '../config/config.ts';
 import { AppError } from '../errors.ts';
+import type { FleetDirectory } from '../http/fleet-directory.ts';
 import type { Logger } from '../log.ts';
 import { openEmbeddedServer } from '../nats/embedded-server.ts';
 import type { Io } from '../process-io.ts';
@@ -34,10 +35,10 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
       ...{ acceptEmptyLog: options.acceptEmptyLog, streamReplicas: options.streamReplicas },
       rulesMax: options.rulesMax,
       operatorToken: operatorTokenIn(server.credentials('operator')),
-      onReady: (ready) => {
+      onReady: (ready, fleets) => {
         const { nats, http, fleet } = ready;
         writeFileSync(serviceFile, `${JSON.stringify({ nats, http, fleet, pid: process.pid })}\n`, { mode: 0o600 });
-        return options.hints ? hintsFor(config, http) : '';
+        return options.hints ? hintsFor(config, http, newWorker(fleets)) : '';
       },
       ended: server.closed.then(() => 'nats-server has ended'),
       idleExitMs: options.idleExitMs,
@@ -51,8 +52,12 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
 /** The operator's password on NATS is also the operator's token on HTTP: whoever can read the file may do both. */
 const operatorTokenIn = (file: string): string => (JSON.parse(readFileSync(file, 'utf8')) as { pass: string }).pass;
 
+/** One that has done nothing yet: at a second start `w1` may have done its step. */
+const newWorker = (fleets: FleetDirectory): string =>
+  `w${fleets.states().reduce((sum, { workers }) => sum + workers, 1)}`;
+
 /** Five commands to paste into another terminal in the same folder: from a rule to a blocked stop. */
-function hintsFor(config: Config, http: string | null): string {
+function hintsFor(config: Config, http: string | null, worker: string): string {
   const rule =
     config.fileText === null
       ? [
@@ -62,10 +67,19 @@ function hintsFor(config: Config, http: string | null): string {
       : ['npx stopgate queues', 'what waits to be claimed'];
   const lines = [
     rule,
-    [`npx stopgate publish worker w1 step.updated '{"step":"1","title":"Write tests"}'`, 'worker w1 plans a step'],
-    ['npx stopgate decide w1', config.fileText === null ? 'may it stop? Not yet, and why' : 'may it stop, and why?'],
-    [`npx stopgate publish worker w1 step.updated '{"step":"1","status":"done"}'`, 'the step is done: now it may'],
-    ['npx stopgate worker w1', 'its state, plan and last decision; "tail" follows the log'],
+    [
+      `npx stopgate publish worker ${worker} step.updated '{"step":"1","title":"Write tests"}'`,
+      `worker ${worker} plans a step`,
+    ],
+    [
+      `npx stopgate decide ${worker}`,
+      config.fileText === null ? 'may it stop? Not yet, and why' : 'may it stop, and why?',
+    ],
+    [
+      `npx stopgate publish worker ${worker} step.updated '{"step":"1","status":"done"}'`,
+      'the step is done: now it may',
+    ],
+    [`npx stopgate worker ${worker}`, 'its state, plan and last decision; "tail" follows the log'],
   ];
   const text = lines.map(([command = '', note]) => `  ${command}\n      # ${note}`).join('\n');
   const page = http === null ? '' : `The inspector, in a browser: ${http}\n`;

@@ -106,7 +106,7 @@ function createSupervisor(options: FleetsOptions): Supervisor {
   });
   const slots = new Map<string, Slot>();
   const isOnly = () => selection.names.length === 1 && selection.patterns.length === 0 && shard === null;
-  const start = createStarter(options, (slot) => {
+  const start = createStarter(options, isOnly, (slot) => {
     if (isOnly()) onBroken('it cannot serve any longer');
     else logger.error({ fleet: slot.name }, 'this fleet is not served before a restart; the others are');
   });
@@ -171,7 +171,11 @@ async function closeSlot(slot: Slot): Promise<void> {
 }
 
 /** Begins to open a fleet, if that is due. */
-function createStarter({ open, logger }: FleetsOptions, onBroken: (slot: Slot) => void): (slot: Slot) => void {
+function createStarter(
+  { open, logger }: FleetsOptions,
+  isOnly: () => boolean,
+  onBroken: (slot: Slot) => void,
+): (slot: Slot) => void {
   const places = createSemaphore(openAtOnceMax);
   const tryOpen = async (slot: Slot) => {
     await places.acquire(new AbortController().signal); // never aborted: it waits for its place
@@ -182,7 +186,7 @@ function createStarter({ open, logger }: FleetsOptions, onBroken: (slot: Slot) =
       void slot.replica.broken.then(() => onBroken(slot));
       if (slot.tries > 0) logger.info({ fleet: slot.name }, 'this fleet is served again');
     } catch (error) {
-      onFailed(slot, error, logger);
+      onFailed(slot, error, isOnly() ? null : logger);
     } finally {
       places.release();
       slot.opening = null;
@@ -195,13 +199,18 @@ function createStarter({ open, logger }: FleetsOptions, onBroken: (slot: Slot) =
   };
 }
 
-function onFailed(slot: Slot, error: unknown, logger: Logger): void {
+/** `logger` null: the process ends with this error, which its edge shows. */
+function onFailed(slot: Slot, error: unknown, logger: Logger | null): void {
   const { name: fleet, tries } = slot;
-  slot.fault = error instanceof AppError ? error : new AppError('log.unavailable', (error as Error).message);
+  slot.fault =
+    error instanceof AppError ? error : new AppError('log.unavailable', (error as Error).message, { cause: error });
   slot.tries += 1;
   slot.retryAtMs = performance.now() + Math.min(1_000 * 2 ** tries, retryMsMax);
-  // Once, and not with each try.
-  if (tries === 0) logger.error({ fleet, code: slot.fault.code, err: error }, 'this fleet is not served; trying again');
+  // Once, and not with each try. Only of what nobody foresaw the stack is of use.
+  if (tries > 0) return;
+  const { code, message } = slot.fault;
+  const what = error instanceof AppError ? { code, reason: message } : { code, err: error };
+  logger?.error({ fleet, ...what }, 'this fleet is not served; trying again');
 }
 
 function createDirectory({ replica, shard }: FleetsOptions, { slots, selection }: Supervisor): FleetDirectory {

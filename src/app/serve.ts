@@ -43,7 +43,7 @@ export type ServeOptions = {
   /** Lets an operator act over HTTP when reading needs no token. */
   readonly operatorToken?: string;
   /** Called once everything listens, before the ready line; what it returns is written to stderr after that. */
-  readonly onReady?: (ready: Ready) => string;
+  readonly onReady?: (ready: Ready, fleets: FleetDirectory) => string;
   /** Resolves if what this depends on ends by itself. */
   readonly ended?: Promise<string>;
   /** Exits after being idle for this long. */
@@ -89,7 +89,7 @@ export async function serve(options: ServeOptions): Promise<number> {
     const { http } = edge;
     if (http !== null) opened.unshift(http, followCertificate(config, logger, http.renew));
     const ready = readyLine(options, http, fleets);
-    const hints = options.onReady?.(ready) ?? '';
+    const hints = options.onReady?.(ready, fleets.directory) ?? '';
     io.stdout.write(`${JSON.stringify(ready)}\n`);
     if (hints !== '') io.stderr.write(hints);
     const gone = Promise.race([link.nc.closed(), link.logNc.closed()]).then(() => 'the connection is closed for good');

@@ -66,6 +66,28 @@ export function accountsOf(fleet: string, members: readonly Member[], streams = 
   };
 }
 
+/** For several fleets: the same users, and what they may do in each. */
+export const mergeAccounts = (one: Accounts, other: Accounts): Accounts => merge(one, other) as Accounts;
+
+function merge(one: unknown, other: unknown): unknown {
+  if (Array.isArray(one) && Array.isArray(other)) return mergeLists(one, other);
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return one;
+  const [left, right] = [one, other] as Record<string, unknown>[];
+  const both = Object.entries(right ?? {}).map(([key, value]) => [
+    key,
+    left !== undefined && key in left ? merge(left[key], value) : value,
+  ]);
+  return { ...left, ...Object.fromEntries(both) };
+}
+
+/** Users are the same by their name; everything else by all of it. */
+function mergeLists(one: readonly unknown[], other: readonly unknown[]): unknown[] {
+  const keyOf = (item: unknown) => (item as Partial<AccountUser>).user ?? JSON.stringify(item);
+  const items = new Map(one.map((item) => [keyOf(item), item]));
+  for (const item of other) items.set(keyOf(item), merge(items.get(keyOf(item)) ?? item, item));
+  return [...items.values()];
+}
+
 const userOf = ({ role, user, password, ...scope }: Member): AccountUser => ({
   user,
   password,

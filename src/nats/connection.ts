@@ -104,7 +104,10 @@ function notConnected(cause: Error, servers: string, credentials: string | null)
       { cause },
     );
   }
-  const hint = 'start one with "stopgate dev", or name yours with --nats';
+  const hint =
+    cause instanceof TimeoutError
+      ? 'if one runs there, it hangs or is stopped: look at it, or name another with --nats'
+      : 'start one with "stopgate dev", or name yours with --nats';
   return new AppError('service.unreachable', `no NATS server at ${servers}: ${describe(cause)}; ${hint}`, { cause });
 }
 

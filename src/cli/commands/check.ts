@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { missingSecrets } from '../../config/config.ts';
+import type { ConfigFile } from '../../config/file.ts';
 import { readConfigFile } from '../../config/file-reader.ts';
 import { describePosition } from '../../config/position.ts';
 import { clean } from '../../terminal/text.ts';
@@ -30,7 +31,9 @@ export const check = defineCommand({
     const problems = read.ok
       ? read.unknownNames
       : read.problems.map((it) => `${describePosition(it, path)}: ${it.message}`);
-    const notes = read.ok ? [...missingRoots(read.file.roots), ...missingSecrets({ ...read, path }, io.env)] : [];
+    const notes = read.ok
+      ? [...withoutRules(read.file), ...missingRoots(read.file.roots), ...missingSecrets({ ...read, path }, io.env)]
+      : [];
     const policies = read.ok ? [...read.file.policySet.policies.keys()] : [];
     const commands = read.ok ? Object.keys(read.file.commands) : [];
     if (flags.json) await out.json({ valid: problems.length === 0, file: path, policies, commands, problems, notes });
@@ -43,6 +46,12 @@ export const check = defineCommand({
     return problems.length === 0 ? 0 : 2;
   },
 });
+
+/** A runner's file has commands and no policies. */
+const withoutRules = ({ policyForm, commands }: ConfigFile): string[] =>
+  policyForm === null && Object.keys(commands).length === 0
+    ? ['there are no policies in it: every stop is allowed']
+    : [];
 
 const missingRoots = (roots: readonly string[]): string[] =>
   roots.filter((root) => !existsSync(root)).map((root) => `the root '${root}' does not exist on this machine`);

@@ -1,7 +1,7 @@
 /** permissions: the configuration for your own NATS server that keeps clients from posing as others. */
 import { loadConfig } from '../../config/config.ts';
 import { AppError } from '../../errors.ts';
-import { type Accounts, accountsOf, type Member } from '../../nats/accounts.ts';
+import { type Accounts, accountsOf, type Member, mergeAccounts } from '../../nats/accounts.ts';
 import { type Role, roles } from '../../nats/permissions.ts';
 import { defineCommand } from '../command.ts';
 import { formatNatsConfig } from '../nats-config-text.ts';
@@ -27,7 +27,11 @@ export const permissions = defineCommand({
       valueHint: 'NAME…',
       description: 'check: the remote check that it may answer, also for a runner with a name; repeat it for more',
     },
-    fleet: { type: 'string', valueHint: 'F', description: 'the fleet (STOPGATE_FLEET; default: main)' },
+    fleet: {
+      type: 'string',
+      valueHint: 'F…',
+      description: 'the fleet; repeat it for more (STOPGATE_FLEET; default: main)',
+    },
     json: { type: 'boolean', description: 'print JSON, which a NATS server also reads' },
   },
   details: [
@@ -43,10 +47,15 @@ export const permissions = defineCommand({
     const role = flags.role as Role | undefined;
     if (role !== undefined && flags.all)
       throw new AppError('input.bad', '--all means all roles, --role one of them: give one');
-    const { fleet } = await loadConfig({ flags: { fleet: flags.fleet, http: 'off' }, cwd: io.cwd, env: io.env });
+    const { fleet: one } = await loadConfig({ flags: { http: 'off' }, cwd: io.cwd, env: io.env });
+    const fleets = flags.fleet === undefined ? [one] : [...new Set(flags.fleet.split(','))];
     const scope = readScope(flags, role);
-    const members = (role === undefined ? roles : [role]).flatMap((each) => membersOf(each, fleet, scope));
-    const config = configOf(accountsOf(fleet, members), role);
+    const membersIn = (fleet: string) =>
+      (role === undefined ? roles : [role]).flatMap((it) => membersOf(it, fleet, scope));
+    const accounts = fleets.map((fleet) => accountsOf(readId('fleet', fleet), membersIn(fleet))).reduce(mergeAccounts);
+    const config = configOf(accounts, role);
+    const fleet = fleets.join(', ');
+    const members = membersIn(fleets[0] as string);
     if (flags.json) await out.json(config);
     else await out.print(...introduction(fleet, members, role), ...formatNatsConfig(config));
     return 0;
@@ -102,7 +111,7 @@ function introduction(fleet: string, members: readonly Member[], role: Role | un
   const secrets = '# Replace each "change-me-…" by a password of its own, or by its bcrypt hash (nats server passwd).';
   if (role !== undefined) {
     return [
-      `# stopgate, fleet ${fleet}: the part of role ${role}, to be merged into the accounts of your nats-server.conf.`,
+      `# stopgate, ${fleet.includes(',') ? 'fleets' : 'fleet'} ${fleet}: the part of role ${role}, to be merged into the accounts of your nats-server.conf.`,
       ...(role === 'agent' ? ['# STOPGATE is shown with what it must export, without its users.'] : []),
       '# "stopgate permissions" prints all of them; without the accounts these lists do not protect the log.',
       secrets,
@@ -110,7 +119,7 @@ function introduction(fleet: string, members: readonly Member[], role: Role | un
   }
   const open = members.some(({ role: each, worker }) => each === 'agent' && worker === undefined);
   return [
-    `# stopgate, fleet ${fleet}: who may do what on a nats-server of your own. Put this into nats-server.conf.`,
+    `# stopgate, ${fleet.includes(',') ? 'fleets' : 'fleet'} ${fleet}: who may do what on a nats-server of your own. Put this into nats-server.conf.`,
     secrets,
     '# Then: stopgate serve --nats nats://service:PASSWORD@HOST:4222, and nats://operator:…, runner, check, agent alike.',
     '# Your configuration also needs JetStream, e.g. jetstream { store_dir: "/var/lib/nats" }',

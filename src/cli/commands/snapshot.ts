@@ -1,5 +1,8 @@
 /** snapshot: a service writes down the state of its fleet now. */
+
+import { AppError } from '../../errors.ts';
 import type { SnapshotTaken } from '../../host/snapshots.ts';
+import type { Requester } from '../../nats/requester.ts';
 import { clientArgs } from '../client-args.ts';
 import { defineCommand } from '../command.ts';
 import { withRequester } from '../connection.ts';
@@ -18,7 +21,10 @@ export const snapshot = defineCommand({
   run: ({ flags, io, out }) =>
     withRequester(flags, io, async (requester, fleet) => {
       const timeoutMs = readTimeout(flags.timeout, 60_000);
-      const taken = (await requester.request('snapshot', fleet, {}, timeoutMs)) as SnapshotTaken;
+      const taken = (await requester.request('snapshot', fleet, {}, timeoutMs).catch(async (error: unknown) => {
+        if (await isServed(requester)) throw notForAgents(fleet, error);
+        throw error;
+      })) as SnapshotTaken;
       const { seq, at, bytes, workers, tasks } = taken;
       if (flags.json) await out.json(taken);
       else
@@ -28,3 +34,19 @@ export const snapshot = defineCommand({
       return 0;
     }),
 });
+
+/** Where others answer, it is not the service that is missing, but the permission. */
+const isServed = (requester: Requester): Promise<boolean> =>
+  requester.request('list', 'workers', { limit: 1 }, 5_000).then(
+    () => true,
+    () => false,
+  );
+
+const notForAgents = (fleet: string, cause: unknown): unknown =>
+  cause instanceof AppError && cause.code === 'service.unreachable'
+    ? new AppError(
+        'input.unauthorized',
+        `a service serves fleet '${fleet}', but nobody takes a snapshot for these credentials: name an operator's with --creds`,
+        { cause },
+      )
+    : cause;

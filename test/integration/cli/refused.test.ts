@@ -90,6 +90,8 @@ const rows: readonly Row[] = [
   ['export as an agent', 2, `operator's credentials`, () => ['export', '--nats', embedded()]],
   ['explain as an agent', 2, `operator's credentials`, () => ['explain', 'w1', '--nats', embedded()]],
   ['retire as an agent', 2, `operator's credentials`, () => ['retire', 'w1', '--yes', '--nats', embedded()]],
+  ['audit as an agent', 2, `operator's credentials`, () => ['audit', '--nats', embedded()]],
+  ['snapshot as an agent', 2, `name an operator's with --creds`, () => ['snapshot', '--nats', embedded()]],
   ['serve as an agent', 2, 'name credentials of the service', () => ['serve', '--http', 'off', '--nats', embedded()]],
   [
     'serve as an operator',

@@ -59,6 +59,12 @@ describe('bad usage ends with code 2, one line on stderr and nothing on stdout',
     { argv: ['runner', '--name', 'a.b'], says: `'a.b' is not the id of a runner` },
     { argv: ['dev', '--port', '70000'], says: `--port '70000'` },
     { argv: ['dev', '--log-level', 'loud'], says: '"loud"' },
+    { argv: ['token'], says: 'NAME is missing' },
+    { argv: ['token', 'ann', '--role', 'boss'], says: `--role 'boss' is none of read, agent, operator` },
+    { argv: ['token', 'ann', '--worker', 'a.b'], says: `--worker 'a.b' is not the id of a worker, or a pattern` },
+    { argv: ['audit', '--since', 'monday'], says: `--since 'monday' is not a time` },
+    { argv: ['serve', '--public-url', 'stopgate.example.com'], says: 'is not a URL without a path' },
+    { argv: ['permissions', '--fleet', 'a', '--fleet', 'b.c'], says: `'b.c' is not the id of a fleet` },
     { argv: ['--verbose'], says: `there is no option '--verbose'` },
   ])('$argv', async ({ argv, says }) => {
     const { code, stdout, stderr } = await runOnce(argv);
