@@ -96,6 +96,28 @@ async def test_an_operator_retires_a_worker(connect: Connect) -> None:
         assert (await operator.decide("old")).cause == "retired"
 
 
+async def test_an_operator_answers_what_an_agent_asks(connect: Connect) -> None:
+    async with await connect(role="operator") as operator:
+        await operator.publish("worker", "asking", "worker.registered", {"policy": "asked"})
+        with pytest.raises(RefusedError, match="Open are: none"):
+            await operator.answer("asking", by="me", verdict="allow")
+        await operator.publish("worker", "asking", "input.requested", {"request": "r1", "tool": "Bash"})
+        answered = await operator.answer("asking", by="me", verdict="deny", message="not now")
+        assert answered.raw["lastAnswer"]["verdict"] == "deny"
+
+
+async def test_a_worker_lets_go_of_its_task(connect: Connect) -> None:
+    async with await connect() as client:
+        w = client.worker("letting-go")
+        await w.publish("task.claimed", {"task": "T-go"})
+        assert (await w.release_task("T-go")).state == "idle"
+        with pytest.raises(RefusedError, match="T-go"):
+            await client.release_task("letting-go", "T-go")
+        await w.publish("task.claimed", {"task": "T-go"})
+        failed = await w.fail_task("T-go", "no compiler")
+        assert (failed.state, failed.worker) == ("escalated", None)
+
+
 async def test_only_the_end_of_a_long_output_is_sent(connect: Connect) -> None:
     async with await connect() as client:
         decision = await client.decide("long", output="é" * 100_000)

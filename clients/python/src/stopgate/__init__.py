@@ -22,7 +22,6 @@ from .client import StopgateClient, WorkerHandle
 from .decision import Count, Decision, Feedback, HookResult, Idle, PolicyUsed, Verdict, Verification
 from .entries import HookForm, RuleReport, Step, Stored, When
 from .errors import (
-    CheckError,
     IncompleteError,
     InputError,
     Issue,
@@ -39,7 +38,6 @@ from .views import HookView, ListFilter, Page, QueueView, Refused, TaskView, Wor
 __all__ = [
     "AgentContext",
     "AttemptFields",
-    "CheckError",
     "CheckFunction",
     "CheckReply",
     "CompletionPromise",

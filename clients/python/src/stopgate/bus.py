@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import re
+import socket
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -44,10 +45,12 @@ class Bus:
         self._forbidden: dict[tuple[str, str], set[asyncio.Future[None]]] = {}
 
     @classmethod
-    async def open(cls, servers: tuple[str, ...], login: Mapping[str, Any], fleet: str, name: str) -> Bus:
+    async def open(
+        cls, servers: tuple[str, ...], login: Mapping[str, Any], fleet: str, name: str, inbox: str = "_INBOX"
+    ) -> Bus:
         """Raises `UnreachableError`: no server, or it refused the credentials."""
         bus = cls(fleet)
-        connecting = asyncio.ensure_future(bus._connect(servers, login, name))
+        connecting = asyncio.ensure_future(bus._connect(servers, login, name, inbox))
         failing = asyncio.ensure_future(bus._all_failed(len(servers)))
         await asyncio.wait({connecting, failing}, timeout=_CONNECT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         failing.cancel()
@@ -55,16 +58,17 @@ class Bus:
             return bus
         connecting.cancel()
         cause = (connecting.exception() if connecting.done() and not connecting.cancelled() else None) or (
-            bus._failures[-1] if bus._failures else None
+            next(filter(_says_no, bus._failures), bus._failures[-1]) if bus._failures else None
         )
         await bus.nc.close()
         raise UnreachableError("service.unreachable", _why_not(cause, ", ".join(servers), login)) from cause
 
-    async def _connect(self, servers: tuple[str, ...], login: Mapping[str, Any], name: str) -> None:
+    async def _connect(self, servers: tuple[str, ...], login: Mapping[str, Any], name: str, inbox: str) -> None:
         if "user_credentials" in login:
             _require_nkeys()
         options: dict[str, Any] = {
             "name": name,
+            "inbox_prefix": inbox,
             "error_cb": self._on_error,
             **login,
             "max_reconnect_attempts": -1,
@@ -76,7 +80,11 @@ class Bus:
         await self.nc.connect(servers=list(servers), **options)
 
     async def _all_failed(self, count: int) -> None:
-        while len(self._failures) < count:
+        """Returns when each server has said no. What may be chance is tried again until the time is over.
+
+        A server that refuses credentials hangs up at once, so that its word may be lost with the connection.
+        """
+        while sum(_says_no(error) for error in self._failures) < count:
             await self._failed.wait()
             self._failed.clear()
 
@@ -180,6 +188,14 @@ class Bus:
         await self.nc.close()
 
 
+def _says_no(error: BaseException) -> bool:
+    return isinstance(error, socket.gaierror) or "Connect call failed" in str(error) or _is_about_credentials(error)
+
+
+def _is_about_credentials(error: BaseException | None) -> bool:
+    return isinstance(error, nats.errors.AuthorizationError) or "authorization" in str(error).lower()
+
+
 def _unreachable(subject: str, why: str) -> UnreachableError:
     return UnreachableError("service.unreachable", f"'{subject}': {why}: nothing was judged")
 
@@ -194,7 +210,7 @@ def parse(data: bytes) -> Any:
 
 def _why_not(cause: BaseException | None, servers: str, login: Mapping[str, Any]) -> str:
     text = str(cause) or type(cause).__name__
-    if isinstance(cause, nats.errors.AuthorizationError) or "authorization" in text.lower():
+    if _is_about_credentials(cause):
         why = "refused the credentials" if login else "requires credentials: connect(creds=…)"
         return f"the NATS server at {servers} {why}"
     why = f"no answer within {_CONNECT_SECONDS:g} s" if cause is None else text
@@ -205,5 +221,5 @@ def _require_nkeys() -> None:
     try:
         import nkeys  # noqa: F401, PLC0415
     except ImportError as error:
-        message = "a .creds file takes the extra 'creds': pip install 'stopgate[creds]'"
+        message = "a .creds file takes nkeys: pip install 'nats-py[nkeys]'"
         raise InputError("input.bad", message) from error

@@ -7,6 +7,7 @@ import time
 import uuid
 from typing import TYPE_CHECKING, Any
 
+from .actions import ActionCalls
 from .attempt import AttemptFields, to_wire
 from .bus import Bus, parse
 from .checks import CONCURRENCY, TIMEOUT_SECONDS, CheckFunction, ServedCheck, serve_check
@@ -36,7 +37,7 @@ _ASK_AGAIN_SECONDS = 30.0
 _QUERY_SECONDS = 5.0
 
 
-class StopgateClient(HookCalls):
+class StopgateClient(HookCalls, ActionCalls):
     """One fleet of a stopgate service. Make it with `await StopgateClient.connect()`; `async with` closes it.
 
     Each call may raise `UnreachableError` (nobody answered: nothing was judged), `UnavailableError` (the service cannot
@@ -77,7 +78,9 @@ class StopgateClient(HookCalls):
         Raises `UnreachableError` if there is no server or it refuses, `InputError` if the credentials cannot be read.
         """
         settings = find_settings(nats=nats, fleet=fleet, creds=creds, check_creds=check_creds, role=role, cwd=cwd)
-        return cls(await Bus.open(settings.servers, settings.login, settings.fleet, name), settings, name)
+        return cls(
+            await Bus.open(settings.servers, settings.login, settings.fleet, name, settings.inbox), settings, name
+        )
 
     async def close(self) -> None:
         """Answers what the served checks were asked, then disconnects."""
@@ -312,6 +315,14 @@ class WorkerHandle(WorkerPublisher):
     async def run_until_stopped(self, turn: Turn, prompt: str, *, turns_max: int = TURNS_MAX) -> Decision:
         """See `StopgateClient.run_until_stopped`."""
         return await run_until_stopped(self, turn, prompt, turns_max=turns_max)
+
+    async def fail_task(self, task: str, reason: str | None = None) -> TaskView:
+        """See `StopgateClient.fail_task`."""
+        return await self._client.fail_task(self.id, task, reason)
+
+    async def release_task(self, task: str) -> TaskView:
+        """See `StopgateClient.release_task`."""
+        return await self._client.release_task(self.id, task)
 
     async def get(self) -> WorkerView:
         """See `StopgateClient.get_worker`."""

@@ -28,6 +28,7 @@ class Settings:
     fleet: str
     login: dict[str, Any]
     check_login: dict[str, Any]
+    inbox: str
 
 
 def find_settings(
@@ -56,9 +57,10 @@ def find_settings(
     # No other server than the store's own ever sees its credentials.
     own = store if store is not None and not in_url and _same_server(url, service.get("nats")) else None
     login = _login(given, own, role, in_url)
-    return Settings(
-        servers, name, login, _login(check_creds, own, "check", login) if check_creds or not given else login
-    )
+    for_checks = _login(check_creds, own, "check", login) if check_creds or not given else login
+    # Agents may listen to `_INBOX.>`, so what an operator is answered goes elsewhere (docs/security.md).
+    inbox = "_STOPGATE_INBOX" if role == "operator" and own is not None and not given else "_INBOX"
+    return Settings(servers, name, login, for_checks, inbox)
 
 
 def _login(given: str | Path | None, store: Path | None, role: Role, default: dict[str, Any]) -> dict[str, Any]:
