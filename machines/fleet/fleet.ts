@@ -157,7 +157,10 @@ export function copyFleet(fleet: Fleet): Fleet {
 export const placeOf = ({ seq, nowMs }: Fleet) => ({ seq, atMs: nowMs });
 
 export const moveOf = ({ nowMs: atMs }: Fleet, from: State, to: State, event: string): StateMove => ({
-  ...{ from, to, event, atMs },
+  from,
+  to,
+  event,
+  atMs,
 });
 
 export function queueOf(fleet: Fleet, name: string) {

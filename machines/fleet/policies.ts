@@ -19,11 +19,14 @@ export function policyInForce(fleet: Fleet, worker: WorkerContext): PolicyInForc
     notes.push(`profile ${worker.profile} is unknown and ignored`);
   for (const { name, of } of policyNames(fleet, worker)) {
     const found = policyNamed(fleet, name);
-    if (found !== null) return { ...found, notes };
+    if (found !== null) return withNotes(found, notes);
     if (notes.length < notesMax) notes.push(`policy ${name} ${of} is unknown and passed over`);
   }
-  return { ...(policyNamed(fleet, 'default') as Omit<PolicyInForce, 'notes'>), notes };
+  return withNotes(policyNamed(fleet, 'default') as Named, notes);
 }
+
+type Named = Omit<PolicyInForce, 'notes'>;
+const withNotes = ({ name, seq, policy }: Named, notes: readonly string[]) => ({ name, seq, policy, notes });
 
 function policyNames(fleet: Fleet, worker: WorkerContext): { readonly name: string; readonly of: string }[] {
   const names = fleet.policies.assign
@@ -42,7 +45,7 @@ function isFor(row: Assignment, worker: WorkerContext): boolean {
   return Object.entries(row.labels ?? {}).every(([key, value]) => worker.labels[key] === value);
 }
 
-function policyNamed(fleet: Fleet, name: string): Omit<PolicyInForce, 'notes'> | null {
+function policyNamed(fleet: Fleet, name: string): Named | null {
   const policy = fleet.policies.policies.get(name);
   if (policy !== undefined) return { name, seq: fleet.policySeq, policy };
   return name === 'default' ? { name, seq: 0, policy: builtInPolicy } : null;

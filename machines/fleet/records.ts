@@ -29,6 +29,22 @@ export type WorkerRecord = Forgettable & {
   /** The last that led anywhere; null: none yet. */
   lastMove: StateMove | null;
 };
+
+/** Of a worker that is new at `nowMs`. */
+export const createRecord = (snapshot: WorkerSnapshot, nowMs: number): WorkerRecord => ({
+  snapshot,
+  lastSeenMs: nowMs,
+  staleArmed: false,
+  wakeMs: null,
+  owner: null,
+  accepted: false,
+  known: null,
+  lastMove: null,
+  namedMs: nowMs,
+  stoppedMs: null,
+  isForgetArmed: false,
+});
+
 export type TaskRecord = Forgettable & {
   snapshot: TaskSnapshot;
   lastMove: StateMove | null;

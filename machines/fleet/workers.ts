@@ -7,7 +7,8 @@ import { escalationOf } from '../worker/decide.ts';
 import type { WorkerEvent } from '../worker/events.ts';
 import { trackEscalation } from './escalations.ts';
 import { type Fleet, moveOf, placeOf, type WorkerRecord } from './fleet.ts';
-import { armForget, newlyNamed, noteStop } from './forgetting.ts';
+import { armForget, noteStop } from './forgetting.ts';
+import { createRecord } from './records.ts';
 import { armStaleDeadlines } from './stale-deadlines.ts';
 import { recordHookRuns, stepTask } from './tasks.ts';
 
@@ -16,11 +17,7 @@ export function workerOf(fleet: Fleet, worker: string): WorkerRecord {
   const known = fleet.workers.get(worker);
   if (known !== undefined) return known;
   const snapshot = fleet.workerStepper.start({ fleet: fleet.name, worker, atMs: fleet.nowMs });
-  const seen = { lastSeenMs: fleet.nowMs, staleArmed: false, wakeMs: null };
-  const record: WorkerRecord = {
-    ...{ snapshot, ...seen, owner: null, accepted: false, known: null, lastMove: null },
-    ...newlyNamed(fleet.nowMs),
-  };
+  const record = createRecord(snapshot, fleet.nowMs);
   fleet.workers.set(worker, record);
   fleet.watcher?.worker(worker, 'idle', 'idle', 'worker.registered');
   return record;

@@ -10,21 +10,21 @@ export const checks: Guard = (scope) => {
   const { checks: ofPolicy } = attempt.inForce.policy;
   const input = { checks: ofPolicy.map((check) => check.name) };
   if (ofPolicy.length === 0) return pass('none', input);
-  const facts = { ...circumstancesOf(scope), plan: worker.plan, validation: attempt.fields.validation ?? [] };
+  const facts = { plan: worker.plan, validation: attempt.fields.validation ?? [], ...circumstancesOf(scope) };
   const { outcome, findings, feedback } = evaluateChecks(ofPolicy, facts, attempt.findings);
-  const result = { input, kept: { findings, feedback } };
+  const kept = { findings, feedback };
   switch (outcome.kind) {
     case 'pass':
-      return { ...result, kind: 'pass', detail: 'all hold' };
+      return { kind: 'pass', detail: 'all hold', input, kept };
     case 'error':
-      return { ...result, kind: 'pass', detail: outcome.message, isError: true };
+      return { kind: 'pass', detail: outcome.message, input, kept, isError: true };
     case 'escalate': {
       const ruling = allow('escalate', 'escalated', outcome.message);
-      return { ...result, kind: 'decides', detail: outcome.message, isError: true, ruling };
+      return { kind: 'decides', detail: outcome.message, input, kept, isError: true, ruling };
     }
     case 'fail': {
       const ruling = block('incomplete', outcome.message, promptFor(outcome.message, feedback));
-      return { ...result, kind: 'decides', detail: outcome.message, ruling };
+      return { kind: 'decides', detail: outcome.message, input, kept, ruling };
     }
     case 'pending': {
       const { check } = outcome;
@@ -33,7 +33,8 @@ export const checks: Guard = (scope) => {
         timeoutMs: check.timeoutMs ?? checkTimeoutMs,
         onRunner: check.kind !== 'remote',
       });
-      return { ...result, kind: 'pending', detail: `asked ${check.name}`, check: { by: 'checks', check, ...pending } };
+      const asked = { by: 'checks', check, ...pending } as const;
+      return { kind: 'pending', detail: `asked ${check.name}`, input, kept, check: asked };
     }
   }
 };

@@ -25,7 +25,10 @@ export function pendingSince(
   { name, timeoutMs, onRunner }: { readonly name: string; readonly timeoutMs: number; readonly onRunner: boolean },
 ) {
   return {
-    ...{ number: pendingCount + 1, name, sinceMs: nowMs, timeoutMs },
+    number: pendingCount + 1,
+    name,
+    sinceMs: nowMs,
+    timeoutMs,
     startedMs: onRunner ? null : nowMs,
     deadlineMs: nowMs + (onRunner ? placeTimeoutMs : timeoutMs),
   };

@@ -101,7 +101,10 @@ function keep(attempt: Progress, guard: GuardName, { kept }: GuardResult): void 
 }
 
 const errorVerdict = ({ detail, input }: GuardResult, attempt: Attempt, guard: GuardName): Verdict => ({
-  ...{ guard, verdict: 'error', detail, input },
+  guard,
+  verdict: 'error',
+  detail,
+  input,
   tookMs: waitedMs(attempt, guard),
 });
 

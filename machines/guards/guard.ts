@@ -64,11 +64,17 @@ export const decide = (ruling: Ruling, input: Record<string, unknown>, detail = 
 });
 
 export const allow = (action: Ruling['action'], cause: Ruling['cause'], reason: string): Ruling => ({
-  ...{ decision: 'allow', action, cause, reason },
+  decision: 'allow',
+  action,
+  cause,
+  reason,
   nextPrompt: null,
 });
 
 export const block = (cause: Ruling['cause'], reason: string, nextPrompt: string): Ruling => ({
-  ...{ decision: 'block', action: 'continue', cause, reason },
+  decision: 'block',
+  action: 'continue',
+  cause,
+  reason,
   nextPrompt,
 });

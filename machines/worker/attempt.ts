@@ -79,8 +79,8 @@ export const isAboutPending = ({ attempt }: WorkerContext, { data }: On<'check.s
 
 /** To be called where `isAboutPending`. */
 export function startCheck({ attempt }: WorkerContext, { atMs }: On<'check.started'>): Change {
-  const { pending, ...rest } = attempt as Attempt;
-  return { attempt: { ...rest, pending: startPending(pending as PendingCheck, atMs) } };
+  const { pending } = attempt as Attempt;
+  return { attempt: { ...(attempt as Attempt), pending: startPending(pending as PendingCheck, atMs) } };
 }
 
 /** To be called where `isAboutPending`. */
@@ -154,7 +154,9 @@ export function decideBy(
 ): Change {
   if (!isOpen(worker)) return {};
   const result = resultOf(guard, worker);
-  const ruling = { ...rulingOf(guard, to, result), ...outcomes[to], guard };
+  const { cause, reason, nextPrompt } = rulingOf(guard, to, result);
+  const { decision, action } = outcomes[to];
+  const ruling = { decision, action, cause, reason, nextPrompt, guard };
   let from = advanceTo(failure ?? guard, worker);
   if (failure !== null) from = stopAt(failure, resultOf(failure, worker), from, 'block');
   const attempt = stopAt(guard, shown(result, ruling), from, ruling.decision);
@@ -167,7 +169,7 @@ export function decideBy(
       )
     : streakAfter(worker.failureStreak, attempt);
   dropResults();
-  return { failureStreak, ...decide(worker, attempt, ruling) };
+  return decide(worker, attempt, ruling, failureStreak);
 }
 
 const outcomes = {

@@ -16,21 +16,34 @@ import { fitDecision } from './fit-decision.ts';
 /** `guard` null: no guard decided. */
 export type Decided = Ruling & { readonly guard: GuardName | null };
 
-/** @param attempt as it ends: with the facts of now */
-export function decide(context: WorkerContext, attempt: Attempt, ruling: Decided): Change {
+/**
+ * @param attempt as it ends: with the facts of now
+ * @param failureStreak as it is after this attempt, unless the stop is allowed
+ */
+export function decide(
+  context: WorkerContext,
+  attempt: Attempt,
+  ruling: Decided,
+  failureStreak = context.failureStreak,
+): Change {
   const lastDecision = fitDecision(decisionOf(context, attempt, ruling));
   const lastDisposition = dispositionOf(ruling);
   const isFreed = lastDisposition === 'completed' || lastDisposition === 'escalated' || lastDisposition === 'released';
+  const freed = isFreed && context.tasks.length > 0;
+  const counts = countsAfter(context, ruling, failureStreak);
   return {
     attempt: null,
     lastDecision,
     lastDisposition,
     lastCheckpoint: attempt.checkpoint,
     lastHookRuns: attempt.hookRuns,
-    ...countsAfter(context, ruling),
+    retryCount: counts.retryCount,
+    keepAlives: counts.keepAlives,
+    failureStreak: counts.failureStreak,
     // A worker that is escalated already stays in the same escalation.
     escalation: ruling.action === 'escalate' ? (context.escalation ?? escalationOf(lastDecision)) : null,
-    ...(isFreed && context.tasks.length > 0 ? { tasks: empty, activeMs: attempt.facts.nowMs } : {}),
+    tasks: freed ? empty : context.tasks,
+    activeMs: freed ? attempt.facts.nowMs : context.activeMs,
   };
 }
 
@@ -80,10 +93,17 @@ export function stateAfter({ decision, action, cause }: Pick<Ruling, 'decision' 
 const isKeepAlive = ({ decision, guard }: Decided): boolean =>
   decision === 'block' && (guard === 'pending' || guard === 'idle');
 
-function countsAfter(context: WorkerContext, ruling: Decided): Change {
-  if (ruling.decision === 'allow') return ruling.action === 'continue' ? {} : resetCounts;
-  if (isFailure(ruling)) return { retryCount: context.retryCount + 1 };
-  return isKeepAlive(ruling) ? { keepAlives: context.keepAlives + 1 } : {};
+type Counts = Pick<WorkerContext, 'retryCount' | 'keepAlives' | 'failureStreak'>;
+
+function countsAfter(
+  { retryCount, keepAlives }: WorkerContext,
+  ruling: Decided,
+  failureStreak: WorkerContext['failureStreak'],
+): Counts {
+  if (ruling.decision === 'allow')
+    return ruling.action === 'continue' ? { retryCount, keepAlives, failureStreak } : resetCounts;
+  if (isFailure(ruling)) return { retryCount: retryCount + 1, keepAlives, failureStreak };
+  return { retryCount, keepAlives: keepAlives + (isKeepAlive(ruling) ? 1 : 0), failureStreak };
 }
 
 export function dispositionOf({

@@ -9,7 +9,7 @@ import type { Stepper } from '../../step.ts';
 import { presences, workerStates } from '../../values/states.ts';
 import { createWorkerContext, type WorkerContext } from '../../worker/context.ts';
 import type { workerMachine } from '../../worker/worker.ts';
-import type { StateMove, WorkerRecord } from '../records.ts';
+import { createRecord, type StateMove, type WorkerRecord } from '../records.ts';
 import { type DecisionTemplate, joinDecision, type OwnDecision, ownPartOf } from './decision-text.ts';
 import { decodeKnown, encodeKnown } from './known-text.ts';
 import { isSame, type Legend } from './packing.ts';
@@ -90,14 +90,17 @@ export function fromTuple(
   const { states } = legend;
   const state = states[place % states.length] as string;
   const presence = legend.presences[Math.floor(place / states.length)] as string;
-  return {
-    snapshot: workerStepper.resume({ state, presence }, { worker }),
-    ...{ lastSeenMs: seenMs, staleArmed: (flags & 1) > 0, wakeMs: wakeMs === null ? null : wakeMs + seenMs },
-    ...{ owner, accepted: (flags & 2) > 0, known: known === null ? null : decodeKnown(known) },
-    lastMove: move === null ? null : toMove(move, seenMs, legend),
-    ...{ namedMs: namedMs + seenMs, stoppedMs: stoppedMs === null ? null : stoppedMs + seenMs },
-    isForgetArmed: (flags & 4) > 0,
-  };
+  const record = createRecord(workerStepper.resume({ state, presence }, { worker }), seenMs);
+  record.staleArmed = (flags & 1) > 0;
+  record.wakeMs = wakeMs === null ? null : wakeMs + seenMs;
+  record.owner = owner;
+  record.accepted = (flags & 2) > 0;
+  record.known = known === null ? null : decodeKnown(known);
+  record.lastMove = move === null ? null : toMove(move, seenMs, legend);
+  record.namedMs = namedMs + seenMs;
+  record.stoppedMs = stoppedMs === null ? null : stoppedMs + seenMs;
+  record.isForgetArmed = (flags & 4) > 0;
+  return record;
 }
 
 function fromMove({ from, to, event, atMs }: StateMove, seenMs: number): NonNullable<WorkerTuple[9]> {
