@@ -1,12 +1,12 @@
-/** A decision as JSON. It goes out up to three times (reply, inbox, log) and is encoded once. */
+/** A decision as the bytes of its JSON. They go out up to three times (reply, inbox, log) and are made once. */
 import type { Decision } from '../../machines/index.ts';
 
-const encoded = new WeakMap<Decision, string>();
+const encoded = new WeakMap<Decision, Uint8Array>();
 
-export function encodeDecision(decision: Decision): string {
+export function encodeDecision(decision: Decision): Uint8Array {
   const known = encoded.get(decision);
   if (known !== undefined) return known;
-  const text = JSON.stringify(decision);
-  encoded.set(decision, text);
-  return text;
+  const bytes = Buffer.from(JSON.stringify(decision));
+  encoded.set(decision, bytes);
+  return bytes;
 }

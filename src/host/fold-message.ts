@@ -21,12 +21,14 @@ const decoder = new TextDecoder();
 export type Folded = { readonly read: Entry | Refusal | null; readonly outcomes: readonly Outcome[] };
 
 /** The decision that was made here, if it is an entry of this one and of these very bytes: then it need not be read. */
-export type FindMade = (message: LogMessage, text: string) => DecisionKey | null;
+export type FindMade = (message: LogMessage) => DecisionKey | null;
 
 export function foldMessage(fleet: Fleet, message: LogMessage, findMade: FindMade = () => null): Folded {
+  if (message.subject.startsWith(`stopgate.${fleet.name}.decision.`))
+    return { read: null, outcomes: foldStoredDecision(fleet, message, findMade) };
   const text = decoder.decode(message.data);
   const entry = readEntry(message.subject, text, message.data.length);
-  if (entry === null) return { read: null, outcomes: foldStoredDecision(fleet, message, text, findMade) };
+  if (entry === null) return { read: null, outcomes: [] };
   if (!('data' in entry)) return { read: entry, outcomes: [] };
   const isOwned = entry.type === 'stop.attempted' || entry.type === 'iteration.validated';
   const named = isOwned ? (message.header('Stopgate-Replica') ?? null) : null;
@@ -34,13 +36,11 @@ export function foldMessage(fleet: Fleet, message: LogMessage, findMade: FindMad
   return { read: entry, outcomes: foldEntry(fleet, { seq: message.seq, atMs: message.atMs, entry, owner }) };
 }
 
-/** Of the service's own output only decisions stand in the log. */
-function foldStoredDecision(fleet: Fleet, message: LogMessage, text: string, findMade: FindMade): readonly Outcome[] {
+function foldStoredDecision(fleet: Fleet, message: LogMessage, findMade: FindMade): readonly Outcome[] {
   const { subject } = message;
-  if (!subject.startsWith(`stopgate.${fleet.name}.decision.`)) return [];
-  const made = findMade(message, text);
+  const made = findMade(message);
   if (made !== null && !isOtherDecision(fleet, made)) return [];
-  const json = readJson(text);
+  const json = readJson(decoder.decode(message.data));
   if (!json.ok) return [];
   const key = json.value as DecisionKey;
   // Nearly always it is the one that was made here, and need not be looked at any further.

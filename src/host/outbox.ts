@@ -38,7 +38,7 @@ export type Outbox = {
   onPublished(worker: string, attempt: string): void;
   find(worker: string, attempt: string): Decision | null;
   /** The decision of which this is the entry, as it was sent from here. */
-  findMade(entry: LogMessage, text: string): Decision | null;
+  findMade(entry: LogMessage): Decision | null;
   /** What is on its way now, for a snapshot. */
   capture(): OutboxState;
   restore(state: OutboxState): void;
@@ -116,7 +116,8 @@ export function createOutbox(context: HostContext): Outbox {
         inbox,
         messageId: messageIdOf(decision),
         sinceMs: context.clock(),
-        ...{ sentMs: 0, storedSeq: 0 },
+        sentMs: 0,
+        storedSeq: 0,
       };
       messages.set(keyOf(decision), message);
       if (!isAtHead(context)) return;
@@ -125,7 +126,7 @@ export function createOutbox(context: HostContext): Outbox {
     },
     onPublished: (worker, attempt) => void messages.delete(attemptMessageId(worker, attempt)),
     find: (worker, attempt) => messages.get(attemptMessageId(worker, attempt))?.decision ?? null,
-    findMade: (entry, text) => findMade(messages, entry, text),
+    findMade: (entry) => findMade(messages, entry),
     capture: () =>
       [...messages.values()].map(({ decision, owner, inbox, messageId }) => ({ decision, owner, inbox, messageId })),
     restore(state) {
@@ -153,11 +154,11 @@ export function createOutbox(context: HostContext): Outbox {
 const isOverdue = ({ clock, progress }: HostContext, { sentMs, storedSeq }: OutboxMessage): boolean =>
   sentMs < clock() - resendMs && storedSeq <= progress.seq;
 
-function findMade(messages: ReadonlyMap<string, OutboxMessage>, entry: LogMessage, text: string): Decision | null {
+function findMade(messages: ReadonlyMap<string, OutboxMessage>, entry: LogMessage): Decision | null {
   const { worker, attempt } = aboutDecision(entry);
   const message = attempt === null ? undefined : messages.get(attemptMessageId(worker, attempt));
-  const isMade = message !== undefined && message.sentMs > 0 && encodeDecision(message.decision) === text;
-  return isMade ? message.decision : null;
+  if (message === undefined || message.sentMs === 0) return null;
+  return Buffer.compare(encodeDecision(message.decision), entry.data) === 0 ? message.decision : null;
 }
 
 function aboutDecision({ subject: at, header }: LogMessage) {

@@ -12,7 +12,7 @@ export type Bus = Reachability & {
   /** What one message may hold, as the server says. */
   payloadBytesMax(): number;
   /** Sends an answer to a client's inbox, if it is one. @returns false: that subject is no inbox */
-  answer(inbox: string, payload: string): boolean;
+  answer(inbox: string, payload: string | Uint8Array): boolean;
   /** Publishes what only those hear who listen now. */
   tell(subject: string, payload: string): void;
   /** Hears what others tell; wildcards allowed. */

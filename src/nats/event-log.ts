@@ -20,7 +20,7 @@ export type EventLog = {
   /** Sends an entry. `onAnswer` gets a refusal, or where it stands. That `read` delivers it is the proof. */
   readonly submit: Submit;
   /** Sends an entry without asking for an answer. */
-  send(subject: string, payload: string, headers: EntryHeaders): void;
+  send(subject: string, payload: string | Uint8Array, headers: EntryHeaders): void;
   /** Delivers what follows `folded()`, in order and without a gap, for ever. */
   read(options: ReadOptions): { close(): void };
   /** What the log holds now: `firstSeq` 1, unless a retention has cut it. @throws AppError log.lost, log.unavailable */

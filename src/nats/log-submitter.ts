@@ -13,7 +13,7 @@ export type EntryHeaders = {
 export type Stored = { readonly seq: number; readonly duplicate: boolean };
 export type OnStored = (answer: AppError | Stored) => void;
 
-export type Submit = (subject: string, payload: string, given: EntryHeaders, onAnswer: OnStored) => void;
+export type Submit = (subject: string, payload: string | Uint8Array, given: EntryHeaders, onAnswer: OnStored) => void;
 
 type Ack = { seq?: number; duplicate?: boolean; error?: { err_code?: number; description?: string } };
 

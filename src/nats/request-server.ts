@@ -10,7 +10,7 @@ import { inTraceOf } from '../tracing.ts';
 import { startedHeader } from './bus.ts';
 import { createFairQueue } from './fair-queue.ts';
 
-/** `tail`: what follows the endpoint's own subject. A string is sent as it is, an object as JSON. */
+/** `tail`: what follows the endpoint's own subject. What is a string or bytes is sent as it is, an object as JSON. */
 export type Request = {
   readonly tail: string;
   readonly text: string;
@@ -23,7 +23,7 @@ export type Endpoint = {
   /** Listens on `<subject>.>`, so that a bad id gets an answer too; with `exact` on `subject` itself. */
   readonly subject: string;
   readonly exact?: boolean;
-  readonly handle: (request: Request) => Promise<object | string>;
+  readonly handle: (request: Request) => Promise<object | string | Uint8Array>;
   /** What `$SRV.STATS` says of it beside the counts. */
   readonly data?: () => object;
 };
@@ -141,21 +141,22 @@ async function answer({ nc, log }: RequestServerOptions, served: Served, message
   try {
     const tail = message.subject.slice(endpoint.subject.length + 1);
     const request = {
-      ...{ tail, text: message.string(), bytes: message.data.length },
+      tail,
+      text: message.string(),
+      bytes: message.data.length,
       started: () => respondStarted(message),
     };
     const reply = await inTraceOf(
       (name) => message.headers?.get(name) || undefined,
       () => endpoint.handle(request),
     );
-    const text = typeof reply === 'string' ? reply : JSON.stringify(reply);
-    const bytes = Buffer.byteLength(text);
-    const bytesMax = nc.info?.max_payload ?? bytes;
-    if (bytes > bytesMax) {
-      const why = `the answer has ${bytes} bytes, and this NATS server takes ${bytesMax}; ask for less, or over HTTP`;
+    const bytes = toBytes(reply);
+    const bytesMax = nc.info?.max_payload ?? bytes.length;
+    if (bytes.length > bytesMax) {
+      const why = `the answer has ${bytes.length} bytes, and this NATS server takes ${bytesMax}; ask for less, or over HTTP`;
       throw new AppError('payload.large', why);
     }
-    message.respond(text);
+    message.respond(bytes);
     count(served, 200, startedMs);
   } catch (cause) {
     const error =
@@ -166,6 +167,9 @@ async function answer({ nc, log }: RequestServerOptions, served: Served, message
     fail(served, message, error, startedMs);
   }
 }
+
+const toBytes = (reply: object | string | Uint8Array): Uint8Array =>
+  reply instanceof Uint8Array ? reply : Buffer.from(typeof reply === 'string' ? reply : JSON.stringify(reply));
 
 function fail(served: Served, message: Msg, error: AppError, startedMs: number): void {
   const { status } = errorCodes[error.code];

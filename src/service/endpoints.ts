@@ -8,7 +8,7 @@ import { type Entity, entities } from './actor.ts';
 import type { Service } from './service.ts';
 
 export function createEndpoints(service: Service): Endpoint[] {
-  const endpoint = (name: string, handle: (tail: string, body: object) => Promise<object | string>): Endpoint => ({
+  const endpoint = (name: string, handle: (tail: string, body: object) => Promise<object | Uint8Array>): Endpoint => ({
     name,
     subject: `stopgate.${service.fleet}.${name}`,
     handle: async (request) => handle(request.tail, readBody(request)),

@@ -17,7 +17,8 @@ export function createMemoryLog(): MemoryLog {
   const entries: { subject: string; payload: string; messageId: string | undefined }[] = [];
   let headMs: number | null = null;
   let deliver: ((message: LogMessage) => void) | null = null;
-  const store = (subject: string, payload: string, headers: { messageId?: string | undefined }) => {
+  const store = (subject: string, given: string | Uint8Array, headers: { messageId?: string | undefined }) => {
+    const payload = Buffer.from(given).toString();
     const known = entries.findIndex(({ messageId }) => messageId !== undefined && messageId === headers.messageId);
     if (known >= 0) return { seq: known + 1, duplicate: true };
     const seq = entries.push({ subject, payload, messageId: headers.messageId });
