@@ -144,6 +144,11 @@ export const commands: CommandTable = {
     summary: 'print the log, or what concerns one worker, as replay reads it',
     load: async () => (await import('./commands/export.ts')).exportLog,
   },
+  import: {
+    group: 'Tools',
+    summary: 'make what export printed the log of a fleet that has none',
+    load: async () => (await import('./commands/import.ts')).importLog,
+  },
   replay: {
     group: 'Tools',
     summary: 'fold a log from a file or from NATS: what was decided, or would be under other policies',

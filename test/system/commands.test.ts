@@ -132,6 +132,10 @@ const rows: Record<string, () => Promise<unknown>> = {
   check: async () => expect(await says(['check'])).toContain('stopgate.yaml is valid'),
   permissions: async () => expect(await says(['permissions', '--role', 'agent'])).toMatch(/^# stopgate, fleet main/),
   token: async () => expect(await says(['token', 'ci', '--role', 'read'])).toMatch(/^token +[0-9a-f]{48}\n/),
+  async import() {
+    const ended = await run(['import', 'log.jsonl', '--fleet', 'fresh']);
+    expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('log.jsonl, line 1: "seq"') });
+  },
   audit: async () => expect(await says(['audit', '--worker', 'nobody'])).toContain('No operator has said anything'),
   'support-bundle': async () =>
     expect(await says(['support-bundle', '--http', 'off', '--nats', 'nats://127.0.0.1:1'])).toContain(

@@ -1,0 +1,104 @@
+/** import: what export and the archive have written becomes the log of a fleet that has none. */
+import { readJson } from '../../../machines/index.ts';
+import { loadConfig, refuseOtherService } from '../../config/config.ts';
+import { defaultCredentials } from '../../config/store.ts';
+import { AppError } from '../../errors.ts';
+import { createLogger } from '../../log.ts';
+import type { ImportedEntry, LogImport } from '../../nats/log-import.ts';
+import type { Io } from '../../process-io.ts';
+import { clientArgs } from '../client-args.ts';
+import { defineCommand } from '../command.ts';
+import { findLogFiles, readLines } from '../input.ts';
+
+export const importLog = defineCommand({
+  args: {
+    file: {
+      type: 'positional',
+      valueHint: 'FILE…',
+      description: 'what "stopgate export" printed, or archive files or their folder, oldest first; .gz too; -: stdin',
+    },
+    ...clientArgs,
+  },
+  rest: true,
+  details: [
+    'Stores the entries of a whole log, from number 1 on, each under its number. The fleet must have no log yet, and no service: start that afterwards. A log whose beginning is in the archive needs both: stopgate import archive/ log.jsonl. What is there twice is stored once.',
+    'The entries get the time of the import. A copy with its times is made by "nats stream backup".',
+    'It needs the credentials of a service.',
+  ],
+  examples: ['stopgate import log.jsonl --fleet main', 'stopgate import archive/ log.jsonl'],
+  run: async ({ flags, words, io, out }) => {
+    const { nats, creds, fleet: given, config } = flags;
+    const place = await loadConfig({
+      flags: { nats, creds, fleet: given, config, http: 'off' },
+      cwd: io.cwd,
+      env: io.env,
+    });
+    refuseOtherService(place);
+    const { fleet } = place;
+    const { openConnection } = await import('../../nats/connection.ts');
+    const { openLogImport } = await import('../../nats/log-import.ts');
+    const credsFile = defaultCredentials(place, 'service');
+    const nc = await openConnection({ url: place.nats, credsFile, name: 'stopgate import', patient: false });
+    try {
+      let log: LogImport | null = null;
+      let lastSeq = 0;
+      for await (const entries of readEntries(words, fleet, io)) {
+        log ??= await openLogImport(nc, fleet, createLogger('silent'));
+        await log.append(entries);
+        lastSeq = entries.at(-1)?.seq ?? lastSeq;
+      }
+      if (flags.json) await out.json({ fleet, entries: lastSeq });
+      else await out.print(`${lastSeq} entries are the log of fleet ${fleet} now`);
+      return 0;
+    } finally {
+      await nc.close();
+    }
+  },
+});
+
+/** What follows each other from 1 on; what is there twice comes once. @throws AppError input.bad */
+async function* readEntries(names: readonly string[], fleet: string, io: Io): AsyncGenerator<ImportedEntry[]> {
+  let lastSeq = 0;
+  for (const file of (await Promise.all(names.map((name) => findLogFiles(name, io)))).flat()) {
+    let number = 0;
+    for await (const lines of readLines(file, io)) {
+      const entries: ImportedEntry[] = [];
+      for (const line of lines) {
+        number += 1;
+        const entry = readLine(line, fleet, `${file}, line ${number}`);
+        if (entry === null || entry.seq <= lastSeq) continue;
+        if (entry.seq !== lastSeq + 1) throw lacking(file, number, lastSeq + 1, entry.seq);
+        lastSeq = entry.seq;
+        entries.push(entry);
+      }
+      if (entries.length > 0) yield entries;
+    }
+  }
+}
+
+/** Null: an empty line. @throws AppError input.bad */
+function readLine(line: string | null, fleet: string, place: string): ImportedEntry | null {
+  if (line?.trim() === '') return null;
+  const parsed = line === null ? null : readJson(line);
+  if (parsed === null || !parsed.ok) throw new AppError('input.bad', `${place}: ${parsed?.message ?? 'is too long'}`);
+  const { seq, subject, data } = parsed.value as Record<string, unknown>;
+  if (!Number.isSafeInteger(seq) || (seq as number) < 1 || typeof subject !== 'string' || data === undefined)
+    throw new AppError(
+      'input.bad',
+      `${place}: "seq", "subject" and "data" of an entry, as "stopgate export" prints it, are missing`,
+    );
+  const [, of = ''] = subject.split('.');
+  if (!subject.startsWith('stopgate.') || of !== fleet)
+    throw new AppError(
+      'input.bad',
+      `${place}: '${subject}' is of another fleet than '${fleet}'; name its own with --fleet`,
+    );
+  // What could not be read as JSON was exported as it is.
+  return { seq: seq as number, subject, payload: typeof data === 'string' ? data : JSON.stringify(data) };
+}
+
+const lacking = (file: string, line: number, from: number, found: number): AppError =>
+  new AppError(
+    'input.bad',
+    `${file}, line ${line}: entry ${from} is missing, the next is ${found}; a log is imported whole, so put the archive before it`,
+  );

@@ -1,0 +1,83 @@
+/** import: a log that was exported becomes that of a new fleet's service, entry by entry under its number. */
+
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type Client, openClient } from '../../support/client.ts';
+import { runCommand } from '../../support/command.ts';
+import { type Folder, linesOf, makeFolder } from '../../support/deployment.ts';
+import type { NatsServer } from '../../support/nats-server.ts';
+import { startReplica } from '../../support/replica.ts';
+import { openNats } from '../../support/shared-server.ts';
+
+let server: NatsServer;
+let client: Client;
+let folder: Folder;
+beforeEach(async () => {
+  server = await openNats({});
+  client = await openClient(server.url);
+  folder = await makeFolder();
+});
+afterEach(async () => {
+  await client.close();
+  await server.stop();
+  await folder.remove();
+});
+
+const run = (...argv: string[]) => runCommand([...argv, '--nats', server.url], { cwd: folder.path });
+const withoutTimes = (text: string) => linesOf(text).map(({ at: _at, ...line }) => line);
+
+test('what was exported is the log again, and its service goes on where that one stood', async () => {
+  const first = await startReplica({ nats: server.url });
+  await client.publish('worker.w1.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] });
+  await client.ask('decide.w1', { attempt: 'a1', output: '<promise>BLOCKED</promise>' });
+  const decisions = () => client.stored('STOPGATE_main', 'stopgate.main.decision.w1');
+  await expect.poll(async () => (await decisions()).length, { timeout: 20_000 }).toBe(1);
+  await first.close();
+  const { stdout: exported } = await run('export');
+  await folder.write('log.jsonl', exported);
+
+  const full = await run('import', 'log.jsonl');
+  expect(full).toMatchObject({ code: 1, stderr: expect.stringContaining("fleet 'main' has a log already, of") });
+  for (const { config } of await client.manager.streams.list().next()) await client.manager.streams.delete(config.name);
+
+  // As an archive with its first half, and what is in it again.
+  const lines = exported.trimEnd().split('\n');
+  await mkdir(join(folder.path, 'archive'));
+  const half = Math.ceil(lines.length / 2);
+  await writeFile(join(folder.path, 'archive', 'main.1.jsonl.gz'), gzipSync(`${lines.slice(0, half).join('\n')}\n`));
+  const wrong = await run('import', 'archive', 'log.jsonl', '--fleet', 'other');
+  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('name its own with --fleet') });
+  const done = await run('import', 'archive', 'log.jsonl');
+  expect(done).toMatchObject({
+    code: 0,
+    stdout: `${lines.length} entries are the log of fleet main now\n`,
+    stderr: '',
+  });
+  expect(withoutTimes((await run('export')).stdout)).toEqual(withoutTimes(exported));
+
+  const second = await startReplica({ nats: server.url });
+  const { body } = await client.ask('get.worker.w1');
+  expect(body).toMatchObject({ lastDecision: { attempt: 'a1' }, plan: [{ title: 'Write tests', status: 'pending' }] });
+  await second.close();
+});
+
+test('a log without its beginning, or that is none, is refused before anything is stored', async () => {
+  await folder.write(
+    'tail.jsonl',
+    '{"seq":7,"at":"2026-03-02T12:00:00.000Z","subject":"stopgate.main.worker.w1.heartbeat.sent","data":{}}\n',
+  );
+  await folder.write('none.jsonl', '{"hello":1}\n');
+  const cut = await run('import', 'tail.jsonl');
+  expect(cut).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringContaining('tail.jsonl, line 1: entry 1 is missing, the next is 7'),
+  });
+  expect(await run('import', 'none.jsonl')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('none.jsonl, line 1: "seq"'),
+  });
+  expect((await client.manager.streams.list().next()).length).toBe(0);
+});
