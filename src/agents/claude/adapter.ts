@@ -1,6 +1,6 @@
 /**
  * Claude Code, and the Agent SDK's callbacks, which use the same JSON: translates hook calls into our entries and stop
- * attempts, and our decision into Claude Code's JSON. Seen with 2.1.329. Pure.
+ * attempts, and our decision into Claude Code's JSON. Seen with 2.1.330. Pure.
  */
 import type { AttemptFields, InputAnswer } from '../../../machines/index.ts';
 import { questionsIn, readAnswers } from '../../questions.ts';

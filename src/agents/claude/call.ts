@@ -1,5 +1,5 @@
 /**
- * Reads Claude Code's hook JSON: whose call it is, and the fields that we use. Seen with 2.1.329. Everything but the
+ * Reads Claude Code's hook JSON: whose call it is, and the fields that we use. Seen with 2.1.330. Everything but the
  * session and the name of the event may be missing or of another type. A newer version that changes an optional field
  * must not cost the whole call, since Claude Code takes an error for "continue".
  */

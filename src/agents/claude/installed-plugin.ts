@@ -1,4 +1,4 @@
-/** Finds our hooks in Claude Code's plugin: switched on in settings, and kept in a folder of its own. Seen with 2.1.329. */
+/** Finds our hooks in Claude Code's plugin: switched on in settings, and kept in a folder of its own. Seen with 2.1.330. */
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Hooked } from '../doctor/hooked.ts';

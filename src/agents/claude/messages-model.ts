@@ -1,4 +1,4 @@
-/** A fake model with the API that Claude Code calls. Seen with 2.1.329. */
+/** A fake model with the API that Claude Code calls. Seen with 2.1.330. */
 import type { ServerResponse } from 'node:http';
 import { type FakeModel, type ModelRequest, modelText, openFakeModel } from '../doctor/fake-model.ts';
 import { sendEvents, sendJson } from '../doctor/loopback.ts';

@@ -1,6 +1,6 @@
 /**
  * Will a session of Claude Code have the tools by which it keeps a plan? Only older models have them by default; a
- * variable switches them on for all. Without them a worker has no plan. Seen with 2.1.329, by asking it for its tools
+ * variable switches them on for all. Without them a worker has no plan. Seen with 2.1.330, by asking it for its tools
  * under each setting (test/system/agents/claude-plan-tools.test.ts).
  */
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Claude Code's hooks in its settings. Seen with 2.1.329. */
+/** Claude Code's hooks in its settings. Seen with 2.1.330. */
 import { join } from 'node:path';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { formatCommand, formatUrl, formatWakeCommand, isPosted, type Line } from '../setup/line.ts';
@@ -14,7 +14,7 @@ const wakeSeconds = 24 * 60 * 60;
 
 export const program: Program = {
   binary: 'claude',
-  seen: '2.1.329',
+  seen: '2.1.330',
   folder: ({ home, env }) => env.CLAUDE_CONFIG_DIR || join(home, '.claude'),
 };
 

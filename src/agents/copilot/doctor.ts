@@ -1,8 +1,9 @@
 /** What the doctor checks of Copilot CLI. */
 import { createHookDoctor } from '../doctor/hook-doctor.ts';
+import { dryTurn } from './dry-turn.ts';
 import { hooks } from './settings.ts';
 
 export const doctor = createHookDoctor(hooks, {
   limits: { stopEvent: 'agentStop', checkedEvent: null, timeoutUnitMs: 1_000, blockCap: { blocks: 8 } },
-  dryTurn: null,
+  dryTurn,
 });

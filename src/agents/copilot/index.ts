@@ -11,7 +11,7 @@ export const copilot: Agent = {
   hookCommand,
   setup: async () => (await import('./settings.ts')).setup,
   doctor: async () => (await import('./doctor.ts')).doctor,
-  hasDryTurn: false,
+  hasDryTurn: true,
   resume: (session, prompt) => ['copilot', `--resume=${session}`, '--prompt', prompt],
   promptsResolution: false,
   capabilities,

@@ -7,7 +7,6 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type HookSettings, putHooks } from '../setup/hook-settings.ts';
 import type { FakeModel } from './fake-model.ts';
 import { bad, type Finding, ok } from './finding.ts';
 import { type Loopback, openLoopback, sendJson } from './loopback.ts';
@@ -21,14 +20,19 @@ export type DryTurn = {
 export type Stage = {
   readonly home: string;
   readonly project: string;
-  /** The text of the settings with our hooks. */
+  /** The text of the settings with our hooks, or of our plugin. */
   readonly settings: string;
   /** The model's URL. */
   readonly model: string;
   readonly binary: string;
   readonly env: Readonly<Record<string, string>>;
 };
-export type Prepared = { readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> };
+export type Prepared = {
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** For a program that serves: begins a turn at the address that it prints. It is ended after the second stop. */
+  readonly drive?: (address: string) => Promise<void>;
+};
 
 export type Turn = {
   readonly agent: string;
@@ -37,7 +41,7 @@ export type Turn = {
   readonly path: string;
   readonly stopEvent: string;
   /** With hooks that call this address. */
-  readonly settingsFor: (http: string) => HookSettings;
+  readonly settingsFor: (http: string) => string;
 };
 
 type Outcome = {
@@ -73,10 +77,12 @@ async function run({ openModel, prepare }: DryTurn, turn: Turn): Promise<Outcome
     gate = await openGate(turn.stopEvent, events);
     model = await openModel();
     const env = { PATH: turn.path, HOME: home, TERM: 'dumb', LANG: 'C.UTF-8', NO_COLOR: '1' };
-    const settings = putHooks(null, turn.settingsFor(gate.url));
+    const settings = turn.settingsFor(gate.url);
     const { binary } = turn;
     const prepared = await prepare({ home, project, settings, model: model.url, binary, env });
-    const failure = await runProgram(binary, prepared.args, project, { ...env, ...prepared.env });
+    const program = startProgram(binary, prepared.args, project, { ...env, ...prepared.env });
+    const isOver = () => countStops(turn, events) >= 2;
+    const failure = await endOf(program, prepared.drive, isOver);
     const gotReason = model.turns.at(-1)?.includes(JSON.stringify(reason).slice(1, -1)) ?? false;
     return { events, turns: model.turns.length, gotReason, failure };
   } finally {
@@ -85,8 +91,12 @@ async function run({ openModel, prepare }: DryTurn, turn: Turn): Promise<Outcome
   }
 }
 
-function judge({ agent, stopEvent }: Turn, { events, turns, gotReason, failure }: Outcome): Finding {
-  const stops = events.filter((event) => event === stopEvent).length;
+const countStops = ({ stopEvent }: Turn, events: readonly string[]): number =>
+  events.filter((event) => event === stopEvent).length;
+
+function judge(turn: Turn, { events, turns, gotReason, failure }: Outcome): Finding {
+  const { agent, stopEvent } = turn;
+  const stops = countStops(turn, events);
   if (stops >= 2 && turns >= 2 && gotReason) {
     const fired = [...new Set(events)].join(', ');
     return ok(agent, `dry turn: ${fired} fired; the first stop was blocked, and the agent went on with the reason`);
@@ -108,8 +118,9 @@ function judge({ agent, stopEvent }: Turn, { events, turns, gotReason, failure }
 /** Stands in for the service: blocks the first stop. */
 function openGate(stopEvent: string, events: string[]): Promise<Loopback> {
   let stops = 0;
-  return openLoopback(({ body }, response) => {
-    const event = String((body as { hook_event_name?: unknown } | null)?.hook_event_name ?? 'unknown');
+  return openLoopback(({ body, path }, response) => {
+    const inBody = (body as { hook_event_name?: unknown } | null)?.hook_event_name;
+    const event = String(inBody ?? new URL(path, 'http://gate').searchParams.get('event') ?? 'unknown');
     events.push(event);
     if (event === stopEvent) stops += 1;
     if (event === stopEvent && stops === 1) sendJson(response, 200, { decision: 'block', reason });
@@ -117,28 +128,76 @@ function openGate(stopEvent: string, events: string[]): Promise<Loopback> {
   });
 }
 
-/** Null: it ended well. In a process group of its own, since some programs start themselves again. */
-function runProgram(
+type Program = {
+  /** The end of what it has written. */
+  readonly output: () => string;
+  /** Null: it ended well. */
+  readonly ended: Promise<string | null>;
+  readonly kill: () => void;
+};
+
+/** In a process group of its own, since some programs start themselves again. */
+function startProgram(
   binary: string,
   args: readonly string[],
   cwd: string,
   env: Readonly<Record<string, string>>,
-): Promise<string | null> {
-  return new Promise((resolve) => {
-    const child = spawn(binary, [...args], { cwd, env: { ...env }, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-    let output = '';
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (text: string) => {
-        output = (output + text).slice(-2_000);
-      });
-    const timer = setTimeout(() => killGroup(child.pid), turnTimeoutMs);
+): Program {
+  const child = spawn(binary, [...args], { cwd, env: { ...env }, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output = (output + text).slice(-outputCharsMax);
+    });
+  const ended = new Promise<string | null>((resolve) => {
     child.once('error', (error) => resolve(error.message));
     child.once('close', (code, signal) => {
-      clearTimeout(timer);
       const end = signal === null ? `exit code ${code}` : `signal ${signal}`;
       resolve(code === 0 ? null : `${end}: ${output.trim().slice(-300)}`);
     });
   });
+  return { output: () => output, ended, kill: () => killGroup(child.pid) };
+}
+
+/** Enough for the address that a server prints, and for its last words. */
+const outputCharsMax = 8_000;
+const pollMs = 100;
+
+/** How it failed. Null: it did not. */
+async function endOf(program: Program, drive: Prepared['drive'], isOver: () => boolean): Promise<string | null> {
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    program.kill();
+  }, turnTimeoutMs);
+  try {
+    if (drive === undefined) return await program.ended;
+    const address = await until(program, () => /listening on (http:\S+)/.exec(program.output())?.[1]);
+    if (address !== null) await drive(address);
+    const isDone = await until(program, () => (isOver() ? true : undefined));
+    program.kill();
+    const end = await program.ended;
+    return isDone === null || isLate ? end : null;
+  } catch (error) {
+    program.kill();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Null: the program has ended before. */
+async function until<Found>(program: Program, find: () => Found | undefined): Promise<Found | null> {
+  let hasEnded = false;
+  void program.ended.then(() => {
+    hasEnded = true;
+  });
+  for (;;) {
+    const found = find();
+    if (found !== undefined) return found;
+    if (hasEnded) return null;
+    await new Promise((done) => setTimeout(done, pollMs));
+  }
 }
 
 function killGroup(pid: number | undefined): void {

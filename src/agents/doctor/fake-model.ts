@@ -15,7 +15,7 @@ export type ModelApi = {
   /** The answer to any other request. */
   readonly other: (path: string) => object;
   /** `count`: of this turn, 1-based. */
-  readonly answerTurn: (response: ServerResponse, request: ModelRequest, count: number) => void;
+  readonly answerTurn: (response: ServerResponse, request: ModelRequest, count: number, path: string) => void;
 };
 
 export const modelText = 'I stop here.';
@@ -28,7 +28,7 @@ export async function openFakeModel({ isTurn, other, answerTurn }: ModelApi): Pr
     const request = (body ?? {}) as ModelRequest;
     count += 1;
     if ((request.tools?.length ?? 0) > 0) turns.push(JSON.stringify(request));
-    answerTurn(response, request, count);
+    answerTurn(response, request, count, path);
   });
   return { ...server, turns };
 }

@@ -1,6 +1,6 @@
 /** The doctor of an agent that has our hooks in JSON settings. */
 import { type AgentHooks, settingsFor } from '../setup/agent-hooks.ts';
-import type { FoundHook } from '../setup/hook-settings.ts';
+import { type FoundHook, putHooks } from '../setup/hook-settings.ts';
 import { hookProgram, isOurs, type Line } from '../setup/line.ts';
 import type { Places, Scope } from '../setup/places.ts';
 import type { CheckContext, Connection, Doctor } from './doctor.ts';
@@ -121,6 +121,6 @@ function createDryTurn(
   return (binary, path) =>
     tryTurn(dryTurn, {
       ...{ agent, binary, path, stopEvent: limits.stopEvent },
-      settingsFor: (http) => settingsFor(hooks, { ...line, http }),
+      settingsFor: (http) => putHooks(null, settingsFor(hooks, { ...line, http })),
     });
 }

@@ -41,11 +41,12 @@ export function sendJson(response: ServerResponse, status: number, body: object)
   response.end(JSON.stringify(body));
 }
 
-type Event = Readonly<Record<string, unknown>> & { readonly type: string };
-
-/** Server-sent events, each preceded by its type. */
-export function sendEvents(response: ServerResponse, events: readonly Event[]): void {
+/** Server-sent events, each preceded by its type where it has one. A text stands as it is. */
+export function sendEvents(response: ServerResponse, events: readonly (object | string)[]): void {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
-  for (const event of events) response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+  for (const event of events) {
+    const name = typeof event === 'object' && 'type' in event ? `event: ${event.type}\n` : '';
+    response.write(`${name}data: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`);
+  }
   response.end();
 }

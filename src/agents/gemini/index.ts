@@ -11,7 +11,7 @@ export const gemini: Agent = {
   hookCommand,
   setup: async () => (await import('./settings.ts')).setup,
   doctor: async () => (await import('./doctor.ts')).doctor,
-  hasDryTurn: false,
+  hasDryTurn: true,
   resume: (session, prompt) => ['gemini', '--resume', session, prompt],
   promptsResolution: false,
   capabilities,

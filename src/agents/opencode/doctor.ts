@@ -1,11 +1,16 @@
 /** What the doctor checks of OpenCode: not hooks in settings, but our plugin. */
 import type { CheckContext, Doctor } from '../doctor/doctor.ts';
+import { tryTurn } from '../doctor/dry-turn.ts';
 import { bad, type Finding, ok, warn } from '../doctor/finding.ts';
+import { checkProgram } from '../doctor/program-check.ts';
 import type { Places, Scope } from '../setup/places.ts';
 import { readText } from '../setup/settings-file.ts';
-import { pluginFile } from './settings.ts';
+import { dryTurn } from './dry-turn.ts';
+import { pluginFile, pluginText } from './settings.ts';
 
 const agent = 'opencode';
+const settingsFor = (http: string): string =>
+  pluginText({ http, policy: undefined, fleet: undefined, tokenEnv: undefined });
 
 export const doctor: Doctor = {
   find(places) {
@@ -13,8 +18,8 @@ export const doctor: Doctor = {
     return {
       scopes: plugins.map(({ scope }) => scope),
       problems: [],
-      check: async (context) => checkPlugins(plugins, context),
-      dryTurn: null,
+      check: async (context) => [await checkProgram(context), ...checkPlugins(plugins, context)],
+      dryTurn: (binary, path) => tryTurn(dryTurn, { agent, binary, path, stopEvent: 'session.idle', settingsFor }),
     };
   },
 };

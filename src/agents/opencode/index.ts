@@ -11,7 +11,7 @@ export const opencode: Agent = {
   hookCommand,
   setup: async () => (await import('./settings.ts')).setup,
   doctor: async () => (await import('./doctor.ts')).doctor,
-  hasDryTurn: false,
+  hasDryTurn: true,
   resume: (session, prompt) => ['opencode', 'run', '--session', session, prompt],
   promptsResolution: true,
   capabilities,

@@ -40,7 +40,12 @@ function planPlugin({ scope, places, line, remove }: Wish): Change {
 }
 
 /** The built plugin, with the address filled in. */
-function pluginText({ http, policy, fleet, tokenEnv }: Line): string {
+export function pluginText({
+  http,
+  policy,
+  fleet,
+  tokenEnv,
+}: Pick<Line, 'http' | 'policy' | 'fleet' | 'tokenEnv'>): string {
   const source = builtScript('agents/opencode/plugin.js');
   let text: string;
   try {

@@ -37,7 +37,7 @@ export const doctor = defineCommand({
   },
   details: [
     'Checks the service and the settings of AGENT, or of every connected agent. Exit code 1: something is wrong.',
-    `With AGENT (${withDryTurn.join(' or ')}) it also runs a dry turn of the real program: in a temporary folder, with a home of its own and a model on loopback that costs nothing, to see whether the hook runs and a block holds. Your account and settings are not touched.`,
+    `With AGENT (${withDryTurn.join(', ')}) it also runs a dry turn of the real program: in a temporary folder, with a home of its own and a model on loopback that costs nothing, to see whether the hook runs and a block holds. Your account and settings are not touched.`,
   ],
   examples: ['stopgate doctor', 'stopgate doctor claude', 'stopgate doctor codex --quick --json'],
   run: async ({ flags, io, out }) => {

@@ -10,7 +10,7 @@ describe('a dry turn', () => {
   const standIn = (obeys: boolean) => `
 const { readFileSync } = require('node:fs');
 const { env, argv } = process;
-if (argv.includes('--version')) { console.log('2.1.329 (Claude Code)'); process.exit(0); }
+if (argv.includes('--version')) { console.log('2.1.330 (Claude Code)'); process.exit(0); }
 const { hooks } = JSON.parse(readFileSync(env.CLAUDE_CONFIG_DIR + '/settings.json', 'utf8'));
 const post = (url, body) => fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
 const fire = async (event) => {
@@ -34,7 +34,7 @@ const turn = async (content) => (await post(env.ANTHROPIC_BASE_URL + '/v1/messag
     const { ok } = await doctor(['claude', '--http', '127.0.0.1:59999'], { SECRET: 'hush', ANTHROPIC_API_KEY: 'real' });
     expect(ok).toEqual(
       expect.arrayContaining([
-        'Claude Code 2.1.329',
+        'Claude Code 2.1.330',
         'dry turn: UserPromptSubmit, Stop fired; the first stop was blocked, and the agent went on with the reason',
       ]),
     );
@@ -55,6 +55,36 @@ const turn = async (content) => (await post(env.ANTHROPIC_BASE_URL + '/v1/messag
     expect(warn).toEqual(holding('does not print its version'));
     await rm(join(folder.path, 'bin/claude'));
     expect((await doctor(['claude', '--http', '127.0.0.1:59999'])).skip).toEqual(holding('not on PATH'));
+  });
+
+  test('of a program that serves is begun over its HTTP, and ended after the second stop', async () => {
+    const { doctor, program } = await makePlace();
+    // Does what `opencode serve` does with its plugin and its configuration.
+    await program(
+      'opencode',
+      `
+const { readFileSync } = require('node:fs');
+if (process.argv.includes('--version')) { console.log('1.18.33'); process.exit(0); }
+const gate = /defaultUrl = "([^"]+)"/.exec(readFileSync('.opencode/plugin/stopgate.js', 'utf8'))[1];
+const model = JSON.parse(readFileSync('opencode.json', 'utf8')).provider.fake.options.baseURL;
+const post = (url, body) => fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+const turn = async (content) => {
+  await post(model + '/chat/completions', { tools: [{}], messages: [{ role: 'user', content }] });
+  const answer = await post(gate + '/hooks/opencode?event=session.idle', { type: 'session.idle' });
+  if (answer.status === 200) await turn((await answer.json()).reason);
+};
+require('node:http').createServer(async (request, response) => {
+  response.end(JSON.stringify({ id: 's' }));
+  if (request.url.endsWith('/message')) await turn('hello');
+}).listen(0, '127.0.0.1', function () { console.log('server listening on http://127.0.0.1:' + this.address().port); });`,
+    );
+    const { ok } = await doctor(['opencode', '--http', '127.0.0.1:59999']);
+    expect(ok).toEqual(holding('dry turn: session.idle fired; the first stop was blocked'));
+    await program('opencode', "console.error('no model'); process.exit(1);");
+    const { bad } = await doctor(['opencode', '--http', '127.0.0.1:59999']);
+    expect(bad).toEqual(
+      holding('no hook fired, in 0 turns of the model; the program ended with exit code 1: no model'),
+    );
   });
 
   test('is left out by --quick', async () => {
