@@ -7,6 +7,7 @@ export * from './entries/index.ts';
 export { isTooDeep, readJson, tooDeepMessage } from './entries/json.ts';
 export type { StoredText } from './entries/log-line.ts';
 export * from './entries/message-ids.ts';
+export { quickRead } from './entries/quick-read.ts';
 export { readEntry, readFields } from './entries/read-entry.ts';
 export { describeIssues, type Issue, type Refusal, type RefusedEntry, toIssues } from './entries/refusal.ts';
 export { type Address, readSubject, subjectOf, subjectTailsAbout, topicOf } from './entries/subject.ts';

@@ -5,7 +5,7 @@
  */
 import type { Decision } from '../guards/decision.ts';
 import { resetCounts } from '../worker/changes.ts';
-import { empty, type WorkerContext } from '../worker/context.ts';
+import { changeContext, empty, type WorkerContext } from '../worker/context.ts';
 import { dispositionOf, escalationOf } from '../worker/decide.ts';
 import type { Fleet } from './fleet.ts';
 import { moveWorker } from './workers.ts';
@@ -29,7 +29,10 @@ export function takeDecision(fleet: Fleet, stored: Decision): boolean {
   if (record === undefined || worker === undefined || !isAnother(worker, stored)) return false;
   const { value } = record.snapshot;
   const state = stored.state === 'validating' ? value.state : stored.state;
-  const next = fleet.workerStepper.resume({ ...value, state }, { worker: { ...worker, ...changeBy(worker, stored) } });
+  const next = fleet.workerStepper.resume(
+    { ...value, state },
+    { worker: changeContext(worker, changeBy(worker, stored)) },
+  );
   moveWorker(fleet, record, next, 'decision');
   return true;
 }

@@ -25,14 +25,20 @@ export function beginTurn(context: WorkerContext): Change {
   return { ...reset, ...notEscalated, ...resetCounts };
 }
 
-export function useTool(context: WorkerContext, { data }: On<'tool.used'>): WorkerContext {
+export function useTool(context: WorkerContext, { data }: On<'tool.used'>): Change {
   const toolCount = context.toolCount + 1;
   const given = data.files ?? empty;
+  const added = given.length === 0 ? empty : newFiles(context, given);
+  if (added.length === 0) return { toolCount };
+  const { files, filesBytes, filesDropped } = keepNewest(context, added);
+  return { toolCount, files, filesBytes, filesDropped };
+}
+
+function newFiles({ files }: WorkerContext, given: readonly string[]): readonly string[] {
+  if (given.length === 1) return files.includes(given[0] as string) ? empty : given;
   // Many by many would take seconds of every replica.
-  const known = given.length > 8 ? new Set(context.files) : { has: (file: string) => context.files.includes(file) };
-  const added = [...new Set(given.filter((file) => !known.has(file)))];
-  if (added.length === 0) return { ...context, toolCount };
-  return { ...context, toolCount, ...keepNewest(context, added) };
+  const known = given.length > 8 ? new Set(files) : { has: (file: string) => files.includes(file) };
+  return [...new Set(given.filter((file) => !known.has(file)))];
 }
 
 /** Past its bounds the list drops its oldest, and counts them. */

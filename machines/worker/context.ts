@@ -59,12 +59,15 @@ export const createWorkerContext = ({ fleet, worker, atMs }: WorkerInput): Worke
   escalation: null,
   budgetExhausted: false,
   background: empty,
-  ...noInputs,
+  inputs: noInputs.inputs,
+  awaitsInput: noInputs.awaitsInput,
   retryCount: 0,
   keepAlives: 0,
   failureStreak: null,
   plan: noPlan,
-  ...noFiles,
+  files: noFiles.files,
+  filesBytes: noFiles.filesBytes,
+  filesDropped: noFiles.filesDropped,
   tasks: empty,
   toolCount: 0,
   activeMs: atMs,
@@ -79,3 +82,48 @@ export const createWorkerContext = ({ fleet, worker, atMs }: WorkerInput): Worke
   refused: empty,
   resolution: null,
 });
+
+/**
+ * `it` with these changes. Field by field, so that all contexts have one hidden class: by spreads V8 (Node 20) makes
+ * one for each worker, and then no access to them is cached.
+ */
+export function changeContext(it: WorkerContext, change: Partial<WorkerContext>): WorkerContext {
+  const copied: WorkerContext = {
+    fleet: it.fleet,
+    worker: it.worker,
+    agent: it.agent,
+    profile: it.profile,
+    policy: it.policy,
+    queue: it.queue,
+    parent: it.parent,
+    cwd: it.cwd,
+    labels: it.labels,
+    ended: it.ended,
+    escalation: it.escalation,
+    budgetExhausted: it.budgetExhausted,
+    background: it.background,
+    inputs: it.inputs,
+    awaitsInput: it.awaitsInput,
+    retryCount: it.retryCount,
+    keepAlives: it.keepAlives,
+    failureStreak: it.failureStreak,
+    plan: it.plan,
+    files: it.files,
+    filesBytes: it.filesBytes,
+    filesDropped: it.filesDropped,
+    tasks: it.tasks,
+    toolCount: it.toolCount,
+    activeMs: it.activeMs,
+    limit: it.limit,
+    scopes: it.scopes,
+    attempt: it.attempt,
+    lastDecision: it.lastDecision,
+    lastDisposition: it.lastDisposition,
+    lastCheckpoint: it.lastCheckpoint,
+    lastHookRuns: it.lastHookRuns,
+    lastAnswer: it.lastAnswer,
+    refused: it.refused,
+    resolution: it.resolution,
+  };
+  return Object.assign(copied, change);
+}

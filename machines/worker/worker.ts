@@ -38,7 +38,7 @@ import {
   takeTask,
   useTool,
 } from './changes.ts';
-import { createWorkerContext, noFiles, type WorkerContext, type WorkerInput } from './context.ts';
+import { changeContext, createWorkerContext, noFiles, type WorkerContext, type WorkerInput } from './context.ts';
 import type { On, WorkerEvent } from './events.ts';
 import { answerInput, receiveInput, requestInput } from './inputs.ts';
 import { judging } from './judging.ts';
@@ -52,21 +52,14 @@ type Machine = { readonly worker: WorkerContext };
 /** An action on the worker's own data. It is one object within the context, for XState copies a context key by key. */
 function change<E extends WorkerEvent>(act: (worker: WorkerContext, event: E) => Change) {
   return assign<Machine, WorkerEvent, undefined, WorkerEvent, never>(({ context, event }) => ({
-    worker: { ...context.worker, ...act(context.worker, event as E) },
+    worker: changeContext(context.worker, act(context.worker, event as E)),
   }));
 }
 
 /** An action with parameters, that looks at no event. */
 function changeBy<Params extends object>(act: (params: Params, worker: WorkerContext) => Change) {
   return assign<Machine, WorkerEvent, Params, WorkerEvent, never>(({ context }, params) => ({
-    worker: { ...context.worker, ...act(params, context.worker) },
-  }));
-}
-
-/** The same for what comes by the thousand: all of the data, copied with keys that are known when this is compiled. */
-function replace<E extends WorkerEvent>(act: (worker: WorkerContext, event: E) => WorkerContext) {
-  return assign<Machine, WorkerEvent, undefined, WorkerEvent, never>(({ context, event }) => ({
-    worker: act(context.worker, event as E),
+    worker: changeContext(context.worker, act(params, context.worker)),
   }));
 }
 
@@ -119,9 +112,9 @@ const machine = setup({
   actions: {
     register: change((_it, event: On<'worker.registered'>) => register(event)),
     prompt: change((it) => beginTurn(it)),
-    useTool: replace((it, event: On<'tool.used'>) => useTool(it, event)),
+    useTool: change((it, event: On<'tool.used'>) => useTool(it, event)),
     setPlan: change((_it, { data }: On<'plan.updated'>) => ({ plan: data.steps })),
-    setStep: replace((it, { data }: On<'step.updated'>) => ({ ...it, plan: updateStep(it.plan, data) })),
+    setStep: change((it, { data }: On<'step.updated'>) => ({ plan: updateStep(it.plan, data) })),
     takeTask: change((it, event: On<'task.claimed'>) => takeTask(it, event)),
     letGo: change((it, event: On<'task.lost'>) => letGoOfTask(it, event)),
     startBackground: change((it, event: On<'background.started'>) => startBackground(it, event)),

@@ -8,7 +8,7 @@ import {
   feedbackLengthMax,
 } from '../../../machines/index.ts';
 import { useTool } from '../../../machines/worker/changes.ts';
-import { createWorkerContext } from '../../../machines/worker/context.ts';
+import { changeContext, createWorkerContext } from '../../../machines/worker/context.ts';
 
 const at = '2026-03-02T12:00:00.000Z';
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
@@ -67,7 +67,8 @@ test('the files of a worker drop their oldest, by number and by size, and count 
   const use = (files: readonly string[], given: string[]) => {
     const empty = createWorkerContext({ fleet: 'main', worker: 'w1', atMs: 0 });
     const event = (data: { tool: string; files: string[] }) => ({ type: 'tool.used', data, seq: 1, atMs: 1 }) as const;
-    return useTool(useTool(empty, event({ tool: 'Edit', files: [...files] })), event({ tool: 'Edit', files: given }));
+    const full = changeContext(empty, useTool(empty, event({ tool: 'Edit', files: [...files] })));
+    return changeContext(full, useTool(full, event({ tool: 'Edit', files: given })));
   };
   const many = use(
     numbers(5_000).map((it) => `f${it}`),
