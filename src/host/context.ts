@@ -61,6 +61,8 @@ export type HostOptions = {
   /** The last version of the rules that this replica says it knows; default: all it does. */
   readonly rulesMax?: number | undefined;
   readonly openReadsMax: number;
+  /** Decisions made that the log has not delivered yet: past it no more are asked for. Default: 32,768. */
+  readonly owedDecisionsMax?: number | undefined;
   /** Where the fold begins; null: at the log's first entry. */
   readonly start: FoldStart | null;
   /** Null: no snapshots are taken. */
@@ -71,8 +73,8 @@ export type HostOptions = {
   readonly fittingSnapshots: () => AsyncIterable<SnapshotInfo>;
   /** Null: the log is never cut. */
   readonly trimmer: LogTrimmer | null;
-  /** Nothing more can be folded: this replica must end. */
-  readonly onBroken: () => void;
+  /** Nothing more can be folded, or, with `isNameTaken`, another replica has the name: this one must end. */
+  readonly onBroken: (isNameTaken: boolean) => void;
 };
 
 /**

@@ -101,11 +101,12 @@ export function createHost(options: HostOptions): Host {
     attempt(worker, fields) {
       const { attempt } = fields;
       const key = attempt === undefined ? context.newId() : attemptMessageId(worker, attempt);
-      return write(context, { actor: worker, key }, () =>
-        attempt !== undefined && isKnown(fleet, worker, attempt)
-          ? repeatAttempt(context, rooms.outbox, worker, attempt)
-          : submitAttempt(context, worker, fields),
-      );
+      return write(context, { actor: worker, key }, () => {
+        if (attempt !== undefined && isKnown(fleet, worker, attempt))
+          return repeatAttempt(context, rooms.outbox, worker, attempt);
+        rooms.outbox.throwIfFull();
+        return submitAttempt(context, worker, fields);
+      });
     },
     evaluate: (task, fields) =>
       write(context, { actor: task, key: context.newId() }, () => rooms.evaluations.evaluate(task, fields)),

@@ -37,6 +37,8 @@ export type Outbox = {
   /** The decision entry came back from the log. */
   onPublished(worker: string, attempt: string): void;
   find(worker: string, attempt: string): Decision | null;
+  /** To be called before another decision is asked for. @throws AppError service.busy: too many wait here already */
+  throwIfFull(): void;
   /** The decision of which this is the entry, as it was sent from here. */
   findMade(entry: LogMessage): Decision | null;
   /** What is on its way now, for a snapshot. */
@@ -54,6 +56,11 @@ export type Outbox = {
   flush(): void;
 };
 
+/**
+ * A fold that is behind gets its own decision entries as late as all others. Each of the decisions takes 2 to 3 KB, so
+ * these are some 80 MB. Attempts that agents publish into the log themselves cannot be refused.
+ */
+const owedMaxDefault = 32_768;
 const resendMs = 2_000;
 /**
  * In one call. When the fold is seconds behind, all that was sent looks lost: to send all of it again each time would keep
@@ -111,9 +118,7 @@ export function createOutbox(context: HostContext): Outbox {
   return {
     put(decision, owner, inbox, everyone) {
       const message: OutboxMessage = {
-        decision,
-        owner,
-        inbox,
+        ...{ decision, owner, inbox },
         messageId: messageIdOf(decision),
         sinceMs: context.clock(),
         sentMs: 0,
@@ -126,6 +131,7 @@ export function createOutbox(context: HostContext): Outbox {
     },
     onPublished: (worker, attempt) => void messages.delete(attemptMessageId(worker, attempt)),
     find: (worker, attempt) => messages.get(attemptMessageId(worker, attempt))?.decision ?? null,
+    throwIfFull: () => throwIfFull(messages.size, context.owedDecisionsMax),
     findMade: (entry) => findMade(messages, entry),
     capture: () =>
       [...messages.values()].map(({ decision, owner, inbox, messageId }) => ({ decision, owner, inbox, messageId })),
@@ -148,6 +154,12 @@ export function createOutbox(context: HostContext): Outbox {
     },
     flush: batch.flush,
   };
+}
+
+function throwIfFull(owed: number, owedMax = owedMaxDefault): void {
+  if (owed < owedMax) return;
+  const why = `the log has yet to deliver ${owed} decisions to this replica, which does not keep up`;
+  throw new AppError('service.busy', why);
 }
 
 /** Not while the fold has yet to reach where it stands. */

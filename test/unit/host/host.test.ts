@@ -1,6 +1,7 @@
 /** The host over a log in memory: from an attempt to its decision, and what callers get when the host ends. */
 import { pino } from 'pino';
 import { afterEach, expect, test, vi } from 'vitest';
+import { decisionMessageId } from '../../../machines/index.ts';
 import { createHost, type Host } from '../../../src/host/host.ts';
 import { createMemoryLog, type MemoryLog } from './memory-log.ts';
 
@@ -12,13 +13,23 @@ afterEach(async () => {
 
 type Scene = { host: Host; log: MemoryLog; broken: number; checks: number; clockMs: number };
 
+type Options = { onFolded?: (subject: string) => void; owedDecisionsMax?: number };
+
 /** `onFolded` is called for each message in the fold itself, where an error is a bug of ours. */
-async function start(onFolded: (subject: string) => void = () => {}): Promise<Scene> {
+async function start({ onFolded = () => {}, owedDecisionsMax }: Options = {}): Promise<Scene> {
   const log = createMemoryLog();
   let id = 0;
   const scene = { log, broken: 0, checks: 0, clockMs: 0 } as Scene;
   scene.host = createHost({
-    ...{ fleet: 'main', replica: 'r1', log, entryTimeoutMs: 5_000, openRequestsMax: 2, openReadsMax: 2 },
+    ...{
+      fleet: 'main',
+      replica: 'r1',
+      log,
+      entryTimeoutMs: 5_000,
+      openRequestsMax: 2,
+      openReadsMax: 2,
+      owedDecisionsMax,
+    },
     ...{ start: null, snapshotStore: null, fittingSnapshots: async function* () {}, trimmer: null },
     bus: {
       ...{
@@ -139,9 +150,30 @@ test('more open requests than the limit are refused', async () => {
   await expect(host.attempt('w3', {})).resolves.toMatchObject({ worker: 'w3' });
 });
 
+test('while too many decisions are still to come back from the log, no more are asked for', async () => {
+  const { host, log } = await start({ owedDecisionsMax: 2 });
+  const { send } = log;
+  log.send = () => {};
+  for (const worker of ['w1', 'w2']) await host.attempt(worker, { attempt: 'a1' });
+  const stored = log.entries.length;
+  const refused = host.attempt('w3', { attempt: 'a1' });
+  await expect(refused).rejects.toMatchObject({
+    code: 'service.busy',
+    message: expect.stringContaining('2 decisions'),
+  });
+  expect(log.entries).toHaveLength(stored);
+  const known = await host.attempt('w1', { attempt: 'a1' });
+  expect(known).toMatchObject({ attempt: 'a1', decision: 'allow' });
+  send('stopgate.main.decision.w1', JSON.stringify(known), { messageId: decisionMessageId('w1', 'a1'), replica: 'r1' });
+  await host.caughtUp();
+  expect(await host.attempt('w3', { attempt: 'a1' })).toMatchObject({ worker: 'w3', decision: 'allow' });
+});
+
 test('a fold that throws ends the host: callers get an error, and nothing is folded any more', async () => {
-  const scene = await start((subject) => {
-    if (subject.endsWith('stop.attempted')) throw new Error('a bug');
+  const scene = await start({
+    onFolded(subject) {
+      if (subject.endsWith('stop.attempted')) throw new Error('a bug');
+    },
   });
   const { host, log } = scene;
   const error = { code: 'log.unavailable', message: expect.stringContaining('the fold failed at entry') };
