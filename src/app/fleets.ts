@@ -31,7 +31,7 @@ export type Fleets = {
   replicas(): readonly Replica[];
   /** Other fleets than before: what is new is opened, what is not meant any more is closed. */
   select(selection: FleetSelection): Promise<void>;
-  /** Resolves when the only fleet of the process cannot be served any longer. */
+  /** Resolves when the process must end: its only fleet cannot be served any longer, or another has its name. */
   readonly broken: Promise<string>;
   close(): Promise<void>;
 };
@@ -106,8 +106,9 @@ function createSupervisor(options: FleetsOptions): Supervisor {
   });
   const slots = new Map<string, Slot>();
   const isOnly = () => selection.names.length === 1 && selection.patterns.length === 0 && shard === null;
-  const start = createStarter(options, isOnly, (slot) => {
-    if (isOnly()) onBroken('it cannot serve any longer');
+  const start = createStarter(options, isOnly, (slot, isNameTaken) => {
+    // All fleets of a process have one replica name.
+    if (isOnly() || isNameTaken) onBroken('it cannot serve any longer');
     else logger.error({ fleet: slot.name }, 'this fleet is not served before a restart; the others are');
   });
   const refreshOnce = async () => {
@@ -174,7 +175,7 @@ async function closeSlot(slot: Slot): Promise<void> {
 function createStarter(
   { open, logger }: FleetsOptions,
   isOnly: () => boolean,
-  onBroken: (slot: Slot) => void,
+  onBroken: (slot: Slot, isNameTaken: boolean) => void,
 ): (slot: Slot) => void {
   const places = createSemaphore(openAtOnceMax);
   const tryOpen = async (slot: Slot) => {
@@ -183,7 +184,7 @@ function createStarter(
       slot.replica = await open(slot.name, (status) => {
         slot.folding = status;
       });
-      void slot.replica.broken.then(() => onBroken(slot));
+      void slot.replica.broken.then((isNameTaken) => onBroken(slot, isNameTaken));
       if (slot.tries > 0) logger.info({ fleet: slot.name }, 'this fleet is served again');
     } catch (error) {
       onFailed(slot, error, isOnly() ? null : logger);

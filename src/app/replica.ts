@@ -51,8 +51,8 @@ export type Replica = {
   setPolicies(form: PolicyForm): void;
   setEscalation(rules: EscalationRules): void;
   setRetention(rules: RetentionRules): void;
-  /** The fold has failed: nothing more can be decided. */
-  readonly broken: Promise<void>;
+  /** Nothing more can be decided: the fold has failed (false), or another replica has the name (true). */
+  readonly broken: Promise<boolean>;
   /** Leaves the fleet and answers what is decided meanwhile. The connection stays open. */
   close(): Promise<void>;
 };
@@ -94,6 +94,8 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
     [...createEndpoints(service), snapshotEndpoint(fleet, host.takeSnapshot)],
     metrics.answered,
   );
+  // The members that are left answer from here on.
+  void broken.then(() => requests.close());
   await link.nc.flush();
   return {
     fleet: host.fleet,
@@ -114,10 +116,10 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
 
 type Stored = Pick<HostOptions, 'log' | 'start' | 'snapshotStore' | 'fittingSnapshots' | 'trimmer'>;
 
-function makeHost(link: Link, stored: Stored, options: ReplicaOptions): { host: Host; broken: Promise<void> } {
+function makeHost(link: Link, stored: Stored, options: ReplicaOptions): { host: Host; broken: Replica['broken'] } {
   const { fleet, runCheck, logger, metrics, policies, escalation, rules, rulesMax, snapshotSchedule } = options;
-  let onBroken = () => {};
-  const broken = new Promise<void>((done) => {
+  let onBroken = (_isNameTaken: boolean) => {};
+  const broken = new Promise<boolean>((done) => {
     onBroken = done;
   });
   const host = createHost({

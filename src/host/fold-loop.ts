@@ -59,7 +59,7 @@ export function createFoldLoop(context: HostContext, rooms: FoldRooms): FoldLoop
 function end(context: HostContext, { seq, subject: at }: LogMessage, error: unknown): void {
   context.logger.error({ err: error, seq, subject: at }, 'the fold failed');
   context.lost.abort(new AppError('log.unavailable', `the fold failed at entry ${seq}`));
-  context.onBroken();
+  context.onBroken(false);
 }
 
 function fold(context: HostContext, rooms: FoldRooms, message: LogMessage): void {

@@ -162,9 +162,9 @@ function onBeat(state: State, at: string, text: string): void {
   // Two that start at the same moment do not find each other by a ping: the later one ends.
   const isLater = said.startedMs < startedMs || (said.startedMs === startedMs && said.instance < instance);
   if (!isLater || context.lost.signal.aborted) return;
-  context.lost.abort(nameTaken(member));
+  context.lost.abort(context.hasStarted ? givesWay(member) : nameTaken(member));
   context.logger.error({ replica: member }, nameTaken(member).message);
-  context.onBroken();
+  context.onBroken(true);
 }
 
 function readBeat(text: string): Beat | null {
@@ -174,6 +174,10 @@ function readBeat(text: string): Beat | null {
   const isBeat = typeof instance === 'string' && typeof startedMs === 'number' && typeof seq === 'number';
   return isBeat ? { instance, startedMs, seq } : null;
 }
+
+/** For who has asked this one: the other, or another member, answers. */
+const givesWay = (replica: string): AppError =>
+  new AppError('log.unavailable', `another replica is named '${replica}' too, and this one ends: try again`);
 
 export const nameTaken = (replica: string): AppError =>
   new AppError(

@@ -82,6 +82,22 @@ test('of three that start at one moment under one name two refuse, and never ser
   for (const { body } of await Promise.all(asked)) expect(body).toMatchObject({ decision: 'allow' });
 });
 
+test('one that another of its name has come before ends, and the others answer', async () => {
+  const ra = await start('ra');
+  await start('rb');
+  const earlier = { instance: 'played', startedMs: 0, seq: 1 };
+  client.nc.publish('stopgate.main.alive.ra', JSON.stringify(earlier));
+  expect(await ra.broken).toBe(true);
+  expect(ra.service.status()).toMatchObject({
+    ready: false,
+    reason: expect.stringMatching(/named 'ra' too.*try again/),
+  });
+  // It is still found, and what it says comes after what it has left.
+  await client.nc.request('$SRV.PING.stopgate.ra', '', { timeout: 20_000 });
+  const asked = Array.from({ length: 8 }, (_, index) => client.ask(`decide.w${index}`, { attempt: 'a1' }, 20_000));
+  for (const { body } of await Promise.all(asked)) expect(body).toMatchObject({ decision: 'allow', replica: 'rb' });
+});
+
 test('an owner that lives and does not keep up with the log counts as gone', { timeout: 20_000 }, async () => {
   await start('ra');
   await play('slow', () => 1);

@@ -16,7 +16,7 @@ function createScene() {
   const failing = new Map<string, Error>();
   const tried: string[] = [];
   const closed: string[] = [];
-  const breakers = new Map<string, () => void>();
+  const breakers = new Map<string, (isNameTaken: boolean) => void>();
   const found: string[] = [];
   const open = async (fleet: string) => {
     tried.push(fleet);
@@ -25,7 +25,7 @@ function createScene() {
     const status = () => ({ ready: true, reason: null, code: null, foldedSeq: 7, workers: 2, openAttempts: 1 });
     return {
       service: { fleet, status },
-      broken: new Promise<void>((done) => void breakers.set(fleet, done)),
+      broken: new Promise<boolean>((done) => void breakers.set(fleet, done)),
       close: async () => void closed.push(fleet),
     } as unknown as Replica;
   };
@@ -88,7 +88,7 @@ describe('several fleets', () => {
     void fleets.broken.then(() => {
       ended = true;
     });
-    breakers.get('b')?.();
+    breakers.get('b')?.(false);
     await later(10_000);
     expect({ ended, tried }).toEqual({ ended: false, tried: ['a', 'b'] });
     await fleets.close();
@@ -105,10 +105,18 @@ describe('a single fleet', () => {
   test('whose fold fails ends the process', async () => {
     const { start, breakers } = createScene();
     const fleets = await start('a');
-    breakers.get('a')?.();
+    breakers.get('a')?.(false);
     expect(await fleets.broken).toBe('it cannot serve any longer');
     await fleets.close();
   });
+});
+
+test('of several, one whose replica has lost its name ends the process: all have that name', async () => {
+  const { start, breakers } = createScene();
+  const fleets = await start('a,b');
+  breakers.get('b')?.(true);
+  expect(await fleets.broken).toBe('it cannot serve any longer');
+  await fleets.close();
 });
 
 describe('a pattern', () => {
