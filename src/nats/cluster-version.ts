@@ -5,16 +5,19 @@
  */
 import { AppError } from '../errors.ts';
 
-/** The oldest that was tested with three nodes. */
+/** The oldest that was tested with three nodes, and at the limit of an account. */
 const tested = { major: 2, minor: 15 };
 
 /** @param version as the server tells it, such as `2.15.2` @throws AppError stream.foreign */
 export function refuseUntestedCluster(version: string, replicas: number): void {
   if (replicas <= 1) return;
-  const [, major, minor] = /^v?(\d+)\.(\d+)\./.exec(version) ?? [];
-  const isTested = Number(major) > tested.major || (Number(major) === tested.major && Number(minor) >= tested.minor);
-  if (isTested) return;
+  if (isTestedServer(version)) return;
   const why = `a log with ${replicas} replicas needs nats-server ${tested.major}.${tested.minor} or later on each node, and this one is ${version}`;
   const before = 'before, its copies could number entries differently after a node was killed';
   throw new AppError('stream.foreign', `${why}: ${before}. Update the nodes, or keep the log on one with --replicas 1`);
+}
+
+export function isTestedServer(version: string): boolean {
+  const [, major, minor] = /^v?(\d+)\.(\d+)\./.exec(version) ?? [];
+  return Number(major) > tested.major || (Number(major) === tested.major && Number(minor) >= tested.minor);
 }

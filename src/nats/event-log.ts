@@ -2,6 +2,7 @@
 import { type JetStreamManager, jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
+import { warnOfAccountLimit } from './account-limit.ts';
 import { TimeoutError } from './client-library.ts';
 import { refuseUntestedCluster } from './cluster-version.ts';
 import { cut, inspectLog, type LogIdentity, missing, proveLog } from './log-continuity.ts';
@@ -82,6 +83,7 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
   const { info, gapsAcceptedTo, deadSeq } = await openStreams(options);
   refuseUntestedCluster(version, info.config.num_replicas);
   const manager = await jetstreamManager(nc, { timeout: timeoutMs, checkAPI: false });
+  await warnOfAccountLimit(manager, version, options.log);
   const { created, config } = info;
   const identity: LogIdentity = { stream: config.name, created, gapsAcceptedTo, findCoveredTo };
   const { stream } = identity;

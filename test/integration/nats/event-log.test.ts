@@ -52,6 +52,31 @@ test.each(['INFO', 'STREAM.NAMES', 'STREAM.INFO', 'STREAM.CREATE'])(
   },
 );
 
+test.each([
+  ['2.9.10', 1_048_576, 1],
+  ['2.9.10', -1, 0],
+  ['2.15.2', 1_048_576, 0],
+])(
+  'nats-server %s whose account may store %s bytes (-1: any number): %s warnings',
+  async (version, max_storage, count) => {
+    const request: NatsConnection['request'] = async (asked, payload, options) => {
+      const reply = await nc.request(asked, payload, options);
+      if (asked !== '$JS.API.INFO') return reply;
+      const info = reply.json<{ limits: object }>();
+      const limited = { ...info, limits: { ...info.limits, max_storage } };
+      return { ...reply, json: () => limited, data: Buffer.from(JSON.stringify(limited)) } as typeof reply;
+    };
+    const connection = Object.create(nc, { request: { value: request }, info: { value: { ...nc.info, version } } });
+    const lines: string[] = [];
+    const warned = pino({ level: 'warn' }, { write: (line) => void lines.push(line) });
+    await openEventLog({
+      ...{ nc: connection, fleet: 'limited', replicas: 1, acceptEmptyLog: false, log: warned },
+      findCoveredTo: () => Promise.resolve(0),
+    });
+    expect(lines.filter((line) => /max_file of its JetStream.*update to 2\.15/.test(line))).toHaveLength(count);
+  },
+);
+
 test('a start that gets no answer at all ends with log.unavailable', async () => {
   const { connection, timeoutsMs } = withoutAnswers('$JS.API.STREAM.NAMES', Number.POSITIVE_INFINITY);
   await expect(open(connection, 'silent')).rejects.toMatchObject({ code: 'log.unavailable' });
