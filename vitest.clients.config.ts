@@ -9,7 +9,7 @@ export default defineConfig({
     include: ['test/system/clients/**/*.test.ts'],
     pool: 'forks',
     maxWorkers: 1,
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
+    testTimeout: 600_000,
+    hookTimeout: 60_000,
   },
 });

@@ -1,6 +1,7 @@
 /** Somebody who follows a page literally, in a fresh folder, with a real shell, `stopgate dev` and the tools of a language. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { readEnvironment } from '../../../src/config/environment.ts';
 import { firstDifference, readConsole } from '../../integration/docs/shown-output.ts';
 import { makeFolder } from '../../support/deployment.ts';
@@ -53,7 +54,8 @@ export async function openFollower(): Promise<Follower> {
 
 async function run(line: string, cwd: string, given: Readonly<Record<string, string>>): Promise<string> {
   const inherited = Object.entries(readEnvironment()).filter(([name]) => !/^(STOPGATE|VITEST|OPENAI)/.test(name));
-  const env = { ...Object.fromEntries(inherited), PYTHONDONTWRITEBYTECODE: '1', NO_COLOR: '1', ...given };
+  const own = { PIP_NO_COMPILE: '1', PYTHONPYCACHEPREFIX: join(cwd, '.pycache'), NO_COLOR: '1' };
+  const env = { ...Object.fromEntries(inherited), ...own, ...given };
   const child = spawn('bash', ['-c', line], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let printed = '';
   for (const stream of [child.stdout, child.stderr])
