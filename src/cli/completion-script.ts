@@ -3,6 +3,7 @@
 import { AppError } from '../errors.ts';
 import { type Arguments, type Option, optionsOf, positionalsOf } from './argument-types.ts';
 import type { CommandTable } from './command.ts';
+import { type CompletionList, completionLists, listOf } from './completion-values.ts';
 
 const shells = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof shells)[number];
@@ -19,21 +20,26 @@ export function readShell(text: string): Shell {
 type Completion = {
   readonly name: string;
   readonly description: string;
-  readonly values: readonly string[] | 'file' | 'any' | 'none';
+  readonly values: readonly string[] | CompletionList | 'file' | 'any' | 'none';
 };
 type Row = {
   readonly name: string;
   readonly summary: string;
   readonly options: readonly Completion[];
   readonly words: readonly string[];
+  /** What its first word is one of, if that can be listed. */
+  readonly list: CompletionList | undefined;
 };
+
+const isList = (values: Completion['values']): values is CompletionList => completionLists.some((it) => it === values);
 
 export async function formatCompletion(shell: Shell, commands: CommandTable): Promise<string> {
   const rows = await Promise.all(
     Object.entries(commands).map(async ([name, { summary, load }]): Promise<Row> => {
       const { args } = await load();
       const words = name === 'completion' ? shells : takesFile(args) ? ['<file>'] : [];
-      return { name, summary, options: optionsOf(args).map(toCompletion), words };
+      const [first] = positionalsOf(args);
+      return { name, summary, options: optionsOf(args).map(toCompletion), words, list: listOf(first?.[1].valueHint) };
     }),
   );
   return { bash: formatBash, zsh: formatZsh, fish: formatFish }[shell](rows);
@@ -46,31 +52,33 @@ function toCompletion([name, option]: readonly [string, Option]): Completion {
   const { type, description, valueHint = '' } = option;
   if (type === 'enum') return { name, description, values: option.options };
   if (type === 'boolean') return { name, description, values: 'none' };
-  return { name, description, values: /^(FILE|DIR)/.test(valueHint) ? 'file' : 'any' };
+  return { name, description, values: listOf(valueHint) ?? (/^(FILE|DIR)/.test(valueHint) ? 'file' : 'any') };
 }
 
 function formatBash(rows: readonly Row[]): string {
-  const cases = rows.map(({ name, options, words }) => {
+  const cases = rows.map(({ name, options, words, list: first }) => {
     const list = [
       ...options.map((option) => `--${option.name}`),
       '--help',
       ...words.filter((word) => word !== '<file>'),
     ];
-    return `    ${name}) words="${list.join(' ')}" ;;`;
+    return `    ${name}) words="${list.join(' ')}"${first === undefined ? '' : ` first=${first}`} ;;`;
   });
-  const values = new Map(rows.flatMap(({ options }) => options).map((option) => [option.name, option.values]));
-  const valueCases = [...values].flatMap(([name, value]) => {
-    if (value === 'none') return [];
-    if (value === 'file') return [`    --${name}) COMPREPLY=($(compgen -f -- "$cur")); return ;;`];
-    return [
-      `    --${name}) COMPREPLY=(${value === 'any' ? '' : `$(compgen -W "${value.join(' ')}" -- "$cur")`}); return ;;`,
-    ];
+  const valueCases = casesOf(rows).flatMap(({ pattern, values }) => {
+    if (values === 'none') return [];
+    const reply = (given: string) => [`    ${pattern}) COMPREPLY=(${given}); return ;;`];
+    if (isList(values)) return reply(`$(compgen -W "$(_stopgate_list ${values})" -- "$cur")`);
+    if (values === 'file') return reply('$(compgen -f -- "$cur")');
+    return reply(values === 'any' ? '' : `$(compgen -W "${values.join(' ')}" -- "$cur")`);
   });
   return `# stopgate completion for bash: eval "$(stopgate completion bash)"
+_stopgate_list() {
+  "\${COMP_WORDS[0]/#\\~/$HOME}" completion --list "$1" 2>/dev/null
+}
 _stopgate() {
-  local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" words
+  local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" words first
   COMPREPLY=()
-  case "$prev" in
+  case "\${COMP_WORDS[1]} $prev" in
 ${valueCases.join('\n')}
   esac
   if [ "$COMP_CWORD" -eq 1 ]; then
@@ -81,29 +89,62 @@ ${valueCases.join('\n')}
 ${cases.join('\n')}
     help) words="${rows.map((row) => row.name).join(' ')}" ;;
   esac
+  if [ -n "$first" ] && [ "$COMP_CWORD" -eq 2 ] && [ "\${cur#-}" = "$cur" ]; then
+    words="$(_stopgate_list "$first")"
+  fi
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
 }
+_stopgate_npx() {
+  [ "\${COMP_WORDS[1]}" = stopgate ] && [ "$COMP_CWORD" -gt 1 ] && [ -x node_modules/.bin/stopgate ] || return 0
+  COMP_WORDS=(node_modules/.bin/stopgate "\${COMP_WORDS[@]:2}")
+  COMP_CWORD=$((COMP_CWORD - 1))
+  _stopgate
+}
 complete -o default -F _stopgate stopgate
+complete -p npx >/dev/null 2>&1 || complete -o default -F _stopgate_npx npx
 `;
 }
 
+/** What `<command> <option>` takes: a line for all commands, or for each where they differ. */
+function casesOf(rows: readonly Row[]): { pattern: string; values: Completion['values'] }[] {
+  const all = rows.flatMap(({ name, options }) => options.map((option) => ({ command: name, ...option })));
+  return [...new Set(all.map(({ name }) => name))].flatMap((name) => {
+    const uses = all.filter((it) => it.name === name);
+    const kinds = new Set(uses.map(({ values }) => String(values)));
+    const [first] = uses;
+    if (kinds.size === 1 && first !== undefined) return [{ pattern: `*' --${name}'`, values: first.values }];
+    return uses.map(({ command, values }) => ({ pattern: `'${command} --${name}'`, values }));
+  });
+}
+
 function formatZsh(rows: readonly Row[]): string {
-  const cases = rows.map(({ name, options, words }) => {
+  const cases = rows.map(({ name, options, words, list }) => {
     const specs = options.map(({ name: option, description, values }) => {
       const action = { file: ':file:_files', any: ':value: ', none: '' };
-      const value = typeof values === 'string' ? action[values] : `:value:(${values.join(' ')})`;
+      const value = isList(values)
+        ? `:value:{_stopgate_list ${values}}`
+        : typeof values === 'string'
+          ? action[values]
+          : `:value:(${values.join(' ')})`;
       return `'--${option}[${zshText(description)}]${value}'`;
     });
+    const first = list === undefined ? [] : [`'1:${list.slice(0, -1)}:{_stopgate_list ${list}}'`];
     const rest = words.includes('<file>')
       ? ["'*:file:_files'"]
       : words.length > 0
         ? [`'1:shell:(${words.join(' ')})'`]
-        : [];
+        : first;
     return `    ${name}) _arguments ${[...specs, "'--help[explain it]'", ...rest].join(' ')} ;;`;
   });
   return `#compdef stopgate
 # stopgate completion for zsh: source <(stopgate completion zsh)
+_stopgate_list() {
+  local -a values
+  values=(\${(f)"$(\${~_stopgate_program:-stopgate} completion --list $1 2>/dev/null)"})
+  (( $#values )) && compadd -a values
+}
 _stopgate() {
+  local _stopgate_program="\${_stopgate_program:-$words[1]}"
   local -a commands
   commands=(
 ${rows.map(({ name, summary }) => `    '${name}:${zshText(summary)}'`).join('\n')}
@@ -121,7 +162,18 @@ ${cases.join('\n')}
     help) _describe 'command' commands ;;
   esac
 }
+_stopgate_npx() {
+  if [[ $words[2] == stopgate && CURRENT -gt 2 && -x node_modules/.bin/stopgate ]]; then
+    local _stopgate_program=node_modules/.bin/stopgate
+    shift words
+    (( CURRENT-- ))
+    _stopgate
+  else
+    _default
+  fi
+}
 compdef _stopgate stopgate
+(( $+_comps[npx] )) || compdef _stopgate_npx npx
 `;
 }
 
@@ -129,15 +181,21 @@ const zshText = (text: string): string => text.replace(/'/g, "'\\''").replace(/[
 
 function formatFish(rows: readonly Row[]): string {
   const quote = (text: string) => `'${text.replace(/\\/g, '\\\\').replace(/'/g, "\\'")}'`;
-  const lines = rows.flatMap(({ name, summary, options, words }) => {
+  const listed = (list: CompletionList) => quote(`(stopgate completion --list ${list} 2>/dev/null)`);
+  const lines = rows.flatMap(({ name, summary, options, words, list }) => {
     const here = `complete -c stopgate -n '__fish_seen_subcommand_from ${name}'`;
     return [
       `complete -c stopgate -n __fish_use_subcommand -f -a ${name} -d ${quote(summary)}`,
       ...options.map(({ name: option, description, values }) => {
         const value = { file: ' -r -F', any: ' -x', none: ' -f' };
-        const takes = typeof values === 'string' ? value[values] : ` -x -a ${quote(values.join(' '))}`;
+        const takes = isList(values)
+          ? ` -x -a ${listed(values)}`
+          : typeof values === 'string'
+            ? value[values]
+            : ` -x -a ${quote(values.join(' '))}`;
         return `${here} -l ${option}${takes} -d ${quote(description)}`;
       }),
+      ...(list === undefined ? [] : [`${here} -f -a ${listed(list)}`]),
       ...(words.includes('<file>') ? [] : [`${here} -f${words.length > 0 ? ` -a ${quote(words.join(' '))}` : ''}`]),
     ];
   });

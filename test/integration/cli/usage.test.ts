@@ -196,5 +196,6 @@ describe('completion', () => {
     expect(complete('stopgate', 'workers', '--st')).toBe('--state --stale');
     expect(complete('stopgate', 'workers', '--state', 'bl')).toBe('blocked');
     expect(complete('stopgate', 'completion', 'z')).toBe('zsh');
+    expect(complete('no-such-program', 'worker', 'w')).toBe('');
   });
 });

@@ -1,0 +1,47 @@
+/** What a shell may complete from what there is now. A person waits for it at the Tab key, so it is quick and never complains. */
+import { loadConfig } from '../config/config.ts';
+import type { Io } from '../process-io.ts';
+import { connect, type Place, resolvePlace } from './connection.ts';
+
+export const completionLists = ['workers', 'tasks', 'queues', 'policies', 'agents'] as const;
+export type CompletionList = (typeof completionLists)[number];
+
+const timeoutMs = 300;
+/** More would not be read. */
+const valuesMax = 1_000;
+
+const hints: Readonly<Record<string, CompletionList>> = {
+  ...{ W: 'workers', WORKER: 'workers', T: 'tasks', TASK: 'tasks', Q: 'queues', P: 'policies', AGENT: 'agents' },
+};
+/** By what help calls a value; undefined: it cannot be listed. */
+export const listOf = (valueHint = ''): CompletionList | undefined => hints[valueHint.replace(/…$/, '')];
+
+/** Empty where they cannot be had in time. */
+export async function listValues(list: CompletionList, place: Place, io: Io): Promise<readonly string[]> {
+  if (list === 'agents') return [...(await import('../agents/index.ts')).agents.keys()];
+  if (list === 'policies') return policiesIn(place, io).catch(() => []);
+  const late = new AbortController();
+  const none = new Promise<readonly string[]>((resolve) => {
+    late.signal.addEventListener('abort', () => resolve([]), { once: true });
+  });
+  const timer = setTimeout(() => late.abort(), timeoutMs);
+  const values = askService(list, place, io, late.signal).catch(() => []);
+  return Promise.race([none, values]).finally(() => clearTimeout(timer));
+}
+
+async function policiesIn({ config }: Place, { cwd, env }: Io): Promise<readonly string[]> {
+  const { file } = await loadConfig({ flags: { config, http: 'off' }, cwd, env });
+  return [...new Set(['default', ...file.policySet.policies.keys()])];
+}
+
+async function askService(list: CompletionList, place: Place, io: Io, late: AbortSignal): Promise<readonly string[]> {
+  const requester = await connect(await resolvePlace(place, io));
+  late.addEventListener('abort', () => void requester.close().catch(() => undefined), { once: true });
+  try {
+    const page = await requester.request('list', list, { limit: valuesMax }, timeoutMs);
+    const { items } = page as { items: readonly Record<string, unknown>[] };
+    return items.map((item) => String(item[list.slice(0, -1)]));
+  } finally {
+    await requester.close();
+  }
+}
