@@ -1,0 +1,49 @@
+/**
+ * Objects that every entry reads and writes share their hidden classes. A literal with a spread first and a new property
+ * after it gives each object its own (Node 20), and folding a stop took seven times as long: nothing else showed it.
+ */
+import { setFlagsFromString } from 'node:v8';
+import { expect, test } from 'vitest';
+import { createFleet, type Fleet, foldEntry, readEntry } from '../../../../machines/index.ts';
+
+setFlagsFromString('--allow-natives-syntax');
+const haveOneClass = new Function('a', 'b', 'return %HaveSameMap(a, b)') as (a: object, b: object) => boolean;
+
+function fold(fleet: Fleet, tail: string, data: object = {}) {
+  const text = JSON.stringify(data);
+  const entry = readEntry(`stopgate.main.${tail}`, text, text.length);
+  if (entry === null || !('data' in entry)) throw new Error(tail);
+  return foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_700_000_000_000 + fleet.seq, entry });
+}
+
+test('of all workers: record, context, last move and decision', () => {
+  const fleet = createFleet('main', { restingMax: 30 });
+  fold(fleet, 'own.fleet.main.policy.set', { policies: { default: { retries: null, checks: [{ plan: {} }] } } });
+  // The first objects that a literal makes are alike in any case.
+  const workers = Array.from({ length: 100 }, (_, index) => `w${index}`);
+  const decisions: object[] = [];
+  for (const [index, worker] of workers.entries()) {
+    if (index % 3 === 0) fold(fleet, `worker.${worker}.worker.registered`, { agent: 'claude', cwd: '/tmp' });
+    if (index % 2 === 0) fold(fleet, `worker.${worker}.tool.used`, { tool: 'Edit', files: [`${worker}.ts`] });
+    for (const outcome of fold(fleet, `worker.${worker}.stop.attempted`, { attempt: 'a1' }))
+      if (outcome.kind === 'decided') decisions.push(outcome.decision);
+  }
+  // Those of the first were packed.
+  const records = workers.map(
+    (worker) => fleet.workers.get(worker) as NonNullable<ReturnType<Fleet['workers']['get']>>,
+  );
+  const countClasses = (objects: readonly (object | null)[]) => {
+    const classes: object[] = [];
+    for (const it of objects as object[]) if (!classes.some((known) => haveOneClass(known, it))) classes.push(it);
+    return classes.length;
+  };
+  const counts = [
+    records,
+    records.map((it) => it.snapshot.context.worker),
+    records.map((it) => it.lastMove),
+    decisions,
+  ];
+  // So many are cached at one place.
+  for (const objects of counts) expect(countClasses(objects)).toBeLessThanOrEqual(4);
+  expect(decisions).toHaveLength(100);
+});
