@@ -12,8 +12,13 @@ export type Refusal = {
 };
 export type Issue = { readonly path: string; readonly message: string };
 
-/** A well-formed entry that made no sense when it was folded: kept with its worker or task. */
-export type RefusedEntry = { readonly at: string; readonly type: string; readonly reason: string };
+/** A well-formed entry that made no sense when it was folded: kept with its worker or task. `seq`: where it stands. */
+export type RefusedEntry = {
+  readonly at: string;
+  readonly seq: number;
+  readonly type: string;
+  readonly reason: string;
+};
 
 const issuesMax = 20;
 

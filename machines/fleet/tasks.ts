@@ -138,6 +138,6 @@ function reindexTask(fleet: Fleet, task: string): void {
 }
 
 export function refuseTask(fleet: Fleet, id: string, type: string, reason: string): void {
-  const refused = { at: formatIsoTime(fleet.nowMs), type, reason };
+  const refused = { at: formatIsoTime(fleet.nowMs), seq: fleet.seq, type, reason };
   stepTask(fleet, id, { type: 'entry.refused', refused });
 }

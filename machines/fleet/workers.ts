@@ -122,7 +122,7 @@ function holdEndMs({ attempt, tasks, activeMs }: WorkerContext): number {
 }
 
 export function refuseWorker(fleet: Fleet, record: WorkerRecord, type: string, reason: string): void {
-  const refused = { at: formatIsoTime(fleet.nowMs), type, reason };
+  const refused = { at: formatIsoTime(fleet.nowMs), seq: fleet.seq, type, reason };
   stepWorker(fleet, record, { type: 'entry.refused', refused });
   fleet.outcomes.push({ kind: 'refused', entity: 'worker', id: record.snapshot.context.worker.worker, type, reason });
 }

@@ -50,7 +50,7 @@ function refuse(context: TaskContext, event: TaskEvent): Partial<TaskContext> {
   const refused =
     event.type === 'entry.refused'
       ? event.refused
-      : { at: formatIsoTime(event.atMs), type: event.type, reason: refusalOf(context, event) ?? '' };
+      : { at: formatIsoTime(event.atMs), seq: event.seq, type: event.type, reason: refusalOf(context, event) ?? '' };
   return { refused: [...context.refused, refused].slice(-refusedMax) };
 }
 

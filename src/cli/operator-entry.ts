@@ -4,7 +4,7 @@ import type { Escalation, TaskView, WorkerView } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Requester } from '../nats/requester.ts';
 import type { Io } from '../process-io.ts';
-import { refusalSince } from '../service/refusal.ts';
+import { throwIfRefused } from '../service/refusal.ts';
 import { clean } from '../terminal/text.ts';
 import type { Arguments, Flags } from './argument-types.ts';
 import { clientArgs, timeoutArg } from './client-args.ts';
@@ -58,11 +58,10 @@ export async function publishOperatorEntry(
     if (!(await confirm(`${spellState(entity, id, before)}. ${question}`))) {
       throw new AppError('entry.refused', 'nothing was changed');
     }
-    await requester.publish(`own.${entity}.${id}.${type}`, { by, ...data });
+    const { seq } = await requester.publish(`own.${entity}.${id}.${type}`, { by, ...data });
     const after = await view();
     // Another operator may have been faster than the answer to the question.
-    const refusal = refusalSince(before.refused, after.refused, type);
-    if (refusal !== null) throw new AppError('entry.refused', refusal);
+    throwIfRefused(after, seq);
     if (flags.json) await out.json(after);
     else await out.print(...(await entry.describe(after, requester)).map(clean));
     return 0;

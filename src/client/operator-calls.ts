@@ -1,8 +1,7 @@
 /** What an operator answers: it takes an operator's credentials (`role: 'operator'`). */
 import type { WorkerView } from '../../machines/index.ts';
-import { AppError } from '../errors.ts';
 import { createAnswer } from '../service/open-request.ts';
-import { refusalSince } from '../service/refusal.ts';
+import { throwIfRefused } from '../service/refusal.ts';
 import type { Publish } from './entries.ts';
 import type { Queries } from './queries.ts';
 
@@ -30,14 +29,10 @@ export function createOperatorCalls(publish: Publish, { getWorker }: Queries): O
     async answer(worker, { by, ...reply }) {
       const before = await getWorker(worker);
       const fields = createAnswer(before, reply);
-      const { request } = fields;
-      await publish('own.worker', worker, 'input.answered', { by, ...fields });
+      const { seq } = await publish('own.worker', worker, 'input.answered', { by, ...fields });
       const after = await getWorker(worker);
-      const { lastAnswer: last } = after;
-      if (last?.request === request && last.by === by && last.verdict === reply.verdict) return after;
       // Somebody else was quicker, or the agent no longer waits.
-      const refusal = refusalSince(before.refused, after.refused, 'input.answered');
-      if (refusal !== null) throw new AppError('entry.refused', refusal);
+      throwIfRefused(after, seq);
       return after;
     },
   };

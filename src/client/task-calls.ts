@@ -1,7 +1,6 @@
 /** How a worker lets go of a task that it has not finished. */
 import type { TaskDetail } from '../../machines/index.ts';
-import { AppError } from '../errors.ts';
-import { refusalSince } from '../service/refusal.ts';
+import { throwIfRefused } from '../service/refusal.ts';
 import type { Publish } from './entries.ts';
 import type { Queries } from './queries.ts';
 
@@ -15,10 +14,9 @@ export type TaskCalls = {
 
 export function createTaskCalls(publish: Publish, { getWorker, getTask }: Queries): TaskCalls {
   const letGo = async (worker: string, type: 'task.failed' | 'task.released', data: { task: string }) => {
-    const { refused } = await getWorker(worker);
-    await publish('worker', worker, type, data);
-    const refusal = refusalSince(refused, (await getWorker(worker)).refused, type);
-    if (refusal !== null) throw new AppError('entry.refused', refusal);
+    await getWorker(worker); // who is unknown is not made known by this
+    const { seq } = await publish('worker', worker, type, data);
+    throwIfRefused(await getWorker(worker), seq);
     return getTask(data.task);
   };
   return {

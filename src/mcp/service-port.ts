@@ -6,7 +6,7 @@ import type { NewEntry } from '../service/publish.ts';
 export type ServicePort = {
   readonly fleet: string;
   /** Validates and stores an entry. @throws AppError input.bad, entry.large, log.unavailable, service.unreachable */
-  publish(entry: NewEntry): Promise<unknown>;
+  publish(entry: NewEntry): Promise<{ readonly seq: number }>;
   decide(worker: string, body: object): Promise<Decision>;
   probe(worker: string, body: object): Promise<Decision>;
   /** @throws AppError stop.incomplete with `details: { decision }` */

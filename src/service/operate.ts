@@ -9,12 +9,11 @@ import {
 } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
-import { createKeyedMutex } from '../keyed-mutex.ts';
 import type { EventLog } from '../nats/event-log.ts';
 import { parseInput } from '../parse-input.ts';
 import { findActor } from './actor.ts';
 import { createAnswer, type Reply } from './open-request.ts';
-import { refusalSince } from './refusal.ts';
+import { throwIfRefused } from './refusal.ts';
 
 const by = z.string().trim().min(1).max(200);
 const actor = { entity: z.enum(['worker', 'task']).default('worker'), id: idSchema, by };
@@ -49,7 +48,6 @@ type Operated = { seq: number; view: WorkerView | TaskView };
 export type Operate = (action: OperatorAction, body: unknown) => Promise<Operated>;
 
 export function createOperate(host: Host, log: EventLog): Operate {
-  const mutex = createKeyedMutex();
   const view = async (entity: 'worker' | 'task', id: string) => {
     await host.caughtUp();
     return findActor(host, entity, id) as WorkerView | TaskView;
@@ -57,20 +55,16 @@ export function createOperate(host: Host, log: EventLog): Operate {
   return async (action, body) => {
     const given = parseInput(operatorActions[action], body ?? {});
     const { id, entity = 'worker', seq: readSeq, ...data } = given as Given;
-    // A refusal does not tell whose entry it was, so entries about one actor go one after the other.
-    return mutex.runExclusive(`${entity}.${id}`, async () => {
-      const before = await view(entity, id);
-      if ((action === 'acknowledge' || action === 'resolve') && before.state !== 'escalated')
-        throw new AppError('entry.refused', `${entity} ${id} is not escalated, it is ${before.state}`);
-      const fields =
-        action === 'answer' ? { by: data.by, ...createAnswer(before as WorkerView, { ...data, seq: readSeq }) } : data;
-      const subject = `stopgate.${host.fleet.name}.own.${entity}.${id}.${types[action]}`;
-      const { seq } = await log.append(subject, JSON.stringify(fields), {});
-      const after = await view(entity, id);
-      // Somebody else may have been quicker at another replica.
-      const refusal = refusalSince(before.refused, after.refused, types[action]);
-      if (refusal !== null) throw new AppError('entry.refused', refusal);
-      return { seq, view: after };
-    });
+    const before = await view(entity, id);
+    if ((action === 'acknowledge' || action === 'resolve') && before.state !== 'escalated')
+      throw new AppError('entry.refused', `${entity} ${id} is not escalated, it is ${before.state}`);
+    const fields =
+      action === 'answer' ? { by: data.by, ...createAnswer(before as WorkerView, { ...data, seq: readSeq }) } : data;
+    const subject = `stopgate.${host.fleet.name}.own.${entity}.${id}.${types[action]}`;
+    const { seq } = await log.append(subject, JSON.stringify(fields), {});
+    const after = await view(entity, id);
+    // Somebody else may have been quicker.
+    throwIfRefused(after, seq);
+    return { seq, view: after };
   };
 }

@@ -1,7 +1,7 @@
 /** Reads tasks and workers for the tools, and changes them by entries that the fold may refuse. */
 import type { TaskDetail, WorkerView } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
-import { refusalSince } from '../../service/refusal.ts';
+import { throwIfRefused } from '../../service/refusal.ts';
 import type { ServicePort } from '../service-port.ts';
 import type { ToolContext } from './tool.ts';
 
@@ -38,19 +38,17 @@ type Views = { readonly task: TaskDetail; readonly worker: WorkerView };
  * then lists it as refused, and that list is where we look, since publishing alone reports no refusal.
  * @throws AppError entry.refused with the fold's reason
  */
-export function publishAndRead<Kind extends keyof Views>(
-  { port, mutex }: Pick<ToolContext, 'port' | 'mutex'>,
+export async function publishAndRead<Kind extends keyof Views>(
+  { port }: Pick<ToolContext, 'port'>,
   entity: Kind,
   id: string,
   type: string,
   data: object,
 ): Promise<Views[Kind]> {
-  return mutex.runExclusive(`${entity}.${id}`, async () => {
-    const before = (await findActor<Views[Kind]>(port, entity, id))?.refused ?? [];
-    await port.publish({ entity, id, type, data });
-    const view = (await port.get(entity, id)) as Views[Kind];
-    const refusal = refusalSince(before, view.refused, type);
-    if (refusal !== null) throw new AppError('entry.refused', refusal);
-    return view;
-  });
+  // Without a service nothing is published.
+  await findActor(port, entity, id);
+  const { seq } = await port.publish({ entity, id, type, data });
+  const view = (await port.get(entity, id)) as Views[Kind];
+  throwIfRefused(view, seq);
+  return view;
 }

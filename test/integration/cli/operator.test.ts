@@ -103,7 +103,7 @@ describe('exit code 1', () => {
 
   test('somebody else was quicker: the entry was refused', async () => {
     const reason = 'worker w1 is not escalated';
-    const refused = [{ at: '2026-03-02T12:01:00.000Z', type: 'escalation.resolved', reason }];
+    const refused = [{ at: '2026-03-02T12:01:00.000Z', seq: 1, type: 'escalation.resolved', reason }];
     const log = await openLog([escalated, { ...idle, refused }]);
     const { code, stdout, stderr } = await log.run(['resolve', 'w1', '--resume', '--yes', '--json']);
     expect({ code, stderr }).toEqual({ code: 1, stderr: `stopgate: ${reason}\n` });
