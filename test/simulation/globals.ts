@@ -28,12 +28,15 @@ export function replaceGlobals(scheduler: Scheduler, random: Random): () => void
     for (let index = 0; index < bytes.length; index += 1) bytes[index] = chance.int(0, 255);
     return bytes;
   });
+  const hex = (digits: number) => Array.from({ length: digits }, () => chance.int(0, 15).toString(16)).join('');
+  const restoreIds = replace(globalThis.crypto, 'randomUUID', () => [8, 4, 4, 4, 12].map(hex).join('-'));
   nuid.reset();
   return () => {
     Object.assign(globalThis, real);
     restoreRandom();
     restoreStopwatch();
     restoreBytes();
+    restoreIds();
   };
 }
 
