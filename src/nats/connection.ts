@@ -61,6 +61,8 @@ export async function openConnection({
       // A server that is gone without closing its side is noticed within twice this time.
       pingInterval: 5_000,
       maxPingOut: 2,
+      // Each request would take three stacks in advance, in case that it fails; ours say what failed themselves.
+      noAsyncTraces: true,
     });
     if (inboxPrefix !== undefined) inboxPrefixes.set(nc, inboxPrefix);
     return nc;
