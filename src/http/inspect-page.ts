@@ -2,9 +2,9 @@
  * `GET /inspect`: the inspector for any XState app, as the target of `createBrowserInspector({ url })`; and
  * `GET /machines.json`: the laid-out charts of our own machines. Both are build output, read once, when it is first asked for.
  */
-import { existsSync, readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 import { AppError } from '../errors.ts';
+import { readBuilt } from '../inspector/built-file.ts';
 
 /** Apps on this machine may frame it to inspect themselves: it only shows what the app sends and can do nothing else. */
 const contentSecurityPolicy = [
@@ -34,10 +34,4 @@ export function addInspectPage(app: FastifyInstance): void {
       return reply.header('content-security-policy', contentSecurityPolicy).type(type).send(built);
     });
   }
-}
-
-/** Next to this file in a build, in dist when running from the sources, as tests do. */
-export function readBuilt(file: string): Buffer | null {
-  const found = [`../../${file}`, `../../dist/${file}`].map((path) => new URL(path, import.meta.url)).find(existsSync);
-  return found === undefined ? null : readFileSync(found);
 }

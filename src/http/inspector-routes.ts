@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { idSchema, isoTimeSchema, staleAfterMs } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
+import { incidentHtml } from '../inspector/incident-html.ts';
 import type { Topic } from '../inspector/messages.ts';
 import { spanNames } from '../inspector/statistics/buckets.ts';
 import { toTruncatedJson } from '../inspector/truncated-json.ts';
@@ -13,7 +14,6 @@ import { type Admission, findCaller, refuseAnyone, sessionCookie } from './admis
 import { type EventStream, openEventStream } from './event-stream.ts';
 import { type FleetDirectory, fleetInPath } from './fleet-directory.ts';
 import { sendHistory } from './history-reply.ts';
-import { incidentHtml } from './incident-file.ts';
 
 export const inspectorEndpoints = [
   'GET  /api/<fleet>/stream',

@@ -27,26 +27,42 @@ export async function readIncident(
   exportedMs: number,
 ): Promise<IncidentFile> {
   const found = new Map<number, LogMessage>();
-  for (const it of withSubAgents(fleet, worker))
+  const parents = [...fleet.workers].map(([id, { snapshot }]) => [id, snapshot.context.worker.parent] as const);
+  for (const it of withSubAgents(parents, worker))
     for (const message of await readHistoryOf(log, fleet.name, it)) found.set(message.seq, message);
-  const messages = [...found.values()].sort((a, b) => a.seq - b.seq);
+  return incidentOf(fleet.name, worker, [...found.values()], exportedMs);
+}
+
+/** @param messages all that belong to it, each once, in any order. @throws AppError input.bad: it is too large for a file */
+export function incidentOf(
+  fleet: string,
+  worker: string,
+  messages: readonly LogMessage[],
+  exportedMs: number,
+): IncidentFile {
   const bytes = messages.reduce((sum, { data }) => sum + data.length, 0);
   if (bytes > bytesMax)
     throw new AppError(
       'input.bad',
-      `the history of ${worker} has ${bytes} bytes, more than the ${bytesMax} of a file; take its lines instead: GET /api/${fleet.name}/history/${worker}.jsonl`,
+      `the history of ${worker} has ${bytes} bytes, more than the ${bytesMax} of a file; take its lines instead: stopgate export --worker ${worker}, or GET /api/${fleet}/history/${worker}.jsonl`,
     );
   return {
-    ...{ fleet: fleet.name, worker, exportedMs },
-    entries: messages.map(({ seq, atMs, subject, data }) => [seq, atMs, subject, decoder.decode(data)]),
+    ...{ fleet, worker, exportedMs },
+    entries: messages
+      .toSorted((a, b) => a.seq - b.seq)
+      .map(({ seq, atMs, subject, data }) => [seq, atMs, subject, decoder.decode(data)]),
   };
 }
 
-function withSubAgents({ workers }: Fleet, worker: string): ReadonlySet<string> {
+/** The worker and those below it. @param parents of each worker */
+export function withSubAgents(
+  parents: Iterable<readonly [worker: string, parent: string | null]>,
+  worker: string,
+): ReadonlySet<string> {
   const named = new Set([worker]);
+  const all = [...parents];
   // A set is walked to its end, what is added on the way included.
-  for (const parent of named)
-    for (const [id, { snapshot }] of workers)
-      if (snapshot.context.worker.parent === parent && named.size < workersMax) named.add(id);
+  for (const above of named)
+    for (const [id, parent] of all) if (parent === above && named.size < workersMax) named.add(id);
   return named;
 }

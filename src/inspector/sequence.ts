@@ -26,9 +26,9 @@ export type Sequence = { readonly participants: readonly Participant[]; readonly
 
 const service = 'service stopgate';
 const operator = 'operator operator';
-const order = ['operator', 'worker', 'service', 'check', 'task'] as const;
+const order = ['operator', 'own', 'service', 'check', 'task', 'worker'];
 
-/** @param entries in any order, each once @param worker it comes first among the workers */
+/** @param entries in any order, each once @param worker beside the service; other workers come last */
 export function sequenceOf(entries: readonly TimelineEntry[], worker: string): Sequence {
   const messages: Message[] = [];
   for (const entry of [...entries].sort((a, b) => a.seq - b.seq)) {
@@ -43,7 +43,8 @@ export function sequenceOf(entries: readonly TimelineEntry[], worker: string): S
     const space = key.indexOf(' ');
     return { key, kind: key.slice(0, space) as Participant['kind'], name: key.slice(space + 1) };
   });
-  return { participants: participants.sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind)), messages };
+  const rank = ({ kind, key }: Participant) => order.indexOf(key === `worker ${worker}` ? 'own' : kind);
+  return { participants: participants.sort((a, b) => rank(a) - rank(b)), messages };
 }
 
 /** An agent's tools in a row say little each. */

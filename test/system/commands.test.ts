@@ -128,7 +128,12 @@ const rows: Record<string, () => Promise<unknown>> = {
   replay: async () => expect(JSON.parse(await says(['replay', 'log.jsonl']))).toMatchObject({ worker: 'w1' }),
   snapshot: async () =>
     expect(JSON.parse(await says(['snapshot', '--json']))).toMatchObject({ seq: expect.any(Number) }),
-  export: async () => expect(await says(['export', '--worker', 'w1'])).toContain('worker.w1.plan.updated'),
+  export: async () => {
+    expect(await says(['export', '--worker', 'w1'])).toContain('worker.w1.plan.updated');
+    expect(await says(['export', '--worker', 'w1', '--html', 'w1.html'])).toContain('w1.html is written');
+    const html = await readFile(join(folder.path, 'w1.html'), 'utf8');
+    expect(html).toMatch(/<script type="application\/json" id="incident">.*worker\.w1\.plan\.updated/);
+  },
   check: async () => expect(await says(['check'])).toContain('stopgate.yaml is valid'),
   permissions: async () => expect(await says(['permissions', '--role', 'agent'])).toMatch(/^# stopgate, fleet main/),
   token: async () => expect(await says(['token', 'ci', '--role', 'read'])).toMatch(/^token +[0-9a-f]{48}\n/),

@@ -1,6 +1,10 @@
-/** export: the log of a fleet as JSON lines, whole or about one worker. */
+/** export: the log of a fleet as JSON lines, whole or about one worker; or a worker's history as a page in a file. */
+import { writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { topicOf } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
+import { incidentOf, withSubAgents } from '../../inspector/incident.ts';
+import { incidentHtml } from '../../inspector/incident-html.ts';
 import { toLogLine } from '../../nats/log-line.ts';
 import type { LogMessage } from '../../nats/log-reader.ts';
 import type { Requester } from '../../nats/requester.ts';
@@ -19,6 +23,11 @@ export const exportLog = defineCommand({
       valueHint: 'W',
       description: 'only what concerns this worker: its entries, those of the tasks that it claimed, and the policies',
     },
+    html: {
+      type: 'string',
+      valueHint: 'FILE',
+      description: 'write its history, with that of its sub-agents, as one page that opens without the service',
+    },
     ...clientArgs,
   },
   details: [
@@ -27,11 +36,23 @@ export const exportLog = defineCommand({
     'Exit code 1: the log has nothing about that worker.',
     'Reading the log needs operator credentials. Those of "stopgate dev" are found automatically.',
   ],
-  examples: ['stopgate export >log.jsonl', 'stopgate export --worker w1 | stopgate replay -'],
+  examples: [
+    'stopgate export >log.jsonl',
+    'stopgate export --worker w1 | stopgate replay -',
+    'stopgate export --worker w1 --html w1.html',
+  ],
   run: ({ flags, io, out, note }) => {
     const worker = flags.worker === undefined ? null : readId('worker', flags.worker);
+    if (flags.html !== undefined && worker === null)
+      throw new AppError('input.bad', '--html shows one worker: say which with --worker W');
     return withRequester(flags, io, async (requester, fleet) => {
-      const concerns = worker === null ? () => true : await createFilter(requester, worker);
+      if (flags.html !== undefined && worker !== null) {
+        const path = resolve(io.cwd, flags.html);
+        await writePage(path, await readPage(requester, fleet, worker));
+        await out.print(`${path} is written; open it in a browser.`);
+        return 0;
+      }
+      const concerns = worker === null ? () => true : await createFilter(requester, [worker]);
       let isFirst = true;
       let isKnown = worker === null;
       for await (const batch of (await requester.read()).batches) {
@@ -44,30 +65,67 @@ export const exportLog = defineCommand({
         await out.write(lines.join(''));
         if (out.closed.aborted) return 0;
       }
-      if (!isKnown)
-        throw new AppError('actor.unknown', `the log of fleet ${fleet} has no entry about worker ${worker}`);
+      if (!isKnown) throw unknownWorker(fleet, worker as string);
       return 0;
     });
   },
 });
+
+const unknownWorker = (fleet: string, worker: string): AppError =>
+  new AppError('actor.unknown', `the log of fleet ${fleet} has no entry about worker ${worker}`);
+
+async function readPage(requester: Requester, fleet: string, worker: string): Promise<string> {
+  const workers = [...withSubAgents(await readParents(requester), worker)];
+  const concerns = await createFilter(requester, workers);
+  const messages: LogMessage[] = [];
+  for await (const batch of (await requester.read()).batches) messages.push(...batch.filter(concerns));
+  if (!messages.some(({ subject }) => isAbout(worker, subject))) throw unknownWorker(fleet, worker);
+  return incidentHtml(incidentOf(fleet, worker, messages, Date.now()));
+}
+
+async function writePage(path: string, html: string): Promise<void> {
+  try {
+    await writeFile(path, html);
+  } catch (cause) {
+    throw new AppError('input.bad', `cannot write ${path}: ${cause instanceof Error ? cause.message : cause}`, {
+      cause,
+    });
+  }
+}
+
+/** Of each worker that has one. */
+async function readParents(requester: Requester): Promise<ReadonlyMap<string, string>> {
+  const parents = new Map<string, string>();
+  for await (const batch of (await requester.read()).batches)
+    for (const message of batch) {
+      const { entity, id, type } = topicOf(message.subject);
+      if (entity !== 'worker' || type !== 'worker.registered') continue;
+      const { parent } = toLogLine(message).data as { parent?: unknown };
+      if (typeof parent === 'string') parents.set(id, parent);
+    }
+  return parents;
+}
 
 function isAbout(worker: string, subject: string): boolean {
   const { entity, id } = topicOf(subject);
   return entity === 'worker' && id === worker;
 }
 
-async function createFilter(requester: Requester, worker: string): Promise<(message: LogMessage) => boolean> {
+async function createFilter(
+  requester: Requester,
+  workers: readonly string[],
+): Promise<(message: LogMessage) => boolean> {
   const tasks = new Set<string>();
   for await (const batch of (await requester.read()).batches)
     for (const message of batch) {
       const { entity, id, type } = topicOf(message.subject);
-      if (entity !== 'worker' || id !== worker || type !== 'task.claimed') continue;
+      if (entity !== 'worker' || !workers.includes(id) || type !== 'task.claimed') continue;
       const { task } = toLogLine(message).data as { task?: unknown };
       if (typeof task === 'string') tasks.add(task);
     }
   return ({ subject }) => {
     const { entity, id, type } = topicOf(subject);
-    if (entity === 'worker') return id === worker;
+    if (entity === 'worker') return workers.includes(id);
     return entity === 'task' ? tasks.has(id) : entity === 'fleet' && ofEveryone.has(type);
   };
 }

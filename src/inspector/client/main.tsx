@@ -17,4 +17,6 @@ startOutline();
 startConnection();
 startKeys();
 startTitle();
-render(<App />, document.querySelector('#app') as HTMLElement);
+const root = document.querySelector('#app') as HTMLElement;
+root.replaceChildren();
+render(<App />, root);

@@ -96,7 +96,8 @@ function Row({ message, at, width }: RowProps) {
 function Arrow({ from, to, label }: { from: number; to: number; label: string }) {
   const y = rowPx - 10;
   const side = to < from ? -1 : 1;
-  const middle = from === to ? from + 30 : (from + to) / 2;
+  // Where it is seen: most lifelines are to the left.
+  const middle = from === to ? from + 30 : Math.min(from, to) + Math.min(Math.abs(to - from), 2 * columnPx) / 2;
   const path = from === to ? `M${from},${y - 8}h24v8H${from + 6}` : `M${from},${y}H${to - side * 6}`;
   const tip = from === to ? `M${from},${y}l8,-4v8z` : `M${to},${y}l${-side * 8},-4v8z`;
   return (

@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import { AppError } from '../errors.ts';
-import type { IncidentFile } from '../inspector/incident.ts';
-import { readBuilt } from './inspect-page.ts';
+import { readBuilt } from './built-file.ts';
+import type { IncidentFile } from './incident.ts';
 
 /** @throws AppError actor.unknown: the page is not built */
 export function incidentHtml(file: IncidentFile): string {
