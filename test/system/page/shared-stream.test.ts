@@ -1,6 +1,10 @@
 /** Many pages in one browser: they share one stream, so that none waits for a connection. */
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { directoryOf } from '../../../src/http/fleet-directory.ts';
+import { openHttpServer } from '../../../src/http/server.ts';
+import { createLogger } from '../../../src/log.ts';
+import { createMetrics } from '../../../src/metrics.ts';
 import { type Browser, describeInBrowser, openBrowser } from '../../support/browser.ts';
 import { openStage, operatorToken, type Stage } from '../../support/stage.ts';
 
@@ -68,5 +72,28 @@ describeInBrowser('pages in one browser', () => {
     await paused.getByRole('button', { name: 'Show where it was' }).click();
     await expect.poll(() => paused.locator('tr[data-id="late"]').count(), wait).toBe(0);
     expect(browser.problems()).toEqual([]);
+  }, 90_000);
+
+  test('all go on when the service comes back, though the page that came first is closed', async () => {
+    const first = await open('/');
+    await isLive(first);
+    const others = [await open('/'), await open('/?worker=w1'), await open('/?view=tasks')];
+    await Promise.all(others.map(isLive));
+    await first.close();
+    await stage.http.close();
+    await Promise.all(others.map((page) => page.locator('[data-connection="lost"]').waitFor(wait)));
+    const again = await openHttpServer({
+      ...{ fleets: directoryOf(stage.replica), host: '127.0.0.1', port: Number(new URL(stage.http.url).port) },
+      ...{ token: null, operatorToken, version: '0.0.0', closeTimeoutMs: 60_000 },
+      ...{ metrics: createMetrics(), log: createLogger('silent') },
+    });
+    try {
+      await Promise.all(others.map(isLive));
+      const { seq } = await stage.client.publish('worker.back.tool.used', { tool: 'Bash' });
+      for (const page of others.slice(0, 2)) await page.locator('tr[data-id="back"]').waitFor(wait);
+      await others[2]?.locator(`[data-connection="live"][title^="entry ${seq} "]`).waitFor(wait);
+    } finally {
+      await again.close();
+    }
   }, 90_000);
 });
