@@ -55,15 +55,15 @@ async function stageClient(folder) {
   });
 }
 
-/** The service, the command line, the machines, and the client as `stopgate/client`. */
+/** The service, the command line, the machines, and the client as `stopgate/client`, with the types of its own package. */
 async function stageProgramPackage(folder) {
   const bundled = await bundleProgram(dist, join(folder, 'dist'));
   for (const part of ['inspector', 'inspect', 'incident', 'schema', 'machines.json'])
     cpSync(join(dist, part), join(folder, 'dist', part), { recursive: true, filter: (file) => !file.endsWith('.map') });
-  const types = (name) => [join(dist, name), join(folder, 'dist', name)];
-  await rollTypes(...types('machines/index.d.ts'), ['xstate', 'zod']);
-  await rollPlainTypes(...types('src/client/index.d.ts'));
-  await rollPlainTypes(...types('src/agents/claude/agent-sdk.d.ts'));
+  const types = (name) => join(folder, 'dist', name);
+  await rollTypes(join(dist, 'machines/index.d.ts'), types('machines/index.d.ts'), ['xstate', 'zod']);
+  cpSync(join(out, 'client/index.d.ts'), types('src/client/index.d.ts'));
+  cpSync(join(out, 'client/claude-agent-sdk.d.ts'), types('src/agents/claude/agent-sdk.d.ts'));
   const { files, scripts, dependencies, devDependencies, overrides, ...rest } = about;
   describe(folder, bundled, join(root, 'README.md'), {
     ...rest,
