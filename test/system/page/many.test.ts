@@ -1,4 +1,4 @@
-/** Five thousand workers at once: all are shown, and the work of a frame stays small. */
+/** Five thousand workers at once: all are shown, and what comes in is drawn a frame at a time. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { jetstream } from '@nats-io/jetstream';
@@ -11,16 +11,18 @@ let browser: Browser;
 const workers = 5_000;
 const nameOf = (index: number) => `w${String(index).padStart(4, '0')}`;
 
-/** Publishes at this rate until `until` returns true. */
-async function keepTalking(perSecond: number, until: () => boolean): Promise<void> {
+/** Publishes at this rate until `until` returns true. @returns how many */
+async function keepTalking(perSecond: number, until: () => boolean): Promise<number> {
   const startedMs = performance.now();
-  for (let sent = 0; !until(); ) {
+  let sent = 0;
+  while (!until()) {
     const due = ((performance.now() - startedMs) / 1_000) * perSecond;
     for (; sent < due; sent += 1)
       stage.client.nc.publish(`stopgate.main.worker.${nameOf(sent % workers)}.tool.used`, '{"tool":"Bash","ok":true}');
     await new Promise((done) => setTimeout(done, 10));
   }
   await stage.client.nc.flush();
+  return sent;
 }
 
 describeInBrowser('five thousand workers', () => {
@@ -54,28 +56,18 @@ describeInBrowser('five thousand workers', () => {
     await browser.page.locator('.chip', { hasText: 'w4242' }).waitFor();
   });
 
-  test('cost little work per frame while all of them publish', async () => {
+  test('are drawn a frame at a time, however many entries come', async () => {
     await browser.page.goto(stage.http.url);
     await browser.page.locator('.shown', { hasText: '5,000 workers' }).waitFor();
     await browser.page.evaluate(() => performance.clearMeasures());
     let enough = false;
     const talking = keepTalking(5_000, () => enough);
-    const taken = () => browser.page.evaluate(() => performance.getEntriesByName('apply').length);
-    await expect.poll(taken, { timeout: 20_000, interval: 250 }).toBeGreaterThan(40);
+    const frames = () => browser.page.evaluate(() => performance.getEntriesByName('apply').length);
+    await expect.poll(frames, { interval: 250 }).toBeGreaterThan(40);
     enough = true;
-    await talking;
-    const took = await browser.page.evaluate(() =>
-      ['apply', 'render', 'draw'].map((name) =>
-        performance
-          .getEntriesByName(name)
-          .map((it) => it.duration)
-          .sort((a, b) => a - b),
-      ),
-    );
-    const p50 = took.map((all) => all[Math.floor(all.length / 2)] ?? 0);
-    // About 2 ms. The bench holds the p95, which is that of the machine where other tests run at the same time.
-    expect(p50.reduce((sum, it) => sum + it, 0)).toBeLessThan(40);
-  }, 60_000);
+    // At most 60 frames a second; the bench holds what one costs.
+    expect((await talking) / (await frames())).toBeGreaterThan(20);
+  });
 
   test('cause no errors', () => {
     expect(browser.problems()).toEqual([]);
