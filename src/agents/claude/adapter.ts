@@ -3,7 +3,7 @@
  * attempts, and our decision into Claude Code's JSON. Seen with 2.1.330. Pure.
  */
 import type { AttemptFields, InputAnswer } from '../../../machines/index.ts';
-import { questionsIn, readAnswers } from '../../questions.ts';
+import { questionsIn } from '../../questions.ts';
 import { type Adapter, createHookReader, type DraftEntries, type EventTable } from '../shared/adapter.ts';
 import {
   type AnswerableDecision,
@@ -27,6 +27,7 @@ import {
 } from '../shared/entry-drafts.ts';
 import {
   answerPermission,
+  answersTo,
   decidePermission,
   describeQuestion,
   describeToolRequest,
@@ -121,7 +122,7 @@ function answer(call: ClaudeCall, decision: AnswerableDecision, check: Unsolicit
 function answerInput(given: InputAnswer, { tool_name: tool, tool_input: input }: ClaudeCall): object | null {
   if (tool !== questionTool || given.verdict === 'deny') return answerPermission(given);
   const questions = questionsIn(input);
-  const answers = questions === null ? null : readAnswers(questions, given.message ?? '');
+  const answers = answersTo(input, given.message);
   // Allowed without answers, the session would wait for them with nobody left who could give them.
   if (questions === null || answers === null) return null;
   const byText = Object.fromEntries(questions.map(({ question }, index) => [question, answers[index]]));

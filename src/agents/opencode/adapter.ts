@@ -6,7 +6,7 @@
  */
 import { z } from 'zod';
 import { type InputAnswer, requestLengthMax } from '../../../machines/index.ts';
-import { questionsIn, readAnswers } from '../../questions.ts';
+import { questionsIn } from '../../questions.ts';
 import {
   type Adapter,
   createHookReader,
@@ -32,7 +32,13 @@ import {
   heartbeat,
   toAttempt,
 } from '../shared/entry-drafts.ts';
-import { denialText, describeQuestion, describeToolRequest, type InputFields } from '../shared/permission-requests.ts';
+import {
+  answersTo,
+  denialText,
+  describeQuestion,
+  describeToolRequest,
+  type InputFields,
+} from '../shared/permission-requests.ts';
 import { wholePlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
 
@@ -154,9 +160,11 @@ function answerInput(given: InputAnswer, { event, properties = {} }: OpencodeCal
   const isAllowed = given.verdict === 'allow';
   if (event === 'permission.asked')
     return { reply: isAllowed ? { reply: 'once' } : { reply: 'reject', message: denialText(given) } };
-  const questions = questionsIn(properties) ?? [];
-  const answers = isAllowed ? readAnswers(questions, given.message ?? '') : questions.map(() => denialText(given));
-  return answers === null || questions.length === 0 ? null : { reply: { answers: answers.map((it) => [it]) } };
+  const { questions } = properties;
+  const answers = isAllowed
+    ? answersTo({ questions }, given.message)
+    : (questionsIn(properties)?.map(() => denialText(given)) ?? null);
+  return answers === null ? null : { reply: { answers: answers.map((it) => [it]) } };
 }
 
 /** Others that it asked at the same time may still wait. */

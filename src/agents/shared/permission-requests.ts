@@ -1,7 +1,7 @@
 /** An agent's request for permission, held for an operator's answer where its policy has `ask` (protocol.md §8). */
 import { randomUUID } from 'node:crypto';
 import type { InputAnswer } from '../../../machines/index.ts';
-import { questionsIn } from '../../questions.ts';
+import { questionsIn, readAnswers, readQuestions } from '../../questions.ts';
 import type { Service } from '../../service/service.ts';
 import { nameCharsMax } from './entry-drafts.ts';
 import { hideSecrets } from './secrets.ts';
@@ -51,6 +51,15 @@ export function describeQuestion(tool: string, input: object | undefined): Input
   const [first] = questionsIn(input) ?? [];
   const message = first === undefined ? {} : { message: cutMiddle(hideSecrets(first.question), questionCharsMax) };
   return { ...describeToolRequest('question', tool, input), ...message };
+}
+
+/**
+ * The answer to each question of the tool's input, in their order. Whoever answers sees the questions with secrets hidden,
+ * and names them so. Null: the message does not answer them all, or the input is not of questions.
+ */
+export function answersTo(input: object | undefined, message: string | null): string[] | null {
+  const questions = readQuestions(hideSecrets(JSON.stringify(input ?? {}))) ?? questionsIn(input);
+  return questions === null ? null : readAnswers(questions, message ?? '');
 }
 
 /** What the model reads; without a reason it is told who has denied it. */

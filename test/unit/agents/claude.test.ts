@@ -259,6 +259,7 @@ describe('a question of its own', () => {
     ...{ tool_name: 'AskUserQuestion', tool_input: { questions: [...questions, ...more] } },
   });
   const given = { request: 'r', by: 'ann', verdict: 'allow', at: '' } as const;
+  const secret = 'ghp_0123456789abcdef';
   const answered = (body: object, message: string | null) =>
     (read(body).answerInput({ ...given, message }) as { hookSpecificOutput: { decision: object } }).hookSpecificOutput
       .decision;
@@ -280,5 +281,12 @@ describe('a question of its own', () => {
     ] as const)
       expect(read(body).answerInput({ ...given, message })).toBeNull();
     expect(answered(recorded('PermissionRequest'), 'A')).toEqual({ behavior: 'allow' });
+  });
+
+  test('a question with a secret is answered by its text as it is shown', () => {
+    const two = asked([{ question: `Keep ${secret}?` }]);
+    expect(answered(two, '{"Which key?":"A","Keep [hidden]?":"no"}')).toMatchObject({
+      updatedInput: { answers: { 'Which key?': 'A', [`Keep ${secret}?`]: 'no' } },
+    });
   });
 });

@@ -126,6 +126,15 @@ describe('what it asks a person', () => {
     expect(answered('question.asked', 'allow', null)).toBeNull();
   });
 
+  test('a question with a secret is answered by its text as it is shown', () => {
+    const questions = [{ question: 'Keep ghp_0123456789abcdef?' }, { question: 'Where?' }];
+    const body = { type: 'question.asked', properties: { id: 'q', sessionID: 's', questions } };
+    const message = '{"Keep [hidden]?":"no","Where?":"here"}';
+    expect(read(body).answerInput({ ...given, verdict: 'allow', message })).toEqual({
+      reply: { answers: [['no'], ['here']] },
+    });
+  });
+
   test('one that is answered at its terminal ends the wait for that one, and not for others', () => {
     const replied = (held: string[], awaitsInput = true) =>
       drafts(recorded('permission.replied'), { held, awaitsInput });
