@@ -26,6 +26,9 @@ export function createAnswer(asking: Asking, { verdict, request: named, seq, mes
     const what = describeQuestions(questions);
     throw new AppError('input.bad', `worker ${asking.worker} asks: ${what}; give ${form} as the message`);
   }
+  // Its text may have been cut, so that the questions in it cannot be read.
+  if (verdict === 'allow' && asked?.kind === 'question' && (message ?? '').trim() === '')
+    throw new AppError('input.bad', `worker ${asking.worker} asks a question; give the answer as the message`);
   return { request, verdict, ...(message === undefined ? {} : { message }) };
 }
 
