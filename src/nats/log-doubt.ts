@@ -10,12 +10,19 @@ const doubtMs = 15_000;
 
 type Ask = () => Promise<StreamInfo | AppError>;
 
-/** As `ask`; of a replicated log, `log.lost` is `log.unavailable` until nothing else was answered for 15 s. */
+/**
+ * As `ask`; of a replicated log, `log.lost` is `log.unavailable` until nothing else was answered for 15 s,
+ * asked about at least that often.
+ */
 export function doubtLoss(ask: Ask, replicas: number): Ask {
   if (replicas <= 1) return ask;
   let sinceMs: number | null = null;
+  let answeredMs = 0;
   return async () => {
+    // What was answered in the meantime is not known.
+    if (performance.now() - answeredMs > doubtMs) sinceMs = null;
     const found = await ask();
+    answeredMs = performance.now();
     if (!(found instanceof AppError)) sinceMs = null;
     if (!(found instanceof AppError) || found.code !== 'log.lost') return found;
     sinceMs ??= performance.now();

@@ -29,6 +29,15 @@ test('of a cluster it is a loss when it has lasted for 15 s', async () => {
   expect(await codeOf(ask())).toBe('log.lost');
 });
 
+test('a doubt that nobody asked about for longer begins anew', async () => {
+  const ask = doubtLoss(async () => lost, 3);
+  expect(await codeOf(ask())).toBe('log.unavailable');
+  vi.advanceTimersByTime(3_600_000);
+  expect(await codeOf(ask())).toBe('log.unavailable');
+  vi.advanceTimersByTime(15_000);
+  expect(await codeOf(ask())).toBe('log.lost');
+});
+
 test('an answer that has all ends the doubt, and silence does not', async () => {
   const answers = [lost, whole, lost, silent, lost];
   const ask = doubtLoss(async () => answers.shift() as AppError, 3);
