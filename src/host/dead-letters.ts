@@ -84,10 +84,11 @@ async function sendMissed(pipeline: Pipeline): Promise<void> {
     // In a cluster it is read from any node, and that may lag.
     if (fromSeq <= toSeq) throw new AppError('log.unavailable', `the log was read to entry ${fromSeq - 1} of ${toSeq}`);
   } catch (error) {
-    context.logger.warn({ err: error, fromSeq }, 'dead letters not sent, trying again');
     // Those that were kept meanwhile are read again with the others.
     pipeline.kept.length = 0;
     pipeline.missedSeq = fromSeq;
+    if (!isRunning(context)) return;
+    context.logger.warn({ err: error, fromSeq }, 'dead letters not sent, trying again');
     await new Promise((done) => setTimeout(done, retryMs));
   }
 }

@@ -180,6 +180,8 @@ async function endOf(program: Program, drive: Prepared['drive'], isOver: () => b
     return isDone === null || isLate ? end : null;
   } catch (error) {
     program.kill();
+    // Its folders are removed next.
+    await program.ended;
     throw error;
   } finally {
     clearTimeout(timer);
