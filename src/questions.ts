@@ -32,8 +32,8 @@ export function toMessage(questions: readonly Question[], answers: readonly (rea
 
 /** The answer to each of them, in their order. Null: the message does not answer them all. */
 export function readAnswers(questions: readonly Question[], message: string): string[] | null {
-  const texts =
-    questions.length === 1 ? [message] : questions.map(({ question }) => objectOf(parse(message))[question]);
+  const byQuestion = questions.length === 1 ? {} : objectOf(parse(message));
+  const texts = questions.length === 1 ? [message] : questions.map(({ question }) => byQuestion[question]);
   const answers = texts.map(textOf);
   return answers.every((it) => it.trim() !== '') ? answers : null;
 }

@@ -5,7 +5,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { type InputAnswer, parseIsoTime } from '../../machines/index.ts';
+import { type InputAnswer, parseIsoTime, type WorkerView } from '../../machines/index.ts';
 import type { HeldRequest } from '../agents/index.ts';
 import { AppError, errorCodes } from '../errors.ts';
 import { type Answerable, type AnswerLinks, answerPath } from '../notify/answer-links.ts';
@@ -52,18 +52,17 @@ export function addAnswerRoutes(
       const link = linkOf(request.query);
       const { service } = fleets.find(link.fleet);
       const view = await service.peek(link.worker, link.seq);
-      const input = view?.inputs.find((it) => it.request === link.request && it.seq === link.seq);
+      const input = inputOf(view, link);
       if (input === undefined) throw new AppError('entry.refused', whyOver(link, view?.lastAnswer ?? null));
       return wantsPage(request) ? sendPage(reply, renderRequest(link, input)) : reply.send({ ...link, input });
     });
     page.post<Route>(answerPath, async (request, reply) => {
-      const { fleet, worker: id, request: asked, seq, by } = linkOf(request.query);
+      const link = linkOf(request.query);
+      const { fleet, worker: id, request: asked, seq, by } = link;
       const { verdict, message, answers } = parseInput(answerSchema, request.body ?? {});
       const { service } = fleets.find(fleet);
       const view = answers === undefined ? null : await service.peek(id, seq);
-      const questions = readQuestions(
-        view?.inputs.find((it) => it.request === asked && it.seq === seq)?.detail ?? null,
-      );
+      const questions = readQuestions(inputOf(view, link)?.detail ?? null);
       const isAnswered = verdict === 'allow' && questions !== null && answers !== undefined;
       const said = isAnswered ? toMessage(questions, answers) : message;
       const given = { id, by, verdict, request: asked, seq, ...(said ? { message: said } : {}) };
@@ -106,6 +105,9 @@ function readForm(form: URLSearchParams): object {
     ...(answers[0] === undefined ? {} : { answers }),
   };
 }
+
+const inputOf = (view: WorkerView | null, { request, seq }: Answerable) =>
+  view?.inputs.find((it) => it.request === request && it.seq === seq);
 
 const wantsPage = ({ headers }: FastifyRequest): boolean => headers.accept?.includes('text/html') === true;
 
