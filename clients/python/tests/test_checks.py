@@ -61,10 +61,14 @@ async def slow(_: AgentContext) -> dict[str, Any]:
     return {"complete": True}
 
 
+async def impatient(_: AgentContext) -> dict[str, Any]:
+    raise asyncio.TimeoutError("no word from CI")
+
+
 @pytest.mark.parametrize(
     ("check", "words"),
-    [(broken, "no model"), (odd, "did not return a result"), (slow, "no result within 0.01 s")],
-    ids=["raises", "returns no result", "takes too long"],
+    [(broken, "no model"), (impatient, "no word from CI"), (odd, "did not return a result"), (slow, "no result within 0.01 s")],
+    ids=["raises", "raises a timeout of its own", "returns no result", "takes too long"],
 )
 async def test_a_check_that_fails_never_passes(
     connect: Connect, check: Callable[[AgentContext], Awaitable[dict[str, Any]]], words: str

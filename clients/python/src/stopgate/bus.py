@@ -48,7 +48,9 @@ class Bus:
     async def open(
         cls, servers: tuple[str, ...], login: Mapping[str, Any], fleet: str, name: str, inbox: str = "_INBOX"
     ) -> Bus:
-        """Raises `UnreachableError`: no server, or it refused the credentials."""
+        """Raises `UnreachableError`: no server, or it refused the credentials. `InputError`: nkeys is missing."""
+        if "user_credentials" in login:
+            _require_nkeys()
         bus = cls(fleet)
         connecting = asyncio.ensure_future(bus._connect(servers, login, name, inbox))
         failing = asyncio.ensure_future(bus._all_failed(len(servers)))
@@ -64,8 +66,6 @@ class Bus:
         raise UnreachableError("service.unreachable", _why_not(cause, ", ".join(servers), login)) from cause
 
     async def _connect(self, servers: tuple[str, ...], login: Mapping[str, Any], name: str, inbox: str) -> None:
-        if "user_credentials" in login:
-            _require_nkeys()
         options: dict[str, Any] = {
             "name": name,
             "inbox_prefix": inbox,

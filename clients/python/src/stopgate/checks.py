@@ -8,7 +8,7 @@ import inspect
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import nats.errors
 
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 _GROUP = "stopgate-check"
 _DRAIN_SECONDS = 2.0
 TIMEOUT_SECONDS = 600.0
-"""Longer than any policy waits: it only ends checks that would hold their slot, and `close`, for ever."""
+"""Longer than any policy waits: it only ends checks that would hold their slot, and `close`, for ever.
+
+A plain function that takes longer cannot be ended: its thread goes on without a slot.
+"""
 CONCURRENCY = 16
 
 
@@ -158,8 +161,11 @@ async def serve_check(bus: Bus, name: str, check: CheckFunction, timeout: float,
 
 
 async def _call(check: CheckFunction, context: AgentContext) -> object:
-    result = check(context) if inspect.iscoroutinefunction(check) else await asyncio.to_thread(check, context)
-    return await result if inspect.isawaitable(result) else result
+    try:
+        result = check(context) if inspect.iscoroutinefunction(check) else await asyncio.to_thread(check, context)
+        return await result if inspect.isawaitable(result) else result
+    except asyncio.TimeoutError as error:  # the function's own, so not that it took too long itself
+        raise CheckError("check.failed", str(error) or type(error).__name__) from error
 
 
 def _failure(message: str) -> tuple[bytes, dict[str, str]]:
@@ -184,7 +190,14 @@ def read_context(payload: bytes) -> AgentContext:
             )
             for rule in _each(it, "validationResults")
         ),
-        completion_promises=tuple(CompletionPromise(**each.raw) for each in _each(it, "completionPromises")),
+        completion_promises=tuple(
+            CompletionPromise(
+                type=cast("Literal['COMPLETE', 'BLOCKED', 'ESCALATE']", promise.take("type", str)),
+                detected=promise.take("detected", bool),
+                content=promise.take("content", str),
+            )
+            for promise in _each(it, "completionPromises")
+        ),
         agent_output=it.maybe("agentOutput", str),
         draft_content=it.maybe("draftContent", str),
         draft_type=it.maybe("draftType", str),
