@@ -3,6 +3,7 @@ import { type Config, deadNamesIn, selectFleets } from '../config/config.ts';
 import type { ConfigFile } from '../config/file.ts';
 import { readFleetSelection } from '../config/fleet-selection.ts';
 import { followConfigFile } from '../config/follow.ts';
+import { isLoopback } from '../config/values.ts';
 import type { EscalationRules } from '../host/notice.ts';
 import type { PolicyForm } from '../host/policy-publisher.ts';
 import type { RetentionRules } from '../host/retention.ts';
@@ -68,9 +69,16 @@ export function createRules({ config, checks, access, metrics, env, logger }: Ru
           apply(file, fleets);
           if (config.fleetsInFile) void fleets.select(selectFleets(config, selectionIn(file)));
         },
-        (read) => deadNamesIn({ ...read, path: config.filePath }, env),
+        (read) => [...deadNamesIn({ ...read, path: config.filePath }, env), ...missingTokens(config, read.file)],
       ),
   };
+}
+
+/** HTTP that others can reach must not become open while it runs. */
+function missingTokens({ http, token, publicUrl }: Config, { tokens }: ConfigFile): string[] {
+  if (http === null || token !== null || tokens.length > 0) return [];
+  if (isLoopback(http.host) && publicUrl === null) return [];
+  return ['others can reach HTTP, so it needs a token: keep one under "tokens", or restart with STOPGATE_TOKEN'];
 }
 
 const selectionIn = ({ fleets }: ConfigFile) =>

@@ -28,8 +28,8 @@ const rows = {
   [`POST ${answerPath}`]: [null, 'all'],
   'GET /api': ['read', 'all'],
   'GET /readyz': ['read', 'all'],
+  'DELETE /api/:fleet/session': [null, 'all'], // also of a token that is gone: only this takes the cookie away
   'POST /api/:fleet/session': ['read', 'all'],
-  'DELETE /api/:fleet/session': ['read', 'all'],
   'GET /machines.json': ['read', 'all'],
   'GET /inspect': ['read', 'all'],
   'GET /inspect/inspect.js': ['read', 'all'],

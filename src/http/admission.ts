@@ -4,7 +4,7 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { type AccessToken, hashOfSession, sessionOf } from '../config/access-tokens.ts';
+import { type AccessToken, accessRoles, hashOfSession, sessionOf } from '../config/access-tokens.ts';
 import { AppError } from '../errors.ts';
 import type { Caller } from './access.ts';
 
@@ -17,7 +17,7 @@ export type Admission = {
   readonly isTls: boolean;
   /** As they are now. */
   readonly tokens: () => readonly AccessToken[];
-  /** Whether requests without a token are served now, as an agent's. */
+  /** Whether requests without a token are served now, as an agent's: on loopback alone, and while no token is set. */
   readonly isOpen: () => boolean;
 };
 
@@ -27,11 +27,18 @@ const wildcards: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 const isLoopback = (host: string): boolean => loopbackNames.has(host) || /^127(\.\d{1,3}){3}$/.test(host);
 
+/** Whether nobody else can reach it. */
+export const isPrivate = ({ host, publicUrl }: Pick<Admission, 'host' | 'publicUrl'>): boolean =>
+  isLoopback(host) && publicUrl === null;
+
 /** @throws AppError config.bad: reachable from the network without a token */
-export function checkBinding({ host, publicUrl, isOpen }: Admission): void {
-  if (!isOpen() || (isLoopback(host) && publicUrl === null)) return;
+export function checkBinding({ host, publicUrl }: Admission, hasToken: boolean): void {
+  if (hasToken || isPrivate({ host, publicUrl })) return;
   const why = isLoopback(host) ? `others reach it at ${publicUrl?.origin}` : 'it is not a loopback address';
-  throw new AppError('config.bad', `HTTP on '${host}' needs a token because ${why}; pass one with --token`);
+  throw new AppError(
+    'config.bad',
+    `HTTP on '${host}' needs a token because ${why}; set STOPGATE_TOKEN (or --token), or "tokens" in stopgate.yaml`,
+  );
 }
 
 /** @throws AppError host.foreign, origin.foreign */
@@ -54,7 +61,7 @@ export function findCaller(headers: IncomingHttpHeaders, { tokens, isOpen }: Adm
   const given = readSessions(headers).map(hashOfSession);
   const found = tokens().filter(({ hashes }) => given.some((one) => hashes.some((hash) => isSame(one, hash))));
   // Who is signed in as an operator, and sends the token of an agent too, is the operator.
-  const [caller] = found.toSorted((a, b) => Number(b.role === 'operator') - Number(a.role === 'operator'));
+  const [caller] = found.toSorted((a, b) => accessRoles.indexOf(b.role) - accessRoles.indexOf(a.role));
   if (caller !== undefined) return caller;
   if (isOpen()) return anyone;
   throw new AppError('input.unauthorized', 'a token is required: send the header "Authorization: Bearer <token>"');

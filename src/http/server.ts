@@ -13,7 +13,7 @@ import type { Metrics } from '../metrics.ts';
 import { type AnswerLinks, answerPath } from '../notify/answer-links.ts';
 import { inTraceOf } from '../tracing.ts';
 import { accessOf, type Caller, checkAccess, hasRole, requireRows } from './access.ts';
-import { type Admission, checkBinding, checkSource, findCaller, refuseAnyone } from './admission.ts';
+import { type Admission, checkBinding, checkSource, findCaller, isPrivate, refuseAnyone } from './admission.ts';
 import { addAnswerRoutes, announceRequest } from './answer-routes.ts';
 import type { FleetDirectory } from './fleet-directory.ts';
 import { prepareGracefulClose } from './graceful-close.ts';
@@ -83,7 +83,7 @@ type HttpApp = { readonly app: FastifyInstance; readonly close: HttpServer['clos
 export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise<HttpApp> {
   const { fleets, metrics, version, closeTimeoutMs = 2_000 } = options;
   const admission = createAdmission(options);
-  checkBinding(admission);
+  checkBinding(admission, options.token !== null || (options.tokens?.() ?? []).length > 0);
   const app = createApp(options.log, options.certificate ?? null);
   requireRows(app);
   const close = prepareGracefulClose(app, closeTimeoutMs);
@@ -103,7 +103,8 @@ export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise
 }
 
 function createAdmission(options: Omit<HttpOptions, 'port'>): Admission {
-  const { host, token, operatorToken, tokens = () => [], publicUrl = null, certificate = null } = options;
+  const { host, token, operatorToken, tokens = () => [], certificate = null } = options;
+  const publicUrl = options.publicUrl == null ? null : new URL(options.publicUrl);
   if (token === '') throw new AppError('config.bad', 'the token for HTTP is empty');
   const shared = (secret: string, role: AccessToken['role']): AccessToken => ({
     ...{ name: null, role, workers: null, hashes: [hashOfToken(secret)] },
@@ -114,10 +115,10 @@ function createAdmission(options: Omit<HttpOptions, 'port'>): Admission {
   ];
   return {
     host,
-    publicUrl: publicUrl === null ? null : new URL(publicUrl),
+    publicUrl,
     isTls: certificate !== null,
     tokens: () => [...given, ...tokens()],
-    isOpen: () => token === null && tokens().length === 0,
+    isOpen: () => isPrivate({ host, publicUrl }) && token === null && tokens().length === 0,
   };
 }
 

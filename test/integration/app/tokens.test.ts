@@ -36,6 +36,20 @@ test('a token is rotated while the service runs, and a broken file changes nothi
   await expect.poll(() => status(token), patience).toBe(401);
 });
 
+test('a file without its tokens does not open a service that others reach', async () => {
+  const config = (rest = '') => `publicUrl: https://stopgate.example.com\n${rest}`;
+  const made = await runCommand(['token', 'alice', '--role', 'operator', '--json'], { cwd: '/' });
+  const { token, tokens } = JSON.parse(made.stdout);
+  const at = await deploy({ config: config(`tokens: { alice: ${JSON.stringify(tokens.alice)} }\n`) });
+  onTestFinished(() => at.close());
+  await at.folder.write('stopgate.yaml', config());
+  await expect
+    .poll(() => at.log().map(({ problems }) => problems), patience)
+    .toContainEqual([expect.stringContaining('others can reach HTTP, so it needs a token')]);
+  const status = async (headers: Record<string, string>) => (await fetch(`${at.http}/readyz`, { headers })).status;
+  expect([await status({}), await status({ authorization: `Bearer ${token}` })]).toEqual([401, 200]);
+});
+
 test('a start with a token that cannot be had is refused', async () => {
   const folder = await makeFolder({
     'stopgate.yaml': 'tokens: { ci: { role: read, env: CI_TOKEN_THAT_IS_NOT_SET } }\n',

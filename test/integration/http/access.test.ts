@@ -112,6 +112,8 @@ test('a token that comes or goes counts from the next request on, and so does it
   expect(await retire()).toBe(200);
   tokens.splice(0, tokens.length, token('carol', 'operator'));
   expect(await retire()).toBe(401);
+  const ended = await ask(url, '/api/main/session', { method: 'DELETE', headers: { cookie } });
+  expect([ended.status, ended.headers['set-cookie']]).toEqual([204, [expect.stringContaining('Max-Age=0')]]);
   expect((await send('alice', '/readyz')).status).toBe(401);
   expect((await send('carol', '/readyz')).status).toBe(200);
 });

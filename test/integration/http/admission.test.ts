@@ -1,6 +1,7 @@
 /** Admission: hosts, origins and tokens that are accepted or refused. */
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
+import { hashOfToken } from '../../../src/config/access-tokens.ts';
 import { recorded } from '../../unit/agents/recordings/claude.ts';
 import { ask } from './request.ts';
 import { errorOf, useServer } from './server-fixture.ts';
@@ -69,6 +70,24 @@ test('with a token set, requires it for everything but /healthz', async () => {
     'UNAUTHORIZED',
   ]);
   expect(http.service.requests).toEqual([]);
+});
+
+test('stays closed to others when its last token goes', async () => {
+  const tokens = [{ name: 'box', role: 'agent', workers: null, hashes: [hashOfToken('secret-1')] } as const];
+  const { url } = await http.open({ publicUrl: 'https://stopgate.example.com', tokens: () => tokens });
+  tokens.pop();
+  expect((await ask(url, '/readyz')).status).toBe(401);
+});
+
+test('of two tokens the one that may do more counts', async () => {
+  const token = (role: 'read' | 'agent') => ({ name: role, role, workers: null, hashes: [hashOfToken(role)] });
+  const { url } = await http.open({ tokens: () => [token('read'), token('agent')] });
+  const authorization = 'Bearer read';
+  const { headers } = await ask(url, '/api/main/session', { headers: { authorization }, body: { token: 'read' } });
+  const [cookie = ''] = headers['set-cookie'] ?? [];
+  expect((await ask(url, '/api/main/decide/w1', { headers: { cookie }, body: {} })).status).toBe(403);
+  const both = { cookie, authorization: 'Bearer agent' };
+  expect((await ask(url, '/api/main/decide/w1', { headers: both, body: {} })).status).toBe(200);
 });
 
 test('refuses to listen beyond loopback without a token', async () => {
