@@ -1,4 +1,5 @@
 /** What a shell may complete from what there is now. A person waits for it at the Tab key, so it is quick and never complains. */
+import { isId } from '../../machines/index.ts';
 import { loadConfig } from '../config/config.ts';
 import type { Io } from '../process-io.ts';
 import { connect, type Place, resolvePlace } from './connection.ts';
@@ -16,8 +17,11 @@ const hints: Readonly<Record<string, CompletionList>> = {
 /** By what help calls a value; undefined: it cannot be listed. */
 export const listOf = (valueHint = ''): CompletionList | undefined => hints[valueHint.replace(/…$/, '')];
 
-/** Empty where they cannot be had in time. */
-export async function listValues(list: CompletionList, place: Place, io: Io): Promise<readonly string[]> {
+/** Empty where they cannot be had in time. Ids alone: bash expands what it is given, and anyone may answer on NATS. */
+export const listValues = async (list: CompletionList, place: Place, io: Io): Promise<readonly string[]> =>
+  (await findValues(list, place, io)).filter(isId);
+
+async function findValues(list: CompletionList, place: Place, io: Io): Promise<readonly string[]> {
   if (list === 'agents') return [...(await import('../agents/index.ts')).agents.keys()];
   if (list === 'policies') return policiesIn(place, io).catch(() => []);
   const late = new AbortController();
@@ -38,6 +42,7 @@ async function askService(list: CompletionList, place: Place, io: Io, late: Abor
   const requester = await connect(await resolvePlace(place, io));
   late.addEventListener('abort', () => void requester.close().catch(() => undefined), { once: true });
   try {
+    if (late.aborted) return [];
     const page = await requester.request('list', list, { limit: valuesMax }, timeoutMs);
     const { items } = page as { items: readonly Record<string, unknown>[] };
     return items.map((item) => String(item[list.slice(0, -1)]));

@@ -10,7 +10,9 @@ const standIn = useStandIn();
 
 test('lists ids from the service, policies from the file, and agents', async () => {
   const fleet = standIn.newFleet();
-  await standIn.answer(fleet, 'list.workers', () => ({ items: [{ worker: 'w1' }, { worker: 'box-2' }], next: null }));
+  // What is no id is dropped: bash would run it.
+  const items = [{ worker: 'w1' }, { worker: '$(touch owned)' }, { worker: 'box-2' }];
+  await standIn.answer(fleet, 'list.workers', () => ({ items, next: null }));
   const terminal = await openTerminal();
   await writeFile(join(terminal.cwd, 'stopgate.yaml'), 'policies: { strict: {} }\n');
   const list = async (what: string, ...place: string[]) => {
