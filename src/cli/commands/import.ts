@@ -40,15 +40,23 @@ export const importLog = defineCommand({
     const credsFile = defaultCredentials(place, 'service');
     const nc = await openConnection({ url: place.nats, credsFile, name: 'stopgate import', patient: false });
     try {
+      // All of it is checked before any of it is stored; what comes from stdin comes only once.
+      if (!words.includes('-')) for await (const _ of readEntries(words, fleet, io));
       let log: LogImport | null = null;
       let lastSeq = 0;
-      for await (const entries of readEntries(words, fleet, io)) {
-        log ??= await openLogImport(nc, fleet, createLogger('silent'));
-        await log.append(entries);
-        lastSeq = entries.at(-1)?.seq ?? lastSeq;
+      try {
+        for await (const entries of readEntries(words, fleet, io)) {
+          log ??= await openLogImport(nc, fleet, createLogger('silent'));
+          await log.append(entries);
+          lastSeq = entries.at(-1)?.seq ?? lastSeq;
+        }
+      } catch (error) {
+        throw lastSeq > 0 && error instanceof AppError && error.code === 'input.bad'
+          ? storedInPart(error, fleet, lastSeq)
+          : error;
       }
       if (flags.json) await out.json({ fleet, entries: lastSeq });
-      else await out.print(`${lastSeq} entries are the log of fleet ${fleet} now`);
+      else await out.print(`imported ${lastSeq} entries into fleet ${fleet}`);
       return 0;
     } finally {
       await nc.close();
@@ -56,7 +64,14 @@ export const importLog = defineCommand({
   },
 });
 
-/** What follows each other from 1 on; what is there twice comes once. @throws AppError input.bad */
+const storedInPart = (cause: AppError, fleet: string, lastSeq: number): AppError =>
+  new AppError(
+    'input.bad',
+    `${cause.message}; entries 1 to ${lastSeq} are stored: delete the streams of fleet '${fleet}' before you try again`,
+    { cause },
+  );
+
+/** What follows each other from 1 on; what is there twice comes once. @throws AppError input.bad, also of no entry at all */
 async function* readEntries(names: readonly string[], fleet: string, io: Io): AsyncGenerator<ImportedEntry[]> {
   let lastSeq = 0;
   for (const file of (await Promise.all(names.map((name) => findLogFiles(name, io)))).flat()) {
@@ -74,6 +89,7 @@ async function* readEntries(names: readonly string[], fleet: string, io: Io): As
       if (entries.length > 0) yield entries;
     }
   }
+  if (lastSeq === 0) throw new AppError('input.bad', `no entries in ${names.join(' ')}`);
 }
 
 /** Null: an empty line. @throws AppError input.bad */

@@ -2,6 +2,7 @@
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Client, openClient } from '../../support/client.ts';
@@ -26,6 +27,13 @@ afterEach(async () => {
 });
 
 const run = (...argv: string[]) => runCommand([...argv, '--nats', server.url], { cwd: folder.path });
+/** Lines with these numbers. */
+const entries = (from: number, to: number): string[] =>
+  Array.from(
+    { length: to - from + 1 },
+    (_, index) =>
+      `{"seq":${from + index},"at":"2026-03-02T12:00:00.000Z","subject":"stopgate.main.worker.w1.heartbeat.sent","data":{}}\n`,
+  );
 const withoutTimes = (text: string) => linesOf(text).map(({ at: _at, ...line }) => line);
 
 test('what was exported is the log again, and its service goes on where that one stood', async () => {
@@ -52,7 +60,7 @@ test('what was exported is the log again, and its service goes on where that one
   const done = await run('import', 'archive', 'log.jsonl');
   expect(done).toMatchObject({
     code: 0,
-    stdout: `${lines.length} entries are the log of fleet main now\n`,
+    stdout: `imported ${lines.length} entries into fleet main\n`,
     stderr: '',
   });
   expect(withoutTimes((await run('export')).stdout)).toEqual(withoutTimes(exported));
@@ -79,5 +87,25 @@ test('a log without its beginning, or that is none, is refused before anything i
     code: 2,
     stderr: expect.stringContaining('none.jsonl, line 1: "seq"'),
   });
+  await folder.write('empty.jsonl', '\n');
+  expect(await run('import', 'empty.jsonl')).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: 'stopgate: no entries in empty.jsonl\n',
+  });
+  // More than what is read at once, before the gap.
+  const late = [...entries(1, 1_000), ...entries(1_002, 1_002)];
+  await folder.write('late.jsonl', late.join(''));
+  expect(await run('import', 'late.jsonl')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('late.jsonl, line 1001: entry 1001 is missing, the next is 1002'),
+  });
   expect((await client.manager.streams.list().next()).length).toBe(0);
+});
+
+test('what stdin has stored before a gap is told', async () => {
+  const stdin = Readable.from([entries(1, 2).join(''), entries(4, 4).join('')]);
+  const ended = await runCommand(['import', '-', '--nats', server.url], { cwd: folder.path, stdin });
+  const hint = "entries 1 to 2 are stored: delete the streams of fleet 'main' before you try again";
+  expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(hint) });
 });
