@@ -19,29 +19,30 @@ export function createAccessTokens({ file, fileIntervalMs }: Config, env: Io['en
   const close = () => {
     for (const watch of watches.splice(0)) watch.close();
   };
-  const read = () => {
+  /** Whether they are in force now. */
+  const read = (): boolean => {
     const { tokens, faults } = readTokens(configured, env);
     if (faults.length === 0) {
       current = tokens;
-      return;
+      return true;
     }
     logger.error(
       { problems: faults.map(({ name, message }) => `${name}: ${message}`) },
       'the old tokens stay in force',
     );
+    return false;
   };
   const configure = (tokens: readonly TokenConfig[]) => {
     close();
     configured = tokens;
-    read();
     const files = new Set(tokens.flatMap(({ source }) => ('file' in source ? [source.file] : [])));
     watches = [...files].map((path) => {
       const onChange = () => {
-        read();
-        logger.info({ file: path }, 'a file of tokens has changed');
+        if (read()) logger.info({ file: path }, 'a file of tokens has changed');
       };
       return watchConfigFile(path, onChange, fileIntervalMs);
     });
+    read(); // after the watches have begun, which would miss a change before
   };
   configure(file.tokens);
   return { current: () => current, configure, close };

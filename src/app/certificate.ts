@@ -34,23 +34,35 @@ function read(path: string): string {
   }
 }
 
-/** Passes each new certificate on. Files that do not fit each other, as between two writes, change nothing. */
-export function followCertificate(config: Config, logger: Logger, onNew: (certificate: Certificate) => void) {
+/**
+ * Passes each new certificate on. Files that do not fit each other, as between two writes, change nothing.
+ * @param known the one in use, whose files may have changed since
+ */
+export function followCertificate(
+  config: Config,
+  known: Certificate | null,
+  logger: Logger,
+  onNew: (certificate: Certificate) => void,
+) {
+  let current = known;
   const onChange = () => {
     try {
       const certificate = readCertificate(config);
-      if (certificate !== null) onNew(certificate);
+      // Both files have changed, and each is noticed.
+      if (certificate === null || (certificate.cert === current?.cert && certificate.key === current.key)) return;
+      current = certificate;
+      onNew(certificate);
       logger.info({ file: config.tlsCert }, 'the certificate has changed');
     } catch (error) {
       logger.error({ reason: (error as Error).message }, 'the old certificate stays in use');
     }
   };
-  const watches = [config.tlsCert, config.tlsKey].flatMap((path) =>
-    path === null ? [] : [watchConfigFile(path, onChange, config.fileIntervalMs)],
-  );
+  const watch = (path: string | null, text: string | undefined) =>
+    path === null ? [] : [watchConfigFile(path, onChange, config.fileIntervalMs, text)];
+  const watches = [...watch(config.tlsCert, known?.cert), ...watch(config.tlsKey, known?.key)];
   return {
     close() {
-      for (const watch of watches) watch.close();
+      for (const each of watches) each.close();
     },
   };
 }

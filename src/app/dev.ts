@@ -35,10 +35,10 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
       ...{ acceptEmptyLog: options.acceptEmptyLog, streamReplicas: options.streamReplicas },
       rulesMax: options.rulesMax,
       operatorToken: operatorTokenIn(server.credentials('operator')),
-      onReady: (ready, fleets) => {
+      async onReady(ready, fleets) {
         const { nats, http, fleet } = ready;
         writeFileSync(serviceFile, `${JSON.stringify({ nats, http, fleet, pid: process.pid })}\n`, { mode: 0o600 });
-        return options.hints ? hintsFor(config, http, newWorker(fleets)) : '';
+        return options.hints ? hintsFor(config, http, await newWorker(fleets, config.fleet)) : '';
       },
       ended: server.closed.then(() => 'nats-server has ended'),
       idleExitMs: options.idleExitMs,
@@ -53,8 +53,12 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
 const operatorTokenIn = (file: string): string => (JSON.parse(readFileSync(file, 'utf8')) as { pass: string }).pass;
 
 /** One that has done nothing yet: at a second start `w1` may have done its step. */
-const newWorker = (fleets: FleetDirectory): string =>
-  `w${fleets.states().reduce((sum, { workers }) => sum + workers, 1)}`;
+async function newWorker(fleets: FleetDirectory, fleet: string): Promise<string> {
+  const { service } = fleets.find(fleet);
+  let number = service.status().workers + 1;
+  while ((await service.peek(`w${number}`, 0)) !== null) number += 1;
+  return `w${number}`;
+}
 
 /** Five commands to paste into another terminal in the same folder: from a rule to a blocked stop. */
 function hintsFor(config: Config, http: string | null, worker: string): string {

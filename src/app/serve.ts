@@ -43,7 +43,7 @@ export type ServeOptions = {
   /** Lets an operator act over HTTP when reading needs no token. */
   readonly operatorToken?: string;
   /** Called once everything listens, before the ready line; what it returns is written to stderr after that. */
-  readonly onReady?: (ready: Ready, fleets: FleetDirectory) => string;
+  readonly onReady?: (ready: Ready, fleets: FleetDirectory) => Promise<string>;
   /** Resolves if what this depends on ends by itself. */
   readonly ended?: Promise<string>;
   /** Exits after being idle for this long. */
@@ -87,9 +87,9 @@ export async function serve(options: ServeOptions): Promise<number> {
     for (const warning of config.warnings) logger.warn(warning);
     opened.unshift(rules.follow(fleets));
     const { http } = edge;
-    if (http !== null) opened.unshift(http, followCertificate(config, logger, http.renew));
+    if (http !== null) opened.unshift(http, followCertificate(config, certificate, logger, http.renew));
     const ready = readyLine(options, http, fleets);
-    const hints = options.onReady?.(ready, fleets.directory) ?? '';
+    const hints = (await options.onReady?.(ready, fleets.directory)) ?? '';
     io.stdout.write(`${JSON.stringify(ready)}\n`);
     if (hints !== '') io.stderr.write(hints);
     const gone = Promise.race([link.nc.closed(), link.logNc.closed()]).then(() => 'the connection is closed for good');
