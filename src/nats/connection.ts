@@ -98,7 +98,8 @@ function notConnected(cause: Error, servers: string, credentials: string | null)
         : `refused the credentials of ${credentials === 'the URL' ? credentials : `'${credentials}'`} (${cause.message})`;
     return new AppError('service.unreachable', `the NATS server at ${servers} ${why}`, { cause });
   }
-  if (/certificate|CERT_/i.test(`${(cause as NodeJS.ErrnoException).code} ${cause.message}`)) {
+  const text = `${(cause as NodeJS.ErrnoException).code} ${cause.message}`;
+  if (/UNABLE_TO_|SELF_SIGNED|issuer certificate|self-signed|verify the first certificate/.test(text)) {
     const trust = 'name the authority that signed it in NODE_EXTRA_CA_CERTS=FILE, before the start';
     return new AppError(
       'service.unreachable',
@@ -106,6 +107,9 @@ function notConnected(cause: Error, servers: string, credentials: string | null)
       { cause },
     );
   }
+  // It has expired, is for another host, or the server wants one of us.
+  if (/certificate|CERT_/i.test(text))
+    return new AppError('service.unreachable', `no TLS with ${servers}: ${cause.message}`, { cause });
   const hint =
     cause instanceof TimeoutError
       ? 'if one runs there, it hangs or is stopped: look at it, or name another with --nats'

@@ -52,7 +52,7 @@ export const exportLog = defineCommand({
         await out.print(`${path} is written; open it in a browser.`);
         return 0;
       }
-      const concerns = worker === null ? () => true : await createFilter(requester, [worker]);
+      const concerns = worker === null ? () => true : await createFilter(requester, new Set([worker]));
       let isFirst = true;
       let isKnown = worker === null;
       for await (const batch of (await requester.read()).batches) {
@@ -75,7 +75,7 @@ const unknownWorker = (fleet: string, worker: string): AppError =>
   new AppError('actor.unknown', `the log of fleet ${fleet} has no entry about worker ${worker}`);
 
 async function readPage(requester: Requester, fleet: string, worker: string): Promise<string> {
-  const workers = [...withSubAgents(await readParents(requester), worker)];
+  const workers = withSubAgents(await readParents(requester), worker);
   const concerns = await createFilter(requester, workers);
   const messages: LogMessage[] = [];
   for await (const batch of (await requester.read()).batches) messages.push(...batch.filter(concerns));
@@ -113,19 +113,19 @@ function isAbout(worker: string, subject: string): boolean {
 
 async function createFilter(
   requester: Requester,
-  workers: readonly string[],
+  workers: ReadonlySet<string>,
 ): Promise<(message: LogMessage) => boolean> {
   const tasks = new Set<string>();
   for await (const batch of (await requester.read()).batches)
     for (const message of batch) {
       const { entity, id, type } = topicOf(message.subject);
-      if (entity !== 'worker' || !workers.includes(id) || type !== 'task.claimed') continue;
+      if (entity !== 'worker' || !workers.has(id) || type !== 'task.claimed') continue;
       const { task } = toLogLine(message).data as { task?: unknown };
       if (typeof task === 'string') tasks.add(task);
     }
   return ({ subject }) => {
     const { entity, id, type } = topicOf(subject);
-    if (entity === 'worker') return workers.includes(id);
+    if (entity === 'worker') return workers.has(id);
     return entity === 'task' ? tasks.has(id) : entity === 'fleet' && ofEveryone.has(type);
   };
 }
