@@ -5,7 +5,7 @@ import { agents, createHookCallHandler, type HookCall, type OnHeld, type ReadHoo
 import { AppError } from '../errors.ts';
 import type { Service } from '../service/service.ts';
 import { isUndecided } from '../service/until-resolved.ts';
-import { callerOf, checkWorker } from './access.ts';
+import { type Caller, callerOf, checkWorker } from './access.ts';
 import { createPerService, type FleetDirectory, fleetNamed } from './fleet-directory.ts';
 
 /** How long a request for a resolution is kept open. Then the client has to send it again. */
@@ -28,8 +28,7 @@ export function addHookRoutes(
   app.post<Route>('/hooks/:agent', async (request, reply) => {
     const { params, query, body } = request;
     const event = typeof query.event === 'string' ? query.event : undefined;
-    const call = readerOf(params.agent)(body ?? {}, event);
-    checkWorker(callerOf(request), call.worker);
+    const call = heldTo(callerOf(request), readerOf(params.agent)(body ?? {}, event));
     const { service } = fleetNamed(fleets, query.fleet);
     const answer = await handlerOf(service)(
       underPolicy(call, query.policy),
@@ -74,6 +73,25 @@ function readerOf(agent: string): ReadHook {
     'actor.unknown',
     `no adapter for the agent '${agent}'; these are: ${[...agents.keys()].join(', ')}`,
   );
+}
+
+/**
+ * A sub-agent's call may write to its parent, and registers under it. Nothing is stored unless all of it is the caller's.
+ * @throws AppError role.lacking, here or while it is translated
+ */
+function heldTo(caller: Caller, call: HookCall): HookCall {
+  checkWorker(caller, call.worker);
+  return {
+    ...call,
+    translate(known) {
+      const translation = call.translate(known);
+      for (const { id, data } of translation.entries) {
+        checkWorker(caller, id);
+        if ('parent' in data && typeof data.parent === 'string') checkWorker(caller, data.parent);
+      }
+      return translation;
+    },
+  };
 }
 
 /** `?policy=P`, as `stopgate init --policy` writes it into the URL: the policy that the worker names at its registration. */

@@ -88,6 +88,31 @@ test('is refused in words', async () => {
   expect(await why('box', '/metrics')).toBe("the token 'box' is for some workers only, and this is about all of them");
 });
 
+/** Sub-agents of the session `box`, whose names are those of a token's own workers. */
+test.each([
+  ['copilot', { sessionId: 'box', agentId: '1-x', agentType: 't', hook_event_name: 'subagentStart' }],
+  ['claude', { ...recorded('PreToolUse'), session_id: 'box', agent_id: '1-y', agent_type: 't' }],
+  [
+    'claude',
+    {
+      ...{ session_id: 'box', agent_id: 'known', agent_type: 't', hook_event_name: 'PostToolUse' },
+      ...{
+        tool_name: 'TaskUpdate',
+        tool_input: { taskId: '9', status: 'completed' },
+        tool_response: { success: true },
+      },
+    },
+  ],
+])('a hook of %s that would write to a parent of others stores nothing', async (agent, body) => {
+  const { send } = await open();
+  const view = { worker: 'box-known', presence: 'active', agent, cwd: null, parent: 'box', plan: [] };
+  http.service.views.set('box-known', { ...view, lastDecision: null, background: [], inputs: [] });
+  const answer = await send('box', `/hooks/${agent}`, body);
+  expect([answer.status, errorOf(answer).message]).toEqual([403, "the token 'box' is not for the worker 'box'"]);
+  expect(http.service.published).toEqual([]);
+  expect((await send('robot', `/hooks/${agent}`, body)).status).toBeLessThan(300);
+});
+
 test('a tool of MCP can act for no other worker than its token', async () => {
   const { url } = await open();
   const call = (worker: string) =>
