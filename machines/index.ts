@@ -4,13 +4,21 @@ export { type AttemptFields, attemptSchema } from './entries/attempt.ts';
 export { describeEntry, isFields, isHousekeeping } from './entries/entry-text.ts';
 export { type HookForm, hookTypes } from './entries/hook.ts';
 export * from './entries/index.ts';
-export { isTooDeep, readJson, tooDeepMessage } from './entries/json.ts';
+export { isTextTooDeep, isTooDeep, readJson, tooDeepMessage } from './entries/json.ts';
 export type { StoredText } from './entries/log-line.ts';
 export * from './entries/message-ids.ts';
 export { quickRead } from './entries/quick-read.ts';
 export { readEntry, readFields } from './entries/read-entry.ts';
 export { describeIssues, type Issue, type Refusal, type RefusedEntry, toIssues } from './entries/refusal.ts';
-export { type Address, readSubject, subjectOf, subjectTailsAbout, topicOf } from './entries/subject.ts';
+export {
+  type Address,
+  isLogSubject,
+  logHeads,
+  readSubject,
+  subjectOf,
+  subjectTailsAbout,
+  topicOf,
+} from './entries/subject.ts';
 export { nextDeadline } from './fleet/clock.ts';
 export type { Deadline } from './fleet/deadlines.ts';
 export {

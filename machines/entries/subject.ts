@@ -32,6 +32,16 @@ function areasByEntity(includes: (area: Area) => boolean): ReadonlyMap<string, A
   return new Map(included.map((area) => [entities[area], area]));
 }
 
+/** What follows the fleet in the subjects of its log: those of entries, and of decisions. */
+export const logHeads = [...areas.keys(), 'own', 'decision'];
+
+/** Whether the log of a fleet stores what is published there. Others are requests, which somebody may answer. */
+export function isLogSubject(subject: string, fleet: string): boolean {
+  const [root, of, head = '', ...tail] = subject.split('.');
+  const isComplete = tail.length > 0 && tail.every((token) => token !== '' && !/\s/.test(token));
+  return root === 'stopgate' && of === fleet && logHeads.includes(head) && isComplete;
+}
+
 /** Null: a subject of the service's own output (`decision`, `dead`), which is no entry. */
 export function readSubject(subject: string): Address | Refusal | null {
   const [root, fleet = '', head = '', ...tail] = subject.split('.');

@@ -31,12 +31,17 @@ export async function openLogImport(nc: NatsConnection, fleet: string, log: Logg
   const store = async ({ seq, subject, payload }: ImportedEntry) => {
     const h = headers();
     h.set('Nats-Expected-Last-Sequence', String(seq - 1));
-    await js.publish(subject, payload, { headers: h }).catch((cause: unknown) => {
+    try {
+      const { stream, seq: stored } = await js.publish(subject, payload, { headers: h });
+      // Anybody who listens to the subject can answer.
+      if (stream !== info.config.name || stored !== seq)
+        throw new Error(`entry ${stored} of the stream ${stream} was acknowledged`);
+    } catch (cause) {
       const why = `entry ${seq} was not stored: ${(cause as Error).message}`;
       throw new AppError('log.unavailable', `${why}; delete the streams of fleet '${fleet}' before you try again`, {
         cause,
       });
-    });
+    }
   };
   return {
     async append(entries) {

@@ -11,7 +11,7 @@ import {
   type StreamInfo,
 } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { formatIsoTime, isId } from '../../machines/index.ts';
+import { formatIsoTime, isId, logHeads } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { lost, readPosition } from './log-continuity.ts';
@@ -110,7 +110,7 @@ const logPrefix = 'STOPGATE_';
 const logConfig = (fleet: string, replicas: number): NamedConfig => ({
   name: `${logPrefix}${fleet}`,
   description: `stopgate: the log of fleet ${fleet}`,
-  subjects: ['worker', 'task', 'queue', 'own', 'decision'].map((head) => `stopgate.${fleet}.${head}.>`),
+  subjects: logHeads.map((head) => `stopgate.${fleet}.${head}.>`),
   storage: 'file',
   retention: 'limits',
   discard: 'new',

@@ -1,5 +1,5 @@
 /** import: what export and the archive have written becomes the log of a fleet that has none. */
-import { readJson } from '../../../machines/index.ts';
+import { isLogSubject, isTextTooDeep, readJson } from '../../../machines/index.ts';
 import { loadConfig, refuseOtherService } from '../../config/config.ts';
 import { defaultCredentials } from '../../config/store.ts';
 import { AppError } from '../../errors.ts';
@@ -71,6 +71,9 @@ const storedInPart = (cause: AppError, fleet: string, lastSeq: number): AppError
     { cause },
   );
 
+/** Deeper than any entry that counts; what nests a few thousand levels cannot be written as JSON again. */
+const depthMax = 1_000;
+
 /** What follows each other from 1 on; what is there twice comes once. @throws AppError input.bad, also of no entry at all */
 async function* readEntries(names: readonly string[], fleet: string, io: Io): AsyncGenerator<ImportedEntry[]> {
   let lastSeq = 0;
@@ -95,6 +98,8 @@ async function* readEntries(names: readonly string[], fleet: string, io: Io): As
 /** Null: an empty line. @throws AppError input.bad */
 function readLine(line: string | null, fleet: string, place: string): ImportedEntry | null {
   if (line?.trim() === '') return null;
+  if (line !== null && isTextTooDeep(line, depthMax))
+    throw new AppError('input.bad', `${place}: nests deeper than ${depthMax} levels`);
   const parsed = line === null ? null : readJson(line);
   if (parsed === null || !parsed.ok) throw new AppError('input.bad', `${place}: ${parsed?.message ?? 'is too long'}`);
   const { seq, subject, data } = parsed.value as Record<string, unknown>;
@@ -109,6 +114,7 @@ function readLine(line: string | null, fleet: string, place: string): ImportedEn
       'input.bad',
       `${place}: '${subject}' is of another fleet than '${fleet}'; name its own with --fleet`,
     );
+  if (!isLogSubject(subject, fleet)) throw new AppError('input.bad', `${place}: '${subject}' is no subject of a log`);
   // What could not be read as JSON was exported as it is.
   return { seq: seq as number, subject, payload: typeof data === 'string' ? data : JSON.stringify(data) };
 }

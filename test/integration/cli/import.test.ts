@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createLogger } from '../../../src/log.ts';
+import { openLogImport } from '../../../src/nats/log-import.ts';
 import { type Client, openClient } from '../../support/client.ts';
 import { runCommand } from '../../support/command.ts';
 import { type Folder, linesOf, makeFolder } from '../../support/deployment.ts';
@@ -108,4 +110,48 @@ test('what stdin has stored before a gap is told', async () => {
   const ended = await runCommand(['import', '-', '--nats', server.url], { cwd: folder.path, stdin });
   const hint = "entries 1 to 2 are stored: delete the streams of fleet 'main' before you try again";
   expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(hint) });
+});
+
+test('a file that would ask somebody, or that nests too deep, is refused before anything is sent', async () => {
+  const asked: string[] = [];
+  client.nc.subscribe('stopgate.main.run.>', {
+    callback: (_error, message) => {
+      asked.push(message.subject);
+      message.respond('{"stream":"STOPGATE_main","seq":1}');
+    },
+  });
+  await client.nc.flush();
+  const line = (subject: string, data = '{}') => `{"seq":1,"subject":"${subject}","data":${data}}\n`;
+  for (const subject of [
+    'stopgate.main.run.box',
+    'stopgate.main.decide.w1',
+    'stopgate.main.worker',
+    'stopgate.main.own.a b',
+  ]) {
+    await folder.write('evil.jsonl', line(subject));
+    const stderr = expect.stringContaining(`evil.jsonl, line 1: '${subject}' is no subject of a log`);
+    expect(await run('import', 'evil.jsonl')).toMatchObject({ code: 2, stdout: '', stderr });
+  }
+  const deep = '['.repeat(100_000) + ']'.repeat(100_000);
+  await folder.write('deep.jsonl', line('stopgate.main.worker.w1.heartbeat.sent', deep));
+  const stderr = expect.stringContaining('deep.jsonl, line 1: nests deeper than 1000 levels');
+  expect(await run('import', 'deep.jsonl')).toMatchObject({ code: 2, stdout: '', stderr });
+  expect(asked).toEqual([]);
+  expect((await client.manager.streams.list().next()).length).toBe(0);
+});
+
+test('what another than the log acknowledges is not stored', async () => {
+  const log = await openLogImport(client.nc, 'main', createLogger('silent'));
+  // The log itself is silent, so that only the other answers.
+  const { config } = await client.manager.streams.info('STOPGATE_main');
+  await client.manager.streams.update('STOPGATE_main', { ...config, no_ack: true });
+  client.nc.subscribe('stopgate.main.worker.>', {
+    callback: (_error, message) => void message.respond('{"stream":"OTHER","seq":1}'),
+  });
+  await client.nc.flush();
+  const entry = { seq: 1, subject: 'stopgate.main.worker.w1.heartbeat.sent', payload: '{}' };
+  await expect(log.append([entry])).rejects.toMatchObject({
+    code: 'log.unavailable',
+    message: expect.stringMatching(/^entry 1 was not stored: entry 1 of the stream OTHER was acknowledged/),
+  });
 });
