@@ -67,7 +67,12 @@ async def impatient(_: AgentContext) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("check", "words"),
-    [(broken, "no model"), (impatient, "no word from CI"), (odd, "did not return a result"), (slow, "no result within 0.01 s")],
+    [
+        (broken, "no model"),
+        (impatient, "no word from CI"),
+        (odd, "did not return a result"),
+        (slow, "no result within 0.01 s"),
+    ],
     ids=["raises", "raises a timeout of its own", "returns no result", "takes too long"],
 )
 async def test_a_check_that_fails_never_passes(
