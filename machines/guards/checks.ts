@@ -33,8 +33,8 @@ export const checks: Guard = (scope) => {
         timeoutMs: check.timeoutMs ?? checkTimeoutMs,
         onRunner: check.kind !== 'remote',
       });
-      const asked = { by: 'checks', check, ...pending } as const;
-      return { kind: 'pending', detail: `asked ${check.name}`, input, kept, check: asked };
+      const pendingCheck = { by: 'checks', check, ...pending } as const;
+      return { kind: 'pending', detail: `asked ${check.name}`, input, kept, check: pendingCheck };
     }
   }
 };

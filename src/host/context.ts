@@ -62,7 +62,7 @@ export type HostOptions = {
   readonly rulesMax?: number | undefined;
   readonly openReadsMax: number;
   /** Decisions made that the log has not delivered yet: past it no more are asked for. Default: 32,768. */
-  readonly owedDecisionsMax?: number | undefined;
+  readonly unconfirmedDecisionsMax?: number | undefined;
   /** Where the fold begins; null: at the log's first entry. */
   readonly start: FoldStart | null;
   /** Null: no snapshots are taken. */

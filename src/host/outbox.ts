@@ -131,7 +131,7 @@ export function createOutbox(context: HostContext): Outbox {
     },
     onPublished: (worker, attempt) => void messages.delete(attemptMessageId(worker, attempt)),
     find: (worker, attempt) => messages.get(attemptMessageId(worker, attempt))?.decision ?? null,
-    throwIfFull: () => throwIfFull(messages.size, context.owedDecisionsMax),
+    throwIfFull: () => throwIfFull(messages.size, context.unconfirmedDecisionsMax),
     findMade: (entry) => findMade(messages, entry),
     capture: () =>
       [...messages.values()].map(({ decision, owner, inbox, messageId }) => ({ decision, owner, inbox, messageId })),

@@ -7,11 +7,11 @@ import { AppError } from '../errors.ts';
 import { readBuilt } from './built-file.ts';
 import type { IncidentFile } from './incident.ts';
 
-/** @throws AppError actor.unknown: the page is not built */
+/** @throws AppError config.bad: the page is not built */
 export function incidentHtml(file: IncidentFile): string {
   const [script, style] = ['incident/incident.js', 'incident/incident.css'].map((name) => readBuilt(name)?.toString());
   if (script === undefined || style === undefined)
-    throw new AppError('actor.unknown', 'the page for files is missing from the build: run "npm run build"');
+    throw new AppError('config.bad', 'the page for files is missing from the build: run "npm run build"');
   const inert = script.replaceAll('</script', '<\\/script');
   const policy = [
     "default-src 'none'",

@@ -6,7 +6,7 @@ import { warnOfAccountLimit } from './account-limit.ts';
 import { TimeoutError } from './client-library.ts';
 import { refuseUntestedCluster } from './cluster-version.ts';
 import { cut, inspectLog, type LogIdentity, missing, proveLog } from './log-continuity.ts';
-import { doubtLoss } from './log-doubt.ts';
+import { confirmLoss } from './log-doubt.ts';
 import type { LogPosition } from './log-position.ts';
 import { openLogRange, readNewest } from './log-range.ts';
 import { type LogMessage, type LogReader, openLogReader } from './log-reader.ts';
@@ -91,8 +91,8 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
   let reader: LogReader | null = null;
   let headSeq = info.state.last_seq;
   const { num_replicas: replicas } = config;
-  const inspect = doubtLoss(() => inspectLog(manager, identity, folded()), replicas);
-  const prove = doubtLoss(() => proveLog(manager, identity, folded()), replicas);
+  const inspect = confirmLoss(() => inspectLog(manager, identity, folded()), replicas);
+  const prove = confirmLoss(() => proveLog(manager, identity, folded()), replicas);
   return {
     deadSeq,
     ...createWriter(options, inspect),

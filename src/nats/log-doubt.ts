@@ -14,7 +14,7 @@ type Ask = () => Promise<StreamInfo | AppError>;
  * As `ask`; of a replicated log, `log.lost` is `log.unavailable` until nothing else was answered for 15 s,
  * asked about at least that often.
  */
-export function doubtLoss(ask: Ask, replicas: number): Ask {
+export function confirmLoss(ask: Ask, replicas: number): Ask {
   if (replicas <= 1) return ask;
   let sinceMs: number | null = null;
   let answeredMs = 0;

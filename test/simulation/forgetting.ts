@@ -1,5 +1,5 @@
 /**
- * Forgetting (protocol.md §15), reckoned from the log beside the fold: who has stopped and is not named for `forget` is
+ * Forgetting (protocol.md §15), computed from the log beside the fold: who has stopped and is not named for `forget` is
  * gone with the next entry, and new when it comes again; nobody else is.
  */
 import { type Entry, type Fleet, isKnownAttempt, readEntry } from '../../machines/index.ts';

@@ -236,11 +236,11 @@ async function askOperator(state: State, event: Event): Promise<void> {
   const answer = await send(state, event.type, event);
   if (answer?.reply === undefined) return;
   const url = repliesTo.get(event.type);
-  const post = state.client._client?.post({
+  const replied = state.client._client?.post({
     ...{ url, path: { requestID: event.properties?.id } },
     ...{ body: answer.reply, headers: { 'content-type': 'application/json' } },
   });
-  const why = post === undefined ? 'it takes no replies' : await post.then(({ error }) => error, String);
+  const why = replied === undefined ? 'it takes no replies' : await replied.then(({ error }) => error, String);
   if (why !== undefined) await warn(state, `stopgate could not reply for the operator: ${JSON.stringify(why)}`);
 }
 

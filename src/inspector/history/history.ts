@@ -33,10 +33,10 @@ type Limits = {
 const limitsDefault: Limits = { requestsMax: 32, budgetMs: 300_000, heapMiB: 768, lingerMs: 600_000 };
 
 /**
- * Of its heap, for what is new. Node collects it by helper threads that have no low priority, and take the cores from the
+ * Of its memory, for what is new. Node collects it by helper threads that have no low priority, and take the cores from the
  * service: with four times the usual size they have half as much to do.
  */
-const youngShare = 4;
+const youngGenerationMiB = 192;
 
 type Waiter = {
   readonly onAnswer: (answer: { readonly body: Uint8Array } | { readonly error: AppError }) => void;
@@ -125,7 +125,7 @@ function createThread(source: HistorySource, { heapMiB, lingerMs }: Limits, even
     const started = new Worker(threadFile(), {
       workerData: source,
       name: 'history',
-      resourceLimits: { maxOldGenerationSizeMb: heapMiB, maxYoungGenerationSizeMb: heapMiB / youngShare },
+      resourceLimits: { maxOldGenerationSizeMb: heapMiB, maxYoungGenerationSizeMb: youngGenerationMiB },
     });
     started.on('message', (news: FromThread) => worker === started && events.onMessage(news));
     started.on('error', (error) => {

@@ -13,10 +13,10 @@ afterEach(async () => {
 
 type Scene = { host: Host; log: MemoryLog; broken: number; checks: number; clockMs: number };
 
-type Options = { onFolded?: (subject: string) => void; owedDecisionsMax?: number };
+type Options = { onFolded?: (subject: string) => void; unconfirmedDecisionsMax?: number };
 
 /** `onFolded` is called for each message in the fold itself, where an error is a bug of ours. */
-async function start({ onFolded = () => {}, owedDecisionsMax }: Options = {}): Promise<Scene> {
+async function start({ onFolded = () => {}, unconfirmedDecisionsMax }: Options = {}): Promise<Scene> {
   const log = createMemoryLog();
   let id = 0;
   const scene = { log, broken: 0, checks: 0, clockMs: 0 } as Scene;
@@ -28,7 +28,7 @@ async function start({ onFolded = () => {}, owedDecisionsMax }: Options = {}): P
       entryTimeoutMs: 5_000,
       openRequestsMax: 2,
       openReadsMax: 2,
-      owedDecisionsMax,
+      unconfirmedDecisionsMax,
     },
     ...{ start: null, snapshotStore: null, fittingSnapshots: async function* () {}, trimmer: null },
     bus: {
@@ -151,7 +151,7 @@ test('more open requests than the limit are refused', async () => {
 });
 
 test('while too many decisions are still to come back from the log, no more are asked for', async () => {
-  const { host, log } = await start({ owedDecisionsMax: 2 });
+  const { host, log } = await start({ unconfirmedDecisionsMax: 2 });
   const { send } = log;
   log.send = () => {};
   for (const worker of ['w1', 'w2']) await host.attempt(worker, { attempt: 'a1' });

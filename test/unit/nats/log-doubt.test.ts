@@ -2,7 +2,7 @@
 import type { StreamInfo } from '@nats-io/jetstream';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { AppError } from '../../../src/errors.ts';
-import { doubtLoss } from '../../../src/nats/log-doubt.ts';
+import { confirmLoss } from '../../../src/nats/log-doubt.ts';
 
 const whole = {} as StreamInfo;
 const lost = new AppError('log.lost', 'the log STOPGATE_main ends at entry 7, and entry 9 was folded');
@@ -17,11 +17,11 @@ const codeOf = async (asked: Promise<StreamInfo | AppError>) => {
 };
 
 test('one node is believed at once', async () => {
-  expect(await codeOf(doubtLoss(async () => lost, 1)())).toBe('log.lost');
+  expect(await codeOf(confirmLoss(async () => lost, 1)())).toBe('log.lost');
 });
 
 test('of a cluster it is a loss when it has lasted for 15 s', async () => {
-  const ask = doubtLoss(async () => lost, 3);
+  const ask = confirmLoss(async () => lost, 3);
   expect(await codeOf(ask())).toBe('log.unavailable');
   vi.advanceTimersByTime(14_999);
   expect(await codeOf(ask())).toBe('log.unavailable');
@@ -30,7 +30,7 @@ test('of a cluster it is a loss when it has lasted for 15 s', async () => {
 });
 
 test('a doubt that nobody asked about for longer begins anew', async () => {
-  const ask = doubtLoss(async () => lost, 3);
+  const ask = confirmLoss(async () => lost, 3);
   expect(await codeOf(ask())).toBe('log.unavailable');
   vi.advanceTimersByTime(3_600_000);
   expect(await codeOf(ask())).toBe('log.unavailable');
@@ -40,7 +40,7 @@ test('a doubt that nobody asked about for longer begins anew', async () => {
 
 test('an answer that has all ends the doubt, and silence does not', async () => {
   const answers = [lost, whole, lost, silent, lost];
-  const ask = doubtLoss(async () => answers.shift() as AppError, 3);
+  const ask = confirmLoss(async () => answers.shift() as AppError, 3);
   const seen: string[] = [];
   while (answers.length > 0) {
     seen.push(await codeOf(ask()));
