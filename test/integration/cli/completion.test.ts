@@ -13,6 +13,7 @@ test('lists ids from the service, policies from the file, and agents', async () 
   // What is no id is dropped: bash would run it.
   const items = [{ worker: 'w1' }, { worker: '$(touch owned)' }, { worker: 'box-2' }];
   await standIn.answer(fleet, 'list.workers', () => ({ items, next: null }));
+  await standIn.answer(fleet, 'list.tasks', () => ({ items: [{ task: 'T-1' }], next: null }));
   const terminal = await openTerminal();
   await writeFile(join(terminal.cwd, 'stopgate.yaml'), 'policies: { strict: {} }\n');
   const list = async (what: string, ...place: string[]) => {
@@ -22,9 +23,9 @@ test('lists ids from the service, policies from the file, and agents', async () 
     return at.stdout();
   };
   // On a busy machine it may not be in time.
-  const workers = () => list('workers', '--nats', standIn.url(), '--fleet', fleet);
-  await expect.poll(workers, { timeout: 30_000 }).toBe('w1\nbox-2\n');
-  expect(await list('tasks', '--nats', standIn.url(), '--fleet', fleet)).toBe('');
+  const ids = (what: string) => () => list(what, '--nats', standIn.url(), '--fleet', fleet);
+  await expect.poll(ids('workers'), { timeout: 30_000 }).toBe('w1\nbox-2\n');
+  await expect.poll(ids('tasks'), { timeout: 30_000 }).toBe('T-1\n');
   expect(await list('workers', '--nats', 'nats://127.0.0.1:1')).toBe('');
   expect(await list('policies')).toBe('default\nstrict\n');
   expect(await list('agents')).toMatch(/^claude\n/);

@@ -8,7 +8,7 @@ import { list } from '../../../src/service/list.ts';
 const count = 10_000;
 const fleet = createFleet('main');
 for (let seq = 1; seq <= count; seq += 1) {
-  // In no order, and alike in none of their first letters.
+  // In no order.
   const worker = `w${(seq * 7_919) % 10_007}`;
   const agent = seq % 100 === 0 ? 'rare' : 'often';
   const data = Buffer.from(JSON.stringify({ agent }));

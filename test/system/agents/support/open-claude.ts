@@ -26,7 +26,10 @@ export async function openClaude(
     ...{ cwd: home.project, env: { ...cleanEnv(home), ...claudeEnv(home, modelUrl) }, detached: true },
   });
   const gone = once(child, 'exit');
-  child.stderr.resume();
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
   onTestFinished(() => {
     try {
       process.kill(-(child.pid as number), 'SIGKILL');
@@ -39,7 +42,8 @@ export async function openClaude(
   };
   say({ type: 'user', message: { role: 'user', content: 'do the task' } });
   const said: Line[] = [];
-  const session = await new Promise<string>((done) => {
+  const session = await new Promise<string>((done, fail) => {
+    gone.then(() => fail(new Error(`it ended before its first line: ${stderr}`)), fail);
     createInterface({ input: child.stdout }).on('line', (text) => {
       const line = JSON.parse(text) as Line;
       said.push(line);
