@@ -50,6 +50,10 @@ describeInBrowser('the history of a worker in a file', () => {
     await page.getByRole('tab', { name: 'Timeline' }).click();
     await page.locator(`.timeline .line[data-seq="${seq}"] .seq`).click();
     await expect.poll(() => page.locator('aside .lead .state').innerText(), { timeout: 20_000 }).toBe('working');
+    // The time axis is drawn, and there is no present to go back to.
+    await page.locator('.time-axis svg .bars rect').first().waitFor();
+    expect(await page.getByRole('button', { name: 'Live' }).count()).toBe(0);
+    expect(await page.locator('.time-axis .unread').count()).toBe(0);
     expect(await page.title()).toBe('f1 · stopgate');
     expect(await browser.axe()).toEqual([]);
     expect(browser.problems()).toEqual([]);

@@ -5,6 +5,7 @@ import type { IncidentFile } from '../../incident.ts';
 import { App } from '../app.tsx';
 import { identifyService } from '../data/api.ts';
 import { connection } from '../data/connection.ts';
+import { startOutline } from '../data/outline.ts';
 import { startPast } from '../data/past.ts';
 import { startKeys } from '../keys.ts';
 import { startListing } from '../lists/listed-ids.ts';
@@ -18,8 +19,8 @@ const answer = createOfflineService(file);
 globalThis.fetch = async (input) => {
   const { status, body } = await answer(String(input));
   // What takes long is asked for in lines, of which the last is the result; a short answer is one line.
-  const text =
-    String(input).includes('/at/') && status === 200 ? `${JSON.stringify({ result: body })}\n` : JSON.stringify(body);
+  const isInLines = /\/(?:at\/|outline\?)/.test(String(input)) && status === 200;
+  const text = isInLines ? `${JSON.stringify({ result: body })}\n` : JSON.stringify(body);
   return new Response(text, { status });
 };
 
@@ -33,6 +34,7 @@ if (route.peek().worker === null) navigate({ worker: file.worker }, 'replace');
 renderByFrames();
 startListing();
 startPast();
+startOutline();
 startKeys();
 void identifyService();
 render(<App />, document.querySelector('#app') as HTMLElement);

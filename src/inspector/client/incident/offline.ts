@@ -3,8 +3,9 @@ import { createFleet, type Fleet, viewTask, viewWorker } from '../../../../machi
 import { foldMessage } from '../../../host/fold-message.ts';
 import { readAttempts } from '../../attempts.ts';
 import { lastMovesOf, rowsOf } from '../../fleet-rows.ts';
+import { createOutline } from '../../history/outline.ts';
 import type { IncidentFile } from '../../incident.ts';
-import type { TimelineEntry } from '../../messages.ts';
+import type { OutlineReply, TimelineEntry } from '../../messages.ts';
 import { timelineEntry } from '../../timeline-entry.ts';
 
 type Message = Parameters<typeof foldMessage>[1];
@@ -32,6 +33,7 @@ export function createOfflineService({ fleet: name, entries }: IncidentFile) {
     const view = worker !== null ? viewWorker(fleet, worker, fleet.nowMs) : viewTask(fleet, task ?? '');
     return view === null ? notHere(`${worker ?? task} was not known yet`) : ok({ ...moment, view });
   };
+  const outline = readOutline(name, messages);
   const newest = async (subject: string, count: number, before: number | null) =>
     messages.filter((it) => it.subject === subject && it.seq < (before ?? Number.POSITIVE_INFINITY)).slice(-count);
   return async (path: string): Promise<Answer> => {
@@ -44,6 +46,7 @@ export function createOfflineService({ fleet: name, entries }: IncidentFile) {
     const [, , , verb = '', one = '', other = ''] = pathname.split('/').map(decodeURIComponent);
     if (pathname === '/api') return ok({ fleet: name, fleets: [name] });
     if (verb === 'range') return ok(range);
+    if (verb === 'outline') return ok(outline(searchParams));
     if (verb === 'at') return at(Number(one), searchParams);
     if (verb === 'timeline') return ok(timelineOf(shown, one, other, page));
     if (verb === 'entry') return ok(shown.find(({ seq }) => seq === Number(one)) ?? null);
@@ -65,6 +68,23 @@ function createFolder(name: string, messages: readonly Message[]): (seq: number)
       count += 1;
     }
     return fleet;
+  };
+}
+
+/** Counts every entry at once: a file has few. */
+function readOutline(name: string, messages: readonly Message[]): (query: URLSearchParams) => OutlineReply {
+  const [fleet, outline] = [createFleet(name), createOutline()];
+  for (const message of messages) {
+    const silentFromMs = fleet.nowMs;
+    const { outcomes } = foldMessage(fleet, message);
+    outline.add({ message, outcomes, fleet, silentFromMs });
+  }
+  const [firstSeq, lastSeq] = [messages[0]?.seq ?? 0, messages.at(-1)?.seq ?? 0];
+  const whole = { firstSeq, lastSeq, shownFrom: firstSeq, covered: lastSeq - firstSeq + 1 };
+  return (query) => {
+    const [from, to, width] = ['from', 'to', 'width'].map((key) => Number(query.get(key)));
+    const buckets = outline.read(from ?? firstSeq, to ?? lastSeq, width ?? 1);
+    return { ...whole, width: Math.max(width ?? 1, outline.width), buckets };
   };
 }
 

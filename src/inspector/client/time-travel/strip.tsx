@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type Axis, anchorsOf, createAxis, gapsIn, ticksOf, timeOf } from '../../time-axis.ts';
-import { nowMs } from '../data/connection.ts';
+import { connection, nowMs } from '../data/connection.ts';
 import { lane, newestSeq, outline, shownRange } from '../data/outline.ts';
 import { logRange, moment } from '../data/past.ts';
 import { route, selected } from '../route.ts';
@@ -75,7 +75,8 @@ function axisFor(width: number): Axis | null {
   const lastMs = last !== undefined && last.toSeq >= newest ? last.toMs : Math.max(range.lastMs, last?.toMs ?? 0);
   const first = { seq: range.firstSeq, ms: range.firstMs };
   const anchors = anchorsOf(read.buckets, first, { seq: Math.max(newest, range.firstSeq + 1), ms: lastMs });
-  const toMs = isOpen ? Math.max(nowMs.value, lastMs) : timeOf(anchors, toSeq);
+  // A file ends with its last entry.
+  const toMs = isOpen && connection.value !== 'file' ? Math.max(nowMs.value, lastMs) : timeOf(anchors, toSeq);
   return createAxis(anchors, timeOf(anchors, fromSeq), toMs, width);
 }
 
@@ -88,7 +89,8 @@ type DrawingProps = {
 
 function Drawing({ axis, at, end, brush, hoverX }: DrawingProps) {
   const { buckets = [], shownFrom = 1 } = outline.value ?? {};
-  const { isOpen } = shownRange.value;
+  const isFile = connection.value === 'file';
+  const isOpen = shownRange.value.isOpen && !isFile;
   const gaps = gapsIn(buckets, Math.max(gapMinMs, gapMinShare * (axis.toMs - axis.fromMs)));
   const atX = moment.value?.seq === at ? axis.x(moment.value.atMs) : axis.xOf(at);
   const { paused } = route.value;
@@ -96,7 +98,7 @@ function Drawing({ axis, at, end, brush, hoverX }: DrawingProps) {
   return (
     <svg width={axis.width} height={end + tickHeight} role="img" aria-label={summary()}>
       <Patterns />
-      <Unread axis={axis} shownFrom={shownFrom} height={end} />
+      {!isFile && <Unread axis={axis} shownFrom={shownFrom} height={end} />}
       <Gaps axis={axis} gaps={gaps} height={end} />
       <EntryBars axis={axis} buckets={buckets} />
       <StopBars axis={axis} buckets={buckets} />

@@ -1,4 +1,5 @@
 /** The bar of time travel: the log along a time axis. It only shows the past; the log stays as it is. */
+import { connection } from '../data/connection.ts';
 import { newestSeq, shownRange } from '../data/outline.ts';
 import { cancelPast, logRange, moment, pastProblem, pastProgress } from '../data/past.ts';
 import { navigate, route } from '../route.ts';
@@ -39,9 +40,11 @@ function Bar({ at }: { at: number }) {
         <StepButton label="Next entry" sign="▶|" disabled={at >= lastSeq} onClick={() => goTo(at + 1)} />
         <CurrentEntry at={at} lastSeq={lastSeq} />
         <ZoomButtons at={at} />
-        <button type="button" class="primary" onClick={() => navigate({ at: null, range: null, paused: null })}>
-          Live
-        </button>
+        {connection.value !== 'file' && (
+          <button type="button" class="primary" onClick={() => navigate({ at: null, range: null, paused: null })}>
+            Live
+          </button>
+        )}
       </div>
       <Strip at={at} goTo={scrubTo}>
         <Slider at={at} firstSeq={firstSeq} lastSeq={lastSeq} goTo={scrubTo} />
