@@ -53,7 +53,7 @@ export function answerTimeoutMs(agent: HookAgent, { event, tool }: { event: stri
 }
 
 export const notJudged = (what: string, why: string, outcome: string): string =>
-  `${what} was not judged (cause unknown): ${why}. ${outcome}`;
+  `${what} was not judged: ${why}. ${outcome}`;
 
 // --- parts that several agents share --------------------------------------------------------------------------
 

@@ -1,5 +1,5 @@
 /** Posts one hook call, or one question, to the service. */
-import { connect, type Socket } from 'node:net';
+import { connect, isIP, type Socket } from 'node:net';
 
 export type Posted =
   | { readonly kind: 'answer'; readonly body: object | null }
@@ -38,7 +38,8 @@ export async function post(call: Call): Promise<Posted> {
   let socket: Socket;
   if (protocol === 'https:') {
     const tls = await import('node:tls');
-    socket = tls.connect({ host: name, port: Number(port || 443), servername: name });
+    // An address is no server name (RFC 6066); the certificate is held against it all the same.
+    socket = tls.connect({ host: name, port: Number(port || 443), ...(isIP(name) === 0 ? { servername: name } : {}) });
   } else socket = connect({ host: name, port: Number(port || 80) });
   return new Promise<Posted>((resolve) => {
     const end = (posted: Posted) => {

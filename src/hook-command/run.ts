@@ -53,7 +53,7 @@ export async function runHook(argv: readonly string[], io: HookIo): Promise<numb
     if (options.wake) return await wake(options, io, note);
     return print(await judge(options, io, note), options, io);
   } catch (error) {
-    note(`this call was not judged (cause unknown), because of a bug in stopgate: ${(error as Error).message}`);
+    note(`this call was not judged, because of a bug in stopgate: ${(error as Error).message}`);
     return 0;
   }
 }
@@ -92,7 +92,7 @@ async function judge(options: HookOptions, { stdin }: HookIo, note: (text: strin
   const { agent } = options;
   const call = await readCall(stdin, options, options.timeoutMs ?? eventTimeoutMs);
   if (typeof call === 'string') {
-    note(`this call was not judged (cause unknown): ${call}`);
+    note(`this call was not judged: ${call}`);
     return { body: null, exitCode: 0 };
   }
   const isStop = agent.isStop(call.event, call.tool);

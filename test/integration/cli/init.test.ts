@@ -460,7 +460,7 @@ describe('each agent in its own form', () => {
     running.child.stdin?.end('{}');
     const ran = await running;
     const says =
-      'stopgate: this stop was not judged (cause unknown): no answer from http://127.0.0.1:9 (curl ended with 7). It is allowed.';
+      'stopgate: this stop was not judged: no answer from http://127.0.0.1:9 (curl ended with 7). It is allowed.';
     expect(ran).toEqual(
       isShown ? { stdout: JSON.stringify({ systemMessage: says }), stderr: '' } : { stdout: '', stderr: `${says}\n` },
     );

@@ -96,8 +96,8 @@ commands: { none: { run: [/no/such/program] } }
 
   test('a call that is not this agent’s lets it continue, with a notice on stderr', async () => {
     const { code, stdout, stderr } = await hook(['claude', '--http', at.http], { hook_event_name: 'Stop' });
-    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('not judged (cause unknown)') });
-    expect(JSON.parse(stdout)).toEqual({ systemMessage: expect.stringContaining('cause unknown') });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('not judged') });
+    expect(JSON.parse(stdout)).toEqual({ systemMessage: expect.stringContaining('was not judged') });
   });
 
   describe('--wake', () => {
@@ -155,9 +155,7 @@ describe('without a service', () => {
   test.each(['claude', 'codex'])('%s may stop, with a notice to the person that nothing was judged', async (agent) => {
     const { code, stdout, stderr } = await hook([agent, '--http', http], stop);
     expect(code).toBe(0);
-    expect(stderr).toMatch(
-      /^stopgate: this stop was not judged \(cause unknown\): no service at http:\/\/127.* It is allowed\.\n$/,
-    );
+    expect(stderr).toMatch(/^stopgate: this stop was not judged: no service at http:\/\/127.* It is allowed\.\n$/);
     expect(JSON.parse(stdout)).toEqual({ systemMessage: stderr.trimEnd() });
   });
 

@@ -106,7 +106,7 @@ test('a service that is killed between two stops lets it go; its program and its
   const { model, messages, result } = await run([plan, { text: 'one' }, killed], hooks);
   expect(result).toBe('two');
   expect(model.requests).toHaveLength(3);
-  const said = `stopgate: this stop was not judged (cause unknown): no service at ${own.http}. It is allowed.`;
+  const said = `stopgate: this stop was not judged: no service at ${own.http}. It is allowed.`;
   expect(told).toEqual([said]);
   expect(JSON.stringify(messages)).toContain(said);
 });

@@ -73,7 +73,7 @@ describe.each(forms)('by %s', (form, init) => {
     expect(model.requests[2]?.said).toContain(remains);
     const isCurl = form !== 'command hooks';
     const why = isCurl ? `no answer from ${own.http} (curl ended with 7)` : `no service at ${own.http}`;
-    expect(ended.stdout).toContain(`Stop says: stopgate: this stop was not judged (cause unknown): ${why}`);
+    expect(ended.stdout).toContain(`Stop says: stopgate: this stop was not judged: ${why}`);
     if (isCurl) expect(ended.stderr).toContain(`SessionEnd hook [${own.http}/hooks/claude] failed`);
   });
 });

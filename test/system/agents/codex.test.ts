@@ -101,7 +101,7 @@ test('its apps show that a stop was not judged', async () => {
   const said = await runCodexTurn(codex, home, 'Write the tests.');
   const stop = said.find(({ method, params }) => method === 'hook/completed' && isOfStop(params));
   expect(stop?.params).toMatchObject({
-    run: { entries: [{ kind: 'warning', text: expect.stringContaining('this stop was not judged (cause unknown)') }] },
+    run: { entries: [{ kind: 'warning', text: expect.stringContaining('this stop was not judged') }] },
   });
 });
 test('permissions that it asks for are answered by an operator, and its own person is not asked as well', async () => {

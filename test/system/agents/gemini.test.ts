@@ -73,7 +73,7 @@ test('a service that is killed in the middle lets it stop, and that nothing was 
   const ended = await runGemini(gemini, home, model.url);
   expect(ended.code).toBe(0);
   expect(model.requests).toHaveLength(3);
-  expect(`${ended.stdout}${ended.stderr}`).toContain('this stop was not judged (cause unknown): no answer from');
+  expect(`${ended.stdout}${ended.stderr}`).toContain('this stop was not judged: no answer from');
 });
 
 test('the line that resumes its session is taken, and the session is the same worker', async () => {
