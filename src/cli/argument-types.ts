@@ -1,7 +1,12 @@
 /** How a command declares its arguments, and what `run` gets for them. */
 
 type Described = { readonly description: string; readonly valueHint?: string };
-export type Positional = Described & { readonly type: 'positional'; readonly required?: boolean };
+/** `completions`: the words that a shell offers for it. */
+export type Positional = Described & {
+  readonly type: 'positional';
+  readonly required?: boolean;
+  readonly completions?: readonly string[];
+};
 export type Option = Described &
   (
     | { readonly type: 'boolean' }

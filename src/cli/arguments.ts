@@ -59,6 +59,7 @@ type OptionToken = {
 };
 
 function findOptionFault({ rawName, name, value, inlineValue = false }: OptionToken, args: Arguments): string | null {
+  if (rawName === '--help') return "'--help' takes no value";
   const arg = rawName.startsWith('--') && Object.hasOwn(args, name) ? args[name] : undefined;
   if (arg === undefined || arg.type === 'positional') {
     const known = optionsOf(args);

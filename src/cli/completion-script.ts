@@ -5,7 +5,7 @@ import { type Arguments, type Option, optionsOf, positionalsOf } from './argumen
 import type { CommandTable } from './command.ts';
 import { type CompletionList, completionLists, listOf } from './completion-values.ts';
 
-const shells = ['bash', 'zsh', 'fish'] as const;
+export const shells = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof shells)[number];
 
 /** @throws AppError input.bad */
@@ -37,9 +37,10 @@ export async function formatCompletion(shell: Shell, commands: CommandTable): Pr
   const rows = await Promise.all(
     Object.entries(commands).map(async ([name, { summary, load }]): Promise<Row> => {
       const { args } = await load();
-      const words = name === 'completion' ? shells : takesFile(args) ? ['<file>'] : [];
-      const [first] = positionalsOf(args);
-      return { name, summary, options: optionsOf(args).map(toCompletion), words, list: listOf(first?.[1].valueHint) };
+      const first = positionalsOf(args)[0]?.[1];
+      const words = first?.completions ?? (takesFile(args) ? ['<file>'] : []);
+      const list = first?.completions === undefined ? listOf(first?.valueHint) : undefined;
+      return { name, summary, options: optionsOf(args).map(toCompletion), words, list };
     }),
   );
   return { bash: formatBash, zsh: formatZsh, fish: formatFish }[shell](rows);
@@ -132,7 +133,7 @@ function formatZsh(rows: readonly Row[]): string {
     const rest = words.includes('<file>')
       ? ["'*:file:_files'"]
       : words.length > 0
-        ? [`'1:shell:(${words.join(' ')})'`]
+        ? [`'1: :(${words.join(' ')})'`]
         : first;
     return `    ${name}) _arguments ${[...specs, "'--help[explain it]'", ...rest].join(' ')} ;;`;
   });

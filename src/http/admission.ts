@@ -64,6 +64,8 @@ export function findCaller(headers: IncomingHttpHeaders, { tokens, isOpen }: Adm
   const [caller] = found.toSorted((a, b) => accessRoles.indexOf(b.role) - accessRoles.indexOf(a.role));
   if (caller !== undefined) return caller;
   if (isOpen()) return anyone;
+  if (given.length > 0)
+    throw new AppError('input.unauthorized', 'this token is not known here; it may have been replaced');
   throw new AppError('input.unauthorized', 'a token is required: send the header "Authorization: Bearer <token>"');
 }
 

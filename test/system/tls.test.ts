@@ -65,12 +65,14 @@ test.skipIf(!hasOpenssl)('HTTP and NATS over TLS, with an authority of its own',
   const run = (args: readonly string[], trust: Record<string, string>, stdin = '') =>
     runShipped(args, { cwd: folder.path, env: trust, stdin });
   const stop = JSON.stringify({ hook_event_name: 'Stop', session_id: 'w1' });
-  const [asked, plain, distrusting, hooked] = await Promise.all([
+  const [asked, plain, distrusting, hooked, untrusted, unencrypted] = await Promise.all([
     run(['decide', 'w1', '--nats', url], env),
     // The server demands it, whatever the URL says.
     run(['decide', 'w2', '--nats', nats.url], env),
     run(['decide', 'w3', '--nats', url], {}),
     run(['hook', 'claude', '--http', http ?? ''], env, stop),
+    run(['doctor', '--http', http ?? ''], {}),
+    run(['doctor', '--http', (http ?? '').replace('https', 'http')], env),
   ]);
   expect(asked).toMatchObject({ code: 1, stdout: expect.stringContaining('No plan yet') });
   expect(plain).toMatchObject({ code: 1, stdout: expect.stringContaining('No plan yet') });
@@ -80,6 +82,10 @@ test.skipIf(!hasOpenssl)('HTTP and NATS over TLS, with an authority of its own',
     stderr: expect.stringMatching(/certificate.*NODE_EXTRA_CA_CERTS/),
   });
   expect(hooked).toMatchObject({ code: 0, stdout: expect.stringContaining('No plan yet') });
+  // Node warns of an address as a server name.
+  expect(hooked.stderr).not.toContain('DEP0123');
+  expect(untrusted.stdout).toMatch(/the certificate of .* is not trusted .* → set NODE_EXTRA_CA_CERTS/);
+  expect(unencrypted.stdout).toMatch(/if it speaks HTTPS, pass --http https:/);
 
   await use('two');
   await expect.poll(() => look(http ?? '', file('ca.pem')), { timeout: 20_000 }).toEqual({ name: 'two', status: 200 });

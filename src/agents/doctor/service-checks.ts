@@ -68,15 +68,15 @@ function judgeReady(url: string, reply: Awaited<ReturnType<typeof askHttp>>, tok
   if (typeof reply === 'string')
     return bad(
       about,
-      `nothing answers at ${url} (${reply}): no stop is judged`,
-      'start "stopgate dev" in this folder, or pass --http',
+      `${isCertificate(reply) ? `the certificate of ${url} is not trusted` : `nothing answers at ${url}`} (${reply}): no stop is judged`,
+      remedyFor(url, reply),
     );
   if (reply.status === 200) return ok(about, `ready at ${url}`);
   if (reply.status === 401)
     return bad(
       about,
-      `${url} wants ${token === null ? 'a token' : 'another token'}`,
-      'set STOPGATE_TOKEN to the token of the service',
+      token === null ? `${url} wants a token` : `${url} does not know this token`,
+      'set STOPGATE_TOKEN to the token of the service, or to one of its tokens with the role agent',
     );
   const message = (reply.body as { error?: { message?: string } } | null)?.error?.message;
   return message === undefined
@@ -86,6 +86,19 @@ function judgeReady(url: string, reply: Awaited<ReturnType<typeof askHttp>>, tok
         'another program uses this port: choose one with --http',
       )
     : bad(about, `the service at ${url} is not ready: ${message}`, 'see its log');
+}
+
+/** Of the codes of Node's TLS. */
+const isCertificate = (code: string): boolean => /CERT|UNABLE_TO_VERIFY/.test(code);
+
+/** @param code why there is no reply */
+function remedyFor(url: string, code: string): string {
+  if (/UNABLE_TO_|SELF_SIGNED/.test(code)) return 'set NODE_EXTRA_CA_CERTS to the file of its CA, for the hooks too';
+  if (isCertificate(code)) return 'give the service a certificate that is valid for this address';
+  if (url.startsWith('http:') && /UND_ERR_SOCKET|HPE_/.test(code))
+    return `if it speaks HTTPS, pass --http ${url.replace('http:', 'https:')}`;
+  if (/SSL/.test(code)) return `if it speaks no HTTPS, pass --http ${url.replace('https:', 'http:')}`;
+  return 'start "stopgate dev" in this folder, or pass --http';
 }
 
 function checkClock(date: string | null): Finding {

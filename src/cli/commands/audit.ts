@@ -66,12 +66,19 @@ export const audit = defineCommand({
         .slice(-last);
       if (flags.json) for (const action of found) await out.json(action);
       else if (found.length === 0)
-        await out.print(`No operator has said anything in fleet '${fleet}'${worker === null ? '' : ` to ${worker}`}.`);
+        await out.print(`No operator has said anything in fleet '${fleet}'${describeFilters(flags)}.`);
       else await out.print(...formatTable(['AT', 'BY', 'WHAT', 'ABOUT', 'TEXT'], found.map(rowOf), out.width()));
       return 0;
     });
   },
 });
+
+const describeFilters = ({ worker, by, since }: { [Name in 'worker' | 'by' | 'since']: string | undefined }): string =>
+  [
+    worker === undefined ? '' : ` to ${worker}`,
+    by === undefined ? '' : ` by '${by}'`,
+    since === undefined ? '' : ` since ${since}`,
+  ].join('');
 
 function toAction(message: LogMessage): Action {
   const { at, subject, data, seq } = toLogLine(message);

@@ -32,7 +32,7 @@ export const check = defineCommand({
       ? read.unknownNames
       : read.problems.map((it) => `${describePosition(it, path)}: ${it.message}`);
     const notes = read.ok
-      ? [...withoutRules(read.file), ...missingRoots(read.file.roots), ...missingSecrets({ ...read, path }, io.env)]
+      ? [...withoutRules(read.file), ...missingRoots(read.file.roots), ...startFaults({ ...read, path }, io.env)]
       : [];
     const policies = read.ok ? [...read.file.policySet.policies.keys()] : [];
     const commands = read.ok ? Object.keys(read.file.commands) : [];
@@ -52,6 +52,15 @@ const withoutRules = ({ policyForm, commands }: ConfigFile): string[] =>
   policyForm === null && Object.keys(commands).length === 0
     ? ['there are no policies in it: every stop is allowed']
     : [];
+
+/** What stops a service at its start. */
+const startFaults = (read: Parameters<typeof missingSecrets>[0], env: Parameters<typeof missingSecrets>[1]): string[] =>
+  [
+    ...missingSecrets(read, env),
+    ...Object.values(read.file.tls ?? {})
+      .filter((path) => !existsSync(path))
+      .map((path) => `tls: there is no file '${path}'`),
+  ].map((text) => `${text}; the service will not start here`);
 
 const missingRoots = (roots: readonly string[]): string[] =>
   roots.filter((root) => !existsSync(root)).map((root) => `the root '${root}' does not exist on this machine`);

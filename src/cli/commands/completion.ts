@@ -2,14 +2,20 @@
 import { AppError } from '../../errors.ts';
 import { clientArgs } from '../client-args.ts';
 import { defineCommand } from '../command.ts';
-import { formatCompletion, readShell } from '../completion-script.ts';
+import { formatCompletion, readShell, shells } from '../completion-script.ts';
 import { completionLists, listValues } from '../completion-values.ts';
 
 const { json: _, ...place } = clientArgs;
 
 export const completion = defineCommand({
   args: {
-    shell: { type: 'positional', required: false, valueHint: 'SHELL', description: 'bash, zsh or fish' },
+    shell: {
+      type: 'positional',
+      required: false,
+      valueHint: 'SHELL',
+      description: 'bash, zsh or fish',
+      completions: shells,
+    },
     list: {
       type: 'enum',
       options: [...completionLists],

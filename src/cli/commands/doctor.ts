@@ -20,7 +20,13 @@ const withDryTurn = list.filter(({ hasDryTurn }) => hasDryTurn).map(({ name }) =
 
 export const doctor = defineCommand({
   args: {
-    agent: { type: 'positional', valueHint: 'AGENT', required: false, description: names.join(', ') },
+    agent: {
+      type: 'positional',
+      valueHint: 'AGENT',
+      required: false,
+      description: names.join(', '),
+      completions: names,
+    },
     http: {
       type: 'string',
       valueHint: 'HOST:PORT',

@@ -56,6 +56,8 @@ test('lists who said what to whom, in the order of the log, and nothing else', a
 test('says that there is nothing', async () => {
   const { fleet, audit } = await openLog();
   expect(await audit()).toMatchObject({ code: 0, stdout: `No operator has said anything in fleet '${fleet}'.\n` });
+  const filtered = await audit('--by', 'nobody', '--worker', 'w9');
+  expect(filtered.stdout).toBe(`No operator has said anything in fleet '${fleet}' to w9 by 'nobody'.\n`);
   expect(await audit('--since', 'yesterday')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining("--since 'yesterday' is not a time"),

@@ -49,6 +49,9 @@ test('bash completes ids, also after npx', async () => {
   expect(complete('_stopgate', program, 'tail', '--worker', 'o')).toBe('one-of-workers other');
   expect(complete('_stopgate', program, 'init', 'claude', '--policy', 'one')).toBe('one-of-policies');
   expect(complete('_stopgate', program, 'check', '--policy', 'one')).toBe('');
+  // Only what the command knows.
+  expect(complete('_stopgate', program, 'doctor', 'c')).toBe('claude codex copilot cursor');
+  expect(complete('_stopgate', program, 'doctor', 's')).toBe('');
   expect(complete('_stopgate', program, 'worker', '--js')).toBe('--json');
   expect(complete('_stopgate_npx', 'npx', 'stopgate', 'worker', 'one')).toBe('one-of-workers');
   expect(complete('_stopgate_npx', 'npx', 'stopgate', 'wor')).toBe('workers worker');

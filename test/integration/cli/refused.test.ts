@@ -179,3 +179,16 @@ test('a folder with spaces and quotes in its name works', async () => {
   const checked = await runCommand(['check'], { cwd: odd });
   expect(checked).toMatchObject({ code: 0, stdout: 'stopgate.yaml is valid: 1 policy (default), 0 commands\n' });
 });
+
+test('check notes what a service would not start with here', async () => {
+  const folder = join(elsewhere.path, 'not-here');
+  await mkdir(folder);
+  const file = 'tokens: { ci: { role: read, env: NO_SUCH_TOKEN } }\ntls: { cert: none.crt, key: none.key }\n';
+  await writeFile(join(folder, 'stopgate.yaml'), `policies: { default: {} }\n${file}`);
+  const { code, stderr } = await runCommand(['check'], { cwd: folder });
+  expect(code).toBe(0);
+  const notes = stderr.split('\n').filter((line) => line.endsWith('; the service will not start here'));
+  expect(notes).toEqual(
+    ['"NO_SUCH_TOKEN" is not set', "none.crt'", "none.key'"].map((text) => expect.stringContaining(text)),
+  );
+});

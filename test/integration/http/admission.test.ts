@@ -63,6 +63,8 @@ test('with a token set, requires it for everything but /healthz', async () => {
   for (const wrong of ['Bearer secret-2', 'Bearer secret', 'Basic secret-1', 'secret-1', 'Bearer ', '']) {
     expect(await status('/readyz', wrong), wrong).toBe(401);
   }
+  const unknown = await ask(guarded.url, '/readyz', { headers: { authorization: 'Bearer secret-2' } });
+  expect(errorOf(unknown).message).toContain('this token is not known');
   const answer = await ask(guarded.url, '/hooks/claude', { body: recorded('Stop') });
   expect([answer.status, answer.headers['www-authenticate'], errorOf(answer).code]).toEqual([
     401,
