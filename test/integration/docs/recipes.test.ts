@@ -97,12 +97,13 @@ const action = parse(readFileSync(join(root, 'docs/examples/github/action.yml'),
 test('the step for GitHub passes what is complete, and nothing else', async () => {
   const tokens = `{ ci: { role: read, workers: ["pr-*"], hash: "${hashOfToken('right')}" } }`;
   const at = await deploy({
-    config: `policies: { default: { checks: [{ plan: { required: true } }] } }\ntokens: ${tokens}\n`,
+    config: `policies: { default: { checks: [{ plan: { required: true } }] }, free: {} }\ntokens: ${tokens}\n`,
   });
   onTestFinished(() => at.close());
   const plan = (status: string) => ({ steps: [{ title: 'Write tests', status }] });
   await at.client.publish('worker.pr-1.plan.updated', plan('pending'));
   await at.client.publish('worker.pr-2.plan.updated', plan('done'));
+  await at.client.publish('worker.pr-4.worker.registered', { policy: 'free' });
   await at.client.publish('worker.other.plan.updated', plan('done'));
   const [step] = action.runs.steps as { run: string; env: Record<string, string> }[];
   const gate = async (worker: string, token = 'right', url = at.http) => {
@@ -124,10 +125,11 @@ test('the step for GitHub passes what is complete, and nothing else', async () =
     const [code] = await once(child, 'close');
     return { code, said };
   };
-  const [done, pending, unknown, foreign, wrong, away] = await Promise.all([
+  const [done, pending, unknown, unchecked, foreign, wrong, away] = await Promise.all([
     gate('pr-2'),
     gate('pr-1'),
     gate('pr-3'),
+    gate('pr-4'),
     gate('other'),
     gate('pr-2', 'wrong'),
     gate('pr-2', 'right', 'http://127.0.0.1:1'),
@@ -135,6 +137,7 @@ test('the step for GitHub passes what is complete, and nothing else', async () =
   expect(done).toMatchObject({ code: 0, said: expect.stringContaining('complete: {') });
   expect(pending).toMatchObject({ code: 1, said: expect.stringMatching(/^::error title=not complete::.*Write tests/) });
   expect(unknown.code).toBe(1);
+  expect(unchecked).toMatchObject({ code: 1, said: expect.stringMatching(/title=nothing was checked::.*no-policy/) });
   expect(foreign).toMatchObject({ code: 2, said: expect.stringContaining("is not for the worker 'other'") });
   expect(wrong).toMatchObject({ code: 2, said: expect.stringContaining('401') });
   expect(away).toMatchObject({ code: 3, said: expect.stringContaining('could not be asked') });
