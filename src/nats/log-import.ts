@@ -24,7 +24,8 @@ export async function openLogImport(nc: NatsConnection, fleet: string, log: Logg
   const { info } = await openLogStreams(manager, { fleet, replicas: 1, acceptEmptyLog: false, log });
   const { last_seq: lastSeq } = info.state;
   if (lastSeq > 0) {
-    const hint = 'name another fleet with --fleet, and start its service only when the import has ended';
+    const hint =
+      'import into a NATS server where it has none yet, and start its service only when the import has ended';
     throw new AppError('entry.refused', `fleet '${fleet}' has a log already, of ${lastSeq} entries; ${hint}`);
   }
   const js = jetstream(nc, { timeout: timeoutMs });

@@ -54,7 +54,11 @@ export const token = defineCommand({
           '        for its owner: as STOPGATE_TOKEN, or in the header "Authorization: Bearer …"',
           '',
         ],
-        ...['stopgate.yaml', 'tokens:', `  ${name}: ${flowOf(entry)}`],
+        ...[
+          'stopgate.yaml (if it already has "tokens:", add only the last line, under that)',
+          'tokens:',
+          `  ${name}: ${flowOf(entry)}`,
+        ],
       );
     }
     return 0;
