@@ -71,7 +71,7 @@ export const accessTable: ReadonlyMap<string, Access> = new Map(
 );
 
 /** @throws Error when an endpoint is added that has no row */
-export function requireRows(app: FastifyInstance): void {
+export function requireAccessRows(app: FastifyInstance): void {
   app.addHook('onRoute', ({ method, url }) => {
     for (const verb of [method].flat())
       if (!accessTable.has(keyOf(verb, url)))
@@ -97,7 +97,7 @@ export function checkAccess(caller: Caller, { role, workers }: Access, params: u
   if (!hasRole(caller, role))
     throw new AppError(
       'role.lacking',
-      `${nameOf(caller)} has the role ${caller.role}, and this takes the role ${role}`,
+      `${nameOf(caller)} has the role ${caller.role}, and this needs the role ${role}`,
     );
   if (caller.workers === null || workers === 'all') return;
   if (workers === 'none')
@@ -164,7 +164,7 @@ export function serviceFor(caller: Caller, service: Service): Service {
  * What an operator says over HTTP is said by the holder of the token: its name stands in the entry, and before the name that
  * the request gives itself. A token without a name leaves the word to the request.
  */
-export function signedBy({ name }: Caller, body: unknown): unknown {
+export function withCallerName({ name }: Caller, body: unknown): unknown {
   if (name === null) return body;
   const { by, ...said } = (body ?? {}) as { readonly by?: unknown };
   const own = typeof by === 'string' ? by.trim() : '';

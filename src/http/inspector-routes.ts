@@ -9,7 +9,7 @@ import { spanNames } from '../inspector/statistics/buckets.ts';
 import { toTruncatedJson } from '../inspector/truncated-json.ts';
 import { parseInput } from '../parse-input.ts';
 import { type OperatorAction, operatorActions } from '../service/operate.ts';
-import { callerOf, checkSubject, hasRole, signedBy } from './access.ts';
+import { callerOf, checkSubject, hasRole, withCallerName } from './access.ts';
 import { type Admission, findCaller, refuseAnyone, sessionCookie } from './admission.ts';
 import { type EventStream, openEventStream } from './event-stream.ts';
 import { type FleetDirectory, fleetInPath } from './fleet-directory.ts';
@@ -204,7 +204,7 @@ function addOperatorActions(api: FastifyInstance, { fleets }: InspectorRoutes): 
     checkSubject(caller, body);
     if (!Object.hasOwn(operatorActions, params.word))
       throw new AppError('actor.unknown', `'${params.word}' is none of ${Object.keys(operatorActions).join(', ')}`);
-    return fleetInPath(fleets, params).service.operate(params.word as OperatorAction, signedBy(caller, body));
+    return fleetInPath(fleets, params).service.operate(params.word as OperatorAction, withCallerName(caller, body));
   });
 }
 

@@ -12,7 +12,7 @@ import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { type AnswerLinks, answerPath } from '../notify/answer-links.ts';
 import { inTraceOf } from '../tracing.ts';
-import { accessOf, type Caller, checkAccess, hasRole, requireRows } from './access.ts';
+import { accessOf, type Caller, checkAccess, hasRole, requireAccessRows } from './access.ts';
 import { type Admission, checkBinding, checkSource, findCaller, isPrivate, refuseAnyone } from './admission.ts';
 import { addAnswerRoutes, announceRequest } from './answer-routes.ts';
 import type { FleetDirectory } from './fleet-directory.ts';
@@ -85,7 +85,7 @@ export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise
   const admission = createAdmission(options);
   checkBinding(admission, options.token !== null || (options.tokens?.() ?? []).length > 0);
   const app = createApp(options.log, options.certificate ?? null);
-  requireRows(app);
+  requireAccessRows(app);
   const close = prepareGracefulClose(app, closeTimeoutMs);
   addTrace(app);
   addAdmission(app, admission);

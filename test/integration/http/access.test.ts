@@ -82,7 +82,7 @@ test('is refused in words', async () => {
   const { send } = await open();
   const why = async (...sent: Parameters<typeof send>) => errorOf(await send(...sent)).message;
   expect(await why('robot', '/api/main/operator/retire', w1)).toBe(
-    "the token 'robot' has the role agent, and this takes the role operator",
+    "the token 'robot' has the role agent, and this needs the role operator",
   );
   expect(await why('box', '/api/main/decide/w2', {})).toBe("the token 'box' is not for the worker 'w2'");
   expect(await why('box', '/metrics')).toBe("the token 'box' is for some workers only, and this is about all of them");

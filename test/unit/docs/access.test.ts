@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { fastify } from 'fastify';
 import { expect, test } from 'vitest';
-import { accessTable, requireRows } from '../../../src/http/access.ts';
+import { accessTable, requireAccessRows } from '../../../src/http/access.ts';
 import { createHttpApp } from '../../../src/http/server.ts';
 import { createLogger } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics.ts';
@@ -48,7 +48,7 @@ test('every row is an endpoint, and no endpoint is without a row', async () => {
 
 test('an endpoint without a row cannot be added', async () => {
   const app = fastify();
-  requireRows(app);
+  requireAccessRows(app);
   app.get('/healthz', async () => ({}));
   expect(() => app.get('/secrets', async () => ({}))).toThrow('who may GET /secrets?');
 });
