@@ -131,7 +131,7 @@ export const commands: CommandTable = {
   },
   audit: {
     group: 'Operate',
-    summary: 'what operators said, to whom and when',
+    summary: 'what operators did, to whom and when',
     load: async () => (await import('./commands/audit.ts')).audit,
   },
   snapshot: {

@@ -1,4 +1,4 @@
-/** audit: what operators said, to whom, and who they are. */
+/** audit: what operators did, to whom, and who they are. */
 import { isFields, parseIsoTime, topicOf } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import { toLogLine } from '../../nats/log-line.ts';
@@ -36,8 +36,8 @@ export const audit = defineCommand({
   args: {
     last: { type: 'string', valueHint: 'N', description: 'the newest N (default: 100)' },
     since: { type: 'string', valueHint: 'TIME', description: 'only from this time on, e.g. 2026-03-02T12:00:00.000Z' },
-    worker: { type: 'string', valueHint: 'W', description: 'only what was said to this worker' },
-    by: { type: 'string', valueHint: 'NAME', description: 'only what this person said' },
+    worker: { type: 'string', valueHint: 'W', description: 'only actions on this worker' },
+    by: { type: 'string', valueHint: 'NAME', description: 'only what this person did' },
     ...clientArgs,
   },
   details: [
@@ -65,8 +65,7 @@ export const audit = defineCommand({
         .sort((a, b) => a.seq - b.seq)
         .slice(-last);
       if (flags.json) for (const action of found) await out.json(action);
-      else if (found.length === 0)
-        await out.print(`No operator has said anything in fleet '${fleet}'${describeFilters(flags)}.`);
+      else if (found.length === 0) await out.print(`No operator actions in fleet '${fleet}'${describeFilters(flags)}`);
       else await out.print(...formatTable(['AT', 'BY', 'WHAT', 'ABOUT', 'TEXT'], found.map(rowOf), out.width()));
       return 0;
     });
@@ -75,7 +74,7 @@ export const audit = defineCommand({
 
 const describeFilters = ({ worker, by, since }: { [Name in 'worker' | 'by' | 'since']: string | undefined }): string =>
   [
-    worker === undefined ? '' : ` to ${worker}`,
+    worker === undefined ? '' : ` on ${worker}`,
     by === undefined ? '' : ` by '${by}'`,
     since === undefined ? '' : ` since ${since}`,
   ].join('');

@@ -49,7 +49,7 @@ export const exportLog = defineCommand({
       if (flags.html !== undefined && worker !== null) {
         const path = resolve(io.cwd, flags.html);
         await writePage(path, await readPage(requester, fleet, worker));
-        await out.print(`${path} is written; open it in a browser.`);
+        await out.print(`wrote ${path}: open it in a browser`);
         return 0;
       }
       const concerns = worker === null ? () => true : await createFilter(requester, new Set([worker]));

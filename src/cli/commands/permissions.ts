@@ -52,12 +52,13 @@ export const permissions = defineCommand({
     const scope = readScope(flags, role);
     const membersIn = (fleet: string) =>
       (role === undefined ? roles : [role]).flatMap((it) => membersOf(it, fleet, scope));
-    const accounts = fleets.map((fleet) => accountsOf(readId('fleet', fleet), membersIn(fleet))).reduce(mergeAccounts);
+    const parts = fleets.map((fleet) => ({ fleet: readId('fleet', fleet), members: membersIn(fleet) }));
+    const accounts = parts.map(({ fleet, members }) => accountsOf(fleet, members)).reduce(mergeAccounts);
     const config = configOf(accounts, role);
-    const fleet = fleets.join(', ');
-    const members = membersIn(fleets[0] as string);
+    const label = `${fleets.length > 1 ? 'fleets' : 'fleet'} ${fleets.join(', ')}`;
+    const members = parts.flatMap((part) => part.members);
     if (flags.json) await out.json(config);
-    else await out.print(...introduction(fleet, members, role), ...formatNatsConfig(config));
+    else await out.print(...introduction(label, members, role), ...formatNatsConfig(config));
     return 0;
   },
 });
@@ -107,11 +108,11 @@ function configOf(accounts: Accounts, role: Role | undefined): object {
   return { accounts: { STOPGATE: account } };
 }
 
-function introduction(fleet: string, members: readonly Member[], role: Role | undefined): string[] {
+function introduction(label: string, members: readonly Member[], role: Role | undefined): string[] {
   const secrets = '# Replace each "change-me-…" by a password of its own, or by its bcrypt hash (nats server passwd).';
   if (role !== undefined) {
     return [
-      `# stopgate, ${fleet.includes(',') ? 'fleets' : 'fleet'} ${fleet}: the part of role ${role}, to be merged into the accounts of your nats-server.conf.`,
+      `# stopgate, ${label}: the part of role ${role}, to be merged into the accounts of your nats-server.conf.`,
       ...(role === 'agent' ? ['# STOPGATE is shown with what it must export, without its users.'] : []),
       '# "stopgate permissions" prints all of them; without the accounts these lists do not protect the log.',
       secrets,
@@ -119,7 +120,7 @@ function introduction(fleet: string, members: readonly Member[], role: Role | un
   }
   const open = members.some(({ role: each, worker }) => each === 'agent' && worker === undefined);
   return [
-    `# stopgate, ${fleet.includes(',') ? 'fleets' : 'fleet'} ${fleet}: who may do what on a nats-server of your own. Put this into nats-server.conf.`,
+    `# stopgate, ${label}: who may do what on a nats-server of your own. Put this into nats-server.conf.`,
     secrets,
     '# Then: stopgate serve --nats nats://service:PASSWORD@HOST:4222, and nats://operator:…, runner, check, agent alike.',
     '# Your configuration also needs JetStream, e.g. jetstream { store_dir: "/var/lib/nats" }',

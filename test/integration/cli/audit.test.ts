@@ -1,4 +1,4 @@
-/** audit: what operators said, from the log. */
+/** audit: what operators did, from the log. */
 import { expect, test } from 'vitest';
 import { useStandIn } from '../../support/stand-in.ts';
 import { jsonLines, runOnce } from '../../support/terminal.ts';
@@ -55,9 +55,9 @@ test('lists who said what to whom, in the order of the log, and nothing else', a
 
 test('says that there is nothing', async () => {
   const { fleet, audit } = await openLog();
-  expect(await audit()).toMatchObject({ code: 0, stdout: `No operator has said anything in fleet '${fleet}'.\n` });
+  expect(await audit()).toMatchObject({ code: 0, stdout: `No operator actions in fleet '${fleet}'\n` });
   const filtered = await audit('--by', 'nobody', '--worker', 'w9');
-  expect(filtered.stdout).toBe(`No operator has said anything in fleet '${fleet}' to w9 by 'nobody'.\n`);
+  expect(filtered.stdout).toBe(`No operator actions in fleet '${fleet}' on w9 by 'nobody'\n`);
   expect(await audit('--since', 'yesterday')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining("--since 'yesterday' is not a time"),
