@@ -207,7 +207,7 @@ function onFailed(slot: Slot, error: unknown, logger: Logger | null): void {
     error instanceof AppError ? error : new AppError('log.unavailable', (error as Error).message, { cause: error });
   slot.tries += 1;
   slot.retryAtMs = performance.now() + Math.min(1_000 * 2 ** tries, retryMsMax);
-  // Once, and not with each try. Only of what nobody foresaw the stack is of use.
+  // Once, and not with each try. Only unexpected errors need a stack.
   if (tries > 0) return;
   const { code, message } = slot.fault;
   const what = error instanceof AppError ? { code, reason: message } : { code, err: error };

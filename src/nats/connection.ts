@@ -112,7 +112,7 @@ function notConnected(cause: Error, servers: string, credentials: string | null)
     return new AppError('service.unreachable', `no TLS with ${servers}: ${cause.message}`, { cause });
   const hint =
     cause instanceof TimeoutError
-      ? 'if one runs there, it hangs or is stopped: look at it, or name another with --nats'
+      ? 'if a server runs there, it does not answer: check it, or name another with --nats'
       : 'start one with "stopgate dev", or name yours with --nats';
   return new AppError('service.unreachable', `no NATS server at ${servers}: ${describe(cause)}; ${hint}`, { cause });
 }

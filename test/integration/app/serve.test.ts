@@ -61,7 +61,7 @@ describe('a start that cannot be', () => {
     const { code, stderr } = await failing(`nats://${mute.http}`);
     expect({ code, stderr }).toEqual({
       code: 3,
-      stderr: expect.stringMatching(/^stopgate: no NATS server at .*; if one runs there, it hangs or is stopped/),
+      stderr: expect.stringMatching(/^stopgate: no NATS server at .*; if a server runs there, it does not answer/),
     });
   });
 

@@ -116,7 +116,6 @@ test('what no test runs is this, and no more', () => {
     'clients/python/README.md: test/system/clients/python.test.ts',
     'docs/agents.md: needs Claude Code',
     'docs/benchmarks.md: takes a minute and a half of an otherwise idle machine; test/system/bench.test.ts runs a part',
-    'docs/command-line.md: test/system/packages.test.ts',
     'docs/command-line.md: needs Claude Code',
     'docs/configuration.md: it needs a model',
     'docs/go.md: test/system/clients/go.test.ts',
