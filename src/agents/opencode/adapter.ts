@@ -5,7 +5,7 @@
  * person. Sub-agents are sessions of their own, with a parent; they stop without asking.
  */
 import { z } from 'zod';
-import { type InputAnswer, requestLengthMax } from '../../../machines/index.ts';
+import type { InputAnswer } from '../../../machines/index.ts';
 import { questionsIn } from '../../questions.ts';
 import {
   type Adapter,
@@ -38,6 +38,7 @@ import {
   describeQuestion,
   describeToolRequest,
   type InputFields,
+  isRequestFor,
 } from '../shared/permission-requests.ts';
 import { wholePlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
@@ -147,7 +148,7 @@ function read(body: unknown, eventInUrl: string | undefined): OpencodeCall {
 
 function describeRequest({ event, properties = {} }: OpencodeCall): InputFields | null {
   const { id, permission, patterns, metadata = {}, questions } = properties;
-  const request = id === undefined || id.length > requestLengthMax ? {} : { request: id };
+  const request = id === undefined ? {} : { request: id };
   if (event === 'permission.asked') {
     const detail = Object.keys(metadata).length === 0 ? { patterns } : metadata;
     return { ...describeToolRequest('permission', permission, detail), ...request };
@@ -169,8 +170,8 @@ function answerInput(given: InputAnswer, { event, properties = {} }: OpencodeCal
 
 /** Others that it asked at the same time may still wait. */
 function draftReplied({ properties }: OpencodeCall, { held, awaitsInput }: PriorWorker): readonly EntryDraft[] {
-  const request = properties?.requestID;
-  if (request !== undefined && held.includes(request)) return [{ type: 'input.received', data: { request } }];
+  const request = held.find((it) => isRequestFor(it, properties?.requestID));
+  if (request !== undefined) return [{ type: 'input.received', data: { request } }];
   return awaitsInput && held.length === 0 ? [{ type: 'input.received', data: {} }] : [heartbeat];
 }
 

@@ -1,6 +1,6 @@
 /** An agent's request for permission, held for an operator's answer where its policy has `ask` (protocol.md §8). */
 import { randomUUID } from 'node:crypto';
-import type { InputAnswer } from '../../../machines/index.ts';
+import { type InputAnswer, requestLengthMax } from '../../../machines/index.ts';
 import { questionsIn, readAnswers, readQuestions } from '../../questions.ts';
 import type { Service } from '../../service/service.ts';
 import { nameCharsMax } from './entry-drafts.ts';
@@ -76,6 +76,18 @@ export const decidePermission = (decision: { readonly behavior: string; readonly
   hookSpecificOutput: { hookEventName: 'PermissionRequest', decision },
 });
 
+/** Behind an agent's own id: agents may use one again, and an answer is to one asking alone. */
+const suffixLength = '-0a1b2c3d'.length;
+
+const newRequest = (own: string | undefined): string =>
+  own === undefined || own.length + suffixLength > requestLengthMax
+    ? randomUUID()
+    : `${own}-${randomUUID().slice(0, suffixLength - 1)}`;
+
+/** Whether it was made for what the agent itself calls `own`. */
+export const isRequestFor = (request: string, own: string | undefined): boolean =>
+  request.slice(0, -suffixLength) === own;
+
 /** Asks. Null: the policy does not hold it, so the agent asks at its own terminal. */
 export async function request(
   worker: string,
@@ -83,11 +95,12 @@ export async function request(
   askMs: number | null,
   publish: Publish,
 ): Promise<HeldRequest | null> {
-  const { request: named = randomUUID(), ...fields } = input;
+  const { request: own, ...fields } = input;
   if (askMs === null) {
     await publish('input.requested', fields);
     return null;
   }
+  const named = newRequest(own);
   const seq = await publish('input.requested', { ...fields, request: named });
   return { worker, request: named, seq, input: fields, askMs };
 }

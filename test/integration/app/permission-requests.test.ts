@@ -81,6 +81,25 @@ test('without an answer in time, and without "ask", the agent asks its own termi
   }
 });
 
+test('the answer to a request is none to a later one for which the agent uses the same id', async () => {
+  const permissionFor = (command: string) =>
+    ask(at.http, '/hooks/opencode', {
+      headers: token,
+      body: {
+        type: 'permission.asked',
+        properties: { sessionID: 's7', id: 'per_1', permission: 'bash', metadata: { command } },
+      },
+    });
+  const harmless = permissionFor('ls');
+  await asking('s7');
+  await answer('s7', '--allow');
+  expect((await harmless).json).toEqual({ reply: { reply: 'once' } });
+  const harmful = permissionFor('rm -rf /');
+  await asking('s7');
+  await answer('s7', '--deny', '--message', 'Never');
+  expect((await harmful).json).toEqual({ reply: { reply: 'reject', message: 'Never' } });
+});
+
 describe('it is over without an operator', () => {
   test('when the agent’s turn is over; a tool’s result may be that of another tool', async () => {
     const held = permission('s4');

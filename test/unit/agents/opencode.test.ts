@@ -138,7 +138,7 @@ describe('what it asks a person', () => {
   test('one that is answered at its terminal ends the wait for that one, and not for others', () => {
     const replied = (held: string[], awaitsInput = true) =>
       drafts(recorded('permission.replied'), { held, awaitsInput });
-    const id = request('permission.asked');
+    const id = `${request('permission.asked')}-0a1b2c3d`;
     expect(replied([id, 'other'])).toEqual([['input.received', { request: id }]]);
     expect(replied(['other'])).toEqual([heartbeat]);
     expect(replied([])).toEqual([['input.received', {}]]);
