@@ -10,8 +10,10 @@ import { accessOf, checkAccess } from './access.ts';
 import { type Admission, checkSource, findCaller } from './admission.ts';
 import { type FleetDirectory, fleetNamed, type ServedFleet } from './fleet-directory.ts';
 import { toAppError } from './replies.ts';
+import { onceRevoked } from './revocation.ts';
 
 const inspectSocketPath = '/inspect/ws';
+const access = accessOf('GET', inspectSocketPath);
 
 type Sockets = {
   readonly fleets: FleetDirectory;
@@ -32,7 +34,11 @@ export function addInspectSocket(app: FastifyInstance, sockets: Sockets): void {
     socket.on('error', () => socket.destroy());
     try {
       const wanted = await admit(request, server, sockets);
-      server.handleUpgrade(request, socket, head, (opened) => serve(opened, wanted, sockets.log));
+      server.handleUpgrade(request, socket, head, (opened) => {
+        serve(opened, wanted, sockets.log);
+        const settle = onceRevoked(request.headers, access, sockets.admission, () => opened.terminate());
+        opened.on('close', settle);
+      });
     } catch (error) {
       refuse(socket, error, sockets.log);
     }
@@ -52,7 +58,7 @@ type Wanted = Pick<ServedFleet, 'inspection'> & { readonly worker: string | null
 async function admit(request: IncomingMessage, { clients }: WebSocketServer, sockets: Sockets): Promise<Wanted> {
   const { fleets, admission } = sockets;
   checkSource(request.headers, admission);
-  checkAccess(findCaller(request.headers, admission), accessOf('GET', inspectSocketPath), {});
+  checkAccess(findCaller(request.headers, admission), access, {});
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
   if (pathname !== inspectSocketPath)
     throw new AppError('actor.unknown', `no WebSocket at ${pathname}; use ${inspectSocketPath}`);

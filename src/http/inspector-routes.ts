@@ -9,11 +9,12 @@ import { spanNames } from '../inspector/statistics/buckets.ts';
 import { toTruncatedJson } from '../inspector/truncated-json.ts';
 import { parseInput } from '../parse-input.ts';
 import { type OperatorAction, operatorActions } from '../service/operate.ts';
-import { callerOf, checkSubject, hasRole, withCallerName } from './access.ts';
+import { accessOf, callerOf, checkSubject, hasRole, isFor, withCallerName } from './access.ts';
 import { type Admission, findCaller, refuseAnyone, sessionCookie } from './admission.ts';
 import { type EventStream, openEventStream } from './event-stream.ts';
 import { type FleetDirectory, fleetInPath } from './fleet-directory.ts';
 import { sendHistory } from './history-reply.ts';
+import { onceRevoked } from './revocation.ts';
 
 export const inspectorEndpoints = [
   'GET  /api/<fleet>/stream',
@@ -106,7 +107,7 @@ function addStream(api: FastifyInstance, { fleets, admission, version }: Inspect
     for (const stream of streams) stream.end();
   });
   api.get('/stream', async (request, reply) => {
-    const { params, query, headers } = request;
+    const { params, query, headers, method, routeOptions } = request;
     const { service, inspection } = fleetInPath(fleets, params);
     // Who selects another actor opens a new stream; `after` is then the last entry received.
     const { worker, task, after = null } = parseInput(streamSchema, query);
@@ -123,7 +124,9 @@ function addStream(api: FastifyInstance, { fleets, admission, version }: Inspect
     };
     stream.send('hello', JSON.stringify({ fleet, replica, version, staleAfterMs, ...rights }), null);
     const leave = inspection.live.join(stream, topics, lastId.success ? lastId.data : after);
+    const settle = onceRevoked(headers, accessOf(method, routeOptions.url), admission, stream.end);
     stream.onClose(() => {
+      settle();
       streams.delete(stream);
       leave();
     });
@@ -176,14 +179,16 @@ function addTimelines(api: FastifyInstance, { fleets }: InspectorRoutes): void {
     if (entry === null) throw new AppError('actor.unknown', `there is no entry ${seq} about a worker or task`);
     return entry;
   });
-  api.get<{ Params: { file: string } }>('/incident/:file', async ({ params }, reply) => {
+  api.get<{ Params: { file: string } }>('/incident/:file', async (request, reply) => {
+    const { params } = request;
+    const caller = callerOf(request);
     const worker = parseInput(idSchema, params.file.replace(/\.html$/, ''));
     const { service, inspection } = fleetInPath(fleets, params);
     await service.get('worker', worker);
     return reply
       .type('text/html; charset=utf-8')
       .header('content-disposition', `attachment; filename="${worker}.html"`)
-      .send(incidentHtml(await inspection.incident(worker)));
+      .send(incidentHtml(await inspection.incident(worker, (id) => isFor(caller, id))));
   });
   api.get<{ Params: { file: string } }>('/history/:file', async ({ params }, reply) => {
     const worker = parseInput(idSchema, params.file.replace(/\.jsonl$/, ''));

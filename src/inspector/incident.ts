@@ -19,15 +19,21 @@ const workersMax = 20;
 const bytesMax = 24 * 1024 * 1024;
 const decoder = new TextDecoder();
 
-/** @throws AppError input.bad: it is too large for a file */
+/**
+ * @param isShown whether a sub-agent may be in it: any worker may name any parent
+ * @throws AppError input.bad: it is too large for a file
+ */
 export async function readIncident(
   log: Pick<EventLog, 'range' | 'history'>,
   fleet: Fleet,
   worker: string,
+  isShown: (worker: string) => boolean,
   exportedMs: number,
 ): Promise<IncidentFile> {
   const found = new Map<number, LogMessage>();
-  const parents = [...fleet.workers].map(([id, { snapshot }]) => [id, snapshot.context.worker.parent] as const);
+  const parents = [...fleet.workers]
+    .filter(([id]) => isShown(id))
+    .map(([id, { snapshot }]) => [id, snapshot.context.worker.parent] as const);
   for (const it of withSubAgents(parents, worker))
     for (const message of await readHistoryOf(log, fleet.name, it)) found.set(message.seq, message);
   return incidentOf(fleet.name, worker, [...found.values()], exportedMs);

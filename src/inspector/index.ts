@@ -30,8 +30,8 @@ export type Inspection = {
   policies(): Promise<CurrentPolicies>;
   /** A worker's history, as lines for `stopgate replay`. */
   replayLines(worker: string): Promise<string[]>;
-  /** The same with its sub-agents, for a file that shows it. @throws AppError input.bad */
-  incident(worker: string): Promise<IncidentFile>;
+  /** The same with its sub-agents, as far as `isShown`, for a file that shows it. @throws AppError input.bad */
+  incident(worker: string, isShown: (worker: string) => boolean): Promise<IncidentFile>;
   close(): Promise<void>;
 };
 
@@ -57,7 +57,7 @@ export function createInspection(
     entry: (seq) => readEntryAt(log, seq),
     policies: () => readCurrentPolicies(log, fleet.name),
     replayLines: (worker) => readReplayLines(log, fleet.name, worker),
-    incident: (worker) => readIncident(log, fleet, worker, logNow()),
+    incident: (worker, isShown) => readIncident(log, fleet, worker, isShown, logNow()),
     async close() {
       live.close();
       feed.close();

@@ -17,6 +17,7 @@ const everyone = [
   token('box', 'agent', ['w1', 'box-*']),
   token('ci', 'read', ['w1']),
   token('bob', 'operator', ['w1']),
+  token('wild', 'operator', ['ab*ba', '*-ci-*', 'x*y*z']),
 ];
 
 async function open() {
@@ -67,6 +68,14 @@ test.each([
   ['bob', '/api/main/operator/retire', w1, 200],
   ['bob', '/api/main/operator/retire', { ...w1, id: 'w2' }, 403],
   ['bob', '/api/main/operator/acknowledge', { ...w1, entity: 'task' }, 403],
+  ['wild', '/api/main/decide/abba', {}, 200],
+  ['wild', '/api/main/decide/ab-ba', {}, 200],
+  ['wild', '/api/main/decide/aba', {}, 403],
+  ['wild', '/api/main/decide/a-ci-b', {}, 200],
+  ['wild', '/api/main/decide/a-ci', {}, 403],
+  ['wild', '/api/main/decide/x-yy-z', {}, 200],
+  ['wild', '/api/main/decide/x-z-y', {}, 403],
+  ['wild', '/api/main/operator/retire', { ...w1, id: `${'-ci-'.repeat(20_000)}\n` }, 400],
   ['nobody', '/api/main/decide/w1', {}, 401],
   [null, '/api/main/decide/w1', {}, 401],
   [null, '/readyz', undefined, 401],

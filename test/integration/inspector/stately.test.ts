@@ -2,10 +2,11 @@
 import { once } from 'node:events';
 import { createWebSocketReceiver } from '@statelyai/inspect';
 import { createInspectorServer } from '@statelyai/inspect/server';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { createMachine } from 'xstate';
 import { createFleet, foldEntry } from '../../../machines/index.ts';
+import { type AccessToken, hashOfToken } from '../../../src/config/access-tokens.ts';
 import { directoryOf } from '../../../src/http/fleet-directory.ts';
 import { openHttpServer } from '../../../src/http/server.ts';
 import { createSharedWatcher } from '../../../src/inspector/shared-watcher.ts';
@@ -284,4 +285,30 @@ describe('a WebSocket follows the admission rules of requests', () => {
     await guarded.close();
     await until(() => socket.readyState === WebSocket.CLOSED);
   });
+});
+
+test('a token that is taken away reads on neither here nor in the stream of the page; others do', async () => {
+  const tokenOf = (name: string): AccessToken => ({
+    ...{ name, role: 'read', workers: null, hashes: [hashOfToken(`of-${name}`)] },
+  });
+  const tokens = [tokenOf('ann'), tokenOf('bob')];
+  const guarded = await openHttpServer({
+    ...{ fleets: directoryOf(stage.replica), host: '127.0.0.1', port: 0, token: null, operatorToken: null },
+    ...{ version: '0.0.0', tokens: () => tokens, metrics: createMetrics(), log: createLogger('silent') },
+  });
+  onTestFinished(() => guarded.close());
+  const open = async (name: string) => {
+    const headers = { authorization: `Bearer of-${name}` };
+    const socket = new WebSocket(`${guarded.url.replace('http', 'ws')}/inspect/ws`, { headers });
+    await once(socket, 'open');
+    return { socket, stream: await fetch(`${guarded.url}/api/main/stream`, { headers }) };
+  };
+  const [ann, bob] = [await open('ann'), await open('bob')];
+  const closed = once(ann.socket, 'close');
+  tokens.shift();
+  await closed;
+  expect(await ann.stream.text()).toContain('event: hello');
+  expect(bob.socket.readyState).toBe(WebSocket.OPEN);
+  await bob.stream.body?.cancel();
+  bob.socket.terminate();
 });

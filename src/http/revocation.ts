@@ -1,0 +1,26 @@
+/** What outlives the request that opened it, as a stream does, does not outlive its token. */
+import type { IncomingHttpHeaders } from 'node:http';
+import { type Access, checkAccess } from './access.ts';
+import { type Admission, findCaller } from './admission.ts';
+
+/** For so long a token that was taken away reads on. */
+const recheckMs = 1_000;
+
+/** Calls `end` once the request would be refused. @returns what ends the checks */
+export function onceRevoked(
+  headers: IncomingHttpHeaders,
+  access: Access,
+  admission: Admission,
+  end: () => void,
+): () => void {
+  const check = () => {
+    try {
+      checkAccess(findCaller(headers, admission), access, {});
+    } catch {
+      clearInterval(timer);
+      end();
+    }
+  };
+  const timer = setInterval(check, recheckMs).unref();
+  return () => clearInterval(timer);
+}
