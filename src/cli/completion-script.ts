@@ -67,14 +67,21 @@ function formatBash(rows: readonly Row[]): string {
   });
   const valueCases = casesOf(rows).flatMap(({ pattern, values }) => {
     if (values === 'none') return [];
+    if (isList(values)) return [`    ${pattern}) _stopgate_complete ${values}; return ;;`];
     const reply = (given: string) => [`    ${pattern}) COMPREPLY=(${given}); return ;;`];
-    if (isList(values)) return reply(`$(compgen -W "$(_stopgate_list ${values})" -- "$cur")`);
     if (values === 'file') return reply('$(compgen -f -- "$cur")');
     return reply(values === 'any' ? '' : `$(compgen -W "${values.join(' ')}" -- "$cur")`);
   });
   return `# stopgate completion for bash: eval "$(stopgate completion bash)"
 _stopgate_list() {
   "\${COMP_WORDS[0]/#\\~/$HOME}" completion --list "$1" 2>/dev/null
+}
+# Not compgen -W: it would run what stands in a value.
+_stopgate_complete() {
+  local value
+  while IFS= read -r value; do
+    case "$value" in "$cur"*) COMPREPLY[\${#COMPREPLY[@]}]="$value" ;; esac
+  done < <(_stopgate_list "$1")
 }
 _stopgate() {
   local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" words first
@@ -91,7 +98,8 @@ ${cases.join('\n')}
     help) words="${rows.map((row) => row.name).join(' ')}" ;;
   esac
   if [ -n "$first" ] && [ "$COMP_CWORD" -eq 2 ] && [ "\${cur#-}" = "$cur" ]; then
-    words="$(_stopgate_list "$first")"
+    _stopgate_complete "$first"
+    return
   fi
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
 }

@@ -1,5 +1,6 @@
 /** Completion with what there is: asked of the running service, quick, and silent where there is none. */
 import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -36,7 +37,10 @@ test('bash completes ids, also after npx', async () => {
   const { cwd } = await openTerminal();
   // A program that says what it was asked for.
   const program = join(cwd, 'stopgate');
-  await writeFile(program, '#!/bin/sh\n[ "$1 $2" = "completion --list" ] && echo "one-of-$3 other"\n');
+  await writeFile(
+    program,
+    `#!/bin/sh\n[ "$1 $2" = "completion --list" ] && printf '%s\\n' "one-of-$3" other 'o$(touch ran)'\n`,
+  );
   await chmod(program, 0o755);
   await mkdir(join(cwd, 'node_modules/.bin'), { recursive: true });
   await symlink(program, join(cwd, 'node_modules/.bin/stopgate'));
@@ -46,7 +50,7 @@ test('bash completes ids, also after npx', async () => {
   };
   expect(complete('_stopgate', program, 'worker', 'one')).toBe('one-of-workers');
   expect(complete('_stopgate', program, 'task', 'one')).toBe('one-of-tasks');
-  expect(complete('_stopgate', program, 'tail', '--worker', 'o')).toBe('one-of-workers other');
+  expect(complete('_stopgate', program, 'tail', '--worker', 'o')).toBe('one-of-workers other o$(touch ran)');
   expect(complete('_stopgate', program, 'init', 'claude', '--policy', 'one')).toBe('one-of-policies');
   expect(complete('_stopgate', program, 'check', '--policy', 'one')).toBe('');
   // Only what the command knows.
@@ -56,4 +60,6 @@ test('bash completes ids, also after npx', async () => {
   expect(complete('_stopgate_npx', 'npx', 'stopgate', 'worker', 'one')).toBe('one-of-workers');
   expect(complete('_stopgate_npx', 'npx', 'stopgate', 'wor')).toBe('workers worker');
   expect(complete('_stopgate_npx', 'npx', 'other', 'w')).toBe('');
+  // What was listed is data.
+  expect(existsSync(join(cwd, 'ran'))).toBe(false);
 });
