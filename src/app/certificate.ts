@@ -26,7 +26,10 @@ export function readCertificate({ tlsCert, tlsKey }: Pick<Config, 'tlsCert' | 't
 
 function read(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    const text = readFileSync(path, 'utf8');
+    // Node takes it for none given.
+    if (text === '') throw new Error('it is empty');
+    return text;
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     const why = code === 'ENOENT' ? 'there is no such file' : message;

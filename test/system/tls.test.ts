@@ -99,13 +99,14 @@ test.each([
     ['--tls-cert', 'a.crt', '--tls-key', 'none'],
     /cannot read '.*none' for TLS: there is no such file/,
   ],
+  ['an empty file', ['--tls-cert', 'empty', '--tls-key', 'empty'], /cannot read '.*empty' for TLS: it is empty/],
   [
     'files that are no certificate',
     ['--tls-cert', 'a.crt', '--tls-key', 'a.crt'],
     /are not a certificate and its key in PEM/,
   ],
 ])('a start with %s is refused', async (_what, args, words) => {
-  const folder = await makeFolder({ 'a.crt': 'none\n' });
+  const folder = await makeFolder({ 'a.crt': 'none\n', empty: '' });
   onTestFinished(() => folder.remove());
   const ended = await runCommand(['serve', '--nats', 'nats://127.0.0.1:1', ...args], { cwd: folder.path });
   expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(words) });
