@@ -127,7 +127,7 @@ class Bus:
         headers = reply.headers or {}
         status = headers.get("Nats-Service-Error-Code", "")
         body_given = parse(reply.data)
-        if status.isdigit():
+        if status.isascii() and status.isdigit():
             raise error_of(int(status), body_given, headers)
         return body_given
 
@@ -201,10 +201,10 @@ def _unreachable(subject: str, why: str) -> UnreachableError:
 
 
 def parse(data: bytes) -> Any:
-    """None: it is not JSON."""
+    """None: it is not JSON, or nests too deep."""
     try:
         return json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -94,6 +95,7 @@ _BY_WIRE: Mapping[str, tuple[str, type[StopgateError]]] = {
     "RULES_UNKNOWN": ("rules.unknown", UnavailableError),
 }
 _UNAVAILABLE = 503
+_RETRY_SECONDS_MAX = 3_600.0
 
 
 def error_of(status: int, body: object, headers: Mapping[str, str]) -> StopgateError:
@@ -104,18 +106,19 @@ def error_of(status: int, body: object, headers: Mapping[str, str]) -> StopgateE
     default = ("log.unavailable", UnavailableError) if status == _UNAVAILABLE else ("input.bad", InputError)
     code, kind = _BY_WIRE.get(str(given.get("code")), default)
     text = given.get("message") or headers.get("Nats-Service-Error") or f"the service answered {status}"
+    found = given.get("issues")
     issues = [
         Issue(path=str(it.get("path", "")), message=str(it.get("message", "")))
-        for it in given.get("issues") or []
+        for it in (found if isinstance(found, list) else [])
         if isinstance(it, dict)
     ]
     return kind(code, str(text), issues=issues, details=fields, retry_after=_retry_after(given, headers))
 
 
 def _retry_after(given: Mapping[str, Any], headers: Mapping[str, str]) -> float | None:
-    """The body has it in milliseconds, the header in seconds, rounded up."""
+    """The body has it in milliseconds, the header in seconds, rounded up. An hour at most, whatever they say."""
     exact = given.get("retryAfterMs")
-    if isinstance(exact, (int, float)):
-        return exact / 1_000
+    if isinstance(exact, (int, float)) and exact >= 0:  # not NaN
+        return min(exact, _RETRY_SECONDS_MAX * 1_000) / 1_000
     rounded = headers.get("Retry-After", "")
-    return float(rounded) if rounded.isdigit() else None
+    return min(float(rounded), _RETRY_SECONDS_MAX) if re.fullmatch(r"[0-9]{1,300}", rounded) else None
