@@ -72,12 +72,15 @@ describeInBrowser('the inbox', () => {
 
   test('acts on many that are marked', async () => {
     const { page } = browser;
-    await press('x');
-    await press('j');
+    await page.reload();
+    await expect.poll(current).toBe('cleo');
+    await press('x', 'j');
     await expect.poll(current).toBe('dan');
     await press('x', 'r');
     await page.getByRole('button', { name: 'Decide it yourself' }).waitFor();
-    await press('Escape', 's');
+    await press('Escape');
+    await page.locator('dialog').waitFor({ state: 'hidden' });
+    await press('s');
     await page.locator('dialog', { hasText: 'Resolve: stop: 2 escalations' }).waitFor();
     expect(await browser.axe()).toEqual([]);
     await press('Control+Enter');
@@ -92,6 +95,7 @@ describeInBrowser('the inbox', () => {
 
   test('shows what an agent asks permission for, and answers it', async () => {
     const { page } = browser;
+    await page.reload();
     const asked = {
       kind: 'permission',
       request: 'p1',
@@ -111,6 +115,7 @@ describeInBrowser('the inbox', () => {
 
   test('shows what an agent wants to know with its choices, and answers by one of them', async () => {
     const { page } = browser;
+    await page.reload();
     const choice = (label: string) => ({ label, description: `that is ${label}` });
     const questions = [{ question: 'Which key?', multiSelect: false, options: [choice('Old'), choice('New')] }];
     const asked = { kind: 'question', tool: 'AskUserQuestion', detail: { questions } };
