@@ -30,7 +30,7 @@ if [[ ${1:-} == --cli ]]; then
   module=$(mktemp -d)
   trap 'rm -rf "$module"' EXIT
   build_nats() {
-    cd "$module" && go mod init stopgate.example/nats && go get github.com/nats-io/natscli@v0.2.2 &&
+    cd "$module" && go mod init stopgate.example/nats && go get github.com/nats-io/natscli@latest &&
       go build -mod=mod -o "$folder/nats" github.com/nats-io/natscli/nats
   }
   if command -v go >/dev/null && build_nats >&2; then exit 0; fi

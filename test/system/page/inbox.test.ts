@@ -72,11 +72,13 @@ describeInBrowser('the inbox', () => {
 
   test('acts on many that are marked', async () => {
     const { page } = browser;
-    await page.reload();
-    await expect.poll(current).toBe('cleo');
-    await press('x', 'j');
+    await press('x');
+    await page.getByText('1 marked:').waitFor();
+    await press('j');
     await expect.poll(current).toBe('dan');
-    await press('x', 'r');
+    await press('x');
+    await page.getByText('2 marked:').waitFor();
+    await press('r');
     await page.getByRole('button', { name: 'Decide it yourself' }).waitFor();
     await press('Escape');
     await page.locator('dialog').waitFor({ state: 'hidden' });
@@ -95,7 +97,7 @@ describeInBrowser('the inbox', () => {
 
   test('shows what an agent asks permission for, and answers it', async () => {
     const { page } = browser;
-    await page.reload();
+    await page.goto(`${stage.http.url}/?view=inbox`);
     const asked = {
       kind: 'permission',
       request: 'p1',
@@ -115,7 +117,7 @@ describeInBrowser('the inbox', () => {
 
   test('shows what an agent wants to know with its choices, and answers by one of them', async () => {
     const { page } = browser;
-    await page.reload();
+    await page.goto(`${stage.http.url}/?view=inbox`);
     const choice = (label: string) => ({ label, description: `that is ${label}` });
     const questions = [{ question: 'Which key?', multiSelect: false, options: [choice('Old'), choice('New')] }];
     const asked = { kind: 'question', tool: 'AskUserQuestion', detail: { questions } };

@@ -11,8 +11,12 @@ export function Dialog({ title, close, children }: DialogProps) {
     element.current?.showModal();
     return () => element.current?.close();
   }, []);
+  // One that is gone is told of its end later, when another may be open.
+  const onClose = (event: Event) => {
+    if ((event.currentTarget as Element).isConnected) close();
+  };
   return (
-    <dialog ref={element} aria-labelledby={heading} onClose={close} onCancel={close}>
+    <dialog ref={element} aria-labelledby={heading} onClose={onClose} onCancel={close}>
       <h2 id={heading}>{title}</h2>
       {children}
     </dialog>
