@@ -132,6 +132,9 @@ const rows: Record<string, () => Promise<unknown>> = {
     expect(await says(['export', '--worker', 'w1'])).toContain('worker.w1.plan.updated');
     expect(await says(['export', '--worker', 'w1', '--html', 'w1.html'])).toMatch(/^wrote .*w1\.html: open it/);
     const html = await readFile(join(folder.path, 'w1.html'), 'utf8');
+    expect(await says(['export', '--worker', 'w1', '--html', '-'])).toMatch(/^<!doctype html>/i);
+    const file = await says(['export', '--worker', 'w1', '--html', 'w1.html', '--json']);
+    expect(JSON.parse(file)).toEqual({ file: join(folder.path, 'w1.html') });
     expect(html).toMatch(/<script type="application\/json" id="incident">.*worker\.w1\.plan\.updated/);
   },
   check: async () => expect(await says(['check'])).toContain('stopgate.yaml is valid'),

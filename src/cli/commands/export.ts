@@ -26,7 +26,8 @@ export const exportLog = defineCommand({
     html: {
       type: 'string',
       valueHint: 'FILE',
-      description: 'write its history, with that of its sub-agents, as one page that opens without the service',
+      description:
+        'write its history, with that of its sub-agents, as one page that opens without the service; - prints it',
     },
     ...clientArgs,
   },
@@ -47,39 +48,39 @@ export const exportLog = defineCommand({
       throw new AppError('input.bad', '--html shows one worker: say which with --worker W');
     return withRequester(flags, io, async (requester, fleet) => {
       if (flags.html !== undefined && worker !== null) {
+        const page = await readPage(requester, fleet, worker);
+        if (flags.html === '-') {
+          await out.write(page);
+          return 0;
+        }
         const path = resolve(io.cwd, flags.html);
-        await writePage(path, await readPage(requester, fleet, worker));
-        await out.print(`wrote ${path}: open it in a browser`);
+        await writePage(path, page);
+        if (flags.json) await out.json({ file: path });
+        else await out.print(`wrote ${path}: open it in a browser`);
         return 0;
       }
-      const concerns = worker === null ? () => true : await createFilter(requester, new Set([worker]));
+      const concerns =
+        worker === null ? () => true : createFilter(await readLinks(requester, fleet, worker), new Set([worker]));
       let isFirst = true;
-      let isKnown = worker === null;
       for await (const batch of (await requester.read()).batches) {
         const first = batch[0];
         if (isFirst && first !== undefined && first.seq > 1)
           note(`stopgate: the log of fleet ${fleet} begins at entry ${first.seq}; retention has removed those before`);
         isFirst = false;
-        isKnown ||= batch.some(({ subject }) => isAbout(worker as string, subject));
         const lines = batch.filter(concerns).map((message) => `${JSON.stringify(toLogLine(message))}\n`);
         await out.write(lines.join(''));
         if (out.closed.aborted) return 0;
       }
-      if (!isKnown) throw unknownWorker(fleet, worker as string);
       return 0;
     });
   },
 });
 
-const unknownWorker = (fleet: string, worker: string): AppError =>
-  new AppError('actor.unknown', `the log of fleet ${fleet} has no entry about worker ${worker}`);
-
 async function readPage(requester: Requester, fleet: string, worker: string): Promise<string> {
-  const workers = withSubAgents(await readParents(requester), worker);
-  const concerns = await createFilter(requester, workers);
+  const links = await readLinks(requester, fleet, worker);
+  const concerns = createFilter(links, withSubAgents(links.parents, worker));
   const messages: LogMessage[] = [];
   for await (const batch of (await requester.read()).batches) messages.push(...batch.filter(concerns));
-  if (!messages.some(({ subject }) => isAbout(worker, subject))) throw unknownWorker(fleet, worker);
   return incidentHtml(incidentOf(fleet, worker, messages, Date.now()));
 }
 
@@ -93,36 +94,31 @@ async function writePage(path: string, html: string): Promise<void> {
   }
 }
 
-/** Of each worker that has one. */
-async function readParents(requester: Requester): Promise<ReadonlyMap<string, string>> {
+type Claim = { readonly worker: string; readonly task: string };
+/** `parents`: of each worker that has one. */
+type Links = { readonly parents: ReadonlyMap<string, string>; readonly claims: readonly Claim[] };
+
+/** @throws AppError actor.unknown: the log has nothing about `wanted` */
+async function readLinks(requester: Requester, fleet: string, wanted: string): Promise<Links> {
   const parents = new Map<string, string>();
+  const claims: Claim[] = [];
+  let isKnown = false;
   for await (const batch of (await requester.read()).batches)
     for (const message of batch) {
-      const { entity, id, type } = topicOf(message.subject);
-      if (entity !== 'worker' || type !== 'worker.registered') continue;
-      const { parent } = toLogLine(message).data as { parent?: unknown };
-      if (typeof parent === 'string') parents.set(id, parent);
+      const { entity, id: worker, type } = topicOf(message.subject);
+      if (entity !== 'worker') continue;
+      isKnown ||= worker === wanted;
+      if (type !== 'worker.registered' && type !== 'task.claimed') continue;
+      const { parent, task } = toLogLine(message).data as { parent?: unknown; task?: unknown };
+      if (type === 'task.claimed' && typeof task === 'string') claims.push({ worker, task });
+      if (type === 'worker.registered' && typeof parent === 'string') parents.set(worker, parent);
     }
-  return parents;
+  if (isKnown) return { parents, claims };
+  throw new AppError('actor.unknown', `the log of fleet ${fleet} has no entry about worker ${wanted}`);
 }
 
-function isAbout(worker: string, subject: string): boolean {
-  const { entity, id } = topicOf(subject);
-  return entity === 'worker' && id === worker;
-}
-
-async function createFilter(
-  requester: Requester,
-  workers: ReadonlySet<string>,
-): Promise<(message: LogMessage) => boolean> {
-  const tasks = new Set<string>();
-  for await (const batch of (await requester.read()).batches)
-    for (const message of batch) {
-      const { entity, id, type } = topicOf(message.subject);
-      if (entity !== 'worker' || !workers.has(id) || type !== 'task.claimed') continue;
-      const { task } = toLogLine(message).data as { task?: unknown };
-      if (typeof task === 'string') tasks.add(task);
-    }
+function createFilter({ claims }: Links, workers: ReadonlySet<string>): (message: LogMessage) => boolean {
+  const tasks = new Set(claims.filter(({ worker }) => workers.has(worker)).map(({ task }) => task));
   return ({ subject }) => {
     const { entity, id, type } = topicOf(subject);
     if (entity === 'worker') return workers.has(id);
