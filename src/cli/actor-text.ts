@@ -2,7 +2,7 @@
 import type { Escalation, InputRequest, TaskView, WorkerView } from '../../machines/index.ts';
 import { isDone, type Plan } from '../../machines/policy/plan.ts';
 import type { LogLine } from '../nats/log-line.ts';
-import { describeQuestions, readQuestions } from '../questions.ts';
+import { describeQuestions, readQuestions } from '../service/questions.ts';
 import type { Colors } from '../terminal/colors.ts';
 import { formatTable, type Row } from '../terminal/table.ts';
 import { clean, cut } from '../terminal/text.ts';

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { InputAnswer, WorkerView } from '../../machines/index.ts';
 import type { Answerable } from '../notify/answer-links.ts';
-import { type Question, readQuestions } from '../questions.ts';
+import { type Question, readQuestions } from '../service/questions.ts';
 import { visible } from '../visible-text.ts';
 
 const style = `

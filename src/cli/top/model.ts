@@ -1,6 +1,6 @@
 /** What `stopgate top` shows, and what a key changes of it. */
 import type { WorkerView } from '../../../machines/index.ts';
-import { readQuestions } from '../../questions.ts';
+import { readQuestions } from '../../service/questions.ts';
 
 export type Mode =
   | { readonly kind: 'list' }

@@ -1,6 +1,6 @@
 /** Questions of agents, as people see them, and what answers them. */
 import { expect, test } from 'vitest';
-import { describeQuestions, readAnswers, readQuestions, toMessage } from '../../src/questions.ts';
+import { describeQuestions, readAnswers, readQuestions, toMessage } from '../../../src/service/questions.ts';
 
 const which = {
   question: 'Which key?',
