@@ -29,6 +29,9 @@ export const scopesMax = 64;
 export const labelsMax = 64;
 export const heldTasksMax = 1_000;
 
+/** The name of who acknowledges, answers, resolves or retires. */
+export const operatorNameLengthMax = 200;
+
 /** Open questions of one worker to a person, and their texts: a bound on what is held, far above what agents ask at once. */
 export const inputsMax = 16;
 export const requestLengthMax = 128;

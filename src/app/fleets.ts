@@ -2,7 +2,7 @@
  * The fleets that one process serves: those of a selection, each with a replica of its own on the shared connection. A
  * fleet that cannot be opened is tried again and never keeps the others from being served.
  */
-import { type FleetSelection, isInShard, matchesPattern, type Shard, shardOf } from '../config/fleet-selection.ts';
+import { type FleetSelection, isInShard, matchesSelection, type Shard, shardOf } from '../config/fleet-selection.ts';
 import { AppError } from '../errors.ts';
 import { type FleetDirectory, type FleetState, type ServedFleet, toFleetState } from '../http/fleet-directory.ts';
 import type { Logger } from '../log.ts';
@@ -157,7 +157,7 @@ async function findWanted(
       return [];
     }
   };
-  const found = [...known, ...(await findOthers())].filter((fleet) => matchesPattern(selection, fleet)).sort();
+  const found = [...known, ...(await findOthers())].filter((fleet) => matchesSelection(selection, fleet)).sort();
   return new Set([...selection.names, ...found].filter((fleet) => isInShard(shard, fleet)));
 }
 

@@ -4,7 +4,6 @@
  */
 import { createHash, createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { isId } from '../../machines/values/id.ts';
 import { type Environment, readVariable } from './environment.ts';
 import { isToken, tokenFault } from './values.ts';
 
@@ -27,10 +26,6 @@ export type AccessToken = Pick<TokenConfig, 'role' | 'workers'> & {
   readonly hashes: readonly string[];
 };
 type Fault = { readonly name: string; readonly message: string };
-
-/** A pattern is an id in which `*` stands for any characters. */
-export const isWorkerOrPattern = (text: string): boolean =>
-  isId(text.includes('*') ? `x${text.replaceAll('*', '')}` : text);
 
 /** What a browser keeps instead of the token: useless on NATS, which the token may open too. */
 export const sessionOf = (token: string): string =>

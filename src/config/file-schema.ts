@@ -1,6 +1,6 @@
 /** The schema of stopgate.yaml (docs/protocol.md §8). It is strict: an unknown key is a problem. */
 import { z } from 'zod';
-import { strictAssignSchema, strictPoliciesSchema } from '../../machines/index.ts';
+import { operatorNameLengthMax, strictAssignSchema, strictPoliciesSchema } from '../../machines/index.ts';
 import { durationSchema, idSchema } from '../../machines/values/schemas.ts';
 import { fleetSelectionFault, readFleetSelection } from './fleet-selection.ts';
 import { tokensSchema } from './token-schema.ts';
@@ -58,7 +58,13 @@ const escalationSchema = z.strictObject({
           url: httpUrl
             .refine((url) => !/[?#]/.test(url), 'has a query or a fragment, and the links need their own')
             .describe('where people reach this service'),
-          by: z.string().trim().min(1).max(200).optional().describe('whose the answers are; default "webhook link"'),
+          by: z
+            .string()
+            .trim()
+            .min(1)
+            .max(operatorNameLengthMax)
+            .optional()
+            .describe('whose the answers are; default "webhook link"'),
         })
         .nullable()
         .optional()

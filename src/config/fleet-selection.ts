@@ -1,6 +1,6 @@
 /** Which fleets a process serves: names, patterns for those that exist already, and its shard of both. Pure. */
 import { hashOf } from '../../machines/values/hash.ts';
-import { isId } from '../../machines/values/id.ts';
+import { isIdOrPattern, isPattern, matchesPattern } from './id-pattern.ts';
 
 export type FleetSelection = {
   /** Served always: their logs are created where there are none. In the order in which they were given. */
@@ -15,14 +15,10 @@ export type Shard = { readonly index: number; readonly count: number };
 /** Each has its stream, its fold and its consumer: what one process holds is measured in docs/operations.md. */
 const namesMax = 1_000;
 
-const isPattern = (text: string): boolean => text.includes('*');
-/** A pattern is an id in which `*` stands for any characters. */
-const isFleetOrPattern = (text: string): boolean => isId(isPattern(text) ? `x${text.replaceAll('*', '')}` : text);
-
 /** `a,b,team-*`. Undefined: it is no such list. */
 export function readFleetSelection(text: string): FleetSelection | undefined {
   const given = [...new Set(text.split(',').map((part) => part.trim()))];
-  if (given.length > namesMax || !given.every(isFleetOrPattern)) return undefined;
+  if (given.length > namesMax || !given.every(isIdOrPattern)) return undefined;
   return { names: given.filter((each) => !isPattern(each)), patterns: given.filter(isPattern) };
 }
 export const fleetSelectionFault = `is not a list of fleets or patterns, such as a,b,team-* (${namesMax} at most)`;
@@ -36,8 +32,8 @@ export function readShard(text: string): Shard | undefined {
 export const shardFault = 'is not K/N with K from 1 to N, such as 2/8';
 
 /** Whether one of the patterns means this fleet. */
-export const matchesPattern = ({ patterns }: FleetSelection, fleet: string): boolean =>
-  patterns.some((pattern) => new RegExp(`^${pattern.split('*').join('.*')}$`).test(fleet));
+export const matchesSelection = ({ patterns }: FleetSelection, fleet: string): boolean =>
+  patterns.some((pattern) => matchesPattern(pattern, fleet));
 
 /**
  * The shard of a fleet, from 1: the one whose hash with the fleet's name is highest (rendezvous hashing). Where a shard

@@ -1,7 +1,8 @@
 /** `tokens` in stopgate.yaml. */
 import { z } from 'zod';
 import { idSchema } from '../../machines/values/schemas.ts';
-import { accessRoles, isWorkerOrPattern, type TokenConfig, type TokenSource } from './access-tokens.ts';
+import { accessRoles, type TokenConfig, type TokenSource } from './access-tokens.ts';
+import { isIdOrPattern } from './id-pattern.ts';
 
 /** Each request is compared with all of them. */
 const tokensMax = 1_000;
@@ -17,7 +18,7 @@ const tokenSchema = z
       .enum(accessRoles)
       .describe('read: all that leaves the log as it is; agent: also stops and entries; operator: everything'),
     workers: z
-      .array(z.string().refine(isWorkerOrPattern, 'is not the id of a worker, or a pattern such as box-1-*'))
+      .array(z.string().refine(isIdOrPattern, 'is not the id of a worker, or a pattern such as box-1-*'))
       .min(1)
       .max(patternsMax)
       .optional()

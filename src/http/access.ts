@@ -5,7 +5,9 @@
 import assert from 'node:assert/strict';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { idFault, isId } from '../../machines/values/id.ts';
+import { operatorNameLengthMax } from '../../machines/values/limits.ts';
 import { type AccessRole, type AccessToken, accessRoles } from '../config/access-tokens.ts';
+import { matchesPattern } from '../config/id-pattern.ts';
 import { AppError } from '../errors.ts';
 import { answerPath } from '../notify/answer-links.ts';
 import type { Service } from '../service/service.ts';
@@ -123,22 +125,7 @@ export function checkWorker(caller: Caller, worker: string): void {
 }
 
 export const isFor = ({ workers }: Caller, worker: string): boolean =>
-  workers === null || workers.some((pattern) => matches(pattern, worker));
-
-/** In linear time, which a regular expression of several `.*` does not take: each part is found where it comes first. */
-function matches(pattern: string, worker: string): boolean {
-  const [start = '', ...parts] = pattern.split('*');
-  const end = parts.pop();
-  if (end === undefined) return worker === pattern;
-  if (!worker.startsWith(start)) return false;
-  let from = start.length;
-  for (const part of parts) {
-    const at = worker.indexOf(part, from);
-    if (at < 0) return false;
-    from = at + part.length;
-  }
-  return worker.endsWith(end) && worker.length - end.length >= from;
-}
+  workers === null || workers.some((pattern) => matchesPattern(pattern, worker));
 
 const nameOf = ({ name }: Caller): string => (name === null ? 'this token' : `the token '${name}'`);
 
@@ -185,8 +172,5 @@ export function withCallerName({ name }: Caller, body: unknown): unknown {
   if (name === null) return body;
   const { by, ...said } = (body ?? {}) as { readonly by?: unknown };
   const own = typeof by === 'string' ? by.trim() : '';
-  return { ...said, by: own === '' || own === name ? name : `${name} (${own})`.slice(0, byLengthMax) };
+  return { ...said, by: own === '' || own === name ? name : `${name} (${own})`.slice(0, operatorNameLengthMax) };
 }
-
-/** As operate.ts takes it. */
-const byLengthMax = 200;

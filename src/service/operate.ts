@@ -3,6 +3,7 @@ import { z } from 'zod';
 import {
   idSchema,
   inputMessageLengthMax,
+  operatorNameLengthMax,
   requestLengthMax,
   type TaskView,
   type WorkerView,
@@ -15,7 +16,7 @@ import { findActor } from './actor.ts';
 import { createAnswer, type Reply } from './open-request.ts';
 import { throwIfRefused } from './refusal.ts';
 
-const by = z.string().trim().min(1).max(200);
+const by = z.string().trim().min(1).max(operatorNameLengthMax);
 const actor = { entity: z.enum(['worker', 'task']).default('worker'), id: idSchema, by };
 export const operatorActions = {
   acknowledge: z.strictObject(actor),

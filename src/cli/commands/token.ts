@@ -1,6 +1,7 @@
 /** token: a new token for HTTP, and the line of stopgate.yaml that gives it a role. */
 import { randomBytes } from 'node:crypto';
-import { accessRoles, hashOfToken, isWorkerOrPattern } from '../../config/access-tokens.ts';
+import { accessRoles, hashOfToken } from '../../config/access-tokens.ts';
+import { isIdOrPattern } from '../../config/id-pattern.ts';
 import { AppError } from '../../errors.ts';
 import { defineCommand } from '../command.ts';
 import { readId } from '../option-values.ts';
@@ -37,7 +38,7 @@ export const token = defineCommand({
   run: async ({ flags, out }) => {
     const name = readId('token', flags.name);
     const workers = flags.worker?.split(',');
-    const bad = workers?.find((worker) => !isWorkerOrPattern(worker));
+    const bad = workers?.find((worker) => !isIdOrPattern(worker));
     if (bad !== undefined)
       throw new AppError('input.bad', `--worker '${bad}' is not the id of a worker, or a pattern such as box-1-*`);
     const secret = randomBytes(secretBytes).toString('hex');

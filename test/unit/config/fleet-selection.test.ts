@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   isInShard,
-  matchesPattern,
+  matchesSelection,
   readFleetSelection,
   readShard,
   shardOf,
@@ -25,7 +25,7 @@ describe('a selection', () => {
     ['a*z', 'az', true],
     ['a*z', 'azb', false],
   ])('%s means %s: %s', (pattern, fleet, expected) => {
-    expect(matchesPattern({ names: [], patterns: [pattern] }, fleet)).toBe(expected);
+    expect(matchesSelection({ names: [], patterns: [pattern] }, fleet)).toBe(expected);
   });
 });
 
