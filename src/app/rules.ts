@@ -3,10 +3,10 @@ import { type Config, deadNamesIn, selectFleets } from '../config/config.ts';
 import type { ConfigFile } from '../config/file.ts';
 import { readFleetSelection } from '../config/fleet-selection.ts';
 import { followConfigFile } from '../config/follow.ts';
-import { isLoopback } from '../config/values.ts';
 import type { EscalationRules } from '../host/notice.ts';
 import type { PolicyForm } from '../host/policy-publisher.ts';
 import type { RetentionRules } from '../host/retention.ts';
+import { isPrivate } from '../http/admission.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { AnswerLinks } from '../notify/answer-links.ts';
@@ -77,7 +77,7 @@ export function createRules({ config, checks, access, metrics, env, logger }: Ru
 /** HTTP that others can reach must not become open while it runs. */
 function missingTokens({ http, token, publicUrl }: Config, { tokens }: ConfigFile): string[] {
   if (http === null || token !== null || tokens.length > 0) return [];
-  if (isLoopback(http.host) && publicUrl === null) return [];
+  if (isPrivate({ host: http.host, publicUrl })) return [];
   return ['others can reach HTTP, so it needs a token: keep one under "tokens", or restart with STOPGATE_TOKEN'];
 }
 

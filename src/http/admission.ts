@@ -28,7 +28,7 @@ const wildcards: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 const isLoopback = (host: string): boolean => loopbackNames.has(host) || /^127(\.\d{1,3}){3}$/.test(host);
 
 /** Whether nobody else can reach it. */
-export const isPrivate = ({ host, publicUrl }: Pick<Admission, 'host' | 'publicUrl'>): boolean =>
+export const isPrivate = ({ host, publicUrl }: { host: string; publicUrl: URL | string | null }): boolean =>
   isLoopback(host) && publicUrl === null;
 
 /** @throws AppError config.bad: reachable from the network without a token */

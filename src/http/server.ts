@@ -201,10 +201,10 @@ declare module 'fastify' {
   }
 }
 
-/** Bodies are JSON objects; an empty body means `{}`, as it does on NATS. */
 /** What an entry or an argument may nest is far less, and refused in its own words. */
 const bodyDepthMax = 1_000;
 
+/** Bodies are JSON objects; an empty body means `{}`, as it does on NATS. */
 function addBodyParser(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('remove', 'remove');
   app.removeAllContentTypeParsers();
