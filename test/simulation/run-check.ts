@@ -1,9 +1,11 @@
 /** Commands that a check runs: they take a while, pass or fail, cannot be run, or never end by themselves. */
 import type { RunCheck } from '../../src/host/run-request.ts';
-import type { Process } from './scheduler.ts';
-import type { World } from './world.ts';
+import type { Random } from './random.ts';
+import type { Process, Scheduler } from './scheduler.ts';
 
-export function createRunCheck({ scheduler, random }: Pick<World, 'scheduler' | 'random'>, process: Process): RunCheck {
+type Where = { readonly scheduler: Scheduler; readonly random: Random };
+
+export function createRunCheck({ scheduler, random }: Where, process: Process): RunCheck {
   const chance = random.fork('run-check');
   return (_request, signal, onStarted) =>
     new Promise((resolve) => {

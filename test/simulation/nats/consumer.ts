@@ -1,7 +1,19 @@
 /** An ephemeral consumer: pushes what the stream holds, in order, with flow control and heartbeats; or is pulled. */
-import type { JetStreamOptions } from './jetstream.ts';
-import { empty, matches, writeHeader } from './protocol.ts';
+import type { Random } from '../random.ts';
+import type { Process, Scheduler } from '../scheduler.ts';
+import type { Cluster } from './cluster.ts';
+import { empty, type Message, matches, writeHeader } from './protocol.ts';
 import type { StoredMessage, Stream } from './store.ts';
+
+export type ConsumerOptions = {
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+  readonly process: Process;
+  /** `to`: where it goes, where that is not its own subject. */
+  readonly send: (message: Message, to?: string) => void;
+  readonly hasInterest: (subject: string) => boolean;
+  readonly cluster: Cluster;
+};
 
 export type ConsumerConfig = {
   readonly deliver_subject?: string;
@@ -33,7 +45,7 @@ export type Consumer = {
 const flowEvery = 40;
 
 export function createConsumer(
-  { scheduler, process, send, hasInterest, random, cluster }: JetStreamOptions,
+  { scheduler, process, send, hasInterest, random, cluster }: ConsumerOptions,
   stream: Stream,
   name: string,
   config: ConsumerConfig,

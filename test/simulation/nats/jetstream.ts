@@ -1,23 +1,13 @@
 /** JetStream: streams that capture subjects, with duplicate windows, and the API calls that the service makes. */
 import type { StreamConfig } from '@nats-io/jetstream';
-import type { Random } from '../random.ts';
-import type { Process, Scheduler } from '../scheduler.ts';
-import type { Cluster } from './cluster.ts';
-import { type Consumer, type ConsumerConfig, createConsumer } from './consumer.ts';
+import { type Consumer, type ConsumerConfig, type ConsumerOptions, createConsumer } from './consumer.ts';
 import { empty, type Message, matches, readField, writeHeader } from './protocol.ts';
 import { createStream, type Disk, messageAt, messageIdOf, purge, type StoredMessage, type Stream } from './store.ts';
 
-export type JetStreamOptions = {
-  readonly scheduler: Scheduler;
-  readonly random: Random;
-  readonly process: Process;
+export type JetStreamOptions = ConsumerOptions & {
   readonly disk: Disk;
-  /** `to`: where it goes, where that is not its own subject. */
-  readonly send: (message: Message, to?: string) => void;
   /** All before `seq` is about to be removed. */
   readonly onPurge: (stream: Stream, seq: number) => void;
-  readonly hasInterest: (subject: string) => boolean;
-  readonly cluster: Cluster;
 };
 
 export type JetStream = {
