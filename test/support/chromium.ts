@@ -1,13 +1,13 @@
 /** A real browser for the tests of pages: Debian's Chromium, or whatever CHROMIUM names. */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import axe from 'axe-core';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { build } from 'vite';
 import { readEnvironment } from '../../src/config/environment.ts';
+import { openLoopbackServer } from './loopback-server.ts';
 
 const { CHROMIUM = '/usr/bin/chromium', CI } = readEnvironment();
 
@@ -100,19 +100,11 @@ export async function serveModule(code: string, { css = '', body = '' } = {}): P
     '/page.js': { type: 'text/javascript', text: textOf('.js') },
     '/page.css': { type: 'text/css', text: `${css}\n${textOf('.css')}` },
   };
-  const server = createServer(({ url = '/' }, reply) => {
+  const { origin, close } = await openLoopbackServer(({ url = '/' }, reply) => {
     const { type, text } = files[url] ?? { type: 'text/plain', text: '' };
     reply.setHeader('content-type', `${type}; charset=utf-8`);
     reply.setHeader('content-security-policy', "default-src 'self'; frame-src http://127.0.0.1:*");
     reply.end(text);
   });
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address() as { port: number };
-  return {
-    url: `http://127.0.0.1:${port}/`,
-    async close() {
-      server.closeAllConnections();
-      await new Promise((done) => server.close(done));
-    },
-  };
+  return { url: `${origin}/`, close };
 }

@@ -1,7 +1,5 @@
 /** An OpenTelemetry collector on loopback: takes traces by OTLP over HTTP, and keeps them. */
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { openLoopbackServer } from './loopback-server.ts';
 
 export type Span = {
   readonly name: string;
@@ -34,7 +32,7 @@ const valuesOf = (attributes: readonly Attribute[]) =>
 
 export async function openCollector(): Promise<Collector> {
   const spans: Span[] = [];
-  const server = createServer(async (request, response) => {
+  const { origin, close } = await openLoopbackServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     if (request.url !== '/v1/traces') return void response.writeHead(404).end();
@@ -48,15 +46,6 @@ export async function openCollector(): Promise<Collector> {
       }
     }
     response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    spans,
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  });
+  return { url: origin, spans, close };
 }

@@ -1,7 +1,6 @@
 /** A receiver of webhooks: keeps what it was sent, and answers what a test wants. */
-import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import { openLoopbackServer } from './loopback-server.ts';
 
 export type Received = {
   readonly headers: IncomingHttpHeaders;
@@ -19,7 +18,7 @@ export type Receiver = {
 export async function openReceiver(): Promise<Receiver> {
   const received: Received[] = [];
   let how: number | ((response: ServerResponse, count: number) => void) = 200;
-  const server = createServer((request, response) => {
+  const { origin, close } = await openLoopbackServer((request, response) => {
     let text = '';
     request.setEncoding('utf8').on('data', (chunk: string) => {
       text += chunk;
@@ -29,18 +28,13 @@ export async function openReceiver(): Promise<Receiver> {
       if (typeof how === 'function') how(response, received.length);
       else response.writeHead(how).end();
     });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    url: `${origin}/hook`,
     received,
     answer(next) {
       how = next;
     },
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+    close,
   };
 }

@@ -1,9 +1,7 @@
 /** A model on loopback, in the form of OpenAI's chat completions, that gives one answer after the other. */
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
+import { openLoopbackServer } from './loopback-server.ts';
 
 type Asked = { model: string; messages: { role: string; content: string }[] };
 /** Its final message, or the call of a tool. */
@@ -12,20 +10,14 @@ export type ModelAnswer = string | { readonly tool: string; readonly arguments: 
 /** `asked`: the requests so far. Past its answers it gives status 500. It ends with the test. */
 export async function scriptModel(answers: readonly ModelAnswer[]) {
   const asked: Asked[] = [];
-  const server = createServer(async (request, response) => {
+  const { origin, close } = await openLoopbackServer(async (request, response) => {
     asked.push(JSON.parse(await text(request)));
     const answer = answers[asked.length - 1];
     response.writeHead(answer === undefined ? 500 : 200, { 'content-type': 'application/json' });
     response.end(JSON.stringify(answer === undefined ? {} : toCompletion(answer, asked.length)));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    server.close();
-    await once(server, 'close');
-  });
-  return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1` };
+  onTestFinished(close);
+  return { asked, url: `${origin}/v1` };
 }
 
 function toCompletion(answer: ModelAnswer, number: number) {

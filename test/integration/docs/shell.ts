@@ -2,12 +2,12 @@
  * A shell for the commands of a page. bash reads each line as it would read a reader's; the programs named here are
  * answered by this process, since starting node for each of a hundred commands takes minutes.
  */
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { runBash } from '../../support/bash.ts';
 
 export type Call = {
   readonly program: string;
@@ -40,16 +40,7 @@ export async function openShell(
   }
   const env = { PATH: `${tools}:/usr/local/bin:/usr/bin:/bin`, HOME: home, LANG: 'C.UTF-8', NO_COLOR: '1' };
   return {
-    async run(line) {
-      const child = spawn('bash', ['-c', line], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
-      let printed = '';
-      for (const stream of [child.stdout, child.stderr])
-        stream.setEncoding('utf8').on('data', (text: string) => {
-          printed += text;
-        });
-      const [code] = (await once(child, 'close')) as [number | null];
-      return { code: code ?? -1, printed };
-    },
+    run: (line) => runBash(line, { cwd, env }),
     async close() {
       server.close();
       await once(server, 'close');

@@ -1,9 +1,8 @@
 /** Somebody who follows a page literally, in a fresh folder, with a real shell, `stopgate dev` and the tools of a language. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { readEnvironment } from '../../../src/config/environment.ts';
 import { firstDifference, readConsole } from '../../integration/docs/shown-output.ts';
+import { runBash } from '../../support/bash.ts';
 import { makeFolder } from '../../support/deployment.ts';
 import { clear, startDev } from '../../support/dev.ts';
 import { readPage, root } from '../../support/markdown.ts';
@@ -56,13 +55,7 @@ async function run(line: string, cwd: string, given: Readonly<Record<string, str
   const inherited = Object.entries(readEnvironment()).filter(([name]) => !/^(STOPGATE|VITEST|OPENAI)/.test(name));
   const own = { PIP_NO_COMPILE: '1', PYTHONPYCACHEPREFIX: join(cwd, '.pycache'), NO_COLOR: '1' };
   const env = { ...Object.fromEntries(inherited), ...own, ...given };
-  const child = spawn('bash', ['-c', line], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
-  let printed = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      printed += text;
-    });
-  const [code] = (await once(child, 'close')) as [number | null];
+  const { code, printed } = await runBash(line, { cwd, env });
   if (code !== 0) throw new Error(`$ ${line}\nended with ${code}, having printed:\n${printed}`);
   return printed;
 }

@@ -1,9 +1,8 @@
 /** A model that says what a test wants, on loopback: one scripted turn for each request. What an API looks like is told apart. */
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
+import { openLoopbackServer } from '../../../support/loopback-server.ts';
 
 export type ToolCall = {
   readonly tool: string;
@@ -73,18 +72,12 @@ export async function scriptModel(
     if ('status' in turn) return sendJson(response, turn.status, turn.error ?? failure);
     api.send(response, turn, about);
   };
-  const server = createServer((request, response) => {
+  const { origin, close } = await openLoopbackServer((request, response) => {
     answer(request, response).catch((error: unknown) => sendJson(response, 400, { error: String(error) }));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    server.close();
-    await once(server, 'close');
-  });
+  onTestFinished(close);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: origin,
     requests: heard.get(main) ?? [],
     lane: (match) => [...heard].find(([lane]) => lane.match === match)?.[1] ?? [],
   };
