@@ -8,7 +8,7 @@ import type { RetentionRules } from '../../src/host/retention.ts';
 import type { Logger } from '../../src/log.ts';
 import type { Http } from './http.ts';
 import { createLedger, type Ledger } from './ledger.ts';
-import { readField } from './nats/protocol.ts';
+import { readCommands, readField } from './nats/protocol.ts';
 import { createNatsServer, type NatsServer } from './nats/server.ts';
 import { createDisk, type Disk, renumber, type Stream, truncate } from './nats/store.ts';
 import { createNetwork, type Network } from './network.ts';
@@ -19,7 +19,8 @@ import { epochMs, type Process, type Scheduler } from './scheduler.ts';
 
 export const fleet = 'main';
 const logName = `STOPGATE_${fleet}`;
-const rulesSet = Buffer.from(`own.fleet.${fleet}.rules.set`);
+const rulesSet = `stopgate.${fleet}.own.fleet.${fleet}.rules.set`;
+const rulesSetBytes = Buffer.from(rulesSet);
 
 /** One replica and whoever starts it again. `replica` null: it does not serve now. */
 export type Member = {
@@ -107,7 +108,7 @@ export function createWorld({ scheduler, random, settings, http, onTrace }: Worl
   const onServers: ((server: NatsServer) => void)[] = [];
   let server: NatsServer | null = null;
   const onSend = (_process: Process, frame: Uint8Array) => {
-    if (Buffer.from(frame.buffer, frame.byteOffset, frame.length).includes(rulesSet)) world.onRulesSet();
+    if (putsRulesInForce(frame)) world.onRulesSet();
   };
   const network = createNetwork(scheduler, random.fork('network'), () => server, onSend);
   // The library keeps one way to connect for the whole process: each process of ours gets its own from here.
@@ -186,6 +187,12 @@ export function createWorld({ scheduler, random, settings, http, onTrace }: Worl
   };
   keepSyncing(world);
   return world;
+}
+
+/** A reply may name the subject, too. */
+function putsRulesInForce(frame: Uint8Array): boolean {
+  if (!Buffer.from(frame.buffer, frame.byteOffset, frame.length).includes(rulesSetBytes)) return false;
+  return readCommands(frame).some((it) => it.kind === 'pub' && it.message.subject === rulesSet);
 }
 
 function lose(world: World, stream: Stream, seq: number): void {
