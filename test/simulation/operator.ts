@@ -33,9 +33,7 @@ function upgrade(world: World, member: Member, release: Release): void {
   if (release === 2) world.fail(`${member.name} says that it does not know the rules, and it does`);
   world.trace(`the operator upgrades ${member.name}`);
   member.release = 2;
-  if (member.replica === null) return;
-  world.crash(member);
-  world.start(member);
+  if (member.replica !== null) restart(world, member);
 }
 
 function restartLost(world: World, member: Member, { fleet }: Replica): void {
@@ -43,8 +41,7 @@ function restartLost(world: World, member: Member, { fleet }: Replica): void {
   const isBehindCut = fleet.seq + 1 < (world.log?.firstSeq ?? 1);
   if (world.ledger.lost.length === 0 && !isBehindCut)
     world.fail(`${member.name} says that its log is lost, and it is not`);
-  world.crash(member);
-  world.start(member);
+  restart(world, member);
 }
 
 function acceptLog(world: World, member: Member): void {
@@ -52,5 +49,13 @@ function acceptLog(world: World, member: Member): void {
   if (ledger.lost.length === 0) world.fail(`${member.name} says that its log is lost, and it is not`);
   world.trace(`the operator accepts the log for ${member.name}`);
   if (log !== undefined && !fittingSeqs(world).some((seq) => seq + 1 >= log.firstSeq)) ledger.onLost(log.cut.splice(0));
+  if (member.acceptEmptyLog) return;
   member.acceptEmptyLog = true;
+  // It may be at its next start already, and wait for a lost log as for one that lags.
+  if (member.process.alive) restart(world, member);
+}
+
+function restart(world: World, member: Member): void {
+  world.crash(member);
+  world.start(member);
 }
