@@ -107,6 +107,7 @@ export function createWorld({ scheduler, random, settings, http, onTrace }: Worl
   const disk = createDisk();
   const onServers: ((server: NatsServer) => void)[] = [];
   let server: NatsServer | null = null;
+  let renumberedBy: 1 | -1 | null = null;
   const onSend = (_process: Process, frame: Uint8Array) => {
     if (putsRulesInForce(frame)) world.onRulesSet();
   };
@@ -176,7 +177,9 @@ export function createWorld({ scheduler, random, settings, http, onTrace }: Worl
       const log = disk.streams.get(logName);
       if (log === undefined || log.messages.length < 2) return;
       const from = chance.int(Math.max(1, log.messages.length - 20), log.messages.length - 1);
-      const moved = renumber(log, from, chance.pick([1, -1]));
+      // Always the same way: if an entry stood again where it was folded, nothing would tell of those before it.
+      renumberedBy ??= chance.pick([1, -1]);
+      const moved = renumber(log, from, renumberedBy);
       trace(`from ${moved[0]?.seq} on the log has other numbers`);
       world.ledger.onLost(moved);
     },
