@@ -1,33 +1,48 @@
 /**
- * The service's metrics, in a registry of their own. Each counter is counted by one room only, named here; gauges are
- * set when they are read. Imports nothing of ours, so that every room can count.
+ * The service's metrics, in a registry of their own and, by the OpenTelemetry API, wherever an SDK in this process sends
+ * them: without one that costs nothing. Each counter is counted by one room only, named here; gauges are read when
+ * somebody looks. Imports nothing of ours, so that every room can count.
  */
+import { type ObservableResult, metrics as openTelemetry } from '@opentelemetry/api';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 const prefix = 'stopgate_';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** @param checksWaiting read when somebody looks */
-export function createMetrics(checksWaiting: () => number = () => 0) {
+/** What the gauges of a fleet show. */
+export type FleetGauges = {
+  readonly name: string;
+  /** Null: it is served. */
+  readonly fault: unknown;
+  readonly foldedSeq: number;
+  readonly lag: number;
+  readonly workers: number;
+  readonly openAttempts: number;
+};
+export type MetricSources = {
+  /** Checks that wait for a free place of the runner in this service. */
+  readonly checksWaiting?: () => number;
+};
+
+export function createMetrics({ checksWaiting = () => 0 }: MetricSources = {}) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix });
-  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
-    new Counter({ name: `${prefix}${name}`, help, labelNames, registers: [registry] });
-  const gauge = (name: string, help: string) =>
-    new Gauge({ name: `${prefix}${name}`, help, labelNames: ['fleet'], registers: [registry] });
+  const instruments = createInstruments(registry);
+  const { counter, gauge, histogram } = instruments;
+  const { ofFleet, followFleets } = createFleetGauges(instruments);
   return {
     registry,
+    followFleets,
     /** Counted where a decision is emitted, so once per attempt. */
     decisions: counter('decisions_total', 'Decisions that this replica made.', ['fleet', 'decision', 'cause']),
-    decisionSeconds: new Histogram({
-      name: `${prefix}decision_seconds`,
-      help: 'Seconds from an attempt to its decision, checks and holds included.',
-      labelNames: ['fleet'],
+    decisionSeconds: histogram(
+      'decision_seconds',
+      'Seconds from an attempt to its decision, checks and holds included.',
+      ['fleet'],
       // A fold alone takes about a millisecond; checks take seconds, holds minutes.
-      buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5, 15, 60, 300, 1_800],
-      registers: [registry],
-    }),
+      [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5, 15, 60, 300, 1_800],
+    ),
     entriesFolded: counter('entries_folded_total', 'Entries of the log that this replica folded.', ['fleet']),
     deadLetters: counter('dead_letters_total', 'Malformed entries, by code.', ['fleet', 'code']),
     refused: counter('refused_total', 'Entries that made no sense when they came.', ['fleet']),
@@ -37,23 +52,18 @@ export function createMetrics(checksWaiting: () => number = () => 0) {
       'action',
     ]),
     hookErrors: counter('hook_errors_total', 'Task hooks that could not be evaluated.', ['fleet', 'type']),
-    hookSeconds: new Histogram({
-      name: `${prefix}hook_seconds`,
-      help: 'Seconds that the remote parts of a hook took.',
-      labelNames: ['fleet', 'type'],
-      buckets: [0.005, 0.025, 0.1, 0.5, 2, 10, 60, 120],
-      registers: [registry],
-    }),
+    hookSeconds: histogram(
+      'hook_seconds',
+      'Seconds that the remote parts of a hook took.',
+      ['fleet', 'type'],
+      [0.005, 0.025, 0.1, 0.5, 2, 10, 60, 120],
+    ),
     policyConflicts: counter('policy_conflicts_total', 'Policies in force that are not those of our stopgate.yaml.', [
       'fleet',
     ]),
     /** Counted by the webhook. */
     webhooks: counter('webhooks_total', 'Webhooks of escalations: delivered, failed, and retried.', ['outcome']),
-    webhooksWaiting: new Gauge({
-      name: `${prefix}webhooks_waiting`,
-      help: 'Webhooks that were not taken and wait for their next try.',
-      registers: [registry],
-    }),
+    webhooksWaiting: gauge('webhooks_waiting', 'Webhooks that were not taken and wait for their next try.'),
     /** Counted at the edge that took the request: NATS, or HTTP under `/api`. */
     requests: counter(
       'requests_total',
@@ -66,18 +76,78 @@ export function createMetrics(checksWaiting: () => number = () => 0) {
       'route',
       'status',
     ]),
-    ready: gauge('ready', '1: the fleet is served; 0: it is not, and /readyz says why.'),
-    workers: gauge('workers', 'Workers that this replica knows.'),
-    openAttempts: gauge('open_attempts', 'Attempts without a decision yet.'),
-    checksWaiting: new Gauge({
-      name: `${prefix}checks_waiting`,
-      help: 'Checks that wait for a free place of the runner in this service (concurrency).',
-      registers: [registry],
-      collect() {
-        this.set(checksWaiting());
-      },
-    }),
-    foldSeq: gauge('fold_seq', 'The last entry of the log that was folded.'),
-    foldLag: gauge('fold_lag', 'Entries of the log that are not folded yet.'),
+    ready: ofFleet('ready', '1: the fleet is served; 0: it is not, and /readyz says why.', ({ fault }) =>
+      fault === null ? 1 : 0,
+    ),
+    workers: ofFleet('workers', 'Workers that this replica knows.', ({ workers }) => workers),
+    openAttempts: ofFleet('open_attempts', 'Attempts without a decision yet.', ({ openAttempts }) => openAttempts),
+    checksWaiting: gauge(
+      'checks_waiting',
+      'Checks that wait for a free place of the runner in this service (concurrency).',
+      [],
+      (own) => own.set(checksWaiting()),
+    ),
+    foldSeq: ofFleet('fold_seq', 'The last entry of the log that was folded.', ({ foldedSeq }) => foldedSeq),
+    foldLag: ofFleet('fold_lag', 'Entries of the log that are not folded yet.', ({ lag }) => lag),
+  };
+}
+
+function createFleetGauges({ gauge }: ReturnType<typeof createInstruments>) {
+  let fleets: () => readonly FleetGauges[] = () => [];
+  return {
+    /** From now on the gauges are of these. */
+    followFleets(states: () => readonly FleetGauges[]): void {
+      fleets = states;
+    },
+    ofFleet: (name: string, help: string, read: (fleet: FleetGauges) => number) =>
+      gauge(name, help, ['fleet'], (own) => {
+        own.reset(); // a fleet that is no longer served leaves no last value behind
+        for (const fleet of fleets()) own.set({ fleet: fleet.name }, read(fleet));
+      }),
+  };
+}
+
+/** Makes metrics of one name for Prometheus and OpenTelemetry: the API reads what the registry has. */
+function createInstruments(registry: Registry) {
+  const meter = openTelemetry.getMeter('stopgate');
+  const observe = (metric: Counter | Gauge) => async (result: ObservableResult) => {
+    for (const { value, labels } of (await metric.get()).values) result.observe(value, labels);
+  };
+  const optionsOf = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) => ({
+    name: `${prefix}${name}`,
+    help,
+    labelNames,
+    registers: [registry],
+  });
+  return {
+    counter<Label extends string>(name: string, help: string, labelNames: readonly Label[]) {
+      const metric = new Counter(optionsOf(name, help, labelNames));
+      meter.createObservableCounter(`${prefix}${name}`, { description: help }).addCallback(observe(metric));
+      return metric;
+    },
+    /** @param read sets it when somebody looks */
+    gauge<Label extends string>(
+      name: string,
+      help: string,
+      labelNames: readonly Label[] = [],
+      read?: (own: Gauge<Label>) => void,
+    ) {
+      const collect = read && { collect: (): void => read(metric) };
+      const metric: Gauge<Label> = new Gauge({ ...optionsOf(name, help, labelNames), ...collect });
+      meter.createObservableGauge(`${prefix}${name}`, { description: help }).addCallback(observe(metric));
+      return metric;
+    },
+    /** OpenTelemetry has no histogram that is read, so that each value is given to both. */
+    histogram<Label extends string>(name: string, help: string, labelNames: readonly Label[], buckets: number[]) {
+      const metric = new Histogram({ ...optionsOf(name, help, labelNames), buckets });
+      const advice = { explicitBucketBoundaries: buckets };
+      const sent = meter.createHistogram(`${prefix}${name}`, { description: help, advice });
+      return {
+        observe(labels: Record<Label, string>, value: number): void {
+          metric.observe(labels, value);
+          sent.record(value, labels);
+        },
+      };
+    },
   };
 }

@@ -16,7 +16,7 @@ import { followCertificate, readCertificate } from './certificate.ts';
 import { type Fleets, openFleets } from './fleets.ts';
 import { createIdleWatch, type IdleWatch } from './idle-exit.ts';
 import { type Link, openLink } from './link.ts';
-import { openOtlpTraces } from './otlp-traces.ts';
+import { openOtlp } from './otlp.ts';
 import { createEnd, withoutSecrets } from './process-end.ts';
 import { openReplica, type Replica } from './replica.ts';
 import { createRules, type Rules } from './rules.ts';
@@ -57,11 +57,11 @@ export async function serve(options: ServeOptions): Promise<number> {
   const untilEnd = createEnd(io, logger);
   const idle = createIdleWatch(options.idleExitMs, `stopgate.${config.fleet}.own.fleet.`);
   const checks = createReloadingRunner(config, io.env, logger);
-  const metrics = createMetrics(checks.waiting);
   const opened: { close(): unknown }[] = [checks];
   try {
-    const traces = await openOtlpTraces(io.env, { replica: config.replica, version: version() }, logger);
-    if (traces !== null) opened.push(traces); // the last to be closed
+    const otlp = await openOtlp(io.env, { replica: config.replica, version: version() }, logger);
+    if (otlp !== null) opened.push(otlp); // the last to be closed
+    const metrics = createMetrics({ checksWaiting: checks.waiting }); // after the SDK that sends them
     const link = await openLink({
       ...{ nats: options.nats, creds: options.creds ?? undefined, name: config.replica, version: version(), logger },
       inboxPrefix: hasCredentials(options) ? privateInbox : undefined,
@@ -77,6 +77,7 @@ export async function serve(options: ServeOptions): Promise<number> {
       find: () => findFleets(link.logNc),
       open: (fleet, onFolding) => openFleet(link, options, fleet, { metrics, checks, rules, idle, onFolding }),
       async onOpening(directory) {
+        metrics.followFleets(() => directory.states());
         edge.http = await openHttp(options, directory, metrics, { rules, access, certificate });
       },
     }).catch(async (error: unknown) => {

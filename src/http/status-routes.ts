@@ -14,10 +14,9 @@ const healthPath = '/healthz';
 export function addStatusRoutes(app: FastifyInstance, fleets: FleetDirectory, metrics: Metrics): void {
   app.get(healthPath, async () => ({ ok: true }));
   addReadiness(app, fleets, metrics);
-  app.get('/metrics', async (_request, reply) => {
-    readGauges(fleets, metrics);
-    return reply.type(metrics.registry.contentType).send(await metrics.registry.metrics());
-  });
+  app.get('/metrics', async (_request, reply) =>
+    reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
+  );
   const endpoints = [
     ...[...agents.keys()].map((agent) => `POST /hooks/${agent}`),
     'GET  /hooks/<agent>/wake?worker=<session>',
@@ -80,17 +79,4 @@ function addReadiness(app: FastifyInstance, fleets: FleetDirectory, metrics: Met
       }),
     );
   });
-}
-
-function readGauges(fleets: FleetDirectory, metrics: Metrics): void {
-  // A fleet that is no longer served leaves no last value behind.
-  for (const gauge of [metrics.ready, metrics.workers, metrics.foldSeq, metrics.foldLag, metrics.openAttempts])
-    gauge.reset();
-  for (const { name: fleet, fault, foldedSeq, lag, workers, openAttempts } of fleets.states()) {
-    metrics.ready.set({ fleet }, fault === null ? 1 : 0);
-    metrics.workers.set({ fleet }, workers);
-    metrics.foldSeq.set({ fleet }, foldedSeq);
-    metrics.foldLag.set({ fleet }, lag);
-    metrics.openAttempts.set({ fleet }, openAttempts);
-  }
 }

@@ -1,4 +1,4 @@
-/** An OpenTelemetry collector on loopback: takes traces by OTLP over HTTP, and keeps them. */
+/** An OpenTelemetry collector on loopback: takes traces and metrics by OTLP over HTTP, and keeps them. */
 import { openLoopbackServer } from './loopback-server.ts';
 
 export type Span = {
@@ -12,10 +12,24 @@ export type Span = {
   /** Of the process that sent it. */
   readonly service: string;
 };
-export type Collector = { readonly url: string; readonly spans: Span[]; close(): Promise<void> };
+export type Point = {
+  readonly kind: 'sum' | 'gauge' | 'histogram';
+  readonly description: string;
+  readonly labels: Readonly<Record<string, unknown>>;
+  /** Of a histogram: how many values. */
+  readonly value: number;
+  readonly service: string;
+};
+export type Collector = {
+  readonly url: string;
+  readonly spans: Span[];
+  /** By the metric's name, as they came last. */
+  readonly metrics: Map<string, readonly Point[]>;
+  close(): Promise<void>;
+};
 
 type Attribute = { key: string; value: Record<string, unknown> };
-type Exported = {
+type ExportedTraces = {
   resourceSpans: {
     resource: { attributes: Attribute[] };
     scopeSpans: {
@@ -27,25 +41,57 @@ type Exported = {
   }[];
 };
 
+type DataPoint = { attributes: Attribute[]; asDouble?: number; asInt?: number; count?: number };
+type ExportedMetrics = {
+  resourceMetrics: {
+    resource: { attributes: Attribute[] };
+    scopeMetrics: {
+      metrics: ({ name: string; description: string } & Partial<Record<Point['kind'], { dataPoints: DataPoint[] }>>)[];
+    }[];
+  }[];
+};
+
 const valuesOf = (attributes: readonly Attribute[]) =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 
 export async function openCollector(): Promise<Collector> {
   const spans: Span[] = [];
+  const metrics = new Map<string, readonly Point[]>();
   const { origin, close } = await openLoopbackServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    if (request.url !== '/v1/traces') return void response.writeHead(404).end();
-    const { resourceSpans } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as Exported;
-    for (const { resource, scopeSpans } of resourceSpans) {
-      const service = String(valuesOf(resource.attributes)['service.name']);
-      for (const span of scopeSpans.flatMap((scope) => scope.spans)) {
-        const { name, traceId, spanId, parentSpanId, status } = span;
-        const attributes = valuesOf(span.attributes);
-        spans.push({ name, traceId, spanId, parentSpanId, attributes, status: status.code ?? 0, service });
-      }
-    }
+    const body = () => JSON.parse(Buffer.concat(chunks).toString('utf8'));
+    if (request.url === '/v1/traces') spans.push(...spansOf(body()));
+    else if (request.url === '/v1/metrics') for (const [name, points] of pointsOf(body())) metrics.set(name, points);
+    else return void response.writeHead(404).end();
     response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
   });
-  return { url: origin, spans, close };
+  return { url: origin, spans, metrics, close };
 }
+
+const serviceOf = ({ attributes }: { attributes: readonly Attribute[] }) =>
+  String(valuesOf(attributes)['service.name']);
+
+const spansOf = ({ resourceSpans }: ExportedTraces): Span[] =>
+  resourceSpans.flatMap(({ resource, scopeSpans }) =>
+    scopeSpans
+      .flatMap((scope) => scope.spans)
+      .map(({ name, traceId, spanId, parentSpanId, status, attributes }) => ({
+        ...{ name, traceId, spanId, parentSpanId, attributes: valuesOf(attributes) },
+        ...{ status: status.code ?? 0, service: serviceOf(resource) },
+      })),
+  );
+
+const pointsOf = ({ resourceMetrics }: ExportedMetrics): [name: string, Point[]][] =>
+  resourceMetrics.flatMap(({ resource, scopeMetrics }) =>
+    scopeMetrics
+      .flatMap((scope) => scope.metrics)
+      .map(({ name, description, ...data }) => {
+        const kind = (['sum', 'gauge', 'histogram'] as const).find((it) => data[it] !== undefined) ?? 'gauge';
+        const points = (data[kind]?.dataPoints ?? []).map(({ attributes, asDouble, asInt, count }) => ({
+          ...{ kind, description, labels: valuesOf(attributes), service: serviceOf(resource) },
+          value: Number(count ?? asDouble ?? asInt),
+        }));
+        return [name, points];
+      }),
+  );

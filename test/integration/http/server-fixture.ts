@@ -24,8 +24,11 @@ export function useServer(): ServerFixture {
     const inspection = null as unknown as ServedFleet['inspection'];
     const defaults = { host: '127.0.0.1', port: 0, token: null, operatorToken: null, version: '0.0.0' };
     const { service } = fixture;
+    const fleets = directoryOf({ service, inspection });
+    const metrics = createMetrics();
+    metrics.followFleets(fleets.states);
     const server = await openHttpServer({
-      ...{ fleets: directoryOf({ service, inspection }), ...defaults, metrics: createMetrics(), log: logger },
+      ...{ fleets, ...defaults, metrics, log: logger },
       ...options,
     });
     opened.push(server);

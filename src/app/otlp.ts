@@ -1,0 +1,125 @@
+/**
+ * Sends traces and metrics to an OpenTelemetry collector, if its address is in the usual variables. The SDK is loaded
+ * then, and not before: its packages are optional dependencies that whoever wants them installs. It reads the other
+ * `OTEL_*` variables itself.
+ */
+import { context, metrics, propagation, trace } from '@opentelemetry/api';
+import { type Environment, readVariable } from '../config/environment.ts';
+import { AppError } from '../errors.ts';
+import type { Logger } from '../log.ts';
+
+/** For one batch, tries that failed included: the end of the process waits for the last one. */
+const sendTimeoutMs = 2_000;
+/** The default of the OpenTelemetry specification for `OTEL_METRIC_EXPORT_INTERVAL`. */
+const exportIntervalMs = 60_000;
+
+/** `service.instance.id` and `service.version`. */
+type About = { readonly replica: string; readonly version: string };
+type Signal = 'traces' | 'metrics';
+/** Sends what is left, then no more. */
+type Sender = { shutdown(): Promise<void>; disable(): void };
+
+export type Otlp = { close(): Promise<void> };
+
+/** Null: no collector is named. @throws AppError config.bad: the SDK is not installed, or a variable makes no sense */
+export async function openOtlp(env: Environment, about: About, logger: Logger): Promise<Otlp | null> {
+  const senders = new Map<Signal, Sender>();
+  const end = async ([signal, sender]: [Signal, Sender]) => {
+    await sender.shutdown().catch((err: unknown) => logger.warn({ err }, `the last ${signal} were not sent`));
+    sender.disable();
+  };
+  const close = async () => void (await Promise.all([...senders].map(end)));
+  try {
+    for (const signal of ['traces', 'metrics'] as const) {
+      const url = collectorUrl(signal, env);
+      if (url === null) continue;
+      senders.set(signal, await openers[signal](url, env, about));
+      logger.info({ collector: withoutUser(url) }, `${signal} are sent`);
+    }
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return senders.size === 0 ? null : { close };
+}
+
+const openers = {
+  async traces(url: string, env: Environment, about: About): Promise<Sender> {
+    const packages = ['@opentelemetry/sdk-trace-node', '@opentelemetry/exporter-trace-otlp-http'];
+    const [resource, [sdk, exporter]] = await installed('traces', packages, async () => [
+      await resourceOf(env, about),
+      await Promise.all([import('@opentelemetry/sdk-trace-node'), import('@opentelemetry/exporter-trace-otlp-http')]),
+    ]);
+    const traceExporter = new exporter.OTLPTraceExporter({ url, timeoutMillis: sendTimeoutMs });
+    const provider = new sdk.NodeTracerProvider({
+      resource,
+      spanProcessors: [new sdk.BatchSpanProcessor(traceExporter)],
+    });
+    provider.register();
+    return {
+      shutdown: () => provider.shutdown(),
+      disable: () => [trace, context, propagation].forEach((api) => void api.disable()),
+    };
+  },
+  async metrics(url: string, env: Environment, about: About): Promise<Sender> {
+    const packages = ['@opentelemetry/sdk-metrics', '@opentelemetry/exporter-metrics-otlp-http'];
+    const [resource, [sdk, exporter]] = await installed('metrics', packages, async () => [
+      await resourceOf(env, about),
+      await Promise.all([import('@opentelemetry/sdk-metrics'), import('@opentelemetry/exporter-metrics-otlp-http')]),
+    ]);
+    const exportIntervalMillis = readInterval(env);
+    const reader = new sdk.PeriodicExportingMetricReader({
+      exporter: new exporter.OTLPMetricExporter({ url, timeoutMillis: sendTimeoutMs }),
+      exportIntervalMillis,
+      exportTimeoutMillis: Math.min(sendTimeoutMs, exportIntervalMillis),
+    });
+    const provider = new sdk.MeterProvider({ resource, readers: [reader] });
+    metrics.setGlobalMeterProvider(provider);
+    return { shutdown: () => provider.shutdown(), disable: () => metrics.disable() };
+  },
+};
+
+async function resourceOf(env: Environment, { replica, version }: About) {
+  const { defaultResource, resourceFromAttributes } = await import('@opentelemetry/resources');
+  const ours = {
+    'service.name': readVariable('OTEL_SERVICE_NAME', env) ?? 'stopgate',
+    'service.instance.id': replica,
+    'service.version': version,
+  };
+  return defaultResource().merge(resourceFromAttributes(ours));
+}
+
+/** @throws AppError config.bad */
+async function installed<Modules>(signal: Signal, packages: readonly string[], load: () => Promise<Modules>) {
+  try {
+    return await load();
+  } catch (cause) {
+    const line = `npm install ${packages.join(' ')} @opentelemetry/resources`;
+    const message =
+      `${signal} need the OpenTelemetry SDK, which is not installed: ${line}; ` +
+      `or leave them out with ${exporterVariable(signal)}=none`;
+    throw new AppError('config.bad', message, { cause });
+  }
+}
+
+const exporterVariable = (signal: Signal): string => `OTEL_${signal.toUpperCase()}_EXPORTER`;
+
+/** That of one signal is whole; the general one is the base of all. Null: this signal is not sent. */
+function collectorUrl(signal: Signal, env: Environment): string | null {
+  if (readVariable('OTEL_SDK_DISABLED', env) === 'true') return null;
+  if (readVariable(exporterVariable(signal), env) === 'none') return null;
+  const base = readVariable('OTEL_EXPORTER_OTLP_ENDPOINT', env);
+  const whole = readVariable(`OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_ENDPOINT`, env);
+  return whole ?? (base === undefined ? null : `${base.replace(/\/$/, '')}/v1/${signal}`);
+}
+
+/** In milliseconds. @throws AppError config.bad */
+function readInterval(env: Environment): number {
+  const given = readVariable('OTEL_METRIC_EXPORT_INTERVAL', env);
+  if (given === undefined) return exportIntervalMs;
+  if (/^[1-9]\d{0,8}$/.test(given)) return Number(given);
+  const message = `OTEL_METRIC_EXPORT_INTERVAL '${given}' is not a whole number of milliseconds, such as 60000`;
+  throw new AppError('config.bad', message);
+}
+
+const withoutUser = (url: string): string => url.replace(/\/\/[^@/]*@/, '//');

@@ -1,0 +1,76 @@
+/** Metrics by OpenTelemetry, against a collector on loopback: those of /metrics, by the same names. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type Collector, openCollector } from '../../support/collector.ts';
+import { type Deployment, deploy } from '../../support/deployment.ts';
+import { endService } from '../../support/service.ts';
+import { ask } from '../http/request.ts';
+
+let collector: Collector;
+let at: Deployment | null = null;
+beforeEach(async () => {
+  collector = await openCollector();
+});
+afterEach(async () => {
+  await at?.close();
+  at = null;
+  await collector.close();
+});
+
+const start = async (env: Record<string, string>) => {
+  at = await deploy({ env, args: ['--replica', 'r1'] });
+  return at;
+};
+const kinds: Record<string, string> = { sum: 'counter', gauge: 'gauge', histogram: 'histogram' };
+
+test('what /metrics shows is sent: names, kinds, help, labels and values', async () => {
+  const { client, http, service } = await start({
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_METRIC_EXPORT_INTERVAL: '100',
+    OTEL_SERVICE_NAME: 'gate',
+  });
+  await client.ask('decide.w1');
+  await client.ask('decide.w1');
+  const sentValue = (name: string) => collector.metrics.get(name)?.[0]?.value;
+  // What is read when somebody looks is sent while the service runs, each time anew.
+  await expect.poll(() => sentValue('stopgate_decisions_total'), { timeout: 20_000 }).toBe(2);
+  await expect.poll(() => sentValue('stopgate_workers'), { timeout: 20_000 }).toBe(1);
+  expect(collector.metrics.get('stopgate_ready')).toMatchObject([{ value: 1, labels: { fleet: 'main' } }]);
+  const { text } = await ask(http, '/metrics');
+  await endService(service);
+
+  expect(collector.metrics.get('stopgate_decisions_total')).toEqual([
+    expect.objectContaining({
+      ...{ value: 2, service: 'gate', labels: { fleet: 'main', decision: 'allow', cause: 'no-policy' } },
+    }),
+  ]);
+  expect(collector.metrics.get('stopgate_decision_seconds')).toMatchObject([{ value: 2, labels: { fleet: 'main' } }]);
+  const lines = [...collector.metrics].map(
+    ([name, [point]]) => `# HELP ${name} ${point?.description}\n# TYPE ${name} ${kinds[point?.kind ?? '']}`,
+  );
+  expect(lines.length).toBeGreaterThan(8);
+  for (const line of lines) expect(text).toContain(line);
+});
+
+test('one signal is left out by its variable', async () => {
+  const { client, service } = await start({
+    ...{ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_TRACES_EXPORTER: 'none' },
+  });
+  await client.ask('decide.w1');
+  await endService(service);
+  expect(collector.metrics.has('stopgate_decisions_total')).toBe(true); // the last ones, at the end
+  expect(collector.spans).toEqual([]);
+});
+
+test.each([
+  ['no collector is named', {}],
+  ['they are left out', { OTEL_METRICS_EXPORTER: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }],
+])('nothing is sent where %s', async (_why, env) => {
+  const { service, log } = await start(env);
+  await endService(service);
+  expect(log().map(({ msg }) => msg)).not.toContain('metrics are sent');
+});
+
+test('an interval that is none is refused', async () => {
+  const env = { OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: collector.url, OTEL_METRIC_EXPORT_INTERVAL: '60s' };
+  await expect(start(env)).rejects.toThrow(/OTEL_METRIC_EXPORT_INTERVAL '60s' is not a whole number of milliseconds/);
+});
