@@ -23,9 +23,10 @@ export type RefusedEntry = {
 const issuesMax = 20;
 
 export function toIssues(error: z.ZodError): Issue[] {
-  return error.issues
-    .slice(0, issuesMax)
-    .map((issue) => ({ path: issue.path.map(String).join('.'), message: issue.message }));
+  return error.issues.slice(0, issuesMax).map((issue) => {
+    const isMissing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined');
+    return { path: issue.path.map(String).join('.'), message: isMissing ? 'is missing' : issue.message };
+  });
 }
 
 export function describeIssues(issues: readonly Issue[]): string {
