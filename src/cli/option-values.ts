@@ -1,6 +1,7 @@
 /** The values of options, read from text. */
 import { parseDuration } from '../../machines/values/duration.ts';
 import { isId } from '../../machines/values/id.ts';
+import { parseIsoTime } from '../../machines/values/iso-time.ts';
 import { AppError } from '../errors.ts';
 
 /** The longest wait of a timer. */
@@ -25,6 +26,18 @@ export const readTimeout = (text: string | undefined, defaultMs = defaultTimeout
 /** How many entries a timeline has. @throws AppError input.bad */
 export const readEntryCount = (text: string | undefined): number =>
   text === undefined ? 20 : readCount('--entries', text, 0, 10_000);
+
+export const timeForms = '2026-03-02T12:00:00.000Z, 2026-03-02 or, for so long ago, 90m or 2d';
+
+/** Milliseconds since 1970; undefined stays. A date begins at midnight UTC. @throws AppError input.bad */
+export function readTime(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const agoMs = parseDuration(text);
+  const atMs =
+    agoMs === null ? parseIsoTime(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text) : Date.now() - agoMs;
+  if (atMs !== null) return atMs;
+  throw new AppError('input.bad', `${option} '${text}' is not a time: write ${timeForms}`);
+}
 
 /** A whole number from `min` to `max`. @throws AppError input.bad */
 export function readCount(option: string, text: string, min: number, max: number): number {

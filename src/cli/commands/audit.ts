@@ -1,13 +1,12 @@
 /** audit: what operators did, to whom, and who they are. */
-import { isFields, parseIsoTime, topicOf } from '../../../machines/index.ts';
-import { AppError } from '../../errors.ts';
+import { isFields, topicOf } from '../../../machines/index.ts';
 import { toLogLine } from '../../nats/log-line.ts';
 import type { LogMessage } from '../../nats/log-reader.ts';
 import { formatTable } from '../../terminal/table.ts';
 import { clientArgs } from '../client-args.ts';
 import { defineCommand } from '../command.ts';
 import { withRequester } from '../connection.ts';
-import { readCount, readId } from '../option-values.ts';
+import { readCount, readId, readTime, timeForms } from '../option-values.ts';
 
 /** What an operator publishes (docs/protocol.md §3), and what it is called here. */
 const actions = {
@@ -35,7 +34,7 @@ type Action = {
 export const audit = defineCommand({
   args: {
     last: { type: 'string', valueHint: 'N', description: 'the newest N (default: 100)' },
-    since: { type: 'string', valueHint: 'TIME', description: 'only from this time on, e.g. 2026-03-02T12:00:00.000Z' },
+    since: { type: 'string', valueHint: 'TIME', description: `only from this time on: ${timeForms}` },
     worker: { type: 'string', valueHint: 'W', description: 'only actions on this worker' },
     by: { type: 'string', valueHint: 'NAME', description: 'only what this person did' },
     ...clientArgs,
@@ -45,13 +44,11 @@ export const audit = defineCommand({
     'Over HTTP the name is that of the token (see "stopgate token"), and what the request called itself follows in brackets. Over NATS, and with the one token of --token, it is what the operator said.',
     'Reading the log needs operator credentials. Those of "stopgate dev" are found automatically.',
   ],
-  examples: ['stopgate audit', 'stopgate audit --by alice --since 2026-03-02T00:00:00.000Z', 'stopgate audit --json'],
+  examples: ['stopgate audit', 'stopgate audit --by alice --since 2026-03-02', 'stopgate audit --json'],
   run: async ({ flags, io, out }) => {
     const last = flags.last === undefined ? 100 : readCount('--last', flags.last, 1, 1_000_000);
     const worker = flags.worker === undefined ? null : readId('worker', flags.worker);
-    const sinceMs = flags.since === undefined ? 0 : parseIsoTime(flags.since);
-    if (sinceMs === null)
-      throw new AppError('input.bad', `--since '${flags.since}' is not a time, such as 2026-03-02T12:00:00.000Z`);
+    const sinceMs = readTime('--since', flags.since) ?? 0;
     return withRequester(flags, io, async (requester, fleet) => {
       const place = worker === null ? '*.*' : `worker.${worker}`;
       const window = flags.by === undefined ? last : Math.max(last, windowMin);

@@ -1,5 +1,5 @@
 /** replay: folds a file of entries, or the log of a fleet, with the service's own machines. Runs and publishes nothing. */
-import { createReplay, createWhatIf, type PolicySet, parseIsoTime, type ReplayLine } from '../../../machines/index.ts';
+import { createReplay, createWhatIf, type PolicySet, type ReplayLine } from '../../../machines/index.ts';
 import { readConfigFile } from '../../config/file-reader.ts';
 import { describePosition } from '../../config/position.ts';
 import { AppError } from '../../errors.ts';
@@ -9,7 +9,7 @@ import { type Context, defineCommand } from '../command.ts';
 import { describeCounts, formatDifference } from '../difference-text.ts';
 import { readText } from '../input.ts';
 import { feedFold } from '../log-source.ts';
-import { readId } from '../option-values.ts';
+import { readId, readTime, timeForms } from '../option-values.ts';
 
 const args = {
   file: {
@@ -24,7 +24,11 @@ const args = {
     description: 'a stopgate.yaml whose policies replace those in the log',
   },
   diff: { type: 'boolean', description: 'print only what --policy would decide differently, with both decisions' },
-  since: { type: 'string', valueHint: 'TIME', description: 'with --diff: compare attempts from this time on' },
+  since: {
+    type: 'string',
+    valueHint: 'TIME',
+    description: `with --diff: compare attempts from this time on: ${timeForms}`,
+  },
   at: {
     type: 'string',
     valueHint: 'TIME',
@@ -59,7 +63,7 @@ export const replay = defineCommand({
   ],
   examples: [
     'stopgate replay log.jsonl --policy stopgate.yaml',
-    'stopgate replay --fleet main --policy new.yaml --diff --since 2026-03-02T00:00:00.000Z',
+    'stopgate replay --fleet main --policy new.yaml --diff --since 2026-03-02',
     'stopgate replay --fleet main --at 2026-03-02T12:00:00.000Z',
   ],
   run: async (context) => {
@@ -157,16 +161,6 @@ async function printDifferences(
   await out.write(toText());
   note(describeCounts(compared.counts));
   return code;
-}
-
-function readTime(option: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const atMs = parseIsoTime(text);
-  if (atMs !== null) return atMs;
-  throw new AppError(
-    'input.bad',
-    `${option} '${text}' is not a time: write ISO 8601 in UTC, e.g. 2026-03-02T12:00:00.000Z`,
-  );
 }
 
 /** Undefined: the file says nothing of policies, so those among the entries hold, as they would for a service. */

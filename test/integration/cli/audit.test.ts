@@ -51,6 +51,9 @@ test('lists who said what to whom, in the order of the log, and nothing else', a
   expect(await named('--worker', 'w1')).toEqual(['escalation.acknowledged', 'worker.retired']);
   expect(await named('--last', '1')).toEqual(['worker.retired']);
   expect(await named('--since', '2999-01-01T00:00:00.000Z')).toEqual([]);
+  expect(await named('--since', '2999-01-01')).toEqual([]);
+  expect(await named('--since', '1h', '--by', 'bob')).toEqual(['input.answered']);
+  expect(await named('--since', '0s')).toEqual([]);
 });
 
 test('says that there is nothing', async () => {
