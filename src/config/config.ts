@@ -12,6 +12,7 @@ import type { FleetSelection } from './fleet-selection.ts';
 import { type Option, type Options, resolveOptions, type Source, type Written } from './options.ts';
 import { describePosition, type Locate, type Path } from './position.ts';
 import { findStore, type Store } from './store.ts';
+import { isPrivate } from './values.ts';
 
 const variables: Readonly<Record<Option | 'config', string>> = {
   nats: 'STOPGATE_NATS',
@@ -104,11 +105,25 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
     file: opened.file,
     filePath: opened.path,
     fileText: opened.text,
-    warnings: Object.freeze([...opened.problems.map(({ path, message }) => `${path}: ${message}`), ...deadNames]),
+    warnings: Object.freeze([
+      ...opened.problems.map(({ path, message }) => `${path}: ${message}`),
+      ...deadNames,
+      ...(serving ? shortToken(options) : []),
+    ]),
     store,
     natsIsDefault: !isGiven('nats', sources.slice(0, -1)),
   });
 }
+
+/** Below that, somebody who may ask often enough finds it. */
+const tokenLengthMin = 16;
+
+const shortToken = ({ http, token, publicUrl }: Options): string[] =>
+  token === null || token.length >= tokenLengthMin || http === null || isPrivate({ host: http.host, publicUrl })
+    ? []
+    : [
+        `others can reach HTTP, and its token has fewer than ${tokenLengthMin} characters; "stopgate token" makes a longer one`,
+      ];
 
 /** The process lives and dies with its only fleet. */
 export const isOneFleet = ({ fleets, shard }: Pick<Config, 'fleets' | 'shard'>): boolean =>

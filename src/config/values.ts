@@ -47,6 +47,10 @@ export const originFault = 'is not a URL without a path, such as https://stopgat
 export const isLoopback = (host: string): boolean =>
   host.toLowerCase() === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 
+/** Whether nobody else can reach it. `publicUrl`: where others do, through a proxy. */
+export const isPrivate = ({ host, publicUrl }: { host: string; publicUrl: URL | string | null }): boolean =>
+  isLoopback(host) && publicUrl === null;
+
 /** It goes into an HTTP header. Its value never appears in a message. */
 export const isToken = (text: string): boolean => /^[\x21-\x7e]+$/.test(text);
 export const tokenFault = 'a token holds printable ASCII without spaces, at least one character';

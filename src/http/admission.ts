@@ -5,6 +5,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type AccessToken, accessRoles, hashOfSession, sessionOf } from '../config/access-tokens.ts';
+import { isLoopback, isPrivate } from '../config/values.ts';
 import { AppError } from '../errors.ts';
 import type { Caller } from './access.ts';
 
@@ -24,12 +25,6 @@ export type Admission = {
 const loopbackNames: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '::1']);
 /** Every address of the machine. We cannot know which names resolve to it, so the token alone has to protect it. */
 const wildcards: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
-
-const isLoopback = (host: string): boolean => loopbackNames.has(host) || /^127(\.\d{1,3}){3}$/.test(host);
-
-/** Whether nobody else can reach it. */
-export const isPrivate = ({ host, publicUrl }: { host: string; publicUrl: URL | string | null }): boolean =>
-  isLoopback(host) && publicUrl === null;
 
 /** @throws AppError config.bad: reachable from the network without a token */
 export function checkBinding({ host, publicUrl }: Admission, hasToken: boolean): void {

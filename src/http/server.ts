@@ -7,13 +7,14 @@ import { createServer as createTlsServer, Server as TlsServer } from 'node:https
 import { type FastifyError, type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
 import { isTextTooDeep } from '../../machines/entries/json.ts';
 import { type AccessToken, hashOfToken } from '../config/access-tokens.ts';
+import { isPrivate } from '../config/values.ts';
 import { AppError, errorCodes } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { type AnswerLinks, answerPath } from '../notify/answer-links.ts';
 import { inTraceOf } from '../tracing.ts';
 import { accessOf, type Caller, checkAccess, hasRole, requireAccessRows } from './access.ts';
-import { type Admission, checkBinding, checkSource, findCaller, isPrivate, refuseAnyone } from './admission.ts';
+import { type Admission, checkBinding, checkSource, findCaller, refuseAnyone } from './admission.ts';
 import { addAnswerRoutes, announceRequest } from './answer-routes.ts';
 import type { FleetDirectory } from './fleet-directory.ts';
 import { prepareGracefulClose } from './graceful-close.ts';

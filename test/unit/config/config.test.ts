@@ -254,6 +254,15 @@ describe('http', () => {
     },
   );
 
+  test.each([
+    ['0.0.0.0:4280', 'short', 1],
+    ['0.0.0.0:4280', 'long-enough-for-it', 0],
+    ['127.0.0.1:4280', 'short', 0],
+  ])('of %s with the token %s warns a service %d times', async (http, token, count) => {
+    const warned = expect.stringContaining('its token has fewer than 16 characters');
+    expect((await load({ flags: { http, token }, serving: true })).warnings).toEqual(Array(count).fill(warned));
+  });
+
   test('of the file that needs a token is told at its place', async () => {
     put('stopgate.yaml', '# open\nhttp: 0.0.0.0:4280\n');
     expect(await problemsOf({})).toEqual([
