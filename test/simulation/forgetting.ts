@@ -2,7 +2,7 @@
  * Forgetting (protocol.md §15), computed from the log beside the fold: who has stopped and is not named for `forget` is
  * gone with the next entry, and new when it comes again; nobody else is.
  */
-import { type Entry, type Fleet, isKnownAttempt, readEntry } from '../../machines/index.ts';
+import { type Decision, type Entry, type Fleet, isKnownAttempt, readEntry } from '../../machines/index.ts';
 import { historyOf, type StoredMessage, type Stream } from './nats/store.ts';
 
 /** A life of a worker begins with the entry after which it is new. */
@@ -17,17 +17,20 @@ export type Lives = {
 
 /** What is known of one worker or task; `stoppedMs`: since when it was seen stopped, null: it is not. */
 type Seen = { namedMs: number; stoppedMs: number | null; attempts: string[] };
-type Now = { readonly isStopped: boolean; readonly isKept: boolean };
+/** `worker`: whose decision stops it. */
+type Now = { readonly isStopped: boolean; readonly isKept: boolean; readonly worker: string | null };
 
-/** @param fold folds a message into the fleet, as a replica does */
-export function readLives(log: Stream, fleet: Fleet, fold: (message: StoredMessage) => void): Lives {
+/** Folds a message, as a replica does. @returns what was decided with it */
+export type Fold = (fleet: Fleet, message: StoredMessage) => readonly Decision[];
+
+export function readLives(log: Stream, fleet: Fleet, fold: Fold): Lives {
   const failures: string[] = [];
   const ends = new Map<string, number[]>();
   const seen = new Map<string, Seen>();
   for (const message of historyOf(log)) {
     const before = new Map([...seen].map(([key]) => [key, nowOf(fleet, key)]));
     const { forgetMs } = fleet.policies;
-    fold(message);
+    const allowed = fold(fleet, message).filter(({ decision }) => decision === 'allow');
     const entry = validEntryOf(message);
     const named = entry === null ? [] : namesOf(entry);
     for (const [key, it] of seen) {
@@ -48,7 +51,11 @@ export function readLives(log: Stream, fleet: Fleet, fold: (message: StoredMessa
     for (const key of named) note(fleet, seen, key, entry as Entry);
     for (const [key, it] of seen) {
       const { isStopped } = nowOf(fleet, key);
-      it.stoppedMs = isStopped ? (it.stoppedMs ?? fleet.nowMs) : null;
+      const { worker } = before.get(key) ?? { worker: null };
+      // One that a deadline made is of that time, which is before the entry's (protocol.md §1).
+      const stop = allowed.find((decision) => decision.worker === worker);
+      const stopMs = stop === undefined ? fleet.nowMs : Date.parse(stop.at);
+      it.stoppedMs = isStopped ? (it.stoppedMs ?? stopMs) : null;
     }
   }
   return {
@@ -91,11 +98,13 @@ const recordOf = (fleet: Fleet, key: string) => {
 function nowOf(fleet: Fleet, key: string): Now {
   const [kind, id = ''] = key.split(' ');
   if (kind === 'task') {
-    const value = fleet.tasks.get(id)?.snapshot.value;
-    return { isStopped: value === 'stopped', isKept: fleet.dependents.has(id) };
+    const snapshot = fleet.tasks.get(id)?.snapshot;
+    const worker = snapshot?.context.worker ?? null;
+    return { isStopped: snapshot?.value === 'stopped', isKept: fleet.dependents.has(id), worker };
   }
   const snapshot = fleet.workers.get(id)?.snapshot;
-  return { isStopped: snapshot?.value.state === 'stopped', isKept: (snapshot?.context.worker.tasks.length ?? 0) > 0 };
+  const isKept = (snapshot?.context.worker.tasks.length ?? 0) > 0;
+  return { isStopped: snapshot?.value.state === 'stopped', isKept, worker: id };
 }
 
 /** It is not there, or knows nothing of its attempts any more. */

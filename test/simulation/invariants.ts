@@ -123,13 +123,14 @@ function foldAll(log: Stream): Fleet {
   return fleet;
 }
 
-/** As a replica does. */
-function fold(fleet: Fleet, message: StoredMessage): void {
-  foldMessage(fleet, logMessageOf(message));
+/** As a replica does. @returns what was decided with it */
+function fold(fleet: Fleet, message: StoredMessage): readonly Decision[] {
+  const { outcomes } = foldMessage(fleet, logMessageOf(message));
   const [, , area, worker = ''] = message.subject.split('.');
   const attempt = parseDecisionMessageId(worker, messageIdOf(message) ?? '');
   if (area === 'decision' && attempt !== null)
     noteDecision(fleet.workers.get(worker)?.known ?? null, attempt, message.seq);
+  return outcomes.flatMap((it) => (it.kind === 'decided' ? [it.decision] : []));
 }
 
 /** All of its state, but for deadlines that no longer hold: a replica that runs timers has dropped some of them. */
@@ -187,7 +188,7 @@ function livesOf({ settings, ledger }: World, log: Stream): Lives {
   if (settings.policies.forget === undefined || ledger.lost.length > 0) return oneLife;
   if (known?.log !== log || known.seq !== log.lastSeq) {
     const fleet = createFleet(fleetName, { rules: rulesOf[2] });
-    known = { log, seq: log.lastSeq, lives: readLives(log, fleet, (message) => fold(fleet, message)) };
+    known = { log, seq: log.lastSeq, lives: readLives(log, fleet, fold) };
   }
   return known.lives;
 }
