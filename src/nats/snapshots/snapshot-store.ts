@@ -46,20 +46,17 @@ export function createSnapshotStore(
   const objects = new Objm(jetstream(nc));
   const bucket = snapshotBucket(fleet);
   const description = `stopgate: snapshots of fleet ${fleet}`;
-  const open = async () => {
-    const manager = await jetstreamManager(nc, { checkAPI: false });
-    const info = await manager.streams.info(`OBJ_${bucket}`).catch(nullIfMissing);
-    return info === null ? null : objects.open(bucket, false);
-  };
-  const list = async () => {
-    const store = await open();
-    return store === null ? [] : listIn(store, fleet);
-  };
+  const openManager = () => jetstreamManager(nc, { checkAPI: false });
   return {
-    list,
+    async list() {
+      const manager = await openManager();
+      if (!(await exists(manager, bucket))) return [];
+      return listIn({ manager, store: await objects.open(bucket, false), bucket }, fleet);
+    },
     async read(name) {
-      const found = await (await open())?.get(name);
-      if (found == null) throw new Error('it is gone');
+      if (!(await exists(await openManager(), bucket))) throw new Error('it is gone');
+      const found = await (await objects.open(bucket, false)).get(name);
+      if (found === null) throw new Error('it is gone');
       found.error.catch(() => {}); // what is read ends with it, too
       return readSnapshotFile(await readAll(found.data));
     },
@@ -68,9 +65,9 @@ export function createSnapshotStore(
       const meta = { name: nameOf(head.position), metadata: { head: JSON.stringify(head) } };
       const stream = Readable.toWeb(writeSnapshotFile(head, content)) as ReadableStream<Uint8Array>;
       const { size } = await store.put(meta, stream);
-      const manager = await jetstreamManager(nc, { checkAPI: false });
-      await prune(manager, store, bucket);
-      await removeCutOff(manager, store, bucket, silentMs);
+      const stored = { manager: await openManager(), store, bucket };
+      await prune(stored);
+      await removeCutOff(stored, silentMs);
       return { ...head, name: meta.name, bytes: size };
     },
   };
@@ -94,17 +91,30 @@ async function readAll(data: ReadableStream<Uint8Array>): Promise<Uint8Array> {
 /** Digits only. */
 const nameOf = ({ seq }: LogPosition): string => String(seq).padStart(16, '0');
 
-async function listIn(store: ObjectStore, fleet: string): Promise<readonly SnapshotInfo[]> {
-  return (await newestFirst(store)).flatMap((info) => {
+type Bucket = { readonly manager: JetStreamManager; readonly store: ObjectStore; readonly bucket: string };
+
+const exists = async (manager: JetStreamManager, bucket: string): Promise<boolean> =>
+  (await manager.streams.info(`OBJ_${bucket}`).catch(nullIfMissing)) !== null;
+
+async function listIn(bucket: Bucket, fleet: string): Promise<readonly SnapshotInfo[]> {
+  return (await newestFirst(bucket)).flatMap((info) => {
     const head = headOf(info);
     return head === null || head.fleet !== fleet ? [] : [{ ...head, name: info.name, bytes: info.size }];
   });
 }
 
-/** As the server has stored them: a log that begins anew counts from 1 again, and each writer has a clock of its own. */
-async function newestFirst(store: ObjectStore): Promise<readonly ObjectInfo[]> {
-  const found = await Promise.all((await store.list()).map(({ name }) => store.info(name)));
-  return found.filter((it) => it !== null).sort((a, b) => b.revision - a.revision);
+/**
+ * As the server has stored them: a log that begins anew counts from 1 again, and each writer has a clock of its own. The
+ * stream's leader says which there are: the library's list comes from any node, which may lag and know of none.
+ */
+async function newestFirst({ manager, store, bucket }: Bucket): Promise<readonly ObjectInfo[]> {
+  const prefix = `$O.${bucket}.M.`;
+  const { state } = await manager.streams.info(`OBJ_${bucket}`, { subjects_filter: `${prefix}*` });
+  const names = Object.keys(state.subjects ?? {}).map((it) =>
+    Buffer.from(it.slice(prefix.length), 'base64').toString(),
+  );
+  const found = await Promise.all(names.map((name) => store.info(name)));
+  return found.filter((it): it is ObjectInfo => it !== null && !it.deleted).sort((a, b) => b.revision - a.revision);
 }
 
 /** Null: it is none of ours. */
@@ -118,8 +128,9 @@ function headOf({ metadata }: ObjectInfo): SnapshotHead | null {
 }
 
 /** The store itself leaves a note of each object that was deleted, for ever. */
-async function prune(manager: JetStreamManager, store: ObjectStore, bucket: string): Promise<void> {
-  for (const { name } of (await newestFirst(store)).slice(keptCount)) {
+async function prune(stored: Bucket): Promise<void> {
+  const { manager, store, bucket } = stored;
+  for (const { name } of (await newestFirst(stored)).slice(keptCount)) {
     await store.delete(name);
     const filter = `$O.${bucket}.M.${Buffer.from(name).toString('base64')}`;
     await manager.streams.purge(`OBJ_${bucket}`, { filter });
@@ -127,12 +138,13 @@ async function prune(manager: JetStreamManager, store: ObjectStore, bucket: stri
 }
 
 /** Chunks come before the object that names them: a crash in between leaves chunks that nobody would ever ask for. */
-async function removeCutOff(manager: JetStreamManager, store: ObjectStore, bucket: string, silentMs: number) {
+async function removeCutOff(stored: Bucket, silentMs: number): Promise<void> {
+  const { manager, bucket } = stored;
   const stream = `OBJ_${bucket}`;
   const chunksOf = (nuid: string) => `$O.${bucket}.C.${nuid}`;
   // The chunks first: an object that is finished in between is then in the list.
   const { state } = await manager.streams.info(stream, { subjects_filter: chunksOf('*') });
-  const named = new Set((await store.list()).map(({ nuid }) => chunksOf(nuid)));
+  const named = new Set((await newestFirst(stored)).map(({ nuid }) => chunksOf(nuid)));
   for (const subject of Object.keys(state.subjects ?? {}).filter((it) => !named.has(it))) {
     const last = await manager.streams.getMessage(stream, { last_by_subj: subject });
     // By the server's clock, which stored both; the newest message is what was just written.

@@ -99,6 +99,25 @@ test('what a put that was cut off left behind is removed by the next snapshot, o
   for (const { name } of await store.list()) await store.read(name);
 });
 
+test('which there are says the leader of their stream, and no consumer on a node that may lag', async () => {
+  await write(fleetOf(1));
+  const asked: string[] = [];
+  const listening = nc.subscribe('$JS.API.>', { callback: (_error, { subject }) => void asked.push(subject) });
+  await nc.flush();
+  expect(await store.list()).toHaveLength(1);
+  await nc.flush();
+  listening.unsubscribe();
+  expect(asked.some((it) => it.startsWith('$JS.API.STREAM.INFO.'))).toBe(true);
+  expect(asked.filter((it) => it.includes('CONSUMER'))).toEqual([]);
+});
+
+test('one that was deleted is none', async () => {
+  for (const entries of [1, 2]) await write(fleetOf(entries));
+  const [newest] = await store.list();
+  await (await new Objm(nc).open('STOPGATE-SNAPSHOTS_main')).delete(newest?.name as string);
+  expect((await store.list()).map(({ position }) => position.seq)).toEqual([1]);
+});
+
 test('a log that begins anew has its own snapshots, though they count from 1 again', async () => {
   for (const entries of [7, 8, 9]) await write(fleetOf(entries));
   await write(fleetOf(2));
