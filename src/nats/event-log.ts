@@ -5,7 +5,7 @@ import { AppError } from '../errors.ts';
 import { warnOfAccountLimit } from './account-limit.ts';
 import { TimeoutError } from './client-library.ts';
 import { refuseUntestedCluster } from './cluster-version.ts';
-import { cut, inspectLog, type LogIdentity, missing, proveLog } from './log-continuity.ts';
+import { cut, type FindCoveredTo, inspectLog, type LogIdentity, missing, proveLog } from './log-continuity.ts';
 import { confirmLoss } from './log-doubt.ts';
 import type { LogPosition } from './log-position.ts';
 import { openLogRange, readNewest } from './log-range.ts';
@@ -64,7 +64,7 @@ export type HistoryRange = { readonly fromSeq: number; readonly toSeq: number; r
 export type EventLogOptions = LogStreamOptions & {
   readonly nc: NatsConnection;
   /** The last entry that a snapshot covers; 0: none does. Asked where the log begins later than at 1. */
-  readonly findCoveredTo: () => Promise<number>;
+  readonly findCoveredTo: FindCoveredTo;
 };
 
 /** How long the server may take to answer about a stream. Callers have given up by then. */
@@ -153,7 +153,7 @@ function openReader(
 
 /** Why entries that were not folded yet are not there. */
 async function findGap({ stream, findCoveredTo }: LogIdentity, fromSeq: number, toSeq: number): Promise<AppError> {
-  const coveredTo = await findCoveredTo().catch(() => 0);
+  const coveredTo = await findCoveredTo(toSeq - 1).catch(() => 0);
   return (coveredTo + 1 >= toSeq ? cut : missing)(stream, fromSeq, toSeq);
 }
 

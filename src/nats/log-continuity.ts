@@ -7,6 +7,9 @@ import { AppError } from '../errors.ts';
 import { type LogPosition, positionOf } from './log-position.ts';
 import { isStreamNotFound } from './stream-error.ts';
 
+/** Less than `wanted` is the newest answer, as much may be some time old. @throws what NATS throws */
+export type FindCoveredTo = (wanted: number) => Promise<number>;
+
 /** The log as it was opened. */
 export type LogIdentity = {
   readonly stream: string;
@@ -15,7 +18,7 @@ export type LogIdentity = {
   /** Entries may be missing up to here: a person has accepted that. 0: none may. */
   readonly gapsAcceptedTo: number;
   /** The last entry that the newest snapshot covers; 0: there is none. Asked where the log begins later than at 1. */
-  readonly findCoveredTo: () => Promise<number>;
+  readonly findCoveredTo: FindCoveredTo;
 };
 
 /** The log as it is now, or why it is not the one that was folded. `folded` null: nothing was. */
@@ -76,7 +79,8 @@ function findBreak({ state }: StreamInfo, { stream }: LogIdentity, folded: LogPo
 async function findCut({ state }: StreamInfo, { stream, gapsAcceptedTo, findCoveredTo }: LogIdentity) {
   // A stream that was never written to says 0 or 1.
   if (state.first_seq <= gapsAcceptedTo + 1) return null;
-  return state.first_seq <= (await findCoveredTo()) + 1 ? null : missing(stream, 1, state.first_seq);
+  const wanted = state.first_seq - 1;
+  return (await findCoveredTo(wanted)) >= wanted ? null : missing(stream, 1, state.first_seq);
 }
 
 const entriesOf = (fromSeq: number, toSeq: number) =>

@@ -23,7 +23,7 @@ export type FindStartOptions = {
 
 /**
  * Null: from the first entry. Those that cannot be used are passed over with a warning.
- * @throws AppError rules.unknown: the log is cut, and what covers it needs a later release
+ * @throws AppError rules.unknown: the log is cut, and what covers it needs a later release; log.unavailable
  */
 export async function findStart({
   fleet,
@@ -33,7 +33,9 @@ export async function findStart({
   upTo = Number.POSITIVE_INFINITY,
   logger,
 }: FindStartOptions): Promise<FoldStart | null> {
-  const infos = await store.list().catch((cause: unknown) => {
+  const infos = await store.list().catch(async (cause: Error) => {
+    // Without them the beginning of a log that was cut would be taken for lost.
+    if ((await positionAt(1)) === null) throw unreadable(cause);
     logger.warn({ err: cause }, 'the snapshots cannot be read; the log is folded from its beginning');
     return [];
   });
@@ -64,6 +66,15 @@ export async function findStart({
     }
   }
 }
+
+const unreadable = (cause: Error): AppError =>
+  new AppError(
+    'log.unavailable',
+    `the log does not begin at entry 1, and its snapshots cannot be read: ${cause.message}`,
+    {
+      cause,
+    },
+  );
 
 /**
  * Those that are of this log as it is now: a log that went back keeps the snapshots of what is gone. First comes the one

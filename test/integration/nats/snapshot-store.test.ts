@@ -1,13 +1,16 @@
 /** Snapshots in the object store: written, kept, pruned, read back; and which one a fold begins at (protocol.md §15). */
 import { randomBytes } from 'node:crypto';
-import { jetstream } from '@nats-io/jetstream';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { Objm } from '@nats-io/obj';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFleet, type Fleet, foldEntry, readEntry, takeSnapshot } from '../../../machines/index.ts';
+import { createLogger } from '../../../src/log.ts';
 import { type NatsConnection, openConnection } from '../../../src/nats/connection.ts';
+import { readPosition } from '../../../src/nats/log-continuity.ts';
 import type { LogPosition } from '../../../src/nats/log-position.ts';
 import { type FoldStart, findStart, fittingSnapshots } from '../../../src/nats/snapshots/find-start.ts';
 import { createSnapshotStore, type SnapshotStore } from '../../../src/nats/snapshots/snapshot-store.ts';
+import { createSnapshots } from '../../../src/nats/snapshots/snapshots.ts';
 import type { NatsServer } from '../../support/nats-server.ts';
 import { bothVersions } from '../../support/second-rules.ts';
 import { openNats } from '../../support/shared-server.ts';
@@ -195,6 +198,37 @@ test('of those that fit the log is asked about the newest first, and about no mo
   });
   expect((await fitting.next()).value?.position.seq).toBe(2);
   expect(asked).toEqual([3, 2]);
+});
+
+describe('how far snapshots cover the log', () => {
+  const openLog = async (entries: number) => {
+    const manager = await jetstreamManager(nc);
+    await manager.streams.add({ name: 'STOPGATE_main', subjects: ['stopgate.main.worker.>'] });
+    for (let count = 0; count < entries; count += 1)
+      await jetstream(nc).publish('stopgate.main.worker.w1.heartbeat.sent', '{}');
+    return async (seq: number) => (await readPosition(manager, 'STOPGATE_main', seq)) as LogPosition;
+  };
+  const openSnapshots = () => createSnapshots(nc, 'main', 1, createLogger('silent'));
+
+  test('is asked again where what is known covers too little', async () => {
+    const standsAt = await openLog(2);
+    const snapshots = openSnapshots();
+    await write(fleetOf(1), await standsAt(1));
+    expect(await snapshots.coveredTo(0)).toBe(1);
+    await write(fleetOf(2), await standsAt(2));
+    expect(await snapshots.coveredTo(2)).toBe(2);
+  });
+
+  test('is not known, rather than nothing, where the log does not answer', async () => {
+    await write(fleetOf(1));
+    await expect(openSnapshots().coveredTo(1)).rejects.toMatchObject({ code: 'log.unavailable' });
+  });
+});
+
+test('of a log that was cut no fold begins before its snapshots can be read', async () => {
+  const broken = { ...store, list: () => Promise.reject(new Error('no answer')) };
+  const isCut = { positionAt: async (seq: number) => (seq === 1 ? null : positionAt(seq)) };
+  await expect(start({ store: broken, ...isCut })).rejects.toMatchObject({ code: 'log.unavailable' });
 });
 
 test('a store that cannot be read costs the time of a whole fold, and nothing else', async () => {
