@@ -95,7 +95,7 @@ const decoder = new TextDecoder();
 /** Tells the rooms that wait for such an entry. Its outcomes come after. */
 function onStored(
   context: HostContext,
-  { evaluations, policies }: FoldRooms,
+  { evaluations, policies, timers }: FoldRooms,
   message: LogMessage,
   entry: Entry,
   outcomes: readonly Outcome[],
@@ -110,6 +110,9 @@ function onStored(
       evaluations.onStored(message, entry.id, entry.data.attempt ?? `seq-${message.seq}`, refusal);
       return;
     }
+    case 'timer.fired':
+      timers.onFired(entry, message.header('Stopgate-Replica'));
+      return;
     case 'replica.joined':
     case 'replica.left':
       upgradeRules(context);

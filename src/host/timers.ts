@@ -2,7 +2,7 @@
  * Timers: if something is due and no entry comes, a replica must append one, since only entries move the log's clock.
  * Every replica keeps timers from the folded state. The owner of the attempt fires first, the others a little later.
  */
-import { type Deadline, nextDeadline, ownerFor, timerMessageId } from '../../machines/index.ts';
+import { type Deadline, type Entry, nextDeadline, ownerFor, timerMessageId } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { OnStored } from '../nats/log-submitter.ts';
 import { type HostContext, isAtHead, subject } from './context.ts';
@@ -14,9 +14,13 @@ const retryMsMin = 50;
 const retryMsMax = 1_000;
 const timeoutMsMax = 2 ** 31 - 1;
 
+type TimerFired = Extract<Entry, { readonly type: 'timer.fired' }>;
+
 export type Timers = {
   /** The fold has advanced: schedules what is due next, once for all that is folded in one turn. */
   arm(): void;
+  /** An entry that moves the log's clock was folded, of this replica or of another. */
+  onFired(entry: TimerFired, replica: string | undefined): void;
   close(): void;
 };
 
@@ -78,13 +82,21 @@ export function createTimers(context: HostContext): Timers {
       });
     }
     // It may be too early by the log's clock, or not be stored at all: then another one, under a new id.
-    wait(next, Math.max(retryMsMin, dueMs(next) - logClock.server(), Math.min(retryMsMax, retryMsMin * tries)));
+    wait(next, againMs(context, next, tries));
   };
   return {
     arm() {
       if (armed || isEarlyEnough()) return;
       armed = true;
       setImmediate(schedule);
+    },
+    onFired(entry, replica) {
+      if (replica === context.replica || timer === null || scheduled === null) return;
+      if (!isOf(entry, scheduled) || keyOf(nextDeadline(fleet) ?? scheduled) !== scheduledKey) return;
+      // It came too early. Whoever appended it goes on, and the others would only append as many more.
+      tries += 1;
+      clearTimeout(timer);
+      wait(scheduled, againMs(context, scheduled, tries));
     },
     close() {
       closed = true;
@@ -102,11 +114,20 @@ function append(context: HostContext, deadline: Deadline, tries: string, onAnswe
   context.log.submit(subject(context, `own.${entity}.${id}.timer.fired`), JSON.stringify(data), headers, onAnswer);
 }
 
+/** How long after a try the next one is. */
+function againMs(context: HostContext, next: Deadline, tries: number): number {
+  const untilDueMs = dueMs(next) - context.logClock.server();
+  const againMs = Math.max(retryMsMin, untilDueMs, Math.min(retryMsMax, retryMsMin * tries));
+  return againMs + (isFirst(context, next) ? 0 : standbyMs);
+}
+
 const isCoarse = ({ kind }: Deadline) => kind === 'stale' || kind === 'limit';
 const dueMs = (deadline: Deadline) =>
   isCoarse(deadline) ? Math.ceil(deadline.atMs / coarseMs) * coarseMs : deadline.atMs;
 const isSame = (a: Deadline, b: Deadline) =>
   a.atMs === b.atMs && a.kind === b.kind && a.id === b.id && a.attempt === b.attempt;
+const isOf = ({ id, data }: TimerFired, deadline: Deadline) =>
+  id === deadline.id && data.timer === deadline.kind && (data.attempt ?? '') === deadline.attempt;
 const keyOf = ({ kind, id, attempt, atMs }: Deadline) => `${kind}:${id}:${attempt}:${atMs}`;
 
 function isFirst({ fleet, replica }: HostContext, deadline: Deadline): boolean {

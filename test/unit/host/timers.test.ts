@@ -1,0 +1,82 @@
+/** Timers of several replicas: one of them fires what is due, and goes on while it is too early by the server's clock. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createFleet, type Entry, type Fleet, foldEntry, readEntry } from '../../../machines/index.ts';
+import type { HostContext } from '../../../src/host/context.ts';
+import { createTimers, type Timers } from '../../../src/host/timers.ts';
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate'] }));
+afterEach(() => void vi.useRealTimers());
+
+const holdMs = 5_000;
+
+/** `fired`: by whom. All replicas fold an entry as soon as it is stored. */
+type Scene = {
+  readonly fleet: Fleet;
+  readonly fired: string[];
+  readonly timers: Map<string, Timers>;
+  serverMs: number;
+};
+
+function fold(scene: Scene, subject: string, payload: string, owner: string | null): Entry {
+  const entry = readEntry(`stopgate.main.${subject}`, payload, payload.length) as Entry;
+  foldEntry(scene.fleet, { seq: scene.fleet.seq + 1, atMs: scene.serverMs, entry, owner });
+  return entry;
+}
+
+/** An attempt of `r1` is held for 5 s. */
+function hold(): Scene {
+  const scene: Scene = { fleet: createFleet('main'), fired: [], timers: new Map(), serverMs: 1_000 };
+  const policies = { default: { persistence: { idle: '1h', hold: `${holdMs}ms` } } };
+  const replica = 'r1';
+  fold(scene, 'own.fleet.main.replica.joined', JSON.stringify({ replica }), null);
+  fold(scene, 'own.fleet.main.policy.set', JSON.stringify({ policies }), null);
+  fold(scene, 'worker.w1.stop.attempted', '{"attempt":"a1"}', replica);
+  expect([...scene.fleet.held]).toEqual(['w1']);
+  return scene;
+}
+
+/** What the replicas take for the server's time is `aheadMs` ahead of it. */
+function addReplica(scene: Scene, replica: string, aheadMs: number): void {
+  const context = {
+    ...{ fleet: scene.fleet, replica, phase: 'head', newId: () => replica },
+    ...{ pauses: { hasPaused: () => false }, bus: { isConnected: () => true } },
+    logClock: { server: () => scene.serverMs + aheadMs },
+    log: {
+      submit(subject: string, payload: string) {
+        scene.fired.push(replica);
+        const entry = fold(scene, subject.replace('stopgate.main.', ''), payload, null);
+        for (const timers of scene.timers.values()) timers.onFired(entry as never, replica);
+        for (const timers of scene.timers.values()) timers.arm();
+      },
+    },
+  };
+  scene.timers.set(replica, createTimers(context as unknown as HostContext));
+  scene.timers.get(replica)?.arm();
+}
+
+function pass(scene: Scene, ms: number): void {
+  for (let passed = 0; passed < ms; passed += 10) {
+    scene.serverMs += 10;
+    vi.advanceTimersByTime(10);
+  }
+}
+
+test('while the server is behind, the owner alone goes on, however many replicas wait', () => {
+  const scene = hold();
+  for (const replica of ['r1', 'r2', 'r3', 'r4', 'r5']) addReplica(scene, replica, 2_000);
+  pass(scene, holdMs + 1_000);
+  expect([...scene.fleet.held]).toEqual([]);
+  expect(new Set(scene.fired)).toEqual(new Set(['r1']));
+  expect(scene.fired.length).toBeLessThan(12);
+});
+
+test('the others go on where the owner is gone', () => {
+  const scene = hold();
+  for (const replica of ['r1', 'r2']) addReplica(scene, replica, 2_000);
+  pass(scene, holdMs - 1_500);
+  expect(scene.fired).toContain('r1');
+  scene.timers.get('r1')?.close();
+  pass(scene, 2_500);
+  expect([...scene.fleet.held]).toEqual([]);
+  expect(scene.fired).toContain('r2');
+});
