@@ -1,7 +1,7 @@
 /**
  * Reads a range of a stream once, up to the end that it had when it was opened, at the caller's pace: a consumer that
- * is asked for one batch after the other. If a message is missing the range ends with an error, and the caller may
- * open another.
+ * is asked for one batch after the other. If a message is missing or comes twice, the range ends with an error, and the
+ * caller may open another.
  */
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import type { Msg, NatsConnection } from '@nats-io/nats-core';
@@ -146,9 +146,10 @@ async function* readBatches(
   }
 }
 
-/** Requests batches, one at a time, and checks that nothing is missing. */
+/** Requests batches, one at a time, and checks that nothing is missing and nothing comes twice. */
 function openBatches(nc: NatsConnection, request: string) {
   let delivered = 0;
+  let lastSeq = 0;
   let batch: LogMessage[] = [];
   let wanted = 0;
   let resolve: (batch: LogMessage[]) => void = () => {};
@@ -160,7 +161,10 @@ function openBatches(nc: NatsConnection, request: string) {
     if (place === null)
       return fail(message.headers?.description || 'the server sent something that is not a message of the log');
     if (place.delivered !== delivered + 1) return fail('a message was lost on the way');
+    // It took the place of another: what was counted as the whole range would lack its end.
+    if (place.seq <= lastSeq) return fail(`entry ${place.seq} came after entry ${lastSeq}`);
     delivered = place.delivered;
+    lastSeq = place.seq;
     batch.push(toLogMessage(message, place.seq, place.atMs));
     if (batch.length === wanted) resolve(batch);
   };

@@ -1,6 +1,6 @@
 /** Reading a range of a log once: whole, in order, at the reader's pace; and the newest of what matches, wherever it lies. */
 import { jetstreamManager } from '@nats-io/jetstream';
-import type { NatsConnection } from '@nats-io/nats-core';
+import type { Msg, NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openLogRange, readNewest } from '../../../src/nats/log-range.ts';
@@ -28,6 +28,33 @@ async function fill(at: NatsConnection, stream: string, subjects: readonly strin
   await expect.poll(messages, { timeout: 20_000 }).toBe(subjects.length);
 }
 const many = (count: number, subject: string) => Array.from({ length: count }, () => subject);
+
+/** A connection on which the message at `seq` is delivered twice, by two of the consumer's own numbers. */
+function repeating(at: NatsConnection, seq: number): NatsConnection {
+  const subscribe: NatsConnection['subscribe'] = (subject, options) => {
+    let repeated = 0;
+    const renumbered = (message: Msg): Msg => {
+      const tokens = (message.reply ?? '').split('.');
+      const reply = tokens.with(6, String(Number(tokens[6]) + repeated)).join('.');
+      return new Proxy(message, { get: (target, key) => (key === 'reply' ? reply : Reflect.get(target, key, target)) });
+    };
+    const callback: NonNullable<typeof options>['callback'] = (error, message) => {
+      if (!message.reply?.startsWith('$JS.ACK.')) return options?.callback?.(error, message);
+      options?.callback?.(error, renumbered(message));
+      if (message.reply.split('.')[5] !== String(seq)) return;
+      repeated += 1;
+      options?.callback?.(error, renumbered(message));
+    };
+    return at.subscribe(subject, { ...options, callback });
+  };
+  return new Proxy(at, {
+    get(target, key) {
+      if (key === 'subscribe') return subscribe;
+      const value: unknown = Reflect.get(target, key, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
 
 describe('a range', () => {
   test('is the log to its head as it was, in order; what comes later is not in it', async () => {
@@ -77,6 +104,17 @@ describe('a range', () => {
       }
     };
     await expect(read()).rejects.toThrow('the connection to NATS was lost');
+  });
+
+  test('in which a message comes twice ends with an error: its last one would be left out', async () => {
+    await fill(nc, 'twice', many(5, 'a'));
+    const seqs: number[] = [];
+    const read = async () => {
+      for await (const batch of (await openLogRange(repeating(nc, 3), 'twice')).batches)
+        seqs.push(...batch.map(({ seq }) => seq));
+    };
+    await expect(read()).rejects.toThrow('entry 3 came after entry 3');
+    expect(seqs).toEqual([]);
   });
 
   test('of a stream that is not there', async () => {
