@@ -9,7 +9,14 @@ export type { StoredText } from './entries/log-line.ts';
 export * from './entries/message-ids.ts';
 export { quickRead } from './entries/quick-read.ts';
 export { readEntry, readFields } from './entries/read-entry.ts';
-export { describeIssues, type Issue, type Refusal, type RefusedEntry, toIssues } from './entries/refusal.ts';
+export {
+  describeIssues,
+  type Issue,
+  type Refusal,
+  type RefusedEntry,
+  refusalCodes,
+  toIssues,
+} from './entries/refusal.ts';
 export {
   type Address,
   isLogSubject,

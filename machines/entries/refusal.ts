@@ -1,9 +1,12 @@
 /** Why something is no entry, or makes no sense as one. */
 import type { z } from 'zod';
 
+/** In the order in which an entry is looked at. */
+export const refusalCodes = ['TOO_LARGE', 'BAD_ID', 'UNKNOWN_TYPE', 'NOT_JSON', 'BAD_SHAPE'] as const;
+
 /** Why a payload is no entry; the body of a dead letter without its place in the log (protocol.md §9). */
 export type Refusal = {
-  readonly code: 'NOT_JSON' | 'TOO_LARGE' | 'BAD_ID' | 'UNKNOWN_TYPE' | 'BAD_SHAPE';
+  readonly code: (typeof refusalCodes)[number];
   readonly message: string;
   readonly issues: readonly Issue[];
   /** Where its dead letter goes: entity and id, `_` for what is missing or no id. */

@@ -1,5 +1,5 @@
 /** Serves fleets until it is told to end: NATS, replicas, configuration file, HTTP; closed in reverse order. */
-import type { HookRun } from '../../machines/index.ts';
+import { type Cause, type HookRun, refusalCodes } from '../../machines/index.ts';
 import { type Config, isOneFleet } from '../config/config.ts';
 import type { FleetDirectory } from '../http/fleet-directory.ts';
 import { type Certificate, type HttpServer, openHttpServer } from '../http/server.ts';
@@ -160,7 +160,17 @@ async function openHttp(
   });
 }
 
+const rareCauses: readonly Cause[] = ['unjudged', 'capped'];
+
+/** What alerts wait for begins at 0: Prometheus sees no increase in a series whose first value is 1. */
+function beginAtZero({ decisions, deadLetters, policyConflicts }: Metrics, fleet: string): void {
+  for (const cause of rareCauses) decisions.inc({ fleet, decision: 'allow', cause }, 0);
+  for (const code of refusalCodes) deadLetters.inc({ fleet, code }, 0);
+  policyConflicts.inc({ fleet }, 0);
+}
+
 function countersOf(metrics: Metrics, fleet: string, noteEntry: (subject: string) => void) {
+  beginAtZero(metrics, fleet);
   return {
     folded: (subject: string) => {
       metrics.entriesFolded.inc({ fleet });

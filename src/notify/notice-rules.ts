@@ -7,7 +7,7 @@ import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Io } from '../process-io.ts';
 import { type AnswerLinks, createAnswerLinks } from './answer-links.ts';
-import { createWebhook } from './webhook.ts';
+import { createWebhook, type WebhookOutcome, webhookOutcomes } from './webhook.ts';
 
 /** `answerLinks` null: notices of requests are not sent. */
 type Notices = { readonly escalation: EscalationRules; readonly answerLinks: AnswerLinks | null };
@@ -22,7 +22,8 @@ export function createNoticeRules(
   if (webhook === null) return { escalation: { remindMs, notify: null }, answerLinks: null };
   const { url, secretEnv, links } = webhook;
   const secret = secretEnv === null ? null : (readVariable(secretEnv, env) ?? null);
-  const count = (outcome: string) => metrics.webhooks.inc({ outcome });
+  const count = (outcome: WebhookOutcome, by = 1) => metrics.webhooks.inc({ outcome }, by);
+  for (const outcome of webhookOutcomes) count(outcome, 0); // see beginAtZero in src/app/serve.ts
   const onWaiting = (change: number) => metrics.webhooksWaiting.inc(change);
   const post = createWebhook({ url, secret, clock: Date.now, logger, count, onWaiting });
   const answerLinks =

@@ -8,6 +8,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '../log.ts';
 import { createSemaphore } from '../semaphore.ts';
 
+/** `retried`: a try that failed and will be repeated; the others end a delivery. */
+export const webhookOutcomes = ['delivered', 'retried', 'failed'] as const;
+export type WebhookOutcome = (typeof webhookOutcomes)[number];
+
 export type WebhookOptions = {
   readonly url: string;
   /** Null: unsigned. */
@@ -15,8 +19,7 @@ export type WebhookOptions = {
   /** Milliseconds since 1970, for the time stamp. */
   readonly clock: () => number;
   readonly logger: Logger;
-  /** `retried`: a try that failed and will be repeated; the others end a delivery. */
-  readonly count: (outcome: 'delivered' | 'retried' | 'failed') => void;
+  readonly count: (outcome: WebhookOutcome) => void;
   /** How many deliveries wait for their next try has changed by this. */
   readonly onWaiting?: (change: 1 | -1) => void;
   /** After the first try; doubled after each. */

@@ -95,6 +95,13 @@ describe('metrics', () => {
     }
   });
 
+  test('each alert is tried by promtool', () => {
+    type Tried = { tests: { alert_rule_test: { alertname: string; exp_alerts?: unknown[] }[] }[] };
+    const { tests } = parse(read('cluster/alerts.test.yaml')) as Tried;
+    const tried = tests.flatMap((it) => it.alert_rule_test).filter((it) => it.exp_alerts !== undefined);
+    expect(tried.map((it) => it.alertname).sort()).toEqual(rules.map((it) => it.alert).sort());
+  });
+
   test('each alert says how urgent it is', () => {
     for (const { alert, labels } of rules) expect(['page', 'ticket'], alert).toContain(labels.severity);
   });
