@@ -6,9 +6,10 @@ import { copilot } from './copilot/index.ts';
 import { cursor } from './cursor/index.ts';
 import { gemini } from './gemini/index.ts';
 import { opencode } from './opencode/index.ts';
+import { qwen } from './qwen/index.ts';
 import { shell } from './shell/index.ts';
 
-const list: readonly Agent[] = [claude, codex, gemini, copilot, cursor, opencode, shell];
+const list: readonly Agent[] = [claude, codex, gemini, copilot, qwen, cursor, opencode, shell];
 
 export const agents: ReadonlyMap<string, Agent> = new Map(list.map((agent) => [agent.name, agent]));
 

@@ -5,6 +5,7 @@
 import type { AttemptFields, InputAnswer } from '../../../machines/index.ts';
 import { questionsIn } from '../../service/questions.ts';
 import { type Adapter, createHookReader, type DraftEntries, type EventTable } from '../shared/adapter.ts';
+import { backgroundMax, draftBackground } from '../shared/background-work.ts';
 import {
   type AnswerableDecision,
   allowNotice,
@@ -38,8 +39,6 @@ import type { UnsolicitedCheck } from '../shared/unsolicited-checks.ts';
 import { type ClaudeCall, readClaude } from './call.ts';
 import { planChange } from './plan.ts';
 
-/** Each becomes an entry. More background work than this is not tracked. */
-const backgroundMax = 200;
 const name = 'claude';
 
 const events: EventTable<ClaudeCall> = new Map<string, DraftEntries<ClaudeCall>>([
@@ -51,9 +50,9 @@ const events: EventTable<ClaudeCall> = new Map<string, DraftEntries<ClaudeCall>>
   ['PostToolUse', (call, prior) => [...draftToolResult(prior), ...draftToolEnd(call, prior)]],
   ['PostToolUseFailure', (call, prior) => [...draftToolResult(prior), draftTool(call, false, prior)]],
   // The turn is over, so whatever the agent waited for has been answered, or refused without a call to us.
-  ['Stop', (call, prior) => [...draftResumption(prior), ...draftBackground(call, prior)]],
+  ['Stop', (call, prior) => [...draftResumption(prior), ...draftListed(call, prior)]],
   ['SubagentStart', (call, prior) => [draftRegistration(name, call, prior)]],
-  ['SubagentStop', (call, prior) => [...draftResumption(prior), ...draftBackground(call, prior)]],
+  ['SubagentStop', (call, prior) => [...draftResumption(prior), ...draftListed(call, prior)]],
   ['SessionEnd', (call, prior) => draftSessionEnd(call.reason, prior)],
   ['StopFailure', (call) => (isUsageLimit(call) ? [{ type: 'limit.reached', data: {} }] : [])],
   // Comes many times for one message, while it grows.
@@ -189,22 +188,12 @@ function draftTool(call: ClaudeCall, ok: boolean, prior: PriorWorker): EntryDraf
 
 // --- stops ----------------------------------------------------------------------------------------------------
 
-/** A sub-agent lists itself too. A call without the list (an older version) tells nothing about background work. */
-function draftBackground(call: ClaudeCall, prior: PriorWorker): readonly EntryDraft[] {
-  if (call.background_tasks === undefined) return [];
-  const running = call.background_tasks
-    .filter(({ id, status }) => status === 'running' && id !== call.agent_id)
-    .slice(0, backgroundMax);
-  const started = running.filter(({ id }) => !prior.background.includes(id));
-  const finished = prior.background.filter((id) => !running.some((task) => task.id === id));
-  return [
-    ...started.map(({ id, type: kind }) => ({
-      type: 'background.started',
-      data: { id, ...(kind === undefined ? {} : { kind }) },
-    })),
-    ...finished.map((id) => ({ type: 'background.finished', data: { id } })),
-  ];
-}
+const draftListed = ({ background_tasks: tasks, agent_id: self }: ClaudeCall, prior: PriorWorker) =>
+  draftBackground(
+    tasks?.map(({ id, type: kind, status }) => ({ id, kind, status })),
+    self,
+    prior,
+  );
 
 /** Other failures of the model's API pass by themselves or need a person. Only a limit means "come back later". */
 const isUsageLimit = (call: ClaudeCall): boolean => call.error === 'rate_limit' || call.error_type === 'rate_limit';

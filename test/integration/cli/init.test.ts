@@ -443,6 +443,7 @@ describe('each agent in its own form', () => {
   test.each([
     ['claude', '.claude/settings.json', 'Stop', true],
     ['gemini', '.gemini/settings.json', 'AfterAgent', true],
+    ['qwen', '.qwen/settings.json', 'Stop', true],
     ['codex', 'home/.codex/hooks.json', 'Stop', true],
     ['copilot', '.github/hooks/stopgate.json', 'agentStop', false],
     ['cursor', '.cursor/hooks.json', 'stop', false],

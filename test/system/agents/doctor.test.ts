@@ -6,6 +6,7 @@ import { copilotCli } from './support/copilot.ts';
 import { geminiCli } from './support/gemini.ts';
 import { claudeCode, codexCli, installAgent } from './support/install.ts';
 import { opencode } from './support/opencode.ts';
+import { qwenCode } from './support/qwen.ts';
 import { cleanEnv, makeAgentHome } from './support/run.ts';
 
 test.each([
@@ -13,6 +14,7 @@ test.each([
   ['codex', codexCli],
   ['gemini', geminiCli],
   ['copilot', copilotCli],
+  ['qwen', qwenCode],
   ['opencode', opencode],
 ])(
   '%s: the hook fires, and a block holds',

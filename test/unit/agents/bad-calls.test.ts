@@ -14,6 +14,7 @@ const recorded: { agent: string; name: string; body: Recording; event: string }[
   'codex',
   'gemini',
   'copilot',
+  'qwen',
   'opencode',
 ].flatMap((agent) => {
   const { names, recorded: read } = recordingsOf(agent);

@@ -9,6 +9,7 @@ test.each([
   ['codex', "codex exec resume s-1 'Go on'"],
   ['gemini', "gemini --resume s-1 'Go on'"],
   ['copilot', "copilot --resume=s-1 --prompt 'Go on'"],
+  ['qwen', "qwen --resume s-1 --prompt-interactive 'Go on'"],
   ['cursor', "cursor-agent --resume s-1 'Go on'"],
   ['opencode', "opencode run --session s-1 'Go on'"],
   ['shell', null],

@@ -20,6 +20,7 @@ const claude = recordingsOf('claude').recorded;
 const codex = recordingsOf('codex').recorded;
 const gemini = recordingsOf('gemini').recorded;
 const copilot = recordingsOf('copilot').recorded;
+const qwen = recordingsOf('qwen').recorded;
 const opencode = recordingsOf('opencode').recorded;
 
 const forms: Record<string, Script> = {
@@ -84,6 +85,19 @@ const forms: Record<string, Script> = {
       { hook_event_name: 'PostToolUse', session_id, cwd: '/workspace/project', tool_name: 'bash' },
     ],
     stop: (session_id) => [{ ...copilot('Stop.pascal-case.second'), session_id }],
+  },
+  qwen: {
+    text: reasonOf,
+    prompt: (session_id, prompt) => [{ ...qwen('UserPromptSubmit'), session_id, prompt }],
+    tool: (session_id) => [{ ...qwen('PostToolUse'), session_id }],
+    stop: (session_id) => [{ ...qwen('Stop'), session_id }],
+    childStop: (session_id) => [{ ...qwen('SubagentStop'), session_id }],
+    plan: (session_id, content) => [
+      {
+        ...qwen('PostToolUse.todo_write'),
+        ...{ session_id, tool_input: { todos: [{ id: '1', content, status: 'pending' }] } },
+      },
+    ],
   },
   cursor: {
     text: (answer) => (answer as { followup_message?: string } | null)?.followup_message,

@@ -1,0 +1,19 @@
+/** All that stopgate knows of Qwen Code. */
+import type { Agent } from '../agent.ts';
+import { readQwenHook } from './adapter.ts';
+import { title } from './call.ts';
+import { capabilities } from './capabilities.ts';
+import { hookCommand } from './hook-command.ts';
+
+export const qwen: Agent = {
+  name: 'qwen',
+  title,
+  readHook: readQwenHook,
+  hookCommand,
+  setup: async () => (await import('./settings.ts')).setup,
+  doctor: async () => (await import('./doctor.ts')).doctor,
+  hasDryTurn: true,
+  resume: (session, prompt) => ['qwen', '--resume', session, '--prompt-interactive', prompt],
+  promptsResolution: false,
+  capabilities,
+};

@@ -1,0 +1,34 @@
+/** Background work, for agents that list what is running when they ask to stop. */
+import type { EntryDraft } from './entry-drafts.ts';
+import type { PriorWorker } from './prior-worker.ts';
+
+/** Each becomes an entry. More background work than this is not tracked. */
+export const backgroundMax = 200;
+
+export type BackgroundTask = {
+  readonly id: string;
+  readonly kind?: string | undefined;
+  readonly status?: string | undefined;
+};
+
+/**
+ * What has begun and ended since the last list. `tasks` undefined: the call has no list, so it tells nothing. `self`: a
+ * sub-agent lists itself too.
+ */
+export function draftBackground(
+  tasks: readonly BackgroundTask[] | undefined,
+  self: string | undefined,
+  prior: PriorWorker,
+): readonly EntryDraft[] {
+  if (tasks === undefined) return [];
+  const running = tasks.filter(({ id, status }) => status === 'running' && id !== self).slice(0, backgroundMax);
+  const started = running.filter(({ id }) => !prior.background.includes(id));
+  const finished = prior.background.filter((id) => !running.some((task) => task.id === id));
+  return [
+    ...started.map(({ id, kind }) => ({
+      type: 'background.started',
+      data: { id, ...(kind === undefined ? {} : { kind }) },
+    })),
+    ...finished.map((id) => ({ type: 'background.finished', data: { id } })),
+  ];
+}
