@@ -135,7 +135,7 @@ function formatZsh(rows: readonly Row[]): string {
         : typeof values === 'string'
           ? action[values]
           : `:value:(${values.join(' ')})`;
-      return `'--${option}[${zshText(description)}]${value}'`;
+      return `'--${option}${value === '' ? '' : '='}[${zshText(description)}]${value}'`;
     });
     const first = list === undefined ? [] : [`'1:${list.slice(0, -1)}:{_stopgate_list ${list}}'`];
     const rest = words.includes('<file>')
@@ -160,7 +160,11 @@ ${rows.map(({ name, summary }) => `    '${name}:${zshText(summary)}'`).join('\n'
     'help:explain a command'
   )
   if (( CURRENT == 2 )); then
-    _describe 'command' commands
+    if [[ $words[2] == -* ]]; then
+      compadd -- --help --version
+    else
+      _describe 'command' commands
+    fi
     return
   fi
   local command="$words[2]"
@@ -190,11 +194,13 @@ const zshText = (text: string): string => text.replace(/'/g, "'\\''").replace(/[
 
 function formatFish(rows: readonly Row[]): string {
   const quote = (text: string) => `'${text.replace(/\\/g, '\\\\').replace(/'/g, "\\'")}'`;
-  const listed = (list: CompletionList) => quote(`(stopgate completion --list ${list} 2>/dev/null)`);
+  const listed = (list: CompletionList) => quote(`(__stopgate_list ${list})`);
   const lines = rows.flatMap(({ name, summary, options, words, list }) => {
-    const here = `complete -c stopgate -n '__fish_seen_subcommand_from ${name}'`;
+    const here = `complete -c stopgate -n '__stopgate_in ${name}'`;
+    const first = `complete -c stopgate -n '__stopgate_in ${name}; and __stopgate_words 2' -f -a`;
     return [
-      `complete -c stopgate -n __fish_use_subcommand -f -a ${name} -d ${quote(summary)}`,
+      `complete -c stopgate -n '__stopgate_words 1' -f -a ${name} -d ${quote(summary)}`,
+      `complete -c stopgate -n '__stopgate_in help' -f -a ${name} -d ${quote(summary)}`,
       ...options.map(({ name: option, description, values }) => {
         const value = { file: ' -r -F', any: ' -x', none: ' -f' };
         const takes = isList(values)
@@ -204,9 +210,37 @@ function formatFish(rows: readonly Row[]): string {
             : ` -x -a ${quote(values.join(' '))}`;
         return `${here} -l ${option}${takes} -d ${quote(description)}`;
       }),
-      ...(list === undefined ? [] : [`${here} -f -a ${listed(list)}`]),
-      ...(words.includes('<file>') ? [] : [`${here} -f${words.length > 0 ? ` -a ${quote(words.join(' '))}` : ''}`]),
+      ...(list === undefined ? [] : [`${first} ${listed(list)}`]),
+      ...(words.includes('<file>') ? [] : [`${here} -f`]),
+      ...(words.includes('<file>') || words.length === 0 ? [] : [`${first} ${quote(words.join(' '))}`]),
     ];
   });
-  return `# stopgate completion for fish: stopgate completion fish | source\n${lines.join('\n')}\n`;
+  return `# stopgate completion for fish: stopgate completion fish | source
+function __stopgate_words
+  test (count (commandline -opc)) -eq $argv[1]
+end
+function __stopgate_in
+  set -l words (commandline -opc)
+  test (count $words) -gt 1; and test $words[2] = $argv[1]
+end
+function __stopgate_list
+  set -q __stopgate_program; or set -l __stopgate_program stopgate
+  $__stopgate_program completion --list $argv[1] 2>/dev/null
+end
+function __stopgate_in_npx
+  set -l words (commandline -opc)
+  test (count $words) -gt 1; and test $words[2] = stopgate; and test -x node_modules/.bin/stopgate
+end
+function __stopgate_npx
+  set -l words (commandline -opc)
+  set -g __stopgate_program node_modules/.bin/stopgate
+  complete -C (string join ' ' -- (string escape -- $words[2..-1]) (commandline -ct))
+  set -e __stopgate_program
+end
+complete -c stopgate -f -l help -d 'explain it'
+complete -c stopgate -n '__stopgate_words 1' -f -l version -d 'say which version it is'
+complete -c stopgate -n '__stopgate_words 1' -f -a help -d 'explain a command'
+complete -c npx -n __stopgate_in_npx -f -a '(__stopgate_npx)'
+${lines.join('\n')}
+`;
 }

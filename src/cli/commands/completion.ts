@@ -26,7 +26,7 @@ export const completion = defineCommand({
     ...place,
   },
   details: [
-    'Prints a script that completes commands, options, and the workers, tasks, queues and policies that there are. Add the line to the startup file of your shell. In bash and zsh it also completes "npx stopgate" where the package is installed.',
+    'Prints a script that completes commands, options, and the workers, tasks, queues and policies that there are. Add the line to the startup file of your shell. It also completes "npx stopgate" where the package is installed.',
   ],
   examples: [
     'eval "$(stopgate completion bash)"          # ~/.bashrc',

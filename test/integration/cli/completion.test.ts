@@ -1,9 +1,10 @@
 /** Completion with what there is: asked of the running service, quick, and silent where there is none. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { readEnvironment } from '../../../src/config/environment.ts';
 import { useStandIn } from '../../support/stand-in.ts';
 import { openTerminal, runOnce } from '../../support/terminal.ts';
 
@@ -32,10 +33,9 @@ test('lists ids from the service, policies from the file, and agents', async () 
   expect(await list('agents')).toMatch(/^claude\n/);
 });
 
-test('bash completes ids, also after npx', async () => {
-  const { stdout } = await runOnce(['completion', 'bash']);
+/** A folder with a program `stopgate` that says what it was asked for, also behind `npx`. */
+async function openFolder() {
   const { cwd } = await openTerminal();
-  // A program that says what it was asked for.
   const program = join(cwd, 'stopgate');
   await writeFile(
     program,
@@ -44,6 +44,12 @@ test('bash completes ids, also after npx', async () => {
   await chmod(program, 0o755);
   await mkdir(join(cwd, 'node_modules/.bin'), { recursive: true });
   await symlink(program, join(cwd, 'node_modules/.bin/stopgate'));
+  return { cwd, program };
+}
+
+test('bash completes ids, also after npx', async () => {
+  const { stdout } = await runOnce(['completion', 'bash']);
+  const { cwd, program } = await openFolder();
   const complete = (by: string, ...words: string[]) => {
     const script = `${stdout}\nCOMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); ${by}; printf '%s ' "\${COMPREPLY[@]}"`;
     return execFileSync('bash', ['-c', script, 'bash', ...words], { cwd, encoding: 'utf8' }).trim();
@@ -62,4 +68,65 @@ test('bash completes ids, also after npx', async () => {
   expect(complete('_stopgate_npx', 'npx', 'other', 'w')).toBe('');
   // What was listed is data.
   expect(existsSync(join(cwd, 'ran'))).toBe(false);
+});
+
+const has = (shell: string) => spawnSync(shell, ['-c', ':']).status === 0;
+/** What it finds where `stopgate` is on the PATH. */
+const runShell = (cwd: string, shell: string, args: readonly string[]) =>
+  execFileSync(shell, args, {
+    ...{ cwd, encoding: 'utf8', timeout: 60_000 },
+    env: { ...readEnvironment(), PATH: `${cwd}:${readEnvironment().PATH}`, HOME: cwd, TERM: 'xterm' },
+  });
+
+test.skipIf(!has('fish'))('fish completes commands, options, their values and ids, also after npx', async () => {
+  const { cwd } = await openFolder();
+  await writeFile(join(cwd, 'stopgate.fish'), (await runOnce(['completion', 'fish'])).stdout);
+  const lines = {
+    'stopgate wor': ['worker', 'workers'],
+    'stopgate --': ['--help', '--version'],
+    'stopgate help wor': ['worker', 'workers'],
+    'stopgate worker one': ['one-of-workers'],
+    'stopgate worker w1 --js': ['--json'],
+    'stopgate worker w1 one': [],
+    'stopgate workers --state bl': ['blocked'],
+    'stopgate tail --worker=one': ['--worker=one-of-workers'],
+    // Only the first word is the command.
+    'stopgate publish worker one': [],
+    'npx stopgate wor': ['worker', 'workers'],
+    'npx stopgate init claude --policy one': ['one-of-policies'],
+  };
+  const asked = Object.keys(lines).map((line) => `complete -C '${line}'; echo =`);
+  const found = runShell(cwd, 'fish', ['--no-config', '-c', `source stopgate.fish; ${asked.join('; ')}`]);
+  const sections = found.split('=\n').slice(0, -1);
+  const values = sections.map((section) => section.split('\n').flatMap((line) => line.split('\t')[0] || []));
+  expect(values).toEqual(Object.values(lines));
+});
+
+test.skipIf(!has('zsh'))('zsh completes commands, options, their values and ids, also after npx', async () => {
+  const { cwd } = await openFolder();
+  await writeFile(join(cwd, 'stopgate.zsh'), (await runOnce(['completion', 'zsh'])).stdout);
+  const lines = {
+    'stopgate wor': 'stopgate worker',
+    'stopgate --v': 'stopgate --version ',
+    'stopgate help explai': 'stopgate help explain ',
+    'stopgate worker one': 'stopgate worker one-of-workers ',
+    'stopgate worker w1 --js': 'stopgate worker w1 --json ',
+    'stopgate workers --state bl': 'stopgate workers --state blocked ',
+    'stopgate tail --worker=one': 'stopgate tail --worker=one-of-workers ',
+    'npx stopgate explai': 'npx stopgate explain ',
+    'npx stopgate init claude --policy one': 'npx stopgate init claude --policy one-of-policies ',
+  };
+  // A terminal of its own, in which Ctrl-X shows the line as it stands.
+  const script = String.raw`zmodload zsh/zpty
+    zpty shell zsh -f -i
+    zpty -w shell 'autoload -U compinit; compinit -u -D; source stopgate.zsh
+      show() { print -r -- "<""<$BUFFER>>"; BUFFER= }; zle -N show; bindkey "^X" show; print -r -- "<""ready>>"'
+    zpty -r shell shown '*<ready>>*'
+    for line in "$@"; do
+      zpty -w -n shell "$line"$'\t\x18'
+      zpty -r shell shown '*<<*>>*'
+      print -r -- "\${\${shown##*<<}%%>>*}"
+    done`.replaceAll('\\$', '$');
+  const shown = runShell(cwd, 'zsh', ['-f', '-c', script, 'zsh', ...Object.keys(lines)]);
+  expect(shown).toBe(`${Object.values(lines).join('\n')}\n`);
 });
