@@ -1,10 +1,12 @@
 /**
  * `npm run bench:history`: jumps through a log of a million entries (`--entries N`), what they cost others, and what memory stays.
- * The entries are stored while no service runs, as by agents; the service then folds them, and is asked.
+ * The entries are stored at the pace at which the service folds them, so that it takes its snapshots meanwhile, and a
+ * second replica is then asked for the past. `--store FOLDER` keeps the NATS server's store there for the next run.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { type Figure, formatFigures, quantile } from './figures.ts';
@@ -12,37 +14,42 @@ import type { Jump } from './history-jumper.ts';
 import { openScene } from './scene.ts';
 import { startServiceProcess } from './service-process.ts';
 
-const entries = Number(process.argv[process.argv.indexOf('--entries') + 1]) || 1_000_000;
+const { values: given } = parseArgs({
+  options: { entries: { type: 'string' }, store: { type: 'string' }, json: { type: 'boolean' } },
+});
+const entries = Number(given.entries ?? 1_000_000);
 const workers = 5_000;
 const jumps = 40;
+/** None of their places is one of a snapshot. */
+const coldJumps = 9;
 /** One after the other with and without somebody who jumps, so that both see the same machine. */
 const windowPairs = 25;
 const windowMs = 1_000;
 const chunk = 20_000;
 
-const scene = await openScene();
+const scene = await openScene({ store: given.store });
 const nc = await connect({ servers: scene.url });
 const jumper = fork(fileURLToPath(new URL('./history-jumper.js', import.meta.url)));
 try {
   await fill();
   const figures = await measure();
-  process.stdout.write(process.argv.includes('--json') ? `${JSON.stringify(figures)}\n` : formatFigures(figures));
+  process.stdout.write(given.json ? `${JSON.stringify(figures)}\n` : formatFigures(figures));
 } finally {
   jumper.kill();
   await nc.close();
   await scene.close();
 }
 
-/** The mix of the bench's fold, over the workers in turn. */
+/** The mix of the bench's fold, over the workers in turn. What an earlier run has stored stays. */
 async function fill(): Promise<void> {
   const manager = await jetstreamManager(nc);
-  for (let from = 0; from < entries; from += chunk) {
+  const stored = async () => (await manager.streams.info('STOPGATE_main')).state.last_seq;
+  for (let from = await stored(); from < entries; from = await stored()) {
     for (let index = from; index < Math.min(entries, from + chunk); index += 1) nc.publish(...entryAt(index));
     await nc.flush();
+    // A service that is behind refuses, and takes no snapshots.
+    while (!(await decide(0).catch(() => false))) await pause(50);
   }
-  while ((await manager.streams.info('STOPGATE_main')).state.messages < entries) await pause(200);
-  // It is behind, and refuses, until it has folded all of it.
-  while (!(await decide(0).catch(() => false))) await pause(500);
 }
 
 function entryAt(index: number): [subject: string, data: string] {
@@ -90,7 +97,13 @@ async function measure(): Promise<Figure[]> {
       goal: { atMost: 1.5 },
     },
     { name: 'history: a new replica, first jump, to the newest entry', value: cold.newestMs, unit: 'ms' },
-    { name: 'history: a new replica, then to the middle', value: cold.middleMs, unit: 'ms' },
+    {
+      name: 'history: a new replica, then to nine places, the slowest',
+      value: cold.slowestMs,
+      unit: 'ms',
+      goal: { atMost: 1_000 },
+    },
+    { name: 'history: the same, CPU of its process for each', value: cold.cpuMs, unit: 'ms' },
     {
       name: 'history: memory that the checkpoints add',
       value: (await readMetric('stopgate_process_resident_memory_bytes')) - rssBefore,
@@ -137,15 +150,20 @@ async function sampleInTurn(): Promise<{ alone: number[]; beside: number[] }> {
   return { alone, beside };
 }
 
-/** A replica that starts now knows of the past what is stored: the log, and the newest snapshots. */
-async function jumpCold(): Promise<{ newestMs: number; middleMs: number }> {
+/** A replica that starts now knows of the past what is stored: the log and the snapshots. */
+async function jumpCold(): Promise<{ newestMs: number; slowestMs: number; cpuMs: number }> {
   const service = startServiceProcess({ url: scene.url, cwd: scene.folder });
   try {
     const { http } = await service.ready;
-    const reply = await fetch(`${scene.http}/api/main/outline?to=${entries}&width=1024`);
+    const reply = await fetch(`${http}/api/main/range`);
     const { lastSeq = 0 } = (await reply.json()) as Record<string, number>;
     const newestMs = await timeJump(lastSeq, http);
-    return { newestMs, middleMs: await timeJump(Math.ceil(entries / 2), http) };
+    const cpuBefore = await readMetric('stopgate_process_cpu_seconds_total', http);
+    let slowestMs = 0;
+    for (let place = 1; place <= coldJumps; place += 1)
+      slowestMs = Math.max(slowestMs, await timeJump(Math.ceil((entries * place) / (coldJumps + 1)) - 1, http));
+    const cpuSeconds = (await readMetric('stopgate_process_cpu_seconds_total', http)) - cpuBefore;
+    return { newestMs, slowestMs, cpuMs: (cpuSeconds * 1_000) / coldJumps };
   } finally {
     service.child.kill();
     await once(service.child, 'exit');
@@ -178,8 +196,8 @@ async function decide(index: number): Promise<boolean> {
   );
 }
 
-async function readMetric(name: string): Promise<number> {
-  const text = await (await fetch(`${scene.http}/metrics`)).text();
+async function readMetric(name: string, http: string = scene.http): Promise<number> {
+  const text = await (await fetch(`${http}/metrics`)).text();
   return Number(new RegExp(`^${name}(?:{[^}]*})? ([\\d.e+-]+)`, 'm').exec(text)?.[1]);
 }
 

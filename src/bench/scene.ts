@@ -27,6 +27,8 @@ type SceneOptions = {
   /** More arguments of `serve`. */
   readonly args?: readonly string[];
   readonly inspect?: boolean;
+  /** The folder of the NATS server's store, which stays. Default: one that is removed at the end. */
+  readonly store?: string | undefined;
 };
 
 const benchConfig = `
@@ -41,6 +43,7 @@ export async function openScene({
   config = benchConfig,
   args = [],
   inspect = false,
+  store,
 }: SceneOptions = {}): Promise<Scene> {
   const folder = mkdtempSync(join(tmpdir(), 'stopgate-bench-'));
   const children: ChildProcess[] = [];
@@ -56,7 +59,7 @@ export async function openScene({
   try {
     const server = spawn(
       await findBinary(undefined),
-      ['-a', '127.0.0.1', '-p', '-1', '-js', '-sd', folder, '--ports_file_dir', folder],
+      ['-a', '127.0.0.1', '-p', '-1', '-js', '-sd', store ?? folder, '--ports_file_dir', folder],
       { stdio: 'ignore' },
     );
     children.push(server);

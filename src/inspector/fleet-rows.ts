@@ -39,17 +39,32 @@ export function rowsOf(
   };
 }
 
-/** What moved last, among the workers and among the tasks. */
-export const lastMovesOf = ({ workers, tasks }: Fleet): LastMoves => ({
-  w: lastMoveOf('w', workers.values()),
-  t: lastMoveOf('t', tasks.values()),
-});
+/** Rows of all actors, and what moved last, among the workers and among the tasks. */
+export function wholeOf(fleet: Fleet): Rows & { readonly last: LastMoves } {
+  const rows = rowsOf(fleet);
+  // The rows tell which: to look at all workers once more would take as long as the rows.
+  const worker = lastMoved(rows.workers, ({ 24: stateSinceMs }) => stateSinceMs);
+  const task = lastMoved(rows.tasks, ({ 10: stateSinceMs }) => stateSinceMs);
+  const last = {
+    w: transitionOf('w', worker === null ? undefined : fleet.workers.read(worker)),
+    t: transitionOf('t', task === null ? undefined : fleet.tasks.read(task)),
+  };
+  return { ...rows, last };
+}
 
-function lastMoveOf(machine: 'w' | 't', records: Iterable<Pick<WorkerRecord, 'lastMove'>>): Transition | null {
-  let last: WorkerRecord['lastMove'] = null;
-  for (const { lastMove } of records) if (lastMove !== null && lastMove.atMs >= (last?.atMs ?? 0)) last = lastMove;
-  if (last === null) return null;
-  return [machine, stateIndex.get(last.from) ?? 0, stateIndex.get(last.to) ?? 0, last.event, 1];
+function lastMoved<Row extends WorkerRow | TaskRow>(rows: readonly Row[], movedAt: (row: Row) => number | null) {
+  let [last, atMs]: [string | null, number] = [null, 0];
+  for (const row of rows) {
+    const movedMs = movedAt(row) ?? -1;
+    if (movedMs >= atMs) [last, atMs] = [row[0], movedMs];
+  }
+  return last;
+}
+
+function transitionOf(machine: 'w' | 't', record: Pick<WorkerRecord, 'lastMove'> | undefined): Transition | null {
+  const move = record?.lastMove ?? null;
+  if (move === null) return null;
+  return [machine, stateIndex.get(move.from) ?? 0, stateIndex.get(move.to) ?? 0, move.event, 1];
 }
 
 function workerRow(fleet: Fleet, worker: string): WorkerRow | null {

@@ -45,6 +45,7 @@ const replies = ['_INBOX.>', '_R_.>', `${privateInbox}.>`];
 const heardByAgents = ['decision', 'dead'];
 const inAnyFleet = (tokens: readonly string[]) => tokens.map((token) => `stopgate.*.${token}.>`);
 const logStreams = (fleet: string): readonly string[] => [`STOPGATE_${fleet}`, `STOPGATE-DEAD_${fleet}`];
+const snapshotStreams = (fleet: string) => ['SNAPSHOTS', 'PAST'].map((store) => `OBJ_STOPGATE-${store}_${fleet}`);
 
 export function permissionsFor(role: Role, scope: Scope): Permissions {
   switch (role) {
@@ -82,7 +83,7 @@ const anyAgent = (fleet: string): Permissions => ({
   publish: {
     deny: [
       ...inAnyFleet(['own', 'decision', 'dead']),
-      ...[...logStreams(fleet), `OBJ_STOPGATE-SNAPSHOTS_${fleet}`].flatMap(apiThatChanges),
+      ...[...logStreams(fleet), ...snapshotStreams(fleet)].flatMap(apiThatChanges),
     ],
   },
   subscribe: { allow: ['_INBOX.>', ...inAnyFleet(heardByAgents)] },

@@ -1,5 +1,5 @@
 /** Snapshots in the store of a simulated server: which of them a start can use, and how one is damaged. */
-import type { SnapshotInfo } from '../../src/nats/snapshots/snapshot-store.ts';
+import type { SnapshotInfo } from '../../src/nats/snapshots/snapshot-bucket.ts';
 import { historyOf, messageAt, purge, type StoredMessage, type Stream } from './nats/store.ts';
 import type { Random } from './random.ts';
 import type { World } from './world.ts';

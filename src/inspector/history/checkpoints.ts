@@ -1,6 +1,7 @@
 /** Checkpoints: the fleet at entries of the log, from which another fold starts. Packed, few, and spread evenly. */
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { type Fleet, restoreFleet, type SnapshotLine, takeSnapshot } from '../../../machines/index.ts';
+import { leastUseful } from '../../nats/snapshots/spread.ts';
 
 export type Checkpoints = {
   /** Keeps the fleet at `seq`, where it is due. */
@@ -13,12 +14,14 @@ export type Checkpoints = {
 
 type Limits = { readonly countMax: number; readonly bytesMax: number };
 /**
- * A million entries have one each 8,192, about 0.2 s of folding. 5,000 workers take about half a megabyte; of a large
- * fleet there are fewer, so that beside the service's own state their memory is small.
+ * Of a small fleet a million entries have one each 8,192, about 0.1 s of folding. 5,000 workers take about half a megabyte,
+ * and have one each 16,384; of a large fleet there are fewer, so that beside the service's own state their memory is small.
  */
 const limitsDefault: Limits = { countMax: 128, bytesMax: 128 * 1024 * 1024 };
 /** About 0.1 s of folding. */
 const spacingMin = 4_096;
+/** To pack an actor takes about as long as to fold an entry: so checkpoints add a half to a fold at most. */
+const entriesPerActor = 2;
 /** The fastest: the lines repeat themselves so much that the others gain little. */
 const deflateLevel = 1;
 
@@ -34,7 +37,7 @@ export function createCheckpoints({ countMax, bytesMax }: Limits = limitsDefault
   };
   return {
     offer(seq, lastSeq, fleet) {
-      if (seq % spacingFor(lastSeq, countMax) !== 0) return;
+      if (seq % spacingMin !== 0 || seq % spacingFor(lastSeq, countMax, fleet) !== 0) return;
       const at = indexAfter(seq);
       if (kept[at - 1]?.seq === seq) return;
       const packed = pack(fleet);
@@ -76,21 +79,9 @@ function* linesOf(text: string): Generator<SnapshotLine> {
 }
 
 /** A power of two, so that the entries of a longer log are among those of a shorter one. Nearly twice as many as fit may be due: they are thinned out. */
-function spacingFor(lastSeq: number, countMax: number): number {
+function spacingFor(lastSeq: number, countMax: number, { workers, tasks }: Fleet): number {
+  const least = Math.max(lastSeq / countMax, entriesPerActor * (workers.size + tasks.size));
   let spacing = spacingMin;
-  while (lastSeq / spacing > countMax) spacing *= 2;
+  while (spacing < least) spacing *= 2;
   return spacing;
-}
-
-/**
- * The one without which the gap is the smallest; never the last, which a log that grows starts from, nor, as long as there
- * are others, the first: of a log whose beginning was cut nothing else may cover what comes next.
- */
-function leastUseful(kept: readonly { readonly seq: number }[]): number {
-  let [least, smallest] = [0, Number.POSITIVE_INFINITY];
-  for (let at = 1; at < kept.length - 1; at += 1) {
-    const gap = (kept[at + 1]?.seq ?? 0) - (kept[at - 1]?.seq ?? 0);
-    if (gap < smallest) [least, smallest] = [at, gap];
-  }
-  return least;
 }

@@ -1,7 +1,7 @@
 /** Time travel: all actors at an entry of the log, or one of them in full. */
 import { formatIsoTime, viewTask, viewWorker } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
-import { lastMovesOf, rowsOf } from '../fleet-rows.ts';
+import { wholeOf } from '../fleet-rows.ts';
 import type { PastActor, PastFleet, Topic } from '../messages.ts';
 import { timelineEntry } from '../timeline-entry.ts';
 import type { Asker, PastFolds } from './past-folds.ts';
@@ -16,7 +16,7 @@ export function readPast(
   return folds.at(seq, asker, ({ fleet, seq: at, last }) => {
     const entry = last?.seq === seq ? timelineEntry(last) : null;
     const moment = { seq: at, atMs: fleet.nowMs, entry };
-    if (topic === null) return { ...moment, ...rowsOf(fleet), last: lastMovesOf(fleet) };
+    if (topic === null) return { ...moment, ...wholeOf(fleet) };
     const { entity, id } = topic;
     const view = entity === 'worker' ? viewWorker(fleet, id, fleet.nowMs) : viewTask(fleet, id);
     if (view !== null) return { ...moment, view };

@@ -70,18 +70,10 @@ async function openLog(): Promise<Opened> {
 }
 
 /** One that cannot be read is as good as none: an earlier one, or the beginning, gives the same. */
-const findSnapshots = (snapshots: Snapshots): StoredSnapshots => ({
-  async seqs() {
-    const seqs: number[] = [];
-    try {
-      for await (const { position } of snapshots.fitting()) seqs.push(position.seq);
-    } catch {
-      // The store cannot be read now.
-    }
-    return seqs;
-  },
+const findSnapshots = ({ past }: Snapshots): StoredSnapshots => ({
+  seqs: () => past.seqs().catch(() => []),
   async load(upTo) {
-    const start = await snapshots.findStart(undefined, upTo);
+    const start = await past.load(upTo);
     return start === null ? null : { fleet: start.fleet, seq: start.position.seq };
   },
 });

@@ -1,6 +1,6 @@
 /** Sends the changes of a tick to all pages: the same JSON to those that keep up, everything missed to the others. */
 import { viewTask, viewWorker } from '../../../machines/index.ts';
-import { lastMovesOf, rowsOf } from '../fleet-rows.ts';
+import { rowsOf, wholeOf } from '../fleet-rows.ts';
 import type { Delta, Focus, Full, Rows } from '../messages.ts';
 import { toTruncatedJson } from '../truncated-json.ts';
 import { addNames, type ChangedNames, countNames } from './changed-names.ts';
@@ -27,10 +27,7 @@ export function createBroadcast(source: LiveSource, pages: ReadonlySet<LivePage>
     headSeq = Math.max(headSeq, seq);
   };
   const head = () => ({ seq: foldedSeq(), nowMs: logNow(), headSeq: Math.max(headSeq, foldedSeq()) });
-  const full = (): Full => ({
-    ...{ ...head(), ...rowsOf(fleet) },
-    ...{ moves: moves.take(logNow()), last: lastMovesOf(fleet) },
-  });
+  const full = (): Full => ({ ...head(), ...wholeOf(fleet), moves: moves.take(logNow()) });
   const delta = (names: ChangedNames, { transitions, entries }: TickChanges): Delta => ({
     ...head(),
     ...nonEmpty(rowsOf(fleet, names)),

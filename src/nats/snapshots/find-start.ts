@@ -3,15 +3,16 @@ import { describeUnknownRules, type Fleet, type Rules, restoreFleet } from '../.
 import { AppError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { LogPosition } from '../log-position.ts';
+import type { SnapshotInfo } from './snapshot-bucket.ts';
 import type { SnapshotFile } from './snapshot-file.ts';
-import type { SnapshotInfo, SnapshotStore } from './snapshot-store.ts';
+import type { SnapshotStore } from './snapshot-store.ts';
 
 /** `host`: what the host has added; it reads it itself. */
 export type FoldStart = { readonly fleet: Fleet; readonly position: LogPosition; readonly host: unknown };
 
 export type FindStartOptions = {
   readonly fleet: string;
-  readonly store: SnapshotStore;
+  readonly store: Pick<SnapshotStore, 'list' | 'read'>;
   /** What stands in the log at `seq` now; null: nothing. @throws AppError log.unavailable */
   readonly positionAt: (seq: number) => Promise<LogPosition | null>;
   /** Default: those of this release. */
@@ -86,7 +87,7 @@ export async function* fittingSnapshots({
 }: Pick<FindStartOptions, 'store' | 'positionAt'>): AsyncGenerator<SnapshotInfo> {
   const infos = [...(await store.list())].sort((a, b) => b.position.seq - a.position.seq);
   for (const info of infos) {
-    if (whyUnfit(info, await positionAt(info.position.seq)) === null) yield info;
+    if (isOfLog(info, await positionAt(info.position.seq))) yield info;
   }
 }
 
@@ -94,6 +95,9 @@ function whyUnfit({ position }: SnapshotInfo, found: LogPosition | null): string
   if (found === null) return `the log has no entry ${position.seq}`;
   return isSamePosition(found, position) ? null : `entry ${position.seq} of the log is another one`;
 }
+
+/** Whether it is of the log in which `found` stands at its place now. */
+export const isOfLog = (info: SnapshotInfo, found: LogPosition | null): boolean => whyUnfit(info, found) === null;
 
 const isOf = ({ head }: SnapshotFile, fleet: string, position: LogPosition): boolean =>
   head.fleet === fleet && isSamePosition(head.position, position);

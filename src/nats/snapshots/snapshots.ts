@@ -5,15 +5,24 @@ import { AppError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { NatsConnection } from '../connection.ts';
 import { readPosition } from '../log-continuity.ts';
-import { type FoldStart, findStart, fittingSnapshots } from './find-start.ts';
-import { createSnapshotStore, type SnapshotInfo, type SnapshotStore } from './snapshot-store.ts';
+import { type FoldStart, findStart, fittingSnapshots, isOfLog } from './find-start.ts';
+import { createPastSnapshots, type PastSnapshots } from './past-snapshots.ts';
+import type { SnapshotInfo } from './snapshot-bucket.ts';
+import { createSnapshotStore, type OldSnapshot, type SnapshotStore } from './snapshot-store.ts';
 
 export type Snapshots = {
   readonly store: SnapshotStore;
   /** Those that are of this log as it is now, newest first. @throws AppError log.unavailable, and what NATS throws */
   fitting(): AsyncIterable<SnapshotInfo>;
-  /** Where a fold begins; null: at the first entry. `upTo`: it is to begin at this entry or before. @throws AppError log.unavailable */
-  findStart(rules: readonly Rules[] | undefined, upTo?: number): Promise<FoldStart | null>;
+  /** Where a fold begins; null: at the first entry. @throws AppError log.unavailable */
+  findStart(rules: readonly Rules[] | undefined): Promise<FoldStart | null>;
+  /** Those of any age, for time travel. */
+  readonly past: {
+    /** The last entries of those that are of this log as it is now. @throws AppError log.unavailable, and what NATS throws */
+    seqs(): Promise<readonly number[]>;
+    /** The nearest of `upTo` or before; null: none can be used. @throws AppError rules.unknown, log.unavailable */
+    load(upTo: number): Promise<FoldStart | null>;
+  };
   /**
    * The last entry that the newest snapshot covers; 0: there is none. What covers `wanted` is known for a second.
    * @throws AppError log.unavailable, and what NATS throws
@@ -25,7 +34,6 @@ const coveredForMs = 1_000;
 
 /** @param replicas of the object store, in a cluster */
 export function createSnapshots(nc: NatsConnection, fleet: string, replicas: number, logger: Logger): Snapshots {
-  const store = createSnapshotStore(nc, fleet, replicas);
   let covered = { seq: 0, untilMs: 0 };
   const positionAt = async (seq: number) => {
     const manager = await jetstreamManager(nc, { checkAPI: false });
@@ -35,10 +43,27 @@ export function createSnapshots(nc: NatsConnection, fleet: string, replicas: num
       throw new AppError('log.unavailable', message, { cause });
     });
   };
+  const past = createPastSnapshots(nc, { fleet, replicas, positionAt });
+  const onDrop = (old: OldSnapshot) =>
+    past.keep(old).catch((cause: unknown) => {
+      const { seq } = old.info.position;
+      logger.warn({ err: cause, seq }, 'an older snapshot was not kept: steps back to its place will take longer');
+    });
+  const store = createSnapshotStore(nc, fleet, replicas, { onDrop });
+  const ofAnyAge = joinStores(store, past);
   return {
     store,
     fitting: () => fittingSnapshots({ store, positionAt }),
-    findStart: (rules, upTo) => findStart({ fleet, store, positionAt, rules, upTo, logger }),
+    findStart: (rules) => findStart({ fleet, store, positionAt, rules, logger }),
+    past: {
+      async seqs() {
+        const found = (await ofAnyAge.list()).map(async (info) =>
+          isOfLog(info, await positionAt(info.position.seq)) ? [info.position.seq] : [],
+        );
+        return (await Promise.all(found)).flat();
+      },
+      load: (upTo) => findStart({ fleet, store: ofAnyAge, positionAt, upTo, logger }),
+    },
     async coveredTo(wanted) {
       // The log may have been cut since.
       if (performance.now() < covered.untilMs && covered.seq >= wanted) return covered.seq;
@@ -50,5 +75,17 @@ export function createSnapshots(nc: NatsConnection, fleet: string, replicas: num
       covered = { seq, untilMs: performance.now() + coveredForMs };
       return seq;
     },
+  };
+}
+
+/** The one that covers most first. */
+function joinStores(store: SnapshotStore, past: PastSnapshots): Pick<SnapshotStore, 'list' | 'read'> {
+  return {
+    async list() {
+      const infos = (await Promise.all([store.list(), past.list()])).flat();
+      return infos.sort((a, b) => b.position.seq - a.position.seq);
+    },
+    // It may just have gone from the one to the other.
+    read: (name) => store.read(name).catch(() => past.read(name)),
   };
 }

@@ -95,7 +95,7 @@ test('what a put that was cut off left behind is removed by the next snapshot, o
   };
   await write(fleetOf(2)); // it may still be going on
   expect(await subjects()).toHaveLength(3);
-  store = createSnapshotStore(nc, 'main', 1, 0);
+  store = createSnapshotStore(nc, 'main', 1, { silentMs: 0 });
   await write(fleetOf(3));
   expect(await subjects()).toHaveLength(3);
   expect(await subjects()).not.toContain('$O.STOPGATE-SNAPSHOTS_main.C.CUTOFF');

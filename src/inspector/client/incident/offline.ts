@@ -2,7 +2,7 @@
 import { createFleet, type Fleet, viewTask, viewWorker } from '../../../../machines/index.ts';
 import { foldMessage } from '../../../host/fold-message.ts';
 import { readAttempts } from '../../attempts.ts';
-import { lastMovesOf, rowsOf } from '../../fleet-rows.ts';
+import { wholeOf } from '../../fleet-rows.ts';
 import { createOutline } from '../../history/outline.ts';
 import type { IncidentFile } from '../../incident.ts';
 import type { OutlineReply, TimelineEntry } from '../../messages.ts';
@@ -29,7 +29,7 @@ export function createOfflineService({ fleet: name, entries }: IncidentFile) {
     const fleet = foldTo(seq);
     const moment = { seq, atMs: fleet.nowMs, entry: shown.find((it) => it.seq === seq) ?? null };
     const [worker, task] = [query.get('worker'), query.get('task')];
-    if (worker === null && task === null) return ok({ ...moment, ...rowsOf(fleet), last: lastMovesOf(fleet) });
+    if (worker === null && task === null) return ok({ ...moment, ...wholeOf(fleet) });
     const view = worker !== null ? viewWorker(fleet, worker, fleet.nowMs) : viewTask(fleet, task ?? '');
     return view === null ? notHere(`${worker ?? task} was not known yet`) : ok({ ...moment, view });
   };

@@ -1,6 +1,7 @@
 /** Checkpoints: few, spread evenly over the log, and independent of the fold that left them. */
 import { expect, test } from 'vitest';
 import { createFleet } from '../../../../machines/index.ts';
+import { foldMessage } from '../../../../src/host/fold-message.ts';
 import { createCheckpoints } from '../../../../src/inspector/history/checkpoints.ts';
 
 const lastSeq = 1_000_000;
@@ -17,7 +18,7 @@ function foldAll(checkpoints: Checkpoints, toSeq = lastSeq): void {
   }
 }
 
-test('in a million entries none is further than 8,192 from one', () => {
+test('of a small fleet no entry of a million is further than 8,192 from one', () => {
   const checkpoints = createCheckpoints();
   foldAll(checkpoints);
   expect(sizeOf(checkpoints)).toBe(122);
@@ -26,6 +27,17 @@ test('in a million entries none is further than 8,192 from one', () => {
     expect(nearest?.seq).toBeLessThanOrEqual(seq);
     expect(seq - (nearest?.seq ?? 0)).toBeLessThan(8_192);
   }
+});
+
+test('the more actors there are to pack, the further they stand apart', () => {
+  const checkpoints = createCheckpoints();
+  const fleet = createFleet('main');
+  for (let worker = 1; worker <= 5_000; worker += 1) {
+    const subject = `stopgate.main.worker.w${worker}.heartbeat.sent`;
+    foldMessage(fleet, { seq: worker, atMs: worker, subject, data: new Uint8Array(), header: () => undefined });
+  }
+  for (let seq = 8_192; seq <= 65_536; seq += 8_192) checkpoints.offer(seq, lastSeq, fleet);
+  expect(checkpoints.seqsUpTo(lastSeq)).toEqual([16_384, 32_768, 49_152, 65_536]);
 });
 
 test('holds the fleet of its entry, whatever is folded on from it', () => {

@@ -1,0 +1,166 @@
+/** Snapshots as objects of one JetStream object store, which the first that is written creates. */
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { type ObjectInfo, type ObjectStore, Objm } from '@nats-io/obj';
+import { snapshotFormat } from '../../../machines/index.ts';
+import { inTime } from '../in-time.ts';
+import type { LogPosition } from '../log-position.ts';
+import { isStreamNotFound } from '../stream-error.ts';
+import { readSnapshotFile, type SnapshotFile, type SnapshotHead } from './snapshot-file.ts';
+
+/** `bytes`: as it is stored, compressed. `format` null: the release that wrote it did not say. */
+export type SnapshotInfo = SnapshotHead & {
+  readonly name: string;
+  readonly bytes: number;
+  readonly format: number | null;
+};
+
+export type SnapshotBucket = {
+  /** The newest first, in the order in which the server has stored them. @throws what NATS throws */
+  list(): Promise<readonly SnapshotInfo[]>;
+  /** @throws Error: it is gone, damaged or of another format, or what NATS throws */
+  read(name: string): Promise<SnapshotFile>;
+  /** As they are stored. @throws Error: it is gone, or what NATS throws */
+  bytesOf(name: string): AsyncIterable<Uint8Array>;
+  /** @throws what NATS throws, or what `bytes` throws */
+  put(head: SnapshotHead, bytes: Readable): Promise<SnapshotInfo>;
+  /** @throws what NATS throws */
+  drop(name: string): Promise<void>;
+  /** Removes what a crash left of one that was never finished. @throws what NATS throws */
+  removeCutOff(): Promise<void>;
+};
+
+type BucketOptions = {
+  readonly fleet: string;
+  /** The name of the object store. */
+  readonly bucket: string;
+  readonly description: string;
+  /** Of the object store, in a cluster. */
+  readonly replicas: number;
+  /** Chunks without an object are removed after it. Default: a minute. */
+  readonly silentMs?: number | undefined;
+};
+
+/** A put waits 5 s for each of its chunks, so one that has been silent for so long was cut off. */
+const cutOffAfterMs = 60_000;
+const chunkTimeoutMs = 10_000;
+
+export function createSnapshotBucket(nc: NatsConnection, options: BucketOptions): SnapshotBucket {
+  const { fleet, bucket, description, replicas, silentMs = cutOffAfterMs } = options;
+  const objects = new Objm(jetstream(nc));
+  const stream = `OBJ_${bucket}`;
+  const openManager = () => jetstreamManager(nc, { checkAPI: false });
+  /** Null: nothing was ever written. */
+  const open = async (): Promise<Opened | null> => {
+    const manager = await openManager();
+    const info = await manager.streams.info(stream).catch(nullIfMissing);
+    return info === null ? null : { manager, store: await objects.open(bucket, false), bucket };
+  };
+  async function* bytesOf(name: string) {
+    const found = await (await open())?.store.get(name);
+    if (found == null) throw new Error('it is gone');
+    found.error.catch(() => {}); // what is read ends with it, too
+    yield* chunksOf(found.data);
+  }
+  return {
+    async list() {
+      const opened = await open();
+      return opened === null ? [] : listIn(opened, fleet);
+    },
+    bytesOf,
+    read: async (name) => readSnapshotFile(await buffer(bytesOf(name))),
+    async put({ fleet, rules, position }, bytes) {
+      const head: SnapshotHead = { fleet, rules, position };
+      const store = await objects.create(bucket, { replicas, description });
+      const name = nameOf(position);
+      const meta = { name, metadata: { head: JSON.stringify(head), format: String(snapshotFormat) } };
+      const { size } = await store.put(meta, Readable.toWeb(bytes) as ReadableStream<Uint8Array>);
+      return { ...head, name, bytes: size, format: snapshotFormat };
+    },
+    async drop(name) {
+      const opened = await open();
+      await opened?.store.delete(name);
+      // The store itself leaves a note of each object that was deleted, for ever.
+      const filter = `$O.${bucket}.M.${Buffer.from(name).toString('base64')}`;
+      await opened?.manager.streams.purge(stream, { filter });
+    },
+    async removeCutOff() {
+      const opened = await open();
+      if (opened !== null) await removeCutOff(opened, silentMs);
+    },
+  };
+}
+
+type Opened = { readonly manager: JetStreamManager; readonly store: ObjectStore; readonly bucket: string };
+
+/** The library waits without end for a chunk that is gone, as one of an object that was removed meanwhile is. */
+async function* chunksOf(data: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const reader = data.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await inTime(reader.read(), chunkTimeoutMs);
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    void reader.cancel().catch(() => {});
+  }
+}
+
+/** Digits only. */
+const nameOf = ({ seq }: LogPosition): string => String(seq).padStart(16, '0');
+
+async function listIn(opened: Opened, fleet: string): Promise<readonly SnapshotInfo[]> {
+  return (await newestFirst(opened)).flatMap((info) => {
+    const head = headOf(info);
+    if (head === null || head.fleet !== fleet) return [];
+    return [{ ...head, name: info.name, bytes: info.size, format: Number(info.metadata?.format) || null }];
+  });
+}
+
+/**
+ * As the server has stored them: a log that begins anew counts from 1 again, and each writer has a clock of its own. The
+ * stream's leader says which there are: the library's list comes from any node, which may lag and know of none.
+ */
+async function newestFirst({ manager, store, bucket }: Opened): Promise<readonly ObjectInfo[]> {
+  const prefix = `$O.${bucket}.M.`;
+  const { state } = await manager.streams.info(`OBJ_${bucket}`, { subjects_filter: `${prefix}*` });
+  const names = Object.keys(state.subjects ?? {}).map((it) =>
+    Buffer.from(it.slice(prefix.length), 'base64').toString(),
+  );
+  const found = await Promise.all(names.map((name) => store.info(name)));
+  return found.filter((it): it is ObjectInfo => it !== null && !it.deleted).sort((a, b) => b.revision - a.revision);
+}
+
+/** Null: it is none of ours. */
+function headOf({ metadata }: ObjectInfo): SnapshotHead | null {
+  try {
+    const head = JSON.parse(metadata?.head ?? '') as SnapshotHead;
+    return Number.isSafeInteger(head.position.seq) ? head : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Chunks come before the object that names them: a crash in between leaves chunks that nobody would ever ask for. */
+async function removeCutOff(opened: Opened, silentMs: number): Promise<void> {
+  const { manager, bucket } = opened;
+  const stream = `OBJ_${bucket}`;
+  const chunksOf = (nuid: string) => `$O.${bucket}.C.${nuid}`;
+  // The chunks first: an object that is finished in between is then in the list.
+  const { state } = await manager.streams.info(stream, { subjects_filter: chunksOf('*') });
+  const named = new Set((await newestFirst(opened)).map(({ nuid }) => chunksOf(nuid)));
+  for (const subject of Object.keys(state.subjects ?? {}).filter((it) => !named.has(it))) {
+    const last = await manager.streams.getMessage(stream, { last_by_subj: subject });
+    // By the server's clock, which stored both; the newest message is what was just written.
+    const isCutOff = last !== null && Date.parse(state.last_ts) - last.time.getTime() >= silentMs;
+    if (isCutOff) await manager.streams.purge(stream, { filter: subject });
+  }
+}
+
+function nullIfMissing(cause: unknown): null {
+  if (isStreamNotFound(cause)) return null;
+  throw cause;
+}

@@ -1,0 +1,116 @@
+/** Older snapshots, which time travel starts from: what falls out of the newest three, spread over the log. */
+import { jetstream } from '@nats-io/jetstream';
+import { Objm } from '@nats-io/obj';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createFleet, takeSnapshot } from '../../../machines/index.ts';
+import { type NatsConnection, openConnection } from '../../../src/nats/connection.ts';
+import type { LogPosition } from '../../../src/nats/log-position.ts';
+import { createPastSnapshots, type PastSnapshots } from '../../../src/nats/snapshots/past-snapshots.ts';
+import { createSnapshotStore, type SnapshotStore } from '../../../src/nats/snapshots/snapshot-store.ts';
+import type { NatsServer } from '../../support/nats-server.ts';
+import { openNats } from '../../support/shared-server.ts';
+
+let server: NatsServer;
+let nc: NatsConnection;
+let past: PastSnapshots;
+let store: SnapshotStore;
+/** The log begins there. */
+let firstSeq: number;
+
+const usual = { countMax: 5, bytesMax: 1_000_000, spacingMin: 20 };
+
+beforeEach(async () => {
+  server = await openNats();
+  nc = await openConnection({ url: server.url, name: 'test', patient: false });
+  firstSeq = 1;
+  openStores();
+});
+afterEach(async () => {
+  await nc.close();
+  await server.stop();
+});
+
+function openStores(limits = usual): void {
+  const logAt = async (seq: number) => (seq < firstSeq ? null : positionAt(seq));
+  past = createPastSnapshots(nc, { fleet: 'main', replicas: 1, positionAt: logAt, limits });
+  store = createSnapshotStore(nc, 'main', 1, { onDrop: past.keep });
+}
+const positionAt = (seq: number): LogPosition => ({
+  ...{ seq, atMs: 1_000 * seq, subject: 'stopgate.main.worker.w1.heartbeat.sent', digest: `digest ${seq}` },
+});
+async function write(...seqs: number[]): Promise<void> {
+  const fleet = createFleet('main');
+  for (const seq of seqs) {
+    const snapshot = takeSnapshot(fleet);
+    await store.write(
+      { fleet: 'main', rules: 1, position: positionAt(seq) },
+      { lines: snapshot.lines, host: { of: seq } },
+    );
+    snapshot.close();
+  }
+}
+const every = (spacing: number, toSeq: number) =>
+  Array.from({ length: toSeq / spacing }, (_, at) => spacing * (at + 1));
+const kept = async () => (await past.list()).map(({ position }) => position.seq).sort((a, b) => a - b);
+
+test('what falls out of the newest three is kept, with its content', async () => {
+  await write(...every(10, 60));
+  expect((await store.list()).map(({ position }) => position.seq)).toEqual([60, 50, 40]);
+  expect(await kept()).toEqual([10, 20, 30]);
+  const [info] = await past.list();
+  expect(await past.read(info?.name as string)).toMatchObject({ head: { position: info?.position } });
+});
+
+test('they are spread evenly over the log, and nothing of the others stays', async () => {
+  await write(...every(10, 130));
+  const seqs = await kept();
+  expect(seqs).toHaveLength(5);
+  expect([seqs.at(0), seqs.at(-1)]).toEqual([10, 100]);
+  const gaps = seqs.slice(1).map((seq, at) => seq - (seqs[at] as number));
+  expect(Math.max(...gaps)).toBeLessThanOrEqual(4 * Math.min(...gaps));
+  expect(Math.max(...gaps)).toBeLessThanOrEqual(40);
+  const manager = await jetstream(nc).jetstreamManager();
+  expect((await manager.streams.info('OBJ_STOPGATE-PAST_main')).state.messages).toBe(10);
+});
+
+test('one that stands close to its neighbours is not kept', async () => {
+  await write(...every(5, 45));
+  expect(await kept()).toEqual([5, 20]);
+});
+
+test('where they take too many bytes there are fewer', async () => {
+  await write(...every(10, 60));
+  const bytes = Math.max(...(await past.list()).map((it) => it.bytes));
+  openStores({ ...usual, bytesMax: 2 * bytes });
+  await write(70);
+  expect(await kept()).toEqual([10, 40]);
+});
+
+test('those of what the log has not any more go, and none is taken over', async () => {
+  await write(...every(10, 60));
+  firstSeq = 21;
+  await write(70);
+  expect(await kept()).toEqual([30, 40]);
+  firstSeq = 1_000;
+  await write(80);
+  expect(await kept()).toEqual([30, 40]);
+  firstSeq = 65;
+  await write(90, 100);
+  expect(await kept()).toEqual([70]);
+});
+
+test('those of another format are not used; of an earlier one they go', async () => {
+  await write(...every(10, 60));
+  const objects = await new Objm(nc).open('STOPGATE-PAST_main');
+  const rename = async (seq: number, format: string) => {
+    const name = String(seq).padStart(16, '0');
+    const info = await objects.info(name);
+    await objects.update(name, { name, metadata: { ...info?.metadata, format } });
+  };
+  await rename(10, '1');
+  await rename(20, '99');
+  expect(await kept()).toEqual([30]);
+  await write(70);
+  expect(await kept()).toEqual([30, 40]);
+  expect((await objects.list()).map(({ name }) => Number(name)).sort((a, b) => a - b)).toEqual([20, 30, 40]);
+});
