@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import type { CheckContext } from './doctor.ts';
 import { type Finding, ok, skip, warn } from './finding.ts';
 
-const versionTimeoutMs = 15_000;
+const versionTimeoutMs = 30_000;
 
 export async function checkProgram({
   agent: { name, title, program },

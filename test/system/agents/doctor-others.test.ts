@@ -1,0 +1,14 @@
+/** The dry turns of `stopgate doctor`, with the real programs that CI does not download. */
+import { test } from 'vitest';
+import { copilotCli } from './support/copilot.ts';
+import { expectDryTurn } from './support/dry-turn.ts';
+import { geminiCli } from './support/gemini.ts';
+import { opencode } from './support/opencode.ts';
+import { qwenCode } from './support/qwen.ts';
+
+test.each([
+  ['gemini', geminiCli],
+  ['copilot', copilotCli],
+  ['qwen', qwenCode],
+  ['opencode', opencode],
+])('%s: the hook fires, and a block holds', expectDryTurn, 300_000);
