@@ -1,13 +1,13 @@
 /** The command line: finds the command, reads its options, and turns every failure into one line and an exit code. */
 import { AppError, errorBody, errorCodes } from '../errors.ts';
 import type { Io } from '../process-io.ts';
+import { describeSystemError, syscallVerb } from '../system-error.ts';
 import { createOutput, type Output } from '../terminal/output.ts';
 import { clean, cleanLines } from '../terminal/text.ts';
 import { clientArgs } from './client-args.ts';
 import type { CommandRow } from './command.ts';
 import { commands } from './command-table.ts';
 import type { Services } from './services.ts';
-import { describeErrno, syscallVerb } from './system-error.ts';
 
 /**
  * Runs one command line (without node and script) and gives the process's exit code: 0 done, 1 the answer is no,
@@ -100,7 +100,7 @@ function asAppError(cause: unknown): AppError | null {
   const { syscall, code, path } = cause as NodeJS.ErrnoException;
   if (syscall === undefined || code === undefined) return null;
   const what = path === undefined ? '' : ` '${path}'`;
-  return new AppError('input.bad', `cannot ${syscallVerb(syscall)}${what}: ${describeErrno(code)}`, { cause });
+  return new AppError('input.bad', `cannot ${syscallVerb(syscall)}${what}: ${describeSystemError(cause)}`, { cause });
 }
 
 /** Those that the message does not contain already. */

@@ -119,8 +119,14 @@ function notConnected(cause: Error, servers: string, credentials: string | null)
 
 function describe(cause: Error): string {
   if (cause instanceof TimeoutError) return `no answer within ${connectTimeoutMs} ms`;
-  const [, host] = /ENOTFOUND (\S+)/.exec(cause.message) ?? [];
-  return host === undefined ? cause.message : `there is no host '${host}'`;
+  const [, code = '', host = ''] = /\b(ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH) (\S+)/.exec(cause.message) ?? [];
+  const reasons: Record<string, string> = {
+    ENOTFOUND: `there is no host '${host}'`,
+    EAI_AGAIN: `the host '${host}' cannot be looked up now; is there a network?`,
+    ENETUNREACH: `no way leads to ${host}; is there a network?`,
+    EHOSTUNREACH: `no way leads to ${host}`,
+  };
+  return reasons[code] ?? cause.message;
 }
 
 function readUrl(url: string): { servers: string[]; user?: string; pass?: string; token?: string } {
@@ -144,7 +150,12 @@ function readCreds(file: string) {
   try {
     bytes = readFileSync(file);
   } catch (cause) {
-    const why = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such file' : (cause as Error).message;
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const reasons: Record<string, string> = {
+      ENOENT: 'there is no such file',
+      EACCES: 'permission denied; they are for the user who started stopgate: name others with --creds',
+    };
+    const why = reasons[code ?? ''] ?? message;
     throw new AppError('input.bad', `cannot read the credentials '${file}': ${why}`, { cause });
   }
   if (bytes.toString('utf8').trimStart().startsWith('{')) {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { lstatSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, isAbsolute, relative } from 'node:path';
 import { AppError } from '../../errors.ts';
+import { describeSystemError } from '../../system-error.ts';
 
 export type SettingsFile = {
   /** As the agent names it. */
@@ -60,7 +61,7 @@ function orExplain<T>(what: string, act: () => T): T {
     return act();
   } catch (error) {
     if (error instanceof AppError) throw error;
-    throw new AppError('input.bad', `${what}: ${(error as Error).message}; nothing was changed`, { cause: error });
+    throw new AppError('input.bad', `${what}: ${describeSystemError(error)}; nothing was changed`, { cause: error });
   }
 }
 

@@ -8,6 +8,7 @@ import { incidentHtml } from '../../inspector/incident-html.ts';
 import { toLogLine } from '../../nats/log-line.ts';
 import type { LogMessage } from '../../nats/log-reader.ts';
 import type { Requester } from '../../nats/requester.ts';
+import { describeSystemError } from '../../system-error.ts';
 import { clientArgs } from '../client-args.ts';
 import { defineCommand } from '../command.ts';
 import { withRequester } from '../connection.ts';
@@ -88,9 +89,7 @@ async function writePage(path: string, html: string): Promise<void> {
   try {
     await writeFile(path, html);
   } catch (cause) {
-    throw new AppError('input.bad', `cannot write ${path}: ${cause instanceof Error ? cause.message : cause}`, {
-      cause,
-    });
+    throw new AppError('input.bad', `cannot write '${path}': ${describeSystemError(cause)}`, { cause });
   }
 }
 

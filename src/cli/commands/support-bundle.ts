@@ -7,6 +7,7 @@ import { type Config, loadConfig } from '../../config/config.ts';
 import { defaultCredentials } from '../../config/store.ts';
 import { AppError } from '../../errors.ts';
 import type { Io } from '../../process-io.ts';
+import { describeSystemError } from '../../system-error.ts';
 import { version } from '../../version.ts';
 import { defineCommand } from '../command.ts';
 import { outlineOf } from '../outline.ts';
@@ -36,7 +37,7 @@ export const supportBundle = defineCommand({
     try {
       await writeFile(path, `${JSON.stringify(bundle, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
     } catch (cause) {
-      throw new AppError('input.bad', `cannot write '${path}': ${(cause as Error).message}`, { cause });
+      throw new AppError('input.bad', `cannot write '${path}': ${describeSystemError(cause)}`, { cause });
     }
     await out.print(`${path} is written; read it before you send it.`);
     return 0;

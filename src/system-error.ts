@@ -1,4 +1,6 @@
 /** Errors of the operating system in words that say what to do next. */
+import { existsSync, mkdirSync, rmdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 
 const reasons: Readonly<Record<string, string>> = {
   EACCES: 'permission denied; choose a place that you may write to, or change its permissions',
@@ -18,8 +20,26 @@ const reasons: Readonly<Record<string, string>> = {
   EAGAIN: 'the system has no resources left for another process',
 };
 
-/** `code`: such as `EACCES`. */
-export const describeErrno = (code: string): string => reasons[code] ?? code;
+/** Why the system refused; of any other error, its message. */
+export function describeSystemError(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === undefined) return message;
+  return reasons[codeOf(error as NodeJS.ErrnoException) ?? code] ?? message;
+}
+
+/** Node says ENOENT where it is to make a folder with its parents and the file system is read-only. */
+function codeOf({ syscall, code, path }: NodeJS.ErrnoException): string | undefined {
+  if (syscall !== 'mkdir' || code !== 'ENOENT' || path === undefined) return code;
+  let missing = path;
+  while (!existsSync(dirname(missing))) missing = dirname(missing);
+  try {
+    mkdirSync(missing);
+    rmdirSync(missing);
+    return code;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code;
+  }
+}
 
 const verbs: Readonly<Record<string, string>> = {
   mkdir: 'create the folder',
