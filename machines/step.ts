@@ -22,11 +22,14 @@ import {
   type SnapshotFrom,
 } from 'xstate';
 
+/** What differs between the snapshots of a machine: the rest of XState's would be 100 bytes for each actor. */
+export type Stepped<M extends AnyStateMachine> = Pick<SnapshotFrom<M>, 'value' | 'context'>;
+
 export type Stepper<M extends AnyStateMachine> = {
-  readonly start: (input: InputFrom<M>) => SnapshotFrom<M>;
-  readonly next: (snapshot: SnapshotFrom<M>, event: EventFrom<M>) => SnapshotFrom<M>;
+  readonly start: (input: InputFrom<M>) => Stepped<M>;
+  readonly next: (snapshot: Stepped<M>, event: EventFrom<M>) => Stepped<M>;
   /** The snapshot that had this value and context. */
-  readonly resume: (value: Value, context: object) => SnapshotFrom<M>;
+  readonly resume: (value: Value, context: object) => Stepped<M>;
 };
 
 type Snapshot = Pick<AnyMachineSnapshot, 'value' | 'context' | '_nodes'>;
@@ -41,7 +44,7 @@ type Move = {
 };
 /** Candidates in order: the first whose guard passes is taken. */
 type Moves = readonly Move[];
-/** What one state value can do, and a snapshot of it to copy. */
+/** What one state value can do, and a snapshot that has it. */
 type Table = {
   readonly on: ReadonlyMap<string, Moves>;
   readonly always: Moves;
@@ -110,7 +113,7 @@ export function createStepper<M extends AnyStateMachine>(machine: M, input: Inpu
     return next;
   };
 
-  const next = (snapshot: SnapshotFrom<M>, event: EventFrom<M>): SnapshotFrom<M> => {
+  const next = (snapshot: Stepped<M>, event: EventFrom<M>): Stepped<M> => {
     const from = snapshot as Snapshot;
     const before = tableOf(from.value, from.context);
     const at = new At(from.context, event as Event);
@@ -131,27 +134,29 @@ export function createStepper<M extends AnyStateMachine>(machine: M, input: Inpu
       move = firstOf(table.always, at);
     }
     if (table === before && at.context === from.context) return snapshot;
-    return { ...table.sample, context: at.context } as SnapshotFrom<M>;
+    return snapshotOf(table, at.context);
   };
   const newContext = machine.config.context as unknown;
   // Where a machine always begins in the same state, only the context is new; XState works out all of it each time.
   let first: Table | null = null;
-  const start = (given: InputFrom<M>): SnapshotFrom<M> => {
-    if (first !== null)
-      return { ...first.sample, context: (newContext as NewContext)({ input: given }) } as SnapshotFrom<M>;
+  const start = (given: InputFrom<M>): Stepped<M> => {
+    if (first !== null) return snapshotOf(first, (newContext as NewContext)({ input: given }));
     const snapshot = machine.getInitialSnapshot(scope, given) as Snapshot;
     const table = tableOf(snapshot.value, snapshot.context);
     const nodes = [...chart.keys()];
     const isPlain = table.always.length === 0 && nodes.every((node) => (node.initial?.actions.length ?? 0) === 0);
     if (isPlain && typeof newContext === 'function') first = table;
-    return snapshot as SnapshotFrom<M>;
+    return snapshotOf(table, snapshot.context);
   };
   return {
     start,
     next,
-    resume: (value, context) => ({ ...tableOf(value, context).sample, context }) as SnapshotFrom<M>,
+    resume: (value, context) => snapshotOf(tableOf(value, context), context),
   };
 }
+
+const snapshotOf = <M extends AnyStateMachine>({ sample: { value } }: Table, context: object): Stepped<M> =>
+  ({ value, context }) as Stepped<M>;
 
 /** @throws Error for events that XState keeps for itself */
 function eventMoves(table: Table, type: string): Moves {

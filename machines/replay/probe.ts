@@ -57,7 +57,6 @@ export function probe(
   };
   // An open attempt is left alone: the probe starts as if there were none.
   const from = {
-    ...known,
     value: { ...known.value, state: 'working' },
     context: { worker: scope === 'step' ? { ...context, plan: fulfilled } : context },
   } as WorkerSnapshot;

@@ -3,7 +3,8 @@
  * set on it (protocol.md §7). What the hooks say of an iteration is read off the snapshot's `validated`. Pure: clocks and
  * the worker that holds it arrive with the events.
  */
-import { assign, type SnapshotFrom, setup } from 'xstate';
+import { assign, setup } from 'xstate';
+import type { Stepped } from '../step.ts';
 import { acknowledge, escalate, noteNotice, type TaskEscalation } from '../values/escalation.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import type { TaskDisposition } from '../values/task-disposition.ts';
@@ -16,7 +17,7 @@ import { advanceIteration, completeIteration, startIteration } from './iteration
 import { answerHook, expireHooks, validate } from './judgement.ts';
 import { refusalOf } from './refusal.ts';
 
-export type TaskSnapshot = SnapshotFrom<typeof taskMachine>;
+export type TaskSnapshot = Stepped<typeof taskMachine>;
 
 const refusedMax = 20;
 

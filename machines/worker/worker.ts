@@ -3,9 +3,10 @@
  * them (protocol.md §4). A stop is judged here, by the named guards, and the answer is read off the snapshot's
  * `lastDecision`. Pure: clocks, ids and the fleet around it arrive with the events.
  */
-import { assign, type SnapshotFrom, setup } from 'xstate';
+import { assign, setup } from 'xstate';
 import type { GuardName } from '../guards/names.ts';
 import { updateStep } from '../policy/plan.ts';
+import type { Stepped } from '../step.ts';
 import { acknowledge, noteNotice } from '../values/escalation.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import type { Presence } from '../values/states.ts';
@@ -43,7 +44,7 @@ import type { On, WorkerEvent } from './events.ts';
 import { answerInput, receiveInput, requestInput } from './inputs.ts';
 import { judging } from './judging.ts';
 
-export type WorkerSnapshot = SnapshotFrom<typeof workerMachine>;
+export type WorkerSnapshot = Stepped<typeof workerMachine>;
 
 const refusedMax = 20;
 

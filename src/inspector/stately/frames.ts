@@ -4,8 +4,7 @@
  * actor's context are listed one by one: no prompt, no output and no path is ever sent.
  */
 
-import type { SnapshotFrom } from 'xstate';
-import { type Decision, isDone, type taskMachine, type workerMachine } from '../../../machines/index.ts';
+import { type Decision, isDone, type TaskRecord, type WorkerRecord } from '../../../machines/index.ts';
 
 export type Actor = {
   readonly entity: 'worker' | 'task';
@@ -16,8 +15,8 @@ export type Actor = {
 };
 /** Snapshots are immutable, so keeping one needs no copy. */
 export type Captured =
-  | { readonly entity: 'worker'; readonly snapshot: SnapshotFrom<typeof workerMachine> }
-  | { readonly entity: 'task'; readonly snapshot: SnapshotFrom<typeof taskMachine> };
+  | { readonly entity: 'worker'; readonly snapshot: WorkerRecord['snapshot'] }
+  | { readonly entity: 'task'; readonly snapshot: TaskRecord['snapshot'] };
 type InspectedEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 const protocolVersion = '0.7.2';
