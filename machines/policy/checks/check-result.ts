@@ -29,6 +29,9 @@ export const feedbackSchema = z.object({
 });
 export type Feedback = z.infer<typeof feedbackSchema>;
 
+/** One for all: a decision is held by each worker. */
+export const noDetails = Object.freeze({});
+
 /** What a check found, cut in the middle where its text is long (protocol.md §2). */
 export function cutDetails(details: unknown): unknown {
   const text = typeof details === 'string' ? details : JSON.stringify(details);

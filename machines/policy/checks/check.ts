@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { Circumstances, Condition } from '../condition.ts';
 import type { ObjectMaker } from '../object-maker.ts';
 import type { Plan } from '../plan.ts';
-import type { Feedback } from './check-result.ts';
+import { type Feedback, noDetails } from './check-result.ts';
 import type { Validation } from './validation.ts';
 
 export const checkTimeoutMs = 120_000;
@@ -97,6 +97,6 @@ export type CheckKind<K extends Kind> = {
 /** Of a check that the fold answers by itself. `failure` null: it holds. */
 export function findingFor(check: CheckSettings, failure: string | null): Finding {
   if (failure === null) return { kind: 'pass' };
-  const feedback: Feedback = { check: check.name, outcome: 'fail', message: failure, details: {} };
+  const feedback: Feedback = { check: check.name, outcome: 'fail', message: failure, details: noDetails };
   return { kind: 'fail', message: failure, feedback };
 }

@@ -20,7 +20,7 @@ import {
   type GroupOutcome,
   type Kind,
 } from './check.ts';
-import { type CheckResult, cutDetails, type Feedback } from './check-result.ts';
+import { type CheckResult, cutDetails, type Feedback, noDetails } from './check-result.ts';
 import { checkKinds } from './index.ts';
 
 /** `findings`: what is known now; `feedback`: of all checks that did not pass. */
@@ -69,7 +69,7 @@ export function findingOf(check: EffectfulCheck, result: CheckResult): Finding {
   const { outcome } = result;
   if (outcome === 'pass') return { kind: 'pass' };
   const message = result.reason ?? defaultReason(check, outcome);
-  const details = cutDetails(result.feedback ?? {});
+  const details = cutDetails(result.feedback ?? noDetails);
   if (outcome === 'fail') return { kind: 'fail', message, feedback: { check: check.name, outcome, message, details } };
   return errorOf(check, message, { outcome, details });
 }
@@ -78,7 +78,7 @@ export function findingOf(check: EffectfulCheck, result: CheckResult): Finding {
 function errorOf(
   { name, onError }: Check,
   message: string,
-  { outcome, details }: Pick<Feedback, 'outcome' | 'details'> = { outcome: 'error', details: {} },
+  { outcome, details }: Pick<Feedback, 'outcome' | 'details'> = { outcome: 'error', details: noDetails },
 ): Finding {
   const kind = onError === 'block' ? 'fail' : onError === 'escalate' ? 'escalate' : 'error';
   return { kind, message, feedback: { check: name, outcome, message, details } };
