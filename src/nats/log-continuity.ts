@@ -44,8 +44,9 @@ export async function proveLog(
   folded: LogPosition | null,
 ): Promise<StreamInfo | AppError> {
   const info = await inspectLog(manager, identity, folded);
-  // What is behind the first entry was trimmed since, and cannot be compared.
-  if (info instanceof AppError || folded === null || folded.seq < info.state.first_seq) return info;
+  if (info instanceof AppError || folded === null) return info;
+  // It cannot be compared, and whoever cut the log may have folded another one.
+  if (folded.seq < info.state.first_seq) return cutBehind(identity.stream, folded.seq);
   const found = await readPosition(manager, identity.stream, folded.seq).catch((cause) =>
     toAppError(cause, identity.stream),
   );
@@ -95,6 +96,13 @@ export const cut = (stream: string, fromSeq: number, toSeq: number): AppError =>
   new AppError(
     'log.lost',
     `${entriesOf(fromSeq, toSeq)} no longer in the log ${stream}, and were not folded here: this replica lagged while they were removed behind a snapshot. Nothing is lost: restart it, and it goes on from the snapshot`,
+  );
+
+/** Retention leaves what a snapshot covers last, so that a start from there can compare it. */
+const cutBehind = (stream: string, foldedSeq: number): AppError =>
+  new AppError(
+    'log.lost',
+    `entry ${foldedSeq}, the last that was folded here, is no longer in the log ${stream}: this replica lagged while it was removed behind a snapshot. Nothing is lost: restart it, and it goes on from the snapshot`,
   );
 
 const replaced = (stream: string, { seq, subject }: Pick<LogPosition, 'seq' | 'subject'>): AppError =>

@@ -38,7 +38,7 @@ function upgrade(world: World, member: Member, release: Release): void {
 
 function restartLost(world: World, member: Member, { fleet }: Replica): void {
   world.trace(`the operator restarts ${member.name}`);
-  const isBehindCut = fleet.seq + 1 < (world.log?.firstSeq ?? 1);
+  const isBehindCut = fleet.seq < (world.log?.firstSeq ?? 1);
   if (world.ledger.lost.length === 0 && !isBehindCut)
     world.fail(`${member.name} says that its log is lost, and it is not`);
   restart(world, member);

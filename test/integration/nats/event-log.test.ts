@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AppError } from '../../../src/errors.ts';
 import { openEventLog } from '../../../src/nats/event-log.ts';
+import { readPosition } from '../../../src/nats/log-continuity.ts';
 import type { NatsServer } from '../../support/nats-server.ts';
 import { openNats } from '../../support/shared-server.ts';
 
@@ -84,21 +85,24 @@ test('a start that gets no answer at all ends with log.unavailable', async () =>
 });
 
 test('a reader behind a cut says that nothing is lost where a snapshot covers it, and else that it is', async () => {
-  const why = async (fleet: string, coveredTo: number) => {
+  const why = async (fleet: string, coveredTo: number, foldedSeq: number | null = null) => {
     const opened = await open(nc, fleet, coveredTo);
     for (let index = 0; index < 6; index += 1)
       await opened.append(`stopgate.${fleet}.worker.w1.heartbeat.sent`, '{}', {});
     const manager = await jetstreamManager(nc);
+    const position = foldedSeq === null ? null : await readPosition(manager, `STOPGATE_${fleet}`, foldedSeq);
     await manager.streams.purge(`STOPGATE_${fleet}`, { seq: 4 });
-    // Its last proof was before the cut: it only sees the gap.
     const error = await new Promise<AppError>((onLost) => {
-      const reader = opened.read({ folded: () => null, onMessage: () => {}, onLost, onInterrupted: () => {} });
+      const reader = opened.read({ folded: () => position, onMessage: () => {}, onLost, onInterrupted: () => {} });
       reading.push(reader);
     });
     return `${error.code}: ${error.message}`;
   };
+  // It has folded nothing yet, and sees the gap.
   expect(await why('covered', 5)).toMatch(/^log.lost: entries 1 to 3 are no longer in the log .* restart it/);
   expect(await why('uncovered', 0)).toMatch(
     /^log.lost: the log STOPGATE_uncovered has a gap: entries 1 to 3 are missing/,
   );
+  // No entry is missing, but whether this is the log that it has folded cannot be told.
+  expect(await why('unproved', 5, 3)).toMatch(/^log.lost: entry 3, the last that was folded here, is no longer in/);
 });
