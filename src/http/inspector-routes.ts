@@ -124,7 +124,10 @@ function addStream(api: FastifyInstance, { fleets, admission, version }: Inspect
     };
     stream.send('hello', JSON.stringify({ fleet, replica, version, staleAfterMs, ...rights }), null);
     const leave = inspection.live.join(stream, topics, lastId.success ? lastId.data : after);
-    const settle = onceRevoked(headers, accessOf(method, routeOptions.url), admission, stream.end);
+    const settle = onceRevoked(headers, accessOf(method, routeOptions.url), admission, () => {
+      stream.send('locked', 'null', null);
+      stream.end();
+    });
     stream.onClose(() => {
       settle();
       streams.delete(stream);

@@ -13,6 +13,7 @@ import {
   type WorkerRecord,
   workerStates,
 } from '../../machines/index.ts';
+import { readQuestions } from '../service/questions.ts';
 import type { LastMoves, QueueRow, Rows, TaskRow, Transition, WorkerRow } from './messages.ts';
 
 const stateIndex = new Map(workerStates.map((state, index) => [state, index]));
@@ -108,10 +109,18 @@ function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
 function reasonOf(state: State, { escalation, lastDecision, inputs: [asked] }: WorkerContext): string | null {
   if (state === 'escalated') return escalation?.reason ?? null;
   if (asked !== undefined && state !== 'stopped')
-    return [asked.tool, asked.message ?? asked.kind].filter((it) => it !== null).join(': ') || null;
+    return (
+      readQuestions(asked.detail)
+        ?.map(({ question }) => question)
+        .join(' ') ??
+      (requestOf(asked) || null)
+    );
   const isUnjudged = state === 'idle' && lastDecision?.cause === 'unjudged';
   return state === 'blocked' || isUnjudged ? (lastDecision?.reason ?? null) : null;
 }
+
+const requestOf = ({ tool, message, kind }: WorkerContext['inputs'][number]): string =>
+  [tool, message ?? kind].filter((it) => it !== null).join(': ');
 
 function waitsFor({ snapshot }: WorkerRecord): string | null {
   const { attempt } = snapshot.context.worker;

@@ -87,7 +87,9 @@ export type StreamMessage =
   | { readonly event: 'full'; readonly data: Full }
   | { readonly event: 'delta'; readonly data: Delta }
   | { readonly event: 'worker'; readonly data: Focus<WorkerView> }
-  | { readonly event: 'task'; readonly data: Focus<TaskView> };
+  | { readonly event: 'task'; readonly data: Focus<TaskView> }
+  /** The last: the token is not valid any more. */
+  | { readonly event: 'locked'; readonly data: null };
 
 /** An actor that a page has selected. */
 export type Topic = { readonly entity: 'worker' | 'task'; readonly id: string };

@@ -3,10 +3,10 @@ import { useEffect, useRef } from 'preact/hooks';
 import { TaskPanel } from './actor/task-panel.tsx';
 import { WorkerPanel } from './actor/worker-panel.tsx';
 import { fleet, locked } from './data/api.ts';
-import { connection, liveFleet, pauseByHand, reopen } from './data/connection.ts';
+import { liveFleet } from './data/connection.ts';
 import { isPast, pastProblem, shownFleet } from './data/past.ts';
 import { Header } from './header.tsx';
-import { HelpDialog, isHelpOpen } from './help-dialog.tsx';
+import { HelpDialog } from './help-dialog.tsx';
 import { Inbox } from './inbox/inbox.tsx';
 import { QueueList } from './lists/queue-list.tsx';
 import { TaskList } from './lists/task-list.tsx';
@@ -16,14 +16,13 @@ import { Notice } from './notice.tsx';
 import { ActionNews } from './operator/action-news.tsx';
 import { OperatorDialog } from './operator/operator-dialog.tsx';
 import { LockedPage, SignInDialog } from './operator/sign-in.tsx';
-import { openPalette, Palette } from './palette/palette.tsx';
+import { Palette } from './palette/palette.tsx';
 import { navigate, noSelection, route, selected, type View } from './route.ts';
 import { MissingEntry } from './time-travel/missing-entry.tsx';
 import { TimeTravelBar } from './time-travel/time-travel-bar.tsx';
 import { createLazy } from './ui/lazy.tsx';
 import { Link } from './ui/link.tsx';
 import { Name } from './ui/text.tsx';
-import { useShortcuts } from './ui/use-shortcuts.ts';
 
 /** With its editor: more than all the rest. */
 const History = createLazy(
@@ -34,7 +33,6 @@ const Lab = createLazy('the policy lab', async () => (await import('./lab/lab.ts
 
 export function App() {
   useEscapeKey();
-  useShortcuts(everywhere);
   if (locked.value) return <LockedPage />;
   const { view } = route.value;
   const topic = selected.value;
@@ -75,24 +73,6 @@ const List = ({ view }: { view: Exclude<View, 'what-if'> }) =>
   ({ workers: <WorkerList />, inbox: <Inbox />, tasks: <TaskList />, queues: <QueueList />, history: <History /> })[
     view
   ];
-
-const everywhere = [
-  { key: '?', title: 'Show all keys', where: 'Everywhere', run: () => (isHelpOpen.value = true) },
-  { key: 'k', mod: true, title: 'Find a worker, task, policy or command', where: 'Everywhere', run: openPalette },
-  { key: 'i', title: 'Open the inbox', where: 'Everywhere', run: () => navigate({ view: 'inbox', ...noSelection }) },
-  {
-    key: 'w',
-    title: 'Open the workers',
-    where: 'Everywhere',
-    run: () => navigate({ view: 'workers', ...noSelection }),
-  },
-  {
-    key: 'p',
-    title: 'Pause updates, go on',
-    where: 'Everywhere',
-    run: () => (connection.peek() === 'paused' ? reopen() : pauseByHand()),
-  },
-];
 
 const Loading = () => <p class="muted pad">{fleet.value === '' ? 'Connecting…' : 'Loading the fleet…'}</p>;
 

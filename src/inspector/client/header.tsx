@@ -136,6 +136,13 @@ function PauseButton() {
   );
 }
 
+async function leaveSession(): Promise<void> {
+  await signOut();
+  // A page that is locked from now on was not sent away.
+  hello.value = null;
+  renewSession();
+}
+
 function Session() {
   if (hello.value === null || !hello.value.token) return null;
   if (!hello.value.operator)
@@ -145,7 +152,7 @@ function Session() {
       </button>
     );
   return (
-    <button type="button" title="You are signed in as operator" onClick={() => void signOut().then(renewSession)}>
+    <button type="button" title="You are signed in as operator" onClick={() => void leaveSession()}>
       Sign out
     </button>
   );

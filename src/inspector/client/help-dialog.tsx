@@ -1,24 +1,23 @@
 /** All keys, by where they work. */
 import { signal } from '@preact/signals';
-import { otherKeys, shortcuts } from './keys.ts';
+import { allShortcuts, otherKeys } from './keys.ts';
 import { Dialog } from './ui/dialog.tsx';
 
 export const isHelpOpen = signal(false);
 
+const close = () => {
+  isHelpOpen.value = false;
+};
+
 export function HelpDialog() {
   if (!isHelpOpen.value) return null;
   const all = [
-    ...shortcuts().map(({ key, mod, title, where }) => ({ keys: `${mod ? 'Ctrl ' : ''}${key}`, title, where })),
+    ...allShortcuts().map(({ key, mod, title, where }) => ({ keys: `${mod ? 'Ctrl ' : ''}${key}`, title, where })),
     ...otherKeys,
   ];
   const places = [...new Set(all.map(({ where }) => where))];
   return (
-    <Dialog
-      title="Keys"
-      close={() => {
-        isHelpOpen.value = false;
-      }}
-    >
+    <Dialog title="Keys" close={close}>
       {places.map((place) => (
         <section key={place} class="keys" aria-label={place}>
           <h3>{place}</h3>
@@ -38,6 +37,11 @@ export function HelpDialog() {
           </dl>
         </section>
       ))}
+      <p class="buttons">
+        <button type="button" onClick={close}>
+          Close
+        </button>
+      </p>
     </Dialog>
   );
 }

@@ -1,5 +1,5 @@
 /** All keys of the page, in one list: what they do, and the help that names them. */
-import { signal } from '@preact/signals';
+import { locked } from './data/api.ts';
 
 export type Shortcut = {
   /** As `KeyboardEvent.key` gives it; `mod` is Ctrl, or Command on a Mac. */
@@ -8,6 +8,8 @@ export type Shortcut = {
   readonly title: string;
   /** Where it works, for the help. */
   readonly where: string;
+  /** Where it does something; absent: everywhere. */
+  readonly when?: () => boolean;
   readonly run: () => void;
 };
 
@@ -15,28 +17,27 @@ export type Shortcut = {
 export const otherKeys = [
   { keys: '↑ ↓ PgUp PgDn', title: 'Move in a list', where: 'Everywhere' },
   { keys: 'Enter', title: 'Open what is focused', where: 'Everywhere' },
+  { keys: 'Escape', title: 'Close what is open', where: 'Everywhere' },
+  { keys: '← →', title: 'Other section', where: 'Panel' },
   { keys: 'Ctrl Enter', title: 'Send', where: 'Dialogs' },
   { keys: '+ − 0', title: 'Zoom, fit', where: 'Chart' },
+  { keys: '← ↑ ↓ →', title: 'From state to state', where: 'Chart' },
 ] as const;
 
-const groups = signal<readonly (readonly Shortcut[])[]>([]);
-export const shortcuts = (): readonly Shortcut[] => groups.value.flat();
+let shortcuts: readonly Shortcut[] = [];
+/** All, also those that do nothing in this view. */
+export const allShortcuts = (): readonly Shortcut[] => shortcuts;
+export const isUseful = ({ when }: Shortcut): boolean => when?.() ?? true;
 
-/** @returns a function that takes them away */
-export function addShortcuts(added: readonly Shortcut[]): () => void {
-  groups.value = [...groups.peek(), added];
-  return () => {
-    groups.value = groups.peek().filter((it) => it !== added);
-  };
-}
-
-export function startKeys(): void {
+/** Before the page is drawn, so that no key is lost. */
+export function startKeys(wanted: readonly Shortcut[]): void {
+  shortcuts = wanted;
   addEventListener('keydown', (event) => {
     const isMod = event.ctrlKey || event.metaKey;
-    if (event.defaultPrevented || event.altKey) return;
+    if (event.defaultPrevented || event.altKey || locked.peek()) return;
     // Not its target: for what is in a shadow root, as the editor is, that is the element around it.
     if (!isMod && (isTyping(event.composedPath()[0]) || document.querySelector('dialog[open]') !== null)) return;
-    const found = shortcuts().find(({ key, mod = false }) => mod === isMod && key === event.key);
+    const found = shortcuts.find((it) => (it.mod ?? false) === isMod && it.key === event.key && isUseful(it));
     if (found === undefined) return;
     event.preventDefault();
     found.run();

@@ -40,10 +40,12 @@ const LostConnection = () => (
 
 function Connecting() {
   void nowMs.value;
-  if (Date.now() - connectingSinceMs.value < patienceMs) return null;
+  const problem = connectionProblem.value;
+  if (problem === null && Date.now() - connectingSinceMs.value < patienceMs) return null;
   return (
     <p class="notice" role="status">
-      Still connecting. The service is busy, or the browser has too many connections to it: close pages of other fleets.
+      {problem ??
+        'Still connecting. The service is busy, or the browser has too many connections to it: close pages of other fleets.'}
     </p>
   );
 }

@@ -1,4 +1,5 @@
 /** The page of a service with several fleets: one at a time, by its address, with a choice in the header. */
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Browser, describeInBrowser, openBrowser } from '../../support/browser.ts';
 import { openClient } from '../../support/client.ts';
@@ -6,10 +7,11 @@ import { type Deployment, deploy } from '../../support/deployment.ts';
 
 let at: Deployment;
 let browser: Browser;
+const fleets = ['main', 'web', 'f3', 'f4', 'f5'];
 
 describeInBrowser('several fleets', () => {
   beforeAll(async () => {
-    at = await deploy({ args: ['--fleet', 'main', '--fleet', 'web'] });
+    at = await deploy({ args: fleets.flatMap((fleet) => ['--fleet', fleet]) });
     const web = await openClient(at.server.url, 'web');
     await web.ask('decide.of-web');
     await at.client.ask('decide.of-main');
@@ -35,4 +37,25 @@ describeInBrowser('several fleets', () => {
     await page.locator('article.decision').first().waitFor();
     expect(await page.getByLabel('Fleet').inputValue()).toBe('web');
   });
+
+  test('more of them than a browser has connections for: a page waits in words, and takes the place of one that goes', async () => {
+    const { context, page } = browser;
+    const wait = { timeout: 25_000 };
+    await page.goto('about:blank');
+    const open = async (fleet: string) => {
+      const opened = await context.newPage();
+      await opened.goto(`${at.http}/?fleet=${fleet}`);
+      return opened;
+    };
+    const isLive = (one: Page) => one.locator('[data-connection="live"]').waitFor(wait);
+    const four = await Promise.all(fleets.slice(0, 4).map(open));
+    await Promise.all(four.map(isLive));
+    const last = await open('f5');
+    await last.locator('.notice', { hasText: 'This browser shows other fleets too' }).waitFor(wait);
+    // Requests still find a connection.
+    expect(await last.evaluate(() => fetch('/api').then(({ status }) => status))).toBe(200);
+    await four[0]?.close();
+    await isLive(last);
+    expect(browser.problems()).toEqual([]);
+  }, 90_000);
 });

@@ -1,5 +1,6 @@
 /** An operator on the page: signs in, acknowledges and resolves an escalation, retires a worker; and a lost connection. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { hashOfToken } from '../../../src/config/access-tokens.ts';
 import { directoryOf } from '../../../src/http/fleet-directory.ts';
 import { openHttpServer } from '../../../src/http/server.ts';
 import { createLogger } from '../../../src/log.ts';
@@ -13,6 +14,9 @@ let guardedUrl = '';
 
 const button = (name: string) => browser.page.getByRole('button', { name, exact: true });
 const stored = (subject: string) => stage.client.stored('STOPGATE_main', `stopgate.main.own.${subject}`);
+const readers = (token: string) => ({
+  ...{ name: token, role: 'read' as const, workers: null, hashes: [hashOfToken(token)] },
+});
 const options = () => ({
   ...{ fleets: directoryOf(stage.replica), host: '127.0.0.1', version: '0.0.0' },
   ...{ metrics: createMetrics(), log: createLogger('silent') },
@@ -87,7 +91,8 @@ describeInBrowser('an operator', () => {
   });
 
   test('sees nothing of a service with a token before signing in', async () => {
-    const guarded = await openHttpServer({ ...options(), port: 0, token: 'for-readers', operatorToken });
+    let tokens = [readers('for-readers'), readers('another')];
+    const guarded = await openHttpServer({ ...options(), port: 0, token: null, operatorToken, tokens: () => tokens });
     const { page } = browser;
     guardedUrl = guarded.url;
     try {
@@ -97,10 +102,21 @@ describeInBrowser('an operator', () => {
       await page.getByText('This service requires a token.').waitFor();
       expect(await page.content()).not.toContain('main</span>');
       expect(await browser.axe()).toEqual([]);
-      await page.getByLabel('Token').fill('for-readers');
-      await button('Continue').click();
+      // The field has the focus.
+      await page.keyboard.type('for-readers');
+      await page.keyboard.press('Enter');
       await page.locator('tr[data-id="ana"]').waitFor();
       await button('Sign in').waitFor();
+      await page.locator('tr[data-id="ana"]').click();
+      await page.locator('aside').waitFor();
+      tokens = tokens.slice(1);
+      await page.getByRole('alert').filter({ hasText: 'Your session has ended' }).waitFor();
+      expect(await page.locator('tr[data-id="ana"]').count()).toBe(0);
+      expect(await browser.axe()).toEqual([]);
+      await page.keyboard.type('another');
+      await page.keyboard.press('Enter');
+      // Where it was.
+      await page.locator('aside .lead').waitFor();
       expect(browser.problems()).toEqual([]);
     } finally {
       await guarded.close();

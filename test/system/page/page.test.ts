@@ -87,6 +87,10 @@ describeInBrowser('the page', () => {
     await browser.page.reload();
     await rowOf('cleo').waitFor();
     expect(await names()).toEqual(['cleo']);
+    await browser.page.getByLabel('Search workers').fill('nobody has this');
+    await browser.page.getByText('None fits the search and the filters.').waitFor();
+    await browser.page.locator('.grid').getByRole('button', { name: 'Show all' }).click();
+    await rowOf('bob').waitFor();
     await open('/?state=blocked');
     await rowOf('w1').waitFor();
     expect(await names()).toEqual(['w1']);

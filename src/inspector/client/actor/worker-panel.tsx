@@ -7,7 +7,6 @@ import { shownMs, shownView } from '../data/past.ts';
 import { EscalationNote } from '../operator/escalation-note.tsx';
 import { InputRequests } from '../operator/input-requests.tsx';
 import { OperatorButtons } from '../operator/operator-buttons.tsx';
-import { suggestPrompts } from '../operator/suggestions.ts';
 import { ago } from '../ui/format.ts';
 import { createLazy } from '../ui/lazy.tsx';
 import { StateMark } from '../ui/state-mark.tsx';
@@ -32,10 +31,7 @@ export function WorkerPanel({ id }: { id: string }) {
         <StateMark state={view.state} note={view.presence === 'active' ? null : view.presence} />
         <span class="muted">last seen {ago(Date.parse(view.lastSeen), shownMs.value)}</span>
       </p>
-      <OperatorButtons
-        {...{ entity: 'worker', id, escalation: view.escalation, ended: view.state === 'stopped' }}
-        suggestions={suggestPrompts(view)}
-      />
+      <OperatorButtons {...{ entity: 'worker', id, escalation: view.escalation, ended: view.state === 'stopped' }} />
       <Tabs
         sections={{
           why: { title: 'Why', content: () => <WhySection id={id} view={view} /> },

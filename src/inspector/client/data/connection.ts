@@ -40,8 +40,15 @@ let port: HubPort | null = null;
 /** The pause that ends with the next message of the whole fleet. */
 let ending: typeof pause.value = null;
 let received: { ms: number; entries: number }[] = [];
-/** Tells the other pages that the session is another one: those that are locked are not at the stream. */
-const session = new BroadcastChannel('stopgate.session');
+/**
+ * `renewed`: the session is another one, and pages that are locked are not at the stream. `crowded`: a page waits for a
+ * stream, so those that nobody sees leave theirs.
+ */
+type PageNews = 'renewed' | 'crowded';
+const pages = new BroadcastChannel('stopgate.pages');
+const tellPages = (news: PageNews) => pages.postMessage(news);
+const crowdedText =
+  'This browser shows other fleets too, and has no connection left. Close one of their pages, or leave it in the background.';
 
 export function startConnection(): void {
   effect(() => {
@@ -51,7 +58,10 @@ export function startConnection(): void {
   pauseWhileHidden();
   addEventListener('pagehide', () => port?.send({ leave: true }));
   addEventListener('pageshow', (event) => event.persisted && reopen());
-  session.onmessage = () => void connect();
+  pages.onmessage = ({ data }: MessageEvent<PageNews>) => {
+    if (data === 'renewed') void connect();
+    else if (document.hidden) leaveWhileHidden();
+  };
   setInterval(() => {
     nowMs.value = Date.now() + aheadMs;
     if (connection.value === 'live' && performance.now() - head.value.receivedMs > silenceMs) connection.value = 'lost';
@@ -62,7 +72,7 @@ export function startConnection(): void {
 
 /** After signing in or out: the service looks at the session when a stream is opened. */
 export function renewSession(): void {
-  session.postMessage('renewed');
+  tellPages('renewed');
   connection.value = 'connecting';
   port?.send({ reopen: true });
   reopen();
@@ -71,6 +81,7 @@ export function renewSession(): void {
 /** Shows the present again. */
 export function reopen(): void {
   connection.value = 'connecting';
+  connectionProblem.value = null;
   connectingSinceMs.value = Date.now();
   if (fleet.value === '') return void connect();
   ending = pause.peek();
@@ -91,14 +102,16 @@ function pauseWhileHidden(): void {
   document.addEventListener('visibilitychange', () => {
     clearTimeout(timer);
     if (document.hidden) {
-      timer = setTimeout(() => {
-        port?.send({ leave: true });
-        pause.value ??= { seq: head.peek().seq, atMs: nowMs.peek(), by: 'hidden' };
-        connection.value = 'paused';
-      }, pauseAfterMs);
+      timer = setTimeout(leaveWhileHidden, pauseAfterMs);
     } else if (pause.peek()?.by === 'hidden') reopen();
     else if (pause.peek()?.by === 'hand') select(selected.peek());
   });
+}
+
+function leaveWhileHidden(): void {
+  port?.send({ leave: true });
+  pause.value ??= { seq: head.peek().seq, atMs: nowMs.peek(), by: 'hidden' };
+  connection.value = 'paused';
 }
 
 /** Once the fleet is known, the effect above joins the stream. */
@@ -126,6 +139,12 @@ function onMessage(message: FromHub): void {
     locked.value = true;
     return;
   }
+  if ('crowded' in message) {
+    if (pause.peek() === null) connection.value = 'connecting';
+    connectionProblem.value = crowdedText;
+    tellPages('crowded');
+    return;
+  }
   if ('lost' in message) {
     if (pause.peek() === null) connection.value = 'lost';
     connectionProblem.value = message.lost ?? connectionProblem.peek();
@@ -134,7 +153,7 @@ function onMessage(message: FromHub): void {
   measure('apply', () => apply(message.event, JSON.parse(message.text)));
 }
 
-function apply(event: Exclude<FromHub, { lost: unknown } | { locked: true }>['event'], data: unknown): void {
+function apply(event: Extract<FromHub, { event: unknown }>['event'], data: unknown): void {
   const isPaused = pause.peek() !== null;
   if (event === 'hello') {
     hello.value = data as Hello;

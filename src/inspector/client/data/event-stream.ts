@@ -34,6 +34,11 @@ export function createEventStream({ onMessage, onLost, onLocked }: Listener) {
         heardMs = Date.now();
         onMessage(event, data, lastEventId);
       });
+    opened.addEventListener('locked', () => {
+      if (opened !== source) return;
+      close();
+      onLocked();
+    });
     opened.onerror = () => {
       onLost(null);
       // The browser tries again by itself, unless the response was not a stream.

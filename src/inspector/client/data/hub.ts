@@ -6,6 +6,7 @@
 import type { Topic } from '../../messages.ts';
 import { createEventStream, type StreamEvent } from './event-stream.ts';
 import { createKnownFleet, keyOf } from './known-fleet.ts';
+import { createStreamSlot } from './stream-slot.ts';
 
 export type ToHub =
   /** Joins, or selects another actor; the whole fleet is sent to whoever joins. */
@@ -18,7 +19,9 @@ export type ToHub =
 export type FromHub =
   | { readonly event: StreamEvent; readonly text: string }
   | { readonly lost: string | null }
-  | { readonly locked: true };
+  | { readonly locked: true }
+  /** Other fleets have all the streams that may be open. It is tried again. */
+  | { readonly crowded: true };
 type Port = { postMessage(message: FromHub): void };
 type Member = { topic: Topic | null; aliveMs: number };
 
@@ -33,6 +36,7 @@ export function createHub(fleet: string) {
   const tellAll = (message: FromHub) => {
     for (const port of pages.keys()) port.postMessage(message);
   };
+  const slot = createStreamSlot();
   const stream = createEventStream({
     onMessage(event, text, id) {
       if (event === 'worker' || event === 'task') {
@@ -47,22 +51,30 @@ export function createHub(fleet: string) {
       if (isOther) openSoon();
     },
     onLost: (lost) => tellAll({ lost }),
-    onLocked: () => tellAll({ locked: true }),
+    onLocked: () => {
+      slot.free();
+      tellAll({ locked: true });
+    },
   });
   let isOpening = false;
+  let isCrowded = false;
   /** Several pages may change their minds at once. */
   const openSoon = () => {
     if (isOpening) return;
     isOpening = true;
-    setTimeout(() => {
+    setTimeout(async () => {
+      isCrowded = !(await slot.take());
       isOpening = false;
-      if (pages.size > 0) stream.open(addressOf(fleet, topicsOf(pages.values()), known));
+      if (pages.size === 0) slot.free();
+      else if (isCrowded) tellAll({ crowded: true });
+      else stream.open(addressOf(fleet, topicsOf(pages.values()), known));
     });
   };
   const leave = (port: Port) => {
     pages.delete(port);
     if (pages.size > 0) return;
     stream.close();
+    slot.free();
     known.clear();
   };
   const select = (port: Port, topic: Topic | null) => {
@@ -80,7 +92,7 @@ export function createHub(fleet: string) {
     const member = pages.get(port);
     if (member !== undefined) member.aliveMs = nowMs;
     for (const [other, { aliveMs }] of pages) if (nowMs - aliveMs > goneAfterMs) leave(other);
-    if (stream.isDead()) openSoon();
+    if (isCrowded || stream.isDead()) openSoon();
   };
   return {
     onMessage(port: Port, message: ToHub): void {

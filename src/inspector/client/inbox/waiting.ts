@@ -17,10 +17,10 @@ const waitingKeys = computed(() => {
   void liveFleet.version.value;
   const { waitingWorkers, waitingTasks } = liveFleet;
   const workers = rowsOf(liveFleet.workers, waitingWorkers).sort((a, b) => urgencyOf(a) - urgencyOf(b));
-  const ids = new Set(workers.map((row) => row[w.id]));
-  // A task that is escalated with its worker is one thing to look at.
+  const causes = new Set(workers.map((row) => `${row[w.stateSinceMs]} ${row[w.reason]}`));
+  // A task that is escalated with its worker, by the same entry, is one thing to look at.
   const tasks = rowsOf(liveFleet.tasks, waitingTasks)
-    .filter((row) => !ids.has(row[t.worker] ?? ''))
+    .filter((row) => !causes.has(`${row[t.stateSinceMs]} ${row[t.reason]}`))
     .sort((a, b) => (a[t.stateSinceMs] ?? 0) - (b[t.stateSinceMs] ?? 0));
   return [
     ...workers.map((row) => keyOf({ entity: 'worker', id: row[w.id] })),

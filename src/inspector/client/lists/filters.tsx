@@ -1,6 +1,4 @@
 /** The search field and the selects above a table. What they are set to is in the route. */
-import type { RefObject } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
 import { navigate, route } from '../route.ts';
 import { count, plural } from '../ui/format.ts';
 import { isOutdated, listedIds } from './listed-ids.ts';
@@ -12,6 +10,8 @@ type Select = {
   readonly options: readonly string[];
 };
 type Props = { readonly total: number; readonly noun: string; readonly selects: readonly Select[] };
+
+export const showAll = (): void => navigate({ q: '', state: '', presence: '', agent: '', queue: '' });
 
 export function Filters({ total, noun, selects }: Props) {
   const { q, state, presence, agent, queue } = route.value;
@@ -27,11 +27,7 @@ export function Filters({ total, noun, selects }: Props) {
       </span>
       {isOutdated.value && <span class="tag">order held while you point</span>}
       {isFiltered && (
-        <button
-          type="button"
-          class="link"
-          onClick={() => navigate({ q: '', state: '', presence: '', agent: '', queue: '' })}
-        >
+        <button type="button" class="link" onClick={showAll}>
           Show all
         </button>
       )}
@@ -40,12 +36,9 @@ export function Filters({ total, noun, selects }: Props) {
 }
 
 function SearchField({ noun }: { noun: string }) {
-  const field = useRef<HTMLInputElement>(null);
   const { q } = route.value;
-  useSlashKey(field);
   return (
     <input
-      ref={field}
       type="search"
       aria-label={`Search ${noun}s`}
       placeholder={`Search ${noun}s   /`}
@@ -58,20 +51,6 @@ function SearchField({ noun }: { noun: string }) {
       }}
     />
   );
-}
-
-/** `/` focuses the search field. */
-function useSlashKey(field: RefObject<HTMLInputElement | null>): void {
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      const isTyping = event.target instanceof HTMLElement && event.target.matches('input, textarea, select');
-      if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey) return;
-      event.preventDefault();
-      field.current?.focus();
-    };
-    addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
-  }, []);
 }
 
 /** Hidden while there is no choice. A value from the address is offered even if no row has it. */

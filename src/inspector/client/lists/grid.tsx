@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import type { FleetStore } from '../data/fleet-store.ts';
 import { hrefOf, navigate, route } from '../route.ts';
+import { showAll } from './filters.tsx';
 import { rowPx, useRowFocus, useViewport } from './grid-focus.ts';
 import { isHeld } from './listed-ids.ts';
 
@@ -60,6 +61,14 @@ export function Grid<Row>({ label, columns, ids, rowOf, isOpened, open }: GridPr
           {last < ids.length && <Gap rows={ids.length - last} />}
         </tbody>
       </table>
+      {ids.length === 0 && (
+        <p class="muted pad" role="status">
+          None fits the search and the filters.{' '}
+          <button type="button" onClick={showAll}>
+            Show all
+          </button>
+        </p>
+      )}
     </div>
   );
 }

@@ -16,7 +16,7 @@ export type ActionRequest = {
   readonly action: OperatorAction;
   /** At least one. */
   readonly targets: readonly Target[];
-  /** Prompts to choose from, for `resume`. */
+  /** Prompts to choose from, for `resume`; absent: those for the worker that is shown. */
   readonly suggestions?: readonly string[];
   /** What the agent gets with `allow`: the choice for a question. */
   readonly choice?: string;

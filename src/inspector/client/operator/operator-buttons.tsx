@@ -9,12 +9,11 @@ type Props = {
   readonly escalation: WorkerView['escalation'];
   /** It can be retired no more, or never could. */
   readonly ended: boolean;
-  readonly suggestions?: readonly string[];
 };
 
 const keys: Readonly<Partial<Record<OperatorAction, string>>> = { acknowledge: 'a', resume: 'r', stop: 's' };
 
-export function OperatorButtons({ entity, id, escalation, ended, suggestions = [] }: Props) {
+export function OperatorButtons({ entity, id, escalation, ended }: Props) {
   if (isPast.value) return null;
   const actions: OperatorAction[] = [];
   if (escalation !== null) {
@@ -33,7 +32,7 @@ export function OperatorButtons({ entity, id, escalation, ended, suggestions = [
           class={action === 'resume' ? 'primary' : ''}
           aria-keyshortcuts={keys[action]}
           title={keys[action] === undefined ? undefined : `Key ${keys[action]}`}
-          onClick={() => requestAction({ action, targets: [{ entity, id }], suggestions })}
+          onClick={() => requestAction({ action, targets: [{ entity, id }] })}
         >
           {actionTexts[action].button}
         </button>

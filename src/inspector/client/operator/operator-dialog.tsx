@@ -1,6 +1,7 @@
 /** Confirms an operator's action, with the name of the operator and a prompt for the agent. */
 import { useState } from 'preact/hooks';
 import { visible } from '../../../visible-text.ts';
+import { shownView } from '../data/past.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { plural } from '../ui/format.ts';
 import {
@@ -13,6 +14,7 @@ import {
   rememberName,
 } from './operator-actions.ts';
 import { requestSignIn } from './sign-in.tsx';
+import { suggestPrompts } from './suggestions.ts';
 
 export function OperatorDialog() {
   const request = pendingAction.value;
@@ -22,7 +24,8 @@ export function OperatorDialog() {
 const keyOf = ({ action, targets }: ActionRequest) => [action, ...targets.map(({ id }) => id)].join();
 
 function Confirmation({ request }: { request: ActionRequest }) {
-  const { action, targets, suggestions = [] } = request;
+  const { action, targets } = request;
+  const suggestions = request.suggestions ?? suggestionsFor(targets);
   const [prompt, setPrompt] = useState('');
   const { send, busy, problem, close } = useSend(request);
   const { title, effect } = actionTexts[action];
@@ -67,6 +70,14 @@ function Confirmation({ request }: { request: ActionRequest }) {
       </form>
     </Dialog>
   );
+}
+
+/** For one worker, as soon as it is loaded. */
+function suggestionsFor([target]: ActionRequest['targets']): readonly string[] {
+  const view = shownView.value;
+  return target !== undefined && view != null && 'worker' in view && 'presence' in view && view.worker === target.id
+    ? suggestPrompts(view)
+    : [];
 }
 
 function describe(targets: ActionRequest['targets']): string {

@@ -1,7 +1,7 @@
 /** Asks for a token: for reading, or for operator actions. It becomes a cookie that scripts cannot read. */
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { signIn } from '../data/api.ts';
 import { hello, renewSession } from '../data/connection.ts';
 import { Dialog } from '../ui/dialog.tsx';
@@ -18,9 +18,18 @@ export function requestSignIn(next: () => void = () => {}): void {
 export const LockedPage = () => (
   <main id="main" class="locked">
     <h1>stopgate inspector</h1>
-    <p>This service requires a token.</p>
+    {hello.value === null ? (
+      <p>This service requires a token.</p>
+    ) : (
+      <p role="alert">
+        Your session has ended: the token is not valid any more, or somebody signed out in this browser. Sign in again
+        to go on where you were.
+      </p>
+    )}
     <TokenForm label="Token" onSuccess={() => {}}>
-      The service was started with it: <code>--token</code>, or <code>STOPGATE_TOKEN</code>.
+      It is the service’s <code>--token</code> or <code>STOPGATE_TOKEN</code>, or one that stands under{' '}
+      <code>tokens:</code> in its <code>stopgate.yaml</code>. Whoever runs the service makes one with{' '}
+      <code>stopgate token</code>.
     </TokenForm>
   </main>
 );
@@ -74,6 +83,8 @@ type TokenFormProps = {
 
 function TokenForm({ label, onSuccess, onCancel, children }: TokenFormProps) {
   const [problem, setProblem] = useState<string | null>(null);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
   // Read off the form: Enter may come before what was typed is rendered.
   const submit = async (form: HTMLFormElement) => {
     try {
@@ -94,7 +105,7 @@ function TokenForm({ label, onSuccess, onCancel, children }: TokenFormProps) {
     >
       <label>
         {label}
-        <input type="password" name="token" required autoComplete="off" />
+        <input ref={field} type="password" name="token" required autoComplete="off" />
       </label>
       <p class="muted">{children}</p>
       {problem !== null && (

@@ -2,7 +2,7 @@
 import { liveFleet } from '../data/connection.ts';
 import { enterPast, isPast } from '../data/past.ts';
 import { t, w } from '../data/row-fields.ts';
-import { shortcuts } from '../keys.ts';
+import { allShortcuts, isUseful } from '../keys.ts';
 import { navigate, noSelection, selection } from '../route.ts';
 import { stateOf } from '../ui/state-mark.tsx';
 
@@ -97,6 +97,6 @@ function* ownCommands(): Generator<Command> {
     ...{ kind: 'command', title: isPast.peek() ? 'Back to live' : 'Time travel', note: '' },
     run: () => (isPast.peek() ? navigate({ at: null }) : void enterPast()),
   };
-  for (const { key, title, run, mod } of shortcuts())
+  for (const { key, title, run, mod } of allShortcuts().filter(isUseful))
     if (mod !== true) yield { kind: 'command', title, note: `key ${key}`, run };
 }
