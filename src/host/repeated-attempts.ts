@@ -6,7 +6,7 @@ import { type HostContext, isAtHead, subject } from './context.ts';
 import type { Outbox } from './outbox.ts';
 import { catchUp } from './read-barrier.ts';
 
-/** By a request. @throws AppError log.unavailable: its decision cannot be read now */
+/** By a request. @throws AppError log.unavailable: its decision cannot be read now; entry.refused: it is gone */
 export async function repeatAttempt(
   context: HostContext,
   outbox: Outbox,
@@ -35,17 +35,17 @@ export async function onAttemptRepeated(
   replyInboxes.delete(key);
   const isAsked = inbox !== undefined && isAtHead(context);
   if (!isAsked && !decisionWaiters.has(key)) return;
-  const decision = await findDecision(context, outbox, worker, attempt).catch(() => null);
-  if (decision === null) {
-    const message = `the decision of attempt ${attempt} cannot be read now`;
-    decisionWaiters.fail(key, new AppError('log.unavailable', message));
+  const unreadable = new AppError('log.unavailable', `the decision of attempt ${attempt} cannot be read now`);
+  const decision = await findDecision(context, outbox, worker, attempt).catch((error: Error) => error);
+  if (decision === null || decision instanceof Error) {
+    decisionWaiters.fail(key, decision instanceof AppError ? decision : unreadable);
     return;
   }
   decisionWaiters.settle(key, decision);
   if (isAsked) context.bus.answer(inbox, JSON.stringify(decision));
 }
 
-/** The decision of an attempt that is known and no longer open. Null: it cannot be read now. */
+/** The decision of an attempt that is known and no longer open. Null: it cannot be read now. @throws AppError */
 async function findDecision(
   context: HostContext,
   outbox: Outbox,
@@ -62,8 +62,17 @@ async function findDecision(
   if (decision?.worker === worker && decision.attempt === attempt && (decision.seq ?? seq) < seq) return decision;
   // Another entry stands there: either this is no longer the log that was folded, or somebody took that message id.
   await catchUp(context);
+  if (seq < (await context.log.range()).firstSeq) return decisionCutAway(context, worker, attempt);
   context.logger.warn({ workerId: worker, attempt, seq }, 'no decision stands where it was stored');
   return null;
+}
+
+/** Retention has removed its entry, and the fold has the last one of each worker. @throws AppError entry.refused */
+function decisionCutAway({ fleet, replica }: HostContext, worker: string, attempt: string): Decision {
+  const lastDecision = fleet.workers.get(worker)?.snapshot.context.worker.lastDecision ?? null;
+  if (lastDecision?.attempt === attempt) return { ...lastDecision, replica };
+  const why = 'it was decided, and retention has removed its decision from the log';
+  throw new AppError('entry.refused', `attempt ${attempt} of worker ${worker} is over: ${why}; ask under a new id`);
 }
 
 function readDecision(text: string): Decision | null {

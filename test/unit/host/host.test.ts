@@ -84,6 +84,22 @@ test("an answer that is read back is that attempt's decision, never what stands 
   }
 });
 
+test('a repeat whose decision retention has removed gets it from the fold, or hears that it is over', async () => {
+  const { host, log } = await start();
+  const decide = async (attempt: string) => {
+    const decision = await host.attempt('w1', { attempt });
+    await expect.poll(() => log.entries.at(-1)?.subject).toBe('stopgate.main.decision.w1');
+    await host.caughtUp();
+    return decision;
+  };
+  await decide('a1');
+  const last = await decide('a2');
+  log.cutBefore(log.entries.length + 1);
+  expect(await host.attempt('w1', { attempt: 'a2' })).toEqual({ ...last, tookMs: 0 });
+  const refusal = { code: 'entry.refused', message: expect.stringContaining('ask under a new id') };
+  await expect(host.attempt('w1', { attempt: 'a1' })).rejects.toMatchObject(refusal);
+});
+
 test('a newest entry that is not the one folded there ends the host: the log is lost', async () => {
   const { host, log } = await start();
   await host.attempt('w1', { attempt: 'a1' });

@@ -7,6 +7,8 @@ export type MemoryLog = EventLog & {
   readonly entries: readonly { readonly subject: string; readonly payload: string }[];
   /** From now on another entry stands at `seq`. */
   replace(seq: number, payload: string): void;
+  /** What stands before `seq` is gone. */
+  cutBefore(seq: number): void;
   /** From now on the newest entry is of this time. */
   setHeadTime(atMs: number): void;
   /** False: nothing is delivered any more. */
@@ -16,6 +18,8 @@ export type MemoryLog = EventLog & {
 export function createMemoryLog(): MemoryLog {
   const entries: { subject: string; payload: string; messageId: string | undefined }[] = [];
   let headMs: number | null = null;
+  let firstSeq = 1;
+  const at = (seq: number) => (seq < firstSeq ? undefined : entries[seq - 1]);
   let deliver: ((message: LogMessage) => void) | null = null;
   const store = (subject: string, given: string | Uint8Array, headers: { messageId?: string | undefined }) => {
     const payload = Buffer.from(given).toString();
@@ -36,11 +40,14 @@ export function createMemoryLog(): MemoryLog {
       const entry = entries[seq - 1];
       if (entry !== undefined) entry.payload = payload;
     },
+    cutBefore(seq) {
+      firstSeq = seq;
+    },
     setHeadTime(atMs) {
       headMs = atMs;
     },
     isRead: () => deliver !== null,
-    subjectAt: async (seq) => entries[seq - 1]?.subject ?? null,
+    subjectAt: async (seq) => at(seq)?.subject ?? null,
     deadSeq: 0,
     append: async (...entry) => store(...entry),
     submit: (subject, payload, headers, onAnswer) => onAnswer(store(subject, payload, headers)),
@@ -53,10 +60,10 @@ export function createMemoryLog(): MemoryLog {
         },
       };
     },
-    range: async () => ({ firstSeq: 1, lastSeq: entries.length, firstMs: 0, lastMs: 0 }),
+    range: async () => ({ firstSeq, lastSeq: entries.length, firstMs: 0, lastMs: 0 }),
     history: async () => {},
     newest: async () => [],
-    fetch: async (seq, subject) => (entries[seq - 1]?.subject === subject ? (entries[seq - 1]?.payload ?? null) : null),
+    fetch: async (seq, subject) => (at(seq)?.subject === subject ? (at(seq)?.payload ?? null) : null),
     head: async () => ({ seq: entries.length, atMs: headMs ?? entries.length * 1_000 }),
     lastSeq: () => entries.length,
     note: async () => {},
