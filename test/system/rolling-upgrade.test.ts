@@ -1,6 +1,6 @@
 /**
  * A rolling upgrade (protocol.md §15): the previous release, built from git, and this one side by side on one log, under
- * load; then the old one ends. Nothing is lost, and both give the same answers.
+ * load; then the old one ends, and is started again, as in a way back. Nothing is lost, and both give the same answers.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Decision } from '../../machines/index.ts';
@@ -34,6 +34,7 @@ describe.skipIf(commit === null)(commit === null ? `${title} (${noHistory})` : t
   let folder: Folder;
   let client: Client;
   let old: Service;
+  let startOld: () => Promise<Service>;
   let next: Service;
   const given = new Map<string, Decision>();
   const workers = () => [...new Set([...given.keys()].map((key) => key.split(':')[0] as string))];
@@ -44,7 +45,8 @@ describe.skipIf(commit === null)(commit === null ? `${title} (${noHistory})` : t
     folder = await makeFolder({ 'stopgate.yaml': config });
     client = await openClient(server.url);
     const line = ['serve', '--nats', server.url, '--http', '127.0.0.1:0', '--replica'];
-    old = await serveBuild(previous.main)([...line, 'old'], folder.path);
+    startOld = () => serveBuild(previous.main)([...line, 'old'], folder.path);
+    old = await startOld();
     await load('alone'); // it has a log of its own before the other comes
     next = await serveShipped([...line, 'new'], folder.path);
   }, 120_000);
@@ -121,6 +123,14 @@ describe.skipIf(commit === null)(commit === null ? `${title} (${noHistory})` : t
     expect(await repeatedAt(next)).toEqual([...given.values()].map(essence));
     expect((await ask(httpOf(next), '/readyz')).status).toBe(200);
     for (const service of [old, next]) expect(service.stderr()).not.toMatch(/LOG_LOST|"level":"(error|fatal)"/);
+  });
+
+  test('the way back: the old one folds what the new one stored, and takes over', { timeout: 60_000 }, async () => {
+    old = await startOld();
+    expect(await viewsAt(old)).toEqual(await viewsAt(next));
+    await endService(next);
+    await load('back');
+    expect(await repeatedAt(old)).toEqual([...given.values()].map(essence));
   });
 
   test('a replay by either release decides as was decided', { timeout: 60_000 }, async () => {

@@ -127,7 +127,7 @@ test('what no test runs is this, and no more', () => {
     'docs/operations.md: test/integration/docs/backup.test.ts',
     'docs/operations.md: test/integration/docs/backup.test.ts',
     'docs/operations.md: test/integration/docs/backup.test.ts',
-    'docs/operations.md: needs a collector; test/integration/app/traces.test.ts has one',
+    'docs/operations.md: needs a collector; test/integration/app/traces.test.ts and metrics.test.ts have one',
     'docs/python.md: test/system/clients/python.test.ts',
     'docs/python.md: test/system/clients/python.test.ts',
     'docs/python.md: test/system/clients/python.test.ts',
@@ -139,8 +139,12 @@ test('what no test runs is this, and no more', () => {
     'docs/recipes.md: needs root and systemd',
     'docs/recipes.md: needs Docker',
     'docs/reliability.md: minutes of both cores',
+    'docs/reliability.md: minutes of both cores',
     'docs/reliability.md: an hour; the short form takes some minutes',
     'docs/reliability.md: an hour, or as many minutes as it says',
+    'docs/seeds.md: npm test runs them all',
+    'docs/upgrade.md: needs a registry with two releases; test/system/rolling-upgrade.test.ts',
+    'docs/upgrade.md: needs a registry with two releases; test/system/rolling-upgrade.test.ts',
     'plugins/claude/README.md: needs Claude Code',
   ]);
 });

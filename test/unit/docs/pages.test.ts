@@ -28,6 +28,18 @@ test('every page of docs can be reached from README', () => {
   expect(docs.filter((path) => !reached.has(path))).toEqual([]);
 });
 
+/** With what a reader comes; a page that begins with another task adds its verb. */
+const tasks = new Set(
+  'Answer Ask Choose Connect Find Follow Measure Open Publish Replace Run Send Set Talk Try Write'.split(' '),
+);
+/** The contract is looked up, and decisions are read. */
+const isGuide = (path: string) => /^docs\/[\w-]+\.md$/.test(path) && path !== 'docs/protocol.md';
+
+test.each(pages.map(({ path }) => path).filter(isGuide))('%s starts with a task', (path) => {
+  const [, heading = ''] = /^## (.*)$/m.exec(readPage(path).text.replaceAll(/^```[\s\S]*?^```$/gm, '')) ?? [];
+  expect([...tasks], `its first section is "${heading}"`).toContain(heading.split(/[ ,]/)[0]);
+});
+
 test('docs/architecture.md lists every room', () => {
   const fence = readPage('docs/architecture.md').fences.find(({ text }) => text.startsWith('machines/ '));
   const listed = (fence?.text ?? '').split('\n').flatMap((line) => {
