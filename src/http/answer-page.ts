@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { InputAnswer, WorkerView } from '../../machines/index.ts';
 import type { Answerable } from '../notify/answer-links.ts';
-import { type Question, readQuestions } from '../service/questions.ts';
+import { type Question, readFields, readQuestions } from '../service/questions.ts';
 import { visible } from '../visible-text.ts';
 
 const style = `
@@ -136,7 +136,7 @@ const formatTime = (iso: string): string => `<time datetime="${iso}">${iso.slice
 function renderDetail(detail: string): string {
   const box = (value: string, label: string) =>
     `<pre tabindex="0" aria-label="${escapeHtml(label)}">${text(value)}</pre>`;
-  const fields = readObject(detail);
+  const fields = readFields(detail);
   if (fields === null) return box(detail, 'what it wants to do');
   return Object.entries(fields)
     .map(([name, value]) => {
@@ -144,13 +144,4 @@ function renderDetail(detail: string): string {
       return `<p class="field muted">${text(name)}</p>\n${box(shown, name)}`;
     })
     .join('\n');
-}
-
-function readObject(json: string): object | null {
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
-  } catch {
-    return null;
-  }
 }

@@ -38,6 +38,12 @@ export function readAnswers(questions: readonly Question[], message: string): st
   return answers.every((it) => it.trim() !== '') ? answers : null;
 }
 
+/** The fields of a tool's input. Null: it is no object, or was cut. */
+export function readFields(detail: string): Fields | null {
+  const value = parse(detail);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : null;
+}
+
 /** For people: `Which key? (Old, New)`. */
 export const describeQuestions = (questions: readonly Question[]): string =>
   questions

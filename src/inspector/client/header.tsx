@@ -8,6 +8,7 @@ import { openPalette } from './palette/palette.tsx';
 import { noSelection, type Route, route, type View } from './route.ts';
 import { TimeTravelButton } from './time-travel/time-travel-button.tsx';
 import { count, duration } from './ui/format.ts';
+import { Icon } from './ui/icon.tsx';
 import { Link } from './ui/link.tsx';
 
 const titles: Readonly<Record<View, string>> = {
@@ -88,8 +89,9 @@ function FleetName() {
 
 const Tools = () => (
   <>
-    <button type="button" title="Find (Ctrl K)" onClick={openPalette}>
-      Find
+    <button type="button" class="iconic" title="Find (Ctrl K)" onClick={openPalette}>
+      <Icon path="M7 2.5a4.5 4.5 0 1 0 0 9a4.5 4.5 0 1 0 0-9M10.5 10.5L14 14" />
+      <span>Find</span>
     </button>
     <TimeTravelButton />
   </>
@@ -110,7 +112,7 @@ function ConnectionState() {
   return (
     <span class="connection" data-connection={state} title={`entry ${seq} of ${headSeq}`}>
       <i class="dot" aria-hidden="true" />
-      {text}
+      <span class="word">{text}</span>
       {state === 'live' && perSecond >= 1 && <span class="muted"> {count(Math.round(perSecond))}/s</span>}
       {state === 'lost' && receivedMs > 0 && <span> {duration(performance.now() - receivedMs)} ago</span>}
     </span>

@@ -94,14 +94,14 @@ describeInBrowser('the inbox', () => {
     await press('Escape');
     await page.locator('dialog').waitFor({ state: 'hidden' });
     await press('s');
-    await page.locator('dialog', { hasText: 'Resolve: stop: 2 escalations' }).waitFor();
+    await page.locator('dialog', { hasText: 'Stop 2 at once' }).waitFor();
     expect(await browser.axe()).toEqual([]);
     await press('Control+Enter');
     await expect.poll(cards).toEqual(['bob']);
     for (const worker of ['cleo', 'dan'])
       expect(await stored(`${worker}.escalation.resolved`)).toEqual([{ by: 'Ann', verdict: 'stop' }]);
     await press('s');
-    await page.getByRole('button', { name: 'Resolve: stop' }).click();
+    await page.locator('dialog').getByRole('button', { name: 'Stop' }).click();
     await page.getByText('Nobody waits for you').waitFor();
     await title('stopgate inspector');
   });

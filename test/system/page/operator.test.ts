@@ -64,7 +64,7 @@ describeInBrowser('an operator', () => {
     await button('Resume…').click();
     await page.getByLabel('Prompt for the agent (optional)').fill('Take the one that is there.');
     expect(await page.getByLabel('Your name (stored with the entry)').inputValue()).toBe('Ann');
-    await button('Resolve: resume').click();
+    await page.locator('dialog').getByRole('button', { name: 'Resume' }).click();
     await page.locator('.resolution', { hasText: 'Take the one that is there.' }).waitFor();
     expect(await stored('worker.ana.escalation.resolved')).toEqual([
       { by: 'Ann', verdict: 'resume', prompt: 'Take the one that is there.' },
@@ -81,7 +81,7 @@ describeInBrowser('an operator', () => {
     await page.locator('dialog').waitFor({ state: 'detached' });
     expect(await stored('worker.bob.escalation.resolved')).toEqual([]);
     await button('Stop…').click();
-    await button('Resolve: stop').click();
+    await page.locator('dialog').getByRole('button', { name: 'Stop' }).click();
     await page.locator('aside .lead [data-state="stopped"]').waitFor();
     await page.goto(`${stage.http.url}/?worker=cleo`);
     await button('Retire…').click();

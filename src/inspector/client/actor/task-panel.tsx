@@ -22,15 +22,17 @@ export function TaskPanel({ id }: { id: string }) {
   if (view === null) return <UnknownActor entity="task" id={id} />;
   return (
     <>
-      <p class="lead">
-        <StateMark state={view.state} note={view.outcome} />
-      </p>
+      <div class="standing">
+        <p class="lead">
+          <StateMark state={view.state} note={view.outcome} />
+        </p>
+        <OperatorButtons entity="task" id={id} escalation={view.escalation} ended />
+      </div>
       {view.title !== null && (
         <p class="title">
           <Text value={view.title} max={200} />
         </p>
       )}
-      <OperatorButtons entity="task" id={id} escalation={view.escalation} ended />
       <Tabs
         sections={{
           why: { title: 'Why', content: () => <WhySection view={view} /> },

@@ -27,11 +27,13 @@ export function WorkerPanel({ id }: { id: string }) {
   if (view === null) return <UnknownActor entity="worker" id={id} />;
   return (
     <>
-      <p class="lead">
-        <StateMark state={view.state} note={view.presence === 'active' ? null : view.presence} />
-        <span class="muted">last seen {ago(Date.parse(view.lastSeen), shownMs.value)}</span>
-      </p>
-      <OperatorButtons {...{ entity: 'worker', id, escalation: view.escalation, ended: view.state === 'stopped' }} />
+      <div class="standing">
+        <p class="lead">
+          <StateMark state={view.state} note={view.presence === 'active' ? null : view.presence} />
+          <span class="muted">last seen {ago(Date.parse(view.lastSeen), shownMs.value)}</span>
+        </p>
+        <OperatorButtons {...{ entity: 'worker', id, escalation: view.escalation, ended: view.state === 'stopped' }} />
+      </div>
       <Tabs
         sections={{
           why: { title: 'Why', content: () => <WhySection id={id} view={view} /> },

@@ -1,4 +1,5 @@
 /** The search field and the selects above a table. What they are set to is in the route. */
+import type { ComponentChildren } from 'preact';
 import { navigate, route } from '../route.ts';
 import { count, plural } from '../ui/format.ts';
 import { isOutdated, listedIds } from './listed-ids.ts';
@@ -9,11 +10,17 @@ type Select = {
   readonly any: string;
   readonly options: readonly string[];
 };
-type Props = { readonly total: number; readonly noun: string; readonly selects: readonly Select[] };
+type Props = {
+  readonly total: number;
+  readonly noun: string;
+  readonly selects: readonly Select[];
+  /** More buttons, at the end. */
+  readonly children?: ComponentChildren;
+};
 
 export const showAll = (): void => navigate({ q: '', state: '', presence: '', agent: '', queue: '' });
 
-export function Filters({ total, noun, selects }: Props) {
+export function Filters({ total, noun, selects, children }: Props) {
   const { q, state, presence, agent, queue } = route.value;
   const isFiltered = [q, state, presence, agent, queue].some((it) => it !== '');
   return (
@@ -31,6 +38,7 @@ export function Filters({ total, noun, selects }: Props) {
           Show all
         </button>
       )}
+      {children}
     </search>
   );
 }

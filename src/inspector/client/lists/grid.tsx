@@ -62,7 +62,7 @@ export function Grid<Row>({ label, columns, ids, rowOf, isOpened, open }: GridPr
         </tbody>
       </table>
       {ids.length === 0 && (
-        <p class="muted pad" role="status">
+        <p class="no-match muted" role="status">
           None fits the search and the filters.{' '}
           <button type="button" onClick={showAll}>
             Show all

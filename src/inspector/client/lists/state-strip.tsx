@@ -2,13 +2,13 @@
  * The chart as a strip: six states with how many are in each, and how many came and left in the last ten minutes. A
  * click filters. It opens to the whole chart, or to one cell for each worker.
  */
-import { useState } from 'preact/hooks';
+import { signal } from '@preact/signals';
 import { workerStates } from '../../../../machines/values/states.ts';
 import { FleetChart } from '../chart/fleet-chart.tsx';
 import { isPast, shownFleet } from '../data/past.ts';
 import { stateCounts } from '../data/state-counts.ts';
 import { route } from '../route.ts';
-import { count, plural } from '../ui/format.ts';
+import { compact, count, plural } from '../ui/format.ts';
 import { StateMark } from '../ui/state-mark.tsx';
 import { Overview } from './overview.tsx';
 import { toggleState } from './toggle-state.ts';
@@ -16,26 +16,27 @@ import { toggleState } from './toggle-state.ts';
 type Shown = 'chart' | 'cells' | '';
 const openKey = 'stopgate.strip';
 
-export function StateStrip({ machine }: { machine: 'worker' | 'task' }) {
-  const [shown, setShown] = useState<Shown>(() => (localStorage.getItem(openKey) ?? '') as Shown);
-  const toggle = (next: Shown) => {
-    const value = shown === next ? '' : next;
-    localStorage.setItem(openKey, value);
-    setShown(value);
-  };
-  return (
-    <>
-      <div class="strip">
-        <Boxes machine={machine} />
-        <div class="strip-tools">
-          <Toggle name="Chart" isOn={shown === 'chart'} onClick={() => toggle('chart')} />
-          {machine === 'worker' && <Toggle name="Cells" isOn={shown === 'cells'} onClick={() => toggle('cells')} />}
-        </div>
-      </div>
-      {shown === 'chart' && <FleetChart machine={machine} />}
-      {shown === 'cells' && machine === 'worker' && <Overview />}
-    </>
-  );
+const shown = signal((localStorage.getItem(openKey) ?? '') as Shown);
+
+function toggle(next: Shown): void {
+  shown.value = shown.peek() === next ? '' : next;
+  localStorage.setItem(openKey, shown.peek());
+}
+
+type Props = { readonly machine: 'worker' | 'task' };
+
+/** Open the strip, and close it. */
+export const StripTools = ({ machine }: Props) => (
+  <div class="strip-tools">
+    <Toggle name="Chart" isOn={shown.value === 'chart'} onClick={() => toggle('chart')} />
+    {machine === 'worker' && <Toggle name="Cells" isOn={shown.value === 'cells'} onClick={() => toggle('cells')} />}
+  </div>
+);
+
+/** What they open. */
+export function OpenedStrip({ machine }: Props) {
+  if (shown.value === 'chart') return <FleetChart machine={machine} />;
+  return shown.value === 'cells' && machine === 'worker' ? <Overview /> : null;
 }
 
 const Toggle = ({ name, isOn, onClick }: { name: string; isOn: boolean; onClick: () => void }) => (
@@ -44,7 +45,7 @@ const Toggle = ({ name, isOn, onClick }: { name: string; isOn: boolean; onClick:
   </button>
 );
 
-function Boxes({ machine }: { machine: 'worker' | 'task' }) {
+export function StateStrip({ machine }: Props) {
   const counts = stateCounts[machine].value.split(',').map(Number);
   const picked = route.value.state.split(',');
   const flows = useFlows(machine);
@@ -71,7 +72,7 @@ function Boxes({ machine }: { machine: 'worker' | 'task' }) {
 const Flow = ({ came, left, minutes }: { came: number; left: number; minutes: number }) =>
   isPast.value ? null : (
     <span class="flow" title={`came and left in the last ${plural(minutes, 'minute')}`}>
-      <span aria-hidden="true">{came === 0 && left === 0 ? '·' : `→ ${count(came)}  ${count(left)} →`}</span>
+      <span aria-hidden="true">{came === 0 && left === 0 ? '·' : `→ ${compact(came)}  ${compact(left)} →`}</span>
       <span class="sr-only">
         , {count(came)} came and {count(left)} left in the last {plural(minutes, 'minute')}
       </span>

@@ -7,7 +7,7 @@ import { Filters, valuesOf } from './filters.tsx';
 import { type Column, Grid, rowIn } from './grid.tsx';
 import { ActorLink, NameCell, NoValue } from './list-cells.tsx';
 import { listedIds } from './listed-ids.ts';
-import { StateStrip } from './state-strip.tsx';
+import { OpenedStrip, StateStrip, StripTools } from './state-strip.tsx';
 
 export function TaskList() {
   const fleet = shownFleet.value;
@@ -20,7 +20,10 @@ export function TaskList() {
         total={fleet.tasks.size}
         noun="task"
         selects={[{ name: 'queue', any: 'any queue', options: valuesOf(fleet.tasks.values(), t.queue) }]}
-      />
+      >
+        <StripTools machine="task" />
+      </Filters>
+      <OpenedStrip machine="task" />
       <Grid
         label="Tasks"
         columns={columns}
@@ -36,7 +39,7 @@ export function TaskList() {
 const columns: readonly Column<TaskRow>[] = [
   { key: 'task', title: 'Task', render: (row) => <ActorLink entity="task" id={row[t.id]} /> },
   { key: 'state', title: 'State', render: (row) => <StateMark state={stateOf(row[t.state])} note={row[t.outcome]} /> },
-  { key: 'title', title: 'Title', rank: 2, render: (row) => <NameCell value={row[t.title]} /> },
+  { key: 'title', title: 'Title', render: (row) => <NameCell value={row[t.title]} /> },
   { key: 'worker', title: 'Worker', rank: 2, render: (row) => <Holder worker={row[t.worker]} /> },
   { key: 'queue', title: 'Queue', rank: 3, render: (row) => <NameCell value={row[t.queue]} /> },
   { key: 'iteration', title: 'Iteration', rank: 3, render: (row) => <Iteration row={row} /> },
@@ -51,7 +54,8 @@ const Iteration = ({ row }: { row: TaskRow }) =>
 
 const NoTasks = () => (
   <div class="empty">
-    <p>No tasks yet. Create one with an entry:</p>
+    <h2>No tasks yet</h2>
+    <p>Create one with an entry:</p>
     <pre>{`npx stopgate publish task T-1 task.created '{"title":"Fix the login"}'`}</pre>
   </div>
 );

@@ -7,7 +7,7 @@ import { Filters, valuesOf } from './filters.tsx';
 import { Grid, rowIn } from './grid.tsx';
 import { listedIds } from './listed-ids.ts';
 import { NoWorkers } from './no-workers.tsx';
-import { StateStrip } from './state-strip.tsx';
+import { OpenedStrip, StateStrip, StripTools } from './state-strip.tsx';
 import { workerColumns } from './worker-columns.tsx';
 
 export function WorkerList() {
@@ -25,7 +25,10 @@ export function WorkerList() {
           { name: 'agent', any: 'any agent', options: valuesOf(fleet.workers.values(), w.agent) },
           { name: 'queue', any: 'any queue', options: valuesOf(fleet.workers.values(), w.queue) },
         ]}
-      />
+      >
+        <StripTools machine="worker" />
+      </Filters>
+      <OpenedStrip machine="worker" />
       <Grid
         label="Workers"
         columns={workerColumns}

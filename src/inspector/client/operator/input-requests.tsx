@@ -1,6 +1,6 @@
 /** What an agent asks of a person: a permission with its tool and input, or a question. Answered here where the policy holds it. */
 import type { WorkerView } from '../../../../machines/index.ts';
-import { type Question, readQuestions } from '../../../service/questions.ts';
+import { type Question, readFields, readQuestions } from '../../../service/questions.ts';
 import { isPast, shownMs } from '../data/past.ts';
 import { ago } from '../ui/format.ts';
 import { Text } from '../ui/text.tsx';
@@ -47,7 +47,7 @@ function InputLine({ worker, input, isHeld }: { worker: string; input: Request; 
         {questions === null && <Text value={message ?? kind ?? 'It asks for something.'} />}
       </p>
       {questions === null
-        ? detail !== null && <Text block value={detail} max={600} />
+        ? detail !== null && <Detail detail={detail} />
         : !canAnswer && <Asked questions={questions} />}
       <p class="muted">{ago(Date.parse(since), shownMs.value)}</p>
       {!canAnswer && <p class="muted">Answer it in the agent’s own terminal.</p>}
@@ -65,6 +65,26 @@ function InputLine({ worker, input, isHeld }: { worker: string; input: Request; 
         </p>
       )}
     </li>
+  );
+}
+
+/** Each field of a tool's input stands by itself, so that no text can pass for another field. */
+function Detail({ detail }: { detail: string }) {
+  const fields = readFields(detail);
+  if (fields === null) return <Text block value={detail} max={600} />;
+  return (
+    <dl class="tool-input">
+      {Object.entries(fields).map(([name, value]) => (
+        <div key={name}>
+          <dt>
+            <Text value={name} max={60} />
+          </dt>
+          <dd>
+            <Text block value={typeof value === 'string' ? value : JSON.stringify(value, null, 1)} max={600} />
+          </dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 

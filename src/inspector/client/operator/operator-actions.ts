@@ -30,12 +30,12 @@ export const actionTexts = {
   },
   resume: {
     button: 'Resume…',
-    title: 'Resolve: resume',
+    title: 'Resume',
     effect: 'It may continue. Its agent gets your text as the next prompt.',
   },
   stop: {
     button: 'Stop…',
-    title: 'Resolve: stop',
+    title: 'Stop',
     effect: 'It stops for good: its next attempt to stop is allowed.',
   },
   retire: {

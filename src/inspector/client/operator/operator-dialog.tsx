@@ -3,7 +3,6 @@ import { useState } from 'preact/hooks';
 import { visible } from '../../../visible-text.ts';
 import { shownView } from '../data/past.ts';
 import { Dialog } from '../ui/dialog.tsx';
-import { plural } from '../ui/format.ts';
 import {
   type ActionRequest,
   actionTexts,
@@ -37,7 +36,7 @@ function Confirmation({ request }: { request: ActionRequest }) {
     void send(by, String(fields.get('prompt') ?? request.choice ?? ''));
   };
   return (
-    <Dialog title={`${title}: ${describe(targets)}`} close={close}>
+    <Dialog title={`${title} ${describe(targets)}`} close={close}>
       <form
         method="dialog"
         onSubmit={(event) => {
@@ -82,9 +81,9 @@ function suggestionsFor([target]: ActionRequest['targets']): readonly string[] {
 
 function describe(targets: ActionRequest['targets']): string {
   const [only] = targets;
-  return targets.length === 1 && only !== undefined
-    ? `${only.entity} ${only.id}`
-    : plural(targets.length, 'escalation');
+  if (targets.length !== 1 || only === undefined) return `${targets.length} at once`;
+  const actor = `${only.entity} ${only.id}`;
+  return only.request === undefined ? actor : `what ${actor} asks`;
 }
 
 type PromptFieldProps = {

@@ -2,17 +2,21 @@
 import { fleet } from '../data/api.ts';
 import { enterPast } from '../data/past.ts';
 import { navigate, route } from '../route.ts';
+import { Icon } from '../ui/icon.tsx';
 
 export function TimeTravelButton() {
   const isOn = route.value.at !== null;
   return (
     <button
       type="button"
+      class="iconic"
+      title={isOn ? 'Back to live' : 'Time travel'}
       disabled={fleet.value === ''}
       aria-pressed={isOn}
       onClick={() => (isOn ? navigate({ at: null, range: null, paused: null }) : void enterPast())}
     >
-      {isOn ? 'Back to live' : 'Time travel'}
+      <Icon path="M8 1.8a6.2 6.2 0 1 0 0 12.4a6.2 6.2 0 1 0 0-12.4M8 4.5V8l2.5 1.6" />
+      <span>{isOn ? 'Back to live' : 'Time travel'}</span>
     </button>
   );
 }

@@ -20,6 +20,10 @@ export const millis = (ms: number): string =>
 
 export const count = (number: number): string => number.toLocaleString('en');
 
+/** `940`, `1.7k`, `12k`: where there is little room. */
+export const compact = (number: number): string =>
+  number < 1_000 ? String(number) : `${(number / 1_000).toFixed(number < 9_950 ? 1 : 0)}k`;
+
 export const plural = (number: number, one: string, many = `${one}s`): string =>
   `${count(number)} ${number === 1 ? one : many}`;
 
