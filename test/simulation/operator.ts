@@ -46,9 +46,12 @@ function restartLost(world: World, member: Member, { fleet }: Replica): void {
 
 function acceptLog(world: World, member: Member): void {
   const { ledger, log } = world;
-  if (ledger.lost.length === 0) world.fail(`${member.name} says that its log is lost, and it is not`);
+  // Snapshots that cover its beginning may all be damaged.
+  const isWhole =
+    log !== undefined && (log.firstSeq === 1 || fittingSeqs(world).some((seq) => seq + 1 >= log.firstSeq));
+  if (ledger.lost.length === 0 && isWhole) world.fail(`${member.name} says that its log is lost, and it is not`);
   world.trace(`the operator accepts the log for ${member.name}`);
-  if (log !== undefined && !fittingSeqs(world).some((seq) => seq + 1 >= log.firstSeq)) ledger.onLost(log.cut.splice(0));
+  if (log !== undefined && !isWhole) ledger.onLost(log.cut.splice(0));
   if (member.acceptEmptyLog) return;
   member.acceptEmptyLog = true;
   // It may be at its next start already, and wait for a lost log as for one that lags.

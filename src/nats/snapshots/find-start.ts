@@ -19,6 +19,8 @@ export type FindStartOptions = {
   readonly rules?: readonly Rules[] | undefined;
   /** Only snapshots of this entry or an earlier one. Default: all. */
   readonly upTo?: number | undefined;
+  /** One of this log that cannot be used, now or later. */
+  readonly onDamaged?: ((name: string) => void) | undefined;
   readonly logger: Logger;
 };
 
@@ -32,6 +34,7 @@ export async function findStart({
   positionAt,
   rules,
   upTo = Number.POSITIVE_INFINITY,
+  onDamaged = () => {},
   logger,
 }: FindStartOptions): Promise<FoldStart | null> {
   const infos = await store.list().catch(async (cause: Error) => {
@@ -56,13 +59,14 @@ export async function findStart({
   async function load({ name, position }: SnapshotInfo): Promise<FoldStart | string> {
     try {
       const file = await store.read(name);
-      if (!isOf(file, fleet, position)) return 'it is of something else than its name says';
+      if (!isOf(file, fleet, position)) throw new Error('it is of something else than its name says');
       const restored = restoreFleet(fleet, file.lines, rules);
       const { unknownRules, rulesKnown } = restored;
       if (unknownRules === null) return { fleet: restored, position, host: file.host };
       tooNew.error = new AppError('rules.unknown', describeUnknownRules(unknownRules, rulesKnown));
       return `it needs version ${unknownRules} of the rules, which this release does not know`;
     } catch (error) {
+      if (!(error instanceof AppError)) onDamaged(name);
       return (error as Error).message;
     }
   }

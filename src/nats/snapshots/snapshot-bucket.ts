@@ -3,8 +3,9 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { type ObjectInfo, type ObjectStore, Objm } from '@nats-io/obj';
+import { type ObjectInfo, type ObjectResult, type ObjectStore, Objm } from '@nats-io/obj';
 import { snapshotFormat } from '../../../machines/index.ts';
+import { AppError } from '../../errors.ts';
 import { inTime } from '../in-time.ts';
 import type { LogPosition } from '../log-position.ts';
 import { isStreamNotFound } from '../stream-error.ts';
@@ -20,7 +21,7 @@ export type SnapshotInfo = SnapshotHead & {
 export type SnapshotBucket = {
   /** The newest first, in the order in which the server has stored them. @throws what NATS throws */
   list(): Promise<readonly SnapshotInfo[]>;
-  /** @throws Error: it is gone, damaged or of another format, or what NATS throws */
+  /** @throws Error: it is gone, damaged or of another format; AppError log.unavailable: it may be read later */
   read(name: string): Promise<SnapshotFile>;
   /** As they are stored. @throws Error: it is gone, or what NATS throws */
   bytesOf(name: string): AsyncIterable<Uint8Array>;
@@ -41,6 +42,8 @@ type BucketOptions = {
   readonly replicas: number;
   /** Chunks without an object are removed after it. Default: a minute. */
   readonly silentMs?: number | undefined;
+  /** A chunk is waited for so long. Default: 10 s. */
+  readonly chunkMs?: number | undefined;
 };
 
 /** A put waits 5 s for each of its chunks, so one that has been silent for so long was cut off. */
@@ -48,7 +51,7 @@ const cutOffAfterMs = 60_000;
 const chunkTimeoutMs = 10_000;
 
 export function createSnapshotBucket(nc: NatsConnection, options: BucketOptions): SnapshotBucket {
-  const { fleet, bucket, description, replicas, silentMs = cutOffAfterMs } = options;
+  const { fleet, bucket, description, replicas, silentMs = cutOffAfterMs, chunkMs = chunkTimeoutMs } = options;
   const objects = new Objm(jetstream(nc));
   const stream = `OBJ_${bucket}`;
   const openManager = () => jetstreamManager(nc, { checkAPI: false });
@@ -59,10 +62,11 @@ export function createSnapshotBucket(nc: NatsConnection, options: BucketOptions)
     return info === null ? null : { manager, store: await objects.open(bucket, false), bucket };
   };
   async function* bytesOf(name: string) {
-    const found = await (await open())?.store.get(name);
-    if (found == null) throw new Error('it is gone');
+    const opened = await open();
+    const found = (await opened?.store.get(name)) ?? null;
+    if (opened === null || found === null) throw new NotWhole('it is gone');
     found.error.catch(() => {}); // what is read ends with it, too
-    yield* chunksOf(found.data);
+    yield* chunksOf(opened, found, chunkMs);
   }
   return {
     async list() {
@@ -70,7 +74,12 @@ export function createSnapshotBucket(nc: NatsConnection, options: BucketOptions)
       return opened === null ? [] : listIn(opened, fleet);
     },
     bytesOf,
-    read: async (name) => readSnapshotFile(await buffer(bytesOf(name))),
+    async read(name) {
+      const bytes = await buffer(bytesOf(name)).catch((cause: Error) => {
+        throw cause instanceof NotWhole ? cause : new AppError('log.unavailable', cause.message, { cause });
+      });
+      return readSnapshotFile(bytes);
+    },
     async put({ fleet, rules, position }, bytes) {
       const head: SnapshotHead = { fleet, rules, position };
       const store = await objects.create(bucket, { replicas, description });
@@ -95,15 +104,29 @@ export function createSnapshotBucket(nc: NatsConnection, options: BucketOptions)
 
 type Opened = { readonly manager: JetStreamManager; readonly store: ObjectStore; readonly bucket: string };
 
+class NotWhole extends Error {}
+
 /** The library waits without end for a chunk that is gone, as one of an object that was removed meanwhile is. */
-async function* chunksOf(data: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* chunksOf(
+  { manager, bucket }: Opened,
+  { info, data }: ObjectResult,
+  chunkMs: number,
+): AsyncGenerator<Uint8Array> {
   const reader = data.getReader();
+  let count = 0;
   try {
     for (;;) {
-      const { done, value } = await inTime(reader.read(), chunkTimeoutMs);
+      const { done, value } = await inTime(reader.read(), chunkMs);
       if (done) return;
+      count += 1;
       yield value;
     }
+  } catch (error) {
+    // All of it has come, and is something else.
+    if (count === info.chunks) throw new NotWhole((error as Error).message, { cause: error });
+    const subject = `$O.${bucket}.C.${info.nuid}`;
+    const { state } = await manager.streams.info(`OBJ_${bucket}`, { subjects_filter: subject });
+    throw (state.subjects?.[subject] ?? 0) < info.chunks ? new NotWhole('a part of it is gone') : error;
   } finally {
     void reader.cancel().catch(() => {});
   }

@@ -17,7 +17,7 @@ export type OldSnapshot = {
 export type SnapshotStore = {
   /** Newest first. @throws what NATS throws */
   list(): Promise<readonly SnapshotInfo[]>;
-  /** @throws Error: it is damaged or of another format, or what NATS throws */
+  /** @throws Error: it is gone, damaged or of another format; AppError log.unavailable: it may be read later */
   read(name: string): Promise<SnapshotFile>;
   /** Writes one, and drops all but the newest three, and what a crash left of others. @throws what NATS throws */
   write(head: SnapshotHead, content: SnapshotContent): Promise<SnapshotInfo>;
@@ -26,6 +26,8 @@ export type SnapshotStore = {
 type StoreOptions = {
   /** After which chunks without an object are removed. */
   readonly silentMs?: number | undefined;
+  /** So long a chunk is waited for. */
+  readonly chunkMs?: number | undefined;
   /** Called before one is dropped, and awaited. It never rejects. */
   readonly onDrop?: (old: OldSnapshot) => Promise<void>;
 };
@@ -37,11 +39,11 @@ export function createSnapshotStore(
   nc: NatsConnection,
   fleet: string,
   replicas: number,
-  { silentMs, onDrop }: StoreOptions = {},
+  { silentMs, chunkMs, onDrop }: StoreOptions = {},
 ): SnapshotStore {
   const description = `stopgate: snapshots of fleet ${fleet}`;
   const bucket = createSnapshotBucket(nc, {
-    ...{ fleet, bucket: `STOPGATE-SNAPSHOTS_${fleet}`, description, replicas, silentMs },
+    ...{ fleet, bucket: `STOPGATE-SNAPSHOTS_${fleet}`, description, replicas, silentMs, chunkMs },
   });
   const prune = async () => {
     const infos = await bucket.list();

@@ -12,7 +12,7 @@ import { createSnapshotStore, type OldSnapshot, type SnapshotStore } from './sna
 
 export type Snapshots = {
   readonly store: SnapshotStore;
-  /** Those that are of this log as it is now, newest first. @throws AppError log.unavailable, and what NATS throws */
+  /** Those that are of this log as it is now and not known to be damaged, newest first. @throws AppError log.unavailable, and what NATS throws */
   fitting(): AsyncIterable<SnapshotInfo>;
   /** Where a fold begins; null: at the first entry. @throws AppError log.unavailable */
   findStart(rules: readonly Rules[] | undefined): Promise<FoldStart | null>;
@@ -35,6 +35,8 @@ const coveredForMs = 1_000;
 /** @param replicas of the object store, in a cluster */
 export function createSnapshots(nc: NatsConnection, fleet: string, replicas: number, logger: Logger): Snapshots {
   let covered = { seq: 0, untilMs: 0 };
+  /** Those that the search for a start found to be: they cover nothing. */
+  const damaged = new Set<string>();
   const positionAt = async (seq: number) => {
     const manager = await jetstreamManager(nc, { checkAPI: false });
     return readPosition(manager, `STOPGATE_${fleet}`, seq).catch((cause: Error) => {
@@ -51,10 +53,20 @@ export function createSnapshots(nc: NatsConnection, fleet: string, replicas: num
     });
   const store = createSnapshotStore(nc, fleet, replicas, { onDrop });
   const ofAnyAge = joinStores(store, past);
+  async function* fitting(): AsyncGenerator<SnapshotInfo> {
+    for await (const info of fittingSnapshots({ store, positionAt })) if (!damaged.has(info.name)) yield info;
+  }
   return {
     store,
-    fitting: () => fittingSnapshots({ store, positionAt }),
-    findStart: (rules) => findStart({ fleet, store, positionAt, rules, logger }),
+    fitting,
+    async findStart(rules) {
+      damaged.clear();
+      const onDamaged = (name: string) => {
+        damaged.add(name);
+        covered = { seq: 0, untilMs: 0 };
+      };
+      return findStart({ fleet, store, positionAt, rules, logger, onDamaged });
+    },
     past: {
       async seqs() {
         const found = (await ofAnyAge.list()).map(async (info) =>
@@ -68,7 +80,7 @@ export function createSnapshots(nc: NatsConnection, fleet: string, replicas: num
       // The log may have been cut since.
       if (performance.now() < covered.untilMs && covered.seq >= wanted) return covered.seq;
       let seq = 0;
-      for await (const newest of fittingSnapshots({ store, positionAt })) {
+      for await (const newest of fitting()) {
         seq = newest.position.seq;
         break;
       }

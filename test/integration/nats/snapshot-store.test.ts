@@ -186,6 +186,25 @@ describe('a start passes over', () => {
   });
 });
 
+test('one of which a part is gone is damaged; one that cannot be read now may be later', async () => {
+  await write(fleetOf(1));
+  const [info] = await store.list();
+  const damaged: string[] = [];
+  const onDamaged = (name: string) => void damaged.push(name);
+  const closed = await openConnection({ url: server.url, name: 'test', patient: false });
+  await closed.close();
+  const silent = { ...store, read: createSnapshotStore(closed, 'main', 1).read };
+  await expect(silent.read(info?.name as string)).rejects.toMatchObject({ code: 'log.unavailable' });
+  expect(await start({ store: silent, onDamaged })).toBeNull();
+  expect(damaged).toEqual([]);
+  const manager = await jetstreamManager(nc);
+  await manager.streams.purge('OBJ_STOPGATE-SNAPSHOTS_main', { filter: '$O.STOPGATE-SNAPSHOTS_main.C.*' });
+  store = createSnapshotStore(nc, 'main', 1, { chunkMs: 50 });
+  expect(await start({ onDamaged })).toBeNull();
+  expect(warnings).toMatchObject([{ seq: 1, why: 'a part of it is gone' }]);
+  expect(damaged).toEqual([info?.name]);
+});
+
 test('of those that fit the log is asked about the newest first, and about no more than are wanted', async () => {
   for (const entries of [1, 2, 3]) await write(fleetOf(entries));
   const asked: number[] = [];

@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { Objm } from '@nats-io/obj';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';
 import type { RetentionRules } from '../../../src/host/retention.ts';
@@ -84,6 +85,25 @@ test('a log that is cut is lost without its snapshots', async () => {
   replica = null;
   await client.manager.streams.delete('OBJ_STOPGATE-SNAPSHOTS_main');
   await expect(start()).rejects.toThrow(`entries 1 to ${first_seq - 1} are missing`);
+});
+
+test('a log that is cut is lost with damaged snapshots too, and goes on when that is accepted', async () => {
+  await takeSnapshots(3);
+  await start({ forMs: 0, bytesMax: null, archive: null });
+  await expect.poll(async () => (await stateOf()).first_seq, { timeout: 20_000 }).toBeGreaterThan(1);
+  await stop();
+  const { first_seq } = await stateOf();
+  const nc = await openConnection({ url: server.url, name: 'test', patient: false });
+  const objects = await new Objm(nc).open('STOPGATE-SNAPSHOTS_main');
+  for (const { name, metadata } of await objects.list())
+    await objects.putBlob({ name, metadata: metadata ?? {} }, Buffer.from('damaged'));
+  await nc.close();
+  const lost = `entries 1 to ${first_seq - 1} are missing; nothing is decided without it. Restore it, or restart with`;
+  await expect(start()).rejects.toThrow(`${lost} --accept-empty-log`);
+  replica = await startReplica({ nats: server.url, acceptEmptyLog: true });
+  await stop();
+  await start();
+  expect((await client.ask('decide.w1')).code).toBe('');
 });
 
 test('a snapshot of a log that went back does not count', async () => {
