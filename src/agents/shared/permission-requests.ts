@@ -1,9 +1,10 @@
 /** An agent's request for permission, held for an operator's answer where its policy has `ask` (protocol.md §8). */
 import { randomUUID } from 'node:crypto';
 import { type InputAnswer, requestLengthMax } from '../../../machines/index.ts';
-import { questionsIn, readAnswers, readQuestions } from '../../service/questions.ts';
+import { questionsIn, readAnswers } from '../../service/questions.ts';
 import type { Service } from '../../service/service.ts';
 import { nameCharsMax } from './entry-drafts.ts';
+import { fitQuestions, fittedQuestions } from './question-detail.ts';
 import { hideSecrets } from './secrets.ts';
 import { cutMiddle, firstChars } from './text.ts';
 
@@ -49,16 +50,19 @@ const questionCharsMax = 500;
 /** With its first question in words, for lists. */
 export function describeQuestion(tool: string, input: object | undefined): InputFields {
   const [first] = questionsIn(input) ?? [];
-  const message = first === undefined ? {} : { message: cutMiddle(hideSecrets(first.question), questionCharsMax) };
-  return { ...describeToolRequest('question', tool, input), ...message };
+  return {
+    ...describeToolRequest('question', tool, undefined),
+    ...(input === undefined ? {} : { detail: fitQuestions(input, detailCharsMax) }),
+    ...(first === undefined ? {} : { message: cutMiddle(hideSecrets(first.question), questionCharsMax) }),
+  };
 }
 
 /**
- * The answer to each question of the tool's input, in their order. Whoever answers sees the questions with secrets hidden,
- * and names them so. Null: the message does not answer them all, or the input is not of questions.
+ * The answer to each question of the tool's input, in their order. Whoever answers sees the questions with secrets hidden and
+ * what is too long cut, and names them so. Null: the message does not answer them all, or the input is not of questions.
  */
 export function answersTo(input: object | undefined, message: string | null): string[] | null {
-  const questions = readQuestions(hideSecrets(JSON.stringify(input ?? {}))) ?? questionsIn(input);
+  const questions = fittedQuestions(input, detailCharsMax);
   return questions === null ? null : readAnswers(questions, message ?? '');
 }
 
