@@ -18,8 +18,8 @@ export type Context<Given = Flags> = {
 
 export type Command = {
   readonly args: Arguments;
-  /** Any number of words may follow the named ones. */
-  readonly rest?: boolean;
+  /** Any number of words may follow the named ones; `command`: they are a command line, best behind "--". */
+  readonly rest?: boolean | 'command';
   /** Paragraphs under the summary, each wrapped to the terminal. */
   readonly details?: readonly string[];
   readonly examples: readonly string[];

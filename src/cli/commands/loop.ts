@@ -28,7 +28,11 @@ const args = {
   task: { type: 'string', valueHint: 'T', description: 'the task that it works on; it is claimed' },
   policy: { type: 'string', valueHint: 'P', description: 'the policy that it asks for' },
   prompt: { type: 'string', valueHint: 'TEXT', description: 'what to do' },
-  'prompt-file': { type: 'string', valueHint: 'FILE', description: 'the same, from a file; read again for each turn' },
+  'prompt-file': {
+    type: 'string',
+    valueHint: 'FILE',
+    description: 'the same, from a file, read again for each turn, or from stdin (-)',
+  },
   continue: {
     type: 'boolean',
     description: 'the command goes on with its session: later turns get the next prompt alone',
@@ -40,7 +44,7 @@ type LoopContext = Context<Flags<typeof args>>;
 
 export const loop = defineCommand({
   args,
-  rest: true,
+  rest: 'command',
   details: [
     'Runs COMMAND, asks whether it may stop, and runs it again with the next prompt until it may. For agents without hooks, or for a fresh session a turn.',
     'An argument {prompt} is replaced by the prompt; without one the prompt is the stdin of the command. Each turn gets what to do, and from the second on the next prompt below it.',
@@ -97,19 +101,21 @@ type Run = {
 async function takeTurns(requester: Requester, { worker, turns, signal, context }: Run): Promise<number> {
   const { flags, out, note } = context;
   let next: string | null = null;
+  const readTask = openTask(context);
   for (let turn = 1; turn <= turns; turn += 1) {
-    const prompt: string = await promptOf(context, next);
+    const prompt: string = flags.continue && next !== null ? next : joinPrompts(await readTask(), next);
     // A person's prompt, which sets the count of retries back, is the first alone.
     if (turn === 1) await requester.publish(`worker.${worker}.prompt.submitted`, { text: prompt });
     else await requester.publish(`worker.${worker}.heartbeat.sent`, {});
     const ran = await runTurn(specOf(context, { worker, turn, prompt }), signal);
     if (signal.aborted) return 130;
     refuseWhatCannotRun(ran.end, context.words[0] as string);
-    const decision = await ask(requester, { worker, turn, ran, signal, note });
+    const failed = failureOf(ran.end);
+    const decision = await ask(requester, { worker, turn, output: ran.output, failed, signal, note });
     if (flags.json) await out.json(decision);
-    note(
-      `stopgate: turn ${turn} of ${worker}: ${describeAnswer(decision)}${decision.reason && `: ${decision.reason}`}`,
-    );
+    const how = failed === null ? '' : ` (${failed})`;
+    const why = decision.reason && `: ${decision.reason}`;
+    note(`stopgate: turn ${turn} of ${worker}${how}: ${describeAnswer(decision)}${why}`);
     if (decision.decision === 'allow') return decision.action === 'complete' && isComplete(decision) ? 0 : 1;
     next = decision.nextPrompt ?? decision.reason;
   }
@@ -119,12 +125,20 @@ async function takeTurns(requester: Requester, { worker, turns, signal, context 
 
 const isComplete = ({ cause }: Decision): boolean => cause === 'complete' || cause === 'no-policy';
 
-async function promptOf({ flags, io }: LoopContext, next: string | null): Promise<string> {
-  if (next !== null && flags.continue) return next;
-  const file = flags['prompt-file'];
-  const first = file === undefined ? (flags.prompt ?? '') : await readText(file, io);
-  return [first.trimEnd(), next ?? ''].filter((text) => text !== '').join('\n\n');
+/** Reads what to do: a file again for each turn, stdin once. */
+function openTask({ flags, io }: LoopContext): () => Promise<string> {
+  const { prompt = '', 'prompt-file': file } = flags;
+  let kept = file === undefined ? prompt : null;
+  return async () => {
+    if (kept !== null) return kept;
+    const text = await readText(file as string, io);
+    if (file === '-') kept = text;
+    return text;
+  };
 }
+
+const joinPrompts = (task: string, next: string | null): string =>
+  [task.trimEnd(), next ?? ''].filter((text) => text !== '').join('\n\n');
 
 function specOf(
   { words, io, flags }: LoopContext,
@@ -145,24 +159,33 @@ function specOf(
 
 function refuseWhatCannotRun(end: GroupEnd, file: string): void {
   if (end.by !== 'refused') return;
-  throw new AppError(
-    'input.bad',
-    `cannot run '${file}': ${end.code === 'ENOENT' ? 'there is no such command' : end.code}`,
-  );
+  throw new AppError('input.bad', `cannot run '${file}': ${refusals[end.code] ?? end.code}`);
+}
+
+const refusals: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such command',
+  EACCES: 'it is not a program that you may run',
+  E2BIG: 'its arguments are too long; without {prompt} it gets the prompt as its stdin',
+};
+
+/** In words. Null: it ended well. */
+function failureOf(end: GroupEnd): string | null {
+  if (end.by === 'exit') return end.code === 0 ? null : `exit code ${end.code}`;
+  return end.by === 'signal' ? `signal ${end.signal}` : end.by;
 }
 
 type Attempt = {
   readonly worker: string;
   readonly turn: number;
-  readonly ran: Turn;
+  readonly output: Turn['output'];
+  readonly failed: string | null;
   readonly signal: AbortSignal;
   readonly note: (line: string) => void;
 };
 
 /** One attempt, asked again under its id while the service is away. @throws AppError what it says for good */
-async function ask(requester: Requester, { worker, turn, ran, signal, note }: Attempt): Promise<Decision> {
-  const { end, output } = ran;
-  const failed = end.by === 'exit' ? (end.code === 0 ? null : `exit code ${end.code}`) : end.by;
+async function ask(requester: Requester, given: Attempt): Promise<Decision> {
+  const { worker, turn, output, failed, signal, note } = given;
   const attempt = `turn-${turn}-${randomBytes(6).toString('hex')}`;
   const body = { attempt, output, ...(failed === null ? {} : { stopReason: failed }) };
   for (const untilMs = performance.now() + awayMsMax; ; ) {

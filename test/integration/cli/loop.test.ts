@@ -56,7 +56,7 @@ test('each turn gets what to do and the next prompt, until the work is complete'
   const { code, stdout, stderr } = await run(script, ['--prompt', 'Make it.', '--task', 'T-1']);
   expect(stdout).toBe('turn 1 of w1\nturn 2 of w1\nturn 3 of w1\n');
   expect(stderr).toMatch(
-    /^stopgate: turn 1 of w1: block · continue · incomplete: .*\nstopgate: turn 2 .*\nstopgate: turn 3 of w1: allow · complete · complete: .*\n$/,
+    /^stopgate: turn 1 of w1 \(exit code 1\): block · continue · incomplete: .*\nstopgate: turn 2 .*\nstopgate: turn 3 of w1: allow · complete · complete: .*\n$/,
   );
   expect(code).toBe(0);
   expect(await file('in-1')).toBe('Make it.');
@@ -80,7 +80,7 @@ test('with --continue later turns get the next prompt alone; --json has the deci
 test('a cap ends it, and so does --turns: exit code 1', async () => {
   await start();
   const capped = await run('exit 7', []);
-  expect(capped.stderr).toMatch(/turn 4 of w1: allow · complete · capped/);
+  expect(capped.stderr).toMatch(/turn 4 of w1 \(exit code 7\): allow · complete · capped/);
   expect(capped.code).toBe(1);
   const [attempt] = await client.stored('STOPGATE_main', 'stopgate.main.worker.w1.stop.attempted');
   expect(attempt).toMatchObject({ stopReason: 'exit code 7' });
@@ -106,9 +106,28 @@ test('a service that comes later judges what was done before', async () => {
   expect(await command.ended).toBe(0);
 });
 
-test('a command that cannot be run is refused in words', async () => {
+test('a prompt from stdin is there in each turn', async () => {
   await start();
-  const line = ['loop', '--nats', server.url, '--', 'no-such-agent'];
+  const line = lineOf('cat >"in-$STOPGATE_TURN"; [ $STOPGATE_TURN = 1 ] || : >done', ['--prompt-file', '-']);
+  expect((await runCommand(line, { cwd: folder.path, stdin: 'Make it.\n' })).code).toBe(0);
+  expect([await file('in-1'), await file('in-2')]).toEqual(['Make it.', expect.stringMatching(/^Make it\.\n\n/)]);
+});
+
+test.each([
+  ['no-such-agent', 'there is no such command'],
+  ['./notes.txt', 'it is not a program that you may run'],
+])('%s cannot be run, and is refused in words', async (agent, why) => {
+  await start();
+  await folder.write('notes.txt', '');
+  const line = ['loop', '--nats', server.url, '--', agent];
   const { code, stderr } = await runCommand(line, { cwd: folder.path });
-  expect([code, stderr]).toEqual([2, "stopgate: cannot run 'no-such-agent': there is no such command\n"]);
+  expect([code, stderr]).toEqual([2, `stopgate: cannot run '${agent}': ${why}\n`]);
+});
+
+test('a command whose options are taken for ours is told where it belongs', async () => {
+  const { code, stderr } = await runCommand(['loop', 'claude', '-p'], { cwd: folder.path });
+  expect([code, stderr]).toEqual([
+    2,
+    `stopgate: there is no option '-p'; write your command behind "--" (see "stopgate loop --help")\n`,
+  ]);
 });
