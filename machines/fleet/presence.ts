@@ -20,7 +20,9 @@ export function presenceAt(fleet: Fleet, record: WorkerRecord, nowMs: number): P
 
 export function refreshPresence(fleet: Fleet, record: WorkerRecord): void {
   const presence = presenceAt(fleet, record, fleet.nowMs);
-  if (record.snapshot.value.presence === presence) return;
+  const { presence: before } = record.snapshot.value;
+  if (before === presence) return;
+  record.presenceFrom = before;
   record.snapshot = fleet.workerStepper.next(record.snapshot, { type: 'presence.changed', presence });
   const { state } = record.snapshot.value;
   fleet.watcher?.worker(record.snapshot.context.worker.worker, state, state, 'presence.changed');

@@ -1,6 +1,6 @@
 /** What a fleet holds of each worker and task beside the state of its machine. */
 import type { TaskSnapshot } from '../task/task.ts';
-import type { State } from '../values/states.ts';
+import type { Presence, State } from '../values/states.ts';
 import type { WorkerSnapshot } from '../worker/worker.ts';
 import type { KnownAttempts } from './known-attempts.ts';
 
@@ -28,6 +28,8 @@ export type WorkerRecord = Forgettable & {
   known: KnownAttempts | null;
   /** The last that led anywhere; null: none yet. */
   lastMove: StateMove | null;
+  /** What its presence was before; null: it has not changed, or not since an earlier release. */
+  presenceFrom: Presence | null;
 };
 
 /** Of a worker that is new at `nowMs`. */
@@ -40,6 +42,7 @@ export const createRecord = (snapshot: WorkerSnapshot, nowMs: number): WorkerRec
   accepted: false,
   known: null,
   lastMove: null,
+  presenceFrom: null,
   namedMs: nowMs,
   stoppedMs: null,
   isForgetArmed: false,

@@ -23,6 +23,8 @@ export type WorkerView = {
   worker: string;
   state: State;
   presence: Presence;
+  /** What it was before; null: nothing else since it is known. */
+  presenceFrom: Presence | null;
   agent: string | null;
   tasks: readonly string[];
   policy: string;
@@ -110,7 +112,7 @@ export function viewWorker(fleet: Fleet, worker: string, nowMs: number): WorkerV
   return {
     worker,
     state: value.state,
-    presence: presenceAt(fleet, record, nowMs),
+    ...viewPresence(fleet, record, nowMs),
     ...{ agent: context.agent, tasks: context.tasks, policy: inForce.name, queue: queueOfWorker(context, inForce) },
     ...{ profile: context.profile, parent: context.parent, cwd: context.cwd, labels: context.labels },
     retry: { count: context.retryCount, max: policy.retries },
@@ -131,6 +133,17 @@ export function viewWorker(fleet: Fleet, worker: string, nowMs: number): WorkerV
     ...{ escalation: context.escalation, resolution: context.resolution },
     refused: context.refused,
   };
+}
+
+/** A deadline that is due may not have been handled yet. */
+function viewPresence(
+  fleet: Fleet,
+  record: WorkerRecord,
+  nowMs: number,
+): Pick<WorkerView, 'presence' | 'presenceFrom'> {
+  const presence = presenceAt(fleet, record, nowMs);
+  const { presence: folded } = record.snapshot.value;
+  return { presence, presenceFrom: presence === folded ? record.presenceFrom : folded };
 }
 
 function viewAttempt({ snapshot, wakeMs, owner }: WorkerRecord): WorkerView['attempt'] {

@@ -6,7 +6,7 @@
 
 import type { Plan, Step } from '../../policy/plan.ts';
 import type { Stepper } from '../../step.ts';
-import { presences, workerStates } from '../../values/states.ts';
+import { type Presence, presences, workerStates } from '../../values/states.ts';
 import { createWorkerContext, type WorkerContext } from '../../worker/context.ts';
 import type { workerMachine } from '../../worker/worker.ts';
 import { createRecord, type StateMove, type WorkerRecord } from '../records.ts';
@@ -52,7 +52,7 @@ export function toTuple({ snapshot, ...record }: WorkerRecord): WorkerTuple {
     presences.indexOf(presence) * workerStates.length + workerStates.indexOf(state),
     ...([seenMs, namedMs - seenMs, stoppedMs === null ? null : stoppedMs - seenMs] as const),
     worker.activeMs - seenMs,
-    (record.staleArmed ? 1 : 0) + (record.accepted ? 2 : 0) + (record.isForgetArmed ? 4 : 0),
+    (record.staleArmed ? 1 : 0) + (record.accepted ? 2 : 0) + (record.isForgetArmed ? 4 : 0) + fromPresence(record),
     ...([wakeMs === null ? null : wakeMs - seenMs, owner, known === null ? null : encodeKnown(known)] as const),
     lastMove === null ? null : fromMove(lastMove, seenMs),
     worker.lastDecision === null ? null : ownPartOf(worker.lastDecision, seenMs),
@@ -100,8 +100,13 @@ export function fromTuple(
   record.namedMs = namedMs + seenMs;
   record.stoppedMs = stoppedMs === null ? null : stoppedMs + seenMs;
   record.isForgetArmed = (flags & 4) > 0;
+  record.presenceFrom = (legend.presences[(flags >> 3) - 1] as Presence | undefined) ?? null;
   return record;
 }
+
+/** Bits that an earlier release does not read. */
+const fromPresence = ({ presenceFrom }: Pick<WorkerRecord, 'presenceFrom'>): number =>
+  presenceFrom === null ? 0 : (presences.indexOf(presenceFrom) + 1) * 8;
 
 function fromMove({ from, to, event, atMs }: StateMove, seenMs: number): NonNullable<WorkerTuple[9]> {
   const known = workerLegend.events.indexOf(event);

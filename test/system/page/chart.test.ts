@@ -83,6 +83,11 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     expect(await taken()).toEqual(['state.idle state.working']);
     await show({ transition: { from: 'working', to: 'blocked', event: 'stop.attempted' } });
     await expect.poll(taken).toEqual(['state.validating state.blocked']);
+    // Of each region the latest.
+    const transition = { from: 'working', to: 'blocked', event: 'stop.attempted' };
+    await show({ outline, transition, beside: { from: 'active', to: 'stale', event: 'presence.changed' } });
+    await expect.poll(taken).toEqual(['state.validating state.blocked', 'presence.active presence.stale']);
+    await page.locator('.chart-caption', { hasText: /validating → blocked .*; active → stale/ }).waitFor();
   });
 
   test('shows how many actors are in each state, also to a screen reader', async () => {

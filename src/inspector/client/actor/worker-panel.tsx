@@ -1,5 +1,6 @@
 /** One worker: its state and why, its history, its chart, and what it works on. */
 import type { WorkerView } from '../../../../machines/index.ts';
+import type { TakenTransition } from '../../chart/taken-edge.ts';
 import { ActorChart } from '../chart/actor-chart.tsx';
 import { apiPath } from '../data/api.ts';
 import { connection } from '../data/connection.ts';
@@ -81,6 +82,9 @@ const History = ({ id }: Pick<Props, 'id'>) => (
   </>
 );
 
+const presenceMoveOf = ({ presence, presenceFrom }: WorkerView): TakenTransition | null =>
+  presenceFrom === null ? null : { from: presenceFrom, to: presence, event: 'presence.changed' };
+
 const ChartSection = ({ view }: Pick<Props, 'view'>) => (
   <ActorChart
     key={view.worker}
@@ -88,6 +92,7 @@ const ChartSection = ({ view }: Pick<Props, 'view'>) => (
     machine="worker"
     states={[view.state, view.presence]}
     transition={view.lastTransition}
+    beside={presenceMoveOf(view)}
   />
 );
 

@@ -7,9 +7,11 @@ type Props = {
   readonly machine: 'worker' | 'task';
   readonly states: readonly string[];
   readonly transition: TakenTransition | null;
+  /** The latest of its presence. */
+  readonly beside?: TakenTransition | null;
   readonly id: string;
 };
 
-export const ActorChart = ({ machine, states, transition, id }: Props) => (
-  <Chart machine={machine} {...charts[machine]} active={states} transition={transition} viewKey={id} />
+export const ActorChart = ({ machine, states, transition, beside = null, id }: Props) => (
+  <Chart machine={machine} {...charts[machine]} active={states} transition={transition} beside={beside} viewKey={id} />
 );

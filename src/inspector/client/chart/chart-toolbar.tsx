@@ -13,8 +13,8 @@ type ChartToolbarProps = {
   /** Whether the labels are shown; null: they always are. */
   readonly labels: { readonly shown: boolean; readonly show: (shown: boolean) => void } | null;
   readonly active: ReadonlyMap<string, StateStatus>;
-  /** The edge taken last. */
-  readonly taken: string | null;
+  /** The edges taken last. */
+  readonly taken: readonly string[];
   /** Gives the whole chart, with its labels. */
   readonly withSvg: (use: (svg: SVGSVGElement) => void | Promise<void>) => Promise<void>;
 };

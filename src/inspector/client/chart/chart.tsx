@@ -30,8 +30,10 @@ export type ChartProps = {
   readonly active?: string | readonly string[] | null | undefined;
   /** The latest. Its edge stays marked until another is taken. Give another actor's chart another `key`. */
   readonly transition?: TakenTransition | null | undefined;
-  /** The edge taken last, where the caller knows it. */
-  readonly taken?: string | null | undefined;
+  /** The latest in another region. */
+  readonly beside?: TakenTransition | null | undefined;
+  /** The edges taken last, where the caller knows them. */
+  readonly taken?: readonly string[] | undefined;
   /** How often each edge was taken lately, by its id: it is as wide. */
   readonly flows?: ReadonlyMap<string, number> | undefined;
   /** Whose chart it is: its place is kept by this name. */
@@ -58,7 +60,7 @@ export function Chart(props: ChartProps): JSX.Element {
   moveTo.current = view.show;
   const { x, y, scale } = view.view;
   const lit = highlighted ?? active?.id ?? null;
-  const taken = useTakenEdge(drawing, props.transition ?? null) ?? props.taken ?? null;
+  const taken = useTakenEdges(drawing, props);
   const edges = useEdges(drawing, taken, lit, props.flows, isBare);
   const onKeyDown = (event: KeyboardEvent) => {
     if (!onZoomKey(event, view)) onTreeKey(event, scene);
@@ -69,7 +71,9 @@ export function Chart(props: ChartProps): JSX.Element {
         {...{ machine, view, taken, drawing: props.drawing }}
         active={scene.statuses}
         labels={outline === undefined ? null : { shown: hasLabels, show: showLabels }}
-        withSvg={(use) => withDetails({ ...props, outline: undefined, transition: null, taken }, svg.current, use)}
+        withSvg={(use) =>
+          withDetails({ ...props, outline: undefined, transition: null, beside: null, taken }, svg.current, use)
+        }
       />
       <div class="chart-room">
         <svg
@@ -105,17 +109,18 @@ export function Chart(props: ChartProps): JSX.Element {
 }
 
 /** In words, since an outline has no labels. */
-function TakenLast({ drawing: { edges, boxes }, taken }: { drawing: ChartDrawing; taken: string | null }) {
-  const edge = edges.find(({ id }) => id === taken);
+function TakenLast({ drawing: { edges, boxes }, taken }: { drawing: ChartDrawing; taken: readonly string[] }) {
+  const found = taken.map((it) => edges.find(({ id }) => id === it)).filter((it) => it !== undefined);
   const nameOf = (state: string | null | undefined) => boxes.find(({ id }) => id === state)?.name;
   return (
     <p class="chart-caption">
-      {edge !== undefined && (
-        <>
-          Taken last: <b>{`${nameOf(edge.from)} → ${nameOf(edge.to ?? edge.from)}`}</b>{' '}
-          <span>{edge.label.lines.map((line) => line.trim()).join(', ')}</span>
-        </>
-      )}
+      {found.map(({ id, from, to, label }, index) => (
+        <span key={id}>
+          {index === 0 ? 'Taken last: ' : '; '}
+          <b>{`${nameOf(from)} → ${nameOf(to ?? from)}`}</b>{' '}
+          <span>{label.lines.map((line) => line.trim()).join(', ')}</span>
+        </span>
+      ))}
     </p>
   );
 }
@@ -165,7 +170,7 @@ function useScene(props: ChartProps, svg: { readonly current: SVGSVGElement | nu
 /** Counts may change ten times a second; edges do not change with them. */
 const useEdges = (
   drawing: ChartDrawing,
-  taken: string | null,
+  taken: readonly string[],
   lit: string | null,
   flows: ReadonlyMap<string, number> | undefined,
   isBare: boolean,
@@ -180,7 +185,7 @@ const useEdges = (
             key={edge.id}
             edge={edge}
             drawing={drawing}
-            isTaken={taken === edge.id}
+            isTaken={taken.includes(edge.id)}
             isHighlighted={isOf(lit, edge)}
             flow={flows?.get(edge.id) ?? 0}
             isBare={isBare}
@@ -191,8 +196,15 @@ const useEdges = (
 
 const isOf = (state: string | null, { from, to }: ChartEdge): boolean =>
   state !== null && (state === from || state === to);
-const rank = (edge: ChartEdge, taken: string | null, lit: string | null): number =>
-  edge.id === taken ? 2 : isOf(lit, edge) ? 1 : 0;
+const rank = (edge: ChartEdge, taken: readonly string[], lit: string | null): number =>
+  taken.includes(edge.id) ? 2 : isOf(lit, edge) ? 1 : 0;
+
+function useTakenEdges(drawing: ChartDrawing, { transition, beside, taken }: ChartProps): readonly string[] {
+  const edges = [useTakenEdge(drawing, transition ?? null), useTakenEdge(drawing, beside ?? null)];
+  const known = edges.filter((it) => it !== null);
+  const text = (known.length > 0 ? known : (taken ?? [])).join('\n');
+  return useMemo(() => (text === '' ? [] : text.split('\n')), [text]);
+}
 
 /** The last edge that was taken. A transition that changes no state leaves it marked. */
 function useTakenEdge(drawing: ChartDrawing, transition: TakenTransition | null): string | null {

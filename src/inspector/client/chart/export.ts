@@ -49,7 +49,7 @@ async function chartPng(svg: SVGSVGElement, { width, height }: ChartDrawing, sca
   return blob;
 }
 
-type Marks = { readonly active: ReadonlyMap<string, StateStatus>; readonly taken: string | null };
+type Marks = { readonly active: ReadonlyMap<string, StateStatus>; readonly taken: readonly string[] };
 
 /** The same states and transitions as Mermaid's `stateDiagram-v2`, which has styles for states but not for transitions. */
 function chartMermaid({ boxes, edges }: ChartDrawing, { active, taken }: Marks): string {
@@ -68,7 +68,7 @@ function chartMermaid({ boxes, edges }: ChartDrawing, { active, taken }: Marks):
         ...(box.initial ? [`${indent}[*] --> ${idOf(box.id)}`] : []),
         ...own.map(({ id, from, to, label }) => {
           const target = to === null ? '' : ` --> ${idOf(to)}`;
-          return `${indent}${idOf(from)}${target} : ${inOneLine(label.lines)}${id === taken ? ' (taken last)' : ''}`;
+          return `${indent}${idOf(from)}${target} : ${inOneLine(label.lines)}${taken.includes(id) ? ' (taken last)' : ''}`;
         }),
       ];
     });

@@ -46,7 +46,13 @@ function Machine({ actor, states, value, event }: Props & { readonly states: Sta
   return (
     <>
       {drawing != null && (
-        <Chart machine={actor.name} drawing={drawing} active={[...active]} taken={taken} viewKey={actor.id} />
+        <Chart
+          machine={actor.name}
+          drawing={drawing}
+          active={[...active]}
+          taken={taken === null ? [] : [taken]}
+          viewKey={actor.id}
+        />
       )}
       {drawing === null && <p class="muted">This machine is too large for a chart.</p>}
       <details class="as-list" open={drawing == null}>

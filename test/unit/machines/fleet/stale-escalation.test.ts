@@ -29,7 +29,7 @@ test('the worker and its task are escalated when it becomes stale', () => {
   };
   expect(fleetAt('12:03:00.001', claimed)).toMatchObject({
     task: { state: 'escalated', worker: null, escalation: { ...why, withWorker: true } },
-    worker: { state: 'escalated', presence: 'stale', tasks: [], escalation: why },
+    worker: { state: 'escalated', presence: 'stale', presenceFrom: 'active', tasks: [], escalation: why },
   });
 });
 
