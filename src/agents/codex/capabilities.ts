@@ -24,7 +24,7 @@ export const capabilities: Capabilities = {
     waiting: ['permissions', real],
     answers: ['permissions', real],
     usageLimits: null,
-    httpHooks: ['no: one such hook disables the whole file', 'live'],
+    httpHooks: ['no: one such hook disables the whole file. `mcp_tool` hooks run', 'live'],
     unjudged: ['its apps show why, `codex exec` does not', 'test/unit/agents/agents.test.ts'],
     serviceDown: ['stops; `codex exec` does not show the notice', real],
     hookTimeout: ['600 s', 'live'],
