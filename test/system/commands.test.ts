@@ -147,7 +147,7 @@ const rows: Record<string, () => Promise<unknown>> = {
   audit: async () => expect(await says(['audit', '--worker', 'nobody'])).toContain('No operator actions'),
   'support-bundle': async () =>
     expect(await says(['support-bundle', '--http', 'off', '--nats', 'nats://127.0.0.1:1'])).toContain(
-      '.json is written',
+      '.json: read it before you send it',
     ),
   async bench() {
     const { code, stdout, stderr } = await run(['bench', 'speed']);

@@ -39,7 +39,7 @@ export const supportBundle = defineCommand({
     } catch (cause) {
       throw new AppError('input.bad', `cannot write '${path}': ${describeSystemError(cause)}`, { cause });
     }
-    await out.print(`${path} is written; read it before you send it.`);
+    await out.print(`wrote ${path}: read it before you send it`);
     return 0;
   },
 });

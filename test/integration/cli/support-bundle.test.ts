@@ -59,7 +59,10 @@ test('has versions, options, readiness, metrics and streams, and none of the sec
   await client.ask(`decide.${secrets.badId}`); // the last error of an endpoint quotes it
   const nats = server.url.replace('//', `//user:${secrets.natsPassword}@`);
   const { code, stdout } = await bundle(folder.path, ['--http', http, '--nats', nats]);
-  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('bundle.json is written') });
+  expect({ code, stdout }).toEqual({
+    code: 0,
+    stdout: expect.stringContaining('bundle.json: read it before you send it'),
+  });
 
   const text = await readFile(join(folder.path, 'bundle.json'), 'utf8');
   for (const [place, secret] of Object.entries(secrets)) expect(text.includes(secret), place).toBe(false);
