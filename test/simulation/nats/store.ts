@@ -68,11 +68,11 @@ export const messageAt = ({ messages }: Pick<Stream, 'messages'>, seq: number): 
   return undefined;
 };
 
-/** Everything after `seq` is gone, as after a power failure or the restore of an older copy. */
+/** Everything after `seq` is gone, as after a power failure or the restore of an older copy, which ends with an entry. */
 export function truncate(stream: Stream, seq: number): readonly StoredMessage[] {
   const gone = stream.messages.filter((it) => it.seq > seq);
   stream.messages = stream.messages.filter((it) => it.seq <= seq);
-  stream.lastSeq = Math.min(stream.lastSeq, Math.max(seq, stream.firstSeq - 1));
+  if (gone.length > 0) stream.lastSeq = stream.messages.at(-1)?.seq ?? stream.firstSeq - 1;
   stream.lastMs = stream.messages.at(-1)?.atMs ?? 0;
   stream.syncedSeq = Math.min(stream.syncedSeq, stream.lastSeq);
   return gone;
