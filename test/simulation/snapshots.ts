@@ -1,6 +1,6 @@
 /** Snapshots in the store of a simulated server: which of them a start can use, and how one is damaged. */
 import type { SnapshotInfo } from '../../src/nats/snapshots/snapshot-bucket.ts';
-import { historyOf, messageAt, purge, type StoredMessage, type Stream } from './nats/store.ts';
+import { messageAt, purge, type Stream } from './nats/store.ts';
 import type { Random } from './random.ts';
 import type { World } from './world.ts';
 
@@ -26,13 +26,12 @@ function objectsOf(store: Stream): StoredObject[] {
 
 const placeOf = ({ metadata }: StoredObject) => (JSON.parse(metadata.head) as Pick<SnapshotInfo, 'position'>).position;
 
-/** The last entries of the snapshots that are whole and of the log as it is now. */
+/** The last entries of the snapshots that are whole and of the log as it is now, with that entry in it. */
 export function fittingSeqs(world: World): number[] {
   const [store, { log }] = [storeOf(world), world];
   if (store === undefined || log === undefined) return [];
-  const history = { messages: historyOf(log) as StoredMessage[] };
   const isOfLog = ({ seq, atMs, subject }: ReturnType<typeof placeOf>) => {
-    const found = messageAt(history, seq);
+    const found = messageAt(log, seq);
     return found?.atMs === atMs && found.subject === subject;
   };
   return objectsOf(store)
