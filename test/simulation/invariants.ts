@@ -271,14 +271,19 @@ function checkDecisions(world: World, log: Stream): void {
 /** What an agent acts on. Who answered, and how long it took, may differ. */
 const essenceOf = ({ tookMs: _, replica: __, ...decision }: Decision) => JSON.stringify(decision);
 
-/** How many dead letters each entry has that was refused. Where the log went back they are of other entries. */
+/**
+ * How many dead letters each entry has that was refused. Where the log went back they are of other entries. One that was
+ * stored and that a power failure took is not owed any more: no entry of the log says that it is missing.
+ */
 function deadLettersOf({ ledger, disk }: World, log: Stream): { readonly seq: number; readonly letters: number }[] {
   if (ledger.lost.length > 0) return [];
   const dead = disk.streams.get(`STOPGATE-DEAD_${fleetName}`)?.messages ?? [];
   const deadSeqs = dead.map(({ data }) => (JSON.parse(data.toString()) as { seq: number }).seq);
   return historyOf(log).flatMap(({ seq, subject, data }) => {
     const read = readEntry(subject, data.toString(), data.length);
-    return read === null || 'data' in read ? [] : [{ seq, letters: deadSeqs.filter((it) => it === seq).length }];
+    if (read === null || 'data' in read) return [];
+    const letters = deadSeqs.filter((it) => it === seq).length;
+    return letters === 0 && ledger.lostLetters.has(seq) ? [] : [{ seq, letters }];
   });
 }
 

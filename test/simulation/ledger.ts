@@ -17,6 +17,8 @@ export type Ledger = {
   readonly asked: Map<string, Asked>;
   /** What the store lost, by its place and its content: gone for good unless somebody stores it again. */
   readonly lost: StoredMessage[];
+  /** The refused entries whose dead letter the store lost: only a replica that starts after them may write it again. */
+  readonly lostLetters: Set<number>;
   onLost(messages: readonly StoredMessage[]): void;
 };
 
@@ -26,6 +28,7 @@ export function createLedger(): Ledger {
     acknowledged: [],
     asked: new Map(),
     lost,
+    lostLetters: new Set(),
     onLost: (messages) => void lost.push(...messages),
   };
 }

@@ -19,6 +19,7 @@ import { epochMs, type Process, type Scheduler } from './scheduler.ts';
 
 export const fleet = 'main';
 const logName = `STOPGATE_${fleet}`;
+const deadName = `STOPGATE-DEAD_${fleet}`;
 const rulesSet = `stopgate.${fleet}.own.fleet.${fleet}.rules.set`;
 const rulesSetBytes = Buffer.from(rulesSet);
 
@@ -203,6 +204,8 @@ function lose(world: World, stream: Stream, seq: number): void {
   if (gone.length === 0) return;
   world.trace(`the store of ${stream.config.name} went back to ${seq}: ${gone.length} messages are gone`);
   if (stream.config.name === logName) world.ledger.onLost(gone);
+  if (stream.config.name === deadName)
+    for (const { data } of gone) world.ledger.lostLetters.add((JSON.parse(data.toString()) as { seq: number }).seq);
 }
 
 function keepSyncing({ scheduler, disk, settings }: World): void {
