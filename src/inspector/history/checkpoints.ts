@@ -14,14 +14,14 @@ export type Checkpoints = {
 
 type Limits = { readonly countMax: number; readonly bytesMax: number };
 /**
- * Of a small fleet a million entries have one each 8,192, about 0.1 s of folding. 5,000 workers take about half a megabyte,
- * and have one each 16,384; of a large fleet there are fewer, so that beside the service's own state their memory is small.
+ * A million entries have one each 8,192, about 0.1 s of folding. 5,000 workers take about half a megabyte; of a larger
+ * fleet there are fewer, so that beside the service's own state their memory is small.
  */
 const limitsDefault: Limits = { countMax: 128, bytesMax: 128 * 1024 * 1024 };
 /** About 0.1 s of folding. */
 const spacingMin = 4_096;
-/** To pack an actor takes about as long as to fold an entry: so checkpoints add a half to a fold at most. */
-const entriesPerActor = 2;
+/** To pack an actor takes about as long as to fold an entry: so checkpoints make a fold twice as long at most. */
+const entriesPerActor = 1;
 /** The fastest: the lines repeat themselves so much that the others gain little. */
 const deflateLevel = 1;
 

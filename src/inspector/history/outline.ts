@@ -41,7 +41,10 @@ export function createOutline(width = 1, bucketsMax = bucketsMaxDefault): Outlin
       const { seq } = step.message;
       if (!mark(stretches, seq)) return;
       while (seq > bucketWidth * bucketsMax) widen();
-      addTo(buckets, bucketWidth, bucketOf(step));
+      const bucket = buckets.get(indexOf(seq, bucketWidth));
+      // Most entries have no outcome, and are a million.
+      if (bucket !== undefined && step.outcomes.length === 0) addPlain(bucket, step);
+      else addTo(buckets, bucketWidth, bucketOf(step));
     },
     read(fromSeq, toSeq, atLeast) {
       const within = [...buckets.values()].filter((it) => it.toSeq >= fromSeq && it.fromSeq <= toSeq);
@@ -108,8 +111,26 @@ function joined(from: Iterable<Bucket>, width: number): Map<number, Bucket> {
   return buckets;
 }
 
+const indexOf = (seq: number, width: number): number => Math.floor((seq - 1) / width);
+
+/** As `addTo`, for an entry in which nothing was decided or escalated. */
+function addPlain(bucket: Bucket, { message: { seq, atMs }, silentFromMs }: Step): void {
+  bucket.count += 1;
+  spread(bucket, seq, seq, atMs, atMs);
+  if (silentFromMs === 0 || atMs - silentFromMs <= bucket.silentToMs - bucket.silentFromMs) return;
+  bucket.silentFromMs = silentFromMs;
+  bucket.silentToMs = atMs;
+}
+
+function spread(bucket: Bucket, fromSeq: number, toSeq: number, fromMs: number, toMs: number): void {
+  bucket.fromSeq = Math.min(bucket.fromSeq, fromSeq);
+  bucket.toSeq = Math.max(bucket.toSeq, toSeq);
+  bucket.fromMs = Math.min(bucket.fromMs, fromMs);
+  bucket.toMs = Math.max(bucket.toMs, toMs);
+}
+
 function addTo(buckets: Map<number, Bucket>, width: number, added: Bucket): void {
-  const index = Math.floor((added.fromSeq - 1) / width);
+  const index = indexOf(added.fromSeq, width);
   const bucket = buckets.get(index);
   if (bucket === undefined) {
     buckets.set(index, added);
@@ -117,10 +138,7 @@ function addTo(buckets: Map<number, Bucket>, width: number, added: Bucket): void
   }
   bucket.count += added.count;
   for (const kind of verdictKinds) bucket[kind] += added[kind];
-  bucket.fromSeq = Math.min(bucket.fromSeq, added.fromSeq);
-  bucket.toSeq = Math.max(bucket.toSeq, added.toSeq);
-  bucket.fromMs = Math.min(bucket.fromMs, added.fromMs);
-  bucket.toMs = Math.max(bucket.toMs, added.toMs);
+  spread(bucket, added.fromSeq, added.toSeq, added.fromMs, added.toMs);
   if (added.silentToMs - added.silentFromMs > bucket.silentToMs - bucket.silentFromMs)
     Object.assign(bucket, { silentFromMs: added.silentFromMs, silentToMs: added.silentToMs });
 }

@@ -32,7 +32,7 @@ test('of a small fleet no entry of a million is further than 8,192 from one', ()
 test('the more actors there are to pack, the further they stand apart', () => {
   const checkpoints = createCheckpoints();
   const fleet = createFleet('main');
-  for (let worker = 1; worker <= 5_000; worker += 1) {
+  for (let worker = 1; worker <= 10_000; worker += 1) {
     const subject = `stopgate.main.worker.w${worker}.heartbeat.sent`;
     foldMessage(fleet, { seq: worker, atMs: worker, subject, data: new Uint8Array(), header: () => undefined });
   }
