@@ -7,8 +7,9 @@ import { TimeoutError } from './client-library.ts';
 import { refuseUntestedCluster } from './cluster-version.ts';
 import { cut, type FindCoveredTo, inspectLog, type LogIdentity, missing, proveLog } from './log-continuity.ts';
 import { confirmLoss } from './log-doubt.ts';
+import { type HistoryRange, readHistory } from './log-history.ts';
 import type { LogPosition } from './log-position.ts';
-import { openLogRange, readNewest } from './log-range.ts';
+import { readNewest } from './log-range.ts';
 import { type LogMessage, type LogReader, openLogReader } from './log-reader.ts';
 import { type LogStreamOptions, lastDeadSeq, noteFolded, type OpenedLog, openLogStreams } from './log-streams.ts';
 import { type EntryHeaders, type Stored, type Submit, submitterOf, toHeaders } from './log-submitter.ts';
@@ -59,7 +60,6 @@ export type LogBounds = {
   readonly firstMs: number;
   readonly lastMs: number;
 };
-export type HistoryRange = { readonly fromSeq: number; readonly toSeq: number; readonly subject?: string };
 
 export type EventLogOptions = LogStreamOptions & {
   readonly nc: NatsConnection;
@@ -219,22 +219,4 @@ function createWriter(
       }
     },
   };
-}
-
-/** Reads what stands in a range. Awaits promises that `onMessage` returns. */
-export async function readHistory(
-  nc: NatsConnection,
-  stream: string,
-  { fromSeq, toSeq, subject }: HistoryRange,
-  onMessage: (message: LogMessage) => void | Promise<void>,
-): Promise<void> {
-  const { batches } = await openLogRange(nc, stream, { fromSeq, toSeq, ...(subject === undefined ? {} : { subject }) });
-  for await (const batch of batches) {
-    for (const message of batch) {
-      if (message.seq > toSeq) return;
-      const pause = onMessage(message);
-      if (pause !== undefined) await pause;
-    }
-    if ((batch.at(-1)?.seq ?? 0) >= toSeq) return;
-  }
 }

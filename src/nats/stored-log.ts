@@ -2,8 +2,9 @@
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
-import { type EventLog, readHistory } from './event-log.ts';
+import type { EventLog } from './event-log.ts';
 import { inspectLog, type LogIdentity } from './log-continuity.ts';
+import { readHistory } from './log-history.ts';
 import { parseLogNote } from './log-note.ts';
 import { readNewest } from './log-range.ts';
 import { deadName } from './log-streams.ts';

@@ -1,0 +1,78 @@
+/** What stands between two entries is read whole, or it is an error: also where the node that serves it lags. */
+import { jetstreamManager } from '@nats-io/jetstream';
+import type { Msg, NatsConnection } from '@nats-io/nats-core';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openConnection } from '../../../src/nats/connection.ts';
+import { type HistoryRange, readHistory } from '../../../src/nats/log-history.ts';
+import type { NatsServer } from '../../support/nats-server.ts';
+import { openNats } from '../../support/shared-server.ts';
+
+const stream = 'STOPGATE_main';
+let server: NatsServer;
+let nc: NatsConnection;
+
+beforeEach(async () => {
+  server = await openNats();
+  nc = await openConnection({ url: server.url, name: 'test', patient: false });
+  const { streams } = await jetstreamManager(nc);
+  await streams.add({ name: stream, subjects: ['log.>'] });
+  for (let seq = 1; seq <= 10; seq += 1) await nc.request(`log.${seq}`, '{}');
+});
+afterEach(async () => {
+  await nc.close();
+  await server.stop();
+});
+
+/** A node has only the entries up to `lastSeq(created)`, where `created` counts its consumers from 1. */
+function servedByNodeWith(lastSeq: (created: number) => number): NatsConnection {
+  let created = 0;
+  const request: NatsConnection['request'] = async (subject, payload, options) => {
+    const message = await nc.request(subject, payload, options);
+    if (!subject.startsWith('$JS.API.CONSUMER.CREATE.')) return message;
+    created += 1;
+    const answer = message.json<{ config: { opt_start_seq: number } }>();
+    const has = Math.max(0, Math.min(10, lastSeq(created)) - answer.config.opt_start_seq + 1);
+    const data = new TextEncoder().encode(JSON.stringify({ ...answer, num_pending: has }));
+    const changed: Partial<Msg> = { data, json: <T>() => JSON.parse(new TextDecoder().decode(data)) as T };
+    return new Proxy(message, { get: (at, key) => Reflect.get(key in changed ? changed : at, key) });
+  };
+  return new Proxy(nc, {
+    get(target, key) {
+      if (key === 'request') return request;
+      const value: unknown = Reflect.get(target, key, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+async function read(from: NatsConnection, range: Partial<HistoryRange> = {}): Promise<number[]> {
+  const seqs: number[] = [];
+  await readHistory(from, stream, { fromSeq: 1, toSeq: 10, ...range }, ({ seq }) => void seqs.push(seq), 5);
+  return seqs;
+}
+const upTo = (last: number) => Array.from({ length: last }, (_, at) => at + 1);
+
+test('a node that catches up meanwhile is asked again for what was missing', async () => {
+  expect(await read(servedByNodeWith((created) => 4 * created))).toEqual(upTo(10));
+});
+
+test('a node that stays behind is an error, and not the end of the log', async () => {
+  const reading = read(servedByNodeWith(() => 7));
+  await expect(reading).rejects.toThrow('up to entry 7, where the leader has 10; try again');
+});
+
+test('where the log ends earlier, or its last entry is gone, that is its end', async () => {
+  expect(await read(nc, { toSeq: 99 })).toEqual(upTo(10));
+  const { streams } = await jetstreamManager(nc);
+  await streams.deleteMessage(stream, 10);
+  expect(await read(nc)).toEqual(upTo(9));
+  await streams.purge(stream);
+  expect(await read(nc)).toEqual([]);
+});
+
+test('an entry that is missing within is passed over', async () => {
+  const { streams } = await jetstreamManager(nc);
+  await streams.deleteMessage(stream, 5);
+  expect(await read(nc, { toSeq: 5 })).toEqual(upTo(4));
+  expect(await read(nc, { fromSeq: 5 })).toEqual([6, 7, 8, 9, 10]);
+});
