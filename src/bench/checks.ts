@@ -9,7 +9,8 @@ type Name = 'echo' | 'plain' | 'remote' | 'blocked' | 'hooked';
 
 const rounds = 40;
 const perRound = 50;
-const warmUps = 500;
+/** As many as for `latency`, for what both have in common is warm by then only if it is run alone. */
+const warmUps = 5_000;
 const hooksCount = 10;
 const payload = '{"output":"not done"}';
 
@@ -28,7 +29,7 @@ export async function measureChecks(url: string, scale: number): Promise<Figure[
     blocked: () => request('blocked'),
     hooked: () => request('hooked'),
   };
-  const took = await sampleInTurn(operations, { rounds: rounds * scale, perRound, warmUps: warmUps * scale });
+  const took = await sampleInTurn(operations, { rounds: rounds * scale, perRound, warmUps: warmUps * scale ** 2 });
   await nc.close();
   const p50 = (name: Name) => quantile(took[name], 0.5);
   const added = p50('remote') - p50('plain');

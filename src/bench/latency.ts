@@ -16,7 +16,8 @@ type Operations = Readonly<Record<Name, Operation>>;
 
 const rounds = 25;
 const perRound = 150;
-const warmUps = 3_000;
+/** V8 compiles for so long: after 3,000 a decision takes a third more CPU. Of `--quick` a hundredth is enough. */
+const warmUps = 20_000;
 const rateRounds = 3;
 const rateTotal = 6_000;
 const atOnce = 64;
@@ -29,7 +30,7 @@ export async function measureLatency(url: string, scale: number, _http: string, 
   const decision = await nc.request('stopgate.main.decide.w0', payload, { timeout: 10_000 });
   await nc.request('bench.bare.open', decision.data, { timeout: 10_000 });
   const operations = createOperations(nc);
-  const sampling = { rounds: Math.ceil(rounds * scale), perRound, warmUps: warmUps * scale };
+  const sampling = { rounds: Math.ceil(rounds * scale), perRound, warmUps: warmUps * scale ** 2 };
   const cpu = createCpuMeter<Name>(pids);
   const took = await sampleInTurn(operations, sampling, cpu.beside);
   const { echo, publish, decide, fast } = operations;
