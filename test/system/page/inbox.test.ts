@@ -151,6 +151,14 @@ describeInBrowser('the inbox', () => {
     await page.getByText('Nobody waits for you').waitFor();
   }, 60_000);
 
+  test('a task that was escalated with its worker is not a second item', async () => {
+    await stage.client.publish('worker.gus.task.claimed', { task: 'G-1' });
+    await stage.client.ask('decide.gus', { output: 'How? <promise>ESCALATE</promise>' });
+    await browser.page.locator('.card').first().waitFor();
+    expect((await stage.get('get/task/G-1')).body.state).toBe('escalated');
+    expect(await cards()).toEqual(['gus']);
+  });
+
   test('? shows all keys, and Ctrl-K finds a worker by a part of its name', async () => {
     const { page } = browser;
     await press('w');

@@ -173,6 +173,10 @@ describeInBrowser('the page', () => {
     // An open entry stays open when another comes before it.
     await browser.page.locator(`.timeline .line[data-seq="${seq}"] summary`).click();
     const next = await stage.client.publish('worker.dan.tool.used', { tool: 'Read', ok: true });
+    // Not under the pointer.
+    await browser.page.locator('.timeline h3', { hasText: /\d+ new, shown when you point elsewhere/ }).waitFor();
+    expect(await browser.page.locator(`.timeline .line[data-seq="${next.seq}"]`).count()).toBe(0);
+    await browser.page.mouse.move(5, 5);
     await browser.page.locator(`.timeline .line[data-seq="${next.seq}"]`).waitFor();
     const opened = browser.page.locator('.timeline .line:has(details[open])');
     expect(await opened.evaluateAll((all) => all.map((it) => it.getAttribute('data-seq')))).toEqual([String(seq)]);

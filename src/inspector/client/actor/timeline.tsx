@@ -17,13 +17,14 @@ const gapMinMs = 60_000;
 
 export function Timeline({ entity, id }: { entity: 'worker' | 'task'; id: string }) {
   const { entries, hasOlder, problem, busy, loadOlder } = useTimeline(entity, id);
-  const lines = [...entries].reverse();
+  const { shown, withheld, pointer } = useWithheld(entries);
+  const lines = shown.toReversed();
   return (
     <section class="timeline" aria-label="Timeline">
-      <h3>Timeline</h3>
+      <h3>Timeline {withheld > 0 && <span class="muted">{withheld} new, shown when you point elsewhere</span>}</h3>
       {problem !== null && <p class="problem">{problem}</p>}
       {lines.length === 0 && problem === null && <p class="muted">{busy ? 'Loading…' : 'No entries yet.'}</p>}
-      <ol>
+      <ol {...pointer}>
         {lines.map((entry, index) => {
           const later = lines[index - 1];
           const gapMs = later === undefined ? 0 : later.atMs - entry.atMs;
@@ -43,6 +44,22 @@ export function Timeline({ entity, id }: { entity: 'worker' | 'task'; id: string
       )}
     </section>
   );
+}
+
+/** Nothing moves under the pointer: what comes while a mouse points at the lines waits. */
+function useWithheld(entries: readonly TimelineEntry[]) {
+  const [newest, setNewest] = useState<number | null>(null);
+  const shown = newest === null ? entries : entries.filter(({ seq }) => seq <= newest);
+  return {
+    shown,
+    withheld: entries.length - shown.length,
+    pointer: {
+      onPointerMove: ({ pointerType }: PointerEvent) => {
+        if (pointerType === 'mouse' && newest === null) setNewest(entries.at(-1)?.seq ?? null);
+      },
+      onPointerLeave: () => setNewest(null),
+    },
+  };
 }
 
 /** The first entry that came after the pause began is above, the last one seen before it below. */
