@@ -121,6 +121,7 @@ test('what no test runs is this, and no more', () => {
     'docs/go.md: test/system/clients/go.test.ts',
     'docs/operations.md: needs Docker',
     'docs/operations.md: test/integration/app/fleets.test.ts',
+    'docs/operations.md: needs a supercluster; test/system/deployment/supercluster.test.ts',
     'docs/operations.md: kills servers for a minute',
     'docs/operations.md: the log must be lost first; test/integration/faults/lost-log.test.ts',
     'docs/operations.md: test/integration/docs/backup.test.ts',
