@@ -70,14 +70,22 @@ async function soak({ http, inspector }: Scene, to: NatsConnection): Promise<Fig
   }
 }
 
+/** What waits to be folded is memory too, and no sign of a leak: such a sample is shown and not counted. */
+const keepsUp = ({ behind }: Sample): boolean => behind < entriesPerSecond;
+
 /** The first half warms up: the fold is full after `inFoldMs`. */
 function figuresOf(taken: readonly Sample[], started: number): Figure[] {
   const quarter = samples / 4;
   const third = meanHeap(taken.slice(2 * quarter, 3 * quarter));
   const last = meanHeap(taken.slice(3 * quarter));
-  const growth = (last / third - 1) * 100;
+  const growth = (last / third - 1) * 100; // not a number where no sample counts: the goal is missed
   return [
     { name: 'soak: workers that came', value: started, unit: '' },
+    {
+      name: 'soak: samples of 24 that counted, less than a second behind',
+      value: taken.filter(keepsUp).length,
+      unit: '',
+    },
     { name: 'soak: workers in the fold at the end', value: taken.at(-1)?.workers ?? 0, unit: '' },
     { name: 'soak: heap after collection, third quarter', value: third, unit: 'B' },
     { name: 'soak: heap after collection, last quarter', value: last, unit: 'B' },
@@ -86,7 +94,8 @@ function figuresOf(taken: readonly Sample[], started: number): Figure[] {
 }
 
 function meanHeap(some: readonly Sample[]): number {
-  return some.reduce((sum, { heapBytes }) => sum + heapBytes, 0) / some.length;
+  const counted = some.filter(keepsUp);
+  return counted.reduce((sum, { heapBytes }) => sum + heapBytes, 0) / counted.length;
 }
 
 function mib(bytes: number): string {
