@@ -92,8 +92,9 @@ export async function rejectForbidden(nc: NatsConnection, hint: string): Promise
 /** `credentials`: the file that they came from, or where else; null: none were given. */
 function notConnected(cause: Error, servers: string, credentials: string | null): AppError {
   if (cause instanceof AuthorizationError || cause instanceof UserAuthenticationExpiredError) {
-    const why =
-      credentials === null
+    const why = /timeout/i.test(cause.message)
+      ? 'waited too long for our credentials: this machine or the way there is slow; try again'
+      : credentials === null
         ? 'requires credentials: name a file with --creds, or put USER:PASSWORD@ before the host'
         : `refused the credentials of ${credentials === 'the URL' ? credentials : `'${credentials}'`} (${cause.message})`;
     return new AppError('service.unreachable', `the NATS server at ${servers} ${why}`, { cause });

@@ -73,6 +73,7 @@ export function serverConfig(options: ServerConfig): string {
     ports_file_dir: portsDir,
     jetstream: { store_dir: storeDir, max_file_store: storeBytesMax }, // the server adds `jetstream` to the folder
     no_auth_user: credentials.agent.user,
+    authorization: { timeout: 30 }, // seconds; the default of 2 is too short for a client on a busy machine
     // The server sets it aside, and does not start where there is less.
     accounts: accountsOf(fleet, members, {
       ...agentsJetStream,
