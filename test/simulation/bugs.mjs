@@ -15,7 +15,11 @@ const run = promisify(execFile);
 const plant = ({ file, from, to }) => ({
   name: 'plant',
   enforce: 'pre',
-  transform: (code, id) => (id === join(root, file) ? code.replace(from, () => to) : null),
+  transform(code, id) {
+    if (id !== join(root, file)) return null;
+    if (!code.includes(from)) throw new Error(`${file} has no "${from}": write what the code says there now`);
+    return code.replace(from, () => to);
+  },
 });
 
 const wanted = process.argv.slice(2);
