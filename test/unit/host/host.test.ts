@@ -185,6 +185,25 @@ test('while too many decisions are still to come back from the log, no more are 
   expect(await host.attempt('w3', { attempt: 'a1' })).toMatchObject({ worker: 'w3', decision: 'allow' });
 });
 
+test('attempts that agents publish into the log take the places of requests, and are decided all the same', async () => {
+  const { host, log } = await start({ unconfirmedDecisionsMax: 2 });
+  const { send } = log;
+  log.send = () => {};
+  for (const worker of ['w1', 'w2', 'w3'])
+    send(`stopgate.main.worker.${worker}.stop.attempted`, '{"attempt":"a1"}', { messageId: `${worker}:a1` });
+  await expect.poll(() => host.foldedSeq()).toBe(log.entries.length);
+  const refused = { code: 'service.busy', message: expect.stringContaining('3 decisions') };
+  await expect(host.attempt('w4', { attempt: 'a1' })).rejects.toMatchObject(refused);
+  for (const worker of ['w1', 'w2', 'w3']) {
+    const decision = await host.attempt(worker, { attempt: 'a1' });
+    expect(decision).toMatchObject({ worker, decision: 'allow' });
+    const subject = `stopgate.main.decision.${worker}`;
+    send(subject, JSON.stringify(decision), { messageId: decisionMessageId(worker, 'a1') });
+  }
+  await host.caughtUp();
+  expect(await host.attempt('w4', { attempt: 'a1' })).toMatchObject({ worker: 'w4', decision: 'allow' });
+});
+
 test('a fold that throws ends the host: callers get an error, and nothing is folded any more', async () => {
   const scene = await start({
     onFolded(subject) {
