@@ -1,6 +1,6 @@
 /** Opens connections to NATS. Only this folder imports @nats-io. */
 import { readFileSync } from 'node:fs';
-import type { NatsConnection } from '@nats-io/nats-core';
+import type { ConnectionOptions as ConnectionSettings, NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
 import {
   AuthorizationError,
@@ -56,8 +56,7 @@ export async function openConnection({
       name,
       timeout: connectTimeoutMs,
       maxReconnectAttempts: patient ? -1 : 3,
-      reconnectTimeWait: 250,
-      reconnectJitter: 100,
+      ...createPacing(),
       // A server that is gone without closing its side is noticed within twice this time.
       pingInterval: 5_000,
       maxPingOut: 2,
@@ -72,6 +71,29 @@ export async function openConnection({
 }
 
 const connectTimeoutMs = 5_000;
+
+/**
+ * How often a server is dialled. The library would tell that by the clock of the machine, and after one that is set back by an
+ * hour wait for an hour.
+ */
+function createPacing(): Pick<ConnectionSettings, 'reconnectDelayHandler' | 'reconnectToServer'> {
+  const dialledMs = new Map<string, number>();
+  return {
+    reconnectDelayHandler: () => Number.NEGATIVE_INFINITY,
+    reconnectToServer([server]) {
+      if (server === undefined) return null;
+      const nowMs = performance.now();
+      const atMs = Math.max(
+        nowMs,
+        (dialledMs.get(server.listen) ?? Number.NEGATIVE_INFINITY) + redialMs + Math.random() * 100,
+      );
+      dialledMs.set(server.listen, atMs);
+      return { server, delay: atMs - nowMs };
+    },
+  };
+}
+
+const redialMs = 250;
 
 /**
  * Rejects as soon as the server forbids something to this connection. Whoever waits for an answer races it, since the
