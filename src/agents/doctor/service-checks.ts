@@ -1,6 +1,7 @@
 /** What every agent needs: recent versions of Node and nats-server, a configuration, and a service that answers. */
 import type { Config } from '../../config/config.ts';
 import { AppError } from '../../errors.ts';
+import { accountLimit, askAccountLimit } from '../../nats/account-limit.ts';
 import { findBinary } from '../../nats/server-binary.ts';
 import { askHttp } from './ask-http.ts';
 import { bad, type Finding, ok, skip, warn } from './finding.ts';
@@ -16,7 +17,7 @@ const about = 'service';
 const skewMsMax = 5_000;
 
 export async function checkService(config: Config, nodeVersion: string): Promise<ServiceState> {
-  const findings = [checkNode(nodeVersion), await checkNats(), checkConfig(config)];
+  const findings = [checkNode(nodeVersion), await checkNats(), ...(await checkAccount(config)), checkConfig(config)];
   if (config.http === null) {
     const off = bad(
       about,
@@ -50,6 +51,17 @@ async function checkNats(): Promise<Finding> {
     if (!(error instanceof AppError)) throw error;
     return warn(about, 'there is no nats-server that "stopgate dev" could start', error.message);
   }
+}
+
+/** Where NATS can be reached from here: agents need nothing but HTTP. */
+async function checkAccount({ nats, natsIsDefault, creds }: Config): Promise<Finding[]> {
+  const isLimited = natsIsDefault ? null : await askAccountLimit({ url: nats, credsFile: creds ?? undefined });
+  if (isLimited === null) return [];
+  return [
+    isLimited
+      ? warn(about, accountLimit.text, accountLimit.fix)
+      : ok(about, 'its NATS account has no limit that would leave holes in the log'),
+  ];
 }
 
 function checkConfig({ warnings, filePath, fileText }: Config): Finding {

@@ -2,7 +2,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { isTestedServer } from '../../../src/nats/cluster-version.ts';
+import { openConnection } from '../../../src/nats/connection.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
+import { openNats } from '../../support/shared-server.ts';
 import { recorded } from '../../unit/agents/recordings/claude.ts';
 import { ask } from '../http/request.ts';
 import { holding, makePlace } from './doctor-place.ts';
@@ -19,6 +22,22 @@ test('without a service and without hooks it reports both, and how to fix them',
   );
   expect(stdout).toContain('- claude  dry turn: not run, claude is not on PATH');
   expect(stdout).toMatch(/^✓ service {2}node v/);
+});
+
+test.each([
+  ['a limit', 'max_file: 64MB', true],
+  ['no limit', '', false],
+])('it asks the NATS account where it is named: %s', async (_what, limit, isLimited) => {
+  const config = `accounts { A { jetstream { ${limit} }, users: [{ user: a, password: a }] } }\nno_auth_user: a\n`;
+  const server = await openNats({ config });
+  onTestFinished(() => server.stop());
+  const { doctor } = await makePlace();
+  const { ok, warn } = await doctor(['claude', '--http', '127.0.0.1:59999'], { STOPGATE_NATS: server.url });
+  const nc = await openConnection({ url: server.url, name: 'test', patient: false });
+  const leavesHoles = !isTestedServer(nc.info?.version ?? '');
+  await nc.close();
+  if (isLimited && leavesHoles) expect(warn).toEqual(holding('past it this nats-server leaves holes in the log'));
+  else expect(ok).toEqual(holding('its NATS account has no limit'));
 });
 
 test('an unknown agent is bad usage', async () => {
