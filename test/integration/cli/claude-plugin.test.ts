@@ -11,6 +11,7 @@ test('its hooks are those of init', async () => {
   const folder = await makeFolder();
   const { stdout } = await runCommand(['init', 'claude', '--form', 'http', '--dry-run', '--json'], {
     cwd: folder.path,
+    env: { CLAUDE_CODE_ENABLE_TODO_TOOLS: '1' }, // whatever the policies of a service are that somebody runs here
   });
   await folder.remove();
   const { changes } = JSON.parse(stdout) as { changes: [{ after: string }] };

@@ -314,7 +314,10 @@ describe('refuses, and changes nothing', () => {
     expect(stderr).toContain('is read-only');
     expect(await read('.claude/settings.json')).toBe('{}');
     await put('.gemini', '');
-    expect(await init('gemini', '--yes')).toMatchObject({ code: 2, stderr: expect.stringContaining('ENOTDIR') });
+    expect(await init('gemini', '--yes')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('a part of the path is a file'),
+    });
     await mkdir(join(cwd, '.cursor/hooks.json'), { recursive: true });
     expect(await init('cursor', '--yes')).toMatchObject({ code: 2, stderr: expect.stringContaining('is no file') });
   });

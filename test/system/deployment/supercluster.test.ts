@@ -81,8 +81,10 @@ ${place === 0 && index === 0 ? `leafnodes { listen: "127.0.0.1:${leafPort}" }` :
     for (const place of ['eu-west', 'us-east', 'leaf'] as const) {
       const agent = await clientOf(place);
       await agent.publish(`worker.w-${place}.plan.updated`, { steps: [{ title: 'Write tests', status: 'pending' }] });
-      const { body } = await agent.ask(`decide.w-${place}`, { attempt: 'a1' });
-      expect(body).toMatchObject({ decision: 'block', cause: 'incomplete', replica: 'eu' });
+      // Servers tell each other of a replica's subscriptions, which takes them a moment.
+      const decide = () => agent.ask(`decide.w-${place}`, { attempt: 'a1' }).then(({ body }) => body, String);
+      const expected = expect.objectContaining({ decision: 'block', cause: 'incomplete', replica: 'eu' });
+      await expect.poll(decide, { timeout: 30_000, interval: 250 }).toEqual(expected);
     }
   }, 60_000);
 
