@@ -131,10 +131,10 @@ test(
 );
 
 test.each([
-  { name: '@stopgate/client', place: () => alone },
-  { name: 'stopgate/client', place: () => home },
+  { who: 'client-only developer', name: '@stopgate/client', place: () => alone },
+  { who: 'developer with the service', name: 'stopgate/client', place: () => home },
 ])(
-  'the example of docs/client.md runs with $name, and passes the strictest checks of types',
+  '$who: the example of docs/client.md runs with $name, and passes the strictest checks of types',
   async ({ name, place }) => {
     const page = await readFile(join(root, 'docs/client.md'), 'utf8');
     const policy = /policies: \{ (reviewed: \{.*\}) \}/.exec(page)?.[1];

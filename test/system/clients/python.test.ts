@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => reader.close());
 
-test('docs/python.md: each program prints what the page shows', async () => {
+test('Python developer: docs/python.md in a fresh folder, each program prints what the page shows', async () => {
   await reader.follow('docs/python.md', 'test/system/clients/python.test.ts');
 });
 

@@ -81,7 +81,7 @@ function scriptOf(day: Day, installed: boolean, places: Readonly<Record<string, 
     const here = Object.entries(places).reduce((text, [from, to]) => text.replaceAll(from, to), line);
     if (page === '') return here;
     if (name === undefined) return `${shown}\n(set +e; ${here}${more}\n) || exit 1`;
-    return `${shown}\n(${here}) >>${name}.log 2>&1 & pids[${name}]=$!\nuntil ${until} >/dev/null 2>&1; do sleep 0.1; done`;
+    return `${shown}\n(${here}${more}) >>${name}.log 2>&1 & pids[${name}]=$!\nuntil ${until} >/dev/null 2>&1; do sleep 0.1; done`;
   });
   return [
     'set -em; ip link set lo up; declare -A pids',
