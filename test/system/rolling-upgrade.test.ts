@@ -89,9 +89,9 @@ describe.skipIf(commit === null)(commit === null ? `${title} (${noHistory})` : t
   const httpOf = ({ ready }: Service) => ready.http ?? '';
   const viewOf = async (service: Service, worker: string) =>
     (await ask(httpOf(service), `/api/main/get/worker/${worker}`)).json as object;
-  /** How long a worker has been idle depends on when one asks. */
+  /** How long a worker has been idle depends on when one asks, and the old release has no `presenceFrom`. */
   const viewsAt = (service: Service) =>
-    Promise.all(workers().map(async (it) => ({ ...(await viewOf(service, it)), idle: null })));
+    Promise.all(workers().map(async (it) => ({ ...(await viewOf(service, it)), idle: null, presenceFrom: undefined })));
   /** Who repeats it, and how long that took, is another matter. */
   const essence = ({ replica: _, tookMs: __, ...decision }: Decision & { tookMs?: number }) => decision;
   const repeatedAt = (service: Service) =>

@@ -108,7 +108,7 @@ describeInBrowser('the page', () => {
     await rowOf('cleo').waitFor();
     await page.getByRole('columnheader', { name: 'Worker' }).getByRole('link').focus();
     await page.keyboard.press('Enter');
-    expect(new URL(page.url()).searchParams.get('sort')).toBe('worker');
+    await expect.poll(() => new URL(page.url()).searchParams.get('sort'), { timeout: 20_000 }).toBe('worker');
     await open('/?sort=seen');
     await rowOf('ana').focus();
     const before = (await names()).indexOf('ana');
