@@ -62,7 +62,8 @@ async function send(pipeline: Pipeline): Promise<void> {
     const letter = kept.shift();
     if (letter === undefined) await sendMissed(pipeline);
     else await store(pipeline, letter);
-    pipeline.sendingSeq = null;
+    // At an orderly end it may not have been stored, and the last snapshot says that it is owed.
+    if (isRunning(context)) pipeline.sendingSeq = null;
   }
   pipeline.isSending = false;
 }

@@ -1,0 +1,67 @@
+/**
+ * What has no dead letter yet is named in snapshots. One that was taken at an orderly end, while the dead stream was full,
+ * once named nothing: the letter on its way was given up first, and nobody sent it after the next start.
+ */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Refusal } from '../../../machines/index.ts';
+import type { HostContext } from '../../../src/host/context.ts';
+import { createDeadLetters, type DeadLetters } from '../../../src/host/dead-letters.ts';
+import { createFoldProgress } from '../../../src/host/fold-progress.ts';
+import type { LogMessage } from '../../../src/nats/log-reader.ts';
+
+let context: HostContext;
+let letters: DeadLetters;
+let isFull: boolean;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  isFull = true;
+  context = {
+    ...{ replica: 'r1', fleet: { name: 'main' }, phase: 'head', pauses: { hasPaused: () => false } },
+    ...{ progress: createFoldProgress(), metrics: { dead() {} }, logger: { warn() {} } },
+    log: {
+      deadSeq: 0,
+      history: async (_range: object, onMessage: (message: LogMessage) => Promise<void>) => onMessage(refusedAt(16)),
+      append: async () => {
+        if (isFull) throw new Error('insufficient storage resources available');
+        return { seq: 1, duplicate: false };
+      },
+    },
+  } as unknown as HostContext;
+  letters = createDeadLetters(context);
+});
+afterEach(() => void vi.useRealTimers());
+
+const refusedAt = (seq: number): LogMessage => ({
+  ...{ seq, atMs: 0, subject: 'stopgate.main.worker.w1.tool.used', data: new TextEncoder().encode('{') },
+  header: () => undefined,
+});
+const refusal = { code: 'NOT_JSON', message: 'no JSON', entity: 'worker', id: 'w1' } as Refusal;
+async function close(): Promise<void> {
+  await vi.advanceTimersByTimeAsync(100);
+  context.phase = 'closing';
+  await vi.advanceTimersByTimeAsync(1_000);
+}
+
+test('a dead letter that a full dead stream did not take is owed after an orderly end', async () => {
+  letters.put(refusedAt(16), refusal);
+  await close();
+  expect(letters.owedFrom()).toBe(16);
+});
+
+test('so is one that is read from the log again', async () => {
+  context.progress.advance(refusedAt(16));
+  letters.restore(16);
+  letters.open();
+  await close();
+  expect(letters.owedFrom()).toBe(16);
+});
+
+test('nothing is owed once the dead stream has taken it', async () => {
+  letters.put(refusedAt(16), refusal);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(letters.owedFrom()).toBe(16);
+  isFull = false;
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(letters.owedFrom()).toBeNull();
+});
