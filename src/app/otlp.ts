@@ -3,7 +3,7 @@
  * then, and not before: its packages are optional dependencies that whoever wants them installs. It reads the other
  * `OTEL_*` variables itself.
  */
-import { context, metrics, propagation, trace } from '@opentelemetry/api';
+import { context, type DiagLogger, diag, metrics, propagation, trace } from '@opentelemetry/api';
 import { type Environment, readVariable } from '../config/environment.ts';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
@@ -29,28 +29,33 @@ export async function openOtlp(env: Environment, about: About, logger: Logger): 
     sender.disable();
   };
   const close = async () => void (await Promise.all([...senders].map(end)));
+  diag.setLogger(diagLogger(logger));
   try {
     for (const signal of ['traces', 'metrics'] as const) {
       const url = collectorUrl(signal, env);
       if (url === null) continue;
-      senders.set(signal, await openers[signal](url, env, about));
+      warnOfOtherFormats(signal, env, logger);
+      senders.set(signal, await openers[signal](url, env, about, logger));
       logger.info({ collector: withoutUser(url) }, `${signal} are sent`);
     }
   } catch (error) {
     await close();
     throw error;
+  } finally {
+    diag.disable();
   }
   return senders.size === 0 ? null : { close };
 }
 
 const openers = {
-  async traces(url: string, env: Environment, about: About): Promise<Sender> {
+  async traces(url: string, env: Environment, about: About, logger: Logger): Promise<Sender> {
     const packages = ['@opentelemetry/sdk-trace-node', '@opentelemetry/exporter-trace-otlp-http'];
     const [resource, [sdk, exporter]] = await installed('traces', packages, async () => [
       await resourceOf(env, about),
       await Promise.all([import('@opentelemetry/sdk-trace-node'), import('@opentelemetry/exporter-trace-otlp-http')]),
     ]);
     const traceExporter = new exporter.OTLPTraceExporter({ url, timeoutMillis: sendTimeoutMs });
+    reportArrival(traceExporter, 'traces', logger);
     const provider = new sdk.NodeTracerProvider({
       resource,
       spanProcessors: [new sdk.BatchSpanProcessor(traceExporter)],
@@ -61,15 +66,17 @@ const openers = {
       disable: () => [trace, context, propagation].forEach((api) => void api.disable()),
     };
   },
-  async metrics(url: string, env: Environment, about: About): Promise<Sender> {
+  async metrics(url: string, env: Environment, about: About, logger: Logger): Promise<Sender> {
     const packages = ['@opentelemetry/sdk-metrics', '@opentelemetry/exporter-metrics-otlp-http'];
     const [resource, [sdk, exporter]] = await installed('metrics', packages, async () => [
       await resourceOf(env, about),
       await Promise.all([import('@opentelemetry/sdk-metrics'), import('@opentelemetry/exporter-metrics-otlp-http')]),
     ]);
     const exportIntervalMillis = readInterval(env);
+    const metricExporter = new exporter.OTLPMetricExporter({ url, timeoutMillis: sendTimeoutMs });
+    reportArrival(metricExporter, 'metrics', logger);
     const reader = new sdk.PeriodicExportingMetricReader({
-      exporter: new exporter.OTLPMetricExporter({ url, timeoutMillis: sendTimeoutMs }),
+      exporter: metricExporter,
       exportIntervalMillis,
       exportTimeoutMillis: Math.min(sendTimeoutMs, exportIntervalMillis),
     });
@@ -104,13 +111,63 @@ async function installed<Modules>(signal: Signal, packages: readonly string[], l
 
 const exporterVariable = (signal: Signal): string => `OTEL_${signal.toUpperCase()}_EXPORTER`;
 
-/** That of one signal is whole; the general one is the base of all. Null: this signal is not sent. */
+/** The SDK's own log, while it reads its variables: of a sampler that it does not know, for one. */
+function diagLogger(logger: Logger): DiagLogger {
+  const ignore = () => undefined;
+  const warn = (text: string) => logger.warn({ text }, 'the OpenTelemetry SDK warns');
+  return { error: warn, warn, info: ignore, debug: ignore, verbose: ignore };
+}
+
+type Exporter<Items> = {
+  export(items: Items, done: (result: { readonly code: number; readonly error?: Error }) => void): void;
+};
+
+/** Logs the first failure to send in a row, and the success that ends it: one line, however long the collector is away. */
+function reportArrival<Items>(exporter: Exporter<Items>, signal: Signal, logger: Logger): void {
+  const send = exporter.export.bind(exporter);
+  let arrives = true;
+  exporter.export = (items, done) =>
+    send(items, (result) => {
+      const { code, error: err } = result;
+      if (arrives && code !== 0) logger.warn({ err }, `the collector does not take ${signal}; those are lost`);
+      if (!arrives && code === 0) logger.info({}, `the collector takes ${signal} again`);
+      arrives = code === 0;
+      done(result);
+    });
+}
+
+/** Values of variables that name what others send. As the specification of OpenTelemetry has it, they refuse no start. */
+function warnOfOtherFormats(signal: Signal, env: Environment, logger: Logger): void {
+  const kind = exporterVariable(signal);
+  const exporters = readVariable(kind, env);
+  if (exporters !== undefined && exporters !== 'otlp')
+    logger.warn({ [kind]: exporters }, `${signal} are sent by OTLP alone`);
+  const protocols = ['OTEL_EXPORTER_OTLP_PROTOCOL', `OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_PROTOCOL`];
+  for (const name of protocols) {
+    const protocol = readVariable(name, env);
+    // A collector takes both forms of HTTP at one address.
+    if (protocol !== undefined && !protocol.startsWith('http/'))
+      logger.warn({ [name]: protocol }, `${signal} are sent over HTTP alone`);
+  }
+}
+
+/** That of one signal is whole; the general one is the base of all. Null: this signal is not sent. @throws AppError config.bad */
 function collectorUrl(signal: Signal, env: Environment): string | null {
   if (readVariable('OTEL_SDK_DISABLED', env) === 'true') return null;
   if (readVariable(exporterVariable(signal), env) === 'none') return null;
-  const base = readVariable('OTEL_EXPORTER_OTLP_ENDPOINT', env);
-  const whole = readVariable(`OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_ENDPOINT`, env);
-  return whole ?? (base === undefined ? null : `${base.replace(/\/$/, '')}/v1/${signal}`);
+  const general = 'OTEL_EXPORTER_OTLP_ENDPOINT';
+  const own = `OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_ENDPOINT`;
+  const whole = readVariable(own, env);
+  const base = readVariable(general, env);
+  if (whole !== undefined) return readAddress(own, whole);
+  return base === undefined ? null : `${readAddress(general, base).replace(/\/$/, '')}/v1/${signal}`;
+}
+
+/** As it was given. @throws AppError config.bad */
+function readAddress(variable: string, given: string): string {
+  if (/^https?:\/\//i.test(given) && URL.canParse(given)) return given;
+  const message = `${variable} '${withoutUser(given)}' is not the address of a collector, such as http://127.0.0.1:4318`;
+  throw new AppError('config.bad', message);
 }
 
 /** In milliseconds. @throws AppError config.bad */

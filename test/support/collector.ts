@@ -25,6 +25,8 @@ export type Collector = {
   readonly spans: Span[];
   /** By the metric's name, as they came last. */
   readonly metrics: Map<string, readonly Point[]>;
+  /** Until then everything is refused. */
+  accept(): void;
   close(): Promise<void>;
 };
 
@@ -54,19 +56,24 @@ type ExportedMetrics = {
 const valuesOf = (attributes: readonly Attribute[]) =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 
-export async function openCollector(): Promise<Collector> {
+export async function openCollector({ refuses = false } = {}): Promise<Collector> {
+  let isRefusing = refuses;
   const spans: Span[] = [];
   const metrics = new Map<string, readonly Point[]>();
   const { origin, close } = await openLoopbackServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = () => JSON.parse(Buffer.concat(chunks).toString('utf8'));
+    if (isRefusing) return void response.writeHead(400).end();
     if (request.url === '/v1/traces') spans.push(...spansOf(body()));
     else if (request.url === '/v1/metrics') for (const [name, points] of pointsOf(body())) metrics.set(name, points);
     else return void response.writeHead(404).end();
     response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
   });
-  return { url: origin, spans, metrics, close };
+  const accept = () => {
+    isRefusing = false;
+  };
+  return { url: origin, spans, metrics, accept, close };
 }
 
 const serviceOf = ({ attributes }: { attributes: readonly Attribute[] }) =>

@@ -1,5 +1,5 @@
 /** Metrics by OpenTelemetry, against a collector on loopback: those of /metrics, by the same names. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Collector, openCollector } from '../../support/collector.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { endService } from '../../support/service.ts';
@@ -11,6 +11,7 @@ beforeEach(async () => {
   collector = await openCollector();
 });
 afterEach(async () => {
+  vi.unstubAllEnvs();
   await at?.close();
   at = null;
   await collector.close();
@@ -74,4 +75,44 @@ test.each([
 test('an interval that is none is refused', async () => {
   const env = { OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: collector.url, OTEL_METRIC_EXPORT_INTERVAL: '60s' };
   await expect(start(env)).rejects.toThrow(/OTEL_METRIC_EXPORT_INTERVAL '60s' is not a whole number of milliseconds/);
+});
+
+test.each(['nonsense', '127.0.0.1:4318', 'localhost:4318'])(
+  'an address of a collector that is none is refused: %s',
+  async (given) => {
+    const refusal = `OTEL_EXPORTER_OTLP_ENDPOINT '${given}' is not the address of a collector, such as http://127.0.0.1:4318`;
+    await expect(start({ OTEL_EXPORTER_OTLP_ENDPOINT: given })).rejects.toThrow(refusal);
+  },
+);
+
+test('a collector that takes nothing is told of once, and once when it takes what is sent again', async () => {
+  const refusing = await openCollector({ refuses: true });
+  try {
+    const { log } = await start({
+      ...{ OTEL_EXPORTER_OTLP_ENDPOINT: refusing.url, OTEL_METRIC_EXPORT_INTERVAL: '50', OTEL_TRACES_EXPORTER: 'none' },
+    });
+    const told = () =>
+      log().flatMap(({ level, msg }) => (/the collector/.test(String(msg)) ? [`${level}: ${msg}`] : []));
+    const lost = 'warn: the collector does not take metrics; those are lost';
+    await expect.poll(told, { timeout: 20_000 }).toEqual([lost]);
+    refusing.accept();
+    await expect.poll(told, { timeout: 20_000 }).toEqual([lost, 'info: the collector takes metrics again']);
+  } finally {
+    await refusing.close();
+  }
+});
+
+test('what another exporter, protocol or sampler would need is told when it starts', async () => {
+  vi.stubEnv('OTEL_TRACES_SAMPLER', 'foo'); // the SDK reads it from the process
+  const { log } = await start({
+    ...{ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
+    ...{ OTEL_TRACES_EXPORTER: 'zipkin', OTEL_METRICS_EXPORTER: 'otlp' },
+  });
+  const told = log().filter(({ level, msg }) => level === 'warn' && /alone|SDK/.test(String(msg)));
+  expect(told).toMatchObject([
+    { msg: 'traces are sent by OTLP alone', OTEL_TRACES_EXPORTER: 'zipkin' },
+    { msg: 'traces are sent over HTTP alone', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
+    { msg: 'the OpenTelemetry SDK warns', text: expect.stringContaining('"foo" invalid') },
+    { msg: 'metrics are sent over HTTP alone', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
+  ]);
 });
