@@ -1,7 +1,7 @@
 /** Which request of an agent an operator answers. */
 import type { WorkerView } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import { describeQuestions, readAnswers, readQuestions } from './questions.ts';
+import { areDistinct, describeQuestions, readAnswers, readQuestions } from './questions.ts';
 
 type Asking = Pick<WorkerView, 'worker' | 'inputs' | 'lastAnswer'>;
 
@@ -15,12 +15,17 @@ export type Reply = {
 
 /**
  * The fields of an `input.answered`, but for `by`.
- * @throws AppError as `openRequest`; input.bad: a question that is allowed without an answer
+ * @throws AppError as `openRequest`; input.bad: a question that is allowed without an answer, or with one that could be
+ * another's
  */
 export function createAnswer(asking: Asking, { verdict, request: named, seq, message }: Reply) {
   const request = openRequest(asking, named, seq);
   const asked = asking.inputs.find((it) => it.request === request);
   const questions = readQuestions(asked?.detail ?? null);
+  if (verdict === 'allow' && questions !== null && !areDistinct(questions)) {
+    const why = 'asks questions that read alike, so that its answers could not be told apart';
+    throw new AppError('input.bad', `worker ${asking.worker} ${why}; deny it, and say in the message what to do`);
+  }
   if (verdict === 'allow' && questions !== null && readAnswers(questions, message ?? '') === null) {
     const form = questions.length === 1 ? 'the answer' : 'a JSON object of answers by question';
     const what = describeQuestions(questions);

@@ -30,8 +30,13 @@ export function toMessage(questions: readonly Question[], answers: readonly (rea
   return JSON.stringify(Object.fromEntries(questions.map(({ question }, index) => [question, texts[index] ?? ''])));
 }
 
-/** The answer to each of them, in their order. Null: the message does not answer them all. */
+/** An answer names its question by the text: where two read alike it would be given to both. */
+export const areDistinct = (questions: readonly Question[]): boolean =>
+  new Set(questions.map(({ question }) => question)).size === questions.length;
+
+/** The answer to each of them, in their order. Null: the message does not answer them all, or they are not distinct. */
 export function readAnswers(questions: readonly Question[], message: string): string[] | null {
+  if (!areDistinct(questions)) return null;
   const byQuestion = questions.length === 1 ? {} : objectOf(parse(message));
   const texts = questions.length === 1 ? [message] : questions.map(({ question }) => byQuestion[question]);
   const answers = texts.map(textOf);

@@ -1,7 +1,7 @@
 /** An agent's request for permission, held for an operator's answer where its policy has `ask` (protocol.md §8). */
 import { randomUUID } from 'node:crypto';
 import { type InputAnswer, requestLengthMax } from '../../../machines/index.ts';
-import { questionsIn, readAnswers } from '../../service/questions.ts';
+import { areDistinct, questionsIn, readAnswers, readQuestions } from '../../service/questions.ts';
 import type { Service } from '../../service/service.ts';
 import { nameCharsMax } from './entry-drafts.ts';
 import { fitQuestions, fittedQuestions } from './question-detail.ts';
@@ -59,7 +59,7 @@ export function describeQuestion(tool: string, input: object | undefined): Input
 
 /**
  * The answer to each question of the tool's input, in their order. Whoever answers sees the questions with secrets hidden and
- * what is too long cut, and names them so. Null: the message does not answer them all, or the input is not of questions.
+ * what is too long cut, and names them so. Null: the message does not answer them all, or they cannot be told apart so.
  */
 export function answersTo(input: object | undefined, message: string | null): string[] | null {
   const questions = fittedQuestions(input, detailCharsMax);
@@ -92,7 +92,14 @@ const newRequest = (own: string | undefined): string =>
 export const isRequestFor = (request: string, own: string | undefined): boolean =>
   request.slice(0, -suffixLength) === own;
 
-/** Asks. Null: the policy does not hold it, so the agent asks at its own terminal. */
+/** Questions that cannot all be shown, or that read alike as shown, would get an answer that was meant for another. */
+function canAnswer({ kind, detail }: InputFields): boolean {
+  if (kind !== 'question') return true;
+  const questions = readQuestions(detail ?? null);
+  return questions !== null && areDistinct(questions);
+}
+
+/** Asks. Null: the policy does not hold it, or nobody else could answer it, so the agent asks at its own terminal. */
 export async function request(
   worker: string,
   input: InputFields,
@@ -100,7 +107,7 @@ export async function request(
   publish: Publish,
 ): Promise<HeldRequest | null> {
   const { request: own, ...fields } = input;
-  if (askMs === null) {
+  if (askMs === null || !canAnswer(input)) {
     await publish('input.requested', fields);
     return null;
   }

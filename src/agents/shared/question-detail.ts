@@ -1,5 +1,5 @@
 /** The questions of a tool's input as text for people, short enough for the log and always whole JSON, so that all are answered. */
-import { type Question, questionsIn, readQuestions } from '../../service/questions.ts';
+import { type Question, readQuestions } from '../../service/questions.ts';
 import { hideSecrets } from './secrets.ts';
 import { cutMiddle } from './text.ts';
 
@@ -19,9 +19,9 @@ export function fitQuestions(input: object | undefined, max: number): string {
   return shorter ?? cutMiddle(text, max);
 }
 
-/** As `fitQuestions` says them. Null: the input is not of questions. */
+/** As `fitQuestions` says them. Null: what is shown of the input does not say all its questions. */
 export const fittedQuestions = (input: object | undefined, max: number): Question[] | null =>
-  readQuestions(fitQuestions(input, max)) ?? questionsIn(input);
+  readQuestions(fitQuestions(input, max));
 
 function shorten(questions: readonly Question[], max: number): string[] {
   const toText = (each: (question: Question) => object) => JSON.stringify({ questions: questions.map(each) });

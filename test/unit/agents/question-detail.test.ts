@@ -1,6 +1,6 @@
 /** Questions that are too long for the log: what an operator is shown of them can still be answered, each of them. */
 import { expect, test } from 'vitest';
-import { answersTo, describeQuestion } from '../../../src/agents/shared/permission-requests.ts';
+import { answersTo, describeQuestion, request } from '../../../src/agents/shared/permission-requests.ts';
 import { createAnswer } from '../../../src/service/open-request.ts';
 import { readQuestions } from '../../../src/service/questions.ts';
 
@@ -42,4 +42,39 @@ test('input that is not of questions is cut in the middle', () => {
   const { detail = '' } = describeQuestion('AskUserQuestion', { text: 'x'.repeat(5_000) });
   expect(detail.length).toBeLessThanOrEqual(charsMax);
   expect(detail).toContain('… (cut) …');
+});
+
+const publishedOf = async (input: object): Promise<object[]> => {
+  const published: object[] = [];
+  const held = await request('w1', describeQuestion('AskUserQuestion', input), 60_000, (_type, data) =>
+    Promise.resolve(published.push(data)),
+  );
+  expect(held === null).toBe(published.every((it) => !('request' in it)));
+  return published;
+};
+const around = (middle: string) => `${'x'.repeat(1_600)} ${middle} ${'y'.repeat(1_600)}`;
+
+test.each([
+  ['differ only in what was cut', ask(['users', 'orders', 'payments'].map(around), 10)],
+  ['differ only in a secret', ask(['Use api_key=abcdef?', 'Use api_key=ghijkl?'], 10)],
+  ['have the same text', ask(['Which?', 'Which?'], 10)],
+  [
+    'are too many to be shown',
+    ask(
+      Array.from({ length: 120 }, (_, index) => long(`${index}`, 40)),
+      10,
+    ),
+  ],
+  ['cannot be read', { text: 'Which?' }],
+])('questions that %s are asked at the agent’s own terminal alone', async (_what, input) => {
+  expect(await publishedOf(input)).toMatchObject([{ kind: 'question' }]);
+  expect(await publishedOf(input)).not.toMatchObject([{ request: expect.any(String) }]);
+  const { questions = [] } = input as { questions?: readonly { question: string }[] };
+  const answers = Object.fromEntries(questions.map(({ question }, index) => [question, `answer ${index}`]));
+  expect(answersTo(input, JSON.stringify(answers))).toBeNull();
+});
+
+test('questions that can be told apart are held', async () => {
+  const held = await publishedOf(ask(['Which?', 'Where?'], 10));
+  expect(held).toMatchObject([{ request: expect.any(String) }]);
 });

@@ -1,5 +1,6 @@
 /** Questions of agents, as people see them, and what answers them. */
 import { expect, test } from 'vitest';
+import { createAnswer } from '../../../src/service/open-request.ts';
 import { describeQuestions, readAnswers, readQuestions, toMessage } from '../../../src/service/questions.ts';
 
 const which = {
@@ -42,4 +43,19 @@ test('a message answers one question as it is, and several by their texts; each 
   for (const message of ['', 'A', '{"Which key?":"A"}', '{"Which key?":"A","Where?":" "}', 'null', '[1]'])
     expect(readAnswers(both, message)).toBeNull();
   expect(readAnswers(both.slice(0, 1), ' ')).toBeNull();
+});
+
+test('questions of the same text take no answer, since it could be the other’s; they may be denied', () => {
+  const alike = [which, { ...which, options: [] }];
+  const questions = readQuestions(JSON.stringify({ questions: alike })) ?? [];
+  const message = toMessage(questions, [['No'], ['Yes']]);
+  expect(readAnswers(questions, message)).toBeNull();
+
+  const detail = JSON.stringify({ questions: alike });
+  const asked = { request: 'r1', seq: 7, since: '', kind: 'question', tool: null, message: null, detail };
+  const asking = { worker: 'w1', inputs: [asked], lastAnswer: null };
+  expect(() => createAnswer(asking, { verdict: 'allow', message })).toThrow(
+    'worker w1 asks questions that read alike, so that its answers could not be told apart; deny it',
+  );
+  expect(createAnswer(asking, { verdict: 'deny' })).toEqual({ request: 'r1', verdict: 'deny' });
 });
