@@ -8,6 +8,7 @@ import type { Checkpoints } from './checkpoints.ts';
 import { createSharedFold, type Moment, type SharedFold, type Step, type Waiter } from './shared-fold.ts';
 import { createStarts, type Known, notCovered, type StoredSnapshots } from './starts.ts';
 import { createLane } from './turns.ts';
+import { GapError } from './unbroken.ts';
 import type { HistoryProgress } from './work.ts';
 
 export type Asker = {
@@ -18,7 +19,10 @@ export type Asker = {
 export type PastFolds = {
   /** Calls `read` with the moment at `seq`, which it must not keep. @throws AppError input.bad: it cannot be shown */
   at<Result>(seq: number, asker: Asker, read: (moment: Moment) => Result): Promise<Result>;
-  /** Folds entries `fromSeq` to `toSeq`, with `onStep` for each. `isBackground`: everything else goes first. */
+  /**
+   * Folds entries `fromSeq` to `toSeq`, with `onStep` for each. `isBackground`: everything else goes first.
+   * @throws AppError log.unavailable: the log was cut meanwhile
+   */
   over(fromSeq: number, toSeq: number, asker: Asker, options: OverOptions): Promise<void>;
   /** The first entry that can be shown. */
   earliest(): Promise<number>;
@@ -38,6 +42,8 @@ type Wanted = Pick<Waiter, 'toSeq' | 'isBackground' | 'onStep'>;
 
 /** Each holds a fleet. More wait. */
 const foldsMax = 3;
+/** The log may be cut again while what is left of it is read. */
+const triesMax = 3;
 
 export function createPastFolds({ onStep, ...options }: PastFoldsOptions): PastFolds {
   const { log, checkpoints } = options;
@@ -78,7 +84,17 @@ export function createPastFolds({ onStep, ...options }: PastFoldsOptions): PastF
       const isNew = seq > (await starts.known()).lastSeq;
       const { lastSeq } = await starts.known(isNew);
       if (seq > lastSeq) throw new AppError('input.bad', `there is no entry ${seq} yet: the log ends at ${lastSeq}`);
-      return pass(seq, { toSeq: seq, isBackground: false }, asker, read);
+      for (let tries = 1; ; tries += 1) {
+        try {
+          return await pass(seq, { toSeq: seq, isBackground: false }, asker, read);
+        } catch (error) {
+          if (!(error instanceof GapError)) throw error;
+          const { firstSeq } = await starts.known(true);
+          if (firstSeq <= error.fromSeq)
+            throw new AppError('input.bad', `entry ${seq} cannot be shown: ${error.what} missing in the log`);
+          if (tries === triesMax) throw error;
+        }
+      }
     },
     async over(fromSeq, toSeq, asker, { onStep: each, isBackground = false }) {
       const onEach = each === undefined ? {} : { onStep: (step: Step) => step.message.seq >= fromSeq && each(step) };

@@ -7,6 +7,7 @@ import { foldMessage } from '../../host/fold-message.ts';
 import type { LogMessage } from '../../nats/log-reader.ts';
 import type { StoredLog } from '../../nats/stored-log.ts';
 import { createPace, type Pace } from './turns.ts';
+import { GapError, readUnbroken } from './unbroken.ts';
 import type { HistoryProgress } from './work.ts';
 
 /** The fleet after entry `seq`; `last`: that entry, null where the fold has only begun there. */
@@ -38,12 +39,12 @@ export type SharedFold = {
   run(): Promise<void>;
 };
 export type SharedFoldOptions = {
-  readonly log: Pick<StoredLog, 'history'>;
+  readonly log: Pick<StoredLog, 'history' | 'gapsAcceptedTo'>;
   /** Where `open` will begin. */
   readonly fromSeq: number;
   readonly open: () => Promise<Moment>;
   readonly onStep: (step: Step) => void;
-  /** Nobody may join any more. Null: it never began. */
+  /** Nobody may join any more. Null: it never began, or what comes next is not in the log. */
   readonly onEnded: (moment: Moment | null) => void;
   /** Whether a fold that somebody waits for is under way. */
   readonly isOutranked: () => boolean;
@@ -83,6 +84,7 @@ export function createSharedFold(options: SharedFoldOptions): SharedFold {
           await foldOn(moment, waiters, pace, options);
         }
       } catch (error) {
+        if (error instanceof GapError) moment = null;
         waiters.fail(error);
       }
       options.onEnded(moment);
@@ -99,7 +101,7 @@ async function foldOn(at: OpenMoment, waiters: Waiters, pace: Pace, { log, onSte
     if (waiters.furthest() === null) throw nobodyWaits;
   };
   const onMessage = (message: LogMessage) => {
-    // Where entries are missing, what is before them is the state.
+    // Where a person has accepted that entries are missing, what is before them is the state.
     waiters.serve(at, message.seq - 1);
     leaveIfAlone();
     const silentFromMs = at.fleet.nowMs;
@@ -114,7 +116,7 @@ async function foldOn(at: OpenMoment, waiters: Waiters, pace: Pace, { log, onSte
     return pace.step();
   };
   try {
-    await log.history({ fromSeq: at.seq + 1, toSeq }, onMessage);
+    await readUnbroken(log, { fromSeq: at.seq + 1, toSeq }, onMessage);
     waiters.serve(at, toSeq);
   } catch (error) {
     if (error !== nobodyWaits) throw error;

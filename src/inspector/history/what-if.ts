@@ -13,6 +13,7 @@ import type { StoredLog } from '../../nats/stored-log.ts';
 import type { WhatIfAnswer, WhatIfDifference } from '../messages.ts';
 import type { Asker, PastFolds } from './past-folds.ts';
 import { createPace } from './turns.ts';
+import { readUnbroken } from './unbroken.ts';
 import type { HistoryWork } from './work.ts';
 
 export type History = { readonly log: StoredLog; readonly folds: PastFolds };
@@ -21,7 +22,7 @@ type Question = Extract<HistoryWork, { kind: 'whatIf' }>;
 
 const differencesMax = 500;
 
-/** @throws AppError input.bad with issues: the policies are invalid */
+/** @throws AppError input.bad with issues: the policies are invalid; log.unavailable: the log was cut meanwhile */
 export async function compareDecisions(
   { log, folds }: History,
   fleet: string,
@@ -67,7 +68,7 @@ async function findDifferences(
     }
   };
   const decoder = new TextDecoder();
-  await log.history({ fromSeq, toSeq: lastSeq }, ({ seq, atMs, subject, data }) => {
+  await readUnbroken(log, { fromSeq, toSeq: lastSeq }, ({ seq, atMs, subject, data }) => {
     whatIf.foldMessage({ seq, atMs, subject, text: decoder.decode(data), bytes: data.length });
     collect();
     done = seq - fromSeq + 1;

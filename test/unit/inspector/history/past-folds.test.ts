@@ -42,18 +42,19 @@ type Log = Parameters<typeof createPastFolds>[0]['log'];
 type OpenOptions = { firstSeq?: number; gapsAcceptedTo?: number; snapshots?: readonly number[]; missing?: number };
 
 function openPast({ firstSeq = 1, gapsAcceptedTo = 0, snapshots = [], missing }: OpenOptions = {}) {
+  let cutTo = firstSeq;
   const reads: { from: number; count: number }[] = [];
   const loads: number[] = [];
   const gate = createGate();
   const log: Log = {
     gapsAcceptedTo,
-    range: async () => ({ firstSeq, lastSeq, firstMs: 0, lastMs: 0 }),
+    range: async () => ({ firstSeq: cutTo, lastSeq, firstMs: 0, lastMs: 0 }),
     async history({ fromSeq, toSeq }, onMessage) {
       const read = { from: fromSeq, count: 0 };
       reads.push(read);
-      for (let seq = Math.max(fromSeq, firstSeq); seq <= toSeq; seq += 1) {
-        if (seq === missing) continue;
+      for (let seq = Math.max(fromSeq, cutTo); seq <= toSeq; seq += 1) {
         await gate.pass(seq);
+        if (seq === missing || seq < cutTo) continue;
         read.count += 1;
         await onMessage(message(seq));
       }
@@ -77,7 +78,11 @@ function openPast({ firstSeq = 1, gapsAcceptedTo = 0, snapshots = [], missing }:
     ...{ at: seq, entry: last?.seq ?? null },
   });
   const toolsAt = (seq: number, asking = asker) => folds.at(seq, asking, toolsIn);
-  return { folds, toolsAt, reads, loads, gate, asker };
+  /** Removes what is before `seq`. Who has just asked about the log does not know it yet. */
+  const cut = (seq: number) => {
+    cutTo = seq;
+  };
+  return { folds, toolsAt, reads, loads, gate, asker, cut };
 }
 
 test('a jump back, and one forward, start from the nearest checkpoint', async () => {
@@ -154,13 +159,55 @@ test('who gives up leaves the others what they wait for', async () => {
   expect((await second).tools).toBe(5_000);
 });
 
-test('a missing entry is shown as what was before it', async () => {
-  const past = openPast({ missing: 500 });
+test('a missing entry that a person has accepted is shown as what was before it', async () => {
+  const past = openPast({ missing: 500, gapsAcceptedTo: 500 });
   const all = await Promise.all([past.toolsAt(500), past.toolsAt(501)]);
   expect(all).toEqual([
     { tools: 499, at: 499, entry: 499 },
     { tools: 500, at: 501, entry: 501 },
   ]);
+});
+
+test('no state is made over a missing entry', async () => {
+  const past = openPast({ missing: 5_000, snapshots: [15_000] });
+  expect((await past.toolsAt(4_999)).tools).toBe(4_999);
+  for (const seq of [5_000, 5_001, 9_000])
+    await expect(past.toolsAt(seq)).rejects.toThrow(`entry ${seq} cannot be shown: entry 5000 is missing in the log`);
+  await expect(past.folds.over(4_990, 5_010, past.asker, {})).rejects.toThrow('entry 5000 is no longer in the log');
+  expect((await past.toolsAt(15_001)).at).toBe(15_001);
+});
+
+test('what is cut after a jump is refused by the next ones', async () => {
+  const past = openPast({ snapshots: [15_000] });
+  expect((await past.toolsAt(9_000)).tools).toBe(9_000);
+  past.cut(9_500);
+  // Neither from where the jump ended, nor from a checkpoint, nor from the beginning; and nothing is kept of the first tries.
+  for (const seq of [9_600, 14_000, 9_499, 8_500, 1, 14_001])
+    await expect(past.toolsAt(seq)).rejects.toThrow(
+      `entry ${seq} cannot be shown: the log now starts at entry 9500, and the first that can be shown is 15000`,
+    );
+  expect(await past.toolsAt(15_100)).toEqual({ tools: 15_100, at: 15_100, entry: 15_100 });
+});
+
+test('what is cut during a jump is begun again where a new snapshot covers it', async () => {
+  const snapshots: number[] = [];
+  const past = openPast({ snapshots });
+  const reached = past.gate.close(3_000);
+  const lost = past.toolsAt(9_000).catch((error: Error) => error.message);
+  const covered = past.toolsAt(16_000);
+  await reached;
+  snapshots.push(15_000);
+  past.cut(14_000);
+  past.gate.open();
+  expect(await lost).toContain('entry 9000 cannot be shown: the log now starts at entry 14000');
+  expect(await covered).toEqual({ tools: 16_000, at: 16_000, entry: 16_000 });
+});
+
+test('a log that was emptied meanwhile ends no jump early', async () => {
+  const past = openPast();
+  await past.toolsAt(9_000);
+  past.cut(lastSeq + 1);
+  await expect(past.toolsAt(lastSeq)).rejects.toThrow('and no snapshot covers what is left');
 });
 
 test('each entry of a range is told once, whatever else is folded', async () => {

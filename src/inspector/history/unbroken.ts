@@ -1,0 +1,39 @@
+/** Entries for a fold, of which each follows the one before: retention may cut the log while it is read. */
+import { AppError } from '../../errors.ts';
+import type { LogMessage } from '../../nats/log-reader.ts';
+import type { StoredLog } from '../../nats/stored-log.ts';
+
+/** Entries that a fold needs are not in the log, from `fromSeq` on. */
+export class GapError extends AppError {
+  readonly fromSeq: number;
+  /** Such as `entries 5 to 9 are`. */
+  readonly what: string;
+
+  constructor(fromSeq: number, toSeq: number) {
+    const what = fromSeq === toSeq ? `entry ${fromSeq} is` : `entries ${fromSeq} to ${toSeq} are`;
+    super('log.unavailable', `${what} no longer in the log; if it was cut just now, ask again`);
+    this.fromSeq = fromSeq;
+    this.what = what;
+  }
+}
+
+/**
+ * Reads entries `fromSeq` to `toSeq`. As for the service, only those may be missing that a person has accepted as gone
+ * (docs/protocol.md §2). @throws GapError, before the entry behind the gap; AppError log.unavailable
+ */
+export async function readUnbroken(
+  log: Pick<StoredLog, 'history' | 'gapsAcceptedTo'>,
+  { fromSeq, toSeq }: { readonly fromSeq: number; readonly toSeq: number },
+  onMessage: (message: LogMessage) => void | Promise<void>,
+): Promise<void> {
+  let nextSeq = fromSeq;
+  const advance = (seq: number) => {
+    if (seq > nextSeq && seq > log.gapsAcceptedTo + 1) throw new GapError(nextSeq, seq - 1);
+    nextSeq = seq + 1;
+  };
+  await log.history({ fromSeq, toSeq }, (message) => {
+    advance(message.seq);
+    return onMessage(message);
+  });
+  advance(toSeq + 1);
+}

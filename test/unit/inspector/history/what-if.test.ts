@@ -1,0 +1,44 @@
+/** What if, of a log that is cut while it is folded. */
+import { expect, test } from 'vitest';
+import type { Asker } from '../../../../src/inspector/history/past-folds.ts';
+import { compareDecisions, type History } from '../../../../src/inspector/history/what-if.ts';
+
+const asker: Asker = { signal: new AbortController().signal, onProgress() {} };
+const message = (seq: number) => ({
+  ...{
+    seq,
+    atMs: seq * 1_000,
+    subject: 'stopgate.main.worker.w1.heartbeat.sent',
+    data: new TextEncoder().encode('{}'),
+  },
+  header: () => undefined,
+});
+
+/** Begins at entry 1 when it is asked, and at `firstSeq` when it is read. */
+function cutLog(firstSeq: number, gapsAcceptedTo = 0): History {
+  return {
+    log: {
+      gapsAcceptedTo,
+      range: async () => ({ firstSeq: 1, lastSeq: 9, firstMs: 0, lastMs: 0 }),
+      newest: async () => [],
+      async history({ fromSeq, toSeq }, onMessage) {
+        for (let seq = Math.max(fromSeq, firstSeq); seq <= toSeq; seq += 1) await onMessage(message(seq));
+      },
+    },
+    folds: { earliest: async () => 1, at: () => Promise.reject(new Error('not asked')), over: async () => {} },
+  };
+}
+const compare = (history: History) =>
+  compareDecisions(
+    history,
+    'main',
+    { kind: 'whatIf', policy: 'policies: { default: {} }', last: 10, sinceMs: null },
+    asker,
+  );
+
+test('what is left is not compared without what came before it', async () => {
+  await expect(compare(cutLog(4))).rejects.toThrow('entries 1 to 3 are no longer in the log; if it was cut just now');
+  await expect(compare(cutLog(10))).rejects.toThrow('entries 1 to 9 are no longer in the log');
+  expect(await compare(cutLog(4, 3))).toMatchObject({ compared: 0 });
+  expect(await compare(cutLog(1))).toMatchObject({ compared: 0 });
+});
