@@ -26,5 +26,8 @@ export type CheckContext = {
   /** The service's address, as hooks should have it. */
   readonly url: string;
   readonly needsToken: boolean;
-  readonly policies: ReadonlyMap<string, Policy>;
+  /** Null: they are not known. */
+  readonly policies: ReadonlyMap<string, Policy> | null;
+  /** A dry turn comes next. */
+  readonly runsDryTurn: boolean;
 };

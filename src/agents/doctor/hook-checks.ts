@@ -3,8 +3,10 @@ import { existsSync } from 'node:fs';
 import type { AgentHooks } from '../setup/agent-hooks.ts';
 import type { FoundHook } from '../setup/hook-settings.ts';
 import type { Places } from '../setup/places.ts';
+import type { CheckContext } from './doctor.ts';
 import { bad, type Finding, ok, warn } from './finding.ts';
 import type { Hooked } from './hooked.ts';
+import { isUnknownPolicy } from './policies.ts';
 
 /** What the hook runs or posts to. */
 export const lineOf = ({ value }: FoundHook): string => String(value.url ?? value.command ?? value.bash ?? '');
@@ -56,6 +58,22 @@ export function checkLines(agent: string, stopEvent: string, { file, hooks }: Ho
     ...(missing === undefined ? [] : [bad(agent, program, `stopgate init ${agent}`)]),
     ...(isSilent ? [warn(agent, silence, `if that is not enough: stopgate init ${agent} --on-unreachable block`)] : []),
   ];
+}
+
+/** `lines`: what calls the service, which may name a policy for it. */
+export function checkPolicyNames(
+  agent: string,
+  file: string,
+  lines: readonly string[],
+  policies: CheckContext['policies'],
+): Finding[] {
+  const named = lines.flatMap((line) => /(?:[?&]policy=|--policy[ =])([\w-]+)/.exec(line)?.[1] ?? []);
+  return [...new Set(named)]
+    .filter((name) => isUnknownPolicy(name, policies))
+    .map((name) => {
+      const text = `${file} names the policy ${name}, and there is none of that name: default holds instead`;
+      return warn(agent, text, `add it to stopgate.yaml, or: stopgate init ${agent} with another --policy, or none`);
+    });
 }
 
 /** For a service that wants a token. */

@@ -6,7 +6,7 @@ import type { Places, Scope } from '../setup/places.ts';
 import type { CheckContext, Connection, Doctor } from './doctor.ts';
 import { type DryTurn, tryTurn } from './dry-turn.ts';
 import { bad, type Finding, warn } from './finding.ts';
-import { checkAddress, checkEvents, checkLines, checkToken } from './hook-checks.ts';
+import { checkAddress, checkEvents, checkLines, checkPolicyNames, checkToken, lineOf } from './hook-checks.ts';
 import { type Hooked, type ReadSettings, readSettings } from './hooked.ts';
 import { checkCap, checkTimes, type Limits } from './limit-checks.ts';
 import { checkPlanTools } from './plan-checks.ts';
@@ -87,18 +87,20 @@ async function checkConnection(
     const option = first.scope === 'user' ? '--user' : '--project';
     findings.push(warn(agent, text, `stopgate init ${agent} ${option} --remove`));
   }
+  const { places } = context;
+  const policies = context.policies ?? new Map();
   for (const one of hooked) {
+    findings.push(...checkPolicyNames(agent, one.file, one.hooks.map(lineOf), context.policies));
     findings.push(checkAddress(agent, one, context.url), ...checkEvents(hooks, limits.stopEvent, one));
     findings.push(
       ...checkLines(agent, limits.stopEvent, one),
-      ...(context.needsToken ? checkToken(agent, one, context.places) : []),
+      ...(context.needsToken ? checkToken(agent, one, places) : []),
     );
-    findings.push(...checkTimes(agent, limits, one, context.policies));
+    findings.push(...checkTimes(agent, limits, one, policies));
     findings.push(...((await checkHooked?.(one, context)) ?? []));
   }
-  const { places, policies } = context;
   if (hooks.planTools !== undefined) findings.push(checkPlanTools(agent, hooks.planTools(places), policies));
-  return [...findings, ...checkCap(agent, limits.blockCap, hooked, context)];
+  return [...findings, ...checkCap(agent, limits.blockCap, hooked, { places, policies })];
 }
 
 /** In the form of the hooks that are there. Without hooks, in the first form of the agent. */

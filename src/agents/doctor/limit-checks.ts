@@ -90,7 +90,7 @@ export function checkCap(
   agent: string,
   blockCap: BlockCap | null,
   hooked: readonly Hooked[],
-  { places, policies }: Pick<CheckContext, 'places' | 'policies'>,
+  { places, policies }: Pick<CheckContext, 'places'> & { readonly policies: Policies },
 ): Finding[] {
   if (blockCap === null) return [];
   const cap = blockCap.configured?.(hooked, places.env) ?? blockCap.blocks;

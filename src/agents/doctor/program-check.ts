@@ -8,14 +8,16 @@ const versionTimeoutMs = 30_000;
 export async function checkProgram({
   agent: { name, title, program },
   binary,
-}: Pick<CheckContext, 'agent' | 'binary'>): Promise<Finding> {
+  runsDryTurn,
+}: Pick<CheckContext, 'agent' | 'binary' | 'runsDryTurn'>): Promise<Finding> {
   if (binary === null) return skip(name, `${title} is not on PATH`);
   const version = await readVersion(binary);
   if (version === null) return warn(name, `${binary} does not print its version`, 'check whether it starts at all');
   if (version === program.seen) return ok(name, `${title} ${version}`);
   const tested =
     program.seen === null ? 'stopgate was never tested with it' : `stopgate was tested with ${program.seen}`;
-  return warn(name, `${title} ${version}: ${tested}`, 'a dry turn ("stopgate doctor AGENT") shows whether it works');
+  const where = runsDryTurn ? 'the dry turn below' : `a dry turn ("stopgate doctor ${name}")`;
+  return warn(name, `${title} ${version}: ${tested}`, `${where} shows whether it works`);
 }
 
 /** Null: the program fails, or prints none. */

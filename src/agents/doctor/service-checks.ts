@@ -17,7 +17,7 @@ const about = 'service';
 const skewMsMax = 5_000;
 
 export async function checkService(config: Config, nodeVersion: string): Promise<ServiceState> {
-  const findings = [checkNode(nodeVersion), await checkNats(), ...(await checkAccount(config)), checkConfig(config)];
+  const findings = [checkNode(nodeVersion), await checkNats(), ...(await checkAccount(config))];
   if (config.http === null) {
     const off = bad(
       about,
@@ -64,17 +64,24 @@ async function checkAccount({ nats, natsIsDefault, creds }: Config): Promise<Fin
   ];
 }
 
-function checkConfig({ warnings, filePath, fileText }: Config): Finding {
+/** `policies`: as `findPolicies` gives them. */
+export function checkConfig({ warnings, filePath, fileText }: Config, policies: ReadonlyMap<string, unknown> | null) {
   const [first] = warnings;
   if (first !== undefined) return warn(about, first, `fix ${filePath}`);
-  return fileText === null
-    ? warn(
-        about,
-        `there is no ${filePath}; a service that was started elsewhere has its own`,
-        'without policies every stop is allowed: add some (docs/configuration.md), or check the other file',
-      )
-    : ok(about, `${filePath} can be read`);
+  if (fileText !== null) return ok(about, `${filePath} can be read`);
+  if (policies !== null && policies.size > 0)
+    return ok(about, `there is no ${filePath}, and the service has policies: ${listNames([...policies.keys()])}`);
+  return warn(
+    about,
+    `there is no ${filePath}; a service that was started elsewhere has its own`,
+    'without policies every stop is allowed: add some (docs/configuration.md), or check the other file',
+  );
 }
+
+/** There may be hundreds. */
+const namesMax = 5;
+const listNames = (names: readonly string[]): string =>
+  [...names.slice(0, namesMax), ...(names.length > namesMax ? ['…'] : [])].join(', ');
 
 function judgeReady(url: string, reply: Awaited<ReturnType<typeof askHttp>>, token: string | null): Finding {
   if (typeof reply === 'string')

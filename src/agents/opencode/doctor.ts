@@ -2,6 +2,7 @@
 import type { CheckContext, Doctor } from '../doctor/doctor.ts';
 import { tryTurn } from '../doctor/dry-turn.ts';
 import { bad, type Finding, ok, warn } from '../doctor/finding.ts';
+import { checkPolicyNames } from '../doctor/hook-checks.ts';
 import { checkProgram } from '../doctor/program-check.ts';
 import type { Places, Scope } from '../setup/places.ts';
 import { readText } from '../setup/settings-file.ts';
@@ -42,7 +43,10 @@ function readPlugin(file: string): string | null {
   }
 }
 
-function checkPlugins(plugins: readonly Plugin[], { url }: Pick<CheckContext, 'url'>): Finding[] {
+function checkPlugins(
+  plugins: readonly Plugin[],
+  { url, policies }: Pick<CheckContext, 'url' | 'policies'>,
+): Finding[] {
   if (plugins.length === 0)
     return [bad(agent, 'it has no plugin of stopgate, so no stop is judged', 'stopgate init opencode')];
   const twice = 'our plugin is both in this folder and in the user settings: each call comes twice';
@@ -57,6 +61,7 @@ function checkPlugins(plugins: readonly Plugin[], { url }: Pick<CheckContext, 'u
             `stopgate init opencode --http ${url.replace(/^https?:\/\//, '')}`,
           ),
     ),
+    ...plugins.flatMap(({ file, text }) => checkPolicyNames(agent, file, [text], policies)),
     warn(agent, 'while the service is down every stop is allowed, and only its log tells', 'keep the service running'),
   ];
 }

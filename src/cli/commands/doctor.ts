@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import type { CheckContext } from '../../agents/doctor/doctor.ts';
 import { bad, type Finding, skip } from '../../agents/doctor/finding.ts';
 import { findPolicies } from '../../agents/doctor/policies.ts';
-import { checkService, type ServiceState } from '../../agents/doctor/service-checks.ts';
+import { checkConfig, checkService, type ServiceState } from '../../agents/doctor/service-checks.ts';
 import { checkWorkers } from '../../agents/doctor/worker-checks.ts';
 import { type Agent, agents } from '../../agents/index.ts';
 import { findProgram } from '../../agents/setup/installed.ts';
@@ -55,7 +55,7 @@ export const doctor = defineCommand({
     const service = await checkService(config, process.version);
     const policies = await findPolicies(config, service.http);
     const examination = { places, config, service, policies, isNamed: agent !== undefined, quick: flags.quick };
-    const findings: Finding[] = [...service.findings];
+    const findings: Finding[] = [...service.findings, checkConfig(config, policies)];
     let isConnected = false;
     for (const each of list) {
       if (agent !== undefined && agent !== each.name) continue;
@@ -97,7 +97,8 @@ async function examine(
   }
   const { needsToken } = service;
   const context = { agent: { name, title, program }, binary, places, url: config.http?.url ?? '', needsToken };
-  const findings = [...problems, ...(await check({ ...context, policies }))];
+  const runsDryTurn = isNamed && !quick && dryTurn !== null;
+  const findings = [...problems, ...(await check({ ...context, policies, runsDryTurn }))];
   findings.push(...(await askWorkers(name, scopes, examination)));
   if (isNamed && !quick) {
     const path = places.env.PATH ?? '';

@@ -1,7 +1,7 @@
 /** init: changes an agent's settings, so that it asks before it stops. */
 import { homedir } from 'node:os';
 import { describePlans } from '../../agents/doctor/plan-checks.ts';
-import { findPolicies } from '../../agents/doctor/policies.ts';
+import { findPolicies, isUnknownPolicy } from '../../agents/doctor/policies.ts';
 import { type Agent, agents } from '../../agents/index.ts';
 import type { Change } from '../../agents/setup/change.ts';
 import { diffLines } from '../../agents/setup/diff.ts';
@@ -36,7 +36,8 @@ const args = {
     type: 'enum',
     options: [...forms],
     valueHint: 'FORM',
-    description: 'how it asks (default: http+curl for claude, curl for others; without sh and curl http, command)',
+    description:
+      'how it asks (default: http+curl for claude and qwen, curl for others; without sh and curl http, command)',
   },
   'on-unreachable': {
     type: 'enum',
@@ -133,7 +134,7 @@ async function choosePlanTools({ agent, setup, places, context }: Connecting, ht
   const tools = setup.planTools?.(places) ?? null;
   if (tools === null || tools.state === 'on') return false;
   const config = await loadConfig({ flags: { http: flags.http }, cwd: io.cwd, env: io.env });
-  const effect = describePlans(await findPolicies(config, http));
+  const effect = describePlans((await findPolicies(config, http)) ?? new Map());
   if (effect === null) return false;
   note(`the plan tools of ${agent.title} are off (${tools.why}): ${effect}`);
   if (tools.state === 'refused') return false;
@@ -182,17 +183,22 @@ function readCap(
   { 'block-cap': cap }: InitContext['flags'],
 ): number | undefined {
   if (cap === undefined) return undefined;
-  if (!setsBlockCap) throw new AppError('input.bad', `--block-cap is for claude: ${name} has no cap that can be set`);
+  if (!setsBlockCap)
+    throw new AppError(
+      'input.bad',
+      `--block-cap is for claude: init sets no cap of ${name} (docs/agents.md tells its own)`,
+    );
   if (!/^\d{1,6}$/.test(cap)) throw new AppError('input.bad', `--block-cap '${cap}' is not a whole number (0: no cap)`);
   return Number(cap);
 }
 
 /** @throws AppError input.bad: options that cannot be combined */
-async function readLine(name: string, setup: Setup, { flags, io }: InitContext): Promise<Line> {
+async function readLine(name: string, setup: Setup, { flags, io, note }: InitContext): Promise<Line> {
   const { policy, fleet, autostart, wake, 'on-unreachable': onUnreachable = 'allow' } = flags;
   if (wake && !(setup.kind === 'settings' && setup.wakes))
     throw new AppError('input.bad', `--wake is for claude: ${name} has no hooks that wake it`);
-  const { http } = await loadConfig({ flags: { http: flags.http }, cwd: io.cwd, env: io.env });
+  const config = await loadConfig({ flags: { http: flags.http, fleet }, cwd: io.cwd, env: io.env });
+  const { http } = config;
   if (http === null) {
     const problem = 'the service has no HTTP (http: off), and hooks come over HTTP; pass --http HOST:PORT';
     throw new AppError('input.bad', problem);
@@ -202,6 +208,8 @@ async function readLine(name: string, setup: Setup, { flags, io }: InitContext):
   if (tokenEnv !== undefined && !/^[A-Za-z_]\w*$/.test(tokenEnv))
     throw new AppError('input.bad', `--token-env '${tokenEnv}' is not the name of a variable`);
   const form = readForm(name, setup, { flags, io }, tokenEnv);
+  if (policy !== undefined && !flags.remove && isUnknownPolicy(policy, await findPolicies(config, http.url)))
+    note(`stopgate: there is no policy ${policy} yet: until there is, default holds for sessions that name it`);
   if (tokenEnv !== undefined && (form === 'curl' || form === 'http+curl'))
     throw new AppError(
       'input.bad',

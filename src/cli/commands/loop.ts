@@ -1,10 +1,11 @@
 /** loop: runs an agent again, with the next prompt, until it may stop. */
 import { randomBytes } from 'node:crypto';
 import { basename } from 'node:path';
-import type { Decision } from '../../../machines/index.ts';
+import type { Decision, WorkerView } from '../../../machines/index.ts';
 import { AppError, errorCodes } from '../../errors.ts';
 import type { Requester } from '../../nats/requester.ts';
 import type { GroupEnd } from '../../runner/process-group.ts';
+import { throwIfRefused } from '../../service/refusal.ts';
 import { describeAnswer } from '../../terminal/answer.ts';
 import { runTurn, type Turn } from '../agent-turn.ts';
 import type { Flags } from '../argument-types.ts';
@@ -22,12 +23,13 @@ const patienceMs = 600_000;
 /** A service that restarts is back in that time. */
 const awayMsMax = 60_000;
 const retryMs = 1_000;
+const viewTimeoutMs = 5_000;
 
 const args = {
   worker: { type: 'string', valueHint: 'W', description: 'the id of the worker (default: one of its own)' },
   task: { type: 'string', valueHint: 'T', description: 'the task that it works on; it is claimed' },
   policy: { type: 'string', valueHint: 'P', description: 'the policy that it asks for' },
-  prompt: { type: 'string', valueHint: 'TEXT', description: 'what to do' },
+  prompt: { type: 'string', valueHint: 'TEXT', description: 'what to do (default: the command knows it by itself)' },
   'prompt-file': {
     type: 'string',
     valueHint: 'FILE',
@@ -49,7 +51,7 @@ export const loop = defineCommand({
     'Runs COMMAND, asks whether it may stop, and runs it again with the next prompt until it may. For agents without hooks, or for a fresh session a turn.',
     'An argument {prompt} is replaced by the prompt; without one the prompt is the stdin of the command. Each turn gets what to do, and from the second on the next prompt below it.',
     'With --json, decisions are on stdout, one a line, and what the command prints is on stderr. Ctrl-C ends the command and all that it has started.',
-    'Exit code 0: its work is complete. 1: it stopped without that (a cap, an escalation, no verdict). 3: the service did not answer, so nothing was judged.',
+    'Exit code 0: its work is complete. 1: it stopped without that (a cap, an escalation, no verdict), or its task could not be claimed. 3: the service did not answer, so nothing was judged.',
   ],
   examples: [
     `stopgate loop --prompt-file PROMPT.md -- claude -p`,
@@ -63,11 +65,13 @@ export const loop = defineCommand({
       throw new AppError('input.bad', '--prompt and --prompt-file both give the prompt: use one of them');
     const turns = flags.turns === undefined ? turnsDefault : readCount('--turns', flags.turns, 1, turnsMax);
     const worker = flags.worker === undefined ? freshId(io.cwd) : readId('worker', flags.worker);
+    const readTask = openTask(context);
+    await refuseEmpty(readTask, context);
     const signal = io.interrupt();
     return withRequester(flags, io, async (requester) => {
-      await register(requester, worker, context);
       try {
-        return await takeTurns(requester, { worker, turns, signal, context });
+        await register(requester, worker, context);
+        return await takeTurns(requester, { worker, turns, signal, context, readTask });
       } finally {
         await requester
           .publish(`worker.${worker}.session.ended`, { reason: 'the loop ended' })
@@ -84,11 +88,34 @@ const freshId = (cwd: string): string =>
     .replaceAll(/[^A-Za-z0-9_-]/g, '-')
     .slice(0, 64)}-${randomBytes(3).toString('hex')}`;
 
-async function register(requester: Requester, worker: string, { flags, io }: LoopContext): Promise<void> {
+/** @throws AppError input.bad: a variable or a file that is empty by mistake would cost turns */
+async function refuseEmpty(readTask: () => Promise<string>, { flags, note }: LoopContext): Promise<void> {
+  if (flags.prompt === undefined && flags['prompt-file'] === undefined) {
+    note('stopgate: there is no --prompt and no --prompt-file: the command has to know by itself what to do');
+    return;
+  }
+  if ((await readTask()).trim() !== '') return;
+  const option = flags.prompt === undefined ? '--prompt-file' : '--prompt';
+  throw new AppError('input.bad', `${option} is empty: say there what to do`);
+}
+
+/** @throws AppError entry.refused: its task is not to be had */
+async function register(requester: Requester, worker: string, { flags, io, note }: LoopContext): Promise<void> {
   const policy = flags.policy === undefined ? {} : { policy: readId('policy', flags.policy) };
   const task = flags.task === undefined ? null : readId('task', flags.task);
   await requester.publish(`worker.${worker}.worker.registered`, { agent: 'loop', cwd: io.cwd, ...policy });
-  if (task !== null) await requester.publish(`worker.${worker}.task.claimed`, { task });
+  const claim = task === null ? null : await requester.publish(`worker.${worker}.task.claimed`, { task });
+  if (claim === null && flags.policy === undefined) return;
+  // A service that is away may be back when the turn has ended.
+  const view = (await requester.request('get', `worker.${worker}`, {}, viewTimeoutMs).catch(() => null)) as Pick<
+    WorkerView,
+    'refused' | 'policy'
+  > | null;
+  if (view === null) return;
+  if (claim !== null) throwIfRefused(view, claim.seq);
+  if (flags.policy === undefined || view.policy === flags.policy) return;
+  const why = 'there is none of that name, or its task or "assign" names another';
+  note(`stopgate: ${worker} is judged by policy ${view.policy}, not by ${flags.policy}: ${why}`);
 }
 
 type Run = {
@@ -96,18 +123,20 @@ type Run = {
   readonly turns: number;
   readonly signal: AbortSignal;
   readonly context: LoopContext;
+  readonly readTask: () => Promise<string>;
 };
 
-async function takeTurns(requester: Requester, { worker, turns, signal, context }: Run): Promise<number> {
+async function takeTurns(requester: Requester, { worker, turns, signal, context, readTask }: Run): Promise<number> {
   const { flags, out, note } = context;
+  const screen = openScreen(context);
   let next: string | null = null;
-  const readTask = openTask(context);
   for (let turn = 1; turn <= turns; turn += 1) {
     const prompt: string = flags.continue && next !== null ? next : joinPrompts(await readTask(), next);
     // A person's prompt, which sets the count of retries back, is the first alone.
     if (turn === 1) await requester.publish(`worker.${worker}.prompt.submitted`, { text: prompt });
     else await requester.publish(`worker.${worker}.heartbeat.sent`, {});
-    const ran = await runTurn(specOf(context, { worker, turn, prompt }), signal);
+    const ran = await runTurn({ ...specOf(context, { worker, turn, prompt }), onOutput: screen.write }, signal);
+    screen.endLine();
     if (signal.aborted) return 130;
     refuseWhatCannotRun(ran.end, context.words[0] as string);
     const failed = failureOf(ran.end);
@@ -141,7 +170,7 @@ const joinPrompts = (task: string, next: string | null): string =>
   [task.trimEnd(), next ?? ''].filter((text) => text !== '').join('\n\n');
 
 function specOf(
-  { words, io, flags }: LoopContext,
+  { words, io }: LoopContext,
   { worker, turn, prompt }: { worker: string; turn: number; prompt: string },
 ) {
   const isInArguments = words.some((word) => word.includes('{prompt}'));
@@ -152,8 +181,23 @@ function specOf(
     cwd: io.cwd,
     env: { ...Object.fromEntries(inherited), STOPGATE_WORKER: worker, STOPGATE_TURN: String(turn) },
     input: isInArguments ? '' : prompt,
-    onOutput: (stream: 'stdout' | 'stderr', chunk: Buffer) =>
-      void (stream === 'stderr' || flags.json ? io.stderr : io.stdout).write(chunk),
+  };
+}
+
+/** Where the command prints. `endLine`: our own line comes next. */
+function openScreen({ io, flags }: LoopContext) {
+  let isOpen = false;
+  return {
+    write(stream: 'stdout' | 'stderr', chunk: Buffer) {
+      const isStderr = stream === 'stderr' || flags.json;
+      (isStderr ? io.stderr : io.stdout).write(chunk);
+      // A stdout that goes elsewhere stays as it is, and does not meet our line.
+      if (isStderr || io.isTTY) isOpen = chunk.at(-1) !== 0x0a;
+    },
+    endLine() {
+      if (isOpen) io.stderr.write('\n');
+      isOpen = false;
+    },
   };
 }
 

@@ -217,7 +217,18 @@ describe('with a service', () => {
     const address = own.http.replace('http://', '');
     expect((await run(['init', 'claude', '--dry-run', '--http', address])).stdout).toContain('TODO_TOOLS');
     await run(['init', 'claude', '--yes', '--http', http()]);
-    expect((await doctor(['claude', '--http', address])).warn).toEqual(holding('plan check of far passes without'));
+    const { ok, warn } = await doctor(['claude', '--http', address]);
+    expect(warn).toEqual(holding('plan check of far passes without'));
+    expect(ok).toEqual(holding('stopgate.yaml, and the service has policies: far'));
+    for (const policy of ['far', 'nope']) {
+      const told = (await run(['init', 'qwen', '--yes', '--http', address, '--policy', policy])).stderr;
+      const found = (await doctor(['qwen', '--http', address])).warn.filter((text) =>
+        text.includes('names the policy'),
+      );
+      expect([told.includes(`there is no policy ${policy}`), found.length]).toEqual(
+        policy === 'far' ? [false, 0] : [true, 1],
+      );
+    }
   });
 
   test('checks that take longer than an agent waits after a tool', async () => {

@@ -365,7 +365,7 @@ describe('refuses, and changes nothing', () => {
     [['claude', '--form', 'http', '--on-unreachable', 'block'], 'needs the form command'],
     [['codex', '--form', 'http'], 'no hooks of the form http'],
     [['claude', '--policy', 'a b'], 'is not the id of a policy'],
-    [['codex', '--block-cap', '9'], '--block-cap is for claude'],
+    [['codex', '--block-cap', '9'], '--block-cap is for claude: init sets no cap of codex'],
     [['claude', '--block-cap', 'many'], 'is not a whole number'],
     [['codex', '--wake'], '--wake is for claude'],
     [['claude', '--http', 'off'], 'hooks come over HTTP'],

@@ -77,6 +77,37 @@ test('with --continue later turns get the next prompt alone; --json has the deci
   expect([await file('in-1'), await file('in-2')]).toEqual(['Make it.', expect.not.stringContaining('Make it')]);
 });
 
+test('a task of another worker is told, and no turn is run: exit code 1', async () => {
+  await start();
+  await client.publish('worker.holder.task.claimed', { task: 'T-2' });
+  const { code, stdout, stderr } = await run('echo ran', ['--prompt', 'Make it.', '--task', 'T-2']);
+  expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: 'stopgate: task T-2 is held by holder\n' });
+  expect(await client.stored('STOPGATE_main', 'stopgate.main.worker.w1.session.ended')).toHaveLength(1);
+});
+
+test('a policy that does not hold for it is told', async () => {
+  await start();
+  const { code, stderr } = await run(': >done', ['--prompt', 'Make it.', '--policy', 'nope']);
+  expect(stderr).toMatch(/^stopgate: w1 is judged by policy default, not by nope: .*\nstopgate: turn 1 .*\n$/);
+  expect(code).toBe(0);
+});
+
+test('a prompt that is empty is refused before anything is stored, and none at all is told', async () => {
+  await start();
+  expect(await run('true', ['--prompt', ' '])).toMatchObject({
+    ...{ code: 2, stderr: 'stopgate: --prompt is empty: say there what to do\n' },
+  });
+  const line = lineOf('true', ['--prompt-file', '-']);
+  expect(await runCommand(line, { cwd: folder.path, stdin: '' })).toMatchObject({
+    ...{ code: 2, stderr: 'stopgate: --prompt-file is empty: say there what to do\n' },
+  });
+  expect(await client.stored('STOPGATE_main', 'stopgate.main.worker.w1.>')).toEqual([]);
+  // Output without an end of line does not run into ours.
+  expect((await run(': >done; printf said >&2', [])).stderr).toMatch(
+    /^stopgate: there is no --prompt and no --prompt-file: .*\nsaid\nstopgate: turn 1 of w1: /,
+  );
+});
+
 test('a cap ends it, and so does --turns: exit code 1', async () => {
   await start();
   const capped = await run('exit 7', []);
@@ -119,7 +150,7 @@ test.each([
 ])('%s cannot be run, and is refused in words', async (agent, why) => {
   await start();
   await folder.write('notes.txt', '');
-  const line = ['loop', '--nats', server.url, '--', agent];
+  const line = ['loop', '--nats', server.url, '--prompt', 'Make it.', '--', agent];
   const { code, stderr } = await runCommand(line, { cwd: folder.path });
   expect([code, stderr]).toEqual([2, `stopgate: cannot run '${agent}': ${why}\n`]);
 });
