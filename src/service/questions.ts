@@ -3,13 +3,16 @@
 export type Choice = { readonly label: string; readonly description: string };
 export type Question = { readonly question: string; readonly isMultiple: boolean; readonly choices: readonly Choice[] };
 
+/** More do not fit in what an operator is shown (4,000 characters), so that nothing is spent on them. */
+const questionsMax = 100;
+
 /** `detail`: the tool's input as JSON. Null: it is not of questions, or was cut. */
 export const readQuestions = (detail: string | null): Question[] | null => questionsIn(parse(detail ?? ''));
 
-/** Null: the tool's input is not of questions. */
+/** Null: the tool's input is not of questions, or of too many. */
 export function questionsIn(input: unknown): Question[] | null {
   const { questions } = objectOf(input);
-  if (!Array.isArray(questions) || questions.length === 0) return null;
+  if (!Array.isArray(questions) || questions.length === 0 || questions.length > questionsMax) return null;
   const read = questions.map(objectOf).map(({ question, multiSelect, multiple, options }) => ({
     question: textOf(question),
     isMultiple: multiSelect === true || multiple === true,

@@ -5,8 +5,8 @@ import { areDistinct, questionsIn, readAnswers, readQuestions } from '../../serv
 import type { Service } from '../../service/service.ts';
 import { nameCharsMax } from './entry-drafts.ts';
 import { fitQuestions, fittedQuestions } from './question-detail.ts';
-import { hideSecrets } from './secrets.ts';
-import { cutMiddle, firstChars } from './text.ts';
+import { shownInput, shownText } from './secrets.ts';
+import { firstChars } from './text.ts';
 
 /** Of what a tool is to do: enough for a person to judge it. The fold keeps no more. */
 const detailCharsMax = 4_000;
@@ -41,7 +41,7 @@ export function describeToolRequest(
   return {
     kind,
     ...(tool === undefined ? {} : { tool: firstChars(tool, nameCharsMax) }),
-    ...(input === undefined ? {} : { detail: cutMiddle(hideSecrets(JSON.stringify(input)), detailCharsMax) }),
+    ...(input === undefined ? {} : { detail: shownInput(input, detailCharsMax) }),
   };
 }
 
@@ -53,7 +53,7 @@ export function describeQuestion(tool: string, input: object | undefined): Input
   return {
     ...describeToolRequest('question', tool, undefined),
     ...(input === undefined ? {} : { detail: fitQuestions(input, detailCharsMax) }),
-    ...(first === undefined ? {} : { message: cutMiddle(hideSecrets(first.question), questionCharsMax) }),
+    ...(first === undefined ? {} : { message: shownText(first.question, questionCharsMax) }),
   };
 }
 

@@ -1,6 +1,11 @@
 /** Questions that are too long for the log: what an operator is shown of them can still be answered, each of them. */
-import { expect, test } from 'vitest';
-import { answersTo, describeQuestion, request } from '../../../src/agents/shared/permission-requests.ts';
+import { expect, test, vi } from 'vitest';
+import {
+  answersTo,
+  describeQuestion,
+  describeToolRequest,
+  request,
+} from '../../../src/agents/shared/permission-requests.ts';
 import { createAnswer } from '../../../src/service/open-request.ts';
 import { readQuestions } from '../../../src/service/questions.ts';
 
@@ -77,4 +82,59 @@ test.each([
 test('questions that can be told apart are held', async () => {
   const held = await publishedOf(ask(['Which?', 'Where?'], 10));
   expect(held).toMatchObject([{ request: expect.any(String) }]);
+});
+
+test('a secret is hidden in the text of its question, which stays whole', async () => {
+  const input = ask(['Run "curl -d api_key=abcdefgh" now?', '-----BEGIN PRIVATE KEY-----abc', 'Where?'], 10);
+  const { detail = '' } = describeQuestion('AskUserQuestion', input);
+  const shown = readQuestions(detail) ?? [];
+  expect(shown.map(({ question }) => question)).toEqual(['Run "curl -d api_key=[hidden]" now?', '[hidden]', 'Where?']);
+  expect(await publishedOf(input)).toMatchObject([{ request: expect.any(String) }]);
+});
+
+test.each([
+  ['a text', { command: 'curl -H "Authorization: Bearer abcdefghijklmnop"', note: 'x' }, 'abcdefghijklmnop'],
+  ['a field by its name', { env: { API_KEY: 'abcdefgh', password: 123_456_789 } }, /abcdefgh|123456789/],
+  ['a name', { sk: { 'sk-abcdefghijklmnop': 1, password: 'abcdefgh' } }, /abcdefgh/],
+])('a secret in the input of a tool is hidden: %s', (_where, input, secret) => {
+  const { detail = '' } = describeToolRequest('permission', 'Bash', input);
+  expect(detail).not.toMatch(secret);
+  expect(Object.keys(JSON.parse(detail))).toEqual(Object.keys(input));
+});
+
+/** Counts what is searched, since a search takes time by the character. */
+function searchedIn(work: () => unknown): number {
+  const replace = vi.spyOn(String.prototype, 'replace');
+  try {
+    work();
+    return replace.mock.contexts.reduce<number>((sum, text) => sum + String(text).length, 0);
+  } finally {
+    replace.mockRestore();
+  }
+}
+
+const huge = 'a'.repeat(3_000_000);
+test.each([
+  ['the input of a tool', () => describeToolRequest('permission', 'Bash', { command: huge })],
+  ['one question', () => describeQuestion('AskUserQuestion', ask([huge], 10))],
+  [
+    'each of many questions',
+    () => describeQuestion('AskUserQuestion', ask(Array(100).fill(huge.slice(0, 30_000)), 10)),
+  ],
+  ['choices', () => describeQuestion('AskUserQuestion', ask(['Which?'], 1_000, 3_000))],
+  ['too many questions', () => describeQuestion('AskUserQuestion', ask(Array(20_000).fill('Which?'), 10, 1))],
+])('%s of megabytes is cut before it is searched for secrets', (_what, describe) => {
+  expect(searchedIn(describe)).toBeLessThan(1_000_000);
+  expect(describe().detail?.length).toBeLessThanOrEqual(charsMax);
+});
+
+test('a key at the edge of what is shown is still seen whole', () => {
+  const key = `-----BEGIN PRIVATE KEY-----${'k'.repeat(3_000)}-----END PRIVATE KEY-----`;
+  const { detail } = describeToolRequest('permission', 'Write', { content: `${huge}${key}${'x'.repeat(1_000)}` });
+  expect(detail).toMatch(/a\[hidden\]x{1000}"}$/);
+});
+
+test('what is cut is no JSON, even where the cut itself is hidden, so that no part of it is answered', async () => {
+  const ends = ['-----BEGIN PRIVATE KEY-----', ...Array(120).fill(huge.slice(0, 500)), '-----END PRIVATE KEY-----'];
+  expect(await publishedOf(ask(ends, 10))).not.toMatchObject([{ request: expect.any(String) }]);
 });
