@@ -2,7 +2,8 @@
  * Outbox: decisions on their way out, to the log as a `decision` entry and to the inbox that the attempt named. A
  * message stays here until its decision entry comes back from the log. The owner of the attempt sends it. A replica
  * that finds the owner gone sends it instead, and the message id makes a repeat one entry. If an agent has used that id
- * for an entry of its own, the decision goes out under another one.
+ * for an entry of its own, the decision goes out under another one. A worker that was forgotten may come again with an
+ * attempt that it had: that one's decision goes out once the earlier one is stored, so that the log ends with it.
  */
 import {
   attemptMessageId,
@@ -21,7 +22,9 @@ type OutboxMessage = {
   readonly decision: Decision;
   readonly owner: string | null;
   readonly inbox: string | null;
-  readonly sinceMs: number;
+  sinceMs: number;
+  /** Of a later attempt with this id. */
+  next: OutboxMessage | null;
   messageId: string;
   /** 0: not sent by this replica. */
   sentMs: number;
@@ -74,7 +77,7 @@ const resendMax = 256;
 const batching = { delayMs: 5, itemsMax: 64 };
 
 export function createOutbox(context: HostContext): Outbox {
-  const messages = new Map<string, OutboxMessage>();
+  const messages: Messages = new Map();
   const isWaiting = (message: OutboxMessage) => messages.get(keyOf(message.decision)) === message;
   const isOurs = ({ owner }: OutboxMessage) => owner === null || owner === context.replica;
 
@@ -83,7 +86,8 @@ export function createOutbox(context: HostContext): Outbox {
     // owed is sent at the head again.
     if (!isAtHead(context)) return;
     for (const message of due) {
-      // A replica that comes back after a silence may fold an attempt and another's decision of it in one turn.
+      // A replica that comes back after a silence may fold an attempt and another's decision of it in one turn. One that
+      // stands behind an earlier one is sent when that is stored.
       if (isWaiting(message)) context.log.send(...entryOf(context, message));
     }
   }, batching);
@@ -109,7 +113,7 @@ export function createOutbox(context: HostContext): Outbox {
     sendAgain(message);
   };
   const sendAll = (isMeant: (message: OutboxMessage) => boolean) => {
-    for (const message of [...messages.values()].filter(isMeant)) {
+    for (const message of [...messages.values()].flatMap(withLater).filter(isMeant)) {
       answerInbox(context, message);
       send(message);
     }
@@ -117,27 +121,24 @@ export function createOutbox(context: HostContext): Outbox {
 
   return {
     put(decision, owner, inbox, everyone) {
-      const message: OutboxMessage = {
-        ...{ decision, owner, inbox },
-        messageId: messageIdOf(decision),
-        sinceMs: context.clock(),
-        sentMs: 0,
-        storedSeq: 0,
-      };
-      messages.set(keyOf(decision), message);
+      const message = unsent(context, { decision, owner, inbox, messageId: messageIdOf(decision) });
+      add(messages, message);
       if (!isAtHead(context)) return;
       if (everyone || isOurs(message)) answerInbox(context, message);
       if (isOurs(message)) send(message);
     },
-    onPublished: (worker, attempt) => void messages.delete(attemptMessageId(worker, attempt)),
-    find: (worker, attempt) => messages.get(attemptMessageId(worker, attempt))?.decision ?? null,
+    onPublished(worker, attempt) {
+      const next = removeFirst(messages, attemptMessageId(worker, attempt));
+      if (next === null) return;
+      next.sinceMs = context.clock();
+      if (isAtHead(context) && isOurs(next)) send(next);
+    },
+    find: (worker, attempt) => withLater(messages.get(attemptMessageId(worker, attempt))).at(-1)?.decision ?? null,
     throwIfFull: () => throwIfFull(messages.size, context.unconfirmedDecisionsMax),
     findMade: (entry) => findMade(messages, entry),
-    capture: () =>
-      [...messages.values()].map(({ decision, owner, inbox, messageId }) => ({ decision, owner, inbox, messageId })),
+    capture: () => [...messages.values()].flatMap(withLater).map(stateOf),
     restore(state) {
-      const unsent = { sinceMs: context.clock(), sentMs: 0, storedSeq: 0 };
-      for (const it of state) messages.set(keyOf(it.decision), { ...it, ...unsent });
+      for (const it of state) add(messages, unsent(context, it));
     },
     open: () => sendAll(isOurs),
     overdueOwners(ageMs) {
@@ -155,6 +156,34 @@ export function createOutbox(context: HostContext): Outbox {
     flush: batch.flush,
   };
 }
+
+const unsent = ({ clock }: HostContext, state: OutboxState[number]): OutboxMessage => ({
+  ...state,
+  ...{ sinceMs: clock(), next: null, sentMs: 0, storedSeq: 0 },
+});
+
+const stateOf = ({ decision, owner, inbox, messageId }: OutboxMessage) => ({ decision, owner, inbox, messageId });
+
+/** By attempt, the first that is to be sent. */
+type Messages = Map<string, OutboxMessage>;
+
+function add(messages: Messages, message: OutboxMessage): void {
+  const key = keyOf(message.decision);
+  const earlier = withLater(messages.get(key)).findLast(({ decision }) => decision.seq !== message.decision.seq);
+  if (earlier === undefined) messages.set(key, message);
+  else earlier.next = message;
+}
+
+/** @returns the one that is to be sent now */
+function removeFirst(messages: Messages, key: string): OutboxMessage | null {
+  const next = messages.get(key)?.next ?? null;
+  if (next === null) messages.delete(key);
+  else messages.set(key, next);
+  return next;
+}
+
+const withLater = (first: OutboxMessage | null | undefined): OutboxMessage[] =>
+  first ? [first, ...withLater(first.next)] : [];
 
 function throwIfFull(owed: number, owedMax = owedMaxDefault): void {
   if (owed < owedMax) return;

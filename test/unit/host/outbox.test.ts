@@ -10,19 +10,22 @@ import { createOutbox, type Outbox } from '../../../src/host/outbox.ts';
 import type { OnStored } from '../../../src/nats/log-submitter.ts';
 
 let nowMs: number;
+let sent: (number | null)[];
 let submitted: { readonly messageId: string; readonly onAnswer: OnStored }[];
 let progress: ReturnType<typeof createFoldProgress>;
 let outbox: Outbox;
 
 beforeEach(() => {
   nowMs = 10_000;
+  sent = [];
   submitted = [];
   progress = createFoldProgress();
   outbox = createOutbox({
     ...{ replica: 'r1', fleet: { name: 'main' }, phase: 'head', pauses: { hasPaused: () => false } },
     ...{ clock: () => nowMs, newId: () => 'new', progress, bus: { isConnected: () => true } },
     log: {
-      send() {},
+      send: (_subject: string, payload: Uint8Array) =>
+        void sent.push((JSON.parse(Buffer.from(payload).toString()) as Decision).seq),
       submit: (_subject: string, _payload: string, { messageId = '' }, onAnswer: OnStored) =>
         void submitted.push({ messageId, onAnswer }),
     },
@@ -77,4 +80,29 @@ test('what a replica that is gone has left is not sent twice in two seconds eith
   };
   for (let turn = 0; turn < 4; turn += 1) outbox.sendFor('r2', isMine);
   expect(asked).toBe(1);
+});
+
+test('an attempt of that name, by a worker that was forgotten meanwhile, does not take the place of the first', () => {
+  const putAt = (seq: number) => outbox.put({ worker: 'w1', attempt: 'a1', seq } as Decision, 'r1', null, false);
+  putAt(30);
+  putAt(37);
+  outbox.flush();
+  expect(sent).toEqual([30]);
+  expect(outbox.find('w1', 'a1')?.seq).toBe(37);
+  expect(outbox.capture().map(({ decision }) => decision.seq)).toEqual([30, 37]);
+  outbox.onPublished('w1', 'a1');
+  outbox.flush();
+  expect(sent).toEqual([30, 37]);
+  outbox.onPublished('w1', 'a1');
+  expect(outbox.find('w1', 'a1')).toBeNull();
+});
+
+test('a start sends both from a snapshot, one after the other', () => {
+  const stateOf = (seq: number) => ({ decision: { worker: 'w1', attempt: 'a1', seq } as Decision, messageId: 'id' });
+  outbox.restore([30, 37].map((seq) => ({ ...stateOf(seq), owner: 'r1', inbox: null })));
+  outbox.open();
+  outbox.flush();
+  outbox.onPublished('w1', 'a1');
+  outbox.flush();
+  expect(sent).toEqual([30, 37]);
 });
