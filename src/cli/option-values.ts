@@ -27,7 +27,7 @@ export const readTimeout = (text: string | undefined, defaultMs = defaultTimeout
 export const readEntryCount = (text: string | undefined): number =>
   text === undefined ? 20 : readCount('--entries', text, 0, 10_000);
 
-export const timeForms = '2026-03-02T12:00:00.000Z, 2026-03-02 or, for so long ago, 90m or 2d';
+export const timeForms = '2026-03-02T12:00:00.000Z, 2026-03-02 (midnight UTC) or, for so long ago, 90m or 2d';
 
 /** Milliseconds since 1970; undefined stays. A date begins at midnight UTC. @throws AppError input.bad */
 export function readTime(option: string, text: string | undefined): number | undefined {

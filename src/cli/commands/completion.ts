@@ -27,6 +27,7 @@ export const completion = defineCommand({
   },
   details: [
     'Prints a script that completes commands, options, and the workers, tasks, queues and policies that there are. Add the line to the startup file of your shell. It also completes "npx stopgate" where the package is installed.',
+    'Where stopgate is not on PATH, "npx stopgate completion SHELL" prints it.',
   ],
   examples: [
     'eval "$(stopgate completion bash)"          # ~/.bashrc',

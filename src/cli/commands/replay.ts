@@ -1,5 +1,5 @@
 /** replay: folds a file of entries, or the log of a fleet, with the service's own machines. Runs and publishes nothing. */
-import { createReplay, createWhatIf, type PolicySet, type ReplayLine } from '../../../machines/index.ts';
+import { createReplay, createWhatIf, formatIsoTime, type PolicySet, type ReplayLine } from '../../../machines/index.ts';
 import { readConfigFile } from '../../config/file-reader.ts';
 import { describePosition } from '../../config/position.ts';
 import { AppError } from '../../errors.ts';
@@ -32,7 +32,7 @@ const args = {
   at: {
     type: 'string',
     valueHint: 'TIME',
-    description: 'print all workers and tasks as they were then, e.g. 2026-03-02T12:00:00.000Z',
+    description: `print all workers and tasks as they were then: ${timeForms}`,
   },
   worker: { type: 'string', valueHint: 'W', description: 'only decisions about this worker' },
   archive: {
@@ -131,10 +131,18 @@ async function printDecisions(
   });
   const fault = folded.fault();
   if (fault !== null) throw new AppError('rules.unknown', fault);
-  if (untilMs !== undefined) await out.json(folded.view());
-  else await out.write(toLines(folded.open()));
+  if (untilMs === undefined) {
+    await out.write(toLines(folded.open()));
+    return code;
+  }
+  const view = folded.view();
+  await out.json(view);
+  if (Object.values(view.fleets).every(({ workers, tasks }) => isEmpty(workers) && isEmpty(tasks)))
+    context.note(`stopgate: at ${view.at} this log had no worker and no task yet`);
   return code;
 }
+
+const isEmpty = (actors: object): boolean => Object.keys(actors).length === 0;
 
 async function printDifferences(
   context: ReplayContext,
@@ -160,6 +168,11 @@ async function printDifferences(
   compared.end();
   await out.write(toText());
   note(describeCounts(compared.counts));
+  if (compared.counts.attempts === 0) {
+    const whose = only === null ? '' : ` of worker ${only}`;
+    const when = sinceMs === undefined ? '' : ` from ${formatIsoTime(sinceMs)} on`;
+    note(`stopgate: this log has no attempt${whose} that was decided${when}`);
+  }
   return code;
 }
 

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { checkProgram } from '../../../src/agents/doctor/program-check.ts';
 import { isTestedServer } from '../../../src/nats/cluster-version.ts';
 import { openConnection } from '../../../src/nats/connection.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
@@ -38,6 +39,16 @@ test.each([
   await nc.close();
   if (isLimited && leavesHoles) expect(warn).toEqual(holding('past it this nats-server leaves holes in the log'));
   else expect(ok).toEqual(holding('its NATS account has no limit'));
+});
+
+test('a version that it was not tested with: a dry turn shows more, which may come next', async () => {
+  const { folder, program } = await makePlace();
+  await program('qwen', 'console.log("9.9.9")');
+  const qwen = { name: 'qwen', title: 'Qwen Code', program: { binary: 'qwen', seen: '1.0.0', folder: () => '' } };
+  const fix = async (runsDryTurn: boolean) =>
+    (await checkProgram({ agent: qwen, binary: join(folder.path, 'bin/qwen'), runsDryTurn })).fix;
+  expect(await fix(true)).toBe('the dry turn below shows whether it works');
+  expect(await fix(false)).toBe('a dry turn ("stopgate doctor qwen") shows whether it works');
 });
 
 test('an unknown agent is bad usage', async () => {

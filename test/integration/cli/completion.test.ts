@@ -31,6 +31,7 @@ test('lists ids from the service, policies from the file, and agents', async () 
   expect(await list('workers', '--nats', 'nats://127.0.0.1:1')).toBe('');
   expect(await list('policies')).toBe('default\nstrict\n');
   expect(await list('agents')).toMatch(/^claude\n/);
+  expect((await runOnce(['completion', '--help'])).stdout).toContain('npx stopgate completion SHELL');
 });
 
 /** A folder with a program `stopgate` that says what it was asked for, also behind `npx`. */

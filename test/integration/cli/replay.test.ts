@@ -108,6 +108,22 @@ test.each([
   ]);
 });
 
+test('a time before the log, and attempts that it does not have, are told', async () => {
+  await folder.write('story.jsonl', story);
+  await folder.write('new.yaml', 'policies: { default: {} }\n');
+  const early = await replay('story.jsonl', '--at', '2026-03-02');
+  expect(early).toMatchObject({
+    code: 0,
+    stderr: `stopgate: at ${at('00:00:00')} this log had no worker and no task yet\n`,
+  });
+  const compare = (...argv: string[]) => replay('story.jsonl', '--policy', 'new.yaml', '--diff', ...argv);
+  const none = '0 attempts compared: 0 would differ\nstopgate: this log has no attempt';
+  expect((await compare('--worker', 'nosuch')).stderr).toBe(`${none} of worker nosuch that was decided\n`);
+  expect((await compare('--since', '2026-03-03')).stderr).toBe(
+    `${none} that was decided from 2026-03-03T00:00:00.000Z on\n`,
+  );
+});
+
 test('--policy holds instead of what the file says; a bad one stops it before the first line', async () => {
   await folder.write('story.jsonl', story);
   await folder.write('new.yaml', 'policies: { default: { checks: [{ plan: {} }] } }\n');

@@ -49,7 +49,7 @@ describe('bad usage ends with code 2, one line on stderr and nothing on stdout',
     { argv: ['replay', 'log.jsonl', '--since', '2026-03-02T12:00:00Z'], says: '--since goes with --diff' },
     {
       argv: ['replay', '--fleet', 'main', '--at', 'noon'],
-      says: `--at 'noon' is not a time: write 2026-03-02T12:00:00.000Z, 2026-03-02 or`,
+      says: `--at 'noon' is not a time: write 2026-03-02T12:00:00.000Z, 2026-03-02 (midnight UTC) or`,
     },
     {
       argv: ['replay', '-', '--policy', 'p', '--diff', '--since', 'last week'],

@@ -74,7 +74,11 @@ test('--diff compares with other policies over more than one batch, and counts e
   expect({ code, stderr }).toEqual({ code: 0, stderr: '1300 attempts compared: 1300 would differ\n' });
   const later = new Date(Date.now() + 60_000).toISOString();
   const none = await log.replay(['--policy', 'new.yaml', '--diff', '--since', later], { cwd: terminal.cwd });
-  expect(none).toMatchObject({ code: 0, stdout: '', stderr: '0 attempts compared: 0 would differ\n' });
+  expect(none).toMatchObject({
+    code: 0,
+    stdout: '',
+    stderr: expect.stringMatching(/^0 attempts compared: 0 would differ\n/),
+  });
 });
 
 test('an empty log has no decisions', async () => {
