@@ -1,5 +1,5 @@
 /** Where a fold begins: at the newest snapshot that is whole and fits the log, or at its first entry (protocol.md §15). */
-import { describeUnknownRules, type Fleet, type Rules, restoreFleet } from '../../../machines/index.ts';
+import { describeUnknownRules, type Fleet, type Rules, restoreFleet, snapshotFormat } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { LogPosition } from '../log-position.ts';
@@ -26,7 +26,8 @@ export type FindStartOptions = {
 
 /**
  * Null: from the first entry. Those that cannot be used are passed over with a warning.
- * @throws AppError rules.unknown: the log is cut, and what covers it needs a later release; log.unavailable
+ * @throws AppError, where the log is cut, rules.unknown: what covers it needs a later release; log.unavailable: it cannot be
+ * read now
  */
 export async function findStart({
   fleet,
@@ -43,7 +44,8 @@ export async function findStart({
     logger.warn({ err: cause }, 'the snapshots cannot be read; the log is folded from its beginning');
     return [];
   });
-  const tooNew = { error: null as AppError | null };
+  /** Of those that another release, or a later try, can use. */
+  const passing: AppError[] = [];
   for (const info of infos) {
     const { name, position } = info;
     if (position.seq > upTo) continue;
@@ -52,33 +54,38 @@ export async function findStart({
     if (typeof start !== 'string') return start;
     logger.warn({ snapshot: name, seq: position.seq, why: start }, 'snapshot passed over');
   }
-  // Such a log looks as if its beginning were lost, and is whole for the release that wrote it.
-  if (tooNew.error !== null && (await positionAt(1)) === null) throw tooNew.error;
+  // Such a log looks as if its beginning were lost, and is whole for the next try, or for the release that wrote it.
+  const cause = passing.find(({ code }) => code === 'log.unavailable');
+  const [error = null] = cause === undefined ? passing : [unreadable(cause)];
+  if (error !== null && (await positionAt(1)) === null) throw error;
   return null;
 
-  async function load({ name, position }: SnapshotInfo): Promise<FoldStart | string> {
+  async function load({ name, position, format }: SnapshotInfo): Promise<FoldStart | string> {
     try {
+      if (format !== null && format > snapshotFormat) throw unknownFormat(format);
       const file = await store.read(name);
       if (!isOf(file, fleet, position)) throw new Error('it is of something else than its name says');
       const restored = restoreFleet(fleet, file.lines, rules);
       const { unknownRules, rulesKnown } = restored;
       if (unknownRules === null) return { fleet: restored, position, host: file.host };
-      tooNew.error = new AppError('rules.unknown', describeUnknownRules(unknownRules, rulesKnown));
-      return `it needs version ${unknownRules} of the rules, which this release does not know`;
+      throw new AppError('rules.unknown', describeUnknownRules(unknownRules, rulesKnown));
     } catch (error) {
-      if (!(error instanceof AppError)) onDamaged(name);
+      if (error instanceof AppError) passing.push(error);
+      else onDamaged(name);
       return (error as Error).message;
     }
   }
 }
 
 const unreadable = (cause: Error): AppError =>
+  new AppError('log.unavailable', `entry 1 is not in the log, and its snapshots cannot be read: ${cause.message}`, {
+    cause,
+  });
+
+const unknownFormat = (format: number): AppError =>
   new AppError(
-    'log.unavailable',
-    `the log does not begin at entry 1, and its snapshots cannot be read: ${cause.message}`,
-    {
-      cause,
-    },
+    'rules.unknown',
+    `a snapshot is of format ${format}, and this release reads ${snapshotFormat}; install the release that wrote it, or a later one`,
   );
 
 /**

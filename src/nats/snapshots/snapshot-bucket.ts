@@ -33,7 +33,7 @@ export type SnapshotBucket = {
   removeCutOff(): Promise<void>;
 };
 
-type BucketOptions = {
+export type BucketOptions = {
   readonly fleet: string;
   /** The name of the object store. */
   readonly bucket: string;

@@ -3,7 +3,7 @@
  * three are kept.
  */
 import type { NatsConnection } from '@nats-io/nats-core';
-import { createSnapshotBucket, type SnapshotInfo } from './snapshot-bucket.ts';
+import { type BucketOptions, createSnapshotBucket, type SnapshotInfo } from './snapshot-bucket.ts';
 import { type SnapshotContent, type SnapshotFile, type SnapshotHead, writeSnapshotFile } from './snapshot-file.ts';
 
 /** A snapshot that is about to be dropped. */
@@ -23,11 +23,7 @@ export type SnapshotStore = {
   write(head: SnapshotHead, content: SnapshotContent): Promise<SnapshotInfo>;
 };
 
-type StoreOptions = {
-  /** After which chunks without an object are removed. */
-  readonly silentMs?: number | undefined;
-  /** So long a chunk is waited for. */
-  readonly chunkMs?: number | undefined;
+type StoreOptions = Pick<BucketOptions, 'silentMs' | 'chunkMs'> & {
   /** Called before one is dropped, and awaited. It never rejects. */
   readonly onDrop?: (old: OldSnapshot) => Promise<void>;
 };
@@ -43,7 +39,12 @@ export function createSnapshotStore(
 ): SnapshotStore {
   const description = `stopgate: snapshots of fleet ${fleet}`;
   const bucket = createSnapshotBucket(nc, {
-    ...{ fleet, bucket: `STOPGATE-SNAPSHOTS_${fleet}`, description, replicas, silentMs, chunkMs },
+    fleet,
+    bucket: `STOPGATE-SNAPSHOTS_${fleet}`,
+    description,
+    replicas,
+    silentMs,
+    chunkMs,
   });
   const prune = async () => {
     const infos = await bucket.list();

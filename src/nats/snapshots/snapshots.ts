@@ -52,7 +52,7 @@ export function createSnapshots(nc: NatsConnection, fleet: string, replicas: num
       logger.warn({ err: cause, seq }, 'an older snapshot was not kept: steps back to its place will take longer');
     });
   const store = createSnapshotStore(nc, fleet, replicas, { onDrop });
-  const ofAnyAge = joinStores(store, past);
+  const ofAnyAge = joinStores(store, past, logger);
   async function* fitting(): AsyncGenerator<SnapshotInfo> {
     for await (const info of fittingSnapshots({ store, positionAt })) if (!damaged.has(info.name)) yield info;
   }
@@ -91,13 +91,18 @@ export function createSnapshots(nc: NatsConnection, fleet: string, replicas: num
 }
 
 /** The one that covers most first. */
-function joinStores(store: SnapshotStore, past: PastSnapshots): Pick<SnapshotStore, 'list' | 'read'> {
+function joinStores(store: SnapshotStore, past: PastSnapshots, logger: Logger): Pick<SnapshotStore, 'list' | 'read'> {
+  let namesOfPast: ReadonlySet<string> = new Set();
   return {
     async list() {
-      const infos = (await Promise.all([store.list(), past.list()])).flat();
-      return infos.sort((a, b) => b.position.seq - a.position.seq);
+      const older = past.list().catch((cause: unknown) => {
+        logger.warn({ err: cause }, 'the older snapshots cannot be read: steps back to their places take longer');
+        return [];
+      });
+      const [newest, ofPast] = await Promise.all([store.list(), older]);
+      namesOfPast = new Set(ofPast.map(({ name }) => name));
+      return [...newest, ...ofPast].sort((a, b) => b.position.seq - a.position.seq);
     },
-    // It may just have gone from the one to the other.
-    read: (name) => store.read(name).catch(() => past.read(name)),
+    read: (name) => (namesOfPast.has(name) ? past : store).read(name),
   };
 }

@@ -3,7 +3,14 @@ import { randomBytes } from 'node:crypto';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { Objm } from '@nats-io/obj';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createFleet, type Fleet, foldEntry, readEntry, takeSnapshot } from '../../../machines/index.ts';
+import {
+  createFleet,
+  type Fleet,
+  foldEntry,
+  readEntry,
+  snapshotFormat,
+  takeSnapshot,
+} from '../../../machines/index.ts';
 import { createLogger } from '../../../src/log.ts';
 import { type NatsConnection, openConnection } from '../../../src/nats/connection.ts';
 import { readPosition } from '../../../src/nats/log-continuity.ts';
@@ -53,6 +60,8 @@ const fleetOf = (entries: number): Fleet => {
   return fleet;
 };
 
+/** A log that begins at entry 2. */
+const isCut = { positionAt: async (seq: number) => (seq === 1 ? null : positionAt(seq)) };
 const warnings: object[] = [];
 const start = (options: object = {}): Promise<FoldStart | null> => {
   warnings.length = 0;
@@ -152,7 +161,7 @@ describe('a start passes over', () => {
     const fleet = createFleet('main', { rules: bothVersions });
     fold(fleet, 'own.fleet.main.rules.set', { version: 2 });
     await write(fold(fleet, 'worker.w1.heartbeat.sent'));
-    await passedOver('it needs version 2 of the rules');
+    await passedOver('needs version 2 of the rules');
     expect((await start({ rules: bothVersions }))?.position.seq).toBe(2);
   });
 
@@ -187,7 +196,7 @@ describe('a start passes over', () => {
 });
 
 test('one of which a part is gone is damaged; one that cannot be read now may be later', async () => {
-  await write(fleetOf(1));
+  await write(fleetOf(2));
   const [info] = await store.list();
   const damaged: string[] = [];
   const onDamaged = (name: string) => void damaged.push(name);
@@ -196,13 +205,31 @@ test('one of which a part is gone is damaged; one that cannot be read now may be
   const silent = { ...store, read: createSnapshotStore(closed, 'main', 1).read };
   await expect(silent.read(info?.name as string)).rejects.toMatchObject({ code: 'log.unavailable' });
   expect(await start({ store: silent, onDamaged })).toBeNull();
+  // Of a log that was cut it is all there is, and is waited for.
+  await expect(start({ store: silent, onDamaged, ...isCut })).rejects.toMatchObject({ code: 'log.unavailable' });
   expect(damaged).toEqual([]);
   const manager = await jetstreamManager(nc);
   await manager.streams.purge('OBJ_STOPGATE-SNAPSHOTS_main', { filter: '$O.STOPGATE-SNAPSHOTS_main.C.*' });
   store = createSnapshotStore(nc, 'main', 1, { chunkMs: 50 });
   expect(await start({ onDamaged })).toBeNull();
-  expect(warnings).toMatchObject([{ seq: 1, why: 'a part of it is gone' }]);
+  expect(warnings).toMatchObject([{ seq: 2, why: 'a part of it is gone' }]);
   expect(damaged).toEqual([info?.name]);
+  expect(await start(isCut)).toBeNull();
+});
+
+test('one of a later format is not damaged, and of a log that was cut only the later release can start', async () => {
+  const fleet = fold(fold(createFleet('main'), 'worker.w1.heartbeat.sent'), 'worker.w1.heartbeat.sent');
+  await write(fleet);
+  const objects = await new Objm(nc).open('STOPGATE-SNAPSHOTS_main');
+  const { name } = (await store.list())[0] as { name: string };
+  const metadata = { ...(await objects.info(name))?.metadata, format: String(snapshotFormat + 1) };
+  await objects.putBlob({ name, metadata }, Buffer.from('of another form'));
+  const damaged: string[] = [];
+  const onDamaged = (name: string) => void damaged.push(name);
+  expect(await start({ onDamaged })).toBeNull();
+  expect(warnings).toMatchObject([{ seq: 2, why: expect.stringMatching(/install the release that wrote it/) }]);
+  await expect(start({ onDamaged, ...isCut })).rejects.toMatchObject({ code: 'rules.unknown' });
+  expect(damaged).toEqual([]);
 });
 
 test('of those that fit the log is asked about the newest first, and about no more than are wanted', async () => {
@@ -238,6 +265,22 @@ describe('how far snapshots cover the log', () => {
     expect(await snapshots.coveredTo(2)).toBe(2);
   });
 
+  test('is known to time travel too while the store of older ones does not answer', async () => {
+    const standsAt = await openLog(2);
+    await write(fleetOf(2), await standsAt(2));
+    const request: NatsConnection['request'] = (subject, ...rest) =>
+      subject.includes('STOPGATE-PAST') ? Promise.reject(new Error('no answer')) : nc.request(subject, ...rest);
+    const halfSilent = new Proxy(nc, {
+      get(target, key) {
+        const value: unknown = key === 'request' ? request : Reflect.get(target, key, target);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    const { past } = createSnapshots(halfSilent, 'main', 1, createLogger('silent'));
+    expect(await past.seqs()).toEqual([2]);
+    expect((await past.load(2))?.position.seq).toBe(2);
+  });
+
   test('is not known, rather than nothing, where the log does not answer', async () => {
     await write(fleetOf(1));
     await expect(openSnapshots().coveredTo(1)).rejects.toMatchObject({ code: 'log.unavailable' });
@@ -246,7 +289,6 @@ describe('how far snapshots cover the log', () => {
 
 test('of a log that was cut no fold begins before its snapshots can be read', async () => {
   const broken = { ...store, list: () => Promise.reject(new Error('no answer')) };
-  const isCut = { positionAt: async (seq: number) => (seq === 1 ? null : positionAt(seq)) };
   await expect(start({ store: broken, ...isCut })).rejects.toMatchObject({ code: 'log.unavailable' });
 });
 
