@@ -58,7 +58,17 @@ test('a node that catches up meanwhile is asked again for what was missing', asy
 
 test('a node that stays behind is an error, and not the end of the log', async () => {
   const reading = read(servedByNodeWith(() => 7));
-  await expect(reading).rejects.toThrow('up to entry 7, where the leader has 10; try again');
+  await expect(reading).rejects.toThrow('does not have entry 8 of STOPGATE_main, which the leader has; try again');
+});
+
+test('nor is it the end of what one subject has', async () => {
+  const even = { subject: 'log.*.even' };
+  for (let seq = 11; seq <= 20; seq += 1) await nc.request(seq % 2 === 0 ? `log.${seq}.even` : `log.${seq}`, '{}');
+  expect(await read(nc, { ...even, toSeq: 17 })).toEqual([12, 14, 16]);
+  expect(await read(nc, { subject: 'log.*.none', toSeq: 17 })).toEqual([]);
+  const lagging = servedByNodeWith(() => 0);
+  await expect(read(lagging, { ...even, toSeq: 17 })).rejects.toThrow('does not have entry 12 of STOPGATE_main');
+  expect(await read(lagging, { ...even, toSeq: 11 })).toEqual([]);
 });
 
 test('where the log ends earlier, or its last entry is gone, that is its end', async () => {
