@@ -15,7 +15,7 @@ export type PastSnapshots = {
   /** Those of this release's format. @throws what NATS throws */
   list(): Promise<readonly SnapshotInfo[]>;
   readonly read: SnapshotBucket['read'];
-  /** Takes one over, where it is of use, and drops others for it, and those of what the log has not any more. @throws what NATS throws */
+  /** Takes one over, where it is of use, and drops others for it, and those whose entry is no longer in the log. @throws what NATS throws */
   keep(old: OldSnapshot): Promise<void>;
 };
 
@@ -65,6 +65,7 @@ export function createPastSnapshots(nc: NatsConnection, options: PastOptions): P
     read: bucket.read,
     async keep({ info, nextSeq, bytes }) {
       const { position, format } = info;
+      if (info.bytes > limits.bytesMax) return;
       if (format !== snapshotFormat || !isOfLog(info, await positionAt(position.seq))) return;
       const kept = (await dropUnfit()).filter(({ position: { seq } }) => seq !== position.seq);
       const before = kept.findLast((it) => it.position.seq < position.seq);

@@ -84,9 +84,12 @@ test('where they take too many bytes there are fewer', async () => {
   openStores({ ...usual, bytesMax: 2 * bytes });
   await write(70);
   expect(await kept()).toEqual([10, 40]);
+  openStores({ ...usual, bytesMax: 10 });
+  await write(80);
+  expect(await kept()).toEqual([10, 40]);
 });
 
-test('those of what the log has not any more go, and none is taken over', async () => {
+test('those whose entry is no longer in the log go, and none is taken over', async () => {
   await write(...every(10, 60));
   firstSeq = 21;
   await write(70);
