@@ -38,6 +38,7 @@ export function createTimers(context: HostContext): Timers {
   let closed = false;
 
   const wait = (next: Deadline, delayMs: number) => {
+    firesMs = logClock.server() + delayMs;
     timer = setTimeout(() => fire(next), Math.min(delayMs, timeoutMsMax));
   };
   const schedule = () => {
@@ -55,8 +56,7 @@ export function createTimers(context: HostContext): Timers {
     if (next === null) return;
     // While the server's clock is behind the log's, nothing that is stored moves that.
     const nowMs = logClock.server();
-    firesMs = Math.max(dueMs(next), nowMs) + (isFirst(context, next) ? 0 : standbyMs);
-    wait(next, firesMs - nowMs);
+    wait(next, Math.max(dueMs(next) - nowMs, 0) + (isFirst(context, next) ? 0 : standbyMs));
   };
   /** Nothing is due before the timer fires, which then looks again: deadlines only ever move to later. */
   const isEarlyEnough = () => {

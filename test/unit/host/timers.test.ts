@@ -80,3 +80,17 @@ test('the others go on where the owner is gone', () => {
   expect([...scene.fleet.held]).toEqual([]);
   expect(scene.fired).toContain('r2');
 });
+
+test('what is due before the next try is not left until then', () => {
+  const scene = hold();
+  scene.serverMs += 100;
+  fold(scene, 'worker.w2.stop.attempted', '{"attempt":"a2"}', 'r1');
+  addReplica(scene, 'r1', 4_000);
+  pass(scene, holdMs - 90);
+  // An agent's entry moves the log's clock as well, while the replica waits for longer and longer between its tries.
+  fold(scene, 'worker.w3.heartbeat.sent', '{}', null);
+  scene.timers.get('r1')?.arm();
+  expect([...scene.fleet.held]).toEqual(['w2']);
+  pass(scene, 200);
+  expect([...scene.fleet.held]).toEqual([]);
+});
