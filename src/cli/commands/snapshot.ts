@@ -13,7 +13,7 @@ export const snapshot = defineCommand({
     ...clientArgs,
   },
   details: [
-    'A snapshot is the state that the log leads to, in the object store STOPGATE-SNAPSHOTS_<fleet> of the NATS server. A start continues from the newest one. The service takes them by itself: every 50,000 entries, after ten minutes with 1,000 new ones, and at its end. The newest three are kept.',
+    'A snapshot is the state that the log leads to, in the object store STOPGATE-SNAPSHOTS_<fleet> of the NATS server. A start continues from the newest one. The service takes them by itself: every 50,000 entries, after ten minutes with 1,000 new ones, and at its end. The newest three are kept, and some older ones, for time travel, in STOPGATE-PAST_<fleet>.',
     'It needs operator credentials. Those of "stopgate dev" are found automatically.',
   ],
   examples: ['stopgate snapshot', 'stopgate snapshot --fleet main --json'],

@@ -97,8 +97,15 @@ ${place === 0 && index === 0 ? `leafnodes { listen: "127.0.0.1:${leafPort}" }` :
       ),
     );
     const { manager } = there;
-    await there.ask('snapshot.web', {}, 20_000);
-    for (const name of ['STOPGATE_web', 'STOPGATE-DEAD_web', 'OBJ_STOPGATE-SNAPSHOTS_web']) {
+    // With the fourth snapshot the oldest goes on in the store of older ones.
+    const hasOlder = async () => {
+      await there.publish('worker.w-leaf.heartbeat.sent');
+      await there.ask('snapshot.web', {}, 20_000);
+      return manager.streams.info('OBJ_STOPGATE-PAST_web').then(() => true);
+    };
+    await expect.poll(hasOlder, { timeout: 60_000, interval: 20 }).toBe(true);
+    const names = ['STOPGATE_web', 'STOPGATE-DEAD_web', 'OBJ_STOPGATE-SNAPSHOTS_web', 'OBJ_STOPGATE-PAST_web'];
+    for (const name of names) {
       const { config } = await manager.streams.info(name);
       await manager.streams.update(name, { ...config, placement: { cluster: 'us-east', tags: [] } });
       const cluster = async () => (await manager.streams.info(name)).cluster?.name;
