@@ -50,9 +50,9 @@ const events: EventTable<ClaudeCall> = new Map<string, DraftEntries<ClaudeCall>>
   ['PostToolUse', (call, prior) => [...draftToolResult(prior), ...draftToolEnd(call, prior)]],
   ['PostToolUseFailure', (call, prior) => [...draftToolResult(prior), draftTool(call, false, prior)]],
   // The turn is over, so whatever the agent waited for has been answered, or refused without a call to us.
-  ['Stop', (call, prior) => [...draftResumption(prior), ...draftListed(call, prior)]],
+  ['Stop', (call, prior) => [...draftResumption(prior), ...draftBackground(call, prior)]],
   ['SubagentStart', (call, prior) => [draftRegistration(name, call, prior)]],
-  ['SubagentStop', (call, prior) => [...draftResumption(prior), ...draftListed(call, prior)]],
+  ['SubagentStop', (call, prior) => [...draftResumption(prior), ...draftBackground(call, prior)]],
   ['SessionEnd', (call, prior) => draftSessionEnd(call.reason, prior)],
   ['StopFailure', (call) => (isUsageLimit(call) ? [{ type: 'limit.reached', data: {} }] : [])],
   // Comes many times for one message, while it grows.
@@ -187,13 +187,6 @@ function draftTool(call: ClaudeCall, ok: boolean, prior: PriorWorker): EntryDraf
 }
 
 // --- stops ----------------------------------------------------------------------------------------------------
-
-const draftListed = ({ background_tasks: tasks, agent_id: self }: ClaudeCall, prior: PriorWorker) =>
-  draftBackground(
-    tasks?.map(({ id, type: kind, status }) => ({ id, kind, status })),
-    self,
-    prior,
-  );
 
 /** Other failures of the model's API pass by themselves or need a person. Only a limit means "come back later". */
 const isUsageLimit = (call: ClaudeCall): boolean => call.error === 'rate_limit' || call.error_type === 'rate_limit';

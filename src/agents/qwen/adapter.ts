@@ -51,9 +51,9 @@ const events: EventTable<QwenCall> = new Map<string, DraftEntries<QwenCall>>([
   ['PostToolUse', (call, prior) => [...draftToolResult(prior), ...draftToolEnd(call, prior)]],
   ['PostToolUseFailure', (call, prior) => [...draftToolResult(prior), draftTool(call, false, prior)]],
   ['TodoCompleted', () => []],
-  ['Stop', (call, prior) => [...draftResumption(prior), ...draftListed(call, prior)]],
+  ['Stop', (call, prior) => [...draftResumption(prior), ...draftBackground(call, prior)]],
   ['SubagentStart', (call, prior) => [draftRegistration(name, call, prior)]],
-  ['SubagentStop', (call, prior) => [...draftResumption(prior), ...draftListed(call, prior)]],
+  ['SubagentStop', (call, prior) => [...draftResumption(prior), ...draftBackground(call, prior)]],
   ['StopFailure', ({ error }) => (error === 'rate_limit' ? [{ type: 'limit.reached', data: {} }] : [])],
   ['SessionEnd', (call, prior) => draftSessionEnd(call.reason, prior)],
 ]);
@@ -124,10 +124,3 @@ function draftTool(call: QwenCall, ok: boolean, prior: PriorWorker): EntryDraft 
   const files = ok && key !== undefined ? [call.tool_input?.[key]] : [];
   return draftToolUse({ tool: call.tool_name, ok, id: call.tool_use_id, files }, call, prior);
 }
-
-const draftListed = ({ background_tasks: tasks, agent_id: self }: QwenCall, prior: PriorWorker) =>
-  draftBackground(
-    tasks?.map(({ id, agent_type: kind, status }) => ({ id, kind, status })),
-    self,
-    prior,
-  );

@@ -11,13 +11,16 @@ export type BackgroundTask = {
   readonly status?: string | undefined;
 };
 
-/**
- * What has begun and ended since the last list. `tasks` undefined: the call has no list, so it tells nothing. `self`: a
- * sub-agent lists itself too.
- */
+type ListingCall = {
+  /** Undefined: the call has no list, so it tells nothing. */
+  readonly background_tasks?: readonly BackgroundTask[] | undefined;
+  /** A sub-agent lists itself too. */
+  readonly agent_id?: string | undefined;
+};
+
+/** What has begun and ended since the last list. */
 export function draftBackground(
-  tasks: readonly BackgroundTask[] | undefined,
-  self: string | undefined,
+  { background_tasks: tasks, agent_id: self }: ListingCall,
   prior: PriorWorker,
 ): readonly EntryDraft[] {
   if (tasks === undefined) return [];
