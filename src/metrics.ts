@@ -20,12 +20,9 @@ export type FleetGauges = {
   readonly workers: number;
   readonly openAttempts: number;
 };
-export type MetricSources = {
-  /** Checks that wait for a free place of the runner in this service. */
-  readonly checksWaiting?: () => number;
-};
 
-export function createMetrics({ checksWaiting = () => 0 }: MetricSources = {}) {
+/** `checksWaiting`: how many wait for a free place of the runner in this service. */
+export function createMetrics(checksWaiting = () => 0) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix });
   const instruments = createInstruments(registry);

@@ -28,7 +28,7 @@ export type WorkerRecord = Forgettable & {
   known: KnownAttempts | null;
   /** The last that led anywhere; null: none yet. */
   lastMove: StateMove | null;
-  /** What its presence was before; null: it has not changed, or not since an earlier release. */
+  /** What its presence was before; null: it has not changed. */
   presenceFrom: Presence | null;
 };
 

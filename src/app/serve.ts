@@ -61,7 +61,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   try {
     const otlp = await openOtlp(io.env, { replica: config.replica, version: version() }, logger);
     if (otlp !== null) opened.push(otlp); // the last to be closed
-    const metrics = createMetrics({ checksWaiting: checks.waiting }); // after the SDK that sends them
+    const metrics = createMetrics(checks.waiting); // after the SDK that sends them
     const link = await openLink({
       ...{ nats: options.nats, creds: options.creds ?? undefined, name: config.replica, version: version(), logger },
       inboxPrefix: hasCredentials(options) ? privateInbox : undefined,

@@ -104,7 +104,7 @@ export function fromTuple(
   return record;
 }
 
-/** Bits that an earlier release does not read. */
+/** The flags' bits above the three of yes or no; 0: null. */
 const fromPresence = ({ presenceFrom }: Pick<WorkerRecord, 'presenceFrom'>): number =>
   presenceFrom === null ? 0 : (presences.indexOf(presenceFrom) + 1) * 8;
 
