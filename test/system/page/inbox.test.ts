@@ -121,6 +121,13 @@ describeInBrowser('the inbox', () => {
     // The only one, so it opens by itself.
     await page.locator('aside .question', { hasText: 'Bash Remove the build?' }).waitFor();
     await page.locator('aside', { hasText: 'rm -rf dist' }).waitFor();
+    // The agent is to go on with its plan, which is no reason to deny something.
+    await stage.client.publish('worker.eve.plan.updated', { steps: [{ title: 'Tidy up', status: 'pending' }] });
+    await page.getByRole('button', { name: 'Deny…' }).click();
+    await page.locator('dialog', { hasText: 'It gets your text as the reason.' }).waitFor();
+    expect(await page.locator('dialog .suggestions').count()).toBe(0);
+    await press('Escape');
+    await page.locator('dialog').waitFor({ state: 'hidden' });
     // It is not escalated: the key leads to its answers.
     await press('a');
     await page.getByText('It asks for an answer: Tab to one, and Enter.').waitFor();
@@ -157,6 +164,21 @@ describeInBrowser('the inbox', () => {
     await browser.page.locator('.card').first().waitFor();
     expect((await stage.get('get/task/G-1')).body.state).toBe('escalated');
     expect(await cards()).toEqual(['gus']);
+  });
+
+  test('marked ones that ask for an answer are left out, and that is said', async () => {
+    const { page } = browser;
+    await stage.client.publish('worker.hal.input.requested', { kind: 'permission', request: 'p1', tool: 'Bash' });
+    await page.locator('.card[data-id="gus"] a').click();
+    await page.getByLabel('Mark worker hal').check();
+    await press('s');
+    await page.getByText('1 asks for an answer: answer one at a time.').waitFor();
+    expect(await page.locator('dialog').count()).toBe(0);
+    await page.getByLabel('Mark worker gus').check();
+    await press('s');
+    await page.locator('dialog', { hasText: 'Stop worker gus' }).waitFor();
+    await press('Escape');
+    await page.locator('dialog').waitFor({ state: 'hidden' });
   });
 
   test('? shows all keys, and Ctrl-K finds a worker by a part of its name', async () => {

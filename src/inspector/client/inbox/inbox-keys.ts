@@ -9,6 +9,7 @@ import type { Shortcut } from '../keys.ts';
 import { rankOf } from '../lists/urgency.ts';
 import { actionNews, type OperatorAction, requestAction } from '../operator/operator-actions.ts';
 import { navigate, route, selection } from '../route.ts';
+import { plural } from '../ui/format.ts';
 import { toggleMark } from './card.tsx';
 import { chosenItems, requestForMany } from './many.ts';
 import { keepPlace, placeIn } from './place.ts';
@@ -33,10 +34,14 @@ export function act(action: OperatorAction): void {
   const chosen = untracked(chosenItems);
   const current = items[placeNow()];
   const escalated = chosen.filter((it) => !asks(it));
+  const asking = chosen.length - escalated.length;
+  const isOpen = chosen.length === 1 && chosen[0] === current;
+  if (asking > 0 && !isOpen) say(`${plural(asking, 'asks', 'ask')} for an answer: answer one at a time.`);
   if (escalated.length > 0) void requestForMany(action, escalated);
   else if (items.length === 0) say('Nobody waits for you.');
   else if (current === undefined) say('Choose one first, with j.');
-  else if (chosen.length > 0 || asks(current)) goToAnswer();
+  else if (asking > 0 && !isOpen) return;
+  else if (asks(current)) goToAnswer();
   else requestAction({ action, targets: [current] });
 }
 

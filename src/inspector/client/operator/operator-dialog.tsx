@@ -24,7 +24,7 @@ const keyOf = ({ action, targets }: ActionRequest) => [action, ...targets.map(({
 
 function Confirmation({ request }: { request: ActionRequest }) {
   const { action, targets } = request;
-  const suggestions = request.suggestions ?? suggestionsFor(targets);
+  const suggestions = action === 'resume' ? (request.suggestions ?? suggestionsFor(targets)) : [];
   const [prompt, setPrompt] = useState('');
   const { send, busy, problem, close } = useSend(request);
   const { title, effect } = actionTexts[action];
