@@ -65,8 +65,9 @@ export async function openCollector({ refuses = false } = {}): Promise<Collector
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = () => JSON.parse(Buffer.concat(chunks).toString('utf8'));
     if (isRefusing) return void response.writeHead(400).end();
-    if (request.url === '/v1/traces') spans.push(...spansOf(body()));
-    else if (request.url === '/v1/metrics') for (const [name, points] of pointsOf(body())) metrics.set(name, points);
+    const [path] = request.url?.split('?') ?? [];
+    if (path === '/v1/traces') spans.push(...spansOf(body()));
+    else if (path === '/v1/metrics') for (const [name, points] of pointsOf(body())) metrics.set(name, points);
     else return void response.writeHead(404).end();
     response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
   });

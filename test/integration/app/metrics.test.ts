@@ -1,5 +1,8 @@
 /** Metrics by OpenTelemetry, against a collector on loopback: those of /metrics, by the same names. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { openOtlp } from '../../../src/app/otlp.ts';
+import { createLogger } from '../../../src/log.ts';
+import { createMetrics } from '../../../src/metrics.ts';
 import { type Collector, openCollector } from '../../support/collector.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { endService } from '../../support/service.ts';
@@ -115,4 +118,17 @@ test('what another exporter, protocol or sampler would need is told when it star
     { msg: 'the OpenTelemetry SDK warns', text: expect.stringContaining('"foo" invalid') },
     { msg: 'metrics are sent over HTTP alone', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
   ]);
+});
+
+test('each series of a thousand fleets is sent, and the log names the collector without its key', async () => {
+  const lines: string[] = [];
+  const logger = createLogger('info', { write: (line: string) => void lines.push(line) });
+  const env = { OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: `${collector.url}/v1/metrics?key=secret` };
+  const otlp = await openOtlp(env, { replica: 'r1', version: '0.0.0' }, logger);
+  const { deadLetters } = createMetrics();
+  for (let fleet = 0; fleet < 1_000; fleet += 1)
+    for (const code of ['a', 'b', 'c', 'd', 'e']) deadLetters.inc({ fleet: `f${fleet}`, code });
+  await otlp?.close();
+  expect(collector.metrics.get('stopgate_dead_letters_total')).toHaveLength(5_000);
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ msg: 'metrics are sent', collector: collector.url });
 });
