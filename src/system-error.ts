@@ -1,5 +1,5 @@
 /** Errors of the operating system in words that say what to do next. */
-import { existsSync, mkdirSync, rmdirSync } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 const reasons: Readonly<Record<string, string>> = {
@@ -30,11 +30,10 @@ export function describeSystemError(error: unknown): string {
 /** Node says ENOENT where it is to make a folder with its parents and the file system is read-only. */
 function codeOf({ syscall, code, path }: NodeJS.ErrnoException): string | undefined {
   if (syscall !== 'mkdir' || code !== 'ENOENT' || path === undefined) return code;
-  let missing = path;
-  while (!existsSync(dirname(missing))) missing = dirname(missing);
+  let parent = dirname(path);
+  while (!existsSync(parent) && dirname(parent) !== parent) parent = dirname(parent);
   try {
-    mkdirSync(missing);
-    rmdirSync(missing);
+    accessSync(parent, constants.W_OK);
     return code;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code;

@@ -145,9 +145,9 @@ function describe(cause: Error): string {
   const [, code = '', host = ''] = /\b(ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH) (\S+)/.exec(cause.message) ?? [];
   const reasons: Record<string, string> = {
     ENOTFOUND: `there is no host '${host}'`,
-    EAI_AGAIN: `the host '${host}' cannot be looked up now; is there a network?`,
-    ENETUNREACH: `no way leads to ${host}; is there a network?`,
-    EHOSTUNREACH: `no way leads to ${host}`,
+    EAI_AGAIN: `the host '${host}' cannot be looked up at the moment; is there a network?`,
+    ENETUNREACH: `${host} cannot be reached: there is no route to it; is there a network?`,
+    EHOSTUNREACH: `${host} cannot be reached: there is no route to it`,
   };
   return reasons[code] ?? cause.message;
 }

@@ -58,7 +58,7 @@ const rows: Record<keyof typeof places, readonly Row[]> = {
     [
       'a server by its name',
       3,
-      /cannot be looked up now|there is no host/,
+      /cannot be looked up at the moment|there is no host/,
       'serve --http off --nats nats://nats.invalid',
     ],
     ['a runner', 3, 'is there a network?', 'runner --name box --nats nats://192.0.2.1'],
