@@ -7,8 +7,8 @@ import { createGunzip } from 'node:zlib';
 import { AppError } from '../errors.ts';
 import type { Io } from '../process-io.ts';
 
-/** A longer line is given as null and its text is dropped. No entry that can be stored is as long. */
-const lineCharactersMax = 8 * 1_048_576;
+/** A longer line is given as null and its text is dropped. No entry that can be stored is as long, and no prompt or config. */
+const charactersMax = 8 * 1_048_576;
 
 /** `-` is stdin. @throws AppError input.bad, at the first read: the file does not exist or cannot be read */
 export async function* readLines(path: string, io: Io): AsyncGenerator<(string | null)[]> {
@@ -17,10 +17,14 @@ export async function* readLines(path: string, io: Io): AsyncGenerator<(string |
   yield splitter.end();
 }
 
-/** The whole of a small file or of stdin. @throws AppError input.bad */
+/** The whole of a small file or of stdin. @throws AppError input.bad, also where it is too long or has no end */
 export async function readText(path: string, io: Io): Promise<string> {
   let whole = '';
-  for await (const text of readChunks(path, io)) whole += text;
+  for await (const text of readChunks(path, io)) {
+    whole += text;
+    if (whole.length > charactersMax)
+      throw new AppError('input.bad', `cannot read ${nameOf(path)}: it has more than ${charactersMax} characters`);
+  }
   return whole;
 }
 
@@ -57,14 +61,14 @@ function createSplitter() {
   let parts: string[] = [];
   let length = 0;
   const take = (): string | null => {
-    const line = length > lineCharactersMax ? null : parts.join('');
+    const line = length > charactersMax ? null : parts.join('');
     parts = [];
     length = 0;
     return line === null || !line.endsWith('\r') ? line : line.slice(0, -1);
   };
   const add = (part: string) => {
     length += part.length;
-    if (length > lineCharactersMax) parts = [];
+    if (length > charactersMax) parts = [];
     else if (part !== '') parts.push(part);
   };
   return {
@@ -83,10 +87,11 @@ function createSplitter() {
   };
 }
 
+const nameOf = (path: string): string => (path === '-' ? 'stdin' : `'${path}'`);
+
 function readError(path: string, cause: unknown): AppError {
   const { code, message } = cause as NodeJS.ErrnoException;
-  const name = path === '-' ? 'stdin' : `'${path}'`;
   const whys = { ENOENT: 'there is no such file', EISDIR: 'it is a folder', EACCES: 'permission denied' };
   const why = { ...whys, Z_DATA_ERROR: 'it is no gzip file', Z_BUF_ERROR: 'it ends too early' }[code ?? ''];
-  return new AppError('input.bad', `cannot read ${name}: ${why ?? message}`, { cause });
+  return new AppError('input.bad', `cannot read ${nameOf(path)}: ${why ?? message}`, { cause });
 }

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { basename } from 'node:path';
 import type { Decision, WorkerView } from '../../../machines/index.ts';
+import { firstChars } from '../../agents/shared/text.ts';
 import { AppError, errorCodes } from '../../errors.ts';
 import type { Requester } from '../../nats/requester.ts';
 import type { GroupEnd } from '../../runner/process-group.ts';
@@ -23,6 +24,8 @@ const patienceMs = 600_000;
 /** A service that restarts is back in that time. */
 const awayMsMax = 60_000;
 const retryMs = 1_000;
+/** Of a prompt, in the log: as much as is stored of a person's in an agent with hooks. The command gets all of it. */
+const storedCharsMax = 2_000;
 const viewTimeoutMs = 5_000;
 
 const args = {
@@ -133,7 +136,8 @@ async function takeTurns(requester: Requester, { worker, turns, signal, context,
   for (let turn = 1; turn <= turns; turn += 1) {
     const prompt: string = flags.continue && next !== null ? next : joinPrompts(await readTask(), next);
     // A person's prompt, which sets the count of retries back, is the first alone.
-    if (turn === 1) await requester.publish(`worker.${worker}.prompt.submitted`, { text: prompt });
+    if (turn === 1)
+      await requester.publish(`worker.${worker}.prompt.submitted`, { text: firstChars(prompt, storedCharsMax) });
     else await requester.publish(`worker.${worker}.heartbeat.sent`, {});
     const ran = await runTurn({ ...specOf(context, { worker, turn, prompt }), onOutput: screen.write }, signal);
     screen.endLine();

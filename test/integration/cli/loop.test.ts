@@ -1,5 +1,5 @@
 /** `stopgate loop`: a command is run again, with the next prompt, until it may stop. */
-import { access, readFile } from 'node:fs/promises';
+import { access, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';
@@ -106,6 +106,16 @@ test('a prompt that is empty is refused before anything is stored, and none at a
   expect((await run(': >done; printf said >&2', [])).stderr).toMatch(
     /^stopgate: there is no --prompt and no --prompt-file: .*\nsaid\nstopgate: turn 1 of w1: /,
   );
+});
+
+test('a prompt of megabytes reaches the command whole, and the log with its start', async () => {
+  await start();
+  await writeFile(join(folder.path, 'PROMPT.md'), 'x'.repeat(3_000_000));
+  const { code, stdout } = await run('wc -c; : >done', ['--prompt-file', 'PROMPT.md']);
+  expect(stdout.trim()).toBe('3000000');
+  expect(code).toBe(0);
+  const [entry] = await client.stored('STOPGATE_main', 'stopgate.main.worker.w1.prompt.submitted');
+  expect(entry).toMatchObject({ text: 'x'.repeat(2_000) });
 });
 
 test('a cap ends it, and so does --turns: exit code 1', async () => {
