@@ -29,14 +29,15 @@ export const readEntryCount = (text: string | undefined): number =>
 
 export const timeForms = '2026-03-02T12:00:00.000Z, 2026-03-02 (midnight UTC) or, for so long ago, 90m or 2d';
 
-/** Milliseconds since 1970; undefined stays. A date begins at midnight UTC. @throws AppError input.bad */
+/** Milliseconds since 1970, 0 at least; undefined stays. A date begins at midnight UTC. @throws AppError input.bad */
 export function readTime(option: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const agoMs = parseDuration(text);
   const atMs =
     agoMs === null ? parseIsoTime(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text) : Date.now() - agoMs;
-  if (atMs !== null) return atMs;
-  throw new AppError('input.bad', `${option} '${text}' is not a time: write ${timeForms}`);
+  if (atMs !== null && atMs >= 0) return atMs;
+  const why = atMs === null ? 'not a time' : 'before 1970, earlier than any entry';
+  throw new AppError('input.bad', `${option} '${text}' is ${why}: write ${timeForms}`);
 }
 
 /** A whole number from `min` to `max`. @throws AppError input.bad */

@@ -235,6 +235,12 @@ describe('--at', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/^stopgate: '?--at'? .*\n$/);
   });
+
+  test.each(['1969-12-31', '99999999d', '999999999999d'])('%j is before any entry', async (at) => {
+    const { code, stdout, stderr } = await replay(entries, ['--at', at]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(`--at '${at}' is before 1970`);
+  });
 });
 
 describe('--diff', () => {
