@@ -7,7 +7,7 @@ import type { NatsConnection } from '@nats-io/nats-core';
 import { snapshotFormat } from '../../../machines/index.ts';
 import type { LogPosition } from '../log-position.ts';
 import { isOfLog } from './find-start.ts';
-import { createSnapshotBucket, type SnapshotBucket, type SnapshotInfo } from './snapshot-bucket.ts';
+import { createSnapshotBucket, type OnBad, type SnapshotBucket, type SnapshotInfo } from './snapshot-bucket.ts';
 import type { OldSnapshot } from './snapshot-store.ts';
 import { leastUseful } from './spread.ts';
 
@@ -34,16 +34,18 @@ type PastOptions = {
   /** What stands in the log at `seq`; null: nothing. @throws what NATS throws */
   readonly positionAt: (seq: number) => Promise<LogPosition | null>;
   readonly limits?: Limits;
+  /** Called once for each snapshot that is taken over. */
+  readonly onBad?: OnBad;
 };
 
 export function createPastSnapshots(nc: NatsConnection, options: PastOptions): PastSnapshots {
-  const { fleet, replicas, positionAt, limits = limitsDefault } = options;
+  const { fleet, replicas, positionAt, limits = limitsDefault, onBad } = options;
   const description = `stopgate: older snapshots of fleet ${fleet}, for time travel`;
   const bucket = createSnapshotBucket(nc, { fleet, bucket: `STOPGATE-PAST_${fleet}`, description, replicas });
   /** In the order of the log. */
   const dropUnfit = async (): Promise<SnapshotInfo[]> => {
     const kept: SnapshotInfo[] = [];
-    for (const info of await bucket.list()) {
+    for (const info of await bucket.list(onBad)) {
       // A later release may run beside this one.
       if ((info.format ?? 0) > snapshotFormat) continue;
       if (info.format === snapshotFormat && isOfLog(info, await positionAt(info.position.seq))) kept.push(info);

@@ -3,7 +3,8 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { type ObjectInfo, type ObjectResult, type ObjectStore, Objm } from '@nats-io/obj';
+import { type ObjectResult, type ObjectStore, Objm } from '@nats-io/obj';
+import { z } from 'zod';
 import { snapshotFormat } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import { inTime } from '../in-time.ts';
@@ -18,9 +19,15 @@ export type SnapshotInfo = SnapshotHead & {
   readonly format: number | null;
 };
 
+/** `name`: of an object that somebody else has put there, or that was damaged. */
+export type OnBad = (name: string) => void;
+
 export type SnapshotBucket = {
-  /** The newest first, in the order in which the server has stored them. @throws what NATS throws */
-  list(): Promise<readonly SnapshotInfo[]>;
+  /**
+   * The newest first, in the order in which the server has stored them. What is no snapshot is passed over, with `onBad`.
+   * @throws what NATS throws
+   */
+  list(onBad?: OnBad): Promise<readonly SnapshotInfo[]>;
   /** @throws Error: it is gone, damaged or of another format; AppError log.unavailable: it may be read later */
   read(name: string): Promise<SnapshotFile>;
   /** As they are stored. @throws Error: it is gone, or what NATS throws */
@@ -69,9 +76,9 @@ export function createSnapshotBucket(nc: NatsConnection, options: BucketOptions)
     yield* chunksOf(opened, found, chunkMs);
   }
   return {
-    async list() {
+    async list(onBad) {
       const opened = await open();
-      return opened === null ? [] : listIn(opened, fleet);
+      return opened === null ? [] : listIn(opened, fleet, onBad);
     },
     bytesOf,
     async read(name) {
@@ -135,11 +142,29 @@ async function* chunksOf(
 /** Digits only. */
 const nameOf = ({ seq }: LogPosition): string => String(seq).padStart(16, '0');
 
-async function listIn(opened: Opened, fleet: string): Promise<readonly SnapshotInfo[]> {
-  return (await newestFirst(opened)).flatMap((info) => {
-    const head = headOf(info);
-    if (head === null || head.fleet !== fleet) return [];
-    return [{ ...head, name: info.name, bytes: info.size, format: Number(info.metadata?.format) || null }];
+/** Of an object, as the library stores it. */
+const infoSchema = z.object({
+  name: z.string(),
+  nuid: z.string(),
+  size: z.int().min(0),
+  deleted: z.boolean().optional(),
+  metadata: z.record(z.string(), z.string()).optional(),
+});
+type StoredInfo = z.infer<typeof infoSchema> & { readonly revision: number };
+
+/** The log is asked about `seq`, and refuses what cannot be one. */
+const headSchema = z.object({
+  fleet: z.string(),
+  rules: z.int().min(1),
+  position: z.object({ seq: z.int().min(1), subject: z.string(), atMs: z.int(), digest: z.string() }),
+});
+
+async function listIn(opened: Opened, fleet: string, onBad: OnBad = () => {}): Promise<readonly SnapshotInfo[]> {
+  return (await newestFirst(opened, onBad)).flatMap(({ name, size, metadata }) => {
+    const head = parse(headSchema, metadata?.head ?? '');
+    if (head === null) onBad(name);
+    if (head?.fleet !== fleet) return [];
+    return [{ ...head, name, bytes: size, format: Number(metadata?.format) || null }];
   });
 }
 
@@ -147,21 +172,25 @@ async function listIn(opened: Opened, fleet: string): Promise<readonly SnapshotI
  * As the server has stored them: a log that begins anew counts from 1 again, and each writer has a clock of its own. The
  * stream's leader says which there are: the library's list comes from any node, which may lag and know of none.
  */
-async function newestFirst({ manager, store, bucket }: Opened): Promise<readonly ObjectInfo[]> {
+async function newestFirst({ manager, bucket }: Opened, onBad: OnBad = () => {}): Promise<readonly StoredInfo[]> {
+  const stream = `OBJ_${bucket}`;
   const prefix = `$O.${bucket}.M.`;
-  const { state } = await manager.streams.info(`OBJ_${bucket}`, { subjects_filter: `${prefix}*` });
-  const names = Object.keys(state.subjects ?? {}).map((it) =>
-    Buffer.from(it.slice(prefix.length), 'base64').toString(),
-  );
-  const found = await Promise.all(names.map((name) => store.info(name)));
-  return found.filter((it): it is ObjectInfo => it !== null && !it.deleted).sort((a, b) => b.revision - a.revision);
+  const { state } = await manager.streams.info(stream, { subjects_filter: `${prefix}*` });
+  const found = Object.keys(state.subjects ?? {}).map(async (subject) => {
+    const name = Buffer.from(subject.slice(prefix.length), 'base64').toString();
+    const message = await manager.streams.getMessage(stream, { last_by_subj: subject });
+    if (message === null) return [];
+    const info = parse(infoSchema, message.string());
+    if (info?.name !== name) onBad(name);
+    return info?.name !== name || info.deleted ? [] : [{ ...info, revision: message.seq }];
+  });
+  return (await Promise.all(found)).flat().sort((a, b) => b.revision - a.revision);
 }
 
 /** Null: it is none of ours. */
-function headOf({ metadata }: ObjectInfo): SnapshotHead | null {
+function parse<Value>(schema: z.ZodType<Value>, json: string): Value | null {
   try {
-    const head = JSON.parse(metadata?.head ?? '') as SnapshotHead;
-    return Number.isSafeInteger(head.position.seq) ? head : null;
+    return schema.safeParse(JSON.parse(json)).data ?? null;
   } catch {
     return null;
   }

@@ -45,7 +45,9 @@ export function createSnapshots(nc: NatsConnection, fleet: string, replicas: num
       throw new AppError('log.unavailable', message, { cause });
     });
   };
-  const past = createPastSnapshots(nc, { fleet, replicas, positionAt });
+  const onBad = (object: string) =>
+    logger.warn({ object }, 'what is in the store of older snapshots under this name is none: passed over');
+  const past = createPastSnapshots(nc, { fleet, replicas, positionAt, onBad });
   const onDrop = (old: OldSnapshot) =>
     past.keep(old).catch((cause: unknown) => {
       const { seq } = old.info.position;

@@ -16,6 +16,7 @@ let past: PastSnapshots;
 let store: SnapshotStore;
 /** The log begins there. */
 let firstSeq: number;
+let bad: string[];
 
 const usual = { countMax: 5, bytesMax: 1_000_000, spacingMin: 20 };
 
@@ -23,6 +24,7 @@ beforeEach(async () => {
   server = await openNats();
   nc = await openConnection({ url: server.url, name: 'test', patient: false });
   firstSeq = 1;
+  bad = [];
   openStores();
 });
 afterEach(async () => {
@@ -31,8 +33,12 @@ afterEach(async () => {
 });
 
 function openStores(limits = usual): void {
-  const logAt = async (seq: number) => (seq < firstSeq ? null : positionAt(seq));
-  past = createPastSnapshots(nc, { fleet: 'main', replicas: 1, positionAt: logAt, limits });
+  const logAt = async (seq: number) => {
+    if (seq < 1) throw new Error('bad request');
+    return seq < firstSeq ? null : positionAt(seq);
+  };
+  const onBad = (name: string) => bad.push(name);
+  past = createPastSnapshots(nc, { fleet: 'main', replicas: 1, positionAt: logAt, limits, onBad });
   store = createSnapshotStore(nc, 'main', 1, { onDrop: past.keep });
 }
 const positionAt = (seq: number): LogPosition => ({
@@ -116,4 +122,26 @@ test('those of another format are not used; of an earlier one they go', async ()
   await write(70);
   expect(await kept()).toEqual([30, 40]);
   expect((await objects.list()).map(({ name }) => Number(name)).sort((a, b) => a - b)).toEqual([20, 30, 40]);
+});
+
+test('what is no snapshot is passed over and told, and stops nothing', async () => {
+  await write(...every(10, 60));
+  const objects = await new Objm(nc).open('STOPGATE-PAST_main');
+  const put = (name: string, head: unknown) =>
+    objects.putBlob({ name, metadata: { head: JSON.stringify(head), format: '2' } }, new Uint8Array(9));
+  const head = { fleet: 'main', rules: 1, position: positionAt(5) };
+  const positions = [{ seq: -5 }, { seq: 0 }, { seq: 1e300 }, { seq: '5' }, { digest: null }];
+  for (const [at, wrong] of positions.entries())
+    await put(`position-${at}`, { ...head, position: { ...head.position, ...wrong } });
+  await put('fleet', { ...head, fleet: 7 });
+  await put('null', null);
+  const subjectOf = (name: string) => `$O.STOPGATE-PAST_main.M.${Buffer.from(name).toString('base64')}`;
+  await jetstream(nc).publish(subjectOf('text'), 'no JSON');
+  await jetstream(nc).publish(subjectOf('another'), JSON.stringify({ name: '10', nuid: 'x', size: 1 }));
+  expect(await kept()).toEqual([10, 20, 30]);
+  await write(...every(10, 130).slice(6));
+  expect(await kept()).toHaveLength(5);
+  expect((await kept()).at(-1)).toBe(100);
+  const names = [...positions.keys()].map((at) => `position-${at}`);
+  expect([...new Set(bad)].sort()).toEqual(['another', 'fleet', 'null', ...names, 'text']);
 });
