@@ -54,7 +54,9 @@ async function checkNats(): Promise<Finding> {
 }
 
 /** Where NATS can be reached from here: agents need nothing but HTTP. */
-async function checkAccount({ nats, natsIsDefault, creds }: Config): Promise<Finding[]> {
+async function checkAccount({ nats, natsIsDefault, creds, store }: Config): Promise<Finding[]> {
+  // The server that stopgate starts limits the account of agents, in which there is no log.
+  if (creds === null && store?.service?.nats === nats) return [];
   const isLimited = natsIsDefault ? null : await askAccountLimit({ url: nats, credsFile: creds ?? undefined });
   if (isLimited === null) return [];
   return [

@@ -39,6 +39,11 @@ test.each([
   await nc.close();
   if (isLimited && leavesHoles) expect(warn).toEqual(holding('past it this nats-server leaves holes in the log'));
   else expect(ok).toEqual(holding('its NATS account has no limit'));
+
+  const ofDev = JSON.stringify({ nats: server.url, http: null, fleet: 'main', pid: process.pid });
+  const below = await makePlace({ 'project/.stopgate/service.json': ofDev });
+  const { findings } = await below.doctor(['claude', '--http', '127.0.0.1:59999']);
+  expect(findings.filter(({ text }) => text.includes('account'))).toEqual([]);
 });
 
 test('a version that it was not tested with: a dry turn shows more, which may come next', async () => {
