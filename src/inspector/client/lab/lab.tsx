@@ -58,11 +58,12 @@ export function Lab() {
   );
 }
 
-/** A shared text is taken from the address, once, and compared at once. */
+/** A shared text is taken from the address, once, and compared at once; so is one that was kept over a reload. */
 async function open(): Promise<void> {
   const shared = await fromFragment(location.hash);
   if (location.hash !== '') history.replaceState(null, '', location.pathname + location.search);
   if (shared !== null) comparison.change(shared);
+  else if (comparison.text.peek() !== '' && answer.peek() === null) comparison.compareSoon();
   await comparison.loadInForce('if empty');
 }
 

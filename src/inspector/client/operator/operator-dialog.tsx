@@ -48,7 +48,8 @@ function Confirmation({ request }: { request: ActionRequest }) {
         }}
       >
         <p>{effect}</p>
-        {(action === 'resume' || action === 'deny') && <PromptField {...{ prompt, setPrompt, suggestions }} />}
+        {action === 'resume' && <PromptField label="Prompt for the agent" {...{ prompt, setPrompt, suggestions }} />}
+        {action === 'deny' && <PromptField label="Reason, for the agent" {...{ prompt, setPrompt, suggestions }} />}
         <label>
           Your name (stored with the entry)
           <input required name="by" defaultValue={operatorName()} maxLength={200} autoComplete="name" />
@@ -87,15 +88,16 @@ function describe(targets: ActionRequest['targets']): string {
 }
 
 type PromptFieldProps = {
+  readonly label: string;
   readonly prompt: string;
   readonly setPrompt: (prompt: string) => void;
   readonly suggestions: readonly string[];
 };
 
-const PromptField = ({ prompt, setPrompt, suggestions }: PromptFieldProps) => (
+const PromptField = ({ label, prompt, setPrompt, suggestions }: PromptFieldProps) => (
   <>
     <label>
-      Prompt for the agent (optional)
+      {label} (optional)
       <textarea
         name="prompt"
         rows={4}
