@@ -6,13 +6,9 @@
 import { z } from 'zod';
 import { idSchema } from '../../../machines/index.ts';
 import { fields, flag, readBody, readEvent, text } from '../shared/adapter.ts';
-import type { BackgroundTask } from '../shared/background-work.ts';
-import { nameCharsMax } from '../shared/entry-drafts.ts';
+import { type BackgroundTask, shortName } from '../shared/background-work.ts';
 import { toId } from '../shared/safe-id.ts';
-import { firstChars } from '../shared/text.ts';
 
-/** Each becomes an entry, and there may be many: kept short. */
-const shortName = z.string().transform((name) => firstChars(name, nameCharsMax));
 const backgroundTask = z
   .object({ id: z.string().min(1).pipe(shortName), type: shortName.optional().catch(undefined), status: text })
   .transform(({ id, type: kind, status }): BackgroundTask => ({ id, kind, status }));

@@ -4,13 +4,10 @@
  */
 import { z } from 'zod';
 import { fields, readBody, readEvent, sessionName, text } from '../shared/adapter.ts';
-import type { BackgroundTask } from '../shared/background-work.ts';
-import { type BaseCall, nameCharsMax } from '../shared/entry-drafts.ts';
+import { type BackgroundTask, shortName } from '../shared/background-work.ts';
+import type { BaseCall } from '../shared/entry-drafts.ts';
 import { toId } from '../shared/safe-id.ts';
-import { firstChars } from '../shared/text.ts';
 
-/** Each becomes an entry, and there may be many: kept short. */
-const shortName = z.string().transform((name) => firstChars(name, nameCharsMax));
 const backgroundTask = z
   .object({ id: z.string().min(1).pipe(shortName), agent_type: shortName.optional().catch(undefined), status: text })
   .transform(({ id, agent_type: kind, status }): BackgroundTask => ({ id, kind, status }));

@@ -1,6 +1,8 @@
 /** Background work, for agents that list what is running when they ask to stop. */
-import type { EntryDraft } from './entry-drafts.ts';
+import { z } from 'zod';
+import { type EntryDraft, nameCharsMax } from './entry-drafts.ts';
 import type { PriorWorker } from './prior-worker.ts';
+import { firstChars } from './text.ts';
 
 /** Each becomes an entry. More background work than this is not tracked. */
 export const backgroundMax = 200;
@@ -10,6 +12,9 @@ export type BackgroundTask = {
   readonly kind?: string | undefined;
   readonly status?: string | undefined;
 };
+
+/** Each becomes an entry, and there may be many: kept short. */
+export const shortName = z.string().transform((name) => firstChars(name, nameCharsMax));
 
 type ListingCall = {
   /** Undefined: the call has no list, so it tells nothing. */

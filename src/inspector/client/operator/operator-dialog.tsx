@@ -1,5 +1,6 @@
 /** Confirms an operator's action, with the name of the operator and a prompt for the agent. */
 import { useState } from 'preact/hooks';
+import { operatorNameLengthMax } from '../../../../machines/values/limits.ts';
 import { visible } from '../../../visible-text.ts';
 import { shownView } from '../data/past.ts';
 import { Dialog } from '../ui/dialog.tsx';
@@ -52,7 +53,13 @@ function Confirmation({ request }: { request: ActionRequest }) {
         {action === 'deny' && <PromptField label="Reason, for the agent" {...{ prompt, setPrompt, suggestions }} />}
         <label>
           Your name (stored with the entry)
-          <input required name="by" defaultValue={operatorName()} maxLength={200} autoComplete="name" />
+          <input
+            required
+            name="by"
+            defaultValue={operatorName()}
+            maxLength={operatorNameLengthMax}
+            autoComplete="name"
+          />
         </label>
         {problem !== null && (
           <p class="problem" role="alert">
