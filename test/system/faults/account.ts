@@ -8,7 +8,7 @@ export type Account = {
   readonly acknowledged: number;
   /** Of these, what the log does not hold. */
   readonly lost: number;
-  /** Attempts with two decisions that differ, or that were counted twice. */
+  /** Attempts with two decisions that differ, that were answered otherwise than the log says, or that were counted twice. */
   readonly double: number;
   /** Attempts of the log without a decision. */
   readonly undecided: number;
@@ -22,15 +22,18 @@ export function account({ told, acknowledged }: Load, log: readonly LogMessage[]
   const decoder = new TextDecoder();
   const read = <Body>(message: LogMessage) => JSON.parse(decoder.decode(message.data)) as Body;
   const decisions = new Map<string, Set<string>>();
+  const causes = new Map<string, string>();
   const attempted = new Set<string>();
   for (const message of log) {
     if (message.subject.startsWith('stopgate.main.decision.')) {
       const { attempt, decision, cause } = read<Decision>(message);
       decisions.set(attempt ?? '', (decisions.get(attempt ?? '') ?? new Set()).add(`${decision} ${cause}`));
+      causes.set(attempt ?? '', cause);
     } else if (message.subject.endsWith('.stop.attempted')) attempted.add(read<{ attempt: string }>(message).attempt);
   }
   const lostEntries = acknowledged.filter(({ seq, subject }) => bySeq.get(seq)?.subject !== subject);
   const lostAnswers = told.filter(({ attempt }) => !decisions.has(attempt));
+  const otherwise = told.filter(({ attempt, cause }) => causes.has(attempt) && causes.get(attempt) !== cause);
   const counts = new Map<string, number>();
   const miscounted = told.filter(({ worker, cause }) => {
     const number = counts.get(worker) ?? 0;
@@ -40,7 +43,7 @@ export function account({ told, acknowledged }: Load, log: readonly LogMessage[]
   return {
     acknowledged: acknowledged.length + told.length,
     lost: lostEntries.length + lostAnswers.length,
-    double: [...decisions.values()].filter(({ size }) => size > 1).length + miscounted.length,
+    double: [...decisions.values()].filter(({ size }) => size > 1).length + otherwise.length + miscounted.length,
     undecided: [...attempted].filter((attempt) => !decisions.has(attempt)).length,
   };
 }
