@@ -253,16 +253,16 @@ describe('without credentials', () => {
     expect((await (await jetstreamManager(service.nc)).streams.info(stream)).config.name).toBe(stream);
   });
 
-  test('neither reads nor changes the snapshots', async () => {
-    const stream = 'OBJ_STOPGATE-SNAPSHOTS_main';
-    const objects = await new Objm(jetstream(service.nc)).create('STOPGATE-SNAPSHOTS_main');
+  test.each(['STOPGATE-SNAPSHOTS_main', 'STOPGATE-PAST_main'])('neither reads nor changes %s', async (store) => {
+    const stream = `OBJ_${store}`;
+    const objects = await new Objm(jetstream(service.nc)).create(store);
     await objects.putBlob({ name: '1' }, Buffer.from('all that is known'));
     const state = async () => (await (await jetstreamManager(service.nc)).streams.info(stream)).state;
     const before = await state();
     const intruder = await connect(server.url);
     for (const call of streamCalls) await refusesPublish(intruder, `$JS.API.STREAM.${call}.${stream}`);
     for (const call of consumerCalls) await refusesPublish(intruder, `$JS.API.CONSUMER.${call.replace('$', stream)}`);
-    for (const subject of ['$O.>', '$O.STOPGATE-SNAPSHOTS_main.>', '$O.*.C.*', '$JS.API.>', '_STOPGATE_INBOX.>'])
+    for (const subject of ['$O.>', `$O.${store}.>`, '$O.*.C.*', '$JS.API.>', '_STOPGATE_INBOX.>'])
       await refusesSubscribe(intruder, subject);
 
     // The API that answers is that of the agents' own account, which has no such stream.
@@ -275,7 +275,7 @@ describe('without credentials', () => {
     await expect(direct).rejects.toThrow();
 
     // Nor does what it has written on their subjects leave that account: by itself, as a reply, or by a stream.
-    const meta = '$O.STOPGATE-SNAPSHOTS_main.M.MQ==';
+    const meta = `$O.${store}.M.MQ==`;
     await streams.add({ name: 'CAUGHT', subjects: [meta], storage: 'memory' });
     await streams.add({
       name: 'THIEF',
