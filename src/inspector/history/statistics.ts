@@ -12,7 +12,7 @@ export type StatisticsReader = {
 };
 
 /** `knownFromMs`: what came earlier is no longer in the log; null: it was counted, or is older than the longest span. */
-type Counted = { readonly statistics: Statistics; seq: number; readonly knownFromMs: number | null };
+type Counted = { statistics: Statistics; seq: number; knownFromMs: number | null };
 
 const decoder = new TextDecoder();
 
@@ -32,9 +32,8 @@ export function createStatisticsReader(
         const isCut = firstSeq > 1 && firstMs > fromMs;
         counted = { statistics: createStatistics(), seq: from - 1, knownFromMs: isCut ? firstMs : null };
       }
-      const { statistics, knownFromMs } = counted;
       await countOn(log, counted, lastSeq, asker);
-      return statistics.view(span, nowMs, knownFromMs);
+      return counted.statistics.view(span, nowMs, counted.knownFromMs);
     },
   };
 }
@@ -53,6 +52,8 @@ async function countOn(
   };
   const pace = createPace({ onTurn });
   await log.history({ fromSeq, toSeq: lastSeq }, ({ seq, atMs, subject, data }) => {
+    // Retention has removed what lies between, so that earlier counts would be followed by a hole.
+    if (seq > counted.seq + 1) [counted.statistics, counted.knownFromMs] = [createStatistics(), atMs];
     counted.statistics.fold({ atMs, subject, text: () => decoder.decode(data) });
     counted.seq = seq;
     return pace.step();
