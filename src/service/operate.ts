@@ -14,7 +14,7 @@ import type { EventLog } from '../nats/event-log.ts';
 import { parseInput } from '../parse-input.ts';
 import { findActor } from './actor.ts';
 import { createAnswer, type Reply } from './open-request.ts';
-import { throwIfRefused } from './refusal.ts';
+import { throwIfRefused, throwIfRetired } from './refusal.ts';
 
 const by = z.string().trim().min(1).max(operatorNameLengthMax);
 const actor = { entity: z.enum(['worker', 'task']).default('worker'), id: idSchema, by };
@@ -59,6 +59,7 @@ export function createOperate(host: Host, log: EventLog): Operate {
     const before = await view(entity, id);
     if ((action === 'acknowledge' || action === 'resolve') && before.state !== 'escalated')
       throw new AppError('entry.refused', `${entity} ${id} is not escalated, it is ${before.state}`);
+    if (action === 'retire') throwIfRetired(id, before);
     const fields =
       action === 'answer' ? { by: data.by, ...createAnswer(before as WorkerView, { ...data, seq: readSeq }) } : data;
     const subject = `stopgate.${host.fleet.name}.own.${entity}.${id}.${types[action]}`;

@@ -1,5 +1,5 @@
 /** What became of an entry: the log takes one that makes no sense now too, and its actor then lists it as refused. */
-import type { WorkerView } from '../../machines/index.ts';
+import type { TaskView, WorkerView } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 
 /**
@@ -9,4 +9,17 @@ import { AppError } from '../errors.ts';
 export function throwIfRefused({ refused }: Pick<WorkerView, 'refused'>, seq: number): void {
   const reason = refused.find((it) => it.seq === seq)?.reason;
   if (reason !== undefined) throw new AppError('entry.refused', reason);
+}
+
+/**
+ * A second retirement would change nothing, and stand in the log as an action of its own.
+ *
+ * @throws AppError entry.refused: to be retired is the last that happened to it
+ */
+export function throwIfRetired(
+  worker: string,
+  { state, lastTransition }: Pick<WorkerView | TaskView, 'state' | 'lastTransition'>,
+): void {
+  if (state === 'stopped' && lastTransition?.event === 'worker.retired')
+    throw new AppError('entry.refused', `worker ${worker} is retired already, since ${lastTransition.at}`);
 }

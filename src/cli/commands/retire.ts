@@ -1,4 +1,5 @@
 /** retire: takes a worker out of service. */
+import { throwIfRetired } from '../../service/refusal.ts';
 import { defineCommand } from '../command.ts';
 import { operatorArgs, publishOperatorEntry } from '../operator-entry.ts';
 
@@ -6,7 +7,7 @@ export const retire = defineCommand({
   args: { worker: { type: 'positional', valueHint: 'WORKER', description: 'the id of the worker' }, ...operatorArgs },
   details: [
     'Its stops are allowed, its claims are refused, and its tasks go back to their queue. It comes back only when it registers again.',
-    'Exit code 1: it is not known.',
+    'Exit code 1: it is not known, or retired already.',
   ],
   examples: ['stopgate retire w1', 'stopgate retire w1 --yes --json'],
   run: async (context) => {
@@ -16,7 +17,10 @@ export const retire = defineCommand({
         entity: 'worker',
         id: worker,
         type: 'worker.retired',
-        data: {},
+        data: (view) => {
+          throwIfRetired(worker, view);
+          return {};
+        },
         needsEscalation: false,
         question: 'Retire it?',
         describe: async ({ state }) => [`${worker}: retired; it is ${state} now`],

@@ -235,6 +235,9 @@ test('on the command line: who is escalated, and what becomes of an operator’s
   expect(JSON.parse((await cli('escalations', '--json')).stdout)).toEqual([]);
 
   expect(await cli('retire', 'w3', '--yes')).toMatchObject({ code: 0, stdout: 'w3: retired; it is stopped now\n' });
+  const again = await cli('retire', 'w3', '--yes');
+  expect(again).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('worker w3 is retired already') });
+  expect((await cli('audit', '--worker', 'w3', '--json')).stdout.match(/worker\.retired/g)).toHaveLength(1);
   const claim = await cli('publish', 'worker.w3.task.claimed', '{"task":"T-3"}');
   expect(claim.code).toBe(0);
   expect((await view('worker', 'w3')).refused).toMatchObject([{ reason: 'worker w3 is retired' }]);
