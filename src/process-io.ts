@@ -1,5 +1,6 @@
 /** What a command uses of the process: its streams, its terminal and Ctrl-C. Tests provide their own. */
 import type { Readable, Writable } from 'node:stream';
+import { AppError } from './errors.ts';
 
 export type Io = {
   readonly stdout: Writable;
@@ -18,6 +19,17 @@ export type Io = {
   readonly interrupt: () => AbortSignal;
 };
 
+/** @throws AppError input.bad: it was removed, and nothing that is named relative to it can be found */
+function currentFolder(): string {
+  try {
+    return process.cwd();
+  } catch (cause) {
+    throw new AppError('input.bad', 'the current folder does not exist any more: change to one that does (cd)', {
+      cause,
+    });
+  }
+}
+
 /** npm forwards the Ctrl-C that the terminal sends to all processes: two within this time count as one. */
 const doubledMs = 500;
 
@@ -30,7 +42,9 @@ export function processIo(env: Io['env']): Io {
       return process.stdin; // Accessing it opens it, so only a reader may.
     },
     env,
-    cwd: process.cwd(),
+    get cwd() {
+      return currentFolder(); // "help" needs none
+    },
     isTTY: process.stdout.isTTY === true,
     // A terminal that does not know its size reports 0.
     size: () => ({ columns: process.stdout.columns || 80, rows: process.stdout.rows || 24 }),

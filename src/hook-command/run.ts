@@ -29,13 +29,22 @@ export async function runHookProcess(argv: readonly string[], env: HookIo['env']
   const ignore = () => undefined;
   stdout.on('error', ignore);
   const code = await runHook(argv, {
-    ...{ stdin, stdout, env, cwd: process.cwd() },
+    ...{ stdin, stdout, env, cwd: currentFolder() },
     get stderr() {
       return process.stderr.once('error', ignore); // Access opens the stream, and most calls do not need it.
     },
   });
   await new Promise<void>((done) => void stdout.write('', () => done()));
   process.exit(code);
+}
+
+/** Where an agent's folder was removed under it, no file names a service: then the usual address is asked. */
+function currentFolder(): string {
+  try {
+    return process.cwd();
+  } catch {
+    return '/';
+  }
 }
 
 /** Resolves to the exit code. 1 means that the command line is wrong, and blocks no agent. Never rejects. */

@@ -1,5 +1,5 @@
 /**
- * Where the machine itself refuses: a read-only file system, a user who is not root, no network. One line with the next
+ * Where the machine itself refuses: a read-only file system, a user who is not root, no network, a folder that is gone. One line with the next
  * step and the exit code, as in test/integration/cli/refused.test.ts, which has all that needs no other user.
  */
 import { spawnSync } from 'node:child_process';
@@ -30,6 +30,7 @@ afterAll(() => folder.remove());
 const places = {
   readOnly: `unshare --mount sh -ec 'mount -t tmpfs -o size=1m none read-only; mount -o remount,ro read-only; cd read-only; exec "$@"' sh`,
   offline: 'unshare --net',
+  gone: `sh -ec 'mkdir "$0"; cd "$0"; rmdir ../"$0"; exec "$@"' gone-$$`,
   nobody: 'env PATH=/usr/local/bin:/usr/bin:/bin setpriv --reuid=65534 --regid=65534 --clear-groups',
 };
 const run = (place: keyof typeof places, line: string) => {
@@ -41,6 +42,7 @@ const may = (line: string) => spawnSync('bash', ['-c', line]).status === 0;
 const can = {
   readOnly: may(`unshare --mount sh -c 'mount -t tmpfs none /mnt'`),
   offline: may('unshare --net true'),
+  gone: true,
   nobody: may(`${places.nobody} ${stopgate} --version`),
 };
 
@@ -62,6 +64,16 @@ const rows: Record<keyof typeof places, readonly Row[]> = {
       'serve --http off --nats nats://nats.invalid',
     ],
     ['a runner', 3, 'is there a network?', 'runner --name box --nats nats://192.0.2.1'],
+  ],
+  gone: [
+    [
+      'dev',
+      2,
+      'the current folder does not exist any more: change to one that does',
+      'dev --port 0 --http 127.0.0.1:0',
+    ],
+    ['serve', 2, 'the current folder does not exist any more', 'serve --http off --nats nats://127.0.0.1:1'],
+    ['a hook, which asks the usual address', 0, 'not judged', 'hook claude --http 127.0.0.1:1 --event Stop <<<"{}"'],
   ],
   nobody: [
     ['dev', 2, 'permission denied; choose a place that you may write to', 'dev --port 0 --http 127.0.0.1:0'],

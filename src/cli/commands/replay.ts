@@ -70,6 +70,10 @@ export const replay = defineCommand({
     const { flags } = context;
     refuseMixtures(flags);
     const untilMs = readTime('--at', flags.at);
+    if (untilMs !== undefined && untilMs > Date.now())
+      context.note(
+        `stopgate: --at '${flags.at}' is in the future: this is what it will be if no entry comes until then`,
+      );
     const sinceMs = readTime('--since', flags.since);
     const only = flags.worker === undefined ? null : readId('worker', flags.worker);
     const policies = flags.policy === undefined ? undefined : await readPolicies(flags.policy, context);

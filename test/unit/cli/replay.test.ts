@@ -226,6 +226,15 @@ describe('--at', () => {
     expect(await presence(day('12:03'))).toBe('stale');
   });
 
+  test('says that a time is still to come', async () => {
+    expect((await replay(entries, ['--at', day('12:01')])).stderr).toBe('');
+    const { code, stderr, results } = await replay(entries, ['--at', '9999-01-01']);
+    expect({ code, at: results[0] }).toMatchObject({ code: 0, at: { at: '9999-01-01T00:00:00.000Z' } });
+    expect(stderr).toBe(
+      "stopgate: --at '9999-01-01' is in the future: this is what it will be if no entry comes until then\n",
+    );
+  });
+
   test('of a file without entries shows no fleet', async () => {
     expect((await replay([], ['--at', day('12:00')])).results).toEqual([{ at: day('12:00'), fleets: {} }]);
   });
