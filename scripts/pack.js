@@ -11,11 +11,19 @@ import { parseArgs } from 'node:util';
 import { bundleClient, bundleProgram } from './pack/bundle.js';
 import { licencesOf } from './pack/licences.js';
 import { natsVersion, packageNames, stageProgram, stageRelease } from './pack/nats-server.js';
-import { rollPlainTypes, rollTypes } from './pack/types.js';
+import { rollMachineTypes, rollPlainTypes } from './pack/types.js';
 
 const root = resolve(import.meta.dirname, '..');
 const dist = join(root, 'dist');
 const about = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+
+/**
+ * The types of the machines show theirs; the code has its own copy, so nobody needs them to run it. npm refuses an install
+ * beside a version that is out of range, so these take what a project may have for itself. What the types need is in
+ * docs/client.md, "Install".
+ */
+const shownTypes = { xstate: '>=4', zod: '>=3' };
+const optionalAll = (packages) => Object.fromEntries(Object.keys(packages).map((name) => [name, { optional: true }]));
 
 const { values } = parseArgs({
   options: { out: { type: 'string' }, 'nats-server': { type: 'string' }, 'nats-releases': { type: 'string' } },
@@ -61,14 +69,15 @@ async function stageProgramPackage(folder) {
   for (const part of ['inspector', 'inspect', 'incident', 'schema', 'machines.json'])
     cpSync(join(dist, part), join(folder, 'dist', part), { recursive: true, filter: (file) => !file.endsWith('.map') });
   const types = (name) => join(folder, 'dist', name);
-  await rollTypes(join(dist, 'machines/index.d.ts'), types('machines/index.d.ts'), ['xstate', 'zod']);
+  await rollMachineTypes(join(dist, 'machines/index.d.ts'), types('machines/index.d.ts'));
   cpSync(join(out, 'client/index.d.ts'), types('src/client/index.d.ts'));
   cpSync(join(out, 'client/claude-agent-sdk.d.ts'), types('src/agents/claude/agent-sdk.d.ts'));
-  const { files, scripts, dependencies, devDependencies, overrides, ...rest } = about;
+  const { files, scripts, dependencies, devDependencies, overrides, peerDependencies, ...rest } = about;
   describe(folder, bundled, join(root, 'README.md'), {
     ...rest,
     bin: { stopgate: 'dist/src/main.js' },
-    dependencies: { xstate: dependencies.xstate, zod: dependencies.zod },
+    peerDependencies: { ...peerDependencies, ...shownTypes },
+    peerDependenciesMeta: optionalAll({ ...peerDependencies, ...shownTypes }),
     optionalDependencies: Object.fromEntries(packageNames.map((name) => [name, natsVersion])),
   });
 }

@@ -1,6 +1,6 @@
 /**
- * Bundles what `tsc` and `vite` built into few files. Every library goes in, but those whose types are part of ours
- * (XState, zod): an install is small, and asks for nothing that our users' own versions could disagree with.
+ * Bundles what `tsc` and `vite` built into few files. Every library goes in: an install is small, and asks for nothing
+ * that our users' own versions could disagree with.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { rolldown } from 'rolldown';
@@ -24,10 +24,7 @@ const entriesOf = (dist) => [
  */
 export function bundleProgram(dist, into) {
   const input = Object.fromEntries(entriesOf(dist).map((name) => [name, `${dist}/${name}.js`]));
-  return bundle(
-    { input, external: ['xstate', 'zod', ...optional] },
-    { dir: into, chunkFileNames: 'src/chunks/[name].js' },
-  );
+  return bundle({ input, external: optional }, { dir: into, chunkFileNames: 'src/chunks/[name].js' });
 }
 
 /** Modules count by what they export: the machines, which the client only names in types, stay out. */

@@ -6,9 +6,18 @@ import ts from '@typescript/typescript6';
 import { rollup } from 'rollup';
 import { dts } from 'rollup-plugin-dts';
 
-/** The types of `entry`, which may import `external`, as one file. */
-export async function rollTypes(entry, file, external) {
-  put(file, withLibrary(await roll(entry, external)));
+/**
+ * The types of the machines, as one file that imports those of XState and zod. `zod/v4` is the same in zod 3.25 and 4; the
+ * last argument of XState's `StateMachine` is its default, and XState before 5.33 does not know it.
+ */
+export async function rollMachineTypes(entry, file) {
+  const text = await roll(entry, ['xstate', 'zod']);
+  const compatible = text
+    .replace("import { z } from 'zod';", "import { z } from 'zod/v4';")
+    .replaceAll(/^\}, xstate\.MetaObject>;$/gm, '}>;');
+  if (!compatible.includes("'zod/v4'") || /xstate\.MetaObject>;/.test(compatible))
+    throw new Error(`${entry} names types of XState or zod in a way that is not known here`);
+  put(file, withLibrary(compatible));
 }
 
 /**

@@ -17,8 +17,6 @@ const minutes = readConsole(shown?.text ?? '', shown?.line ?? 0);
 const inForce = 'until curl -fsS http://127.0.0.1:4280/api/main/policy | grep -q plan; do sleep 0.1; done';
 
 const day: Day = [
-  // What the registry would give along.
-  own(`npm install ${['xstate', 'zod'].map((name) => join(root, 'node_modules', name)).join(' ')}`),
   ...on('README.md', install),
   started('README.md', 'dev', 'npx stopgate dev', 'curl -fsS http://127.0.0.1:4280/readyz'),
   ...minutes.flatMap(({ command }) => [
