@@ -12,6 +12,7 @@ import type { Logger } from '../log.ts';
 import { openEventLog } from '../nats/event-log.ts';
 import { newId } from '../nats/id.ts';
 import type { OnAnswer } from '../nats/request-server.ts';
+import type { FoldStart } from '../nats/snapshots/find-start.ts';
 import { createLogTrimmer } from '../nats/snapshots/log-trimmer.ts';
 import { createSnapshots } from '../nats/snapshots/snapshots.ts';
 import { createEndpoints, createService, type Service, snapshotEndpoint } from '../service/index.ts';
@@ -68,9 +69,22 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
   const { fleet } = options;
   const snapshots = createSnapshots(link.logNc, fleet, replicas, logger);
   const findCoveredTo = snapshots.coveredTo;
-  const opening = openEventLog({ nc: link.logNc, fleet, replicas, acceptEmptyLog, log: logger, findCoveredTo });
+  let start: FoldStart | null | undefined;
+  const hasStart = async () => {
+    start = await snapshots.findStart(options.rules);
+    return start !== null;
+  };
+  const opening = openEventLog({
+    nc: link.logNc,
+    fleet,
+    replicas,
+    acceptEmptyLog,
+    log: logger,
+    findCoveredTo,
+    hasStart,
+  });
   const log = await Promise.race([opening, link.forbidden]);
-  const start = await snapshots.findStart(options.rules);
+  if (start === undefined) start = await snapshots.findStart(options.rules);
   if (start !== null) logger.info({ seq: start.position.seq }, 'the fold continues from a snapshot');
   const { host, broken } = makeHost(
     link,

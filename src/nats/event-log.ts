@@ -5,7 +5,7 @@ import { AppError } from '../errors.ts';
 import { warnOfAccountLimit } from './account-limit.ts';
 import { TimeoutError } from './client-library.ts';
 import { refuseUntestedCluster } from './cluster-version.ts';
-import { cut, type FindCoveredTo, inspectLog, type LogIdentity, missing, proveLog } from './log-continuity.ts';
+import { explainGap, type FindCoveredTo, inspectLog, type LogIdentity, proveLog } from './log-continuity.ts';
 import { confirmLoss } from './log-doubt.ts';
 import { type HistoryRange, readHistory } from './log-history.ts';
 import type { LogPosition } from './log-position.ts';
@@ -80,12 +80,12 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
   const { nc, fleet, findCoveredTo } = options;
   const version = nc.info?.version ?? 'unknown';
   refuseUntestedCluster(version, options.replicas);
-  const { info, gapsAcceptedTo, deadSeq } = await openStreams(options);
+  const { info, accepted, deadSeq } = await openStreams(options);
   refuseUntestedCluster(version, info.config.num_replicas);
   const manager = await jetstreamManager(nc, { timeout: timeoutMs, checkAPI: false });
   await warnOfAccountLimit(manager, version, options.log);
   const { created, config } = info;
-  const identity: LogIdentity = { stream: config.name, created, gapsAcceptedTo, findCoveredTo };
+  const identity: LogIdentity = { stream: config.name, created, accepted, findCoveredTo };
   const { stream } = identity;
   let folded: ReadOptions['folded'] = () => null;
   let reader: LogReader | null = null;
@@ -98,7 +98,7 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
     ...createWriter(options, inspect),
     read(reading) {
       folded = reading.folded;
-      reader = openReader(nc, prove, identity, reading);
+      reader = openReader(nc, { manager, prove, identity }, reading);
       return reader;
     },
     async range() {
@@ -119,7 +119,7 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
       const { state } = orThrow(await inspect());
       headSeq = state.last_seq;
       // Empty, and what it had was accepted as gone: nothing of it will ever be delivered.
-      if (state.messages === 0 && state.last_seq <= gapsAcceptedTo) return { seq: 0, atMs: 0 };
+      if (state.messages === 0 && state.last_seq <= accepted.toSeq) return { seq: 0, atMs: 0 };
       return { seq: state.last_seq, atMs: Date.parse(state.last_ts) };
     },
     lastSeq: () => Math.max(headSeq, reader?.lastSeq() ?? 0),
@@ -129,33 +129,29 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
 
 function openReader(
   nc: NatsConnection,
-  prove: () => Promise<StreamInfo | AppError>,
-  identity: LogIdentity,
-  reading: ReadOptions,
+  { manager, prove, identity }: Proof,
+  { folded, onMessage, onLost, onInterrupted }: ReadOptions,
 ) {
-  const { stream, gapsAcceptedTo } = identity;
-  const { folded, onMessage, onLost, onInterrupted } = reading;
+  const judge = (found: AppError | null) => {
+    if (found === null) return 'go';
+    if (found.code === 'log.lost') onLost(found);
+    return 'retry';
+  };
   return openLogReader(nc, {
-    ...{ stream, fromSeq: (folded()?.seq ?? 0) + 1, onMessage, onInterrupted },
+    ...{ stream: identity.stream, fromSeq: (folded()?.seq ?? 0) + 1, onMessage, onInterrupted },
     async beforeReset() {
       const found = await prove();
-      if (!(found instanceof AppError)) return 'go';
-      if (found.code === 'log.lost') onLost(found);
-      return 'retry';
+      return judge(found instanceof AppError ? found : null);
     },
-    onGap(fromSeq, toSeq) {
-      if (toSeq <= gapsAcceptedTo + 1) return 'go';
-      void findGap(identity, fromSeq, toSeq).then(onLost);
-      return 'stop';
-    },
+    onGap: async (fromSeq, toSeq) => judge(await explainGap(manager, identity, fromSeq, toSeq)),
   });
 }
 
-/** Why entries that were not folded yet are not there. */
-async function findGap({ stream, findCoveredTo }: LogIdentity, fromSeq: number, toSeq: number): Promise<AppError> {
-  const coveredTo = await findCoveredTo(toSeq - 1).catch(() => 0);
-  return (coveredTo + 1 >= toSeq ? cut : missing)(stream, fromSeq, toSeq);
-}
+type Proof = {
+  readonly manager: JetStreamManager;
+  readonly prove: () => Promise<StreamInfo | AppError>;
+  readonly identity: LogIdentity;
+};
 
 /** A request without an answer is asked again: to find or create a stream twice changes nothing. */
 async function openStreams(options: EventLogOptions): Promise<OpenedLog & Pick<EventLog, 'deadSeq'>> {

@@ -4,6 +4,7 @@
  */
 import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
 import { AppError } from '../errors.ts';
+import { type AcceptedGaps, isGapAccepted } from './accepted-gaps.ts';
 import { type LogPosition, positionOf } from './log-position.ts';
 import { isStreamNotFound } from './stream-error.ts';
 
@@ -15,8 +16,7 @@ export type LogIdentity = {
   readonly stream: string;
   /** When it was created, as the server says it. */
   readonly created: string;
-  /** Entries may be missing up to here: a person has accepted that. 0: none may. */
-  readonly gapsAcceptedTo: number;
+  readonly accepted: AcceptedGaps;
   /** The last entry that the newest snapshot covers; 0: there is none. Asked where the log begins later than at 1. */
   readonly findCoveredTo: FindCoveredTo;
 };
@@ -77,22 +77,50 @@ function findBreak({ state }: StreamInfo, { stream }: LogIdentity, folded: LogPo
 }
 
 /** Entries at its beginning are gone, and no snapshot has them. */
-async function findCut({ state }: StreamInfo, { stream, gapsAcceptedTo, findCoveredTo }: LogIdentity) {
+async function findCut({ state }: StreamInfo, identity: LogIdentity) {
+  const { stream, accepted } = identity;
   // A stream that was never written to says 0 or 1.
-  if (state.first_seq <= gapsAcceptedTo + 1) return null;
-  const wanted = state.first_seq - 1;
-  return (await findCoveredTo(wanted)) >= wanted ? null : missing(stream, 1, state.first_seq);
+  if (state.first_seq <= accepted.beginSeq) return null;
+  return (await isCovered(identity, state.first_seq - 1)) ? null : missing(stream, 1, state.first_seq);
+}
+
+/** Why the entries from `fromSeq` to the one before `toSeq` are not there; null: that was accepted. */
+export async function explainGap(
+  manager: JetStreamManager,
+  identity: LogIdentity,
+  fromSeq: number,
+  toSeq: number,
+): Promise<AppError | null> {
+  const { stream, accepted } = identity;
+  try {
+    const { state } = await manager.streams.info(stream);
+    if (isGapAccepted(accepted, fromSeq, toSeq, state.first_seq)) return null;
+    return ((await isCovered(identity, toSeq - 1)) ? cut : missing)(stream, fromSeq, toSeq);
+  } catch (cause) {
+    return toAppError(cause, stream);
+  }
+}
+
+/** Whether a snapshot has entry `seq` and all before it. @throws AppError log.unavailable: that is not known */
+async function isCovered({ stream, findCoveredTo }: LogIdentity, seq: number): Promise<boolean> {
+  try {
+    return (await findCoveredTo(seq)) >= seq;
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause;
+    const message = `whether a snapshot covers entry ${seq} of the log ${stream} is not known: ${(cause as Error).message}`;
+    throw new AppError('log.unavailable', message, { cause });
+  }
 }
 
 const entriesOf = (fromSeq: number, toSeq: number) =>
   fromSeq === toSeq - 1 ? `entry ${fromSeq} is` : `entries ${fromSeq} to ${toSeq - 1} are`;
 
 /** Entries from `fromSeq` to the one before `toSeq` are not in the log. */
-export const missing = (stream: string, fromSeq: number, toSeq: number): AppError =>
+const missing = (stream: string, fromSeq: number, toSeq: number): AppError =>
   lost(`the log ${stream} has a gap: ${entriesOf(fromSeq, toSeq)} missing`);
 
 /** The same, and a snapshot covers them: retention has removed them before they were folded here. */
-export const cut = (stream: string, fromSeq: number, toSeq: number): AppError =>
+const cut = (stream: string, fromSeq: number, toSeq: number): AppError =>
   new AppError(
     'log.lost',
     `${entriesOf(fromSeq, toSeq)} no longer in the log ${stream}, and were not folded here: this replica lagged while they were removed behind a snapshot. Nothing is lost: restart it, and it goes on from the snapshot`,
@@ -118,6 +146,7 @@ export const lost = (what: string): AppError =>
   new AppError('log.lost', `${what}; nothing is decided without it. Restore it, or restart with --accept-empty-log`);
 
 function toAppError(cause: unknown, stream: string): AppError {
+  if (cause instanceof AppError) return cause;
   if (isStreamNotFound(cause)) return lost(`the log ${stream} is gone`);
   return new AppError('log.unavailable', `the log ${stream} does not answer: ${(cause as Error).message}`, { cause });
 }

@@ -21,7 +21,13 @@ const timeoutMs = 10_000;
 /** Makes the log as a service would. @throws AppError entry.refused: there is one with entries; stream.foreign, log.lost */
 export async function openLogImport(nc: NatsConnection, fleet: string, log: Logger): Promise<LogImport> {
   const manager = await jetstreamManager(nc, { timeout: timeoutMs });
-  const { info } = await openLogStreams(manager, { fleet, replicas: 1, acceptEmptyLog: false, log });
+  const { info } = await openLogStreams(manager, {
+    fleet,
+    replicas: 1,
+    acceptEmptyLog: false,
+    hasStart: async () => false,
+    log,
+  });
   const { last_seq: lastSeq } = info.state;
   if (lastSeq > 0) {
     const hint =

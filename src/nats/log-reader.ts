@@ -28,8 +28,8 @@ export type LogReaderOptions = {
   readonly onMessage: (message: LogMessage) => void;
   /** Asked before each new consumer; `retry`: not yet. */
   readonly beforeReset?: () => Promise<'go' | 'retry'>;
-  /** Entries from `fromSeq` to the one before `toSeq` are missing. Default: they are passed over. */
-  readonly onGap?: (fromSeq: number, toSeq: number) => 'go' | 'stop';
+  /** Entries from `fromSeq` to the one before `toSeq` are missing; `retry`: not yet. Default: they are passed over. */
+  readonly onGap?: (fromSeq: number, toSeq: number) => Promise<'go' | 'retry'>;
   /** Nothing is delivered until there is a new consumer: what is stored meanwhile comes late. */
   readonly onInterrupted?: () => void;
 };
@@ -40,7 +40,7 @@ const retryMs = 250;
 
 export function openLogReader(nc: NatsConnection, options: LogReaderOptions): LogReader {
   const reading: Reading = {
-    ...{ nc, options, nextSeq: options.fromSeq, deliveredSeq: 0, lastSeq: 0 },
+    ...{ nc, options, nextSeq: options.fromSeq, deliveredSeq: 0, lastSeq: 0, gapTo: null },
     ...{ subscription: null, heardMs: performance.now(), closed: false, resetting: false },
   };
   const watch = setInterval(() => {
@@ -65,6 +65,8 @@ type Reading = {
   /** The consumer's own sequence number of its last message, from 1. */
   deliveredSeq: number;
   lastSeq: number;
+  /** What comes next is missing, up to the entry before this one. */
+  gapTo: number | null;
   subscription: Subscription | null;
   heardMs: number;
   closed: boolean;
@@ -82,13 +84,19 @@ async function resetAtReconnects(reading: Reading): Promise<void> {
 function reset(reading: Reading): void {
   if (reading.resetting || reading.closed) return;
   reading.resetting = true;
-  if (reading.subscription !== null) reading.options.onInterrupted?.();
-  reading.subscription?.unsubscribe();
-  reading.subscription = null;
+  detach(reading);
   void attach(reading).finally(() => {
     reading.resetting = false;
     reading.heardMs = performance.now();
+    // A consumer may deliver before its creation is answered.
+    if (reading.gapTo !== null) reset(reading);
   });
+}
+
+function detach(reading: Reading): void {
+  if (reading.subscription !== null) reading.options.onInterrupted?.();
+  reading.subscription?.unsubscribe();
+  reading.subscription = null;
 }
 
 async function attach(reading: Reading): Promise<void> {
@@ -99,7 +107,7 @@ async function attach(reading: Reading): Promise<void> {
 
 async function tryAttach(reading: Reading): Promise<boolean> {
   const { nc, options } = reading;
-  if ((await options.beforeReset?.()) === 'retry') return false;
+  if ((await options.beforeReset?.()) === 'retry' || !(await passGap(reading))) return false;
   const inbox = newInbox(nc);
   const subscription = nc.subscribe(inbox, {
     callback: (error, message) => {
@@ -118,6 +126,16 @@ async function tryAttach(reading: Reading): Promise<boolean> {
   }
 }
 
+/** False: not yet. The next consumer will come upon it again. */
+async function passGap(reading: Reading): Promise<boolean> {
+  const { gapTo, nextSeq, options } = reading;
+  reading.gapTo = null;
+  if (gapTo === null) return true;
+  if ((await options.onGap?.(nextSeq, gapTo)) === 'retry') return false;
+  reading.nextSeq = gapTo;
+  return true;
+}
+
 function receive(reading: Reading, message: Msg): void {
   reading.heardMs = performance.now();
   if (message.data.length === 0 && message.headers?.code === 100) {
@@ -132,7 +150,12 @@ function receive(reading: Reading, message: Msg): void {
   }
   reading.deliveredSeq = place.delivered;
   if (place.seq < reading.nextSeq) return;
-  if (place.seq > reading.nextSeq && reading.options.onGap?.(reading.nextSeq, place.seq) === 'stop') return;
+  if (place.seq > reading.nextSeq && reading.options.onGap !== undefined) {
+    reading.gapTo = place.seq;
+    detach(reading);
+    reset(reading);
+    return;
+  }
   reading.nextSeq = place.seq + 1;
   reading.lastSeq = place.seq + place.pending;
   reading.options.onMessage(toLogMessage(message, place.seq, place.atMs));

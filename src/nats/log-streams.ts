@@ -14,6 +14,7 @@ import type { NatsConnection } from '@nats-io/nats-core';
 import { formatIsoTime, isId, logHeads } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
+import { type AcceptedGaps, nothingAccepted } from './accepted-gaps.ts';
 import { lost, readPosition } from './log-continuity.ts';
 import { formatLogNote, type LogNote, parseLogNote } from './log-note.ts';
 import type { LogPosition } from './log-position.ts';
@@ -24,17 +25,18 @@ export type LogStreamOptions = {
   readonly fleet: string;
   /** Of the streams, in a cluster. */
   readonly replicas: number;
-  /** Go on with an empty log where there had been one. */
+  /** Go on with what is there, where there had been more. */
   readonly acceptEmptyLog: boolean;
+  /** Whether the fold begins at a snapshot. Asked when the log as it is there is accepted. */
+  readonly hasStart: () => Promise<boolean>;
   readonly log: Logger;
 };
 
-/** `gapsAcceptedTo`: a person has accepted that entries are missing up to here; 0: none may. */
-export type OpenedLog = { readonly info: StreamInfo; readonly gapsAcceptedTo: number };
+export type OpenedLog = { readonly info: StreamInfo; readonly accepted: AcceptedGaps };
 
 /** Finds both streams, or creates them. @throws AppError log.lost, stream.foreign, log.unavailable */
 export async function openLogStreams(manager: JetStreamManager, options: LogStreamOptions): Promise<OpenedLog> {
-  const { fleet, replicas, acceptEmptyLog, log } = options;
+  const { fleet, replicas, acceptEmptyLog, hasStart, log } = options;
   await refuseEavesdroppers(manager, fleet);
   const wanted = logConfig(fleet, replicas);
   const dead = await infoOf(manager, deadName(fleet));
@@ -46,18 +48,24 @@ export async function openLogStreams(manager: JetStreamManager, options: LogStre
   }
   info = await limitMessages(manager, info, log);
   refuseForeign(info.config, wanted);
-  const known = dead === null ? null : parseLogNote(dead.config.description ?? '');
-  if (known !== null && known.created !== info.created && !acceptEmptyLog)
+  const note = dead === null ? null : parseLogNote(dead.config.description ?? '');
+  if (note !== null && note.created !== info.created && !acceptEmptyLog)
     throw lost(`the log ${wanted.name} was created again at ${info.created}`);
-  const folded = acceptEmptyLog ? null : await findFolded(manager, info, known?.folded ?? null, log);
-  const gapsAcceptedTo = acceptEmptyLog ? info.state.last_seq : (known?.gapsAcceptedTo ?? 0);
-  const description = formatLogNote(fleet, { created: info.created, gapsAcceptedTo, folded });
+  const folded = acceptEmptyLog ? null : await findFolded(manager, info, note?.folded ?? null, log);
+  const known = note?.created === info.created ? note.accepted : nothingAccepted;
+  const accepted = acceptEmptyLog ? accept(info, known, await hasStart()) : known;
+  const description = formatLogNote(fleet, { created: info.created, accepted, folded });
   if (dead === null) {
     await add(manager, { ...deadConfig(wanted, fleet), description });
   } else if (dead.config.description !== description || !hasDeadLimits(dead.config)) {
     await manager.streams.update(deadName(fleet), { ...dead.config, ...deadLimits, description });
   }
-  return { info, gapsAcceptedTo };
+  return { info, accepted };
+}
+
+/** What is missing now. The beginning only where no snapshot covers it: one that is lost later has not been accepted. */
+function accept({ state }: StreamInfo, known: AcceptedGaps, hasStart: boolean): AcceptedGaps {
+  return { toSeq: state.last_seq, beginSeq: hasStart ? known.beginSeq : Math.max(known.beginSeq, state.first_seq) };
 }
 
 /** The entry that was noted as folded, if it still stands there; else null, and a warning says what is known of the gap. */

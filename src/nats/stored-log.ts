@@ -2,6 +2,7 @@
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
+import { type AcceptedGaps, nothingAccepted } from './accepted-gaps.ts';
 import type { EventLog } from './event-log.ts';
 import { inspectLog, type LogIdentity } from './log-continuity.ts';
 import { readHistory } from './log-history.ts';
@@ -10,8 +11,8 @@ import { readNewest } from './log-range.ts';
 import { deadName } from './log-streams.ts';
 
 export type StoredLog = Pick<EventLog, 'range' | 'history' | 'newest'> & {
-  /** Entries may be missing up to here: a person has accepted that, and the service folds what is left. */
-  readonly gapsAcceptedTo: number;
+  /** The service folds what is left. */
+  readonly accepted: AcceptedGaps;
 };
 
 /** @throws AppError log.unavailable, log.lost */
@@ -26,10 +27,10 @@ export async function openStoredLog(nc: NatsConnection, fleet: string): Promise<
     () => null,
   );
   // What is missing at its beginning is for its readers to see.
-  const any = Number.POSITIVE_INFINITY;
-  const identity: LogIdentity = { stream, created, gapsAcceptedTo: any, findCoveredTo: async () => 0 };
+  const any: AcceptedGaps = { toSeq: Number.POSITIVE_INFINITY, beginSeq: Number.POSITIVE_INFINITY };
+  const identity: LogIdentity = { stream, created, accepted: any, findCoveredTo: async () => 0 };
   return {
-    gapsAcceptedTo: note?.created === created ? note.gapsAcceptedTo : 0,
+    accepted: note?.created === created ? note.accepted : nothingAccepted,
     async range() {
       const info = await inspectLog(manager, identity, null);
       if (info instanceof AppError) throw info;

@@ -31,7 +31,7 @@ export type OverOptions = { readonly onStep?: (step: Step) => void; readonly isB
 
 export type PastFoldsOptions = {
   readonly fleet: string;
-  readonly log: Pick<StoredLog, 'range' | 'history' | 'gapsAcceptedTo'>;
+  readonly log: Pick<StoredLog, 'range' | 'history' | 'accepted'>;
   readonly checkpoints: Checkpoints;
   readonly snapshots: StoredSnapshots;
   /** Each entry that any fold passes. */

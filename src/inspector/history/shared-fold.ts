@@ -39,7 +39,7 @@ export type SharedFold = {
   run(): Promise<void>;
 };
 export type SharedFoldOptions = {
-  readonly log: Pick<StoredLog, 'history' | 'gapsAcceptedTo'>;
+  readonly log: Pick<StoredLog, 'history' | 'range' | 'accepted'>;
   /** Where `open` will begin. */
   readonly fromSeq: number;
   readonly open: () => Promise<Moment>;

@@ -28,7 +28,7 @@ export type Starts = {
 };
 export type StartsOptions = {
   readonly fleet: string;
-  readonly log: Pick<StoredLog, 'range' | 'gapsAcceptedTo'>;
+  readonly log: Pick<StoredLog, 'range' | 'accepted'>;
   readonly checkpoints: Checkpoints;
   readonly snapshots: StoredSnapshots;
 };
@@ -54,7 +54,7 @@ export function createStarts({ fleet: name, log, checkpoints, snapshots }: Start
       ...checkpoints.seqsUpTo(seq).map((it): Start => ({ kind: 'checkpoint', seq: it })),
       ...seqs.map((it): Start => ({ kind: 'snapshot', seq: it })),
     ].filter(isUsable);
-    if (firstSeq <= log.gapsAcceptedTo + 1) starts.push({ kind: 'origin', seq: 0 });
+    if (firstSeq <= log.accepted.beginSeq) starts.push({ kind: 'origin', seq: 0 });
     return starts.sort((a, b) => b.seq - a.seq);
   };
   const openStart = async ({ kind, seq }: Start): Promise<Moment | null> => {

@@ -1,5 +1,6 @@
 /** Entries for a fold, of which each follows the one before: retention may cut the log while it is read. */
 import { AppError } from '../../errors.ts';
+import { isGapAccepted } from '../../nats/accepted-gaps.ts';
 import type { LogMessage } from '../../nats/log-reader.ts';
 import type { StoredLog } from '../../nats/stored-log.ts';
 
@@ -22,18 +23,21 @@ export class GapError extends AppError {
  * (docs/protocol.md §2). @throws GapError, before the entry behind the gap; AppError log.unavailable
  */
 export async function readUnbroken(
-  log: Pick<StoredLog, 'history' | 'gapsAcceptedTo'>,
+  log: Pick<StoredLog, 'history' | 'range' | 'accepted'>,
   { fromSeq, toSeq }: { readonly fromSeq: number; readonly toSeq: number },
   onMessage: (message: LogMessage) => void | Promise<void>,
 ): Promise<void> {
   let nextSeq = fromSeq;
-  const advance = (seq: number) => {
-    if (seq > nextSeq && seq > log.gapsAcceptedTo + 1) throw new GapError(nextSeq, seq - 1);
-    nextSeq = seq + 1;
+  const passGap = async (seq: number) => {
+    const { firstSeq } = await log.range();
+    if (!isGapAccepted(log.accepted, nextSeq, seq, firstSeq)) throw new GapError(nextSeq, seq - 1);
   };
-  await log.history({ fromSeq, toSeq }, (message) => {
-    advance(message.seq);
+  const advance = (message: LogMessage) => {
+    nextSeq = message.seq + 1;
     return onMessage(message);
-  });
-  advance(toSeq + 1);
+  };
+  await log.history({ fromSeq, toSeq }, (message) =>
+    message.seq > nextSeq ? passGap(message.seq).then(() => advance(message)) : advance(message),
+  );
+  if (nextSeq <= toSeq) await passGap(toSeq + 1);
 }

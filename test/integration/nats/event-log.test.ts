@@ -24,10 +24,10 @@ afterAll(async () => {
 
 const reading: { close(): void }[] = [];
 const log = pino({ level: 'silent' });
-const open = (connection: NatsConnection, fleet: string, coveredTo = 0) =>
+const open = (connection: NatsConnection, fleet: string, coveredTo = 0, acceptEmptyLog = false) =>
   openEventLog({
-    ...{ nc: connection, fleet, replicas: 1, acceptEmptyLog: false, log },
-    findCoveredTo: () => Promise.resolve(coveredTo),
+    ...{ nc: connection, fleet, replicas: 1, acceptEmptyLog, log },
+    ...{ findCoveredTo: async () => coveredTo, hasStart: async () => coveredTo > 0 },
   });
 
 /** The connection, but of each request the first `count` are carried out, and their answers are lost. */
@@ -72,7 +72,7 @@ test.each([
     const warned = pino({ level: 'warn' }, { write: (line) => void lines.push(line) });
     await openEventLog({
       ...{ nc: connection, fleet: 'limited', replicas: 1, acceptEmptyLog: false, log: warned },
-      findCoveredTo: () => Promise.resolve(0),
+      ...{ findCoveredTo: async () => 0, hasStart: async () => false },
     });
     expect(lines.filter((line) => /max_file of its JetStream.*update to 2\.15/.test(line))).toHaveLength(count);
   },
@@ -105,4 +105,61 @@ test('a reader behind a cut says that nothing is lost where a snapshot covers it
   );
   // No entry is missing, but whether this is the log that it has folded cannot be told.
   expect(await why('unproved', 5, 3)).toMatch(/^log.lost: entry 3, the last that was folded here, is no longer in/);
+});
+
+test('a gap that was accepted excuses no beginning that is lost or cut later', async () => {
+  const fleet = 'accepted';
+  const stream = `STOPGATE_${fleet}`;
+  const opened = await open(nc, fleet);
+  for (const worker of ['w1', 'w1', 'w1', 'w1', 'w2', 'w1', 'w1'])
+    await opened.append(`stopgate.${fleet}.worker.${worker}.heartbeat.sent`, '{}', {});
+  const manager = await jetstreamManager(nc);
+  await manager.streams.purge(stream, { filter: `stopgate.${fleet}.worker.w2.>` });
+  await manager.streams.purge(stream, { seq: 3 });
+  const covering = await readPosition(manager, stream, 4);
+  const read = async (coveredTo: number, options: { accept: boolean }) => {
+    const log = await open(nc, fleet, coveredTo, options.accept);
+    return new Promise<number[] | string>((resolve) => {
+      const seqs: number[] = [];
+      const reader = log.read({
+        folded: () => (coveredTo === 0 ? null : covering),
+        onMessage: ({ seq }) => void (seqs.push(seq) && seq === 7 && resolve(seqs)),
+        onLost: (error) => resolve(error.message),
+        onInterrupted: () => {},
+      });
+      reading.push(reader);
+    });
+  };
+  expect(await read(4, { accept: false })).toMatch('has a gap: entry 5 is missing');
+  expect(await read(4, { accept: true })).toEqual([6, 7]);
+  // The snapshot is gone, and was there when the gap was accepted.
+  expect(await read(0, { accept: false })).toMatch('has a gap: entries 1 to 2 are missing');
+  expect(await read(0, { accept: true })).toEqual([3, 4, 6, 7]);
+  expect(await read(0, { accept: false })).toEqual([3, 4, 6, 7]);
+  await manager.streams.purge(stream, { seq: 4 });
+  expect(await read(0, { accept: false })).toMatch('has a gap: entries 1 to 3 are missing');
+});
+
+test('a gap is no loss while nobody can say what snapshots cover', async () => {
+  const fleet = 'silent-snapshots';
+  let [answers, asked] = [false, 0];
+  const findCoveredTo = async () => {
+    asked += 1;
+    if (!answers) throw new Error('timeout');
+    return 3;
+  };
+  const opened = await openEventLog({
+    ...{ nc, fleet, replicas: 1, acceptEmptyLog: false, log, findCoveredTo, hasStart: async () => true },
+  });
+  for (let index = 0; index < 4; index += 1)
+    await opened.append(`stopgate.${fleet}.worker.w1.heartbeat.sent`, '{}', {});
+  await (await jetstreamManager(nc)).streams.purge(`STOPGATE_${fleet}`, { seq: 3 });
+  await expect(opened.range()).rejects.toThrow(/whether a snapshot covers entry 2 .* is not known: timeout/);
+  const lost = new Promise<AppError>((onLost) => {
+    const reader = opened.read({ folded: () => null, onMessage: () => {}, onLost, onInterrupted: () => {} });
+    reading.push(reader);
+  });
+  await expect.poll(() => asked, { timeout: 20_000 }).toBeGreaterThan(2);
+  answers = true;
+  expect((await lost).message).toMatch('Nothing is lost: restart it');
 });

@@ -5,6 +5,7 @@ import { foldMessage } from '../../../../src/host/fold-message.ts';
 import { createCheckpoints } from '../../../../src/inspector/history/checkpoints.ts';
 import { type Asker, createPastFolds } from '../../../../src/inspector/history/past-folds.ts';
 import type { Moment } from '../../../../src/inspector/history/shared-fold.ts';
+import { nothingAccepted } from '../../../../src/nats/accepted-gaps.ts';
 import type { LogMessage } from '../../../../src/nats/log-reader.ts';
 
 const lastSeq = 20_000;
@@ -39,15 +40,15 @@ function createGate() {
 }
 
 type Log = Parameters<typeof createPastFolds>[0]['log'];
-type OpenOptions = { firstSeq?: number; gapsAcceptedTo?: number; snapshots?: readonly number[]; missing?: number };
+type OpenOptions = { firstSeq?: number; accepted?: Log['accepted']; snapshots?: readonly number[]; missing?: number };
 
-function openPast({ firstSeq = 1, gapsAcceptedTo = 0, snapshots = [], missing }: OpenOptions = {}) {
+function openPast({ firstSeq = 1, accepted = nothingAccepted, snapshots = [], missing }: OpenOptions = {}) {
   let cutTo = firstSeq;
   const reads: { from: number; count: number }[] = [];
   const loads: number[] = [];
   const gate = createGate();
   const log: Log = {
-    gapsAcceptedTo,
+    accepted,
     range: async () => ({ firstSeq: cutTo, lastSeq, firstMs: 0, lastMs: 0 }),
     async history({ fromSeq, toSeq }, onMessage) {
       const read = { from: fromSeq, count: 0 };
@@ -160,12 +161,24 @@ test('who gives up leaves the others what they wait for', async () => {
 });
 
 test('a missing entry that a person has accepted is shown as what was before it', async () => {
-  const past = openPast({ missing: 500, gapsAcceptedTo: 500 });
+  const past = openPast({ missing: 500, accepted: { toSeq: 500, beginSeq: 1 } });
   const all = await Promise.all([past.toolsAt(500), past.toolsAt(501)]);
   expect(all).toEqual([
     { tools: 499, at: 499, entry: 499 },
     { tools: 500, at: 501, entry: 501 },
   ]);
+});
+
+test('a gap that a person has accepted excuses no cut that came later', async () => {
+  const past = openPast({ missing: 500, accepted: { toSeq: 15_000, beginSeq: 1 } });
+  const reached = past.gate.close(3_000);
+  const cut = past.toolsAt(9_000).catch((error: Error) => error.message);
+  await reached;
+  past.cut(5_000);
+  past.gate.open();
+  const why = 'the log now starts at entry 5000, and no snapshot covers what is left';
+  expect(await cut).toContain(why);
+  await expect(past.toolsAt(9_001)).rejects.toThrow(why);
 });
 
 test('no state is made over a missing entry', async () => {
@@ -233,5 +246,5 @@ test('of a log whose beginning was cut, what a snapshot covers is shown', async 
   );
   await expect(openPast({ firstSeq: 7 }).toolsAt(9)).rejects.toThrow('and no snapshot covers what is left');
   // A person has accepted that they are missing, and so does the service.
-  expect((await openPast({ firstSeq: 7, gapsAcceptedTo: 6 }).toolsAt(9)).tools).toBe(3);
+  expect((await openPast({ firstSeq: 7, accepted: { toSeq: 6, beginSeq: 7 } }).toolsAt(9)).tools).toBe(3);
 });

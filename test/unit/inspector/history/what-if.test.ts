@@ -14,12 +14,12 @@ const message = (seq: number) => ({
   header: () => undefined,
 });
 
-/** Begins at entry 1 when it is asked, and at `firstSeq` when it is read. */
-function cutLog(firstSeq: number, gapsAcceptedTo = 0): History {
+/** It began at entry 1 when the question was asked, and begins at `firstSeq` when it is read. */
+function cutLog(firstSeq: number, beginSeq = 1): History {
   return {
     log: {
-      gapsAcceptedTo,
-      range: async () => ({ firstSeq: 1, lastSeq: 9, firstMs: 0, lastMs: 0 }),
+      accepted: { toSeq: beginSeq - 1, beginSeq },
+      range: async () => ({ firstSeq, lastSeq: 9, firstMs: 0, lastMs: 0 }),
       newest: async () => [],
       async history({ fromSeq, toSeq }, onMessage) {
         for (let seq = Math.max(fromSeq, firstSeq); seq <= toSeq; seq += 1) await onMessage(message(seq));
@@ -39,6 +39,6 @@ const compare = (history: History) =>
 test('what is left is not compared without what came before it', async () => {
   await expect(compare(cutLog(4))).rejects.toThrow('entries 1 to 3 are no longer in the log; if it was cut just now');
   await expect(compare(cutLog(10))).rejects.toThrow('entries 1 to 9 are no longer in the log');
-  expect(await compare(cutLog(4, 3))).toMatchObject({ compared: 0 });
+  expect(await compare(cutLog(4, 4))).toMatchObject({ compared: 0 });
   expect(await compare(cutLog(1))).toMatchObject({ compared: 0 });
 });
