@@ -86,7 +86,8 @@ async function runMany({ first, count, faults, stopsAtFirst, asJson }: Job): Pro
     if (!asJson)
       process.stderr.write(`seed ${result.seed} failed: ${result.failures[0]?.slice(0, 400)}\n  again: ${again}\n`);
   };
-  const threads = Math.min(availableParallelism(), count);
+  // In order, where the first of them is wanted.
+  const threads = stopsAtFirst ? 1 : Math.min(availableParallelism(), count);
   const ranges = Array.from(
     { length: threads },
     (_, index): Range => ({
