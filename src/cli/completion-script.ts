@@ -31,6 +31,16 @@ type Row = {
   readonly list: CompletionList | undefined;
 };
 
+/** What `npx stopgate` runs: the installed package, or, in a clone of this repository, the clone. */
+const npxPrograms = 'node_modules/.bin/stopgate bin/stopgate.js';
+const findNpxProgram = `_stopgate_found() {
+  local program
+  for program in ${npxPrograms}; do
+    if [ -x "$program" ]; then printf '%s' "$program"; return 0; fi
+  done
+  return 1
+}`;
+
 const isList = (values: Completion['values']): values is CompletionList => completionLists.some((it) => it === values);
 
 export async function formatCompletion(shell: Shell, commands: CommandTable): Promise<string> {
@@ -103,9 +113,11 @@ ${cases.join('\n')}
   fi
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
 }
+${findNpxProgram}
 _stopgate_npx() {
-  [ "\${COMP_WORDS[1]}" = stopgate ] && [ "$COMP_CWORD" -gt 1 ] && [ -x node_modules/.bin/stopgate ] || return 0
-  COMP_WORDS=(node_modules/.bin/stopgate "\${COMP_WORDS[@]:2}")
+  local found
+  [ "\${COMP_WORDS[1]}" = stopgate ] && [ "$COMP_CWORD" -gt 1 ] && found=$(_stopgate_found) || return 0
+  COMP_WORDS=("$found" "\${COMP_WORDS[@]:2}")
   COMP_CWORD=$((COMP_CWORD - 1))
   _stopgate
 }
@@ -175,9 +187,10 @@ ${cases.join('\n')}
     help) _describe 'command' commands ;;
   esac
 }
+${findNpxProgram}
 _stopgate_npx() {
-  if [[ $words[2] == stopgate && CURRENT -gt 2 && -x node_modules/.bin/stopgate ]]; then
-    local _stopgate_program=node_modules/.bin/stopgate
+  local _stopgate_program
+  if [[ $words[2] == stopgate && CURRENT -gt 2 ]] && _stopgate_program=$(_stopgate_found); then
     shift words
     (( CURRENT-- ))
     _stopgate
@@ -227,13 +240,19 @@ function __stopgate_list
   set -q __stopgate_program; or set -l __stopgate_program stopgate
   $__stopgate_program completion --list $argv[1] 2>/dev/null
 end
+function __stopgate_found
+  for program in ${npxPrograms}
+    test -x $program; and echo $program; and return 0
+  end
+  return 1
+end
 function __stopgate_in_npx
   set -l words (commandline -opc)
-  test (count $words) -gt 1; and test $words[2] = stopgate; and test -x node_modules/.bin/stopgate
+  test (count $words) -gt 1; and test $words[2] = stopgate; and __stopgate_found >/dev/null
 end
 function __stopgate_npx
   set -l words (commandline -opc)
-  set -g __stopgate_program node_modules/.bin/stopgate
+  set -g __stopgate_program (__stopgate_found)
   complete -C (string join ' ' -- (string escape -- $words[2..-1]) (commandline -ct))
   set -e __stopgate_program
 end

@@ -104,10 +104,13 @@ async function examine(
     const path = places.env.PATH ?? '';
     if (dryTurn === null) findings.push(skip(name, 'dry turn: not run, it is not known how for this agent'));
     else if (binary !== null) findings.push(await dryTurn(binary, path));
-    else findings.push(skip(name, `dry turn: not run, ${program.binary} is not on PATH`));
+    else findings.push(bad(name, `dry turn: not run, ${program.binary} is not on PATH`, withoutProgram));
   }
   return { findings, isConnected: true };
 }
+
+/** Who names an agent wants to know whether a block holds, and that was not seen. */
+const withoutProgram = 'install it, or put it on PATH; --quick checks the settings alone';
 
 async function askWorkers(
   agent: string,

@@ -54,7 +54,7 @@ const turn = async (content) => (await post(env.ANTHROPIC_BASE_URL + '/v1/messag
     );
     expect(warn).toEqual(holding('does not print its version'));
     await rm(join(folder.path, 'bin/claude'));
-    expect((await doctor(['claude', '--http', '127.0.0.1:59999'])).skip).toEqual(holding('not on PATH'));
+    expect((await doctor(['claude', '--http', '127.0.0.1:59999'])).bad).toEqual(holding('claude is not on PATH'));
   });
 
   test('of a program that serves is begun over its HTTP, and ended after the second stop', async () => {

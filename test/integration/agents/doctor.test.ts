@@ -21,7 +21,9 @@ test('without a service and without hooks it reports both, and how to fix them',
   expect(stdout).toContain(
     '✗ claude  its settings have no hook of stopgate, so no stop is judged → stopgate init claude',
   );
-  expect(stdout).toContain('- claude  dry turn: not run, claude is not on PATH');
+  expect(stdout).toContain(
+    '✗ claude  dry turn: not run, claude is not on PATH → install it, or put it on PATH; --quick',
+  );
   expect(stdout).toMatch(/^✓ service {2}node v/);
 });
 
@@ -33,7 +35,7 @@ test.each([
   const server = await openNats({ config });
   onTestFinished(() => server.stop());
   const { doctor } = await makePlace();
-  const { ok, warn } = await doctor(['claude', '--http', '127.0.0.1:59999'], { STOPGATE_NATS: server.url });
+  const { ok, warn } = await doctor(['claude', '--quick', '--http', '127.0.0.1:59999'], { STOPGATE_NATS: server.url });
   const nc = await openConnection({ url: server.url, name: 'test', patient: false });
   const leavesHoles = !isTestedServer(nc.info?.version ?? '');
   await nc.close();
@@ -42,7 +44,7 @@ test.each([
 
   const ofDev = JSON.stringify({ nats: server.url, http: null, fleet: 'main', pid: process.pid });
   const below = await makePlace({ 'project/.stopgate/service.json': ofDev });
-  const { findings } = await below.doctor(['claude', '--http', '127.0.0.1:59999']);
+  const { findings } = await below.doctor(['claude', '--quick', '--http', '127.0.0.1:59999']);
   expect(findings.filter(({ text }) => text.includes('account'))).toEqual([]);
 });
 
@@ -77,7 +79,7 @@ describe('with a service', () => {
       'project/stopgate.yaml': 'policies: { default: { checks: [{ plan: {} }] } }\n',
     });
     await run(['init', 'claude', '--yes', '--http', http()]);
-    const before = await doctor(['claude', '--http', http()]);
+    const before = await doctor(['claude', '--quick', '--http', http()]);
     expect(before).toMatchObject({ code: 0, bad: [], warn: holding('no session has ever called') });
     expect(before.ok).toEqual(
       expect.arrayContaining([
@@ -87,7 +89,7 @@ describe('with a service', () => {
       ]),
     );
     await ask(at.http, '/hooks/claude', { body: { ...recorded('UserPromptSubmit'), session_id: 'doctored', cwd } });
-    const after = await doctor(['claude', '--http', http()]);
+    const after = await doctor(['claude', '--quick', '--http', http()]);
     expect(after.ok).toEqual(holding('1 in this folder, through the project settings'));
   });
 
@@ -110,7 +112,7 @@ describe('with a service', () => {
     const { run, doctor } = await makePlace({ 'project/.claude/settings.local.json': '{ "disableAllHooks": true }' });
     await run(['init', 'claude', '--yes', '--http', '127.0.0.1:4999']);
     await run(['init', 'claude', '--yes', '--user', '--http', http()]);
-    const { code, bad, warn } = await doctor(['claude', '--http', http()]);
+    const { code, bad, warn } = await doctor(['claude', '--quick', '--http', http()]);
     expect(code).toBe(1);
     expect(bad).toEqual([
       expect.stringContaining('"disableAllHooks": true'),
@@ -122,7 +124,7 @@ describe('with a service', () => {
   test('a hook that was written by hand finds its service by itself', async () => {
     const hooks = { Stop: [{ hooks: [{ type: 'command', command: 'npx stopgate hook claude' }] }] };
     const { doctor } = await makePlace({ 'project/.claude/settings.json': JSON.stringify({ hooks }) });
-    const { bad, ok } = await doctor(['claude', '--http', http()]);
+    const { bad, ok } = await doctor(['claude', '--quick', '--http', http()]);
     expect(bad).toEqual([]);
     expect(ok).toEqual(holding('has our hooks'));
   });
@@ -139,14 +141,14 @@ describe('with a service', () => {
     await folder.write('home/.claude/plugins/installed_plugins.json', JSON.stringify(list));
     const switched = (on: boolean) => JSON.stringify({ enabledPlugins: { 'stopgate@stopgate': on } });
     await folder.write('home/.claude/settings.json', switched(true));
-    const { ok, bad } = await doctor(['claude', '--http', http()]);
+    const { ok, bad } = await doctor(['claude', '--quick', '--http', http()]);
     expect(ok).toEqual(holding('stopgate/hooks/hooks.json has our hooks'));
     expect(bad).toEqual([]);
     await folder.write('project/.claude/settings.json', switched(false));
-    expect((await doctor(['claude', '--http', http()])).bad).toEqual(holding('no hook of stopgate'));
+    expect((await doctor(['claude', '--quick', '--http', http()])).bad).toEqual(holding('no hook of stopgate'));
     await folder.write('project/.claude/settings.json', switched(true));
     await run(['init', 'claude', '--yes', '--http', http()]);
-    expect((await doctor(['claude', '--http', http()])).warn).toEqual(
+    expect((await doctor(['claude', '--quick', '--http', http()])).warn).toEqual(
       holding('project and plugin settings: each call comes 2 times'),
     );
   });
@@ -155,17 +157,19 @@ describe('with a service', () => {
     const { doctor } = await makePlace({
       'project/.opencode/plugin/stopgate.js': `const defaultUrl = ${JSON.stringify(at.http)};\n`,
     });
-    expect((await doctor(['opencode', '--http', http()])).ok).toEqual(
+    expect((await doctor(['opencode', '--quick', '--http', http()])).ok).toEqual(
       holding('plugin/stopgate.js is there, and points to'),
     );
-    expect((await doctor(['opencode', '--http', '127.0.0.1:4999'])).bad).toEqual(holding('does not point to'));
+    expect((await doctor(['opencode', '--quick', '--http', '127.0.0.1:4999'])).bad).toEqual(
+      holding('does not point to'),
+    );
     const { doctor: elsewhere } = await makePlace();
     expect((await elsewhere(['opencode', '--http', http()])).bad).toEqual(holding('no plugin of stopgate'));
   });
 
   test('settings that cannot be read, with file, line and column', async () => {
     const { doctor } = await makePlace({ 'project/.claude/settings.json': '{\n  "hooks": [\n}' });
-    expect((await doctor(['claude', '--http', http()])).bad).toEqual(holding('.claude/settings.json:3:1: '));
+    expect((await doctor(['claude', '--quick', '--http', http()])).bad).toEqual(holding('.claude/settings.json:3:1: '));
     const { doctor: strange } = await makePlace({
       'project/.claude/settings.json/x': '',
       'project/.gemini': '',
@@ -182,29 +186,33 @@ describe('with a service', () => {
         'policies: { default: { retries: 20, persistence: { hold: 9m }, checks: [{ remote: scan, timeout: 2m }] } }\n',
     });
     await run(['init', 'claude', '--yes', '--http', http()]);
-    expect((await doctor(['claude', '--http', http()])).warn).toEqual(
+    expect((await doctor(['claude', '--quick', '--http', http()])).warn).toEqual(
       expect.arrayContaining([
         expect.stringContaining('policy default may take 11m for a stop'),
         expect.stringContaining('gives up after 8 blocks in a row, before the retries of default'),
       ]),
     );
     await folder.write('project/stopgate.yaml', 'policies: { default: { retries: 20 } }\n');
-    const { warn } = await doctor(['claude', '--http', http()], { CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '0' });
+    const { warn } = await doctor(['claude', '--quick', '--http', http()], { CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '0' });
     expect(warn.join()).not.toMatch(/gives up|may take/);
     for (const [agent, cap] of Object.entries({ copilot: 8, cursor: 5 })) {
       await run(['init', agent, '--yes', '--http', http()]);
-      expect((await doctor([agent, '--http', http()])).warn).toEqual(holding(`gives up after ${cap} blocks in a row`));
+      expect((await doctor([agent, '--quick', '--http', http()])).warn).toEqual(
+        holding(`gives up after ${cap} blocks in a row`),
+      );
     }
     const file = 'project/.cursor/hooks.json';
     const cursor = await readFile(join(folder.path, file), 'utf8');
     await folder.write(file, cursor.replace('"stop": [{', '"stop": [{ "loop_limit": null,'));
-    expect((await doctor(['cursor', '--http', http()])).ok).toEqual(holding('cap of blocks in a row is off'));
+    expect((await doctor(['cursor', '--quick', '--http', http()])).ok).toEqual(
+      holding('cap of blocks in a row is off'),
+    );
   });
 
   test('Claude Code without its plan tools, and policies that look at the plan', async () => {
     const { run, doctor, folder } = await makePlace();
     await run(['init', 'claude', '--yes', '--http', http()]);
-    const ask = (env: Record<string, string> = {}) => doctor(['claude', '--http', http()], env);
+    const ask = (env: Record<string, string> = {}) => doctor(['claude', '--quick', '--http', http()], env);
     expect((await ask()).ok).toEqual(
       holding('plan tools are off (the default model), and no policy looks at the plan'),
     );
@@ -233,12 +241,12 @@ describe('with a service', () => {
     const address = own.http.replace('http://', '');
     expect((await run(['init', 'claude', '--dry-run', '--http', address])).stdout).toContain('TODO_TOOLS');
     await run(['init', 'claude', '--yes', '--http', http()]);
-    const { ok, warn } = await doctor(['claude', '--http', address]);
+    const { ok, warn } = await doctor(['claude', '--quick', '--http', address]);
     expect(warn).toEqual(holding('plan check of far passes without'));
     expect(ok).toEqual(holding('stopgate.yaml, and the service has policies: far'));
     for (const policy of ['far', 'nope']) {
       const told = (await run(['init', 'qwen', '--yes', '--http', address, '--policy', policy])).stderr;
-      const found = (await doctor(['qwen', '--http', address])).warn.filter((text) =>
+      const found = (await doctor(['qwen', '--quick', '--http', address])).warn.filter((text) =>
         text.includes('names the policy'),
       );
       expect([told.includes(`there is no policy ${policy}`), found.length]).toEqual(
@@ -254,22 +262,24 @@ describe('with a service', () => {
     });
     await run(['init', 'claude', '--yes', '--http', http()]);
     const says = (waits: string) => holding(`its checks may take 2m: after a tool the hook waits ${waits}`);
-    expect((await doctor(['claude', '--http', http()])).warn).toEqual(says('1m'));
+    expect((await doctor(['claude', '--quick', '--http', http()])).warn).toEqual(says('1m'));
     await run(['init', 'claude', '--yes', '--http', http(), '--form', 'command']);
-    expect((await doctor(['claude', '--http', http()])).warn).toEqual(says('55s'));
+    expect((await doctor(['claude', '--quick', '--http', http()])).warn).toEqual(says('55s'));
   });
 
   test('a Codex without trust, and a Gemini without its guard', async () => {
     const { run, doctor, folder } = await makePlace();
     await run(['init', 'codex', '--yes', '--http', http()]);
-    expect((await doctor(['codex', '--http', http()])).bad).toEqual([
+    expect((await doctor(['codex', '--quick', '--http', http()])).bad).toEqual([
       expect.stringMatching(/^0 of \d+ hooks are trusted/),
     ]);
     await run(['init', 'gemini', '--yes', '--http', http()]);
     const file = 'project/.gemini/settings.json';
     const text = await readFile(join(folder.path, file), 'utf8');
     await folder.write(file, text.replaceAll(' || exit 0', ''));
-    expect((await doctor(['gemini', '--http', http()])).bad).toEqual([expect.stringContaining('Gemini never stops')]);
+    expect((await doctor(['gemini', '--quick', '--http', http()])).bad).toEqual([
+      expect.stringContaining('Gemini never stops'),
+    ]);
   });
 });
 
@@ -306,9 +316,9 @@ test('a token that the service wants and the hook does not send', async () => {
   const { run, doctor } = await makePlace();
   const http = at.http.replace('http://', '');
   await run(['init', 'claude', '--yes', '--http', http]);
-  const { bad } = await doctor(['claude', '--http', http]);
+  const { bad } = await doctor(['claude', '--quick', '--http', http]);
   expect(bad).toEqual([expect.stringContaining('wants a token'), expect.stringContaining('sends none')]);
   const env = { STOPGATE_TOKEN: 'hush' };
   await run(['init', 'claude', '--yes', '--http', http], env);
-  expect(await doctor(['claude', '--http', http], env)).toMatchObject({ code: 0, bad: [] });
+  expect(await doctor(['claude', '--quick', '--http', http], env)).toMatchObject({ code: 0, bad: [] });
 });

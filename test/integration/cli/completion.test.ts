@@ -1,7 +1,7 @@
 /** Completion with what there is: asked of the running service, quick, and silent where there is none. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readEnvironment } from '../../../src/config/environment.ts';
@@ -48,6 +48,12 @@ async function openFolder() {
   return { cwd, program };
 }
 
+/** As in a clone of this repository, which has the program, and does not install itself. */
+async function becomeClone(cwd: string) {
+  await rename(join(cwd, 'node_modules/.bin'), join(cwd, 'bin'));
+  await rename(join(cwd, 'bin/stopgate'), join(cwd, 'bin/stopgate.js'));
+}
+
 test('bash completes ids, also after npx', async () => {
   const { stdout } = await runOnce(['completion', 'bash']);
   const { cwd, program } = await openFolder();
@@ -67,6 +73,9 @@ test('bash completes ids, also after npx', async () => {
   expect(complete('_stopgate_npx', 'npx', 'stopgate', 'worker', 'one')).toBe('one-of-workers');
   expect(complete('_stopgate_npx', 'npx', 'stopgate', 'wor')).toBe('workers worker');
   expect(complete('_stopgate_npx', 'npx', 'other', 'w')).toBe('');
+  await becomeClone(cwd);
+  expect(complete('_stopgate_npx', 'npx', 'stopgate', 'worker', 'one')).toBe('one-of-workers');
+  expect(complete('_stopgate_npx', 'npx', 'stopgate', 'wor')).toBe('workers worker');
   // What was listed is data.
   expect(existsSync(join(cwd, 'ran'))).toBe(false);
 });
@@ -96,11 +105,15 @@ test.skipIf(!has('fish'))('fish completes commands, options, their values and id
     'npx stopgate wor': ['worker', 'workers'],
     'npx stopgate init claude --policy one': ['one-of-policies'],
   };
-  const asked = Object.keys(lines).map((line) => `complete -C '${line}'; echo =`);
-  const found = runShell(cwd, 'fish', ['--no-config', '-c', `source stopgate.fish; ${asked.join('; ')}`]);
-  const sections = found.split('=\n').slice(0, -1);
-  const values = sections.map((section) => section.split('\n').flatMap((line) => line.split('\t')[0] || []));
-  expect(values).toEqual(Object.values(lines));
+  const complete = (typed: readonly string[]) => {
+    const asked = typed.map((line) => `complete -C '${line}'; echo =`);
+    const found = runShell(cwd, 'fish', ['--no-config', '-c', `source stopgate.fish; ${asked.join('; ')}`]);
+    const sections = found.split('=\n').slice(0, -1);
+    return sections.map((section) => section.split('\n').flatMap((line) => line.split('\t')[0] || []));
+  };
+  expect(complete(Object.keys(lines))).toEqual(Object.values(lines));
+  await becomeClone(cwd);
+  expect(complete(['npx stopgate init claude --policy one'])).toEqual([['one-of-policies']]);
 });
 
 test.skipIf(!has('zsh'))('zsh completes commands, options, their values and ids, also after npx', async () => {
@@ -128,6 +141,9 @@ test.skipIf(!has('zsh'))('zsh completes commands, options, their values and ids,
       zpty -r shell shown '*<<*>>*'
       print -r -- "\${\${shown##*<<}%%>>*}"
     done`.replaceAll('\\$', '$');
-  const shown = runShell(cwd, 'zsh', ['-f', '-c', script, 'zsh', ...Object.keys(lines)]);
-  expect(shown).toBe(`${Object.values(lines).join('\n')}\n`);
+  const complete = (...typed: string[]) => runShell(cwd, 'zsh', ['-f', '-c', script, 'zsh', ...typed]);
+  expect(complete(...Object.keys(lines))).toBe(`${Object.values(lines).join('\n')}\n`);
+  await becomeClone(cwd);
+  const npx = 'npx stopgate init claude --policy one';
+  expect(complete(npx)).toBe(`${lines[npx]}\n`);
 });

@@ -24,7 +24,7 @@ const day: Day = [
     ...(command.includes('> stopgate.yaml') ? [own(inForce)] : []),
   ]),
   ...on('README.md', 'npx stopgate init claude').map((it) => ({ ...it, more: ' --yes' })), // no terminal to ask on
-  ...on('README.md', doctor),
+  ...on('README.md', doctor).map((it) => ({ ...it, more: ' --quick' })), // no Claude Code here
   own('end dev'),
   own(`while ${processes}; do sleep 0.1; done`),
 ];
