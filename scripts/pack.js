@@ -66,7 +66,7 @@ async function stageClient(folder) {
 /** The service, the command line, the machines, and the client as `stopgate/client`, with the types of its own package. */
 async function stageProgramPackage(folder) {
   const bundled = await bundleProgram(dist, join(folder, 'dist'));
-  for (const part of ['inspector', 'inspect', 'incident', 'schema', 'machines.json'])
+  for (const part of ['inspector', 'inspect', 'incident', 'schema', 'machines.json', 'src/hook-command/post.pl'])
     cpSync(join(dist, part), join(folder, 'dist', part), { recursive: true, filter: (file) => !file.endsWith('.map') });
   const types = (name) => join(folder, 'dist', name);
   await rollMachineTypes(join(dist, 'machines/index.d.ts'), types('machines/index.d.ts'));

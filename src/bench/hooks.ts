@@ -39,7 +39,9 @@ async function measureHttp(url: string, scale: number, http: string): Promise<Fi
 async function measureCommand(scale: number, http: string): Promise<Figure[]> {
   const host = http.replace('http://', '');
   const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));
-  const post = `-H 'content-type: application/json' --data-binary @- '${http}/hooks/claude?event=Stop'`;
+  const url = `${http}/hooks/claude?event=Stop`;
+  const curlLine = `curl -sf -m 30 -H 'content-type: application/json' --data-binary @- '${url}' || exit 0`;
+  const perlLine = `LC_ALL=C perl '${file('../hook-command/post.pl')}' 30 '${url}' || exit 0`;
   const call =
     (...command: ChildCommand): Operation =>
     (index) =>
@@ -50,7 +52,8 @@ async function measureCommand(scale: number, http: string): Promise<Figure[]> {
       node: call(process.execPath, '-e', '0'),
       hook: node,
       cli: call(process.execPath, file('../main.js'), 'hook', 'claude', '--http', host),
-      curl: call('/bin/sh', '-c', `curl -sf -m 30 ${post} || exit 0`),
+      curl: call('/bin/sh', '-c', curlLine),
+      perl: call('/bin/sh', '-c', perlLine),
     },
     { rounds: starts * scale, perRound: 1, warmUps: 0 },
   );
@@ -58,7 +61,8 @@ async function measureCommand(scale: number, http: string): Promise<Figure[]> {
   const posted = (index: number) => send(agent, `${http}/hooks/claude?event=Stop`, callOf(index));
   const turns = await measureTurns(scale, {
     posted,
-    curl: call('/bin/sh', '-c', `curl -sf -m 30 ${post} || exit 0`),
+    curl: call('/bin/sh', '-c', curlLine),
+    perl: call('/bin/sh', '-c', perlLine),
     node,
   });
   agent.destroy();
@@ -69,6 +73,7 @@ async function measureCommand(scale: number, http: string): Promise<Figure[]> {
     { name: 'command hook p50 / node -e 0', value: ratio('hook'), unit: 'x', goal: { atMost: 1.3 } },
     { name: 'stopgate hook p50 / node -e 0', value: ratio('cli'), unit: 'x', goal: { atMost: 1.3 } },
     { name: 'sh + curl hook p50 / node -e 0', value: ratio('curl'), unit: 'x' },
+    { name: 'sh + Perl hook p50 / node -e 0', value: ratio('perl'), unit: 'x' },
     ...turns,
   ];
 }
@@ -78,7 +83,10 @@ const callsPerTurn = 7;
 const turnsCount = 5;
 
 /** What a turn costs the agent's side: CPU of the processes that its hooks start, and of posting. Only Linux tells. */
-async function measureTurns(scale: number, forms: Record<'posted' | 'curl' | 'node', Operation>): Promise<Figure[]> {
+async function measureTurns(
+  scale: number,
+  forms: Record<'posted' | 'curl' | 'perl' | 'node', Operation>,
+): Promise<Figure[]> {
   const before = childCpuMs();
   if (before === null) return [];
   const calls = callsPerTurn * scale * turnsCount;
@@ -89,11 +97,13 @@ async function measureTurns(scale: number, forms: Record<'posted' | 'curl' | 'no
   };
   const ofChildren = () => childCpuMs() ?? Number.NaN;
   const curl = await cpuMs(forms.curl, ofChildren);
+  const perl = await cpuMs(forms.perl, ofChildren);
   const posted = await cpuMs(forms.posted, () => process.cpuUsage().user / 1_000 + process.cpuUsage().system / 1_000);
-  const stopAlone = (posted * (callsPerTurn - 1) + curl) / callsPerTurn;
+  const stopAlone = (posted * (callsPerTurn - 1) + perl) / callsPerTurn;
   return [
     { name: 'turn with five tools, HTTP hooks, CPU', value: posted, unit: 'ms' },
-    { name: 'turn with five tools, curl at the stop alone, CPU', value: stopAlone, unit: 'ms', goal: { atMost: 30 } },
+    { name: 'turn with five tools, Perl at the stop alone, CPU', value: stopAlone, unit: 'ms', goal: { atMost: 30 } },
+    { name: 'turn with five tools, sh + Perl hooks, CPU', value: perl, unit: 'ms', goal: { atMost: 30 } },
     { name: 'turn with five tools, sh + curl hooks, CPU', value: curl, unit: 'ms' },
     { name: 'turn with five tools, command hooks, CPU', value: await cpuMs(forms.node, ofChildren), unit: 'ms' },
   ];

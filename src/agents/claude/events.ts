@@ -7,12 +7,12 @@ import {
   stopSeconds,
   storedEvents,
 } from '../setup/hook-events.ts';
-import type { Form } from '../setup/line.ts';
+import { type Form, isPosted } from '../setup/line.ts';
 
 export function listEvents(form: Form): HookEvent[] {
   return [
     // Claude Code never posts SessionStart over HTTP.
-    ...storedEvents(...(form === 'http' || form === 'http+curl' ? [] : ['SessionStart']), 'UserPromptSubmit'),
+    ...storedEvents(...(isPosted(form, { isStop: false }) ? [] : ['SessionStart']), 'UserPromptSubmit'),
     // Asks before structured output is accepted. For other tools, the hook command gives up much earlier.
     { name: 'PreToolUse', isStop: false, seconds: form === 'command' ? stopSeconds : checkSeconds },
     // May be held for an operator's answer (`ask`).

@@ -1,7 +1,7 @@
 /** Claude Code's hooks in its settings. Seen with 2.1.330. */
 import { join } from 'node:path';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
-import { formatCommand, formatUrl, formatWakeCommand, isPosted, type Line } from '../setup/line.ts';
+import { formatCommand, formatUrl, formatWakeCommand, httpForms, isPosted, type Line } from '../setup/line.ts';
 import { fileIn, type Program } from '../setup/places.ts';
 import { listEvents } from './events.ts';
 import { hookCommand } from './hook-command.ts';
@@ -20,7 +20,7 @@ export const program: Program = {
 
 export const hooks: AgentHooks = {
   agent,
-  forms: ['http', 'command', 'curl', 'http+curl'],
+  forms: httpForms,
   scopes: ['project', 'user'],
   file: fileIn(['.claude', 'settings.json'], program.folder, ['settings.json']),
   events: listEvents,

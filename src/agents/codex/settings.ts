@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { stopEvents, stopSeconds, storedEvents } from '../setup/hook-events.ts';
-import { formatCommand } from '../setup/line.ts';
+import { commandForms, formatCommand } from '../setup/line.ts';
 import type { Program } from '../setup/places.ts';
 import { hookCommand } from './hook-command.ts';
 import { trust } from './trust-setup.ts';
@@ -17,7 +17,7 @@ export const program: Program = {
 
 export const hooks: AgentHooks = {
   agent,
-  forms: ['command', 'curl'],
+  forms: commandForms,
   scopes: ['user'],
   file: (_scope, places) => join(program.folder(places), 'hooks.json'),
   events: () => [

@@ -49,7 +49,7 @@ export function checkEvents({ agent, events }: AgentHooks, stopEvent: string, { 
 /** What the line itself needs. */
 export function checkLines(agent: string, stopEvent: string, { file, hooks }: Hooked): Finding[] {
   const missing = hooks
-    .map((hook) => /(\/\S*hook(?:-command)?\/main\.js)/.exec(lineOf(hook))?.[1])
+    .map((hook) => /(\/\S*hook(?:-command)?\/(?:main\.js|post\.pl))/.exec(lineOf(hook))?.[1])
     .find((path) => path !== undefined && !existsSync(path));
   const isSilent = hooks.some(({ event, value }) => event === stopEvent && value.type === 'http');
   const program = `${file} runs ${missing}, which does not exist`;

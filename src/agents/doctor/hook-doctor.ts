@@ -1,7 +1,7 @@
 /** The doctor of an agent that has our hooks in JSON settings. */
 import { type AgentHooks, settingsFor } from '../setup/agent-hooks.ts';
 import { type FoundHook, putHooks } from '../setup/hook-settings.ts';
-import { hookProgram, isOurs, type Line } from '../setup/line.ts';
+import { hookProgram, isOurs, type Line, type Poster, posters } from '../setup/line.ts';
 import type { Places, Scope } from '../setup/places.ts';
 import type { CheckContext, Connection, Doctor } from './doctor.ts';
 import { type DryTurn, tryTurn } from './dry-turn.ts';
@@ -111,11 +111,11 @@ function createDryTurn(
 ): Connection['dryTurn'] {
   if (dryTurn === null) return null;
   const values = hooked.flatMap((one) => one.hooks.map(({ value }) => value));
-  const isCurl = values.some(({ command }) => typeof command === 'string' && command.startsWith('curl '));
+  const poster = posters.find((program) => values.some((value) => isPostLine(program, value)));
   const isHttp = hooks.forms.includes('http') && values.every(({ type, async }) => type === 'http' || async === true);
-  const isBoth = isCurl && values.some(({ type }) => type === 'http');
+  const isBoth = values.some(({ type }) => type === 'http');
   const line: Line = {
-    form: isBoth ? 'http+curl' : isCurl ? 'curl' : isHttp ? 'http' : 'command',
+    form: poster !== undefined ? (isBoth ? `http+${poster}` : poster) : isHttp ? 'http' : 'command',
     ...{ http: '', policy: undefined, fleet: undefined, tokenEnv: undefined, autostart: undefined },
     ...{ wake: false, onUnreachable: 'allow', program: hookProgram() },
   };
@@ -126,3 +126,7 @@ function createDryTurn(
       settingsFor: (http) => putHooks(null, settingsFor(hooks, { ...line, http })),
     });
 }
+
+/** As `init` writes it. */
+const isPostLine = (program: Poster, { command, bash }: FoundHook['value']): boolean =>
+  [command, bash].some((text) => typeof text === 'string' && new RegExp(`^(?:LC_ALL=C )?${program} `).test(text));

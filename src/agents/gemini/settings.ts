@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { checkedEvents, stopEvents, storedEvents } from '../setup/hook-events.ts';
-import { formatCommand } from '../setup/line.ts';
+import { commandForms, formatCommand } from '../setup/line.ts';
 import { fileIn, type Program } from '../setup/places.ts';
 import { hookCommand } from './hook-command.ts';
 
@@ -16,7 +16,7 @@ export const program: Program = {
 
 export const hooks: AgentHooks = {
   agent,
-  forms: ['command', 'curl'],
+  forms: commandForms,
   scopes: ['project', 'user'],
   file: fileIn(['.gemini', 'settings.json'], program.folder, ['settings.json']),
   events: () => [

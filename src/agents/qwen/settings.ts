@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { checkSeconds, type HookEvent, stopEvents, stopSeconds, storedEvents } from '../setup/hook-events.ts';
-import { type Form, formatCommand, formatUrl, isPosted, type Line } from '../setup/line.ts';
+import { type Form, formatCommand, formatUrl, httpForms, isPosted, type Line } from '../setup/line.ts';
 import { fileIn, type Program } from '../setup/places.ts';
 import { hookCommand } from './hook-command.ts';
 
@@ -16,7 +16,7 @@ export const program: Program = {
 
 export const hooks: AgentHooks = {
   agent,
-  forms: ['http', 'command', 'curl', 'http+curl'],
+  forms: httpForms,
   scopes: ['project', 'user'],
   file: fileIn(['.qwen', 'settings.json'], program.folder, ['settings.json']),
   events: listEvents,

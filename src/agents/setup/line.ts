@@ -4,16 +4,25 @@ import { shellWord } from '../../shell-word.ts';
 import { builtScript } from '../../version.ts';
 import { type HookEvent, marginSeconds } from './hook-events.ts';
 
+/** Programs by which a line of `sh` posts a call: the cheapest first. */
+export const posters = ['perl', 'curl'] as const;
+export type Poster = (typeof posters)[number];
+
+/** For agents that start a command for each call. `command`: the hook command. */
+export const commandForms = ['command', ...posters] as const;
 /**
- * `http`: the agent posts by itself. `command`: the hook command. `curl`: sh and curl. `http+curl`: curl where a stop is
- * asked, which reports that nothing was judged, and http for all else, which costs the agent no process.
+ * For agents that can also post by themselves (`http`). `http+…`: a line of `sh` where a stop is asked, which reports that
+ * nothing was judged, and http for all else, which costs the agent no process.
  */
-export const forms = ['http', 'command', 'curl', 'http+curl'] as const;
-export type Form = (typeof forms)[number];
+export const httpForms = ['http', 'command', 'perl', 'http+perl', 'curl', 'http+curl'] as const;
+export type Form = (typeof httpForms)[number];
 
 /** Does the agent itself post this event? */
 export const isPosted = (form: Form, { isStop }: Pick<HookEvent, 'isStop'>): boolean =>
-  form === 'http' || (form === 'http+curl' && !isStop);
+  form === 'http' || (form.startsWith('http+') && !isStop);
+
+/** The program that posts by a line of `sh`. Undefined: none does. */
+export const posterOf = (form: Form): Poster | undefined => posters.find((it) => form === it || form === `http+${it}`);
 
 /** What the hook is to do. */
 export type Line = {
@@ -34,6 +43,7 @@ export type Line = {
 };
 
 export const hookProgram = (): string[] => [process.execPath, builtScript('hook-command/main.js')];
+const postScript = (): string => builtScript('hook-command/post.pl');
 
 type Call = Pick<HookEvent, 'name' | 'isStop' | 'seconds'>;
 /** `hook`: how the agent shows that nothing was judged. */
@@ -57,7 +67,8 @@ export function formatUrl(
 /** It contains no secret: agents show the line to the model. */
 export function formatCommand({ agent, hook }: Caller, event: Call | null, line: Line, options = ''): string {
   const { form, http, policy, fleet, tokenEnv, onUnreachable, autostart, program } = line;
-  if ((form === 'curl' || form === 'http+curl') && event !== null) return formatCurl({ agent, hook }, event, line);
+  const poster = posterOf(form);
+  if (poster !== undefined && event !== null) return formatPost({ agent, hook }, event, line, poster);
   const parts = [
     ...program.map(shellWord),
     agent,
@@ -72,21 +83,28 @@ export function formatCommand({ agent, hook }: Caller, event: Call | null, line:
   return parts.join(' ');
 }
 
-/** Where curl fails, the line reports that nothing was judged, as the hook command does. It always ends with 0. */
-function formatCurl({ agent, hook }: Caller, event: Call, line: Line): string {
+/** Where the poster fails, the line reports that nothing was judged, as the hook command does. It always ends with 0. */
+function formatPost({ agent, hook }: Caller, event: Call, line: Line, poster: Poster): string {
   const { name, isStop, seconds } = event;
   const timeout = Math.max(seconds - marginSeconds, seconds / 2);
   const url = formatUrl(agent, event, line, true);
-  // The call must not go to a proxy that the agent's model needs.
-  const post = `curl -sf --noproxy '*' -m ${timeout} -H 'content-type: application/json' --data-binary @- '${url}' 2>/dev/null`;
-  const why = `no answer from ${line.http} (curl ended with %s)`;
+  const post = poster === 'perl' ? perlPost(timeout, url, line) : curlPost(timeout, url);
+  const why = `no answer from ${line.http} (${poster} ended with %s)`;
   const note = `stopgate: ${notJudged(isStop ? 'this stop' : `the event ${name}`, why, isStop ? 'It is allowed.' : 'The agent goes on.')}`;
   const body = isStop ? hook.allow(note).body : null;
-  // %s of the note is the exit code of curl.
+  // %s of the note is the poster's exit code.
   const report =
     body === null ? `printf ${shellWord(`${note}\\n`)} $? >&2` : `printf ${shellWord(JSON.stringify(body))} $?`;
-  return `${post} || ${report} || exit 0`;
+  return `${post} 2>/dev/null || ${report} || exit 0`;
 }
+
+/** Without the user's locale Perl starts faster, and does not complain of one that is missing. */
+const perlPost = (timeout: number, url: string, { tokenEnv }: Line): string =>
+  `LC_ALL=C perl ${shellWord(postScript())} ${timeout} '${url}'${tokenEnv === undefined ? '' : ` ${tokenEnv}`}`;
+
+/** The call must not go to a proxy that the agent's model needs. */
+const curlPost = (timeout: number, url: string): string =>
+  `curl -sf --noproxy '*' -m ${timeout} -H 'content-type: application/json' --data-binary @- '${url}'`;
 
 /** It judges nothing, so it has none of the options about that. */
 export function formatWakeCommand(caller: Caller, { http, fleet, tokenEnv, program }: Line): string {

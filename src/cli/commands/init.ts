@@ -6,7 +6,15 @@ import { type Agent, agents } from '../../agents/index.ts';
 import type { Change } from '../../agents/setup/change.ts';
 import { diffLines } from '../../agents/setup/diff.ts';
 import { findInstalled, findProgram, type Installed } from '../../agents/setup/installed.ts';
-import { type Form, forms, hookProgram, type Line } from '../../agents/setup/line.ts';
+import {
+  type Form,
+  hookProgram,
+  httpForms,
+  type Line,
+  type Poster,
+  posterOf,
+  posters,
+} from '../../agents/setup/line.ts';
 import type { Places, Scope } from '../../agents/setup/places.ts';
 import { writeSettings } from '../../agents/setup/settings-file.ts';
 import type { LineSetup, SettingsSetup, Setup } from '../../agents/setup/setup.ts';
@@ -34,10 +42,9 @@ const args = {
   },
   form: {
     type: 'enum',
-    options: [...forms],
+    options: [...httpForms],
     valueHint: 'FORM',
-    description:
-      'how it asks (default: http+curl for claude and qwen, curl for others; without sh and curl http, command)',
+    description: 'how it asks (default: perl, else curl, else command; for claude and qwen http+perl, http+curl, http)',
   },
   'on-unreachable': {
     type: 'enum',
@@ -207,14 +214,9 @@ async function readLine(name: string, setup: Setup, { flags, io, note }: InitCon
   const tokenEnv = flags['token-env'] ?? (isTokenKnown ? 'STOPGATE_TOKEN' : undefined);
   if (tokenEnv !== undefined && !/^[A-Za-z_]\w*$/.test(tokenEnv))
     throw new AppError('input.bad', `--token-env '${tokenEnv}' is not the name of a variable`);
-  const form = readForm(name, setup, { flags, io }, tokenEnv);
+  const form = readForm(name, setup, { flags, io }, { url: http.url, tokenEnv });
   if (policy !== undefined && !flags.remove && isUnknownPolicy(policy, await findPolicies(config, http.url)))
     note(`stopgate: there is no policy ${policy} yet: until there is, default holds for sessions that name it`);
-  if (tokenEnv !== undefined && (form === 'curl' || form === 'http+curl'))
-    throw new AppError(
-      'input.bad',
-      `the form ${form} would show the token in the list of processes; use --form command`,
-    );
   return {
     ...{ form, http: http.url, tokenEnv, onUnreachable, wake },
     policy: policy === undefined ? undefined : readId('policy', policy),
@@ -224,31 +226,38 @@ async function readLine(name: string, setup: Setup, { flags, io, note }: InitCon
   };
 }
 
+type Target = { readonly url: string; readonly tokenEnv: string | undefined };
+
 /**
- * Each call starts a command, and curl takes a fraction of the time; where the agent posts by itself, curl is for stops
- * alone, of which a person must know that nobody judged them. It would show a token in the list of processes.
+ * Each call starts a command, and Perl or curl take a fraction of the time; where the agent posts by itself, they are for
+ * stops alone, of which a person must know that nobody judged them.
  */
-function defaultForm({ kind, forms: possible }: Setup, tokenEnv: string | undefined, { env }: InitContext['io']): Form {
+function defaultForm({ kind, forms: possible }: Setup, target: Target, { env }: InitContext['io']): Form {
   const [first] = possible as [Form];
-  const withCurl = first === 'http' ? 'http+curl' : 'curl';
-  const isPossible = kind === 'settings' && possible.includes(withCurl) && tokenEnv === undefined;
-  const isHere = () => ['sh', 'curl'].every((program) => findProgram(program, env) !== null);
-  return isPossible && process.platform !== 'win32' && isHere() ? withCurl : first;
+  const isHere = (program: string) => findProgram(program, env) !== null;
+  if (kind !== 'settings' || process.platform === 'win32' || !isHere('sh')) return first;
+  const poster = posters.find((it) => posterFault(it, target) === null && isHere(it));
+  const form = poster === undefined ? first : first === 'http' ? (`http+${poster}` as const) : poster;
+  return possible.includes(form) ? form : first;
 }
 
-function readForm(
-  name: string,
-  setup: Setup,
-  { flags, io }: Pick<InitContext, 'flags' | 'io'>,
-  tokenEnv: string | undefined,
-): Form {
+/** Why it cannot post there. Null: it can. */
+function posterFault(poster: Poster, { url, tokenEnv }: Target): string | null {
+  if (poster === 'curl') return tokenEnv === undefined ? null : 'would show the token in the list of processes';
+  return url.startsWith('https:') ? `cannot post to ${url}: it has no TLS` : null;
+}
+
+function readForm(name: string, setup: Setup, { flags, io }: Pick<InitContext, 'flags' | 'io'>, target: Target): Form {
   const { forms: possible } = setup;
   const { autostart, 'on-unreachable': onUnreachable = 'allow' } = flags;
   const needsCommand = onUnreachable === 'block' || autostart;
   const form =
-    flags.form ?? (needsCommand && possible.includes('command') ? 'command' : defaultForm(setup, tokenEnv, io));
+    flags.form ?? (needsCommand && possible.includes('command') ? 'command' : defaultForm(setup, target, io));
   if (!possible.includes(form))
     throw new AppError('input.bad', `${name} has no hooks of the form ${form}; it takes ${possible.join(', ')}`);
+  const poster = posterOf(form);
+  const fault = poster === undefined ? null : posterFault(poster, target);
+  if (fault !== null) throw new AppError('input.bad', `the form ${form} ${fault}; use --form command`);
   if (!needsCommand || form === 'command') return form;
   const option = autostart ? '--autostart' : '--on-unreachable block';
   throw new AppError(

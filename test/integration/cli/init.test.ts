@@ -25,6 +25,7 @@ async function place(options: TerminalOptions = {}) {
   };
 }
 type Settings = { hooks: Record<string, { hooks: Record<string, unknown>[] }[]> };
+const isPosting = (agent: string) => agent === 'claude' || agent === 'qwen';
 const isGone = (file: Promise<string>) => expect(file).rejects.toThrow('ENOENT');
 
 describe('claude', () => {
@@ -370,6 +371,7 @@ describe('refuses, and changes nothing', () => {
     [['codex', '--wake'], '--wake is for claude'],
     [['claude', '--http', 'off'], 'hooks come over HTTP'],
     [['gemini', '--form', 'curl', '--token-env', 'T'], 'would show the token'],
+    [['gemini', '--form', 'perl', '--http', 'https://127.0.0.1:4280'], 'it has no TLS; use --form command'],
     [['nobody'], "there is no agent 'nobody'; these are: claude, codex"],
   ])('%s', async (argv, says) => {
     const { init } = await place();
@@ -443,6 +445,37 @@ describe('each agent in its own form', () => {
     );
   });
 
+  test('the form perl, with a token, which is in no line', async () => {
+    const { init, read } = await place({ env: { STOPGATE_TOKEN: 'secret' } });
+    await init('gemini', '--yes', '--form', 'perl');
+    const text = await read('.gemini/settings.json');
+    expect(JSON.parse(text).hooks.AfterAgent[0].hooks[0].command).toMatch(
+      /^LC_ALL=C perl \S+\/hook-command\/post\.pl 595 'http:\/\/127\.0\.0\.1:4280\/hooks\/gemini\?event=AfterAgent' STOPGATE_TOKEN 2>\/dev\/null \|\| printf .* \|\| exit 0$/,
+    );
+    expect(text).not.toContain('secret');
+  });
+
+  test.each([
+    [['sh', 'perl', 'curl'], [], 'perl', 'http+perl'],
+    [['sh', 'perl', 'curl'], ['--token-env', 'T'], 'perl', 'http+perl'],
+    [['sh', 'perl', 'curl'], ['--http', 'https://127.0.0.1:4280'], 'curl', 'http+curl'],
+    [['sh', 'curl'], [], 'curl', 'http+curl'],
+    [['sh', 'curl'], ['--token-env', 'T'], 'command', 'http'],
+    [['perl', 'curl'], [], 'command', 'http'],
+    [[], [], 'command', 'http'],
+  ])('with %s and %s the form is %s, or %s where the agent posts', async (programs, more, command, posts) => {
+    const { cwd, put } = await place();
+    for (const name of programs) await chmod(await put(`bin/${name}`, ''), 0o755);
+    const env = { PATH: join(cwd, 'bin'), HOME: join(cwd, 'home') };
+    const formOf = async (agent: string) =>
+      JSON.parse((await runOnce(['init', agent, '--yes', '--json', ...more], { cwd, env })).stdout).form;
+    expect([await formOf('gemini'), await formOf('claude'), await formOf('opencode')]).toEqual([
+      command,
+      posts,
+      'http',
+    ]);
+  });
+
   test.each([
     ['claude', '.claude/settings.json', 'Stop', true],
     ['gemini', '.gemini/settings.json', 'AfterAgent', true],
@@ -450,33 +483,37 @@ describe('each agent in its own form', () => {
     ['codex', 'home/.codex/hooks.json', 'Stop', true],
     ['copilot', '.github/hooks/stopgate.json', 'agentStop', false],
     ['cursor', '.cursor/hooks.json', 'stop', false],
-  ])('%s: sh and curl by default, whose line reports that nothing was judged', async (agent, file, event, isShown) => {
+  ])('%s: a line of sh, with Perl by default, reports that nothing was judged', async (agent, file, event, isShown) => {
     const { cwd, read } = await place();
     const env = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: join(cwd, 'home') };
     const init = (...more: string[]) =>
       runOnce(['init', agent, '--yes', '--http', '127.0.0.1:9', ...more], { cwd, env });
-    await init();
     type Handler = { command?: string; bash?: string; hooks?: Handler[] };
-    const [entry] = (JSON.parse(await read(file)) as { hooks: Record<string, Handler[]> }).hooks[event] ?? [];
-    const { command, bash = command ?? '' } = entry?.hooks?.[0] ?? entry ?? {};
-    expect(bash).toMatch(/^curl .* \|\| exit 0$/);
-    const running = promisify(execFile)('/bin/sh', ['-c', bash], { env });
-    running.child.stdin?.end('{}');
-    const ran = await running;
-    const says =
-      'stopgate: this stop was not judged: no answer from http://127.0.0.1:9 (curl ended with 7). It is allowed.';
-    expect(ran).toEqual(
-      isShown ? { stdout: JSON.stringify({ systemMessage: says }), stderr: '' } : { stdout: '', stderr: `${says}\n` },
-    );
-    await init('--token-env', 'T');
-    expect(await read(file)).not.toContain('curl ');
+    const ran = async () => {
+      const [entry] = (JSON.parse(await read(file)) as { hooks: Record<string, Handler[]> }).hooks[event] ?? [];
+      const { command, bash = command ?? '' } = entry?.hooks?.[0] ?? entry ?? {};
+      const running = promisify(execFile)('/bin/sh', ['-c', bash], { env });
+      running.child.stdin?.end('{}');
+      return running;
+    };
+    const says = (program: string) => {
+      const note = `stopgate: this stop was not judged: no answer from http://127.0.0.1:9 (${program} ended with 7). It is allowed.`;
+      return isShown
+        ? { stdout: JSON.stringify({ systemMessage: note }), stderr: '' }
+        : { stdout: '', stderr: `${note}\n` };
+    };
+    await init();
+    expect(await ran()).toEqual(says('perl'));
+    await init('--form', isPosting(agent) ? 'http+curl' : 'curl');
+    expect(await ran()).toEqual(says('curl'));
+    expect(await read(file)).not.toContain('perl ');
   });
 
-  test('claude: its stops by sh and curl, all else by HTTP', async () => {
+  test('claude: its stops by sh and Perl, all else by HTTP', async () => {
     const { cwd, read } = await place();
     const env = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: join(cwd, 'home') };
     const { stdout } = await runOnce(['init', 'claude', '--yes', '--json'], { cwd, env });
-    expect(JSON.parse(stdout)).toMatchObject({ form: 'http+curl' });
+    expect(JSON.parse(stdout)).toMatchObject({ form: 'http+perl' });
     const { hooks } = JSON.parse(await read('.claude/settings.json')) as Settings;
     const types = Object.entries(hooks).map(([event, [entry]]) => [event, entry?.hooks[0]?.type] as const);
     const commands = types.filter(([, type]) => type === 'command').map(([event]) => event);

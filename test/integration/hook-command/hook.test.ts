@@ -233,7 +233,7 @@ describe('with something else where the service should be', () => {
   test('a service that never answers is not awaited beyond the deadline', async () => {
     const { http } = await openPort(null);
     const { code, stderr } = await hook(['codex', '--http', http, '--timeout', '300ms'], stop);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('within 0.3 s') });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/no answer from \S+ within [\d.]+ s/) });
   });
 
   test('the token of the variable goes into the header', async () => {

@@ -49,7 +49,7 @@ const shell = (command: string): Turn => ({
 });
 const writes = shell('echo 3 > report.md');
 
-describe.each(['http', 'http+curl', 'command'])('by hooks of the form %s', (form) => {
+describe.each(['http', 'http+perl', 'command'])('by hooks of the form %s', (form) => {
   test('a step that remains blocks its stop, and the model reads which; when all are done it is let go', async () => {
     const home = await makeHome(at.http, '--form', form);
     const model = await makeModel([todo('pending'), done, todo('completed'), { text: 'Now I am.' }]);
