@@ -22,6 +22,7 @@ import { createEvaluations } from './evaluations.ts';
 import { createFoldLoop } from './fold-loop.ts';
 import { createFoldNote } from './fold-note.ts';
 import { createLifecycle, type Rooms } from './lifecycle.ts';
+import { createLogWatch } from './log-watch.ts';
 import { createMembership } from './membership.ts';
 import type { EscalationRules } from './notice.ts';
 import { createNotices } from './notices.ts';
@@ -156,6 +157,7 @@ function createRooms(
     ...{ escalationListeners, inputListeners },
     checks: createPendingChecks(context),
     foldNote: createFoldNote(context),
+    logWatch: createLogWatch(context),
     membership,
     notices: createNotices(context),
     takeover: createTakeover(context, { outbox, evaluations, membership }),

@@ -7,6 +7,7 @@ import { AppError } from '../errors.ts';
 import { type HostContext, isRunning, lossOf } from './context.ts';
 import type { FoldLoop, FoldRooms } from './fold-loop.ts';
 import type { FoldNote } from './fold-note.ts';
+import type { LogWatch } from './log-watch.ts';
 import type { Membership } from './membership.ts';
 import { catchUp } from './read-barrier.ts';
 import type { Retention } from './retention.ts';
@@ -15,6 +16,7 @@ import type { Takeover } from './takeover.ts';
 
 export type Rooms = FoldRooms & {
   readonly foldNote: FoldNote;
+  readonly logWatch: LogWatch;
   readonly membership: Membership;
   readonly retention: Retention;
   readonly takeover: Takeover;
@@ -54,8 +56,8 @@ export function createLifecycle(context: HostContext, rooms: Rooms, loop: FoldLo
       await head.reach();
       context.hasStarted = true;
       context.pauses.open(() => context.fallBehind('this process did not run for a while'));
-      const { membership, takeover, foldNote, snapshots, retention } = rooms;
-      for (const room of [membership, takeover, foldNote, snapshots, retention]) room.open();
+      const { membership, takeover, foldNote, logWatch, snapshots, retention } = rooms;
+      for (const room of [membership, takeover, foldNote, logWatch, snapshots, retention]) room.open();
     },
     async close() {
       if (context.phase !== 'lost') context.phase = 'closing';
@@ -155,9 +157,9 @@ function onLost(context: HostContext, rooms: Rooms): void {
 
 function stopEffects(
   { pauses }: HostContext,
-  { timers, checks, evaluations, notices, takeover, retention }: Rooms,
+  { timers, checks, evaluations, notices, takeover, logWatch, retention }: Rooms,
 ): void {
-  for (const room of [pauses, timers, checks, evaluations, notices, takeover, retention]) room.close();
+  for (const room of [pauses, timers, checks, evaluations, notices, takeover, logWatch, retention]) room.close();
 }
 
 function failCallers({ decisionWaiters, evaluationWaiters }: HostContext, error: AppError): void {

@@ -2,6 +2,7 @@
 import { pino } from 'pino';
 import { afterEach, expect, test, vi } from 'vitest';
 import { decisionMessageId } from '../../../machines/index.ts';
+import { AppError } from '../../../src/errors.ts';
 import { createHost, type Host } from '../../../src/host/host.ts';
 import { createMemoryLog, type MemoryLog } from './memory-log.ts';
 
@@ -108,6 +109,18 @@ test('a newest entry that is not the one folded there ends the host: the log is 
   await expect(host.caughtUp()).rejects.toMatchObject({ code: 'log.lost' });
   await expect(host.attempt('w1', { attempt: 'a2' })).rejects.toMatchObject({ code: 'log.lost' });
   expect(host.fault()).toMatchObject({ code: 'log.lost' });
+});
+
+test('a log that is lost while nobody reads is noticed', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const { host, log } = await start();
+  log.head = async () => {
+    throw new AppError('log.lost', 'the log has a gap: entries 1 to 22 are missing');
+  };
+  expect(host.fault()).toBeNull();
+  vi.advanceTimersByTime(10_000);
+  await expect.poll(() => host.fault()).toMatchObject({ code: 'log.lost' });
+  await expect(host.attempt('w1', { attempt: 'a1' })).rejects.toMatchObject({ code: 'log.lost' });
 });
 
 const decisionsIn = (log: MemoryLog) => log.entries.filter(({ subject }) => subject.includes('.decision.')).length;
