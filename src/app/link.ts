@@ -36,7 +36,7 @@ export type Link = {
   readonly requests: RequestServer;
   /** Rejects once the server forbids something to the service. @throws AppError input.unauthorized */
   readonly forbidden: Promise<never>;
-  /** How the inspector's thread connects. */
+  /** How the inspector's own process connects. */
   readonly source: Omit<HistorySource, 'fleet'>;
   /** Sends what was published, and closes the connection. */
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-/** CPU time of processes, as Linux counts it: unlike a time it means the same on a busy machine. */
+/** CPU time and memory of processes, as Linux counts them: unlike a time they mean the same on a busy machine. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** Microseconds since its start, of all its threads that live. NaN where the system does not tell. */
@@ -13,6 +13,15 @@ export function cpuUsOf(pid: number): number {
 
 /** The first number: nanoseconds on a core. */
 const runNs = (file: string): number => Number(readFileSync(file, 'utf8').split(' ')[0]);
+
+/** Bytes of memory that it has now. NaN where the system does not tell. */
+export function rssOf(pid: number): number {
+  try {
+    return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1_024;
+  } catch {
+    return Number.NaN;
+  }
+}
 
 /** It and all that it has started. */
 export function processTree(pid: number): number[] {

@@ -35,7 +35,7 @@ export type Inspection = {
   close(): Promise<void>;
 };
 
-/** @param source how the log is reached again, from a thread */
+/** @param source how the log is reached again, from another process */
 export function createInspection(
   host: Host,
   log: EventLog,

@@ -35,7 +35,7 @@ export type StartsOptions = {
 
 /** Where the last requests ended, as far as their fleets are small: the next step of the playback goes on from there. */
 const idleMax = 4;
-/** A worker takes about 4 KB, so this is a third of the thread's memory. */
+/** A worker takes about 4 KB, so this is a third of the process's memory. */
 const idleActorsMax = 60_000;
 /** What happened in the store meanwhile is seen this late. */
 const knownForMs = 1_000;

@@ -1,10 +1,10 @@
-/** What the service and the history thread send each other. Types only. */
+/** What the service and the history process send each other. Types only. */
 import type { ErrorCode, ErrorIssue } from '../../errors.ts';
 import type { ConnectionOptions } from '../../nats/connection.ts';
 import type { Topic } from '../messages.ts';
 import type { Span } from '../statistics/buckets.ts';
 
-/** How the thread reaches the log: as the service itself does. */
+/** How the process reaches the log: as the service itself does. The first message to it. */
 export type HistorySource = Pick<ConnectionOptions, 'url' | 'credsFile' | 'inboxPrefix'> & { readonly fleet: string };
 
 /**
@@ -20,9 +20,11 @@ export type HistoryWork =
 /** Entries folded of those to fold. */
 export type HistoryProgress = { readonly done: number; readonly total: number };
 
-export type ToThread = { readonly id: number; readonly work: HistoryWork } | { readonly cancel: number };
-/** `body`: of the reply, JSON as UTF-8, handed over without a copy. */
-export type FromThread =
+export type HistoryRequest = { readonly id: number; readonly work: HistoryWork };
+export type ToProcess = HistoryRequest | { readonly cancel: number };
+/** `body`: of the reply, JSON as UTF-8. `log`: a line of JSON for the log of the service. */
+export type FromProcess =
+  | { readonly log: string }
   | { readonly id: number; readonly progress: HistoryProgress }
   | { readonly id: number; readonly body: Uint8Array }
   | {

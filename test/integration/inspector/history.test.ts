@@ -1,7 +1,10 @@
-/** The history thread behind the API: progress, giving up, limits, and that its end harms nobody. */
+/** The history process behind the API: progress, giving up, limits, its log, and that its end harms nobody. */
+import { Objm } from '@nats-io/obj';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { snapshotFormat } from '../../../machines/index.ts';
 import { createHistory } from '../../../src/inspector/history/history.ts';
 import { createLogger } from '../../../src/log.ts';
+import { readPosition } from '../../../src/nats/log-continuity.ts';
 import { openStage, type Stage } from '../../support/stage.ts';
 
 const entries = 30_000;
@@ -21,8 +24,8 @@ const askLines = (path: string, signal?: AbortSignal) =>
     headers: { accept: 'application/x-ndjson' },
     ...(signal === undefined ? {} : { signal }),
   });
-const open = (limits: object) =>
-  createHistory({ url: stage.nats.url, fleet: 'main' }, createLogger('silent'), {
+const open = (limits: object, logger = createLogger('silent')) =>
+  createHistory({ url: stage.nats.url, fleet: 'main' }, logger, {
     ...{ requestsMax: 32, budgetMs: 60_000, heapMiB: 256, lingerMs: 60_000, ...limits },
   });
 const parse = (body: Uint8Array) => JSON.parse(new TextDecoder().decode(body));
@@ -61,7 +64,7 @@ test('a request that is given up makes room for others', async () => {
 test('a request over its budget ends in words, and goes on when asked again', async () => {
   const history = open({ budgetMs: 400 });
   const ends: string[] = [];
-  // Its thread has a low priority: on a busy machine that takes many turns.
+  // It has a low priority: on a busy machine that takes many turns.
   while (ends.at(-1) !== 'done')
     ends.push(
       await history.ask(past(entries)).then(
@@ -73,7 +76,7 @@ test('a request over its budget ends in words, and goes on when asked again', as
   await history.close();
 }, 120_000);
 
-test('a thread that runs out of memory fails its requests, and the next starts another', async () => {
+test('a process that runs out of memory fails its requests, and the next starts another', async () => {
   const history = open({ heapMiB: 12 });
   await expect(history.ask(past(entries))).rejects.toThrow(/the past could not be folded: .*memory/);
   await expect(history.ask(past(entries))).rejects.toThrow(/memory/);
@@ -81,11 +84,35 @@ test('a thread that runs out of memory fails its requests, and the next starts a
   await history.close();
 });
 
-test('after a while without requests the thread is gone, and the next request works as before', async () => {
+test('a process that is killed fails its requests, and the next starts another', async () => {
+  const history = open({});
+  const asked = expect(history.ask(past(entries))).rejects.toThrow('it ended with SIGKILL; ask again');
+  process.kill(history.pid() ?? Number.NaN, 'SIGKILL');
+  await asked;
+  expect(parse(await history.ask(past(1)))).toMatchObject({ seq: 1 });
+  await history.close();
+});
+
+test('what the process warns of is in the log of the service', async () => {
+  const { nc, manager } = stage.client;
+  const position = await readPosition(manager, 'STOPGATE_main', 10);
+  const head = JSON.stringify({ fleet: 'main', rules: 1, position });
+  const objects = await new Objm(nc).create('STOPGATE-PAST_main');
+  await objects.putBlob({ name: 'damaged', metadata: { head, format: `${snapshotFormat}` } }, new Uint8Array(9));
+  const lines: string[] = [];
+  const history = open({}, createLogger('warn', { write: (line) => lines.push(line) }));
+  expect(parse(await history.ask(past(10)))).toMatchObject({ seq: 10 });
+  await history.close();
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 'warn', snapshot: 'damaged', seq: 10, msg: 'snapshot passed over' },
+  ]);
+});
+
+test('after a while without requests the process is gone, and the next request works as before', async () => {
   const history = open({ lingerMs: 1 });
   for (const seq of [5, 6]) {
     expect(parse(await history.ask(past(seq)))).toMatchObject({ seq });
-    await expect.poll(() => history.isRunning()).toBe(false);
+    await expect.poll(() => history.pid()).toBeNull();
   }
   await history.close();
 });

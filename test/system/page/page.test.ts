@@ -29,7 +29,7 @@ const rowOf = (worker: string) => browser.page.locator(`tr[data-id="${worker}"]`
 const names = async () =>
   browser.page.locator('.grid tbody tr[data-id]').evaluateAll((rows) => rows.map((row) => row.getAttribute('data-id')));
 
-/** A comparison folds the log, in a thread that is started for it. */
+/** A comparison folds the log, in a process that is started for it. */
 const patient = { timeout: 30_000 };
 
 describeInBrowser('the page', () => {

@@ -1,4 +1,4 @@
-/** Turns: who asks for the past shares the thread, may be told to wait, and can give up. */
+/** Turns: who asks for the past shares the process, may be told to wait, and can give up. */
 import { expect, test } from 'vitest';
 import { createLane, createPace } from '../../../../src/inspector/history/turns.ts';
 

@@ -1,0 +1,98 @@
+/** The history process as the service has it: started by the first message, ended a while after the last, or with the service. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { FromProcess, HistorySource, ToProcess } from './work.ts';
+
+export type HistoryProcess = {
+  /** Starts it where there is none. */
+  post(message: ToProcess): void;
+  /** Nobody waits: it ends after a while without another message. */
+  linger(): void;
+  /** Null: there is none now. */
+  pid(): number | null;
+  /** Resolves when it is gone. */
+  end(): Promise<void>;
+};
+type Options = { readonly heapMiB: number; readonly lingerMs: number };
+type Events = {
+  onMessage(news: FromProcess): void;
+  /** It ended by itself. */
+  onFailure(error: Error): void;
+};
+
+/** Of the last that it wrote to stderr, which says why it ended. */
+const lastWordsMax = 4_096;
+
+export function createHistoryProcess(source: HistorySource, options: Options, events: Events): HistoryProcess {
+  let child: ChildProcess | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  const end = async () => {
+    clearTimeout(timer);
+    const ended = child;
+    child = null;
+    if (ended?.pid === undefined || ended.exitCode !== null || ended.signalCode !== null) return;
+    const gone = once(ended, 'close');
+    // It has nothing to keep.
+    ended.kill('SIGKILL');
+    await gone;
+  };
+  const start = () => {
+    const started = fork(programFile(), {
+      execArgv: [...inheritedArguments(), `--max-old-space-size=${options.heapMiB}`],
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    });
+    let lastWords = '';
+    started.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      lastWords = (lastWords + text).slice(-lastWordsMax);
+    });
+    const fail = (error: Error) => {
+      if (child !== started) return;
+      child = null;
+      clearTimeout(timer);
+      events.onFailure(error);
+    };
+    started.on('message', (news: FromProcess) => child === started && events.onMessage(news));
+    started.on('error', fail);
+    started.on('close', (code, signal) => fail(new Error(describeEnd(code, signal, lastWords))));
+    started.send(source);
+    return started;
+  };
+  return {
+    end,
+    pid: () => child?.pid ?? null,
+    post(message) {
+      if (child === null && 'cancel' in message) return;
+      clearTimeout(timer);
+      try {
+        child ??= start();
+        child.send(message);
+      } catch (error) {
+        events.onFailure(error as Error);
+      }
+    },
+    linger() {
+      clearTimeout(timer);
+      timer = setTimeout(() => void end(), options.lingerMs);
+    },
+  };
+}
+
+/** Those that say how this process was started, such as whose certificates it trusts; not the port of its debugger. */
+const inheritedArguments = () => process.execArgv.filter((it) => !it.startsWith('--inspect'));
+
+function describeEnd(code: number | null, signal: NodeJS.Signals | null, lastWords: string): string {
+  if (lastWords.includes('heap out of memory')) return 'it ran out of memory';
+  const why = lastWords.split('\n').find((line) => /Error\b/.test(line));
+  return `it ended with ${signal ?? code}${why === undefined ? '' : `: ${why.trim()}`}`;
+}
+
+/** Next to this file in a build; in dist when running from the sources, as tests do: Node runs no TypeScript. */
+function programFile(): string {
+  const [built = '', elsewhere = ''] = ['./main.js', '../../../dist/src/inspector/history/main.js'].map((path) =>
+    fileURLToPath(new URL(path, import.meta.url)),
+  );
+  return existsSync(built) ? built : elsewhere;
+}

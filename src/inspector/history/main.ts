@@ -1,0 +1,136 @@
+/**
+ * The history process: folds the past beside the service, over a connection of its own, so that decisions never wait for
+ * time travel or what if. It starts with the first request and ends some minutes after the last (history.ts).
+ */
+import { readdirSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
+import { AppError } from '../../errors.ts';
+import { createLogger } from '../../log.ts';
+import { openConnection } from '../../nats/connection.ts';
+import { createSnapshots, type Snapshots } from '../../nats/snapshots/snapshots.ts';
+import { openStoredLog, type StoredLog } from '../../nats/stored-log.ts';
+import { toTruncatedJson } from '../truncated-json.ts';
+import { createCheckpoints } from './checkpoints.ts';
+import { createLogOutline, type LogOutline } from './log-outline.ts';
+import { createOutline } from './outline.ts';
+import { readPast } from './past.ts';
+import { type Asker, createPastFolds, type PastFolds } from './past-folds.ts';
+import type { StoredSnapshots } from './starts.ts';
+import { createStatisticsReader, type StatisticsReader } from './statistics.ts';
+import { createLane } from './turns.ts';
+import { compareDecisions } from './what-if.ts';
+import type { FromProcess, HistoryRequest, HistorySource, HistoryWork, ToProcess } from './work.ts';
+
+/** Each holds two fleets. More wait. */
+const comparisons = createLane(2);
+/** All go on in the same counts. */
+const statistics = createLane(1);
+const cancels = new Map<number, AbortController>();
+const tell = (news: FromProcess) => void process.send?.(news);
+/** Its lines go to the log of the service. */
+const logger = createLogger('info', { write: (line) => tell({ log: line }) });
+
+lowerPriority();
+// It ends with the service, however that ends; a Ctrl-C for both is for the service to obey.
+process.on('disconnect', () => process.exit());
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});
+process.once('message', (source: HistorySource) => {
+  let opened: Promise<Opened> | null = null;
+  const close = () => {
+    opened = null;
+  };
+  const open = () => {
+    opened ??= openLog(source, close).catch((error: unknown) => {
+      close();
+      throw error;
+    });
+    return opened;
+  };
+  process.on('message', (message: ToProcess) => {
+    if ('cancel' in message) cancels.get(message.cancel)?.abort(cancelled());
+    else void answer(message, source.fleet, open);
+  });
+});
+
+async function answer({ id, work }: HistoryRequest, fleet: string, open: () => Promise<Opened>): Promise<void> {
+  const cancel = new AbortController();
+  cancels.set(id, cancel);
+  const asker: Asker = { signal: cancel.signal, onProgress: (progress) => tell({ id, progress }) };
+  try {
+    const result = await perform(await open(), fleet, work, asker);
+    // The service only passes the bytes on: a large fleet takes a megabyte.
+    tell({ id, body: new TextEncoder().encode(toTruncatedJson(result)) });
+  } catch (error) {
+    tell({ id, error: toMessage(error) });
+  } finally {
+    cancels.delete(id);
+  }
+}
+
+type Opened = {
+  readonly log: StoredLog;
+  readonly folds: PastFolds;
+  readonly outline: LogOutline;
+  readonly counts: StatisticsReader;
+};
+
+/** `onClosed`: it reads no more. */
+async function openLog({ fleet, ...connection }: HistorySource, onClosed: () => void): Promise<Opened> {
+  const nc = await openConnection({ ...connection, name: `stopgate history ${fleet}`, patient: true });
+  const log = await openStoredLog(nc, fleet).catch(async (error: unknown) => {
+    await nc.close();
+    throw error;
+  });
+  void nc.closed().then(onClosed);
+  const coarse = createOutline();
+  const snapshots = findSnapshots(createSnapshots(nc, fleet, 1, logger));
+  const folds = createPastFolds({ fleet, log, checkpoints: createCheckpoints(), snapshots, onStep: coarse.add });
+  return { log, folds, outline: createLogOutline(log, folds, coarse), counts: createStatisticsReader(log) };
+}
+
+/** One that cannot be read is as good as none: an earlier one, or the beginning, gives the same. */
+const findSnapshots = ({ past }: Snapshots): StoredSnapshots => ({
+  seqs: () => past.seqs().catch(() => []),
+  async load(upTo) {
+    const start = await past.load(upTo);
+    return start === null ? null : { fleet: start.fleet, seq: start.position.seq };
+  },
+});
+
+function perform(opened: Opened, fleet: string, work: HistoryWork, asker: Asker): Promise<object> {
+  switch (work.kind) {
+    case 'past':
+      return readPast(opened.folds, work.seq, work.topic, asker);
+    case 'outline':
+      return opened.outline.read(work, asker);
+    case 'statistics':
+      return statistics.run(() => {
+        asker.signal.throwIfAborted();
+        return opened.counts.read(work.span, asker);
+      });
+    case 'whatIf':
+      return comparisons.run(() => {
+        asker.signal.throwIfAborted();
+        return compareDecisions(opened, fleet, work, asker);
+      });
+  }
+}
+
+const cancelled = () => new AppError('service.busy', 'cancelled');
+
+function toMessage(error: unknown): Extract<FromProcess, { error: object }>['error'] {
+  if (error instanceof AppError) return { code: error.code, message: error.message, issues: error.issues };
+  throw error;
+}
+
+/** Of all threads: on Linux each has a priority of its own, and V8 has started its helpers by now. */
+function lowerPriority(): void {
+  const threads = process.platform === 'linux' ? readdirSync('/proc/self/task').map(Number) : [process.pid];
+  for (const thread of threads) {
+    try {
+      setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL);
+    } catch {
+      // Not allowed here, or gone: it only costs fairness.
+    }
+  }
+}
