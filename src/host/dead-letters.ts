@@ -3,7 +3,6 @@
  * here. What comes faster than the stream takes it is read from the log again, where it stands.
  */
 import { deadLetterMessageId, formatIsoTime, type Refusal, readEntry } from '../../machines/index.ts';
-import { AppError } from '../errors.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import { type HostContext, isAtHead, isRunning } from './context.ts';
 import { appendUntilStored } from './own-entries.ts';
@@ -82,8 +81,6 @@ async function sendMissed(pipeline: Pipeline): Promise<void> {
       if (read !== null && !('data' in read)) await store(pipeline, deadLetterOf(message, read));
       fromSeq = message.seq + 1;
     });
-    // In a cluster it is read from any node, and that may lag.
-    if (fromSeq <= toSeq) throw new AppError('log.unavailable', `the log was read to entry ${fromSeq - 1} of ${toSeq}`);
   } catch (error) {
     // Those that were kept meanwhile are read again with the others.
     pipeline.kept.length = 0;

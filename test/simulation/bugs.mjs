@@ -1,6 +1,8 @@
 /**
  * Plants each bug of `bugs/` in the service and runs seeds from 1 on until one fails:
  * `npm run test:sim:bugs [-- NAME ...]`. `-- NAME --seed S` runs one seed with the bug, and shows the end of its trace.
+ *
+ * A bug with `faults` takes what is rare in a run with all of them, and is looked for with these alone.
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,7 +25,7 @@ const unknown = positionals.filter((it) => !names.includes(it));
 if (unknown.length > 0) throw new Error(`no bug is named ${unknown.join(', ')}: there are ${names.join(', ')}`);
 const wanted = positionals.length === 0 ? names : positionals;
 if (values.seed === undefined) await tabulate(wanted);
-else for (const name of wanted) await withBug(name, (file) => showSeed(file, values.seed));
+else for (const name of wanted) await withBug(name, (file, args) => showSeed(file, [...args, '--seed', values.seed]));
 
 async function tabulate(names) {
   process.stdout.write('| bug | what was planted | seed | what was seen |\n| --- | --- | ---: | --- |\n');
@@ -44,7 +46,8 @@ async function withBug(name, use) {
   const bug = JSON.parse(await readFile(join(folder, `${name}.json`), 'utf8'));
   const { file, remove } = await bundle('test/simulation/main.ts', [plant(bug), simulatedModules]);
   try {
-    return { about: bug.about, ...(await use(file)) };
+    const args = bug.faults === undefined ? [] : ['--faults', bug.faults];
+    return { about: bug.about, ...(await use(file, args)) };
   } finally {
     await remove();
   }
@@ -62,17 +65,17 @@ function plant({ file, from, to }) {
   };
 }
 
-function argsOf(file, ...args) {
+function argsOf(file, args) {
   const program = `import(${JSON.stringify(file)}).then((it) => it.main(process.argv.slice(1)))`;
   return ['--input-type=module', '-e', program, '--', ...args];
 }
 
-async function search(file) {
-  const args = argsOf(file, '--seeds', String(seedsMax), '--first', '--json');
-  const { stdout } = await run(process.execPath, args, { timeout: 900_000 });
+async function search(file, given) {
+  const args = [...given, '--seeds', String(seedsMax), '--first', '--json'];
+  const { stdout } = await run(process.execPath, argsOf(file, args), { timeout: 900_000 });
   return JSON.parse(stdout);
 }
 
-async function showSeed(file, seed) {
-  await once(spawn(process.execPath, argsOf(file, '--seed', seed), { stdio: 'inherit' }), 'exit');
+async function showSeed(file, args) {
+  await once(spawn(process.execPath, argsOf(file, args), { stdio: 'inherit' }), 'exit');
 }

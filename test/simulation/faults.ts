@@ -30,7 +30,7 @@ const faults: Readonly<Record<string, readonly [weight: number, fault: Fault]>> 
   deadFull: [2, fillDeadStream],
   delivery: [4, disturbDelivery],
   theft: [3, stealMessageIds],
-  clock: [2, stepClock],
+  clock: [3, stepClock],
   badEntry: [3, sendBadEntry],
   twin: [2, startTwin],
   release: [4, changeRelease],
@@ -241,9 +241,10 @@ function fillDeadStream(world: World, random: Random): void {
   const forMs = random.spread(500, 10_000);
   world.disk.fullStreams.add(name);
   later(world, forMs, () => world.disk.fullStreams.delete(name));
-  later(world, random.next() * forMs * 0.3, () => sendBadEntry(world, random));
+  const badMs = random.next() * forMs * 0.3;
+  later(world, badMs, () => sendBadEntry(world, random));
   later(world, random.next() * forMs * 0.6, () => askForSnapshot(world));
-  if (random.chance(0.5)) later(world, random.next() * forMs, () => crashAll(world, random));
+  if (random.chance(0.5)) later(world, badMs + random.spread(2, forMs), () => crashAll(world, random));
 }
 
 function disturbDelivery(world: World, random: Random): void {
@@ -253,8 +254,8 @@ function disturbDelivery(world: World, random: Random): void {
 
 function stepClock(world: World, random: Random): void {
   const process = random.chance(0.5) ? anyMember(world, random).process : world.server?.process;
-  const mostMs = random.chance(0.25) ? 60_000 : 5_000;
-  if (process !== undefined) process.clockOffsetMs = random.pick([-1, 1]) * random.spread(10, mostMs);
+  const byMs = random.chance(0.4) ? random.int(10_000, 60_000) : random.spread(10, 5_000);
+  if (process !== undefined) process.clockOffsetMs = random.pick([-1, 1]) * byMs;
 }
 
 /** An agent takes ids that the service is about to use. */

@@ -41,6 +41,8 @@ export type Consumer = {
   close(): void;
 };
 
+/** What a node that lags has not got yet, in entries. */
+const entriesBehindMax = 20;
 /** So many messages, and it asks whether they have arrived. */
 const flowEvery = 40;
 
@@ -68,7 +70,7 @@ export function createConsumer(
   let interestMs = scheduler.nowMs;
   const lagMs = cluster.lagMs();
   /** The node on which it is has not got what comes after. */
-  let visibleSeq = lagMs === 0 ? Number.POSITIVE_INFINITY : createdAtSeq - random.int(0, 3);
+  let visibleSeq = lagMs === 0 ? Number.POSITIVE_INFINITY : createdAtSeq - random.int(0, entriesBehindMax);
   const pending = (fromSeq: number) =>
     stream.messages.filter((it) => it.seq >= fromSeq && it.seq <= visibleSeq && isWanted(it));
 
