@@ -20,8 +20,8 @@ export type DevOptions = DevFlags & {
 export async function serveEmbedded(config: Config, options: DevOptions, io: Io): Promise<number> {
   const { logger } = options;
   if (!isOneFleet(config)) {
-    const hint = 'name one with --fleet, and take several away from stopgate.yaml; or run a NATS server of your own';
-    throw new AppError('config.bad', `the NATS server that stopgate starts is for one fleet: ${hint}`);
+    const hint = 'name one with --fleet and remove the others from stopgate.yaml, or run your own NATS server';
+    throw new AppError('config.bad', `the NATS server that stopgate starts serves only one fleet: ${hint}`);
   }
   const storeDir = resolve(io.cwd, options.store ?? '.stopgate');
   mkdirSync(storeDir, { recursive: true, mode: 0o700 });

@@ -109,7 +109,7 @@ function createSupervisor(options: FleetsOptions): Supervisor {
   const start = createStarter(options, isOnly, (slot, isNameTaken) => {
     // All fleets of a process have one replica name.
     if (isOnly() || isNameTaken) onBroken('it cannot serve any longer');
-    else logger.error({ fleet: slot.name }, 'this fleet is not served before a restart; the others are');
+    else logger.error({ fleet: slot.name }, 'this fleet is not served until a restart; the others are');
   });
   const refreshOnce = async () => {
     const names = await findWanted(options, selection, [...slots.keys()]);
@@ -153,7 +153,7 @@ async function findWanted(
     try {
       return await find();
     } catch (error) {
-      logger.warn({ err: error }, 'new fleets cannot be looked for now');
+      logger.warn({ err: error }, 'cannot look for new fleets now');
       return [];
     }
   };

@@ -58,8 +58,8 @@ export async function openLink({ nats, creds, inboxPrefix, name, version, ...opt
   const forbidden = Promise.race([nc, logNc].map((it) => rejectForbidden(it, forbiddenHint)));
   forbidden.catch(() => undefined); // of interest at the start only
   if (creds === undefined && !nats.includes('@') && !nc.info?.auth_required) {
-    const hint = 'anyone who reaches it can act as anyone, the service included; give it users and permissions';
-    logger.warn({ nats: nc.getServer() }, `this NATS server asks for no credentials: ${hint}`);
+    const hint = 'any client can pose as any other, including the service; give it users and permissions';
+    logger.warn({ nats: nc.getServer() }, `this NATS server requires no credentials: ${hint}`);
   }
   const bus = createBus(nc, logNc, replyPrefixes);
   const serve = () =>

@@ -108,7 +108,7 @@ async function installed<Modules>(signal: Signal, packages: readonly string[], l
     const line = `npm install ${packages.join(' ')} @opentelemetry/resources`;
     const message =
       `${signal} need the OpenTelemetry SDK, which is not installed: ${line}; ` +
-      `or leave them out with ${exporterVariable(signal)}=none`;
+      `or turn them off with ${exporterVariable(signal)}=none`;
     throw new AppError('config.bad', message, { cause });
   }
 }
@@ -133,8 +133,8 @@ function reportArrival<Items>(exporter: Exporter<Items>, signal: Signal, logger:
   exporter.export = (items, done) =>
     send(items, (result) => {
       const { code, error: err } = result;
-      if (arrives && code !== 0) logger.warn({ err }, `the collector does not take ${signal}; those are lost`);
-      if (!arrives && code === 0) logger.info({}, `the collector takes ${signal} again`);
+      if (arrives && code !== 0) logger.warn({ err }, `the collector does not accept ${signal}; they are lost`);
+      if (!arrives && code === 0) logger.info({}, `the collector accepts ${signal} again`);
       arrives = code === 0;
       done(result);
     });
@@ -145,13 +145,13 @@ function warnOfOtherFormats(signal: Signal, env: Environment, logger: Logger): v
   const kind = exporterVariable(signal);
   const exporters = readVariable(kind, env);
   if (exporters !== undefined && exporters !== 'otlp')
-    logger.warn({ [kind]: exporters }, `${signal} are sent by OTLP alone`);
+    logger.warn({ [kind]: exporters }, `${signal} can only be sent by OTLP`);
   const protocols = ['OTEL_EXPORTER_OTLP_PROTOCOL', `OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_PROTOCOL`];
   for (const name of protocols) {
     const protocol = readVariable(name, env);
     // A collector takes both forms of HTTP at one address.
     if (protocol !== undefined && !protocol.startsWith('http/'))
-      logger.warn({ [name]: protocol }, `${signal} are sent over HTTP alone`);
+      logger.warn({ [name]: protocol }, `${signal} can only be sent over HTTP`);
   }
 }
 

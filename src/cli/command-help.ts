@@ -32,7 +32,7 @@ export function formatCommandHelp(
       options.filter(([option, arg]) => shared[option] !== arg),
     ),
     ...section(
-      'Where, and how it prints',
+      'Connection and output',
       options.filter(([option, arg]) => shared[option] === arg),
     ),
     '',

@@ -26,17 +26,17 @@ export const commands: CommandTable = {
   },
   hook: {
     group: 'Agents',
-    summary: 'answer one hook call of an agent on stdin; its settings run this',
+    summary: 'answer one hook call on stdin; the settings of the agent run this',
     load: async () => (await import('./commands/hook.ts')).hook,
   },
   doctor: {
     group: 'Agents',
-    summary: 'check everything that a block needs, and how to fix what is wrong',
+    summary: 'check everything that a block depends on, and say how to fix what is wrong',
     load: async () => (await import('./commands/doctor.ts')).doctor,
   },
   loop: {
     group: 'Agents',
-    summary: 'run an agent again, with the next prompt, until it may stop',
+    summary: 'run an agent again and again, with the next prompt, until it may stop',
     load: async () => (await import('./commands/loop.ts')).loop,
   },
   decide: {
@@ -71,7 +71,7 @@ export const commands: CommandTable = {
   },
   top: {
     group: 'Inspect',
-    summary: 'the fleet live on the terminal, with keys to answer those who wait for a person',
+    summary: 'show the fleet live on the terminal, with keys to answer agents that wait for a person',
     load: async () => (await import('./commands/top.ts')).top,
   },
   worker: {
@@ -96,12 +96,12 @@ export const commands: CommandTable = {
   },
   escalations: {
     group: 'Inspect',
-    summary: 'list who waits for a person: since when, why, and who has acknowledged it',
+    summary: 'list what waits for a person: since when, why, and who has acknowledged it',
     load: async () => (await import('./commands/escalations.ts')).escalations,
   },
   explain: {
     group: 'Inspect',
-    summary: 'why a worker may or may not stop: in words, and guard by guard with what each looked at',
+    summary: 'explain why a worker may or may not stop, and what each guard looked at',
     load: async () => (await import('./commands/explain.ts')).explain,
   },
   tail: {
@@ -131,37 +131,37 @@ export const commands: CommandTable = {
   },
   audit: {
     group: 'Operate',
-    summary: 'what operators did, to whom and when',
+    summary: 'list what operators did, to which worker or task, and when',
     load: async () => (await import('./commands/audit.ts')).audit,
   },
   snapshot: {
     group: 'Operate',
-    summary: 'write down the state of a fleet now, where its next start continues',
+    summary: 'take a snapshot of the state of a fleet now, so that its next start is fast',
     load: async () => (await import('./commands/snapshot.ts')).snapshot,
   },
   export: {
     group: 'Tools',
-    summary: 'print the log, or what concerns one worker, as replay reads it',
+    summary: 'print the log, or what concerns one worker, in the form that replay reads',
     load: async () => (await import('./commands/export.ts')).exportLog,
   },
   import: {
     group: 'Tools',
-    summary: 'make what export printed the log of a fleet that has none',
+    summary: 'restore the log of a fleet that has none, from what export printed',
     load: async () => (await import('./commands/import.ts')).importLog,
   },
   replay: {
     group: 'Tools',
-    summary: 'fold a log from a file or from NATS: what was decided, or would be under other policies',
+    summary: 'fold a log from a file or from NATS, and print what was decided, or would be under other policies',
     load: async () => (await import('./commands/replay.ts')).replay,
   },
   check: {
     group: 'Tools',
-    summary: 'is a stopgate.yaml valid? Without a service, for an editor or CI',
+    summary: 'check whether a stopgate.yaml is valid, without a service, for an editor or CI',
     load: async () => (await import('./commands/check.ts')).check,
   },
   permissions: {
     group: 'Tools',
-    summary: 'print accounts and permissions for a NATS server of your own',
+    summary: 'print accounts and permissions for your own NATS server',
     load: async () => (await import('./commands/permissions.ts')).permissions,
   },
   token: {
@@ -171,12 +171,12 @@ export const commands: CommandTable = {
   },
   'support-bundle': {
     group: 'Tools',
-    summary: 'write what somebody needs to help you into a file, without secrets',
+    summary: 'write a file with what somebody needs to help you, without secrets',
     load: async () => (await import('./commands/support-bundle.ts')).supportBundle,
   },
   bench: {
     group: 'Tools',
-    summary: 'measure decisions against raw NATS, on its own server',
+    summary: 'compare decisions with raw NATS, on its own server',
     load: async () => (await import('./commands/bench.ts')).bench,
   },
   completion: {

@@ -8,7 +8,7 @@ import { clean, cleanLines, cut, wrap } from '../terminal/text.ts';
 
 const linesMax = 12;
 const unjudgedNote =
-  'Not judged: the task stays held, and verify says no. With "onError: block" the check would have blocked.';
+  'Not judged: the task stays held, and verify refuses. With "onError: block" the check would have blocked the stop.';
 
 export function formatDecision(decision: Decision, colors: Colors, width: number): string[] {
   const { reason, nextPrompt, feedback } = decision;

@@ -31,7 +31,7 @@ export function formatHelp(colors: Colors, width: number): string[] {
     '',
     colors.bold('Everywhere'),
     ...wrap(
-      'Options come from flags, then STOPGATE_* variables, then stopgate.yaml, then the running "dev" of this folder. Colours: off with NO_COLOR=1.',
+      'Options come from flags, then STOPGATE_* variables, then stopgate.yaml, then the "dev" that runs in this folder. NO_COLOR=1 turns colours off.',
       width - 2,
     ).map(indent),
     ...wrap(

@@ -95,7 +95,7 @@ async function feedArchive(fold: Fold, context: Source, firstSeq: number, result
   const { archive } = context.flags;
   const cut = `the log begins at entry ${firstSeq}, since retention has removed those before`;
   if (archive === undefined)
-    throw new AppError('input.bad', `${cut}; a replay needs them: name the folder of the archive with --archive`);
+    throw new AppError('input.bad', `${cut}; a replay needs these: name the archive folder with --archive`);
   let lastSeq = 0;
   const checked: Fold = {
     ...fold,

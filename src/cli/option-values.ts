@@ -27,7 +27,7 @@ export const readTimeout = (text: string | undefined, defaultMs = defaultTimeout
 export const readEntryCount = (text: string | undefined): number =>
   text === undefined ? 20 : readCount('--entries', text, 0, 10_000);
 
-export const timeForms = '2026-03-02T12:00:00.000Z, 2026-03-02 (midnight UTC) or, for so long ago, 90m or 2d';
+export const timeForms = '2026-03-02T12:00:00.000Z, 2026-03-02 (midnight UTC), or how long ago: 90m or 2d';
 
 /** Milliseconds since 1970, 0 at least; undefined stays. A date begins at midnight UTC. @throws AppError input.bad */
 export function readTime(option: string, text: string | undefined): number | undefined {
@@ -52,6 +52,6 @@ export function readId(what: string, text: string): string {
   if (isId(text)) return text;
   throw new AppError(
     'input.bad',
-    `'${text}' is not the id of a ${what}: letters, digits, _ and -, a letter or digit first, 128 at most`,
+    `'${text}' is not the id of a ${what}: letters, digits, _ and -, starting with a letter or digit, 128 characters at most`,
   );
 }

@@ -43,6 +43,6 @@ export const yesArg = { yes: { type: 'boolean', description: 'do not ask; requir
 export function createConfirm(yes: boolean, io: Io): (question: string) => Promise<boolean> {
   if (yes) return async () => true;
   if (!hasInputTerminal(io))
-    throw new AppError('input.bad', 'this changes something, and there is no terminal to confirm it: add --yes');
+    throw new AppError('input.bad', 'this needs confirmation, and there is no terminal: add --yes');
   return (question) => askYes(io, clean(question));
 }

@@ -9,7 +9,7 @@ export const serveArgs = {
     type: 'string',
     valueHint: 'HOST:PORT|off',
     description:
-      'the address of hooks, API and metrics (STOPGATE_HTTP; default: 127.0.0.1:4280); one that other machines reach needs --token',
+      'the address of hooks, API and metrics (STOPGATE_HTTP; default: 127.0.0.1:4280); if other machines can reach it, it needs --token',
   },
   fleet: { type: 'string', valueHint: 'F', description: 'the fleet to serve (STOPGATE_FLEET; default: main)' },
   config: {
@@ -20,17 +20,18 @@ export const serveArgs = {
   token: {
     type: 'string',
     valueHint: 'TOKEN',
-    description: 'the token that HTTP callers must send (STOPGATE_TOKEN, which process lists do not show)',
+    description: 'the token that HTTP callers must send (use STOPGATE_TOKEN to keep it out of process lists)',
   },
   'public-url': {
     type: 'string',
     valueHint: 'URL',
-    description: 'where others reach HTTP, through a proxy, e.g. https://stopgate.example.com (STOPGATE_PUBLIC_URL)',
+    description:
+      'the URL at which others reach the service through a proxy, e.g. https://stopgate.example.com (STOPGATE_PUBLIC_URL)',
   },
   'tls-cert': {
     type: 'string',
     valueHint: 'FILE',
-    description: 'HTTPS with this certificate, PEM; a new one is used at once (STOPGATE_TLS_CERT)',
+    description: 'use HTTPS with this PEM certificate, which is reloaded when it changes (STOPGATE_TLS_CERT)',
   },
   'tls-key': { type: 'string', valueHint: 'FILE', description: 'the key of the certificate (STOPGATE_TLS_KEY)' },
   'log-level': {
@@ -40,7 +41,7 @@ export const serveArgs = {
   },
   'accept-empty-log': {
     type: 'boolean',
-    description: 'start even though an earlier log is gone, and lose its history',
+    description: 'start even if an earlier log is gone, and lose its history',
   },
 } as const satisfies Arguments;
 
@@ -58,12 +59,12 @@ export const natsServerArgs = {
   port: {
     type: 'string',
     valueHint: 'PORT',
-    description: 'the port of the NATS server that it starts (default: 4222; 0: any free port)',
+    description: 'the port of its NATS server (default: 4222; 0: any free port)',
   },
   store: {
     type: 'string',
     valueHint: 'DIR',
-    description: 'the folder for the files of that server (default: .stopgate)',
+    description: 'the folder for the files of its NATS server (default: .stopgate)',
   },
 } as const satisfies Arguments;
 

@@ -39,7 +39,11 @@ export const attemptArgs = {
     valueHint: 'TEXT',
     description: "the agent's last output, which is searched for promises",
   },
-  'output-file': { type: 'string', valueHint: 'FILE', description: 'the same, from a file: its last 32 KiB' },
+  'output-file': {
+    type: 'string',
+    valueHint: 'FILE',
+    description: 'the last output from a file, of which the last 32 KiB are used',
+  },
   validation: { type: 'string', valueHint: 'RULES', description: "results of rules, e.g. 'tests_pass=pass,lint=fail'" },
   files: { type: 'string', valueHint: 'A,B', description: 'files that were modified' },
   hold: {
@@ -88,7 +92,7 @@ async function readBody({ flags, io, note }: Context<AttemptFlags>): Promise<Rec
   const parsed = readJson(text.trim());
   if (!parsed.ok) throw new AppError('input.bad', parsed.message.replace('the payload', 'the JSON'));
   if (flags.output !== undefined && flags['output-file'] !== undefined) {
-    throw new AppError('input.bad', '--output and --output-file both give the output: use one of them');
+    throw new AppError('input.bad', 'use either --output or --output-file');
   }
   const output = flags['output-file'] === undefined ? flags.output : await readText(flags['output-file'], io);
   const given = {

@@ -29,7 +29,7 @@ export const workerListing: Listing<WorkerView> = {
   idOf: ({ worker }) => worker,
   steadyOf: ({ idle: { limitMs }, lastSeen: _lastSeen, ...view }) => ({ ...view, limitMs }),
   empty: (fleet) => [
-    `No workers in fleet '${fleet}' yet. An agent's first entry makes it one. To make one by hand:`,
+    `No workers in fleet '${fleet}' yet. The first entry of an agent makes it a worker. To make one by hand:`,
     spellCommand(fleet, `publish worker w1 worker.registered '{"agent":"me"}'`),
     spellCommand(fleet, `publish worker w1 plan.updated '{"steps":[{"title":"Write tests","status":"pending"}]}'`),
     spellCommand(fleet, 'decide w1'),

@@ -47,8 +47,7 @@ export function readTokens(
     const read = readSource(source, env);
     const owner = typeof read === 'string' ? undefined : read.map((hash) => owners.get(hash)).find(Boolean);
     if (typeof read === 'string') faults.push({ name, message: read });
-    else if (owner !== undefined)
-      faults.push({ name, message: `has the secret of "${owner}", so nobody could tell them apart` });
+    else if (owner !== undefined) faults.push({ name, message: `has the same secret as "${owner}"` });
     else {
       for (const hash of read) owners.set(hash, name);
       tokens.push({ name, role, workers, hashes: read });

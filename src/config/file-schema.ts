@@ -64,11 +64,11 @@ const escalationSchema = z.strictObject({
             .min(1)
             .max(operatorNameLengthMax)
             .optional()
-            .describe('whose the answers are; default "webhook link"'),
+            .describe('the name under which answers are stored; default "webhook link"'),
         })
         .nullable()
         .optional()
-        .describe('what an agent asks is posted too, with a link that answers it; null (default): not'),
+        .describe('also post what agents ask, with a link that answers it; null (default): off'),
     })
     .refine((it) => it.links == null || it.secretEnv !== undefined, {
       path: ['links'],
@@ -101,7 +101,7 @@ export const fileForm = z.strictObject({
   fleets: fleetsSchema
     .optional()
     .describe(
-      'what one service serves: names, and patterns such as team-* for fleets that exist; default: fleet alone',
+      'the fleets that one service serves: names, and patterns such as team-* for fleets that exist; default: only "fleet"',
     ),
   nats: natsSchema.optional().describe('one or more servers, separated by commas; default nats://127.0.0.1:4222'),
   creds: word.optional().describe('the credentials for NATS: a path relative to this file'),
@@ -110,7 +110,7 @@ export const fileForm = z.strictObject({
     .string()
     .refine(isOriginUrl, originFault)
     .optional()
-    .describe('where others reach HTTP, through a proxy, such as https://stopgate.example.com'),
+    .describe('the URL at which others reach the service through a proxy, such as https://stopgate.example.com'),
   tls: z
     .strictObject({ cert: word, key: word })
     .optional()
@@ -118,7 +118,7 @@ export const fileForm = z.strictObject({
   tokens: tokensSchema
     .nullable()
     .optional()
-    .describe('who may use HTTP, by name; with any of them each request needs a token; default null: none'),
+    .describe('who may use HTTP, by name; if there are any, each request needs a token; default null: none'),
   replica: idSchema.optional().describe('the name of this replica; default: generated at each start'),
   policies: strictPoliciesSchema
     .optional()
@@ -126,7 +126,7 @@ export const fileForm = z.strictObject({
   strict: z
     .boolean()
     .optional()
-    .describe('true: a check that cannot be judged blocks the stop, whatever its own onError; default false'),
+    .describe('true: a check that cannot be judged blocks the stop, regardless of its own onError; default false'),
   assign: strictAssignSchema
     .optional()
     .describe('by agent, labels or worker; takes precedence over the policy that a worker names'),

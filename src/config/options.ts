@@ -72,7 +72,7 @@ export function resolveOptions(
   if (options.http === null || options.token !== null || hasTokens || isLoopback(options.http.host))
     return { options, problems };
   const address = given.get('http')?.text;
-  const message = `"${address}" can be reached from other machines, so it needs a token: set STOPGATE_TOKEN (or --token) to a long random word or "tokens" in stopgate.yaml, or take 127.0.0.1`;
+  const message = `"${address}" can be reached from other machines, so it needs a token: set STOPGATE_TOKEN (or --token) to a long random word or "tokens" in stopgate.yaml, or use 127.0.0.1`;
   return { options, problems: [{ path: nameOf('http'), message }] };
 }
 

@@ -16,7 +16,7 @@ const tokenSchema = z
   .strictObject({
     role: z
       .enum(accessRoles)
-      .describe('read: all that leaves the log as it is; agent: also stops and entries; operator: everything'),
+      .describe('read: everything that does not change the log; agent: also stops and entries; operator: everything'),
     workers: z
       .array(z.string().refine(isIdOrPattern, 'is not the id of a worker, or a pattern such as box-1-*'))
       .min(1)
@@ -28,14 +28,14 @@ const tokenSchema = z
       .string()
       .min(1)
       .optional()
-      .describe('a file, relative to this one, that holds it, or several, one a line; read again on every change'),
+      .describe('a file, relative to this one, with one or more tokens, one per line; reloaded when it changes'),
     hash: z
       .union([hashSchema, z.array(hashSchema).min(1)])
       .optional()
-      .describe('what "stopgate token" prints with a new token; of a list each is valid'),
+      .describe('the hash that "stopgate token" prints with a new token; in a list, each one is valid'),
   })
   .refine(({ env, file, hash }) => [env, file, hash].filter((it) => it !== undefined).length === 1, {
-    message: 'needs its secret, as one of env, file and hash',
+    message: 'needs its secret in one of env, file and hash',
   });
 
 export const tokensSchema = z

@@ -57,7 +57,7 @@ export async function post(call: Call): Promise<Posted> {
     socket.on('data', (chunk: Buffer) => {
       chunks.push(chunk);
       size += chunk.length;
-      if (size > answerBytesMax) end(unreachable(`what answers at ${origin} is no stopgate`));
+      if (size > answerBytesMax) end(unreachable(`what answers at ${origin} is not stopgate`));
     });
     socket.on('end', () => end(readResponse(Buffer.concat(chunks), origin)));
     socket.on('error', (error: NodeJS.ErrnoException) => {
@@ -98,7 +98,7 @@ function readAnswer(status: number, text: string, where: string): Posted {
   if (status === 204) return { kind: 'answer', body: null };
   const body = parse(text);
   if (status === 200 && body !== null) return { kind: 'answer', body };
-  if (status === 200) return { kind: 'unreachable', why: `what answers at ${where} is no stopgate`, refused: false };
+  if (status === 200) return { kind: 'unreachable', why: `what answers at ${where} is not stopgate`, refused: false };
   const { error } = (body ?? {}) as { error?: { message?: unknown } };
   const detail = typeof error?.message === 'string' ? `: ${error.message.slice(0, 300)}` : '';
   const why = `${where} answered ${status}${detail}`;

@@ -182,9 +182,9 @@ async function readCall(stdin: HookIo['stdin'], options: HookOptions, timeoutMs:
   try {
     body = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
   } catch {
-    return 'what came on stdin is no JSON';
+    return 'stdin is not JSON';
   }
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return 'what came on stdin is no JSON object';
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return 'stdin is not a JSON object';
   const eventInBody = body.hook_event_name ?? body.hookEventName;
   return {
     event: event ?? (typeof eventInBody === 'string' ? eventInBody : agent.isScript ? 'stop' : ''),

@@ -32,7 +32,7 @@ export function createAdmission({ openMax, clock }: AdmissionOptions): Admission
   const rates = createRates(clock);
   const admit = ({ actor, key }: Admitted) => {
     if (byKey.has(key)) return;
-    if (byKey.size >= openMax) throw busy(`${byKey.size} requests are open, the most that this replica takes`);
+    if (byKey.size >= openMax) throw busy(`${byKey.size} requests are open, the most that this replica accepts`);
     if (actor === null) return;
     const own = byActor.get(actor) ?? 0;
     if (own >= actorOpenMax) throw busy(`'${actor}' has ${own} requests open, the most that one may have`);

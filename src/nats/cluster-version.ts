@@ -13,7 +13,7 @@ export function refuseUntestedCluster(version: string, replicas: number): void {
   if (replicas <= 1) return;
   if (isTestedServer(version)) return;
   const why = `a log with ${replicas} replicas needs nats-server ${tested.major}.${tested.minor} or later on each node, and this one is ${version}`;
-  const before = 'before, its copies could number entries differently after a node was killed';
+  const before = 'in older versions, copies of a log could number entries differently after a node was killed';
   throw new AppError('stream.foreign', `${why}: ${before}. Update the nodes, or keep the log on one with --replicas 1`);
 }
 

@@ -115,7 +115,7 @@ export async function rejectForbidden(nc: NatsConnection, hint: string): Promise
 function notConnected(cause: Error, servers: string, credentials: string | null): AppError {
   if (cause instanceof AuthorizationError || cause instanceof UserAuthenticationExpiredError) {
     const why = /timeout/i.test(cause.message)
-      ? 'waited too long for our credentials: this machine or the way there is slow; try again'
+      ? 'waited too long for our credentials: this machine or the network is slow; try again'
       : credentials === null
         ? 'requires credentials: name a file with --creds, or put USER:PASSWORD@ before the host'
         : `refused the credentials of ${credentials === 'the URL' ? credentials : `'${credentials}'`} (${cause.message})`;
@@ -145,8 +145,8 @@ function describe(cause: Error): string {
   const [, code = '', host = ''] = /\b(ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH) (\S+)/.exec(cause.message) ?? [];
   const reasons: Record<string, string> = {
     ENOTFOUND: `there is no host '${host}'`,
-    EAI_AGAIN: `the host '${host}' cannot be looked up at the moment; is there a network?`,
-    ENETUNREACH: `${host} cannot be reached: there is no route to it; is there a network?`,
+    EAI_AGAIN: `the host '${host}' cannot be looked up at the moment; is the network up?`,
+    ENETUNREACH: `${host} cannot be reached: there is no route to it; is the network up?`,
     EHOSTUNREACH: `${host} cannot be reached: there is no route to it`,
   };
   return reasons[code] ?? cause.message;
@@ -184,7 +184,7 @@ function readCreds(file: string) {
   if (bytes.toString('utf8').trimStart().startsWith('{')) {
     const { user, pass } = readJson(bytes.toString('utf8'));
     if (typeof user === 'string' && typeof pass === 'string') return { user, pass };
-    throw new AppError('input.bad', `'${file}' holds no "user" and "pass"`);
+    throw new AppError('input.bad', `'${file}' has no "user" and "pass"`);
   }
   if (!/BEGIN NATS USER JWT/.test(bytes.toString('latin1')))
     throw new AppError('input.bad', `'${file}' is not a NATS credentials file, nor JSON with "user" and "pass"`);

@@ -90,7 +90,7 @@ export async function openEmbeddedServer(options: EmbeddedServerOptions): Promis
       ...{ restart, hasFailedToWrite },
     });
     if (options.port === null && port !== usualPort)
-      log.warn({ port }, `port ${usualPort} is taken, so NATS listens on ${port}; choose one by --port`);
+      log.warn({ port }, `port ${usualPort} is taken, so NATS listens on ${port}; choose another with --port`);
     const stop = async () => {
       storeWatch.close();
       await close();

@@ -123,14 +123,14 @@ const missing = (stream: string, fromSeq: number, toSeq: number): AppError =>
 const cut = (stream: string, fromSeq: number, toSeq: number): AppError =>
   new AppError(
     'log.lost',
-    `${entriesOf(fromSeq, toSeq)} no longer in the log ${stream}, and were not folded here: this replica lagged while they were removed behind a snapshot. Nothing is lost: restart it, and it goes on from the snapshot`,
+    `${entriesOf(fromSeq, toSeq)} no longer in the log ${stream}, and were not folded here: this replica lagged while they were removed behind a snapshot. Nothing is lost: restart it, and it continues from the snapshot`,
   );
 
 /** Retention leaves what a snapshot covers last, so that a start from there can compare it. */
 const cutBehind = (stream: string, foldedSeq: number): AppError =>
   new AppError(
     'log.lost',
-    `entry ${foldedSeq}, the last that was folded here, is no longer in the log ${stream}: this replica lagged while it was removed behind a snapshot. Nothing is lost: restart it, and it goes on from the snapshot`,
+    `entry ${foldedSeq}, the last that was folded here, is no longer in the log ${stream}: this replica lagged while it was removed behind a snapshot. Nothing is lost: restart it, and it continues from the snapshot`,
   );
 
 const replaced = (stream: string, { seq, subject }: Pick<LogPosition, 'seq' | 'subject'>): AppError =>
@@ -139,7 +139,7 @@ const replaced = (stream: string, { seq, subject }: Pick<LogPosition, 'seq' | 's
 const wentBack = (what: string) =>
   new AppError(
     'log.lost',
-    `${what}: it went back. Restore it, or restart, which folds what is there from the beginning`,
+    `${what}: it went back. Restore it, or restart, which folds the remaining log from the beginning`,
   );
 
 export const lost = (what: string): AppError =>

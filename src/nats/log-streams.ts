@@ -77,7 +77,7 @@ async function findFolded(
 ): Promise<LogNote['folded']> {
   if (folded === null || folded.seq < state.first_seq) return folded;
   const known = { stream, foldedSeq: folded.seq, foldedAt: formatIsoTime(folded.atMs) };
-  const hint = 'acknowledged entries are gone; what is there is folded from the beginning';
+  const hint = 'acknowledged entries are gone; the remaining log is folded from the beginning';
   if (state.last_seq < folded.seq) {
     log.warn({ ...known, lastSeq: state.last_seq, lastAt: state.last_ts }, `the log went back: ${hint}`);
     return null;

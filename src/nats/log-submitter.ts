@@ -104,10 +104,11 @@ export function toHeaders({ messageId, replica, trace }: EntryHeaders) {
 function readAck(message: Msg): AppError | Stored {
   const { seq = 0, duplicate = false, error } = message.json<Ack>();
   if (error === undefined) return { seq, duplicate };
-  if (error.err_code === messageTooLarge) return new AppError('entry.large', 'the entry is larger than the log takes');
+  if (error.err_code === messageTooLarge)
+    return new AppError('entry.large', 'the entry is larger than the log accepts');
   return refused(`${error.description ?? 'refused'} (${error.err_code ?? 0})`);
 }
 
 /** Nobody listens on the subject: the stream, or JetStream itself, is not there. */
 const isNoResponder = (message: Msg) => message.data.length === 0 && message.headers?.code === 503;
-const refused = (why: string) => new AppError('log.unavailable', `the log did not take the entry: ${why}`);
+const refused = (why: string) => new AppError('log.unavailable', `the log did not accept the entry: ${why}`);

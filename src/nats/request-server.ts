@@ -92,7 +92,7 @@ const newStats = (): Stats => ({ requests: 0, errors: 0, lastError: '', busyNs: 
 /** Requests are answered in turn by their subjects, so by the worker that they are about. */
 function createIntake(options: RequestServerOptions): (received: Received) => void {
   const { openMax = Number.POSITIVE_INFINITY, log } = options;
-  const busy = new AppError('service.busy', `${openMax} requests are open, the most that this replica takes`);
+  const busy = new AppError('service.busy', `${openMax} requests are open, the most that this replica accepts`);
   let open = 0;
   const queue = createFairQueue<Received>(({ served, message }) => {
     answer(options, served, message)
@@ -153,7 +153,7 @@ async function answer({ nc, log }: RequestServerOptions, served: Served, message
     const bytes = toBytes(reply);
     const bytesMax = nc.info?.max_payload ?? bytes.length;
     if (bytes.length > bytesMax) {
-      const why = `the answer has ${bytes.length} bytes, and this NATS server takes ${bytesMax}; ask for less, or over HTTP`;
+      const why = `the answer has ${bytes.length} bytes, and this NATS server accepts ${bytesMax}; ask for less, or over HTTP`;
       throw new AppError('payload.large', why);
     }
     message.respond(bytes);

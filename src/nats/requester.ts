@@ -55,7 +55,7 @@ async function request(nc: NatsConnection, subject: string, body: object, timeou
     if (cause instanceof AppError) throw cause;
     const noOne = cause instanceof RequestError && cause.isNoResponders();
     const why = noOne
-      ? `no stopgate service serves fleet '${subject.split('.')[1]}' on this NATS server; start one with "stopgate serve" or "stopgate dev", or choose another by --fleet`
+      ? `no stopgate service serves fleet '${subject.split('.')[1]}' on this NATS server; start one with "stopgate serve" or "stopgate dev", or choose another with --fleet`
       : cause instanceof TimeoutError
         ? `no answer within ${timeoutMs} ms`
         : (cause as Error).message;

@@ -56,7 +56,7 @@ function refuseIfHeld(text: string, storeDir: string): void {
   if (holder === undefined || startOf(holder.pid) !== holder.started) return;
   throw new AppError(
     'config.bad',
-    `another stopgate (process ${holder.pid}) has its nats-server in '${storeDir}'; stop it, or give this one another folder`,
+    `another stopgate (process ${holder.pid}) runs its nats-server in '${storeDir}'; stop it, or use another folder with --store`,
   );
 }
 

@@ -14,7 +14,7 @@ export const deadLimits = { discard: 'old', max_msgs: 20_000 } as const;
 
 export async function limitMessages(manager: JetStreamManager, info: StreamInfo, log: Logger): Promise<StreamInfo> {
   if (info.config.max_msg_size !== -1) return info;
-  log.info({ stream: info.config.name, messageBytesMax }, 'the log takes no larger messages from now on');
+  log.info({ stream: info.config.name, messageBytesMax }, 'from now on the log accepts no larger messages');
   return manager.streams.update(info.config.name, { ...info.config, max_msg_size: messageBytesMax });
 }
 

@@ -67,10 +67,13 @@ export function createAnswerLinks({ url, by, secret, clock, logger, post }: Answ
       const notice = createNotice(input, createLink({ ...input, by }));
       try {
         await post(notice, signal);
-        logger.info({ delivery: notice.delivery }, 'told of a request that waits for an operator');
+        logger.info({ delivery: notice.delivery }, 'notified of a request that waits for an operator');
       } catch (error) {
         if (signal.aborted) return;
-        logger.error({ delivery: notice.delivery, why: (error as Error).message }, 'nobody could be told of a request');
+        logger.error(
+          { delivery: notice.delivery, why: (error as Error).message },
+          'could not notify anybody of a request',
+        );
       }
     },
     read(query) {
@@ -80,12 +83,12 @@ export function createAnswerLinks({ url, by, secret, clock, logger, post }: Answ
       if (given === null || expected?.length !== signature.length || !timingSafeEqual(expected, signature))
         throw new AppError(
           'input.unauthorized',
-          'this link is incomplete, was altered, or is of another secret; open it as it stands in the notice',
+          'this link is incomplete, was altered, or was signed with another secret; open it exactly as it is in the notice',
         );
       if (clock() >= given.expiresMs)
         throw new AppError(
           'entry.refused',
-          `this link was good until ${new Date(given.expiresMs).toISOString()}; the agent no longer waits for its answer`,
+          `this link was valid until ${new Date(given.expiresMs).toISOString()}; the agent no longer waits for its answer`,
         );
       return given;
     },

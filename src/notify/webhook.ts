@@ -71,7 +71,7 @@ export function createWebhook(options: WebhookOptions): PostNotice {
     const body = JSON.stringify(notice);
     const { delivery } = notice;
     for (let tries = 1; ; tries += 1) {
-      if (!(await slots.acquire(signal))) throw new Error('the notice is not needed any more');
+      if (!(await slots.acquire(signal))) throw new Error('the notice is no longer needed');
       const answer = await post(body, delivery, signal).finally(slots.release);
       if (answer.taken) {
         count('delivered');
@@ -85,7 +85,7 @@ export function createWebhook(options: WebhookOptions): PostNotice {
       const againInMs = Math.min(pauseMs * 2 ** Math.min(tries - 1, 30), pauseMsMax);
       logger.warn(
         { delivery, host: target.host, why: answer.why, tries, againInMs },
-        'webhook not taken, trying again',
+        'webhook not delivered, trying again',
       );
       onWaiting(1);
       await pause(againInMs, undefined, { signal }).finally(() => onWaiting(-1));

@@ -81,5 +81,5 @@ export function createCommandPool({
 
 const tooMany = (waitingMax: number): Finding => ({
   outcome: 'error',
-  reason: `${waitingMax} checks wait for a free place of the runner already: raise concurrency: in its configuration`,
+  reason: `${waitingMax} checks already wait for a free place on the runner: raise concurrency: in its configuration`,
 });

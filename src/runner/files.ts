@@ -40,7 +40,7 @@ async function findMissing({ cwd, files }: FilesRequest, place: WorkerPlace, sto
 
 async function checkFile(file: string, folder: string): Promise<'there' | 'missing' | { reason: string }> {
   const wrong = (why: string) => ({ reason: `the required file ${quote(file)} ${why}` });
-  if (file === '' || file.includes('\0')) return wrong('is no file name');
+  if (file === '' || file.includes('\0')) return wrong('is not a file name');
   if (isAbsolute(file)) return wrong("is absolute: files are relative to the worker's folder");
   const path = resolve(folder, file);
   if (!isInside(folder, path)) return wrong("lies outside the worker's folder");

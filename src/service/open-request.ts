@@ -23,7 +23,7 @@ export function createAnswer(asking: Asking, { verdict, request: named, seq, mes
   const asked = asking.inputs.find((it) => it.request === request);
   const questions = readQuestions(asked?.detail ?? null);
   if (verdict === 'allow' && questions !== null && !areDistinct(questions)) {
-    const why = 'asks questions that read alike, so that its answers could not be told apart';
+    const why = 'asks questions that look alike, so that its answers could not be told apart';
     throw new AppError('input.bad', `worker ${asking.worker} ${why}; deny it, and say in the message what to do`);
   }
   if (verdict === 'allow' && questions !== null && readAnswers(questions, message ?? '') === null) {
@@ -46,7 +46,7 @@ export function openRequest({ worker, inputs, lastAnswer }: Asking, request?: st
   const [first, ...more] = request === undefined ? open : open.filter((it) => it === request);
   if (first !== undefined && more.length === 0) {
     if (seq === undefined || inputs.some((it) => it.request === first && it.seq === seq)) return first;
-    throw new AppError('entry.refused', `worker ${worker} asks something else by now as request ${first}; look again`);
+    throw new AppError('entry.refused', `worker ${worker} now asks something else as request ${first}; look again`);
   }
   throw new AppError('entry.refused', explain(worker, open, request, lastAnswer));
 }

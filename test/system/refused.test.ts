@@ -56,14 +56,14 @@ const rows: Record<keyof typeof places, readonly Row[]> = {
     ['a replay needs no place to write', 2, 'there is no such file', 'replay gone.jsonl'],
   ],
   offline: [
-    ['a server by its address', 3, 'is there a network?', 'decide w1 --nats nats://192.0.2.1'],
+    ['a server by its address', 3, 'is the network up?', 'decide w1 --nats nats://192.0.2.1'],
     [
       'a server by its name',
       3,
       /cannot be looked up at the moment|there is no host/,
       'serve --http off --nats nats://nats.invalid',
     ],
-    ['a runner', 3, 'is there a network?', 'runner --name box --nats nats://192.0.2.1'],
+    ['a runner', 3, 'is the network up?', 'runner --name box --nats nats://192.0.2.1'],
   ],
   gone: [
     [

@@ -47,6 +47,6 @@ const valueIn = (text: string, key: string): unknown => childOf(propertyOf(envOf
 
 function envOf(text: string): Node | undefined {
   const env = childOf(propertyOf(parseJson(text), 'env'));
-  if (env !== undefined && env.type !== 'object') throw new SyntaxProblem('"env" is no object', env.offset);
+  if (env !== undefined && env.type !== 'object') throw new SyntaxProblem('"env" is not an object', env.offset);
   return env;
 }

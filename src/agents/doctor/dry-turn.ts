@@ -55,7 +55,7 @@ type Outcome = {
   readonly failure: string | null;
 };
 
-const reason = 'stopgate doctor: this first stop is blocked to see that a block holds.';
+const reason = 'stopgate doctor: this first stop is blocked to test that a block works.';
 const turnTimeoutMs = 90_000;
 
 export async function tryTurn(dryTurn: DryTurn, turn: Turn): Promise<Finding> {
@@ -99,7 +99,7 @@ function judge(turn: Turn, { events, turns, gotReason, failure }: Outcome): Find
   const stops = countStops(turn, events);
   if (stops >= 2 && turns >= 2 && gotReason) {
     const fired = [...new Set(events)].join(', ');
-    return ok(agent, `dry turn: ${fired} fired; the first stop was blocked, and the agent went on with the reason`);
+    return ok(agent, `dry turn: ${fired} fired; the first stop was blocked, and the agent continued with the reason`);
   }
   const end = failure === null ? '' : `; the program ended with ${failure}`;
   const what =
@@ -107,11 +107,11 @@ function judge(turn: Turn, { events, turns, gotReason, failure }: Outcome): Find
       ? 'no hook fired'
       : stops === 0
         ? `${events.join(', ')} fired, but no ${stopEvent}`
-        : 'the hook was asked for a stop, but the block did not hold';
+        : 'the hook was called for a stop, but the block had no effect';
   return bad(
     agent,
     `dry turn: ${what}, in ${turns} turn${turns === 1 ? '' : 's'} of the model${end}`,
-    'this version of the agent may need other hooks: see whether a newer stopgate knows it',
+    'this version of the agent may need other hooks: check whether a newer stopgate supports it',
   );
 }
 

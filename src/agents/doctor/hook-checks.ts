@@ -42,7 +42,7 @@ export function checkEvents({ agent, events }: AgentHooks, stopEvent: string, { 
   return [
     missing.includes(stopEvent)
       ? bad(agent, `${text}: no stop is ever judged`, fix)
-      : warn(agent, `${text}: a part of what the agent does stays unknown`, fix),
+      : warn(agent, `${text}: some of what the agent does stays unknown`, fix),
   ];
 }
 

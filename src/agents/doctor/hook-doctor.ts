@@ -83,7 +83,7 @@ async function checkConnection(
   const findings: Finding[] = [];
   if (hooked.length > 1) {
     const scopes = hooked.map(({ scope }) => scope).join(' and ');
-    const text = `our hooks stand in ${scopes} settings: each call comes ${hooked.length} times`;
+    const text = `our hooks are in the ${scopes} settings: each call comes ${hooked.length} times`;
     const option = first.scope === 'user' ? '--user' : '--project';
     findings.push(warn(agent, text, `stopgate init ${agent} ${option} --remove`));
   }

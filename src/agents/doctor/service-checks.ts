@@ -46,7 +46,7 @@ function checkNode(version: string): Finding {
 async function checkNats(): Promise<Finding> {
   try {
     await findBinary(undefined);
-    return ok(about, 'nats-server is here, 2.9 or later');
+    return ok(about, 'nats-server 2.9 or later is installed');
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return warn(about, 'there is no nats-server that "stopgate dev" could start', error.message);
@@ -75,7 +75,7 @@ export function checkConfig({ warnings, filePath, fileText }: Config, policies: 
     return ok(about, `there is no ${filePath}, and the service has policies: ${listNames([...policies.keys()])}`);
   return warn(
     about,
-    `there is no ${filePath}; a service that was started elsewhere has its own`,
+    `there is no ${filePath}; a service that was started in another folder has its own`,
     'without policies every stop is allowed: add some (docs/configuration.md), or check the other file',
   );
 }
@@ -103,7 +103,7 @@ function judgeReady(url: string, reply: Awaited<ReturnType<typeof askHttp>>, tok
   return message === undefined
     ? bad(
         about,
-        `what answers at ${url} is no stopgate (${reply.status})`,
+        `what answers at ${url} is not stopgate (${reply.status})`,
         'another program uses this port: choose one with --http',
       )
     : bad(about, `the service at ${url} is not ready: ${message}`, 'see its log');
@@ -124,7 +124,7 @@ function remedyFor(url: string, code: string): string {
 
 function checkClock(date: string | null): Finding {
   const skewMs = date === null ? Number.NaN : Date.parse(date) - Date.now();
-  if (Number.isNaN(skewMs)) return skip(about, 'the service does not tell its time');
+  if (Number.isNaN(skewMs)) return skip(about, 'the service does not report its time');
   // The header has a resolution of one second.
   if (Math.abs(skewMs) <= skewMsMax) return ok(about, 'its clock and ours agree');
   const text = `its clock is ${Math.round(Math.abs(skewMs) / 1_000)} s ${skewMs > 0 ? 'ahead of' : 'behind'} ours`;

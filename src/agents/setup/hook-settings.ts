@@ -75,7 +75,7 @@ function handlersIn(text: string): Handler[] {
     const event = String(property.children?.[0]?.value);
     const list = childOf(propertyOf(hooks as Node, event));
     if (list === undefined || list.type !== 'array')
-      throw new SyntaxProblem(`"hooks.${event}" is no list`, list?.offset ?? property.offset);
+      throw new SyntaxProblem(`"hooks.${event}" is not a list`, list?.offset ?? property.offset);
     return (list.children ?? []).flatMap((entry) => {
       const inner = entry.type === 'object' ? childOf(propertyOf(entry, 'hooks')) : undefined;
       const nodes = inner?.type === 'array' ? (inner.children ?? []) : [entry];
@@ -88,9 +88,9 @@ function handlersIn(text: string): Handler[] {
 
 function rootOf(text: string): { hooks: Node | undefined } {
   const root = parseJson(text);
-  if (root.type !== 'object') throw new SyntaxProblem('it is no JSON object', root.offset);
+  if (root.type !== 'object') throw new SyntaxProblem('it is not a JSON object', root.offset);
   const hooks = childOf(propertyOf(root, 'hooks'));
-  if (hooks !== undefined && hooks.type !== 'object') throw new SyntaxProblem('"hooks" is no object', hooks.offset);
+  if (hooks !== undefined && hooks.type !== 'object') throw new SyntaxProblem('"hooks" is not an object', hooks.offset);
   return { hooks };
 }
 

@@ -37,7 +37,7 @@ const toText = (code: string): string => code.replaceAll(/(?!^)([A-Z])/g, ' $1')
 /** The property of an object. A duplicate key is refused, since readers disagree on which one counts. */
 export function propertyOf(object: Node | undefined, key: string): Node | undefined {
   const found = (object?.children ?? []).filter((property) => property.children?.[0]?.value === key);
-  if (found.length > 1) throw new SyntaxProblem(`the key "${key}" stands twice`, found[1]?.offset ?? 0);
+  if (found.length > 1) throw new SyntaxProblem(`the key "${key}" appears twice`, found[1]?.offset ?? 0);
   return found[0];
 }
 

@@ -22,11 +22,11 @@ export function openSettings(path: string, root: string): SettingsFile {
 function open(path: string, root: string): SettingsFile {
   const target = targetOf(path, root);
   if (target === null) return { path, target: path, text: null };
-  if (!statSync(target).isFile()) throw new AppError('input.bad', `'${path}' is no file`);
+  if (!statSync(target).isFile()) throw new AppError('input.bad', `'${path}' is not a file`);
   const bytes = readFileSync(target);
   const text = bytes.toString('utf8');
   if (!Buffer.from(text).equals(bytes))
-    throw new AppError('input.bad', `'${path}' is no UTF-8 text; nothing was changed`);
+    throw new AppError('input.bad', `'${path}' is not UTF-8 text; nothing was changed`);
   return { path, target, text };
 }
 
@@ -86,7 +86,7 @@ function targetOf(path: string, root: string): string | null {
   try {
     target = realpathSync(path);
   } catch (cause) {
-    throw new AppError('input.bad', `'${path}' is a link that leads nowhere; nothing was changed`, { cause });
+    throw new AppError('input.bad', `'${path}' is a broken link; nothing was changed`, { cause });
   }
   refuseOutside(path, target, root);
   return target;

@@ -100,7 +100,7 @@ export function readBody<Schema extends z.ZodType>(schema: Schema, body: unknown
   const read = schema.safeParse(body);
   if (read.success) return read.data;
   const issues = toIssues(read.error);
-  throw new AppError('input.bad', `this is no hook call of ${title}: ${describeIssues(issues)}`, { issues });
+  throw new AppError('input.bad', `this is not a hook call of ${title}: ${describeIssues(issues)}`, { issues });
 }
 
 /** @throws AppError input.bad: neither the JSON nor the URL names the event */
@@ -110,7 +110,7 @@ export function readEvent(inBody: string | undefined, inUrl: string | undefined,
   const issues = [{ path: 'hook_event_name', message: 'is missing' }];
   throw new AppError(
     'input.bad',
-    `this is no hook call of ${title}: neither its body nor its URL (?event=…) names the event`,
+    `this is not a hook call of ${title}: neither its body nor its URL (?event=…) names the event`,
     { issues },
   );
 }

@@ -51,7 +51,10 @@ const adapter: Adapter<ShellCall> = {
     const call = readBody(bodySchema, body, 'a shell');
     const event = call.event ?? eventInUrl ?? 'stop';
     if (!events.has(event))
-      throw new AppError('input.bad', `'${event}' is no event of a shell; these are: ${[...events.keys()].join(', ')}`);
+      throw new AppError(
+        'input.bad',
+        `'${event}' is not an event of a shell; these are: ${[...events.keys()].join(', ')}`,
+      );
     return { ...call, event, parent: null };
   },
   events,

@@ -13,8 +13,8 @@ const detailMax = 300;
 export const answer = defineCommand({
   args: {
     worker: { type: 'positional', valueHint: 'WORKER', description: 'the id of the worker' },
-    allow: { type: 'boolean', description: 'it may' },
-    deny: { type: 'boolean', description: 'it may not' },
+    allow: { type: 'boolean', description: 'allow the request' },
+    deny: { type: 'boolean', description: 'deny the request' },
     request: { type: 'string', valueHint: 'R', description: 'which request, if several are open' },
     message: {
       type: 'string',
@@ -24,7 +24,7 @@ export const answer = defineCommand({
     ...operatorArgs,
   },
   details: [
-    'Answers a request for permission that a hook holds: the policy of the worker has "ask", as in "ask: 5m".',
+    'Answers a permission request that a hook holds. The policy of the worker needs "ask", such as "ask: 5m".',
     'A question is answered by --allow with the choice, or your own words, as --message; several questions by a JSON',
     'object of their answers. Nothing is answered twice. Exit code 1: no such request is open, or the worker is not known.',
   ],

@@ -40,8 +40,8 @@ export const audit = defineCommand({
     ...clientArgs,
   },
   details: [
-    'Prints who acknowledged, resolved, answered or retired what, oldest first, from the log. What the log refused stands there too; "stopgate worker W" shows why.',
-    'Over HTTP the name is that of the token (see "stopgate token"), and what the request called itself follows in brackets. Over NATS, and with the one token of --token, it is what the operator said.',
+    'Prints who acknowledged, resolved, answered or retired what, oldest first, from the log. Actions that were refused are listed too; "stopgate worker W" shows why.',
+    'Over HTTP the name is that of the token (see "stopgate token"); the name given in the request follows in brackets. Over NATS, and with the single token of --token, operators choose the name.',
     'Reading the log needs operator credentials. Those of "stopgate dev" are found automatically.',
   ],
   examples: ['stopgate audit', 'stopgate audit --by alice --since 2026-03-02', 'stopgate audit --json'],

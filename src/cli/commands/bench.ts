@@ -16,7 +16,7 @@ export const bench = defineCommand({
   },
   rest: true,
   details: [
-    'Starts a NATS server, a service and an echo responder in a temporary folder, and stops them again. Takes about a minute and a half. The floor is an echo request plus an acknowledged publish on that server: ratios to it hold on other machines too, times do not. Leave the machine idle meanwhile.',
+    'Starts a NATS server, a service and an echo responder in a temporary folder, and stops them again. Takes about a minute and a half. The floor is an echo request plus an acknowledged publish on that server: ratios to it also hold on other machines, times do not. Leave the machine idle while it runs.',
     'A missed goal is not an error: the exit code is 0.',
   ],
   examples: ['stopgate bench --quick', 'stopgate bench latency --json'],

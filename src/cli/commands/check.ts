@@ -1,4 +1,4 @@
-/** check: is a stopgate.yaml valid? Without a service, for an editor or CI. */
+/** check: check whether a stopgate.yaml is valid, without a service, for an editor or CI. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { missingSecrets } from '../../config/config.ts';

@@ -26,8 +26,8 @@ export const completion = defineCommand({
     ...place,
   },
   details: [
-    'Prints a script that completes commands, options, and the workers, tasks, queues and policies that there are. Add the line to the startup file of your shell. It also completes "npx stopgate" where the package is installed, and in a clone of its repository.',
-    'Where stopgate is not on PATH, "npx stopgate completion SHELL" prints it.',
+    'Prints a script that completes commands, options, and existing workers, tasks, queues and policies. Add the line to the startup file of your shell. It also completes "npx stopgate" if the package is installed, and in a clone of its repository.',
+    'If stopgate is not on PATH, use "npx stopgate completion SHELL".',
   ],
   examples: [
     'eval "$(stopgate completion bash)"          # ~/.bashrc',

@@ -38,12 +38,12 @@ export const doctor = defineCommand({
       valueHint: 'FILE',
       description: 'the policies (default: stopgate.yaml, else those in force)',
     },
-    quick: { type: 'boolean', description: 'without the dry turn' },
+    quick: { type: 'boolean', description: 'skip the dry turn' },
     json: { type: 'boolean', description: 'print JSON, for programs' },
   },
   details: [
     'Checks the service and the settings of AGENT, or of every connected agent. Exit code 1: something is wrong.',
-    `With AGENT (${withDryTurn.join(', ')}) it also runs a dry turn of the real program: in a temporary folder, with a home of its own and a model on loopback that costs nothing, to see whether the hook runs and a block holds. Your account and settings are not touched.`,
+    `With AGENT (${withDryTurn.join(', ')}) it also runs a dry turn of the real program: in a temporary folder, with its own home folder and a model on loopback that costs nothing, to see whether the hook runs and a block works. Your account and settings are not touched.`,
   ],
   examples: ['stopgate doctor', 'stopgate doctor claude', 'stopgate doctor codex --quick --json'],
   run: async ({ flags, io, out }) => {
@@ -92,7 +92,7 @@ async function examine(
   const binary = findProgram(program.binary, places.env);
   const { scopes, problems, check, dryTurn } = doctor.find(places);
   if (!isNamed && scopes.length === 0 && problems.length === 0) {
-    const hint = skip(name, `${title} is here, and not connected: stopgate init ${name}`);
+    const hint = skip(name, `${title} is installed but not connected: stopgate init ${name}`);
     return { findings: binary === null ? [] : [hint], isConnected: false };
   }
   const { needsToken } = service;

@@ -11,7 +11,7 @@ import { readId } from '../option-values.ts';
 export const explain = defineCommand({
   args: {
     worker: { type: 'positional', valueHint: 'WORKER', description: 'the worker that tried to stop' },
-    attempt: { type: 'string', valueHint: 'A', description: 'which attempt (default: its last one that is decided)' },
+    attempt: { type: 'string', valueHint: 'A', description: 'which attempt (default: the last decided one)' },
     file: {
       type: 'string',
       valueHint: 'FILE.jsonl',
@@ -20,7 +20,7 @@ export const explain = defineCommand({
     archive: {
       type: 'string',
       valueHint: 'DIR',
-      description: 'what was cut from the live log, as the service archived it',
+      description: 'the folder where the service archived what was cut from the live log',
     },
     ...clientArgs,
   },

@@ -33,8 +33,8 @@ export const exportLog = defineCommand({
     ...clientArgs,
   },
   details: [
-    'Prints the log up to now, a JSON object per line, oldest first: what "stopgate replay" reads. A log whose beginning retention has removed is printed from there on; the rest is in the archive, in the same form.',
-    'With --worker the decisions of a replay are those of the log, unless they depended on the tasks that others left in its queue.',
+    'Prints the log up to now, one JSON object per line, oldest first, as "stopgate replay" reads it. If retention has removed the beginning of the log, that part is in the archive, in the same form.',
+    'With --worker, a replay gives the decisions of the log, unless they depended on tasks that other workers left in its queue.',
     'Exit code 1: the log has nothing about that worker.',
     'Reading the log needs operator credentials. Those of "stopgate dev" are found automatically.',
   ],

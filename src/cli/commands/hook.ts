@@ -15,7 +15,7 @@ export const hook = defineCommand({
     event: { type: 'string', valueHint: 'NAME', description: 'the event, for agents whose call does not name it' },
     worker: { type: 'string', valueHint: 'W', description: 'shell: the name of its worker' },
     policy: { type: 'string', valueHint: 'P', description: 'the policy of the agent, if nothing else names one' },
-    fleet: { type: 'string', valueHint: 'F', description: 'its fleet, where the service serves several' },
+    fleet: { type: 'string', valueHint: 'F', description: 'its fleet, if the service serves several' },
     'token-env': {
       type: 'string',
       valueHint: 'NAME',
@@ -30,7 +30,7 @@ export const hook = defineCommand({
       type: 'enum',
       options: ['allow', 'block'],
       valueHint: 'WORD',
-      description: 'what happens to a stop that nobody could judge (default: allow)',
+      description: 'what happens to a stop that could not be judged (default: allow)',
     },
     wake: {
       type: 'boolean',

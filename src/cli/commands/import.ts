@@ -21,8 +21,8 @@ export const importLog = defineCommand({
   },
   rest: true,
   details: [
-    'Stores the entries of a whole log, from number 1 on, each under its number. The fleet must have no log yet, and no service: start that afterwards. A log whose beginning is in the archive needs both: stopgate import archive/ log.jsonl. What is there twice is stored once.',
-    'The entries get the time of the import. A copy with its times is made by "nats stream backup".',
+    'Stores the entries of a complete log, from number 1 on, each under its own number. The fleet must not have a log or a running service yet; start the service afterwards. If the beginning of the log is in the archive, pass both: stopgate import archive/ log.jsonl. Entries that appear twice are stored once.',
+    'The entries get the time of the import. To keep their times, use "nats stream backup" instead.',
     'It needs the credentials of a service.',
   ],
   examples: ['stopgate import log.jsonl --fleet main', 'stopgate import archive/ log.jsonl'],
@@ -112,7 +112,7 @@ function readLine(line: string | null, fleet: string, place: string): ImportedEn
   if (!subject.startsWith('stopgate.') || of !== fleet)
     throw new AppError(
       'input.bad',
-      `${place}: '${subject}' is of another fleet than '${fleet}'; name its own with --fleet`,
+      `${place}: '${subject}' belongs to another fleet than '${fleet}'; name that fleet with --fleet`,
     );
   if (!isLogSubject(subject, fleet)) throw new AppError('input.bad', `${place}: '${subject}' is no subject of a log`);
   // What could not be read as JSON was exported as it is.
@@ -122,5 +122,5 @@ function readLine(line: string | null, fleet: string, place: string): ImportedEn
 const lacking = (file: string, line: number, from: number, found: number): AppError =>
   new AppError(
     'input.bad',
-    `${file}, line ${line}: entry ${from} is missing, the next is ${found}; a log is imported whole, so put the archive before it`,
+    `${file}, line ${line}: entry ${from} is missing, the next is ${found}; the log must be complete, so put the archive before it`,
   );

@@ -33,8 +33,8 @@ const args = {
   agent: { type: 'positional', valueHint: 'AGENT', required: false, description: names.join(', ') },
   project: { type: 'boolean', description: 'the settings of this folder (default, except for codex)' },
   user: { type: 'boolean', description: 'your own settings, for all folders' },
-  policy: { type: 'string', valueHint: 'P', description: 'the policy that its sessions name when they start' },
-  fleet: { type: 'string', valueHint: 'F', description: 'their fleet, where the service serves several' },
+  policy: { type: 'string', valueHint: 'P', description: 'the policy for its sessions' },
+  fleet: { type: 'string', valueHint: 'F', description: 'the fleet of its sessions, if the service serves several' },
   http: {
     type: 'string',
     valueHint: 'HOST:PORT',
@@ -50,11 +50,11 @@ const args = {
     type: 'enum',
     options: ['allow', 'block'] as ('allow' | 'block')[],
     valueHint: 'WORD',
-    description: 'what happens to a stop that nobody could judge (default: allow); block needs the form command',
+    description: 'what happens to a stop that could not be judged (default: allow); block needs --form command',
   },
   autostart: {
     type: 'boolean',
-    description: 'start the service in this folder if none answers; needs the form command',
+    description: 'start the service in this folder if none answers; needs --form command',
   },
   'token-env': {
     type: 'string',
@@ -83,7 +83,7 @@ export const init = defineCommand({
   args,
   details: [
     'Shows the change to the settings of the agent, asks, and changes nothing else in them.',
-    'Where a policy looks at the plan and the plan tools of Claude Code are off, it offers to switch them on.',
+    'If a policy checks the plan and the plan tools of Claude Code are off, it offers to switch them on.',
     'Without AGENT it lists the agents on this machine.',
   ],
   examples: ['stopgate init claude', 'stopgate init codex --policy strict --yes', 'stopgate init claude --remove'],
@@ -130,7 +130,7 @@ async function connect(connecting: Connecting): Promise<number> {
     const shown = changes.map(({ file, after }) => ({ file: file.path, before: file.text, after }));
     const about = { agent: agent.name, scope, file: path, form: line.form, http: line.http };
     await context.out.json({ ...about, changed, removed: remove, dryRun, trusted, changes: shown });
-  } else if (!changed) note(remove ? `nothing of ours is in ${path}` : `already there: ${path}`);
+  } else if (!changed) note(remove ? `${path} has nothing from stopgate` : `already there: ${path}`);
   else if (!dryRun) note(remove ? `removed from ${path}` : nextSteps(agent.name, path));
   return 0;
 }
@@ -178,7 +178,7 @@ function formatChange({ file, after }: Change, colors: InitContext['out']['color
 }
 
 function readScope(name: string, { scopes }: SettingsSetup, { project, user }: InitContext['flags']): Scope {
-  if (project && user) throw new AppError('input.bad', '--project and --user cannot both hold');
+  if (project && user) throw new AppError('input.bad', 'use either --project or --user');
   const scope: Scope = user ? 'user' : project ? 'project' : (scopes[0] as Scope);
   if (scopes.includes(scope)) return scope;
   throw new AppError('input.bad', `${name} has its hooks in the user's own settings only: --user`);
@@ -193,7 +193,7 @@ function readCap(
   if (!setsBlockCap)
     throw new AppError(
       'input.bad',
-      `--block-cap is for claude: init sets no cap of ${name} (docs/agents.md tells its own)`,
+      `--block-cap is for claude: init cannot set the cap of ${name} (see docs/agents.md)`,
     );
   if (!/^\d{1,6}$/.test(cap)) throw new AppError('input.bad', `--block-cap '${cap}' is not a whole number (0: no cap)`);
   return Number(cap);
@@ -216,7 +216,7 @@ async function readLine(name: string, setup: Setup, { flags, io, note }: InitCon
     throw new AppError('input.bad', `--token-env '${tokenEnv}' is not the name of a variable`);
   const form = readForm(name, setup, { flags, io }, { url: http.url, tokenEnv });
   if (policy !== undefined && !flags.remove && isUnknownPolicy(policy, await findPolicies(config, http.url)))
-    note(`stopgate: there is no policy ${policy} yet: until there is, default holds for sessions that name it`);
+    note(`stopgate: there is no policy ${policy} yet: until you add it, sessions that name it get default`);
   return {
     ...{ form, http: http.url, tokenEnv, onUnreachable, wake },
     policy: policy === undefined ? undefined : readId('policy', policy),
@@ -243,7 +243,7 @@ function defaultForm({ kind, forms: possible }: Setup, target: Target, { env }: 
 
 /** Why it cannot post there. Null: it can. */
 function posterFault(poster: Poster, { url, tokenEnv }: Target): string | null {
-  if (poster === 'curl') return tokenEnv === undefined ? null : 'would show the token in the list of processes';
+  if (poster === 'curl') return tokenEnv === undefined ? null : 'would show the token in the process list';
   return url.startsWith('https:') ? `cannot post to ${url}: it has no TLS` : null;
 }
 
@@ -262,7 +262,7 @@ function readForm(name: string, setup: Setup, { flags, io }: Pick<InitContext, '
   const option = autostart ? '--autostart' : '--on-unreachable block';
   throw new AppError(
     'input.bad',
-    `${option} needs the form command: a hook of the form ${form} always allows what it cannot ask`,
+    `${option} needs --form command: a hook of the form ${form} always allows a stop when nobody answers`,
   );
 }
 

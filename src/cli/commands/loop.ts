@@ -29,20 +29,20 @@ const storedCharsMax = 2_000;
 const viewTimeoutMs = 5_000;
 
 const args = {
-  worker: { type: 'string', valueHint: 'W', description: 'the id of the worker (default: one of its own)' },
-  task: { type: 'string', valueHint: 'T', description: 'the task that it works on; it is claimed' },
+  worker: { type: 'string', valueHint: 'W', description: 'the id of the worker (default: a new one)' },
+  task: { type: 'string', valueHint: 'T', description: 'the task that it works on, which it claims first' },
   policy: { type: 'string', valueHint: 'P', description: 'the policy that it asks for' },
-  prompt: { type: 'string', valueHint: 'TEXT', description: 'what to do (default: the command knows it by itself)' },
+  prompt: { type: 'string', valueHint: 'TEXT', description: 'what to do (default: the command already knows)' },
   'prompt-file': {
     type: 'string',
     valueHint: 'FILE',
-    description: 'the same, from a file, read again for each turn, or from stdin (-)',
+    description: 'the prompt from a file, which is read again for each turn, or from stdin (-)',
   },
   continue: {
     type: 'boolean',
-    description: 'the command goes on with its session: later turns get the next prompt alone',
+    description: 'the command continues its own session: later turns get only the next prompt',
   },
-  turns: { type: 'string', valueHint: 'N', description: `at most so many turns (default: ${turnsDefault})` },
+  turns: { type: 'string', valueHint: 'N', description: `the largest number of turns (default: ${turnsDefault})` },
   ...clientArgs,
 } as const;
 type LoopContext = Context<Flags<typeof args>>;
@@ -51,9 +51,9 @@ export const loop = defineCommand({
   args,
   rest: 'command',
   details: [
-    'Runs COMMAND, asks whether it may stop, and runs it again with the next prompt until it may. For agents without hooks, or for a fresh session a turn.',
-    'An argument {prompt} is replaced by the prompt; without one the prompt is the stdin of the command. Each turn gets what to do, and from the second on the next prompt below it.',
-    'With --json, decisions are on stdout, one a line, and what the command prints is on stderr. Ctrl-C ends the command and all that it has started.',
+    'Runs COMMAND, asks whether it may stop, and runs it again with the next prompt until it may. Use it for agents without hooks, or for a fresh session each turn.',
+    'An argument {prompt} is replaced by the prompt; without one the command gets the prompt on stdin. From the second turn on, the next prompt is added below your own.',
+    'With --json, decisions go to stdout, one per line, and the output of the command goes to stderr. Ctrl-C ends the command and everything it has started.',
     'Exit code 0: its work is complete. 1: it stopped without that (a cap, an escalation, no verdict), or its task could not be claimed. 3: the service did not answer, so nothing was judged.',
   ],
   examples: [
@@ -65,7 +65,7 @@ export const loop = defineCommand({
     if (words.length === 0)
       throw new AppError('input.bad', 'which command? Write it behind "--": stopgate loop -- COMMAND…');
     if (flags.prompt !== undefined && flags['prompt-file'] !== undefined)
-      throw new AppError('input.bad', '--prompt and --prompt-file both give the prompt: use one of them');
+      throw new AppError('input.bad', 'use either --prompt or --prompt-file');
     const turns = flags.turns === undefined ? turnsDefault : readCount('--turns', flags.turns, 1, turnsMax);
     const worker = flags.worker === undefined ? freshId(io.cwd) : readId('worker', flags.worker);
     const readTask = openTask(context);
@@ -94,12 +94,12 @@ const freshId = (cwd: string): string =>
 /** @throws AppError input.bad: a variable or a file that is empty by mistake would cost turns */
 async function refuseEmpty(readTask: () => Promise<string>, { flags, note }: LoopContext): Promise<void> {
   if (flags.prompt === undefined && flags['prompt-file'] === undefined) {
-    note('stopgate: there is no --prompt and no --prompt-file: the command has to know by itself what to do');
+    note('stopgate: there is no --prompt and no --prompt-file, so the command must already know what to do');
     return;
   }
   if ((await readTask()).trim() !== '') return;
   const option = flags.prompt === undefined ? '--prompt-file' : '--prompt';
-  throw new AppError('input.bad', `${option} is empty: say there what to do`);
+  throw new AppError('input.bad', `${option} is empty: write there what to do`);
 }
 
 /** @throws AppError entry.refused: its task is not to be had */
@@ -118,7 +118,7 @@ async function register(requester: Requester, worker: string, { flags, io, note 
   if (claim !== null) throwIfRefused(view, claim.seq);
   if (flags.policy === undefined || view.policy === flags.policy) return;
   const why = 'there is none of that name, or its task or "assign" names another';
-  note(`stopgate: ${worker} is judged by policy ${view.policy}, not by ${flags.policy}: ${why}`);
+  note(`stopgate: ${worker} gets the policy ${view.policy}, not ${flags.policy}: ${why}`);
 }
 
 type Run = {
@@ -152,7 +152,7 @@ async function takeTurns(requester: Requester, { worker, turns, signal, context,
     if (decision.decision === 'allow') return decision.action === 'complete' && isComplete(decision) ? 0 : 1;
     next = decision.nextPrompt ?? decision.reason;
   }
-  note(`stopgate: it took ${turns} turns and may not stop yet; --turns allows more`);
+  note(`stopgate: it has used its ${turns} turns and may not stop yet; --turns allows more`);
   return 1;
 }
 
@@ -213,7 +213,7 @@ function refuseWhatCannotRun(end: GroupEnd, file: string): void {
 const refusals: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such command',
   EACCES: 'it is not a program that you may run',
-  E2BIG: 'its arguments are too long; without {prompt} it gets the prompt as its stdin',
+  E2BIG: 'its arguments are too long; without {prompt} it gets the prompt on stdin',
 };
 
 /** In words. Null: it ended well. */

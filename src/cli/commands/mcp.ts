@@ -11,7 +11,7 @@ export const mcp = defineCommand({
     worker: {
       type: 'string',
       valueHint: 'W',
-      description: 'the worker, where a tool call does not name one',
+      description: 'the worker, if a tool call does not name one',
     },
     ...placeArgs,
     creds: {
@@ -21,7 +21,7 @@ export const mcp = defineCommand({
   },
   details: [
     'Speaks MCP on stdin and stdout until stdin ends. Messages for people go to stderr.',
-    'It starts without a service too: its tools then report what is missing, and work as soon as there is one.',
+    'It also starts without a service: its tools then report what is missing, and work as soon as there is one.',
     "It needs no more than an agent's permissions. The service serves the same tools over HTTP at /mcp.",
   ],
   examples: ['stopgate mcp --worker w1', 'stopgate mcp --nats nats://127.0.0.1:4222 --fleet main'],

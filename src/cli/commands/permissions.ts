@@ -13,19 +13,19 @@ export const permissions = defineCommand({
       type: 'enum',
       options: [...roles],
       valueHint: 'ROLE',
-      description: `only the part of this role; without it, or with --all, all of them`,
+      description: `only the part for this role; without it, or with --all, all roles`,
     },
     all: { type: 'boolean', description: 'the accounts of all roles (the default)' },
     worker: {
       type: 'string',
       valueHint: 'W…',
-      description: 'agent: the one worker that it may be; repeat it for more',
+      description: 'agent: the only worker that it may act for; repeat it for more',
     },
-    name: { type: 'string', valueHint: 'N', description: 'runner: the name that it may serve under' },
+    name: { type: 'string', valueHint: 'N', description: 'runner: the name under which it may serve' },
     check: {
       type: 'string',
       valueHint: 'NAME…',
-      description: 'check: the remote check that it may answer, also for a runner with a name; repeat it for more',
+      description: 'check: the remote check that it may answer (also for a runner with a name); repeat it for more',
     },
     fleet: {
       type: 'string',
@@ -36,7 +36,7 @@ export const permissions = defineCommand({
   },
   details: [
     'Prints accounts with users and permissions for the configuration of your own NATS server. The server of "stopgate dev" has them already. Replace every change-me-… with a password, then test it: nats-server -c FILE -t.',
-    'An agent with --worker gets its own account: it can neither speak for another worker nor hear its answers. The fast path (header Stopgate-Reply) then needs an inbox under _INBOX.<worker>.',
+    'An agent with --worker gets its own account: it can neither act for another worker nor receive its answers. The fast path (header Stopgate-Reply) then needs an inbox under _INBOX.<worker>.',
   ],
   examples: [
     'stopgate permissions > stopgate-accounts.conf',
@@ -45,8 +45,7 @@ export const permissions = defineCommand({
   ],
   run: async ({ flags, io, out }) => {
     const role = flags.role as Role | undefined;
-    if (role !== undefined && flags.all)
-      throw new AppError('input.bad', '--all means all roles, --role one of them: give one');
+    if (role !== undefined && flags.all) throw new AppError('input.bad', 'use either --all or --role');
     const { fleet: one } = await loadConfig({ flags: { http: 'off' }, cwd: io.cwd, env: io.env });
     const fleets = flags.fleet === undefined ? [one] : [...new Set(flags.fleet.split(','))];
     const scope = readScope(flags, role);
@@ -120,7 +119,7 @@ function introduction(label: string, members: readonly Member[], role: Role | un
   }
   const open = members.some(({ role: each, worker }) => each === 'agent' && worker === undefined);
   return [
-    `# stopgate, ${label}: who may do what on a nats-server of your own. Put this into nats-server.conf.`,
+    `# stopgate, ${label}: who may do what on your own nats-server. Put this into nats-server.conf.`,
     secrets,
     '# Then: stopgate serve --nats nats://service:PASSWORD@HOST:4222, and nats://operator:…, runner, check, agent alike.',
     '# Your configuration also needs JetStream, e.g. jetstream { store_dir: "/var/lib/nats" }',

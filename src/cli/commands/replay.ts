@@ -38,7 +38,7 @@ const args = {
   archive: {
     type: 'string',
     valueHint: 'DIR',
-    description: 'with --fleet: where what retention has removed from the log is',
+    description: 'with --fleet: the folder with what retention has removed from the log',
   },
   ...clientArgs,
   fleet: {
@@ -54,8 +54,8 @@ type ReplayContext = Context<Flags<typeof args>>;
 export const replay = defineCommand({
   args,
   details: [
-    'A line of a file is {"at":"<time>","subject":"stopgate.main.worker.w1.tool.used","data":{…}}, as "tail --json" prints it. Bad lines are reported on stderr and skipped; the exit code is then 2.',
-    'Prints one line per decision of a stop, and one hook result per iteration.validated. What the log leaves open comes last, with "decision": null. Time is that of the log, and checks are answered by its check.finished: nothing is run or published.',
+    'A line of a file is {"at":"<time>","subject":"stopgate.main.worker.w1.tool.used","data":{…}}, as "tail --json" prints it. Bad lines are reported on stderr and skipped, and the exit code is 2.',
+    'Prints one line per decision of a stop, and one hook result per iteration.validated. What the log leaves open comes last, with "decision": null. Times and check results come from the log: nothing is run or published.',
     '',
     'With --diff the log is folded twice, under its own policies and under those of --policy. A decision that depends on a check without a result in the log is unknown ("after": null, and "check"). Entries stay as they are, whatever an agent would have done after another decision. A different text alone is not a difference. Differences are not an error: the exit code is 0. With --json a line is {"worker","attempt","at","before","after"}, with both decisions.',
     '',
@@ -71,15 +71,13 @@ export const replay = defineCommand({
     refuseMixtures(flags);
     const untilMs = readTime('--at', flags.at);
     if (untilMs !== undefined && untilMs > Date.now())
-      context.note(
-        `stopgate: --at '${flags.at}' is in the future: this is what it will be if no entry comes until then`,
-      );
+      context.note(`stopgate: --at '${flags.at}' is in the future: this is the state if no entry comes until then`);
     const sinceMs = readTime('--since', flags.since);
     const only = flags.worker === undefined ? null : readId('worker', flags.worker);
     const policies = flags.policy === undefined ? undefined : await readPolicies(flags.policy, context);
     if (!flags.diff) return printDecisions(context, policies, untilMs, only);
     if (policies === undefined) {
-      throw new AppError('input.bad', `there is nothing to compare with: '${flags.policy}' has no policies`);
+      throw new AppError('input.bad', `there is nothing to compare: '${flags.policy}' has no policies`);
     }
     return printDifferences(context, policies, sinceMs, only);
   },
@@ -100,7 +98,7 @@ function refuseMixtures({
 }: ReplayContext['flags']) {
   const isFile = file !== undefined;
   const faults = {
-    'FILE.jsonl and --fleet are two logs: give one of them': isFile && fleet !== undefined,
+    'use either FILE.jsonl or --fleet': isFile && fleet !== undefined,
     'FILE.jsonl is missing, or --fleet for a live log (see "stopgate replay --help")': !isFile && fleet === undefined,
     '--nats, --creds, --config and --archive are for a live log: they go with --fleet':
       isFile && (nats ?? creds ?? config ?? archive) !== undefined,
@@ -142,7 +140,7 @@ async function printDecisions(
   const view = folded.view();
   await out.json(view);
   if (Object.values(view.fleets).every(({ workers, tasks }) => isEmpty(workers) && isEmpty(tasks)))
-    context.note(`stopgate: at ${view.at} this log had no worker and no task yet`);
+    context.note(`stopgate: at ${view.at} this log had no workers or tasks yet`);
   return code;
 }
 
@@ -192,6 +190,6 @@ async function readPolicies(path: string, { io, note, flags }: ReplayContext): P
   }
   for (const warning of read.unknownNames) note(`stopgate: ${warning}`);
   if (read.file.policyForm !== null) return read.file.policySet;
-  if (!flags.diff) note(`stopgate: '${path}' has no policies; those among the entries hold`);
+  if (!flags.diff) note(`stopgate: '${path}' has no policies, so those in the log apply`);
   return undefined;
 }

@@ -10,16 +10,16 @@ import { readTimeout } from '../option-values.ts';
 
 export const resolve = defineCommand({
   args: {
-    id: { type: 'positional', valueHint: 'WORKER', description: 'its id, or with --task that of a task' },
-    resume: { type: 'boolean', description: 'it may continue: the worker is idle, a task is back in its queue' },
-    stop: { type: 'boolean', description: 'it is over: the worker is stopped, a task is cancelled' },
+    id: { type: 'positional', valueHint: 'WORKER', description: 'the id of the worker, or with --task of the task' },
+    resume: { type: 'boolean', description: 'it may continue: the worker becomes idle, a task goes back to its queue' },
+    stop: { type: 'boolean', description: 'it is over: the worker becomes stopped, a task is cancelled' },
     prompt: { type: 'string', valueHint: 'TEXT', description: "with --resume: a prompt for the worker's agent" },
     ...taskArg,
     ...operatorArgs,
   },
   details: [
     'Tasks that were escalated with a worker stay escalated. They are listed.',
-    'Exit code 1: it is not escalated, or is unknown.',
+    'Exit code 1: it is not escalated, or not known.',
   ],
   examples: [
     'stopgate resolve w1 --resume --prompt "Use the staging key"',
@@ -32,7 +32,7 @@ export const resolve = defineCommand({
     if (prompt !== undefined && (stop || task))
       throw new AppError(
         'input.bad',
-        `--prompt is for an agent that continues, and ${task ? 'a task' : '--stop'} has none`,
+        `--prompt is for an agent that continues: ${task ? 'a task' : '--stop'} takes none`,
       );
     const verdict = resume ? 'resume' : 'stop';
     return publishOperatorEntry(

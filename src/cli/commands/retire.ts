@@ -6,7 +6,7 @@ import { operatorArgs, publishOperatorEntry } from '../operator-entry.ts';
 export const retire = defineCommand({
   args: { worker: { type: 'positional', valueHint: 'WORKER', description: 'the id of the worker' }, ...operatorArgs },
   details: [
-    'Its stops are allowed, its claims are refused, and its tasks go back to their queue. It comes back only when it registers again.',
+    'Its stops are allowed, its claims are refused, and its tasks go back to their queue. It returns only when it registers again.',
     'Exit code 1: it is not known, or retired already.',
   ],
   examples: ['stopgate retire w1', 'stopgate retire w1 --yes --json'],

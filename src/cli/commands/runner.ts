@@ -11,7 +11,7 @@ export const runner = defineCommand({
     name: {
       type: 'string',
       valueHint: 'N',
-      description: 'the name that policies use: runner: N, or runners: [N, …]',
+      description: 'the name that policies use, as in runner: N or runners: [N, …]',
     },
     nats: clientArgs.nats,
     creds: {
@@ -26,12 +26,12 @@ export const runner = defineCommand({
     config: {
       type: 'string',
       valueHint: 'FILE',
-      description: 'its commands and roots (STOPGATE_CONFIG; default: stopgate.yaml, if it exists)',
+      description: 'the file with its commands and roots (STOPGATE_CONFIG; default: stopgate.yaml, if it exists)',
     },
     'log-level': serveArgs['log-level'],
   },
   details: [
-    'Runs the "command", "files" and "git" checks of the policies that name it, where the workspace is: on another machine than the service, or as another user. Its commands and roots come from its own configuration only, and it picks up changes. Several runners with one name share the checks.',
+    'Runs the "command", "files" and "git" checks of the policies that name it, next to the workspace: on another machine than the service, or as another user. Its commands and roots come only from its own configuration, which it reloads when it changes. Runners with the same name share the checks.',
     'Once ready it prints one line of JSON. Its log goes to stderr. Ctrl-C or SIGTERM ends it and everything it runs; a check that was running then ends in an error.',
   ],
   examples: ['stopgate runner --name box', 'stopgate runner --name gpu --nats nats://host:4222 --creds gpu.creds'],

@@ -22,7 +22,7 @@ export const serve = defineCommand({
     fleets: {
       type: 'string',
       valueHint: 'PATTERN…',
-      description: "fleets that have a log, also those that come later, such as 'team-*' (STOPGATE_FLEETS)",
+      description: "all fleets that have a log, now or later, and match, such as 'team-*' (STOPGATE_FLEETS)",
     },
     shard: {
       type: 'string',
@@ -42,7 +42,8 @@ export const serve = defineCommand({
     rules: {
       type: 'string',
       valueHint: 'N',
-      description: 'hold later versions of the rules back, which its fleets else take up when every replica knows them',
+      description:
+        'do not use later versions of the rules; otherwise a fleet uses a version once every replica knows it',
     },
     embedded: { type: 'boolean', description: 'start a NATS server as a child process, instead of --nats' },
     port: { ...natsServerArgs.port, description: `with --embedded: ${natsServerArgs.port.description}` },

@@ -13,7 +13,7 @@ export const snapshot = defineCommand({
     ...clientArgs,
   },
   details: [
-    'A snapshot is the state that the log leads to, in the object store STOPGATE-SNAPSHOTS_<fleet> of the NATS server. A start continues from the newest one. The service takes them by itself: every 50,000 entries, after ten minutes with 1,000 new ones, and at its end. The newest three are kept, and some older ones, for time travel, in STOPGATE-PAST_<fleet>.',
+    'A snapshot is the folded state, kept in the object store STOPGATE-SNAPSHOTS_<fleet> of the NATS server. A start continues from the newest one. The service takes snapshots by itself: every 50,000 entries, after ten minutes with 1,000 new ones, and when it stops. The newest three are kept, and some older ones, for time travel, in STOPGATE-PAST_<fleet>.',
     'It needs operator credentials. Those of "stopgate dev" are found automatically.',
   ],
   examples: ['stopgate snapshot', 'stopgate snapshot --fleet main --json'],
@@ -45,7 +45,7 @@ const notForAgents = (fleet: string, cause: unknown): unknown =>
   cause instanceof AppError && cause.code === 'service.unreachable'
     ? new AppError(
         'input.unauthorized',
-        `a service serves fleet '${fleet}', but nobody takes a snapshot for these credentials: name an operator's with --creds`,
+        `a service serves fleet '${fleet}', but does not take snapshots for these credentials: name those of an operator with --creds`,
         { cause },
       )
     : cause;

@@ -25,8 +25,8 @@ export const supportBundle = defineCommand({
     out: { type: 'string', valueHint: 'FILE', description: 'where to write it (default: stopgate-support-TIME.json)' },
   },
   details: [
-    'Versions, options, the shape of stopgate.yaml, readiness, metrics, and what NATS says of its streams and replicas.',
-    'It has no secrets, and no text of an agent, a policy or a command: of each text in stopgate.yaml only the length is in it. Names of fleets, policies and replicas are. Read it before you send it.',
+    'Writes versions, options, the shape of stopgate.yaml, readiness, metrics, and what NATS reports about its streams and replicas.',
+    'The file has no secrets, and no texts of agents, policies or commands: for each text in stopgate.yaml it has only the length. It does have the names of fleets, policies and replicas. Read it before you send it.',
   ],
   examples: ['stopgate support-bundle', 'stopgate support-bundle --out bundle.json'],
   run: async ({ flags: { out: file, ...flags }, io, out }) => {

@@ -19,7 +19,7 @@ export const tail = defineCommand({
     last: { type: 'string', valueHint: 'N', description: 'start with the newest N matching entries (default: 20)' },
     worker: { type: 'string', valueHint: 'W', description: 'only entries about this worker' },
     'no-follow': { type: 'boolean', description: 'end with the newest entry, instead of waiting for more' },
-    all: { type: 'boolean', description: 'also the entries of the service for itself: replica.joined, timer.fired' },
+    all: { type: 'boolean', description: 'also internal entries of the service: replica.joined, timer.fired' },
     ...clientArgs,
   },
   details: [

@@ -16,8 +16,8 @@ export const task = defineCommand({
   },
   details: [
     'Exit code 1: there is no such task. Times are in UTC.',
-    'The timeline also has its claims, and the decisions about whoever held it with the results of its hooks.',
-    'It is read from the log with operator credentials; those of "stopgate dev" are found automatically. Without them a note takes its place, and null in --json.',
+    'The timeline also has its claims, and the decisions about its holders with the results of its hooks.',
+    'It is read from the log with operator credentials; those of "stopgate dev" are found automatically. Without them there is a note instead, and null with --json.',
   ],
   examples: ['stopgate task T-1', 'stopgate task T-1 --entries 100', 'stopgate task T-1 --json | jq .hooks'],
   run: async ({ flags, io, out, note }) => {

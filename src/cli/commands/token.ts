@@ -31,8 +31,8 @@ export const token = defineCommand({
     json: { type: 'boolean', description: 'print JSON, for programs' },
   },
   details: [
-    'Makes a random token and its hash. The token is shown this once; the hash goes into stopgate.yaml and opens nothing.',
-    'Nothing is written, and no service is asked. A running one reads the changed file by itself.',
+    'Makes a random token and its hash. The token is shown only once. The hash goes into stopgate.yaml; nobody can sign in with it.',
+    'It writes no file and needs no service. A running service reloads the changed file by itself.',
   ],
   examples: ['stopgate token alice --role operator', "stopgate token box-1 --role agent --worker 'box-1-*' --json"],
   run: async ({ flags, out }) => {

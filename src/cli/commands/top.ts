@@ -25,11 +25,11 @@ const waitingMax = 100;
 
 export const top = defineCommand({
   args: {
-    every: { type: 'string', valueHint: 'DURATION', description: 'how often it looks: 500ms, 5s (default: 1s)' },
+    every: { type: 'string', valueHint: 'DURATION', description: 'how often it updates: 500ms, 5s (default: 1s)' },
     by: {
       type: 'string',
       valueHint: 'NAME',
-      description: 'your name, stored with what you do (default: your login name)',
+      description: 'your name, stored with each of your actions (default: your login name)',
     },
     nats: clientArgs.nats,
     creds: clientArgs.creds,
@@ -37,8 +37,8 @@ export const top = defineCommand({
     config: clientArgs.config,
   },
   details: [
-    'Workers with their clocks and last decisions, those that wait for a person first; below, why the selected one may or may not stop. ? shows the keys: escalations and requests for permission are answered there.',
-    'It needs a terminal; for scripts there is "stopgate workers --watch --json".',
+    'Shows workers with their clocks and last decisions, those that wait for a person first, and why the selected one may or may not stop. ? shows the keys, with which you can answer escalations and permission requests.',
+    'It needs a terminal. For scripts, use "stopgate workers --watch --json".',
   ],
   examples: ['stopgate top', 'stopgate top --fleet research --every 5s'],
   run: async ({ flags, io, out }) => {

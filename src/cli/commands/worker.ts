@@ -16,7 +16,7 @@ export const worker = defineCommand({
   },
   details: [
     'Exit code 1: there is no such worker. Times are in UTC.',
-    'The timeline is read from the log with operator credentials; those of "stopgate dev" are found automatically. Without them a note takes its place, and null in --json.',
+    'The timeline is read from the log with operator credentials; those of "stopgate dev" are found automatically. Without them there is a note instead, and null with --json.',
   ],
   examples: ['stopgate worker w1', 'stopgate worker w1 --entries 100', 'stopgate worker w1 --json | jq .plan'],
   run: async ({ flags, io, out, note }) => {

@@ -8,9 +8,9 @@ export const workers = defineCommand({
   args: {
     ...stateArg,
     ...presenceArg,
-    stale: { type: 'boolean', description: 'only those that have been silent for two minutes: --presence stale' },
+    stale: { type: 'boolean', description: 'only workers that have been silent for two minutes: --presence stale' },
     ...queueArg,
-    agent: { type: 'string', valueHint: 'NAME', description: 'only those of this agent, e.g. claude' },
+    agent: { type: 'string', valueHint: 'NAME', description: 'only workers of this agent, e.g. claude' },
     ...listArgs,
   },
   details: [

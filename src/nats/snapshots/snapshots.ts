@@ -46,12 +46,12 @@ export function createSnapshots(nc: NatsConnection, fleet: string, replicas: num
     });
   };
   const onBad = (object: string) =>
-    logger.warn({ object }, 'what is in the store of older snapshots under this name is none: passed over');
+    logger.warn({ object }, 'an object in the store of older snapshots is not a snapshot; it is skipped');
   const past = createPastSnapshots(nc, { fleet, replicas, positionAt, onBad });
   const onDrop = (old: OldSnapshot) =>
     past.keep(old).catch((cause: unknown) => {
       const { seq } = old.info.position;
-      logger.warn({ err: cause, seq }, 'an older snapshot was not kept: steps back to its place will take longer');
+      logger.warn({ err: cause, seq }, 'an older snapshot was not kept: going back to that point will take longer');
     });
   const store = createSnapshotStore(nc, fleet, replicas, { onDrop });
   const ofAnyAge = joinStores(store, past, logger);
@@ -98,7 +98,7 @@ function joinStores(store: SnapshotStore, past: PastSnapshots, logger: Logger): 
   return {
     async list() {
       const older = past.list().catch((cause: unknown) => {
-        logger.warn({ err: cause }, 'the older snapshots cannot be read: steps back to their places take longer');
+        logger.warn({ err: cause }, 'the older snapshots cannot be read: going back to those points takes longer');
         return [];
       });
       const [newest, ofPast] = await Promise.all([store.list(), older]);

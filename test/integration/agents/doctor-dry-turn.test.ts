@@ -35,7 +35,7 @@ const turn = async (content) => (await post(env.ANTHROPIC_BASE_URL + '/v1/messag
     expect(ok).toEqual(
       expect.arrayContaining([
         'Claude Code 2.1.330',
-        'dry turn: UserPromptSubmit, Stop fired; the first stop was blocked, and the agent went on with the reason',
+        'dry turn: UserPromptSubmit, Stop fired; the first stop was blocked, and the agent continued with the reason',
       ]),
     );
     expect(await scratch()).toEqual(before);
@@ -45,7 +45,7 @@ const turn = async (content) => (await post(env.ANTHROPIC_BASE_URL + '/v1/messag
     const { doctor, program, folder } = await makePlace();
     await program('claude', standIn(false));
     expect((await doctor(['claude', '--http', '127.0.0.1:59999'])).bad).toEqual(
-      holding('the block did not hold, in 1 turn of'),
+      holding('the block had no effect, in 1 turn of'),
     );
     await program('claude', "console.error('no login'); process.exit(1);");
     const { bad, warn } = await doctor(['claude', '--http', '127.0.0.1:59999']);

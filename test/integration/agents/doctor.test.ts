@@ -100,7 +100,7 @@ describe('with a service', () => {
     expect(await doctor(['--http', http()])).toMatchObject({
       code: 1,
       bad: ['no agent asks before it stops'],
-      skip: ['Codex', 'OpenCode'].map((title) => expect.stringContaining(`${title} is here, and not connected`)),
+      skip: ['Codex', 'OpenCode'].map((title) => expect.stringContaining(`${title} is installed but not connected`)),
     });
     await run(['init', 'gemini', '--yes', '--http', http()]);
     const { code, findings } = await doctor(['--http', http()]);

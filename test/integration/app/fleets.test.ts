@@ -174,7 +174,7 @@ test.each([
   [['--shard', '9/8'], '--shard: "9/8" is not K/N with K from 1 to N, such as 2/8'],
   [
     ['--embedded', '--port', '0', '--fleet', 'a', '--fleet', 'b'],
-    'the NATS server that stopgate starts is for one fleet',
+    'the NATS server that stopgate starts serves only one fleet',
   ],
 ])('serve %j is refused', async (args, message) => {
   const { code, stderr } = await runCommand(['serve', '--http', 'off', ...args], { cwd: '/tmp' });

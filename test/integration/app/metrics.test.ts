@@ -96,10 +96,10 @@ test('a collector that takes nothing is told of once, and once when it takes wha
     });
     const told = () =>
       log().flatMap(({ level, msg }) => (/the collector/.test(String(msg)) ? [`${level}: ${msg}`] : []));
-    const lost = 'warn: the collector does not take metrics; those are lost';
+    const lost = 'warn: the collector does not accept metrics; they are lost';
     await expect.poll(told, { timeout: 20_000 }).toEqual([lost]);
     refusing.accept();
-    await expect.poll(told, { timeout: 20_000 }).toEqual([lost, 'info: the collector takes metrics again']);
+    await expect.poll(told, { timeout: 20_000 }).toEqual([lost, 'info: the collector accepts metrics again']);
   } finally {
     await refusing.close();
   }
@@ -111,12 +111,12 @@ test('what another exporter, protocol or sampler would need is told when it star
     ...{ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
     ...{ OTEL_TRACES_EXPORTER: 'zipkin', OTEL_METRICS_EXPORTER: 'otlp' },
   });
-  const told = log().filter(({ level, msg }) => level === 'warn' && /alone|SDK/.test(String(msg)));
+  const told = log().filter(({ level, msg }) => level === 'warn' && /can only|SDK/.test(String(msg)));
   expect(told).toMatchObject([
-    { msg: 'traces are sent by OTLP alone', OTEL_TRACES_EXPORTER: 'zipkin' },
-    { msg: 'traces are sent over HTTP alone', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
+    { msg: 'traces can only be sent by OTLP', OTEL_TRACES_EXPORTER: 'zipkin' },
+    { msg: 'traces can only be sent over HTTP', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
     { msg: 'the OpenTelemetry SDK warns', text: expect.stringContaining('"foo" invalid') },
-    { msg: 'metrics are sent over HTTP alone', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
+    { msg: 'metrics can only be sent over HTTP', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
   ]);
 });
 

@@ -132,6 +132,6 @@ test('a collector that is not there costs no decision, and not the end either', 
   serveReview(deployment);
   expect((await deployment.client.ask('decide.w1')).body).toMatchObject({ decision: 'allow', cause: 'complete' });
   await endService(deployment.service);
-  const told = deployment.log().filter(({ msg }) => msg === 'the collector does not take traces; those are lost');
+  const told = deployment.log().filter(({ msg }) => msg === 'the collector does not accept traces; they are lost');
   expect(told).toHaveLength(1);
 });

@@ -49,7 +49,7 @@ describe('the exit code', () => {
   test('what was not judged: 0 for decide and probe, 1 for verify, and each says what that means', async () => {
     const unjudged = { ...allowed, action: 'continue', cause: 'unjudged', reason: 'tests could not be run' };
     const says =
-      /^allow · continue · unjudged\ntests could not be run\nNot judged: the task stays held, and verify says no\. With "onError: block" the\s+check would/;
+      /^allow · continue · unjudged\ntests could not be run\nNot judged: the task stays held, and verify refuses\. With "onError: block" the\s+check would/;
     for (const verb of ['decide', 'probe']) {
       const { code, stdout } = await ask([verb, 'w1'], () => unjudged);
       expect({ verb, code, stdout }).toEqual({ verb, code: 0, stdout: expect.stringMatching(says) });
@@ -162,7 +162,7 @@ describe('what is asked', () => {
     { argv: ['--attempt', 'a b'], says: 'attempt: is not an id' },
     { argv: ['--validation', 'tests'], says: `--validation 'tests' is not a result` },
     { argv: ['--hold', 'long'], says: `--hold 'long' is not a duration` },
-    { argv: ['--output', 'a', '--output-file', 'b'], says: 'use one of them' },
+    { argv: ['--output', 'a', '--output-file', 'b'], says: 'use either --output or --output-file' },
     { argv: ['--output-file', 'none.txt'], says: `cannot read 'none.txt': there is no such file` },
   ])('$argv is told before anything is sent', async ({ argv, says }) => {
     const { code, asked, stdout, stderr } = await ask(['decide', 'w1', ...argv], allow);

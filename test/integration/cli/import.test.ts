@@ -58,7 +58,7 @@ test('what was exported is the log again, and its service goes on where that one
   const half = Math.ceil(lines.length / 2);
   await writeFile(join(folder.path, 'archive', 'main.1.jsonl.gz'), gzipSync(`${lines.slice(0, half).join('\n')}\n`));
   const wrong = await run('import', 'archive', 'log.jsonl', '--fleet', 'other');
-  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('name its own with --fleet') });
+  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('name that fleet with --fleet') });
   const done = await run('import', 'archive', 'log.jsonl');
   expect(done).toMatchObject({
     code: 0,

@@ -169,7 +169,7 @@ describe('--remove gives back the very bytes', () => {
     await isGone(read('.claude/settings.json'));
     expect(await init('claude', '--remove')).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining('nothing of ours'),
+      stderr: expect.stringContaining('has nothing from stopgate'),
     });
   });
 
@@ -320,15 +320,15 @@ describe('refuses, and changes nothing', () => {
       stderr: expect.stringContaining('a part of the path is a file'),
     });
     await mkdir(join(cwd, '.cursor/hooks.json'), { recursive: true });
-    expect(await init('cursor', '--yes')).toMatchObject({ code: 2, stderr: expect.stringContaining('is no file') });
+    expect(await init('cursor', '--yes')).toMatchObject({ code: 2, stderr: expect.stringContaining('is not a file') });
   });
 
   test.each([
     ['broken JSON', '{\n  "a": 1,\n  "b" 2\n}', ':3:7: colon expected'],
-    ['hooks that are no object', '{ "hooks": [] }', ':1:12: "hooks" is no object'],
-    ['an event that is no list', '{ "hooks": {\n "Stop": {} } }', ':2:10: "hooks.Stop" is no list'],
-    ['a key twice', '{ "hooks": {},\n  "hooks": {} }', ':2:3: the key "hooks" stands twice'],
-    ['a list', '[]', ':1:1: it is no JSON object'],
+    ['hooks that are no object', '{ "hooks": [] }', ':1:12: "hooks" is not an object'],
+    ['an event that is not a list', '{ "hooks": {\n "Stop": {} } }', ':2:10: "hooks.Stop" is not a list'],
+    ['a key twice', '{ "hooks": {},\n  "hooks": {} }', ':2:3: the key "hooks" appears twice'],
+    ['a list', '[]', ':1:1: it is not a JSON object'],
     ['an empty file', '', ':1:1: '],
   ])('%s', async (_what, text, says) => {
     const { init, read, put } = await place();
@@ -361,12 +361,12 @@ describe('refuses, and changes nothing', () => {
   });
 
   test.each([
-    [['claude', '--project', '--user'], '--project and --user cannot both hold'],
+    [['claude', '--project', '--user'], 'use either --project or --user'],
     [['codex', '--project'], "in the user's own settings only"],
-    [['claude', '--form', 'http', '--on-unreachable', 'block'], 'needs the form command'],
+    [['claude', '--form', 'http', '--on-unreachable', 'block'], 'needs --form command'],
     [['codex', '--form', 'http'], 'no hooks of the form http'],
     [['claude', '--policy', 'a b'], 'is not the id of a policy'],
-    [['codex', '--block-cap', '9'], '--block-cap is for claude: init sets no cap of codex'],
+    [['codex', '--block-cap', '9'], '--block-cap is for claude: init cannot set the cap of codex'],
     [['claude', '--block-cap', 'many'], 'is not a whole number'],
     [['codex', '--wake'], '--wake is for claude'],
     [['claude', '--http', 'off'], 'hooks come over HTTP'],

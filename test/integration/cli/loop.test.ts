@@ -88,23 +88,23 @@ test('a task of another worker is told, and no turn is run: exit code 1', async 
 test('a policy that does not hold for it is told', async () => {
   await start();
   const { code, stderr } = await run(': >done', ['--prompt', 'Make it.', '--policy', 'nope']);
-  expect(stderr).toMatch(/^stopgate: w1 is judged by policy default, not by nope: .*\nstopgate: turn 1 .*\n$/);
+  expect(stderr).toMatch(/^stopgate: w1 gets the policy default, not nope: .*\nstopgate: turn 1 .*\n$/);
   expect(code).toBe(0);
 });
 
 test('a prompt that is empty is refused before anything is stored, and none at all is told', async () => {
   await start();
   expect(await run('true', ['--prompt', ' '])).toMatchObject({
-    ...{ code: 2, stderr: 'stopgate: --prompt is empty: say there what to do\n' },
+    ...{ code: 2, stderr: 'stopgate: --prompt is empty: write there what to do\n' },
   });
   const line = lineOf('true', ['--prompt-file', '-']);
   expect(await runCommand(line, { cwd: folder.path, stdin: '' })).toMatchObject({
-    ...{ code: 2, stderr: 'stopgate: --prompt-file is empty: say there what to do\n' },
+    ...{ code: 2, stderr: 'stopgate: --prompt-file is empty: write there what to do\n' },
   });
   expect(await client.stored('STOPGATE_main', 'stopgate.main.worker.w1.>')).toEqual([]);
   // Output without an end of line does not run into ours.
   expect((await run(': >done; printf said >&2', [])).stderr).toMatch(
-    /^stopgate: there is no --prompt and no --prompt-file: .*\nsaid\nstopgate: turn 1 of w1: /,
+    /^stopgate: there is no --prompt and no --prompt-file, .*\nsaid\nstopgate: turn 1 of w1: /,
   );
 });
 

@@ -66,7 +66,7 @@ describe('asks before it changes something', () => {
     const log = await openLog();
     const { code, stderr } = await log.run(['ack', 'w1'], { stdin: 'y\n' });
     expect(code).toBe(2);
-    expect(stderr).toBe('stopgate: this changes something, and there is no terminal to confirm it: add --yes\n');
+    expect(stderr).toBe('stopgate: this needs confirmation, and there is no terminal: add --yes\n');
     expect(log.asked).toEqual([]);
   });
 });
@@ -120,8 +120,8 @@ describe('exit code 1', () => {
 test.each([
   { argv: ['resolve', 'w1'], says: 'either --resume or --stop' },
   { argv: ['resolve', 'w1', '--resume', '--stop'], says: 'either --resume or --stop' },
-  { argv: ['resolve', 'w1', '--stop', '--prompt', 'x'], says: '--stop has none' },
-  { argv: ['resolve', 'T-1', '--task', '--resume', '--prompt', 'x'], says: 'a task has none' },
+  { argv: ['resolve', 'w1', '--stop', '--prompt', 'x'], says: '--stop takes none' },
+  { argv: ['resolve', 'T-1', '--task', '--resume', '--prompt', 'x'], says: 'a task takes none' },
   { argv: ['ack', 'w 1'], says: `'w 1' is not the id of a worker` },
   { argv: ['ack'], says: 'WORKER is missing' },
   { argv: ['retire', 'w1', '--task'], says: `there is no option '--task'` },

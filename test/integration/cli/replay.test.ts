@@ -114,7 +114,7 @@ test('a time before the log, and attempts that it does not have, are told', asyn
   const early = await replay('story.jsonl', '--at', '2026-03-02');
   expect(early).toMatchObject({
     code: 0,
-    stderr: `stopgate: at ${at('00:00:00')} this log had no worker and no task yet\n`,
+    stderr: `stopgate: at ${at('00:00:00')} this log had no workers or tasks yet\n`,
   });
   const compare = (...argv: string[]) => replay('story.jsonl', '--policy', 'new.yaml', '--diff', ...argv);
   const none = '0 attempts compared: 0 would differ\nstopgate: this log has no attempt';

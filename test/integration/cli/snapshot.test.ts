@@ -90,7 +90,7 @@ test('a replay of a log that was cut needs its archive', async () => {
 
   const refused = await replay('--fleet', 'main', '--nats', server.url);
   expect(refused).toMatchObject({ code: 2, stdout: '' });
-  expect(refused.stderr).toContain('since retention has removed those before; a replay needs them');
+  expect(refused.stderr).toContain('since retention has removed those before; a replay needs these');
   const whole = await replay('--fleet', 'main', '--nats', server.url, '--archive', 'archive');
   expect(whole).toEqual({ code: 0, stdout: before, stderr: '' });
 

@@ -219,8 +219,8 @@ describe('with something else where the service should be', () => {
     ['HTTP 500', json('{"error":{"message":"internal error"}}', '500 Oops'), 'answered 500: internal error'],
     ['HTTP 503', json('{"error":{"message":"the log is gone"}}', '503 X'), 'answered 503: the log is gone'],
     ['half an answer', json('{"decision":"blo', '200 OK', 400), 'was cut off'],
-    ['no JSON', json('<html>'), 'is no stopgate'],
-    ['a list', json('[]'), 'is no stopgate'],
+    ['no JSON', json('<html>'), 'is not stopgate'],
+    ['a list', json('[]'), 'is not stopgate'],
     ['no HTTP', 'SSH-2.0-OpenSSH_9.6\r\n', 'was cut off'],
     ['nothing', '', 'was cut off'],
   ])('%s: nothing was judged', async (_what, answer, says) => {
@@ -254,10 +254,10 @@ describe('with something else where the service should be', () => {
 describe('junk', () => {
   test.each([
     ['nothing', '', 'nothing came on stdin'],
-    ['no JSON', '{"hook_event_name":', 'is no JSON'],
-    ['a list', '[1]', 'is no JSON object'],
-    ['null', 'null', 'is no JSON object'],
-    ['broken text', '\u0000\uFFFD', 'is no JSON'],
+    ['no JSON', '{"hook_event_name":', 'is not JSON'],
+    ['a list', '[1]', 'is not a JSON object'],
+    ['null', 'null', 'is not a JSON object'],
+    ['broken text', '\u0000\uFFFD', 'is not JSON'],
   ])('%s on stdin blocks nobody, not even with --on-unreachable block', async (_what, stdin, says) => {
     const line = ['codex', '--event', 'Stop', '--http', await closedPort(), '--on-unreachable', 'block'];
     expect(await hook(line, stdin)).toEqual({ code: 0, stdout: '', stderr: expect.stringContaining(says) });

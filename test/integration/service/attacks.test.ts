@@ -33,7 +33,7 @@ test('an actor that is larger than a message: lists go on, and its view says why
   const alone = await at.client.ask('get.worker.big');
   expect({ code: alone.code, message: alone.body.error.message }).toEqual({
     code: '413',
-    message: expect.stringMatching(/^the answer has \d+ bytes, and this NATS server takes 1048576/),
+    message: expect.stringMatching(/^the answer has \d+ bytes, and this NATS server accepts 1048576/),
   });
 });
 

@@ -361,7 +361,7 @@ describeInBrowser('the page', () => {
     await page.locator('.differences h3', { hasText: 'would differ' }).waitFor(patient);
     expect(page.url()).not.toContain('#');
     await page.getByRole('button', { name: 'Copy to stopgate.yaml' }).click();
-    await page.getByText('the service takes the changed file at once').waitFor(patient);
+    await page.getByText('the service reloads the file at once').waitFor(patient);
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe('policies: { default: { retries: 7 } }');
   }, 120_000);
 

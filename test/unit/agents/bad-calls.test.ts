@@ -48,7 +48,7 @@ describe('bad input', () => {
     } catch (error) {
       expect(error, JSON.stringify(body).slice(0, 300)).toBeInstanceOf(AppError);
       expect((error as AppError).code).toBe('input.bad');
-      expect((error as AppError).message, 'the call is bad, not an entry of ours').toMatch(/^this is no hook call/);
+      expect((error as AppError).message, 'the call is bad, not an entry of ours').toMatch(/^this is not a hook call/);
       return false;
     }
   };

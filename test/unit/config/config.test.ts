@@ -248,7 +248,7 @@ describe('http', () => {
     '%s is reachable from outside, so it needs a token',
     async (http) => {
       expect(await problemsOf({ flags: { http } })).toEqual([
-        `--http: "${http}" can be reached from other machines, so it needs a token: set STOPGATE_TOKEN (or --token) to a long random word or "tokens" in stopgate.yaml, or take 127.0.0.1`,
+        `--http: "${http}" can be reached from other machines, so it needs a token: set STOPGATE_TOKEN (or --token) to a long random word or "tokens" in stopgate.yaml, or use 127.0.0.1`,
       ]);
       expect((await load({ flags: { http }, env: { STOPGATE_TOKEN: 't' } })).http).not.toBeNull();
     },

@@ -323,8 +323,8 @@ describe('a wrong value', () => {
 
 describe('bad YAML', () => {
   test.each([
-    ['a duplicate key', 'fleet: a\nhttp: "4280"\nfleet: b\n', '3:1 the key "fleet" is here a second time'],
-    ['a duplicate key within', 'commands:\n  a: { run: [x], run: [y] }', '2:18 the key "run" is here a second time'],
+    ['a duplicate key', 'fleet: a\nhttp: "4280"\nfleet: b\n', '3:1 the key "fleet" appears twice'],
+    ['a duplicate key within', 'commands:\n  a: { run: [x], run: [y] }', '2:18 the key "run" appears twice'],
     [
       'a list without its end',
       'fleet: a\nroots: [a, b\nhttp: c\n',
@@ -332,7 +332,7 @@ describe('bad YAML', () => {
     ],
     ['a tab', 'commands:\n\ta: {}', '2:1 Tabs are not allowed as indentation'],
     ['a map within a line', 'fleet: a: b', '1:8 Nested mappings are not allowed in compact mappings'],
-    ['windows line ends', 'fleet: a\r\nreplica: b\r\nfleet: c\r\n', '3:1 the key "fleet" is here a second time'],
+    ['windows line ends', 'fleet: a\r\nreplica: b\r\nfleet: c\r\n', '3:1 the key "fleet" appears twice'],
     ['an unknown tag', 'fleet: !env FLEET', '1:8 Unresolved tag: !env'],
     ['a key that is no string', '[a]: b', '1:1 With stringKeys, all keys must be strings'],
     ['an alias without its anchor', 'fleet: a\nroots: *all', '2:8 there is no anchor &all before the alias *all'],

@@ -34,7 +34,7 @@ test.each([
   ['{ a: { role: read, file: none } }', /^cannot read '.*none': there is no such file$/],
   ['{ a: { role: read, file: empty } }', /^'.*empty' is empty$/],
   ['{ a: { role: read, file: bad } }', /^'.*bad': a token holds printable ASCII/],
-  ['{ b: { role: read, env: H }, a: { role: agent, env: H } }', /^has the secret of "b"/],
+  ['{ b: { role: read, env: H }, a: { role: agent, env: H } }', /^has the same secret as "b"/],
 ])('%s: %s', (text, message) => {
   writeFileSync(join(folder, 'empty'), '\n');
   writeFileSync(join(folder, 'bad'), 'two words\n');
@@ -46,8 +46,8 @@ test.each([
 });
 
 test.each([
-  ['{ a: { role: read } }', /needs its secret, as one of env, file and hash/],
-  ['{ a: { role: read, env: A, file: b } }', /needs its secret, as one of env, file and hash/],
+  ['{ a: { role: read } }', /needs its secret in one of env, file and hash/],
+  ['{ a: { role: read, env: A, file: b } }', /needs its secret in one of env, file and hash/],
   ['{ a: { role: boss, env: A } }', /"boss" is not/],
   ['{ a: { role: read, env: A, workers: ["a.b"] } }', /is not the id of a worker, or a pattern/],
   ['{ a: { role: read, hash: "sha256:12" } }', /is not a hash as "stopgate token" prints it/],

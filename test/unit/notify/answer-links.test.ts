@@ -32,13 +32,13 @@ test('a link is good for its request, by its name, until it expires', async () =
   const { fleet, worker, request, seq, expiresMs } = input;
   expect(links.read(query)).toEqual({ fleet, worker, request, seq, expiresMs, by: 'on-call' });
   clock.ms = 1_000;
-  expect(() => links.read(query)).toThrow('this link was good until 1970-01-01T00:00:01.000Z');
+  expect(() => links.read(query)).toThrow('this link was valid until 1970-01-01T00:00:01.000Z');
 });
 
 test('only the secret that signed it accepts it, and a signature of the webhook is none of a link', async () => {
   const { links, query } = await makeLink();
   const other = await makeLink('another secret');
-  expect(() => other.links.read(query)).toThrow('of another secret');
+  expect(() => other.links.read(query)).toThrow('with another secret');
   const fields = Object.entries(query).filter(([name]) => name !== 'signature');
   const signature = createHmac('sha256', 'a secret').update(JSON.stringify(fields)).digest('base64url');
   expect(() => links.read({ ...query, signature })).toThrow('was altered');

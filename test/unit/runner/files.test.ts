@@ -43,8 +43,8 @@ describe('a path that nobody may look at is an error', () => {
     { file: '/secret', words: 'the required file "/secret" is absolute' },
     { file: 'out/secret', words: 'the required file "out/secret" leads out of the worker\'s folder by a symlink' },
     { file: 'out', words: "leads out of the worker's folder by a symlink" },
-    { file: 'a\0b', words: 'the required file "a\\u0000b" is no file name' },
-    { file: '', words: 'is no file name' },
+    { file: 'a\0b', words: 'the required file "a\\u0000b" is not a file name' },
+    { file: '', words: 'is not a file name' },
     { file: 'x'.repeat(300), words: 'cannot be looked at (ENAMETOOLONG)' },
     { file: 'loop', words: 'cannot be looked at (ELOOP)' },
   ])('$file', async ({ file, words }) => {

@@ -45,16 +45,16 @@ const Attempt = ({ attempt, older, isOpen }: Props) => (
 function Changed({ newer, older }: { newer: AttemptRecord; older: AttemptRecord }) {
   const { answer, findings, output } = changesBetween(newer, older);
   if (answer === null && findings.length === 0 && output.length === 0)
-    return <p class="muted">Nothing changed since the attempt before.</p>;
+    return <p class="muted">Nothing has changed since the previous attempt.</p>;
   return (
     <div class="changed">
-      <h4>Since the attempt before</h4>
+      <h4>Since the previous attempt</h4>
       {answer !== null && (
         <p>
           <Text value={answer[0]} max={40} /> → <b>{answer[1]}</b>
         </p>
       )}
-      {findings.length > 0 ? <Lines changes={findings} /> : <p class="muted">The checks found the same.</p>}
+      {findings.length > 0 ? <Lines changes={findings} /> : <p class="muted">The checks gave the same results.</p>}
       {newer.output !== null && older.output !== null && output.length > 0 && (
         <details class="input">
           <summary>its words: {plural(output.length, 'line')} differ</summary>

@@ -36,4 +36,4 @@ export function Why({ id, view }: { id: string; view: WorkerView }) {
 const describePattern = (pattern: Pattern): string =>
   pattern.kind === 'same'
     ? `The same failure ${plural(pattern.times, 'time')} in a row`
-    : `It goes round in circles: the same ${pattern.length} failures in turn, ${plural(pattern.times, 'time')}`;
+    : `It is going round in circles: the same ${pattern.length} failures in turn, ${plural(pattern.times, 'time')}`;

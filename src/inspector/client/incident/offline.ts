@@ -51,7 +51,7 @@ export function createOfflineService({ fleet: name, entries }: IncidentFile) {
     if (verb === 'timeline') return ok(timelineOf(shown, one, other, page));
     if (verb === 'entry') return ok(shown.find(({ seq }) => seq === Number(one)) ?? null);
     if (verb === 'attempts') return ok({ attempts: await readAttempts({ newest } as never, name, one, page) });
-    return notHere('this file holds the history of a worker, and nothing else');
+    return notHere('this file contains only the history of a worker');
   };
 }
 

@@ -25,7 +25,7 @@ export function Differences({ answer, isOld }: { answer: WhatIfAnswer; isOld: bo
         {summaryOf(answer)} <span class="muted">({Math.round(answer.tookMs)} ms)</span>
       </h3>
       {compared === 0 && <p class="muted">The log has no decided stops yet. Let an agent try to stop first.</p>}
-      {compared > 0 && differences.length === 0 && <p class="muted">Each would have been decided as it was.</p>}
+      {compared > 0 && differences.length === 0 && <p class="muted">Each would have been decided the same way.</p>}
       {differences.length > 0 && <GroupBy />}
       {groups.map((group) => (
         <GroupView key={`${grouping.value}:${group.title}`} group={group} isOpen={groups.length === 1} />

@@ -39,7 +39,9 @@ export function LabTools({ showDifference }: { showDifference: (isShown: boolean
           type="button"
           disabled={text.value.length > sharedCharsMax}
           title={text.value.length > sharedCharsMax ? 'The text is too long for an address' : undefined}
-          onClick={() => void tell(copyLink(), 'The link is copied. It holds the text, which no server gets.')}
+          onClick={() =>
+            void tell(copyLink(), 'The link is copied. It contains the text, which is not sent to any server.')
+          }
         >
           Copy a link
         </button>
@@ -48,7 +50,7 @@ export function LabTools({ showDifference }: { showDifference: (isShown: boolean
           onClick={() =>
             void tell(
               navigator.clipboard.writeText(text.peek()),
-              'Copied. In stopgate.yaml it replaces "policies" and "assign"; the service takes the changed file at once.',
+              'Copied. Paste it into stopgate.yaml in place of "policies" and "assign"; the service reloads the file at once.',
             )
           }
         >

@@ -32,7 +32,7 @@ export function Filters({ total, noun, selects, children }: Props) {
       <span class="muted shown">
         {isFiltered ? `${count(listedIds.value.length)} of ${plural(total, noun)}` : plural(total, noun)}
       </span>
-      {isOutdated.value && <span class="tag">order held while you point</span>}
+      {isOutdated.value && <span class="tag">the order is fixed while you point</span>}
       {isFiltered && (
         <button type="button" class="link" onClick={showAll}>
           Show all

@@ -67,7 +67,7 @@ function OpenPalette() {
           </li>
         ))}
       </ul>
-      {found.length === 0 && <p class="muted">Nothing fits. Try a part of a name.</p>}
+      {found.length === 0 && <p class="muted">Nothing matches. Try part of a name.</p>}
     </Dialog>
   );
 }

@@ -22,7 +22,7 @@ export function CheckTable({ checks }: { checks: readonly CheckStatistics[] }) {
               <th scope="col" title="95 % took no longer">
                 p95
               </th>
-              <th scope="col" title="Another result, though the worker did nothing in between">
+              <th scope="col" title="The result changed although the worker did nothing in between">
                 Flaky
               </th>
               <th scope="col">Blocked stops</th>

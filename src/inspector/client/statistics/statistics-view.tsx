@@ -80,7 +80,7 @@ const Nothing = ({ span, knownFromMs }: { span: string; knownFromMs: number | nu
     <p>
       {knownFromMs === null
         ? 'They are counted here as soon as an agent tries to stop.'
-        : `The log holds nothing before ${dateTime(knownFromMs)}.`}
+        : `The log has nothing before ${dateTime(knownFromMs)}.`}
     </p>
     <p class="buttons">
       {span !== 'week' && (

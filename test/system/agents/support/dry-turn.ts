@@ -16,6 +16,6 @@ export async function expectDryTurn(agent: string, program: AgentPackage): Promi
   const { findings } = JSON.parse(stdout) as { findings: { state: string; about: string; text: string }[] };
   expect(findings.filter(({ about, state }) => about === agent && state === 'ok').map(({ text }) => text)).toEqual([
     expect.stringContaining(program.version),
-    expect.stringMatching(/^dry turn: .*the first stop was blocked, and the agent went on with the reason$/),
+    expect.stringMatching(/^dry turn: .*the first stop was blocked, and the agent continued with the reason$/),
   ]);
 }
