@@ -132,6 +132,7 @@ function taskRow(fleet: Fleet, task: string): TaskRow | null {
   const record = fleet.tasks.get(task);
   if (record === undefined) return null;
   const { context, value } = record.snapshot;
+  const { escalation } = context;
   return [
     task,
     stateIndex.get(value) ?? 0,
@@ -142,8 +143,9 @@ function taskRow(fleet: Fleet, task: string): TaskRow | null {
     context.iteration?.maxIterations ?? null,
     context.hooks.length,
     context.outcome,
-    context.escalation?.reason.slice(0, reasonLengthMax) ?? null,
+    escalation?.reason.slice(0, reasonLengthMax) ?? null,
     record.lastMove?.atMs ?? null,
+    escalation?.withWorker ? escalation.worker : null,
   ];
 }
 

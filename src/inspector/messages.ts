@@ -48,6 +48,8 @@ export type TaskRow = readonly [
   /** Why it is escalated. */
   reason: string | null,
   stateSinceMs: number | null,
+  /** The worker that was escalated by the same entry; null: it is not escalated, or was without one. */
+  escalatedWith: string | null,
 ];
 export type QueueRow = readonly [queue: string, pending: number, reported: number];
 export type Rows = { readonly workers: WorkerRow[]; readonly tasks: TaskRow[]; readonly queues: QueueRow[] };

@@ -44,7 +44,10 @@ export function App() {
       </a>
       <Header />
       <TimeTravelBar />
-      <Notice />
+      <div class="notices">
+        <ActionNews />
+        <Notice />
+      </div>
       <div class={topic === null || isMissing ? 'page' : 'page with-panel'}>
         <main id="main" tabIndex={-1}>
           {view === 'what-if' ? (
@@ -63,7 +66,6 @@ export function App() {
       <OperatorDialog />
       <HelpDialog />
       <Palette />
-      <ActionNews />
       <LiveSummary store={liveFleet} />
     </>
   );

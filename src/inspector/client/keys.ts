@@ -10,6 +10,8 @@ export type Shortcut = {
   readonly where: string;
   /** Where it does something; absent: everywhere. */
   readonly when?: () => boolean;
+  /** It goes on while the key is held down. */
+  readonly repeats?: boolean;
   readonly run: () => void;
 };
 
@@ -40,7 +42,7 @@ export function startKeys(wanted: readonly Shortcut[]): void {
     const found = shortcuts.find((it) => (it.mod ?? false) === isMod && it.key === event.key && isUseful(it));
     if (found === undefined) return;
     event.preventDefault();
-    found.run();
+    if (!event.repeat || found.repeats === true) found.run();
   });
 }
 

@@ -100,6 +100,8 @@ describeInBrowser('the inbox', () => {
     await expect.poll(cards).toEqual(['bob']);
     for (const worker of ['cleo', 'dan'])
       expect(await stored(`${worker}.escalation.resolved`)).toEqual([{ by: 'Ann', verdict: 'stop' }]);
+    // The stream is quicker than the answers, which close the dialog.
+    await page.locator('dialog').waitFor({ state: 'detached' });
     await press('s');
     await page.locator('dialog').getByRole('button', { name: 'Stop' }).click();
     await page.getByText('Nobody waits for you').waitFor();
@@ -179,6 +181,116 @@ describeInBrowser('the inbox', () => {
     await page.locator('dialog', { hasText: 'Stop worker gus' }).waitFor();
     await press('Escape');
     await page.locator('dialog').waitFor({ state: 'hidden' });
+  });
+
+  test('a task that waits on after its worker was resolved says so, and both can be answered at once', async () => {
+    const { page } = browser;
+    await page.locator('.card[data-id="gus"] a').click();
+    await page.getByLabel('Mark worker gus').uncheck();
+    await page.getByLabel('Mark worker hal').uncheck();
+    await press('s');
+    await page.getByLabel('Leave it escalated').waitFor();
+    await press('Control+Enter');
+    await page.locator('.card[data-id="G-1"]', { hasText: 'Escalated with gus, and still waits' }).waitFor();
+    await page.locator('.card[data-id="G-1"] a').click();
+    await page.locator('aside', { hasText: 'which is stopped now. This task still waits' }).waitFor();
+    await press('s');
+    await page.locator('dialog', { hasText: 'It is cancelled.' }).waitFor();
+    await press('Control+Enter');
+    await page.locator('.card[data-id="G-1"]').waitFor({ state: 'detached' });
+    await stage.client.publish('worker.ian.task.claimed', { task: 'I-1' });
+    await stage.client.ask('decide.ian', { output: 'How? <promise>ESCALATE</promise>' });
+    await page.locator('.card[data-id="ian"] a').click();
+    await press('r');
+    await page.getByLabel('Back to its queue').check();
+    await press('Control+Enter');
+    await page.locator('.card[data-id="ian"]').waitFor({ state: 'detached' });
+    await expect.poll(async () => (await stage.get('get/task/I-1')).body.state).toBe('idle');
+    await expect.poll(cards).toEqual(['hal']);
+  }, 60_000);
+
+  test('nothing moves under the pointer, whoever comes or goes, nor when a notice appears', async () => {
+    const { page } = browser;
+    for (const worker of ['jon', 'kim', 'lee'])
+      await stage.client.ask(`decide.${worker}`, { output: `${worker}? <promise>ESCALATE</promise>` });
+    await expect.poll(cards).toEqual(['jon', 'kim', 'lee', 'hal']);
+    await page.locator('.card[data-id="jon"] a').click();
+    await page.locator('aside .question', { hasText: 'jon?' }).waitFor();
+    await page.locator('.card[data-id="lee"]').hover();
+    const places = () =>
+      page
+        .locator('.card[data-id="lee"], .card[data-id="hal"], aside [data-action]')
+        .evaluateAll((all) => all.map((it) => JSON.stringify([it.className, it.getBoundingClientRect()])));
+    const before = await places();
+    const resolve = (id: string) =>
+      stage.post('operator/resolve', { entity: 'worker', id, by: 'Bob', verdict: 'stop' }, operatorToken);
+    await resolve('kim');
+    await page.locator('.card[data-id="kim"][data-gone]').waitFor();
+    await stage.client.ask('decide.mia', { output: 'mia? <promise>ESCALATE</promise>' });
+    await page.locator('.card[data-id="mia"]').waitFor();
+    expect(await cards()).toEqual(['jon', 'kim', 'lee', 'hal', 'mia']);
+    await press('p');
+    await page.locator('.notice', { hasText: 'Paused at entry' }).waitFor();
+    expect(await places()).toEqual(before);
+    expect(await browser.axe()).toEqual([]);
+    await press('p');
+    await page.locator('[data-connection="live"]').waitFor();
+    expect(await places()).toEqual(before);
+    // The one that is open stays too, when somebody else has settled it: what is pressed next is not for another.
+    await resolve('jon');
+    await page.locator('.card[data-id="jon"][data-gone]').waitFor();
+    await page.locator('aside .resolution', { hasText: 'by Bob' }).waitFor();
+    expect(await current()).toBe('jon');
+    await press('s');
+    await page.getByText('jon waits for nobody any more.').waitFor();
+    expect(await page.locator('dialog').count()).toBe(0);
+    await press('j');
+    await expect.poll(cards).toEqual(['lee', 'mia', 'hal']);
+    expect(await current()).toBe('lee');
+  }, 60_000);
+
+  test('a key acts on the card that was on screen, and a key that is held down acts once', async () => {
+    const { page } = browser;
+    await page.mouse.move(0, 0);
+    await page.locator('aside .question', { hasText: 'lee?' }).waitFor();
+    // No frame is drawn until they are let go.
+    await page.evaluate(`
+      window.kept = [];
+      window.draw = window.requestAnimationFrame;
+      window.requestAnimationFrame = (run) => window.kept.push(run);`);
+    await press('a');
+    await page.waitForURL(/worker=mia/);
+    await press('a');
+    await expect.poll(() => stored('lee.escalation.acknowledged')).toHaveLength(2);
+    await page.evaluate(`
+      window.requestAnimationFrame = window.draw;
+      for (const run of window.kept) window.draw(run);`);
+    await expect.poll(current).toBe('mia');
+    expect(await stored('mia.escalation.acknowledged')).toEqual([]);
+    await page.locator('aside .question', { hasText: 'mia?' }).waitFor();
+    await page.keyboard.down('a');
+    await page.keyboard.down('a');
+    await page.keyboard.up('a');
+    await expect.poll(cards).toEqual(['hal', 'lee', 'mia']);
+    expect(await stored('mia.escalation.acknowledged')).toHaveLength(1);
+  }, 60_000);
+
+  test('a dialog that is closed takes none with it that was asked for before the next frame', async () => {
+    const { page } = browser;
+    await page.locator('.card[data-id="lee"] a').click();
+    for (const key of ['s', 'r']) {
+      await press('s');
+      await page.locator('dialog', { hasText: 'Stop worker lee' }).waitFor();
+      await page.evaluate(`{
+        document.querySelector('dialog').requestClose();
+        document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '${key}', bubbles: true }));
+      }`);
+      const title = { s: 'Stop worker lee', r: 'Resume worker lee' }[key] ?? '';
+      await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+      await page.locator('dialog[open]', { hasText: title }).waitFor();
+      await press('Escape');
+      await page.locator('dialog').waitFor({ state: 'detached' });
+    }
   });
 
   test('? shows all keys, and Ctrl-K finds a worker by a part of its name', async () => {

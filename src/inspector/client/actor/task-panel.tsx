@@ -1,10 +1,12 @@
 /** One task: who holds it, the results of its hooks, its checkpoints, and its history. */
 import type { TaskView } from '../../../../machines/index.ts';
 import { ActorChart } from '../chart/actor-chart.tsx';
-import { shownView } from '../data/past.ts';
+import { shownFleet, shownView } from '../data/past.ts';
+import { w } from '../data/row-fields.ts';
 import { EscalationNote } from '../operator/escalation-note.tsx';
 import { OperatorButtons } from '../operator/operator-buttons.tsx';
 import { StateMark } from '../ui/state-mark.tsx';
+import { stateOf } from '../ui/states.ts';
 import { Name, Text } from '../ui/text.tsx';
 import { ActorLinks } from './actor-links.tsx';
 import { CheckpointList } from './checkpoint-list.tsx';
@@ -53,11 +55,28 @@ export function TaskPanel({ id }: { id: string }) {
 const WhySection = ({ view }: { view: TaskView }) => (
   <>
     <EscalationNote escalation={view.escalation} resolution={null} />
+    <EscalatedWith escalation={view.escalation} />
     <TaskFacts view={view} />
     <HookList view={view} />
     <RefusedEntries refused={view.refused} />
   </>
 );
+
+/** Its worker's resolution left it as it was: nobody works on it. */
+function EscalatedWith({ escalation }: Pick<TaskView, 'escalation'>) {
+  if (escalation === null || !escalation.withWorker) return null;
+  void shownFleet.value.version.value;
+  const row = shownFleet.value.workers.get(escalation.worker);
+  const state = row === undefined ? null : stateOf(row[w.state]);
+  return (
+    <p>
+      It was escalated with worker <ActorLinks entity="worker" ids={[escalation.worker]} />
+      {state === 'escalated'
+        ? ', which waits for the same answer.'
+        : `${state === null ? '' : `, which is ${state} now`}. This task still waits: resume it to put it back in its queue, or stop it to cancel it.`}
+    </p>
+  );
+}
 
 const PlanSection = ({ view }: { view: TaskView }) => (
   <>

@@ -7,7 +7,7 @@ import { isPast, shownFleet } from '../data/past.ts';
 import { stateCounts } from '../data/state-counts.ts';
 import { toggleState } from '../lists/toggle-state.ts';
 import { navigate, route } from '../route.ts';
-import { stateOf } from '../ui/state-mark.tsx';
+import { stateOf } from '../ui/states.ts';
 import { Chart } from './chart.tsx';
 import { charts } from './charts.ts';
 

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals';
 import { presences, workerStates } from '../../../../machines/values/states.ts';
 import type { Delta, Full, LastMoves, PastFleet } from '../../messages.ts';
 import { waitsForPerson } from '../lists/urgency.ts';
-import { stateOf } from '../ui/state-mark.tsx';
+import { stateOf } from '../ui/states.ts';
 import { createMoves, lastOf } from './moves.ts';
 import { type QueueRow, q, type TaskRow, t, type WorkerRow, w } from './row-fields.ts';
 

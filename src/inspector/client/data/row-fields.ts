@@ -44,6 +44,7 @@ export const t = {
   outcome: 8,
   reason: 9,
   stateSinceMs: 10,
+  escalatedWith: 11,
 } as const;
 
 export const q = { id: 0, pending: 1, reported: 2 } as const;

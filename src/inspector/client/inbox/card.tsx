@@ -10,24 +10,38 @@ import { selection } from '../route.ts';
 import { duration } from '../ui/format.ts';
 import { Link } from '../ui/link.tsx';
 import { questionIn } from '../ui/question.ts';
-import { type Waiting, waitingKey } from './waiting.ts';
+import type { Listed } from './listed.ts';
+import type { Waiting } from './waiting.ts';
 
 /** To act on many at once: their keys. */
 export const marked = signal<ReadonlySet<string>>(new Set());
 
-export function Card({ item, isCurrent }: { item: Waiting; isCurrent: boolean }) {
-  const { title, text, sinceMs, note } = describe(item);
+export function Card({ item, isCurrent }: { item: Listed; isCurrent: boolean }) {
+  const { key, isGone } = item;
+  const found = describe(item);
+  // The row has no more to say of one that is gone.
+  const lastText = useRef('');
+  if (!isGone) lastText.current = found.text;
+  const { id: title } = item;
+  const { sinceMs, note, text } = isGone ? { sinceMs: null, note: 'waits no more', text: lastText.current } : found;
   const card = useRef<HTMLLIElement>(null);
   useEffect(() => {
     if (isCurrent) card.current?.scrollIntoView({ block: 'nearest' });
   }, [isCurrent]);
-  const key = waitingKey(item);
   return (
-    <li ref={card} class="card" data-entity={item.entity} data-id={item.id} data-current={isCurrent || undefined}>
+    <li
+      ref={card}
+      class="card"
+      data-entity={item.entity}
+      data-id={item.id}
+      data-current={isCurrent || undefined}
+      data-gone={isGone || undefined}
+    >
       <input
         type="checkbox"
         aria-label={`Mark ${item.entity} ${item.id}`}
         checked={marked.value.has(key)}
+        disabled={isGone}
         onChange={() => toggleMark(key)}
       />
       <Link to={selection(item.entity, item.id)} aria-current={isCurrent ? 'true' : undefined}>
@@ -59,10 +73,12 @@ function describe({ entity, id }: Waiting) {
   const row = liveFleet.workers.get(id);
   if (entity === 'task' || row === undefined) {
     const task = liveFleet.tasks.get(id);
-    const text = [questionIn(task?.[t.reason] ?? null), task?.[t.title]].filter(Boolean).join(' · ');
-    return { title: id, text, sinceMs: task?.[t.stateSinceMs] ?? null, note: 'task' };
+    const worker = task?.[t.escalatedWith] ?? null;
+    const left = worker === null ? null : `Escalated with ${worker}, and still waits`;
+    const text = [left, questionIn(task?.[t.reason] ?? null), task?.[t.title]].filter(Boolean).join(' · ');
+    return { text, sinceMs: task?.[t.stateSinceMs] ?? null, note: 'task' };
   }
   const note = { asks: 'asks', acknowledged: 'acknowledged' }[rankOf(row) as string] ?? 'escalated';
   const text = questionIn(row[w.reason]) ?? (row[w.awaitsInput] === 1 ? 'It asks a person for something.' : '');
-  return { title: id, text, sinceMs: sinceMsOf(row), note };
+  return { text, sinceMs: sinceMsOf(row), note };
 }

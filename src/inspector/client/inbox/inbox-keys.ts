@@ -1,6 +1,6 @@
 /**
- * The keys of the inbox. They act on what is true when a key is pressed, for the page may not have been drawn since the
- * last one; and what is pressed before the fleet is known is done as soon as it is.
+ * The keys of the inbox. They act on the card that was on screen as the open one, or was chosen by a key since, whatever
+ * has come meanwhile (place.ts). What is pressed before the fleet is known is done as soon as it is.
  */
 import { computed, effect, untracked } from '@preact/signals';
 import { hello, liveFleet } from '../data/connection.ts';
@@ -8,11 +8,12 @@ import { isPast } from '../data/past.ts';
 import type { Shortcut } from '../keys.ts';
 import { rankOf } from '../lists/urgency.ts';
 import { actionNews, type OperatorAction, requestAction } from '../operator/operator-actions.ts';
-import { navigate, route, selection } from '../route.ts';
+import { route } from '../route.ts';
 import { plural } from '../ui/format.ts';
 import { toggleMark } from './card.tsx';
+import { sortList, startList } from './listed.ts';
 import { chosenItems, requestForMany } from './many.ts';
-import { keepPlace, placeIn } from './place.ts';
+import { keepPlace, placeOfKeys, step } from './place.ts';
 import { type Waiting, waiting, waitingKey } from './waiting.ts';
 
 /** Who presses more than these has stopped waiting for them. */
@@ -22,6 +23,7 @@ const early: (() => void)[] = [];
 const isReady = computed(() => liveFleet.version.value > 0 && hello.value !== null);
 
 export function startInbox(): void {
+  startList();
   effect(() => {
     keepPlace();
     if (isReady.value) untracked(() => early.splice(0).map((run) => run()));
@@ -30,15 +32,15 @@ export function startInbox(): void {
 
 /** Buttons do the same as keys. */
 export function act(action: OperatorAction): void {
-  const items = waiting.peek();
   const chosen = untracked(chosenItems);
-  const current = items[placeNow()];
+  const current = placeNow();
   const escalated = chosen.filter((it) => !asks(it));
   const asking = chosen.length - escalated.length;
-  const isOpen = chosen.length === 1 && chosen[0] === current;
+  const isOpen = chosen.length === 1 && chosen[0] !== undefined && waitingKey(chosen[0]) === current?.key;
   if (asking > 0 && !isOpen) say(`${plural(asking, 'asks', 'ask')} for an answer: answer one at a time.`);
   if (escalated.length > 0) void requestForMany(action, escalated);
-  else if (items.length === 0) say('Nobody waits for you.');
+  else if (current?.isGone) say(`${current.id} waits for nobody any more.`);
+  else if (waiting.peek().length === 0) say('Nobody waits for you.');
   else if (current === undefined) say('Choose one first, with j.');
   else if (asking > 0 && !isOpen) return;
   else if (asks(current)) goToAnswer();
@@ -48,7 +50,7 @@ export function act(action: OperatorAction): void {
 const say = (text: string): void => {
   actionNews.value = { text, isProblem: false };
 };
-const placeNow = (): number => untracked(() => placeIn(waiting.peek()));
+const placeNow = () => untracked(placeOfKeys);
 
 /** It is not escalated: an agent waits for an answer. */
 function asks({ entity, id }: Waiting): boolean {
@@ -64,20 +66,16 @@ function goToAnswer(): void {
   );
 }
 
-function go(step: number): void {
-  const items = waiting.peek();
-  const next = items[Math.max(0, Math.min(items.length - 1, placeNow() + step))];
-  if (next !== undefined) navigate(selection(next.entity, next.id), 'replace');
-}
-
 function mark(): void {
-  const target = waiting.peek()[placeNow()];
-  if (target !== undefined) toggleMark(waitingKey(target));
+  const target = placeNow();
+  if (target !== undefined && !target.isGone) toggleMark(target.key);
 }
 
-const keyOf = (key: string, title: string, run: () => void): Shortcut => ({
-  ...{ key, title, where: 'Inbox', when: () => route.peek().view === 'inbox' },
+const keyOf = (key: string, title: string, run: () => void, repeats = false): Shortcut => ({
+  ...{ key, title, where: 'Inbox', repeats, when: () => route.peek().view === 'inbox' },
   run() {
+    // The hand is at the keys, not at the mouse.
+    untracked(sortList);
     if (isPast.peek()) say('The inbox is about now. Go back to live first.');
     else if (isReady.peek()) run();
     else if (early.length < earlyMax) early.push(run);
@@ -85,8 +83,8 @@ const keyOf = (key: string, title: string, run: () => void): Shortcut => ({
 });
 
 export const inboxKeys: readonly Shortcut[] = [
-  keyOf('j', 'Next', () => go(1)),
-  keyOf('k', 'Previous', () => go(-1)),
+  keyOf('j', 'Next', () => untracked(() => step(1)), true),
+  keyOf('k', 'Previous', () => untracked(() => step(-1)), true),
   keyOf('x', 'Mark, to act on many', mark),
   keyOf('a', 'Acknowledge', () => act('acknowledge')),
   keyOf('r', 'Resume with words', () => act('resume')),

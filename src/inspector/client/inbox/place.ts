@@ -1,45 +1,99 @@
-/** Which item of the inbox is open. When it is done, the one that comes into its place is opened. */
+/**
+ * Which item of the inbox is open. When this operator has settled it, the next one is opened. When somebody else has,
+ * it stays: what is about to be pressed must not be for another one.
+ */
 import { liveFleet } from '../data/connection.ts';
 import { isPast } from '../data/past.ts';
 import { w } from '../data/row-fields.ts';
+import { forgetOurs, isOurs } from '../operator/ours.ts';
 import { navigate, noSelection, route, selected, selection } from '../route.ts';
-import { type Waiting, waiting, waitingKey } from './waiting.ts';
+import { type Listed, listed, sortList } from './listed.ts';
+import { itemOf, waitingKey } from './waiting.ts';
 
-type Place = { readonly key: string; readonly at: number; readonly isAcknowledged: boolean };
+/** `next`: what to open after it, the first that still waits. */
+type Place = { readonly key: string; readonly isAcknowledged: boolean; readonly next: readonly string[] };
 
-/** The one that was open. */
+/** The one that is open. */
 let last: Place | null = null;
 /** Nobody has waited since the inbox was opened. */
 let isFresh = true;
+/** Opened by the page itself, and not on screen yet: until then a key is meant for the one `before`. */
+let unseen: { readonly key: string; readonly before: string | null } | null = null;
+/** The list that is on screen; empty: none. */
+let seen: readonly Listed[] = [];
 
-/** @returns the index of the one that is open; -1: none of them is */
-export function placeIn(items: readonly Waiting[]): number {
+const openKey = (): string | null => {
   const topic = selected.value;
-  return topic === null ? -1 : items.findIndex((it) => waitingKey(it) === waitingKey(topic));
-}
+  return topic === null ? null : waitingKey(topic);
+};
 
 /** To be called when anything has changed: opens the first, and what comes next. */
 export function keepPlace(): void {
   if (route.value.view !== 'inbox' || isPast.value) {
-    last = null;
+    last = unseen = null;
     isFresh = true;
     return;
   }
   void liveFleet.version.value;
-  const items = waiting.value;
-  const topic = selected.value;
-  const key = topic === null ? null : waitingKey(topic);
-  const at = placeIn(items);
-  const isAcknowledged = topic?.entity === 'worker' && liveFleet.workers.get(topic.id)?.[w.acknowledged] === 1;
+  const items = listed.value;
+  const key = openKey();
+  const item = items.find((it) => it.key === key);
   const before = last;
-  const isDone = before !== null && before.key === key && (at < 0 || (isAcknowledged && !before.isAcknowledged));
-  last = key === null || at < 0 ? null : { key, at, isAcknowledged };
+  last = key === null || item === undefined ? null : { key, isAcknowledged: isAcknowledged(item), next: after(key) };
+  const isSettled = item === undefined || item.isGone || (last?.isAcknowledged === true && !before?.isAcknowledged);
+  const isDone = before !== null && before.key === key && isSettled && isOurs(key);
   // On a wide screen the first is open at once; on a phone the list comes first.
-  const opensFirst = isFresh && items.length > 0 && topic === null && innerWidth > 900;
+  const opensFirst = isFresh && items.length > 0 && key === null && innerWidth > 900;
   isFresh = items.length === 0;
-  if (isDone) open(items[Math.min(before.at, items.length - 1)]);
-  else if (opensFirst) open(items[0]);
+  if (isDone) openNext(before);
+  else if (opensFirst) open(items[0]?.key);
 }
 
-const open = (item: Waiting | undefined): void =>
-  navigate(item === undefined ? noSelection : selection(item.entity, item.id), 'replace');
+const isAcknowledged = ({ entity, id }: Listed): boolean =>
+  entity === 'worker' && liveFleet.workers.get(id)?.[w.acknowledged] === 1;
+
+/** Those below it, then those above it from the nearest on. */
+function after(key: string): string[] {
+  const keys = listed.peek().map((it) => it.key);
+  const at = keys.indexOf(key);
+  return [...keys.slice(at + 1), ...keys.slice(0, at).reverse()];
+}
+
+function openNext({ key, next }: Place): void {
+  forgetOurs(key);
+  sortList();
+  const waits = (it: string) => listed.peek().some((item) => item.key === it && !item.isGone);
+  const found = next.find(waits);
+  if (found !== undefined) open(found);
+  else if (!waits(key)) open(undefined);
+}
+
+function open(key: string | undefined): void {
+  unseen = key === undefined ? null : { key, before: openKey() };
+  const item = key === undefined ? null : itemOf(key);
+  navigate(item === null ? noSelection : selection(item.entity, item.id), 'replace');
+}
+
+/** To be called when what is on screen has been drawn. */
+export function noteSeen(items: readonly Listed[], key: string | null): void {
+  seen = items;
+  if (unseen?.key === key) unseen = null;
+}
+
+/** What a key acts on: what was on screen as the open one when it was pressed, or was chosen by a key since. */
+export function placeOfKeys(): Listed | undefined {
+  const key = openKey();
+  const meant = unseen !== null && unseen.key === key ? unseen.before : key;
+  return listed.peek().find((it) => it.key === meant) ?? seen.find((it) => it.key === meant);
+}
+
+/** Moves in the list that is on screen. */
+export function step(by: 1 | -1): void {
+  const items = seen.length > 0 ? seen : listed.peek();
+  const from = items.findIndex((it) => it.key === placeOfKeys()?.key);
+  const ahead = by > 0 ? items.slice(from + 1) : items.slice(0, Math.max(0, from)).reverse();
+  const next = ahead.find((it) => !it.isGone) ?? (from < 0 ? items[0] : undefined);
+  if (next === undefined) return;
+  unseen = null;
+  navigate(selection(next.entity, next.id), 'replace');
+}

@@ -1,7 +1,7 @@
 /** Lays out and paints the cells of the workers. States differ in shape as well as in colour. */
 import { presences, workerStates } from '../../../../machines/values/states.ts';
 import { type WorkerRow, w } from '../data/row-fields.ts';
-import { stateOf } from '../ui/state-mark.tsx';
+import { stateOf } from '../ui/states.ts';
 import { isUnjudged } from './urgency.ts';
 
 /** In CSS pixels. `cell`: the side of a cell. */

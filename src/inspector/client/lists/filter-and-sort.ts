@@ -2,7 +2,7 @@
 import type { FleetStore } from '../data/fleet-store.ts';
 import { type QueueRow, q, type TaskRow, t, type WorkerRow, w } from '../data/row-fields.ts';
 import type { Route } from '../route.ts';
-import { presenceOf, stateOf } from '../ui/state-mark.tsx';
+import { presenceOf, stateOf } from '../ui/states.ts';
 import { sinceMsOf, taskUrgencyOf, urgencyOf } from './urgency.ts';
 
 type Value = string | number | null;

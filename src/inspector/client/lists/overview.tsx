@@ -5,7 +5,7 @@ import { shownFleet } from '../data/past.ts';
 import { type WorkerRow, w } from '../data/row-fields.ts';
 import { route, selection } from '../route.ts';
 import { Link } from '../ui/link.tsx';
-import { presenceOf, stateOf } from '../ui/state-mark.tsx';
+import { presenceOf, stateOf } from '../ui/states.ts';
 import { listedIds } from './listed-ids.ts';
 import { WorkerCanvas } from './worker-canvas.tsx';
 

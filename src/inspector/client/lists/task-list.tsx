@@ -2,7 +2,8 @@
 import { shownFleet } from '../data/past.ts';
 import { type TaskRow, t } from '../data/row-fields.ts';
 import { navigate, route, selection } from '../route.ts';
-import { StateMark, stateOf } from '../ui/state-mark.tsx';
+import { StateMark } from '../ui/state-mark.tsx';
+import { stateOf } from '../ui/states.ts';
 import { Filters, valuesOf } from './filters.tsx';
 import { type Column, Grid, rowIn } from './grid.tsx';
 import { ActorLink, NameCell, NoValue } from './list-cells.tsx';

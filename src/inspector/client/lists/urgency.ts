@@ -1,6 +1,6 @@
 /** What is urgent: who waits for a person, and for how long; then what may become so. */
 import { type TaskRow, t, type WorkerRow, w } from '../data/row-fields.ts';
-import { presenceOf, stateOf } from '../ui/state-mark.tsx';
+import { presenceOf, stateOf } from '../ui/states.ts';
 
 /** First to last. */
 const ranks = [

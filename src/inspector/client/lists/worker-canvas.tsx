@@ -7,7 +7,7 @@ import { type WorkerRow, w } from '../data/row-fields.ts';
 import { measure } from '../measure.ts';
 import { navigate, selection } from '../route.ts';
 import { plural } from '../ui/format.ts';
-import { presenceOf, stateOf } from '../ui/state-mark.tsx';
+import { presenceOf, stateOf } from '../ui/states.ts';
 import { type CellLayout, createCellPainter, layoutCells } from './cell-painter.ts';
 import { isUnjudged } from './urgency.ts';
 

@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import { ApiError, post } from '../data/api.ts';
 import { hello } from '../data/connection.ts';
+import { forgetOurs, noteOurs, targetKey } from './ours.ts';
 import { requestSignIn } from './sign-in.tsx';
 
 export type OperatorAction = 'acknowledge' | 'resume' | 'stop' | 'retire' | 'allow' | 'deny';
@@ -21,6 +22,8 @@ export type ActionRequest = {
   /** What the agent gets with `allow`: the choice for a question. */
   readonly choice?: string;
 };
+/** What becomes of the tasks that were escalated with the workers; by itself each stays escalated. */
+export type TasksVerdict = { readonly verdict: 'resume' | 'stop'; readonly tasks: readonly string[] };
 
 export const actionTexts = {
   acknowledge: {
@@ -55,6 +58,12 @@ export const actionTexts = {
   },
 } as const satisfies Record<OperatorAction, object>;
 
+/** A task has no agent. */
+export const taskEffects: Readonly<Partial<Record<OperatorAction, string>>> = {
+  resume: 'It goes back to its queue, where a worker may claim it.',
+  stop: 'It is cancelled.',
+};
+
 const nameKey = 'stopgate.by';
 export const operatorName = (): string => localStorage.getItem(nameKey) ?? '';
 export const rememberName = (name: string): void => localStorage.setItem(nameKey, name.trim());
@@ -77,13 +86,27 @@ export function requestAction(request: ActionRequest): void {
 }
 
 /** @throws ApiError of the first that failed; the others are done */
-export async function performAction({ action, targets }: ActionRequest, by: string, prompt: string): Promise<void> {
+export async function performAction(
+  { action, targets }: ActionRequest,
+  by: string,
+  prompt: string,
+  also?: TasksVerdict,
+): Promise<void> {
+  // Before the answers: the stream may be quicker.
+  noteOurs(targets);
   const results = await Promise.allSettled(targets.map((target) => perform(action, target, by, prompt)));
+  // Its worker first: until then it is a part of that.
+  if (also !== undefined)
+    results.push(
+      ...(await Promise.allSettled(also.tasks.map((id) => perform(also.verdict, { entity: 'task', id }, by, '')))),
+    );
+  for (const [at, { status }] of results.entries())
+    if (status === 'rejected' && targets[at] !== undefined) forgetOurs(targetKey(targets[at]));
   const failed = results.filter((it) => it.status === 'rejected');
-  const done = targets.length - failed.length;
+  const done = results.length - failed.length;
   const [only] = targets;
   const what =
-    targets.length === 1 && only !== undefined ? `${only.entity} ${only.id}` : `${done} of ${targets.length}`;
+    targets.length === 1 && only !== undefined ? `${only.entity} ${only.id}` : `${done} of ${results.length}`;
   const [first] = failed;
   actionNews.value =
     first === undefined

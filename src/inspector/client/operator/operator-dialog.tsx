@@ -12,9 +12,12 @@ import {
   pendingAction,
   performAction,
   rememberName,
+  type TasksVerdict,
+  taskEffects,
 } from './operator-actions.ts';
 import { requestSignIn } from './sign-in.tsx';
 import { suggestPrompts } from './suggestions.ts';
+import { TasksChoice, tasksEscalatedWith } from './tasks-choice.tsx';
 
 export function OperatorDialog() {
   const request = pendingAction.value;
@@ -29,12 +32,16 @@ function Confirmation({ request }: { request: ActionRequest }) {
   const [prompt, setPrompt] = useState('');
   const { send, busy, problem, close } = useSend(request);
   const { title, effect } = actionTexts[action];
+  const isForTasks = targets.every(({ entity }) => entity === 'task');
+  const tasks = action === 'resume' || action === 'stop' ? tasksEscalatedWith(targets) : [];
   // Read off the form: Enter may come before what was typed is rendered.
   const submit = (form: HTMLFormElement) => {
     const fields = new FormData(form);
     const by = String(fields.get('by'));
     rememberName(by);
-    void send(by, String(fields.get('prompt') ?? request.choice ?? ''));
+    const verdict = fields.get('tasks');
+    const also: TasksVerdict | undefined = verdict === 'resume' || verdict === 'stop' ? { verdict, tasks } : undefined;
+    void send(by, String(fields.get('prompt') ?? request.choice ?? ''), also);
   };
   return (
     <Dialog title={`${title} ${describe(targets)}`} close={close}>
@@ -48,9 +55,13 @@ function Confirmation({ request }: { request: ActionRequest }) {
           if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
         }}
       >
-        <p>{effect}</p>
-        {action === 'resume' && <PromptField label="Prompt for the agent" {...{ prompt, setPrompt, suggestions }} />}
+        <p>{(isForTasks && taskEffects[action]) || effect}</p>
+        <TargetNames targets={targets} />
+        {action === 'resume' && !isForTasks && (
+          <PromptField label="Prompt for the agent" {...{ prompt, setPrompt, suggestions }} />
+        )}
         {action === 'deny' && <PromptField label="Reason, for the agent" {...{ prompt, setPrompt, suggestions }} />}
+        <TasksChoice tasks={tasks} />
         <label>
           Your name (stored with the entry)
           <input
@@ -94,6 +105,20 @@ function describe(targets: ActionRequest['targets']): string {
   return only.request === undefined ? actor : `what ${actor} asks`;
 }
 
+const namesMax = 12;
+
+/** Of many, whom it is about. */
+const TargetNames = ({ targets }: Pick<ActionRequest, 'targets'>) =>
+  targets.length < 2 ? null : (
+    <p class="muted">
+      {targets
+        .slice(0, namesMax)
+        .map(({ id }) => visible(id))
+        .join(', ')}
+      {targets.length > namesMax && ` and ${targets.length - namesMax} more`}
+    </p>
+  );
+
 type PromptFieldProps = {
   readonly label: string;
   readonly prompt: string;
@@ -132,10 +157,10 @@ function useSend(request: ActionRequest) {
   const close = () => {
     pendingAction.value = null;
   };
-  const send = async (by: string, prompt: string) => {
+  const send = async (by: string, prompt: string, also?: TasksVerdict) => {
     setBusy(true);
     try {
-      await performAction(request, by, prompt);
+      await performAction(request, by, prompt, also);
       close();
       // The button that was pressed may be gone now.
       requestAnimationFrame(() => document.querySelector<HTMLElement>('aside h2')?.focus({ preventScroll: true }));

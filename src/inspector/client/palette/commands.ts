@@ -4,7 +4,7 @@ import { enterPast, isPast } from '../data/past.ts';
 import { t, w } from '../data/row-fields.ts';
 import { allShortcuts, isUseful } from '../keys.ts';
 import { navigate, noSelection, selection } from '../route.ts';
-import { stateOf } from '../ui/state-mark.tsx';
+import { stateOf } from '../ui/states.ts';
 
 export type Command = {
   readonly kind: 'command' | 'worker' | 'task' | 'queue' | 'policy';

@@ -3,7 +3,8 @@ import { shownFleet } from '../data/past.ts';
 import { type WorkerRow, w } from '../data/row-fields.ts';
 import { selection } from '../route.ts';
 import { Link } from '../ui/link.tsx';
-import { StateMark, stateOf } from '../ui/state-mark.tsx';
+import { StateMark } from '../ui/state-mark.tsx';
+import { stateOf } from '../ui/states.ts';
 import { Name } from '../ui/text.tsx';
 
 /** More are not drawn: the list of workers has them. */

@@ -1,6 +1,5 @@
 /** States, presences and decisions as marks: a colour, and always text with it. */
 import type { Decision, State } from '../../../../machines/index.ts';
-import { presences, workerStates } from '../../../../machines/values/states.ts';
 import { verdictOf } from './vocabulary.ts';
 
 export const StateMark = ({ state, note }: { state: State; note?: string | null }) => (
@@ -10,9 +9,6 @@ export const StateMark = ({ state, note }: { state: State; note?: string | null 
     {note != null && <span class="note"> · {note}</span>}
   </span>
 );
-
-export const stateOf = (index: number): State => workerStates[index] ?? 'idle';
-export const presenceOf = (index: number) => presences[index] ?? 'active';
 
 /** One word for a person first; then the protocol's own, which logs and agents have. */
 export const DecisionMark = ({ decision }: { decision: Pick<Decision, 'decision' | 'action' | 'cause'> }) => {

@@ -1,0 +1,31 @@
+/** Who waits for a person, those that wait longest first. */
+import type { FleetStore } from '../data/fleet-store.ts';
+import { type TaskRow, t, w } from '../data/row-fields.ts';
+import { urgencyOf } from '../lists/urgency.ts';
+import { stateOf } from '../ui/states.ts';
+
+export type Waiting = { readonly entity: 'worker' | 'task'; readonly id: string };
+type Fleet = Pick<FleetStore, 'workers' | 'tasks' | 'waitingWorkers' | 'waitingTasks'>;
+
+export function findWaiting(fleet: Fleet): Waiting[] {
+  const workers = rowsOf(fleet.workers, fleet.waitingWorkers).sort((a, b) => urgencyOf(a) - urgencyOf(b));
+  const tasks = rowsOf(fleet.tasks, fleet.waitingTasks)
+    .filter((row) => !isShownWithWorker(fleet, row))
+    .sort((a, b) => (a[t.stateSinceMs] ?? 0) - (b[t.stateSinceMs] ?? 0));
+  return [
+    ...workers.map((row) => ({ entity: 'worker', id: row[w.id] }) as const),
+    ...tasks.map((row) => ({ entity: 'task', id: row[t.id] }) as const),
+  ];
+}
+
+function rowsOf<Row>(rows: ReadonlyMap<string, Row>, ids: ReadonlySet<string>): Row[] {
+  return [...ids].map((id) => rows.get(id)).filter((row) => row !== undefined);
+}
+
+/** A task and the worker that it was escalated with are one thing to look at, until the worker is resolved. */
+function isShownWithWorker({ workers }: Fleet, task: TaskRow): boolean {
+  const worker = workers.get(task[t.escalatedWith] ?? '');
+  if (worker === undefined || stateOf(worker[w.state]) !== 'escalated') return false;
+  // One that was resolved and is escalated again waits for something else.
+  return (worker[w.stateSinceMs] ?? 0) <= (task[t.stateSinceMs] ?? 0);
+}

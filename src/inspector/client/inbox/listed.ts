@@ -1,0 +1,59 @@
+/**
+ * The list of the inbox as it stands on screen: nothing moves under a pointer, and the item that is open stays when
+ * somebody else has settled it.
+ */
+import { computed, effect, signal } from '@preact/signals';
+import { isPast } from '../data/past.ts';
+import { route, selected } from '../route.ts';
+import { keepOne, keepOrder, type Placed } from '../ui/keep-order.ts';
+import { itemOf, type Waiting, waiting, waitingKey } from './waiting.ts';
+
+/** `isGone`: it does not wait any more. */
+export type Listed = Waiting & Placed;
+
+export const listed = signal<readonly Listed[]>([]);
+/** A mouse points at the list, or it is on a screen without one. */
+const isHeld = signal(false);
+/** A finger gives no sign before it touches. */
+const hasMouse = matchMedia('(hover: hover)');
+const isListOnScreen = () => selected.value === null || innerWidth > 900;
+
+export const isOutdated = computed(() => listed.value.some(({ key }, at) => key !== keyAt(at)));
+const keyAt = (at: number): string | undefined => {
+  const item = waiting.value[at];
+  return item === undefined ? undefined : waitingKey(item);
+};
+
+export function startList(): void {
+  effect(() => {
+    const isShown = route.value.view === 'inbox' && !isPast.value;
+    if (!isShown) isHeld.value = false;
+    else if (!hasMouse.matches) isHeld.value = isListOnScreen();
+  });
+  effect(() => {
+    const now = waiting.value.map(waitingKey);
+    const isShown = route.value.view === 'inbox' && !isPast.value;
+    const open = selected.value;
+    const shown = isShown ? listed.peek() : [];
+    const kept = open === null ? null : waitingKey(open);
+    show(isHeld.value ? keepOrder(shown, now) : keepOne(shown, now, kept));
+  });
+}
+
+function show(order: readonly Placed[]): void {
+  const old = listed.peek();
+  const isSame = order.length === old.length && order.every((it, at) => isEqual(it, old[at]));
+  if (!isSame) listed.value = order.map((it) => ({ ...it, ...itemOf(it.key) }));
+}
+
+const isEqual = (it: Placed, other: Placed | undefined): boolean => it.key === other?.key && it.isGone === other.isGone;
+
+export const holdList = (isPointed: boolean): void => {
+  if (hasMouse.matches) isHeld.value = isPointed;
+};
+
+/** As it is now, from the top. */
+export function sortList(): void {
+  isHeld.value = false;
+  if (!hasMouse.matches) isHeld.value = isListOnScreen();
+}

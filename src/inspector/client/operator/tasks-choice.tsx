@@ -1,0 +1,38 @@
+/** What becomes of the tasks that were escalated with a worker: its resolution alone leaves them as they are. */
+import { visible } from '../../../visible-text.ts';
+import { liveFleet } from '../data/connection.ts';
+import { t } from '../data/row-fields.ts';
+import type { Target } from './operator-actions.ts';
+
+export function tasksEscalatedWith(targets: readonly Target[]): string[] {
+  const workers = new Set(targets.filter(({ entity }) => entity === 'worker').map(({ id }) => id));
+  return [...liveFleet.waitingTasks].filter((id) => workers.has(liveFleet.tasks.get(id)?.[t.escalatedWith] ?? ''));
+}
+
+const choices = [
+  ['', 'Leave it escalated: it stays in the inbox'],
+  ['resume', 'Back to its queue: a worker may claim it'],
+  ['stop', 'Cancel it'],
+] as const;
+
+export function TasksChoice({ tasks: [first, ...others] }: { tasks: readonly string[] }) {
+  if (first === undefined) return null;
+  const title = liveFleet.tasks.get(first)?.[t.title] ?? '';
+  return (
+    <fieldset class="tasks-choice">
+      <legend>
+        {others.length === 0 ? `Its task ${first}` : `Task ${first} and ${others.length} more`}, escalated too
+        {others.length === 0 && title !== '' && (
+          <>
+            : <bdi>{visible(title)}</bdi>
+          </>
+        )}
+      </legend>
+      {choices.map(([value, text]) => (
+        <label key={value}>
+          <input type="radio" name="tasks" value={value} defaultChecked={value === ''} /> {text}
+        </label>
+      ))}
+    </fieldset>
+  );
+}

@@ -1,0 +1,52 @@
+/** The inbox: who waits for a person, and lists that hold still while somebody points at them. */
+import { expect, test } from 'vitest';
+import { createFleetStore } from '../../../src/inspector/client/data/fleet-store.ts';
+import { findWaiting } from '../../../src/inspector/client/inbox/find-waiting.ts';
+import { keepOne, keepOrder } from '../../../src/inspector/client/ui/keep-order.ts';
+import type { TaskRow, WorkerRow } from '../../../src/inspector/messages.ts';
+
+const [idle, escalated] = [0, 4];
+
+function waitingIn(
+  workers: [id: string, state: number, sinceMs: number][],
+  tasks: [id: string, with_: string | null][],
+) {
+  const store = createFleetStore();
+  const worker = ([id, state, sinceMs]: (typeof workers)[number]): WorkerRow => {
+    const row: unknown[] = Array(26).fill(null);
+    [row[0], row[1], row[2], row[9], row[18], row[23], row[24], row[25]] = [id, state, 0, 0, 0, 'why?', sinceMs, 0];
+    return row as unknown as WorkerRow;
+  };
+  const task = ([id, escalatedWith]: (typeof tasks)[number]): TaskRow =>
+    [id, escalated, null, 'main', null, null, null, 0, null, 'why?', 7, escalatedWith] as const;
+  const rows = { workers: workers.map(worker), tasks: tasks.map(task), queues: [] };
+  store.apply({ ...rows, seq: 1, nowMs: 9, headSeq: 1, entries: 1 }, false);
+  return findWaiting(store).map(({ id }) => id);
+}
+
+test('a task is one item with the worker that it was escalated with, and with no other', () => {
+  expect(waitingIn([['ana', escalated, 7]], [['T-1', 'ana']])).toEqual(['ana']);
+  // The same millisecond and the same words are no reason to hide it.
+  expect(waitingIn([['ana', escalated, 7]], [['T-1', null]])).toEqual(['ana', 'T-1']);
+  expect(waitingIn([['ana', escalated, 7]], [['T-1', 'bob']])).toEqual(['ana', 'T-1']);
+});
+
+test('it is an item of its own once the worker was resolved, also when that is escalated again', () => {
+  expect(waitingIn([['ana', idle, 8]], [['T-1', 'ana']])).toEqual(['T-1']);
+  expect(waitingIn([['ana', escalated, 8]], [['T-1', 'ana']])).toEqual(['ana', 'T-1']);
+});
+
+const text = (order: ReturnType<typeof keepOrder>) => order.map(({ key, isGone }) => (isGone ? `-${key}` : key)).join();
+const shown = (keys: string) => keepOrder([], [...keys]);
+
+test('a list that holds still keeps the places of what is gone, and adds what is new at its end', () => {
+  expect(text(keepOrder(shown('abc'), ['d', 'c', 'a']))).toBe('a,-b,c,d');
+  expect(text(keepOrder(keepOrder(shown('abc'), ['c']), ['b', 'c']))).toBe('-a,b,c');
+});
+
+test('one that does not keeps only the one that is open', () => {
+  expect(text(keepOne(shown('abc'), ['c', 'd'], 'b'))).toBe('-b,c,d');
+  expect(text(keepOne(shown('abc'), ['a'], 'c'))).toBe('a,-c');
+  expect(text(keepOne(shown('abc'), ['a'], null))).toBe('a');
+  expect(text(keepOne(shown('abc'), ['c', 'b'], 'b'))).toBe('c,b');
+});
