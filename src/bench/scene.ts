@@ -58,7 +58,7 @@ export async function openScene({
   };
   try {
     const server = spawn(
-      await findBinary(undefined),
+      (await findBinary(undefined)).path,
       ['-a', '127.0.0.1', '-p', '-1', '-js', '-sd', store ?? folder, '--ports_file_dir', folder],
       { stdio: 'ignore' },
     );

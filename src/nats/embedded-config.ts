@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { accountsOf } from './accounts.ts';
 import { agentsJetStream } from './agent-limits.ts';
 import { type Role, roles } from './permissions.ts';
+import { isAtLeast, type ServerBinary } from './server-binary.ts';
 
 export type Credentials = { readonly user: string; readonly pass: string };
 export type CredentialsOfRoles = Readonly<Record<Role, Credentials>>;
@@ -56,11 +57,16 @@ export type ServerConfig = {
   readonly credentials: CredentialsOfRoles;
   /** What all streams may take of the disk, in bytes. */
   readonly storeBytesMax: number;
+  readonly version: ServerBinary['version'];
 };
+
+/** From 2.10 on it can be set; before, and by default, it is 2 minutes. What is not synced goes with the machine's power. */
+const syncInterval = (version: ServerBinary['version']) =>
+  isAtLeast(version, [2, 10]) ? { sync_interval: '10s' } : {};
 
 /** JSON, which the server's own format contains. */
 export function serverConfig(options: ServerConfig): string {
-  const { storeDir, portsDir, port, fleet, credentials, storeBytesMax } = options;
+  const { storeDir, portsDir, port, fleet, credentials, storeBytesMax, version } = options;
   const members = roles.map((role) => ({
     role,
     fleet,
@@ -71,7 +77,8 @@ export function serverConfig(options: ServerConfig): string {
     listen: `127.0.0.1:${port}`,
     logtime: false, // our log has its own
     ports_file_dir: portsDir,
-    jetstream: { store_dir: storeDir, max_file_store: storeBytesMax }, // the server adds `jetstream` to the folder
+    // The server adds `jetstream` to the folder.
+    jetstream: { store_dir: storeDir, max_file_store: storeBytesMax, ...syncInterval(version) },
     no_auth_user: credentials.agent.user,
     authorization: { timeout: 30 }, // seconds; the default of 2 is too short for a client on a busy machine
     // The server sets it aside, and does not start where there is less.

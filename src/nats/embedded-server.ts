@@ -59,7 +59,7 @@ const errorLinesMax = 10;
  */
 export async function openEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
   const { fleet, log } = options;
-  const binary = await findBinary(options.binary);
+  const { path: binary, version } = await findBinary(options.binary);
   const storeDir = await makeStore(options.storeDir);
   const portsDir = join(storeDir, 'ports');
   const place: Place = {
@@ -76,7 +76,7 @@ export async function openEmbeddedServer(options: EmbeddedServerOptions): Promis
     const credentials = await keepCredentials(storeDir);
     const space = await openStoreSpace(storeDir);
     const start = async (ports: readonly number[]) => {
-      const config = { storeDir, portsDir, fleet, credentials, storeBytesMax: await space.allot() };
+      const config = { storeDir, portsDir, fleet, credentials, storeBytesMax: await space.allot(), version };
       const started = await launchOn(ports, place, config, log);
       log.info({ pid: started.child.pid, port: started.port, storeDir }, 'nats-server started');
       return started;

@@ -19,8 +19,11 @@ const howToGetIt =
   'install 2.9 or later by "bash docker/install-nats.sh", "apt-get install nats-server", "brew install nats-server" ' +
   'or from https://nats.io/download, or use a server that runs elsewhere with --nats';
 
+/** `version`: major and minor. */
+export type ServerBinary = { readonly path: string; readonly version: readonly [number, number] };
+
 /** @throws AppError server.missing: none is there, or it is older than 2.9, the first with all that we use */
-export async function findBinary(named: string | undefined): Promise<string> {
+export async function findBinary(named: string | undefined): Promise<ServerBinary> {
   const candidates =
     named === undefined
       ? [...packaged(), 'nats-server', ...folders.map((folder) => join(folder, 'nats-server'))]
@@ -29,8 +32,9 @@ export async function findBinary(named: string | undefined): Promise<string> {
   for (const candidate of candidates) {
     try {
       const { stdout } = await promisify(execFile)(candidate, ['--version']);
-      const [, major, minor] = /v?(\d+)\.(\d+)\./.exec(stdout) ?? [];
-      if (Number(major) > 2 || (Number(major) === 2 && Number(minor) >= 9)) return candidate;
+      const [, major, minor] = (/v?(\d+)\.(\d+)\./.exec(stdout) ?? []).map(Number);
+      const version = [major ?? 0, minor ?? 0] as const;
+      if (isAtLeast(version, [2, 9])) return { path: candidate, version };
       refused.push(`${candidate} is '${stdout.trim()}'`);
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') refused.push((cause as Error).message);
@@ -44,6 +48,11 @@ export async function findBinary(named: string | undefined): Promise<string> {
         : `'${named}' does not exist`;
   throw new AppError('server.missing', `${why}; ${howToGetIt}`);
 }
+
+export const isAtLeast = (
+  [major, minor]: ServerBinary['version'],
+  [wantedMajor, wantedMinor]: ServerBinary['version'],
+) => major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
 
 function packaged(): string[] {
   try {

@@ -91,6 +91,15 @@ async function fake(version: string, body: string): Promise<string> {
   return file;
 }
 
+test('syncs its log every 10 s, where the server can', async () => {
+  const server = await open();
+  const nc = await connect(server, 'service');
+  const [major = 0, minor = 0] = (nc.info?.version ?? '').split('.').map(Number);
+  const can = major > 2 || minor >= 10;
+  const { jetstream: given } = JSON.parse(await readIn('nats-server.conf')) as { jetstream: object };
+  expect('sync_interval' in given).toBe(can);
+});
+
 describe('the store', () => {
   test('is for its owner alone', async () => {
     await open();
