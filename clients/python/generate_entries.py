@@ -1,6 +1,6 @@
-"""Writes src/stopgate/entries.py from the schema of the log's entries (`npm run build` makes it).
+"""Writes entries.py and entry_schemas.py from the schema of the log's entries (`npm run build` makes it).
 
-With `--check` it writes nothing, and fails where the file is not what it would write.
+With `--check` it writes nothing, and fails where a file is not what it would write.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any
 
 HERE = Path(__file__).parent
 SCHEMA = HERE.parent.parent / "dist/schema/entries.schema.json"
-TARGET = HERE / "src/stopgate/entries.py"
+TYPES = HERE / "src/stopgate/entries.py"
+SCHEMAS = HERE / "src/stopgate/entry_schemas.py"
 # What a client publishes. The service's own entries are not among them.
 OPERATORS = {"escalation.acknowledged", "escalation.resolved", "input.answered", "worker.retired"}
 SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
@@ -37,6 +38,24 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 '''
+
+SCHEMAS_HEADER = '''"""The schema of every entry that a client publishes, by entity and type.
+
+Written by generate_entries.py from the service's own schema; do not edit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+'''
+# What validation.py knows. One that it does not know would be passed over in silence.
+KNOWN = {"type", "enum", "required", "properties", "items", "additionalProperties", "pattern", "minLength", "maxLength"}
+KNOWN |= {"minItems", "maxItems", "minimum", "maximum", "exclusiveMinimum", "$ref"}
+PASSED_OVER = {"description", "propertyNames"}
 
 STORED = '''
 @dataclass(frozen=True)
@@ -149,24 +168,49 @@ WORKER_IMPLEMENTATION = '''
 '''
 
 
-def write() -> str:
-    """The whole file."""
-    definitions = json.loads(SCHEMA.read_text())["$defs"]
+def lean(schema: Any) -> Any:
+    """A schema without what says nothing about a value. Fails for a keyword that is not known."""
+    if not isinstance(schema, dict):
+        return schema
+    if unknown := schema.keys() - KNOWN - PASSED_OVER:
+        raise ValueError(f"validation.py does not know {', '.join(unknown)} of JSON Schema")
+    kept = {key: value for key, value in schema.items() if key not in PASSED_OVER and value != {}}
+    if "properties" in kept:
+        kept["properties"] = {name: lean(each) for name, each in kept["properties"].items()}
+    return kept | {key: lean(kept[key]) for key in ("items", "additionalProperties") if key in kept}
+
+
+def published(definitions: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+    """Entity, type and schema of what a client publishes."""
+    parts = [(address.split("."), schema) for address, schema in definitions.items()]
+    entries = [(".".join(it[:-2]), ".".join(it[-2:]), schema) for it, schema in parts]
+    return [
+        (entity, kind, schema)
+        for entity, kind, schema in entries
+        if entity in {"worker", "task", "queue"} or (entity in {"own.worker", "own.task"} and kind in OPERATORS)
+    ]
+
+
+def write_schemas(definitions: dict[str, Any]) -> str:
+    """The whole of entry_schemas.py."""
+    table = "".join(
+        f'    ("{entity}", "{kind}"): {lean(schema)!r},\n' for entity, kind, schema in published(definitions)
+    )
+    hook = f"# What $ref means.\nHOOK: Mapping[str, Any] = {lean(definitions['hook'])!r}\n"
+    return f"{SCHEMAS_HEADER}{hook}\nENTRIES: Mapping[tuple[str, str], Mapping[str, Any]] = {{\n{table}}}\n"
+
+
+def write_types(definitions: dict[str, Any]) -> str:
+    """The whole of entries.py."""
     generator = Generator(definitions)
     rows: list[tuple[str, str, str, bool]] = []
-    for address, schema in definitions.items():
-        parts = address.split(".")
-        entity = ".".join(parts[:-2])
-        kind = ".".join(parts[-2:])
-        if entity in {"worker", "task", "queue"} or (entity in {"own.worker", "own.task"} and kind in OPERATORS):
-            name = generator.class_for(class_name(entity, kind), schema)
-            rows.append((entity, kind, name, bool(schema.get("required"))))
-    table = "".join(f'    ("{entity}", "{kind}"): {name},\n' for entity, kind, name, _ in rows)
+    for entity, kind, schema in published(definitions):
+        name = generator.class_for(class_name(entity, kind), schema)
+        rows.append((entity, kind, name, bool(schema.get("required"))))
     return (
         HEADER
         + STORED
         + "\n".join(generator.classes.values())
-        + f"\nENTRIES: Mapping[tuple[str, str], type] = {{\n{table}}}\n"
         + '\nclass EntryPublisher(ABC):\n    """Publishes entries, typed by what each may hold."""\n\n'
         + overloads(rows, of_worker=False)
         + IMPLEMENTATION
@@ -176,15 +220,17 @@ def write() -> str:
     )
 
 
-def formatted(text: str) -> str:
+def formatted(text: str, file: Path) -> str:
     """As ruff writes it."""
-    ruff = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(TARGET), "-"]
+    ruff = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(file), "-"]
     return subprocess.run(ruff, input=text, capture_output=True, text=True, check=True).stdout  # noqa: S603
 
 
 if __name__ == "__main__":
-    content = formatted(write())
-    if "--check" not in sys.argv:
-        TARGET.write_text(content)
-    elif TARGET.read_text() != content:
-        sys.exit(f"{TARGET} is not what the schema says: run generate_entries.py")
+    schema = json.loads(SCHEMA.read_text())["$defs"]
+    for target, content in ((TYPES, write_types(schema)), (SCHEMAS, write_schemas(schema))):
+        text = formatted(content, target)
+        if "--check" not in sys.argv:
+            target.write_text(text)
+        elif target.read_text() != text:
+            sys.exit(f"{target} is not what the schema says: run generate_entries.py")

@@ -71,6 +71,8 @@ async def test_what_is_no_entry_is_refused_before_it_is_sent(connect: Connect) -
     async with await connect() as client:
         with pytest.raises(InputError, match=r"tool is missing"):
             await client.publish("worker", "w", "tool.used", {})  # type: ignore[call-overload]
+        with pytest.raises(InputError, match=r"not a stop attempt: toolCount must be an int, not 'three'"):
+            await client.decide("w", tool_count="three")  # type: ignore[arg-type]
         with pytest.raises(InputError, match=r"no entry about a worker; there are: .*tool.used"):
             await client.publish("worker", "w", "tool.use", {})  # type: ignore[call-overload]
         with pytest.raises(InputError, match="'a b' is not the id of a worker"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from .ids import OUTPUT_BYTES_MAX, last_bytes
+from .validation import check_attempt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,11 +36,15 @@ _ON_THE_WIRE = {"stop_reason": "stopReason", "tool_count": "toolCount", "hold_ms
 
 
 def to_wire(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The same under the names of the wire, without what is None. Raises `TypeError` for a field that is none."""
+    """The same under the names of the wire, without what is None.
+
+    Raises `TypeError` for a field that is none, `InputError` for a value that is not what its field takes.
+    """
     unknown = fields.keys() - AttemptFields.__annotations__.keys()
     if unknown:
         raise TypeError(f"an attempt has no field {', '.join(sorted(unknown))}")
     sent = {_ON_THE_WIRE.get(key, key): value for key, value in fields.items() if value is not None}
     if isinstance(sent.get("output"), str):
         sent["output"] = last_bytes(sent["output"], OUTPUT_BYTES_MAX)
+    check_attempt(sent)
     return sent

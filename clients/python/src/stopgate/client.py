@@ -12,13 +12,14 @@ from .attempt import AttemptFields, to_wire
 from .bus import Bus, parse
 from .checks import CONCURRENCY, TIMEOUT_SECONDS, CheckFunction, ServedCheck, serve_check
 from .decision import Decision, HookResult, Verification, read_decision, read_hook_result
-from .entries import ENTRIES, Stored, WorkerPublisher
+from .entries import Stored, WorkerPublisher
 from .errors import IncompleteError, InputError, RefusedError, UnreachableError
 from .hooks import HookCalls
 from .ids import check_id, encode
 from .loop import TURNS_MAX, Turn, run_until_stopped
 from .reading import Fields
 from .settings import Role, Settings, find_settings
+from .validation import check_entry
 from .views import ListFilter, Page, QueueView, TaskView, WorkerView, read_queue, read_task, read_worker
 
 if TYPE_CHECKING:
@@ -279,13 +280,7 @@ class StopgateClient(HookCalls, ActionCalls):
         self, entity: str, entity_id: str, kind: str, data: Mapping[str, Any], message_id: str | None
     ) -> Stored:
         check_id(entity, entity_id)
-        known = ENTRIES.get((entity, kind))
-        if known is None:
-            kinds = ", ".join(sorted(each for of, each in ENTRIES if of == entity)) or "none"
-            raise InputError("input.bad", f"'{kind}' is no entry about a {entity}; there are: {kinds}")
-        missing = sorted(getattr(known, "__required_keys__", frozenset()) - data.keys())
-        if missing:
-            raise InputError("input.bad", f"this is not a valid {kind}: {', '.join(missing)} is missing")
+        check_entry(entity, kind, data)
         return await self._bus.store(f"{entity}.{entity_id}.{kind}", encode("entry", data), message_id)
 
 

@@ -318,47 +318,6 @@ class OperatorWorkerRetired(TypedDict):
     by: str
 
 
-ENTRIES: Mapping[tuple[str, str], type] = {
-    ("worker", "worker.registered"): WorkerRegistered,
-    ("worker", "heartbeat.sent"): HeartbeatSent,
-    ("worker", "prompt.submitted"): PromptSubmitted,
-    ("worker", "tool.used"): ToolUsed,
-    ("worker", "plan.updated"): PlanUpdated,
-    ("worker", "step.updated"): StepUpdated,
-    ("worker", "task.claimed"): TaskClaimed,
-    ("worker", "task.completed"): TaskCompleted,
-    ("worker", "task.failed"): TaskFailed,
-    ("worker", "task.released"): TaskReleased,
-    ("worker", "background.started"): BackgroundStarted,
-    ("worker", "background.finished"): BackgroundFinished,
-    ("worker", "input.requested"): InputRequested,
-    ("worker", "input.received"): InputReceived,
-    ("worker", "limit.reached"): LimitReached,
-    ("worker", "limit.cleared"): LimitCleared,
-    ("worker", "budget.exhausted"): BudgetExhausted,
-    ("worker", "stop.attempted"): StopAttempted,
-    ("worker", "session.ended"): SessionEnded,
-    ("task", "task.created"): TaskCreated,
-    ("task", "task.cancelled"): TaskCancelled,
-    ("task", "hook.registered"): HookRegistered,
-    ("task", "hook.enabled"): HookEnabled,
-    ("task", "hook.disabled"): HookDisabled,
-    ("task", "hooks.cleared"): HooksCleared,
-    ("task", "iteration.started"): IterationStarted,
-    ("task", "iteration.validated"): IterationValidated,
-    ("task", "iteration.advanced"): IterationAdvanced,
-    ("task", "iteration.completed"): IterationCompleted,
-    ("task", "checkpoint.saved"): CheckpointSaved,
-    ("queue", "depth.reported"): DepthReported,
-    ("own.worker", "escalation.acknowledged"): OperatorEscalationAcknowledged,
-    ("own.worker", "escalation.resolved"): OperatorEscalationResolved,
-    ("own.worker", "input.answered"): OperatorInputAnswered,
-    ("own.worker", "worker.retired"): OperatorWorkerRetired,
-    ("own.task", "escalation.acknowledged"): OperatorEscalationAcknowledged,
-    ("own.task", "escalation.resolved"): OperatorEscalationResolved,
-}
-
-
 class EntryPublisher(ABC):
     """Publishes entries, typed by what each may hold."""
 
