@@ -4,8 +4,8 @@ import { createHookDoctor } from '../doctor/hook-doctor.ts';
 import type { BlockCap } from '../doctor/limit-checks.ts';
 import { dryTurn } from './dry-turn.ts';
 import { findClaudePlugin } from './installed-plugin.ts';
-import { blockCap as capVariable } from './own-variable.ts';
 import { hooks, program } from './settings.ts';
+import { blockCap as capVariable } from './variables.ts';
 
 const blockCap: BlockCap = {
   blocks: 8,

@@ -10,7 +10,7 @@ import { parseJson } from '../setup/json-edit.ts';
 import type { Places } from '../setup/places.ts';
 import { readText } from '../setup/settings-file.ts';
 import type { PlanTools } from '../setup/setup.ts';
-import { planTools } from './own-variable.ts';
+import { planTools } from './variables.ts';
 
 /** Later models have the plan tools only if the variable says so. Names of providers and dates may surround them. */
 const modelsWithPlan = /claude-(?:3-|(?:opus|sonnet|haiku)-4-(?:[567]|20\d{6})(?!\d))/i;

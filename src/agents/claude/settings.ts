@@ -5,8 +5,8 @@ import { formatCommand, formatUrl, formatWakeCommand, httpForms, isPosted, type 
 import { fileIn, type Program } from '../setup/places.ts';
 import { listEvents } from './events.ts';
 import { hookCommand } from './hook-command.ts';
-import { blockCap, planTools, putVariable, takeVariable } from './own-variable.ts';
 import { readPlanTools } from './plan-tools.ts';
+import { blockCap, planTools } from './variables.ts';
 
 const agent = 'claude';
 /** A person may take a day to answer. */
@@ -38,17 +38,9 @@ export const hooks: AgentHooks = {
       ...{ async: true, asyncRewake: true },
     },
   ],
-  variables: {
-    put(json, { blockCap: cap, planTools: wanted }) {
-      const capped = putVariable(json, blockCap, cap === undefined ? undefined : String(cap));
-      return wanted ? putVariable(capped, planTools, '1') : capped;
-    },
-    take(json) {
-      const bare = takeVariable(json, planTools);
-      return bare === null ? null : takeVariable(bare, blockCap);
-    },
-  },
-  planTools: (places) => readPlanTools(places, program.folder(places)),
+  // 0 is no cap.
+  blockCap: { ...blockCap, least: 0, most: 999_999, valueFor: (blocks) => blocks },
+  planTools: { ...planTools, read: (places) => readPlanTools(places, program.folder(places)) },
   trust: null,
 };
 

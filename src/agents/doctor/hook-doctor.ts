@@ -99,7 +99,7 @@ async function checkConnection(
     findings.push(...checkTimes(agent, limits, one, policies));
     findings.push(...((await checkHooked?.(one, context)) ?? []));
   }
-  if (hooks.planTools !== undefined) findings.push(checkPlanTools(agent, hooks.planTools(places), policies));
+  if (hooks.planTools !== undefined) findings.push(checkPlanTools(agent, hooks.planTools.read(places), policies));
   return [...findings, ...checkCap(agent, limits.blockCap, hooked, { places, policies })];
 }
 

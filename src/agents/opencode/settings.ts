@@ -24,7 +24,7 @@ export const setup: SettingsSetup = {
   scopes: ['project', 'user'],
   // The plugin does so by itself.
   wakes: false,
-  setsBlockCap: false,
+  blockCap: null,
   planTools: null,
   plan: planPlugin,
   trust: null,

@@ -2,18 +2,17 @@
 import { createHookDoctor } from '../doctor/hook-doctor.ts';
 import type { BlockCap } from '../doctor/limit-checks.ts';
 import { dryTurn } from './dry-turn.ts';
-import { hooks } from './settings.ts';
-
-/** It takes a larger one for this. */
-const capMax = 100;
+import { capMax, blockCap as capVariable, hooks } from './settings.ts';
 
 const blockCap: BlockCap = {
   /** The eighth is not obeyed. */
   blocks: 7,
-  raise: 'set "stopHookBlockingCap" in its settings (retries + 1)',
+  raise: 'stopgate init qwen --block-cap N',
+  /** In the environment, in "env" of its settings, or as a setting of its own, in this order. */
   configured(hooked, env) {
-    const set = hooked.map(({ text }) => /"stopHookBlockingCap"\s*:\s*(\d+)/.exec(text)?.[1]).find(Boolean);
-    const cap = Number(env.QWEN_CODE_STOP_HOOK_BLOCK_CAP || set);
+    const setIn = (key: string) =>
+      hooked.map(({ text }) => new RegExp(`"${key}"\\s*:\\s*"?(\\d+)`).exec(text)?.[1]).find(Boolean);
+    const cap = Number(env[capVariable.name] || setIn(capVariable.name) || setIn('stopHookBlockingCap'));
     return cap >= 1 ? Math.min(cap, capMax) - 1 : undefined;
   },
 };

@@ -7,6 +7,9 @@ import { fileIn, type Program } from '../setup/places.ts';
 import { hookCommand } from './hook-command.ts';
 
 const agent = 'qwen';
+/** The block that makes up this number is not obeyed any more. It takes no larger one. */
+export const capMax = 100;
+export const blockCap = { name: 'QWEN_CODE_STOP_HOOK_BLOCK_CAP', mark: 'STOPGATE_BLOCK_CAP' } as const;
 
 export const program: Program = {
   binary: 'qwen',
@@ -29,6 +32,7 @@ export const hooks: AgentHooks = {
     // In seconds, below 1,000: a command's timeout is read as milliseconds from there on.
     timeout: event.seconds,
   }),
+  blockCap: { ...blockCap, least: 1, most: capMax - 1, valueFor: (blocks) => blocks + 1 },
   trust: null,
 };
 

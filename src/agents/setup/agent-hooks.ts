@@ -3,9 +3,10 @@ import { type Change, planEdit } from './change.ts';
 import type { HookEvent } from './hook-events.ts';
 import { type HookSettings, putHooks, takeHooks, withBom } from './hook-settings.ts';
 import { type Form, isOurs, type Line } from './line.ts';
+import { type OwnVariable, putVariable, takeVariable } from './own-variable.ts';
 import { type Places, type Program, rootOf, type Scope } from './places.ts';
 import { openSettings } from './settings-file.ts';
-import type { PlanTools, SettingsSetup, Trust, Wish } from './setup.ts';
+import type { PlanTools, SettableCap, SettingsSetup, Trust, Wish } from './setup.ts';
 
 export type AgentHooks = {
   /** The agent's name. */
@@ -22,25 +23,22 @@ export type AgentHooks = {
   readonly handler: (event: HookEvent, line: Line) => object;
   /** One more hook, beside the stop's own. Missing: nothing wakes the agent. */
   readonly waker?: (line: Line) => readonly [event: string, handler: object];
-  /** Its own cap of blocks and its plan tools, which stand in the same file. JSON text in and out. Missing: it has none. */
-  readonly variables?: {
-    readonly put: (json: string, wish: Pick<Wish, 'blockCap' | 'planTools'>) => string;
-    /** Null: nothing is left of the file. */
-    readonly take: (json: string) => string | null;
-  };
-  readonly planTools?: (places: Places) => PlanTools;
+  /** Its own cap of blocks, in "env" of the same file. Missing: it has none there. */
+  readonly blockCap?: OwnVariable & SettableCap & { readonly valueFor: (blocks: number) => number };
+  /** What it keeps a plan with, likewise. */
+  readonly planTools?: OwnVariable & { readonly read: (places: Places) => PlanTools };
   /** Null: its hooks need no trust. */
   readonly trust: Trust | null;
 };
 
 export function createHookSetup(hooks: AgentHooks, program: Program): SettingsSetup {
-  const { forms, scopes, waker, variables, planTools, trust } = hooks;
+  const { forms, scopes, waker, blockCap, planTools, trust } = hooks;
   return {
     kind: 'settings',
     ...{ program, forms, scopes, trust },
     wakes: waker !== undefined,
-    setsBlockCap: variables !== undefined,
-    planTools: planTools ?? null,
+    blockCap: blockCap ?? null,
+    planTools: planTools?.read ?? null,
     plan: (wish) => planHooks(hooks, wish),
   };
 }
@@ -57,13 +55,22 @@ function planHooks(hooks: AgentHooks, wish: Wish): Change {
   const path = hooks.file(scope, places);
   const file = openSettings(path, rootOf(path, scope, places));
   const settings = settingsFor(hooks, line);
-  const { variables } = hooks;
   return planEdit(file, (text) => {
-    if (!remove) {
-      const hooked = putHooks(text, settings);
-      return variables === undefined ? hooked : withBom(hooked, (json) => variables.put(json, wish));
-    }
-    const bare = text === null || variables === undefined ? text : withBom(text, variables.take);
+    if (!remove) return withBom(putHooks(text, settings), (json) => putVariables(json, hooks, wish));
+    const bare = text === null ? null : withBom(text, (json) => takeVariables(json, hooks));
     return bare === null ? null : takeHooks(bare, settings);
   });
 }
+
+function putVariables(json: string, { blockCap, planTools }: AgentHooks, wish: Wish): string {
+  const cap = wish.blockCap === undefined ? undefined : String(blockCap?.valueFor(wish.blockCap));
+  const capped = blockCap === undefined ? json : putVariable(json, blockCap, cap);
+  return planTools !== undefined && wish.planTools ? putVariable(capped, planTools, '1') : capped;
+}
+
+/** Null: nothing is left of the file. */
+const takeVariables = (json: string, { blockCap, planTools }: AgentHooks): string | null =>
+  [planTools, blockCap].reduce<string | null>(
+    (text, variable) => (text === null || variable === undefined ? text : takeVariable(text, variable)),
+    json,
+  );

@@ -15,8 +15,8 @@ export type SettingsSetup = {
   readonly scopes: readonly Scope[];
   /** Can one of its hooks wake it (`--wake`)? */
   readonly wakes: boolean;
-  /** Can its own cap of blocks be set (`--block-cap`)? */
-  readonly setsBlockCap: boolean;
+  /** How its own cap of blocks can be set (`--block-cap`). Null: it cannot. */
+  readonly blockCap: SettableCap | null;
   /** Will its sessions have the tools by which they keep a plan? Null: they always do, or nothing is known of it. */
   readonly planTools: ((places: Places) => PlanTools) | null;
   /** Touches nothing. @throws AppError input.bad: with file, line and column if the file cannot be read */
@@ -31,6 +31,9 @@ export type LineSetup = {
   readonly forms: readonly Form[];
   readonly commandFor: (line: Line, worker: string) => string;
 };
+
+/** Blocks in a row that an agent can be told to obey. `least` 0: no cap. */
+export type SettableCap = { readonly least: number; readonly most: number };
 
 /** What is to be written. */
 export type Wish = {

@@ -64,7 +64,7 @@ const args = {
   'block-cap': {
     type: 'string',
     valueHint: 'N',
-    description: 'claude: set its own cap of 8 blocks in a row to N (0: no cap)',
+    description: 'claude, qwen: let it obey N blocks in a row instead of 8 or 7 (claude: 0 for any number)',
   },
   wake: {
     type: 'boolean',
@@ -186,17 +186,18 @@ function readScope(name: string, { scopes }: SettingsSetup, { project, user }: I
 
 function readCap(
   name: string,
-  { setsBlockCap }: SettingsSetup,
+  { blockCap }: SettingsSetup,
   { 'block-cap': cap }: InitContext['flags'],
 ): number | undefined {
   if (cap === undefined) return undefined;
-  if (!setsBlockCap)
-    throw new AppError(
-      'input.bad',
-      `--block-cap is for claude: init cannot set the cap of ${name} (see docs/agents.md)`,
-    );
-  if (!/^\d{1,6}$/.test(cap)) throw new AppError('input.bad', `--block-cap '${cap}' is not a whole number (0: no cap)`);
-  return Number(cap);
+  if (blockCap === null) {
+    const problem = `--block-cap is for claude and qwen: init cannot set the cap of ${name} (see docs/agents.md)`;
+    throw new AppError('input.bad', problem);
+  }
+  const { least, most } = blockCap;
+  if (/^\d{1,6}$/.test(cap) && Number(cap) >= least && Number(cap) <= most) return Number(cap);
+  const range = least === 0 ? '(0: no cap)' : `from ${least} to ${most}`;
+  throw new AppError('input.bad', `--block-cap '${cap}' is not a whole number ${range}`);
 }
 
 /** @throws AppError input.bad: options that cannot be combined */

@@ -195,6 +195,10 @@ describe('with a service', () => {
     await folder.write('project/stopgate.yaml', 'policies: { default: { retries: 20 } }\n');
     const { warn } = await doctor(['claude', '--quick', '--http', http()], { CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '0' });
     expect(warn.join()).not.toMatch(/gives up|may take/);
+    await run(['init', 'qwen', '--yes', '--http', http(), '--block-cap', '12']);
+    expect((await doctor(['qwen', '--quick', '--http', http()])).warn).toEqual(
+      holding('gives up after 12 blocks in a row'),
+    );
     for (const [agent, cap] of Object.entries({ copilot: 8, cursor: 5 })) {
       await run(['init', agent, '--yes', '--http', http()]);
       expect((await doctor([agent, '--quick', '--http', http()])).warn).toEqual(

@@ -190,19 +190,27 @@ describe('--block-cap', () => {
   const file = '.claude/settings.json';
   const cap = 'CLAUDE_CODE_STOP_HOOK_BLOCK_CAP';
 
-  test('raises the cap of Claude Code while it is asked for, in a file of our own too', async () => {
-    const { init, read } = await place();
-    const env = async () => (JSON.parse(await read(file)) as { env?: Record<string, string> }).env;
-    await init('claude', '--yes', '--block-cap', '20');
-    expect(await env()).toMatchObject({ [cap]: '20' });
-    await init('claude', '--yes', '--block-cap', '0', '--http', '127.0.0.1:5555');
-    expect(await env()).toMatchObject({ [cap]: '0' });
-    await init('claude', '--yes');
-    expect(await env()).toBeUndefined();
-    await init('claude', '--yes', '--block-cap', '20');
-    await init('claude', '--remove', '--yes');
-    await isGone(read(file));
-  });
+  test.each([
+    { agent: 'claude', own: file, variable: cap, more: 0 },
+    // It does not obey the block that makes up its number.
+    { agent: 'qwen', own: '.qwen/settings.json', variable: 'QWEN_CODE_STOP_HOOK_BLOCK_CAP', more: 1 },
+  ])(
+    'raises the cap of $agent while it is asked for, in a file of our own too',
+    async ({ agent, own, variable, more }) => {
+      const { init, read } = await place();
+      const env = async () => (JSON.parse(await read(own)) as { env?: Record<string, string> }).env;
+      await init(agent, '--yes', '--block-cap', '20');
+      expect(await env()).toMatchObject({ [variable]: String(20 + more) });
+      const least = more;
+      await init(agent, '--yes', '--block-cap', String(least), '--http', '127.0.0.1:5555');
+      expect(await env()).toMatchObject({ [variable]: String(least + more) });
+      await init(agent, '--yes');
+      expect(await env()).toBeUndefined();
+      await init(agent, '--yes', '--block-cap', '20');
+      await init(agent, '--remove', '--yes');
+      await isGone(read(own));
+    },
+  );
 
   test("leaves the user's own alone", async () => {
     const { init, read, put } = await place();
@@ -366,8 +374,10 @@ describe('refuses, and changes nothing', () => {
     [['claude', '--form', 'http', '--on-unreachable', 'block'], 'needs --form command'],
     [['codex', '--form', 'http'], 'no hooks of the form http'],
     [['claude', '--policy', 'a b'], 'is not the id of a policy'],
-    [['codex', '--block-cap', '9'], '--block-cap is for claude: init cannot set the cap of codex'],
+    [['codex', '--block-cap', '9'], '--block-cap is for claude and qwen: init cannot set the cap of codex'],
     [['claude', '--block-cap', 'many'], 'is not a whole number'],
+    [['qwen', '--block-cap', '0'], 'is not a whole number from 1 to 99'],
+    [['qwen', '--block-cap', '100'], 'is not a whole number from 1 to 99'],
     [['codex', '--wake'], '--wake is for claude'],
     [['claude', '--http', 'off'], 'hooks come over HTTP'],
     [['gemini', '--form', 'curl', '--token-env', 'T'], 'would show the token'],

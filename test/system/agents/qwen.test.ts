@@ -86,13 +86,16 @@ test('one that uses a tool each time is let go after three blocks', async () => 
   expect(await causesOf(at, worker?.worker ?? '')).toEqual([blocked, blocked, blocked, 'capped']);
 });
 
-test('by itself it gives up at the eighth block, with tools in between too', async () => {
-  const home = await makeHome(at.http, '--policy', 'stubborn');
+test.each([
+  ['at the eighth block', [], 8],
+  ['after two where that is set', ['--block-cap', '2'], 3],
+] as const)('by itself it gives up %s, with tools in between too', async (_when, init, blocks) => {
+  const home = await makeHome(at.http, '--policy', 'stubborn', ...init);
   const model = await makeModel(Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? shell('true') : done)));
   expect(await runQwen(qwen, home, model.url)).toMatchObject({ code: 0 });
   const [worker] = await workersIn(at, home);
-  expect(await causesOf(at, worker?.worker ?? '')).toEqual(Array(8).fill('incomplete'));
-  expect(model.requests).toHaveLength(16);
+  expect(await causesOf(at, worker?.worker ?? '')).toEqual(Array(blocks).fill('incomplete'));
+  expect(model.requests).toHaveLength(2 * blocks);
 });
 
 test('a step is not marked as done while a check fails', async () => {

@@ -1,20 +1,15 @@
 /**
- * Sets a variable in "env" of Claude Code's settings. A second variable beside it marks the value as ours, so that a value
+ * Sets a variable in "env" of an agent's settings. A second variable beside it marks the value as ours, so that a value
  * of the user's is never taken for ours.
  */
 import type { Node } from 'jsonc-parser';
-import { append, childOf, parseJson, propertyOf, remove, SyntaxProblem } from '../setup/json-edit.ts';
+import { append, childOf, parseJson, propertyOf, remove, SyntaxProblem } from './json-edit.ts';
 
 export type OwnVariable = {
   readonly name: string;
   /** The variable that marks it. */
   readonly mark: string;
 };
-
-/** Claude Code's own cap of blocks in a row. */
-export const blockCap: OwnVariable = { name: 'CLAUDE_CODE_STOP_HOOK_BLOCK_CAP', mark: 'STOPGATE_BLOCK_CAP' };
-/** The tools by which it keeps a plan. */
-export const planTools: OwnVariable = { name: 'CLAUDE_CODE_ENABLE_TODO_TOOLS', mark: 'STOPGATE_PLAN_TOOLS' };
 
 /** `value` undefined: none of ours is to stand there. @throws SyntaxProblem */
 export function putVariable(text: string, variable: OwnVariable, value: string | undefined): string {
