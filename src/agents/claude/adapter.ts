@@ -2,18 +2,11 @@
  * Claude Code, and the Agent SDK's callbacks, which use the same JSON: translates hook calls into our entries and stop
  * attempts, and our decision into Claude Code's JSON. Seen with 2.1.330. Pure.
  */
-import type { AttemptFields, InputAnswer } from '../../../machines/index.ts';
+import type { InputAnswer } from '../../../machines/index.ts';
 import { questionsIn } from '../../service/questions.ts';
 import { type Adapter, createHookReader, type DraftEntries, type EventTable } from '../shared/adapter.ts';
 import { backgroundMax, draftBackground } from '../shared/background-work.ts';
-import {
-  type AnswerableDecision,
-  allowNotice,
-  blockText,
-  completeText,
-  resolutionText,
-  unjudgedStepText,
-} from '../shared/block-text.ts';
+import { answerWithResolution, createStopCalls, draftToolOf } from '../shared/claude-calls.ts';
 import {
   draftPrompt,
   draftRegistration,
@@ -21,10 +14,8 @@ import {
   draftSessionEnd,
   draftSessionStart,
   draftToolResult,
-  draftToolUse,
   type EntryDraft,
   heartbeat,
-  toAttempt,
 } from '../shared/entry-drafts.ts';
 import {
   answerPermission,
@@ -40,6 +31,7 @@ import { type ClaudeCall, readClaude } from './call.ts';
 import { planChange } from './plan.ts';
 
 const name = 'claude';
+const { isOutput, readAttempt, answer } = createStopCalls('StructuredOutput');
 
 const events: EventTable<ClaudeCall> = new Map<string, DraftEntries<ClaudeCall>>([
   ['SessionStart', (call, prior) => draftSessionStart(name, call, prior)],
@@ -72,25 +64,12 @@ const adapter: Adapter<ClaudeCall> = {
         ? describeQuestion(questionTool, input)
         : describeToolRequest('permission', tool, input),
   answerInput,
-  immediateAnswer: answerWithResolution,
+  immediateAnswer: answerWithResolution('UserPromptSubmit', 'SessionStart'),
   isIgnored: (call) => call.isCompaction,
   isEnd: (call) => call.event === 'SessionEnd',
   answer,
 };
 export const readClaudeHook = createHookReader(adapter);
-
-/** The stop of a sub-agent without an id is nobody's: it could not be told from its parent's. */
-const isStop = ({ event, parent }: ClaudeCall): boolean =>
-  event === 'Stop' || (event === 'SubagentStop' && parent !== null);
-
-/** Once accepted, structured output ends the session: a block at the `Stop` that follows comes too late. */
-const isOutput = ({ event, tool_name: tool }: ClaudeCall): boolean =>
-  event === 'PreToolUse' && tool === 'StructuredOutput';
-
-function readAttempt(call: ClaudeCall): AttemptFields | null {
-  if (isOutput(call)) return toAttempt(JSON.stringify(call.tool_input ?? {}), 'structured_output');
-  return isStop(call) ? toAttempt(call.last_assistant_message) : null;
-}
 
 // --- answers --------------------------------------------------------------------------------------------------
 
@@ -100,21 +79,6 @@ function chooseCheck({ event, tool_name: tool }: ClaudeCall, { lastDecision }: P
   // If it was allowed a moment ago, there is nothing to check.
   const isUnchecked = event === 'PostToolUse' && tool === 'StructuredOutput' && lastDecision?.decision !== 'allow';
   return isUnchecked ? 'output' : null;
-}
-
-const denied = { hookEventName: 'PreToolUse', permissionDecision: 'deny' } as const;
-
-/** A block has exactly two keys. Anything else is null: every version takes an empty answer for "continue". */
-function answer(call: ClaudeCall, decision: AnswerableDecision, check: UnsolicitedCheck | null): object | null {
-  if (check === 'complete') return { continue: false, stopReason: completeText };
-  if (check === 'step' && decision.cause === 'unjudged')
-    return { decision: 'block', reason: unjudgedStepText(decision) };
-  if (decision.decision !== 'block') return isStop(call) ? allowNotice(call, decision) : null;
-  const reason = blockText(decision);
-  if (check === 'output') return { hookSpecificOutput: { hookEventName: 'PostToolUse', additionalContext: reason } };
-  if (check === 'step') return { decision: 'block', reason: `The step is not marked as done. ${reason}` };
-  if (isOutput(call)) return { hookSpecificOutput: { ...denied, permissionDecisionReason: reason } };
-  return isStop(call) ? { decision: 'block', reason } : null;
 }
 
 /** An operator has answered. */
@@ -129,12 +93,6 @@ function answerInput(given: InputAnswer, { tool_name: tool, tool_input: input }:
 }
 
 const questionTool = 'AskUserQuestion';
-
-/** A person has resolved the session's escalation with a prompt: the agent gets it along with the next prompt. */
-function answerWithResolution({ event }: ClaudeCall, { resolution }: PriorWorker): object | null {
-  if (resolution === null || (event !== 'UserPromptSubmit' && event !== 'SessionStart')) return null;
-  return { hookSpecificOutput: { hookEventName: event, additionalContext: resolutionText(resolution) } };
-}
 
 // --- prompts and tools ----------------------------------------------------------------------------------------
 
@@ -172,19 +130,14 @@ function ownerOf({ data }: PlanChange, { tool_name: tool, worker, parent }: Clau
   return isForeign && parent !== null ? parent : worker;
 }
 
-const pathKeys: ReadonlyMap<string, string> = new Map([
-  ['Write', 'file_path'],
-  ['Edit', 'file_path'],
-  ['MultiEdit', 'file_path'],
-  ['NotebookEdit', 'notebook_path'],
-]);
-
-function draftTool(call: ClaudeCall, ok: boolean, prior: PriorWorker): EntryDraft {
-  const key = pathKeys.get(call.tool_name ?? '');
-  const file = key === undefined ? undefined : (call.tool_input?.[key] ?? call.tool_input?.file_path);
-  // A failed write is assumed to have changed nothing.
-  return draftToolUse({ tool: call.tool_name, ok, id: call.tool_use_id, files: ok ? [file] : [] }, call, prior);
-}
+const draftTool = draftToolOf(
+  new Map([
+    ['Write', 'file_path'],
+    ['Edit', 'file_path'],
+    ['MultiEdit', 'file_path'],
+    ['NotebookEdit', 'notebook_path'],
+  ]),
+);
 
 // --- stops ----------------------------------------------------------------------------------------------------
 

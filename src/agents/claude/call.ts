@@ -7,7 +7,8 @@ import { z } from 'zod';
 import { idSchema } from '../../../machines/index.ts';
 import { fields, flag, readBody, readEvent, text } from '../shared/adapter.ts';
 import { type BackgroundTask, shortName } from '../shared/background-work.ts';
-import { toId } from '../shared/safe-id.ts';
+import { callerOf } from '../shared/claude-calls.ts';
+import type { BaseCall } from '../shared/entry-drafts.ts';
 
 const backgroundTask = z
   .object({ id: z.string().min(1).pipe(shortName), type: shortName.optional().catch(undefined), status: text })
@@ -36,16 +37,11 @@ const bodySchema = z.object({
   final: flag,
 });
 
-export type ClaudeCall = Omit<z.infer<typeof bodySchema>, 'session_id' | 'hook_event_name'> & {
-  readonly event: string;
-  /** The session, or the sub-agent within it. */
-  readonly worker: string;
-  /** The session of a sub-agent. Null: the call is the session's own. */
-  readonly parent: string | null;
-  readonly kind: string | undefined;
-  /** Compaction runs as a sub-agent without a type and reports its own stop. It is no worker. */
-  readonly isCompaction: boolean;
-};
+export type ClaudeCall = BaseCall &
+  Omit<z.infer<typeof bodySchema>, 'session_id' | 'hook_event_name'> & {
+    /** Compaction runs as a sub-agent without a type and reports its own stop. It is no worker. */
+    readonly isCompaction: boolean;
+  };
 
 const title = 'Claude Code';
 
@@ -53,9 +49,7 @@ const title = 'Claude Code';
 export function readClaude(body: unknown, eventInUrl: string | undefined): ClaudeCall {
   const { session_id: session, hook_event_name, ...rest } = readBody(bodySchema, body, title);
   const event = readEvent(hook_event_name, eventInUrl, title);
-  const agent = rest.agent_id ?? '';
+  const caller = callerOf(session, rest.agent_id);
   const kind = rest.agent_type;
-  if (agent === '') return { ...rest, event, kind, worker: session, parent: null, isCompaction: false };
-  const worker = toId(`${session}-${agent}`);
-  return { ...rest, event, kind, worker, parent: session, isCompaction: kind === '' };
+  return { ...rest, ...caller, event, kind, isCompaction: caller.parent !== null && kind === '' };
 }

@@ -3,7 +3,7 @@
  * `TaskList`), older ones write the whole list (`TodoWrite`).
  */
 import { z } from 'zod';
-import { oneStep, type PlanChange, wholePlan } from '../shared/plan-entry.ts';
+import { oneStep, type PlanChange, readPlan, wholePlan } from '../shared/plan-entry.ts';
 import { toId } from '../shared/safe-id.ts';
 import type { ClaudeCall } from './call.ts';
 
@@ -15,7 +15,6 @@ const updated = z.object({
   status: z.string().optional().catch(undefined),
 });
 const list = z.object({ tasks: z.array(z.object({ id, subject: z.string(), status: z.string() })) });
-const todos = z.object({ todos: z.array(z.object({ content: z.string(), status: z.string() })) });
 
 /** What a successful tool call did to the plan. Null: nothing, or in a form that we do not know. */
 export function planChange(call: ClaudeCall): PlanChange | null {
@@ -32,11 +31,8 @@ export function planChange(call: ClaudeCall): PlanChange | null {
       const alive = result.data.tasks.filter(({ status }) => status !== 'deleted');
       return wholePlan(alive.map((task) => ({ title: task.subject, status: task.status, step: toId(task.id) })));
     }
-    case 'TodoWrite': {
-      const input = todos.safeParse(call.tool_input);
-      if (!input.success) return null;
-      return wholePlan(input.data.todos.map(({ content, status }) => ({ title: content, status })));
-    }
+    case 'TodoWrite':
+      return readPlan(call.tool_input?.todos, 'content');
     default:
       return null;
   }

@@ -14,7 +14,8 @@ import {
   sessionName,
   text,
 } from '../shared/adapter.ts';
-import { allowNotice, blockText } from '../shared/block-text.ts';
+import { allowNotice, blockAnswer } from '../shared/block-text.ts';
+import { callerOf, isStop } from '../shared/claude-calls.ts';
 import {
   type BaseCall,
   draftPrompt,
@@ -28,9 +29,8 @@ import {
   toAttempt,
 } from '../shared/entry-drafts.ts';
 import { answerPermission, describeToolRequest } from '../shared/permission-requests.ts';
-import { oneStep, type PlanChange, wholePlan } from '../shared/plan-entry.ts';
+import { oneStep, type PlanChange, readPlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
-import { toId } from '../shared/safe-id.ts';
 
 const name = 'codex';
 const title = 'Codex';
@@ -76,23 +76,16 @@ const adapter: Adapter<CodexCall> = {
   answerInput: answerPermission,
   isEnd: ({ event }) => event === 'SessionEnd',
   answer(call, decision) {
-    if (!isStop(call)) return null;
-    if (decision.decision === 'block') return { decision: 'block', reason: blockText(decision) };
-    return allowNotice(call, decision);
+    return isStop(call) ? (blockAnswer(decision) ?? allowNotice(call, decision)) : null;
   },
 };
 export const readCodexHook = createHookReader(adapter);
-
-/** The stop of a sub-agent without an id is nobody's: it could not be told from its parent's. */
-const isStop = ({ event, parent }: CodexCall): boolean =>
-  event === 'Stop' || (event === 'SubagentStop' && parent !== null);
 
 function read(body: unknown, eventInUrl: string | undefined): CodexCall {
   const { session_id: session, hook_event_name, ...rest } = readBody(bodySchema, body, title);
   const event = readEvent(hook_event_name, eventInUrl, title);
   const agent = rest.agent_id || childInTranscript(rest.transcript_path, session);
-  if (!agent) return { ...rest, event, worker: session, parent: null };
-  return { ...rest, event, worker: toId(`${session}-${agent}`), parent: session, kind: rest.agent_type };
+  return { ...rest, ...callerOf(session, agent), event, kind: rest.agent_type };
 }
 
 /**
@@ -128,14 +121,10 @@ function patchedFiles({ tool_name: tool, tool_input: input }: CodexCall): string
 const goalSchema = z.object({
   goal: z.object({ objective: z.string().optional().catch(undefined), status: z.string() }),
 });
-const planSchema = z.object({ plan: z.array(z.object({ step: z.string(), status: z.string() })) });
 
 /** A goal is one step. Versions that still have `update_plan` write the whole list. */
 function planChange({ tool_name: tool, tool_input: input, tool_response: response }: CodexCall): PlanChange | null {
-  if (tool === 'update_plan') {
-    const list = planSchema.safeParse(input);
-    return list.success ? wholePlan(list.data.plan.map(({ step, status }) => ({ title: step, status }))) : null;
-  }
+  if (tool === 'update_plan') return readPlan(input?.plan, 'step');
   if (tool !== 'create_goal' && tool !== 'update_goal' && tool !== 'get_goal') return null;
   const answer = goalSchema.safeParse(typeof response === 'string' ? parseJson(response) : response);
   if (!answer.success) return null;

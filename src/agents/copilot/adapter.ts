@@ -5,7 +5,7 @@
  */
 
 import { type Adapter, createHookReader, type DraftEntries, type EventTable } from '../shared/adapter.ts';
-import { allowNote, blockText } from '../shared/block-text.ts';
+import { allowNote, blockAnswer } from '../shared/block-text.ts';
 import {
   draftInputRequest,
   draftPrompt,
@@ -50,12 +50,7 @@ const adapter: Adapter<CopilotCall> = {
   events,
   stop: (call) => (isStop(call) ? toAttempt(call.response, call.stopReason) : null),
   isEnd: ({ event }) => event === 'sessionEnd',
-  answer: (call, decision) => {
-    if (!isStop(call)) return null;
-    return decision.decision === 'block'
-      ? { decision: 'block', reason: blockText(decision) }
-      : allowNote(call, decision);
-  },
+  answer: (call, decision) => (isStop(call) ? (blockAnswer(decision) ?? allowNote(call, decision)) : null),
 };
 export const readCopilotHook = createHookReader(adapter);
 

@@ -16,6 +16,7 @@ import {
   text,
 } from '../shared/adapter.ts';
 import { allowNote, blockText } from '../shared/block-text.ts';
+import { callerOf } from '../shared/claude-calls.ts';
 import {
   type BaseCall,
   draftPrompt,
@@ -28,7 +29,6 @@ import {
   toAttempt,
 } from '../shared/entry-drafts.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
-import { toId } from '../shared/safe-id.ts';
 
 const name = 'cursor';
 const title = 'Cursor';
@@ -77,10 +77,8 @@ export const readCursorHook = createHookReader(adapter);
 function read(body: unknown, eventInUrl: string | undefined): CursorCall {
   const { conversation_id: conversation, hook_event_name, ...rest } = readBody(bodySchema, body, title);
   const event = readEvent(hook_event_name, eventInUrl, title);
-  const call = { ...rest, event, cwd: rest.workspace_roots?.[0] };
-  if (!rest.subagent_id) return { ...call, worker: conversation, parent: null };
-  const worker = toId(`${conversation}-${rest.subagent_id}`);
-  return { ...call, worker, parent: conversation, kind: rest.subagent_type };
+  const { subagent_id: agent, subagent_type: kind, workspace_roots: roots } = rest;
+  return { ...rest, ...callerOf(conversation, agent), event, kind, cwd: roots?.[0] };
 }
 
 /**

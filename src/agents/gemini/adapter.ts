@@ -15,7 +15,7 @@ import {
   sessionName,
   text,
 } from '../shared/adapter.ts';
-import { allowNotice, blockText, completeText } from '../shared/block-text.ts';
+import { allowNotice, blockAnswer, completeText } from '../shared/block-text.ts';
 import {
   type BaseCall,
   draftInputRequest,
@@ -27,7 +27,7 @@ import {
   type EntryDraft,
   toAttempt,
 } from '../shared/entry-drafts.ts';
-import { wholePlan } from '../shared/plan-entry.ts';
+import { readPlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
 
 const name = 'gemini';
@@ -74,9 +74,7 @@ const adapter: Adapter<GeminiCall> = {
   isEnd: ({ event }) => event === 'SessionEnd',
   answer: (call, decision, check) => {
     if (check === 'complete-throttled') return { continue: false, stopReason: completeText };
-    if (call.event !== 'AfterAgent') return null;
-    if (decision.decision === 'block') return { decision: 'block', reason: blockText(decision) };
-    return allowNotice(call, decision);
+    return call.event === 'AfterAgent' ? (blockAnswer(decision) ?? allowNotice(call, decision)) : null;
   },
 };
 export const readGeminiHook = createHookReader(adapter);
@@ -88,7 +86,6 @@ function read(body: unknown, eventInUrl: string | undefined): GeminiCall {
 
 const isPermission = (call: GeminiCall): boolean => call.notification_type === 'ToolPermission';
 
-const todos = z.object({ todos: z.array(z.object({ description: z.string(), status: z.string() })) });
 const writers: ReadonlySet<string | undefined> = new Set(['write_file', 'replace']);
 
 function draftToolEnd(call: GeminiCall, prior: PriorWorker): readonly EntryDraft[] {
@@ -96,7 +93,6 @@ function draftToolEnd(call: GeminiCall, prior: PriorWorker): readonly EntryDraft
   const ok = response?.error === undefined || response.error === null;
   const files = ok && writers.has(tool) ? [input?.file_path] : [];
   const use = draftToolUse({ tool, ok, files }, call, prior);
-  const plan = ok && tool === 'write_todos' ? todos.safeParse(input) : null;
-  if (!plan?.success) return [use];
-  return [use, wholePlan(plan.data.todos.map(({ description, status }) => ({ title: description, status })))];
+  const plan = ok && tool === 'write_todos' ? readPlan(input?.todos, 'description') : null;
+  return plan === null ? [use] : [use, plan];
 }

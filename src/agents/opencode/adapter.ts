@@ -18,7 +18,7 @@ import {
   sessionName,
   text,
 } from '../shared/adapter.ts';
-import { allowNote, blockText } from '../shared/block-text.ts';
+import { allowNote, blockAnswer } from '../shared/block-text.ts';
 import {
   type BaseCall,
   draftInputRequest,
@@ -121,9 +121,10 @@ const adapter: Adapter<OpencodeCall> = {
   isEnd: ({ event }) => event === 'session.deleted',
   answer: (call, decision) => {
     if (!isStop(call)) return null;
-    if (decision.decision === 'block') return { decision: 'block', reason: blockText(decision) };
     const note = allowNote(call, decision);
-    return decision.action === 'escalate' ? { decision: 'allow', waits: true, ...note } : note;
+    return (
+      blockAnswer(decision) ?? (decision.action === 'escalate' ? { decision: 'allow', waits: true, ...note } : note)
+    );
   },
 };
 export const readOpencodeHook = createHookReader(adapter);

@@ -1,18 +1,6 @@
-/**
- * Qwen Code: translates hook calls into our entries and stop attempts, and our decision into its JSON. Seen with 0.24.4.
- * Pure. A block comes back as `UserPromptSubmit` with our text as the prompt.
- */
-import { z } from 'zod';
-import type { AttemptFields } from '../../../machines/index.ts';
 import { type Adapter, createHookReader, type DraftEntries, type EventTable } from '../shared/adapter.ts';
 import { draftBackground } from '../shared/background-work.ts';
-import {
-  type AnswerableDecision,
-  allowNotice,
-  blockText,
-  resolutionText,
-  unjudgedStepText,
-} from '../shared/block-text.ts';
+import { answerWithResolution, createStopCalls, draftToolOf } from '../shared/claude-calls.ts';
 import {
   draftPrompt,
   draftRegistration,
@@ -20,19 +8,24 @@ import {
   draftSessionEnd,
   draftSessionStart,
   draftToolResult,
-  draftToolUse,
   type EntryDraft,
   heartbeat,
-  toAttempt,
 } from '../shared/entry-drafts.ts';
 import { answerPermission, describeQuestion, describeToolRequest } from '../shared/permission-requests.ts';
-import { wholePlan } from '../shared/plan-entry.ts';
+import { readPlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
-import type { UnsolicitedCheck } from '../shared/unsolicited-checks.ts';
 import { type QwenCall, readQwen } from './call.ts';
 
 const name = 'qwen';
 const questionTool = 'ask_user_question';
+const { isOutput, readAttempt, answer } = createStopCalls('structured_output');
+const draftTool = draftToolOf(
+  new Map([
+    ['write_file', 'file_path'],
+    ['edit', 'file_path'],
+    ['notebook_edit', 'notebook_path'],
+  ]),
+);
 
 const events: EventTable<QwenCall> = new Map<string, DraftEntries<QwenCall>>([
   [
@@ -67,60 +60,14 @@ const adapter: Adapter<QwenCall> = {
   ask: ({ event, tool_name: tool, tool_input: input }) =>
     event === 'PermissionRequest' && tool !== questionTool ? describeToolRequest('permission', tool, input) : null,
   answerInput: answerPermission,
-  immediateAnswer: answerWithResolution,
+  immediateAnswer: answerWithResolution('UserPromptSubmit'),
   isEnd: ({ event }) => event === 'SessionEnd',
   answer,
 };
 export const readQwenHook = createHookReader(adapter);
 
-/** The stop of a sub-agent without an id is nobody's: it could not be told from its parent's. */
-const isStop = ({ event, parent }: QwenCall): boolean =>
-  event === 'Stop' || (event === 'SubagentStop' && parent !== null);
-
-/** Structured output ends the run, without a `Stop`. */
-const isOutput = ({ event, tool_name: tool }: QwenCall): boolean =>
-  event === 'PreToolUse' && tool === 'structured_output';
-
-function readAttempt(call: QwenCall): AttemptFields | null {
-  if (isOutput(call)) return toAttempt(JSON.stringify(call.tool_input ?? {}), 'structured_output');
-  return isStop(call) ? toAttempt(call.last_assistant_message) : null;
-}
-
-const denied = { hookEventName: 'PreToolUse', permissionDecision: 'deny' } as const;
-
-function answer(call: QwenCall, decision: AnswerableDecision, check: UnsolicitedCheck | null): object | null {
-  if (check === 'step' && decision.cause === 'unjudged')
-    return { decision: 'block', reason: unjudgedStepText(decision) };
-  if (decision.decision !== 'block') return isStop(call) ? allowNotice(call, decision) : null;
-  const reason = blockText(decision);
-  if (check === 'step') return { decision: 'block', reason: `The step is not marked as done. ${reason}` };
-  if (isOutput(call)) return { hookSpecificOutput: { ...denied, permissionDecisionReason: reason } };
-  return isStop(call) ? { decision: 'block', reason } : null;
-}
-
-/** A person has resolved the session's escalation with a prompt: the agent gets it along with the next prompt. */
-function answerWithResolution({ event }: QwenCall, { resolution }: PriorWorker): object | null {
-  if (resolution === null || event !== 'UserPromptSubmit') return null;
-  return { hookSpecificOutput: { hookEventName: event, additionalContext: resolutionText(resolution) } };
-}
-
-const todos = z.object({ todos: z.array(z.object({ content: z.string(), status: z.string() })) });
-
 function draftToolEnd(call: QwenCall, prior: PriorWorker): readonly EntryDraft[] {
   const tool = draftTool(call, true, prior);
-  const plan = call.tool_name === 'todo_write' ? todos.safeParse(call.tool_input) : null;
-  if (!plan?.success) return [tool];
-  return [tool, wholePlan(plan.data.todos.map(({ content, status }) => ({ title: content, status })))];
-}
-
-const pathKeys: ReadonlyMap<string, string> = new Map([
-  ['write_file', 'file_path'],
-  ['edit', 'file_path'],
-  ['notebook_edit', 'notebook_path'],
-]);
-
-function draftTool(call: QwenCall, ok: boolean, prior: PriorWorker): EntryDraft {
-  const key = pathKeys.get(call.tool_name ?? '');
-  const files = ok && key !== undefined ? [call.tool_input?.[key]] : [];
-  return draftToolUse({ tool: call.tool_name, ok, id: call.tool_use_id, files }, call, prior);
+  const plan = call.tool_name === 'todo_write' ? readPlan(call.tool_input?.todos, 'content') : null;
+  return plan === null ? [tool] : [tool, plan];
 }

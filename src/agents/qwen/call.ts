@@ -5,8 +5,8 @@
 import { z } from 'zod';
 import { fields, readBody, readEvent, sessionName, text } from '../shared/adapter.ts';
 import { type BackgroundTask, shortName } from '../shared/background-work.ts';
+import { callerOf } from '../shared/claude-calls.ts';
 import type { BaseCall } from '../shared/entry-drafts.ts';
-import { toId } from '../shared/safe-id.ts';
 
 const backgroundTask = z
   .object({ id: z.string().min(1).pipe(shortName), agent_type: shortName.optional().catch(undefined), status: text })
@@ -42,7 +42,5 @@ export const title = 'Qwen Code';
 export function readQwen(body: unknown, eventInUrl: string | undefined): QwenCall {
   const { session_id: session, hook_event_name, ...rest } = readBody(bodySchema, body, title);
   const event = readEvent(hook_event_name, eventInUrl, title);
-  const agent = rest.agent_id ?? '';
-  if (agent === '') return { ...rest, event, worker: session, parent: null };
-  return { ...rest, event, kind: rest.agent_type, worker: toId(`${session}-${agent}`), parent: session };
+  return { ...rest, ...callerOf(session, rest.agent_id), event, kind: rest.agent_type };
 }

@@ -32,6 +32,10 @@ export function blockText({ reason, nextPrompt }: Pick<DecisionText, 'reason' | 
   return cutMiddle(hideSecrets(text), blockCharsMax);
 }
 
+/** For agents that read `decision` and `reason`, and no other key. Null: it is no block. */
+export const blockAnswer = (decision: AnswerableDecision): object | null =>
+  decision.decision === 'block' ? { decision: 'block', reason: blockText(decision) } : null;
+
 /** For agents that show a hook's `systemMessage` to the person: why an escalated session stops, or nothing was judged. */
 export function allowNotice(call: { readonly worker: string }, decision: AnswerableDecision): object | null {
   const text = noticeText(call, decision);

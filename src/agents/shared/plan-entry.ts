@@ -1,4 +1,5 @@
 /** An agent's plan as entries that fit the size limit: the whole list, or one step. */
+import { z } from 'zod';
 import { isDone, planStepsMax, type Step } from '../../../machines/policy/plan.ts';
 import { toId } from './safe-id.ts';
 import { firstChars } from './text.ts';
@@ -24,6 +25,13 @@ export function wholePlan(given: readonly Step[]): PlanChange {
   const fits = (form: () => readonly Step[]) => Buffer.byteLength(JSON.stringify(form())) <= planBytesMax;
   const form = forms.find(fits) ?? (forms.at(-1) as () => readonly Step[]);
   return { type: 'plan.updated', data: { steps: form() } };
+}
+
+/** A list as agents' plan tools write it; `title`: the key of a step's title. Null: it is of another shape. */
+export function readPlan(list: unknown, title: string): PlanChange | null {
+  const read = z.array(z.object({ [title]: z.string(), status: z.string() })).safeParse(list);
+  if (!read.success) return null;
+  return wholePlan(read.data.map((step) => ({ title: String(step[title]), status: String(step.status) })));
 }
 
 const withTitles = (steps: readonly Step[], max: number): readonly Step[] =>
