@@ -1,4 +1,4 @@
-/** The machines' public door: everything here is pure, and runs as well in a browser. */
+/** The public entry point of the machines: everything here is pure, and also runs in a browser. */
 
 export { type AttemptFields, attemptSchema } from './entries/attempt.ts';
 export { describeEntry, isFields, isHousekeeping } from './entries/entry-text.ts';

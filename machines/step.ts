@@ -1,14 +1,14 @@
 /**
- * One step of a machine on a snapshot that is only data, exactly as XState's own `transition` takes it, and several
- * times faster. A fleet holds its actors as such snapshots: a quarter of a live actor's memory.
+ * Takes one step of a machine on a snapshot that is plain data, exactly as XState's own `transition` does, and several
+ * times faster. A fleet holds its actors as such snapshots, which take a quarter of a live actor's memory.
  *
- * XState makes the chart and defines its meaning. The step is taken by tables that are read off the chart when the
- * stepper is made: what an event or an `always` may lead to in each state, by which guards and with which assignments.
- * A chart that has anything else is refused then and there: `createStepper` throws, and no step can ever differ.
+ * XState makes the chart and defines its meaning. The step uses tables that are derived from the chart when the stepper
+ * is made: where an event or an `always` may lead in each state, by which guards and with which assignments.
+ * `createStepper` throws on a chart that has anything else, so a step can never differ.
  *
- * What a chart may have: plain states, at the root or in parallel regions; transitions by exact event type and `always`,
- * with guards by name and `assign` actions by name, to a state of the same region; an event or `always` in one region
- * only. See docs/decisions/ for why, and test/unit/machines/step-property.test.ts for the proof.
+ * A chart may have plain states, at the root or in parallel regions; transitions by exact event type and `always`, with
+ * guards by name and `assign` actions by name, to a state of the same region; an event or `always` in one region only.
+ * See docs/decisions/ for the reasons, and test/unit/machines/step-property.test.ts for the proof.
  */
 import {
   type AnyActorScope,

@@ -42,7 +42,7 @@ export function createMetrics(checksWaiting = () => 0) {
     ),
     entriesFolded: counter('entries_folded_total', 'Entries of the log that this replica folded.', ['fleet']),
     deadLetters: counter('dead_letters_total', 'Malformed entries, by code.', ['fleet', 'code']),
-    refused: counter('refused_total', 'Entries that made no sense when they came.', ['fleet']),
+    refused: counter('refused_total', 'Entries that were not valid when they arrived.', ['fleet']),
     hookAnswers: counter('hook_answers_total', 'Answers of hooks on tasks, by type; skip: none.', [
       'fleet',
       'type',
@@ -51,7 +51,7 @@ export function createMetrics(checksWaiting = () => 0) {
     hookErrors: counter('hook_errors_total', 'Task hooks that could not be evaluated.', ['fleet', 'type']),
     hookSeconds: histogram(
       'hook_seconds',
-      'Seconds that the remote parts of a hook took.',
+      'Seconds that the remote parts of a task hook took.',
       ['fleet', 'type'],
       [0.005, 0.025, 0.1, 0.5, 2, 10, 60, 120],
     ),
@@ -60,7 +60,7 @@ export function createMetrics(checksWaiting = () => 0) {
     ]),
     /** Counted by the webhook. */
     webhooks: counter('webhooks_total', 'Webhooks of escalations: delivered, failed, and retried.', ['outcome']),
-    webhooksWaiting: gauge('webhooks_waiting', 'Webhooks that were not taken and wait for their next try.'),
+    webhooksWaiting: gauge('webhooks_waiting', 'Webhooks that failed and wait for their next try.'),
     /** Counted at the edge that took the request: NATS, or HTTP under `/api`. */
     requests: counter(
       'requests_total',
@@ -85,7 +85,7 @@ export function createMetrics(checksWaiting = () => 0) {
       (own) => own.set(checksWaiting()),
     ),
     foldSeq: ofFleet('fold_seq', 'The last entry of the log that was folded.', ({ foldedSeq }) => foldedSeq),
-    foldLag: ofFleet('fold_lag', 'Entries of the log that are not folded yet.', ({ lag }) => lag),
+    foldLag: ofFleet('fold_lag', 'Entries in the log that are not folded yet.', ({ lag }) => lag),
   };
 }
 

@@ -1,4 +1,4 @@
-/** What somebody sent, checked: the same error with the same text, wherever it came in. */
+/** Validates input: the same error with the same text, wherever the input arrived. */
 import type { z } from 'zod';
 import { describeIssues, isId, isTooDeep, payloadBytesMax, toIssues, tooDeepMessage } from '../machines/index.ts';
 import { AppError } from './errors.ts';

@@ -1,4 +1,4 @@
-/** A counting semaphore: so many places at the same time. The others wait, first come, first served. */
+/** A counting semaphore: a limited number of places. The others wait, first come, first served. */
 
 export type Semaphore = {
   /** True: a place is taken, until `release`. False: `signal` was aborted before one was free. */

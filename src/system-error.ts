@@ -1,4 +1,4 @@
-/** Errors of the operating system in words that say what to do next. */
+/** Errors of the operating system as messages that say what to do next. */
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 

@@ -1,6 +1,6 @@
 /**
- * Traces, by the OpenTelemetry API alone: without an SDK in this process nothing is recorded, and all of this costs a
- * look at whether there is one. A trace is passed on by the W3C headers `traceparent` and `tracestate`.
+ * Traces, with only the OpenTelemetry API: without an SDK in this process nothing is recorded, and all of this costs
+ * only the check for one. A trace is passed on in the W3C headers `traceparent` and `tracestate`.
  */
 import { context, propagation, ROOT_CONTEXT, type Span, trace } from '@opentelemetry/api';
 

@@ -1,4 +1,4 @@
-/** `background.*`: work that goes on without the agent; while any is outstanding it is waited for. */
+/** `background.*`: work that continues without the agent; while any is outstanding, stops wait for it. */
 import { z } from 'zod';
 import { nameLengthMax } from '../values/limits.ts';
 import { textSchema } from '../values/schemas.ts';

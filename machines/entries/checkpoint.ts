@@ -1,4 +1,4 @@
-/** `checkpoint.saved`: where a task can be taken up again. */
+/** `checkpoint.saved`: a point at which work on a task can be resumed. */
 import { z } from 'zod';
 import { idSchema } from '../values/schemas.ts';
 

@@ -1,4 +1,4 @@
-/** `heartbeat.sent`: the worker is there, and nothing else. */
+/** `heartbeat.sent`: shows only that the worker is alive. */
 import { noFields } from './fields.ts';
 
 export const heartbeatSent = noFields;

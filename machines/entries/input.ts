@@ -1,4 +1,4 @@
-/** `input.*`: the agent waits for a person, and no longer. */
+/** `input.*`: the agent starts or stops waiting for a person. */
 import { z } from 'zod';
 import { requestLengthMax } from '../values/limits.ts';
 import { textSchema } from '../values/schemas.ts';

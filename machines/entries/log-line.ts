@@ -1,6 +1,6 @@
 /**
- * Reads what a log is made of, as lines of a file or as messages of a stream, into entries that can be folded: each
- * fleet of it has its own count and its own clock, which never goes back.
+ * Reads a log, as lines of a file or messages of a stream, into entries that can be folded. Each fleet in it has its
+ * own count and its own clock, which never goes back.
  */
 
 import { parseIsoTime } from '../values/iso-time.ts';

@@ -1,12 +1,13 @@
 /**
- * The message ids (`Nats-Msg-Id`) of the entries that clients and replicas store: each is made of what its entry is
- * about, so that a repeat is one entry. An id that is read again is parsed by the function beside the one that made it.
+ * The message ids (`Nats-Msg-Id`) of the entries that clients and replicas store. Each id is derived from what its
+ * entry is about, so that a repeat is the same entry. If an id must be read again, the function beside the one that
+ * made it parses it.
  *
- * What an agent names never holds a colon or `~` (`idPattern`), so ids of different kinds differ.
+ * Names that an agent chooses never contain a colon or `~` (`idPattern`), so ids of different kinds differ.
  *
- * Nothing here is a secret: agents choose the message ids of their entries freely, and whoever uses one of these first
- * keeps the replica's entry out of the log. So what a replica stores is either proven by the fold or stored again under
- * a `retriedMessageId`, whose `unique` nobody can foresee.
+ * Nothing here is a secret: agents can choose any message id for their entries, and an agent that uses one of these
+ * first keeps the replica's entry out of the log. So what a replica stores is either proven by the fold or stored again
+ * under a `retriedMessageId`, whose `unique` part is unpredictable.
  */
 
 /** The attempt of that name. Also the key under which a replica waits for its decision. */

@@ -1,6 +1,6 @@
 /**
- * The entries that come by the thousand, read without their schema where they are plain. What is read here the schema
- * takes too, with the same fields; all else is left to the schema, which says what is wrong with it
+ * Reads plain entries of the most frequent types without their schema. The schema would accept whatever is read here,
+ * with the same fields. Everything else is left to the schema, which says what is wrong with it
  * (test/unit/machines/entries/quick-read.test.ts compares them).
  */
 import { isId } from '../values/id.ts';

@@ -1,4 +1,4 @@
-/** Reads entries from messages: what is none is refused, with a code and a reason. */
+/** Reads entries from messages. A message that is not an entry is refused, with a code and a reason. */
 
 import type { z } from 'zod';
 import { idFault } from '../values/id.ts';

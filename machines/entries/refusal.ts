@@ -1,4 +1,4 @@
-/** Why something is no entry, or makes no sense as one. */
+/** Why a message is not an entry, or is not valid in the current state. */
 import type { z } from 'zod';
 
 /** In the order in which an entry is looked at. */

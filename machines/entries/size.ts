@@ -1,6 +1,6 @@
 /**
- * What is too large is refused before its shape is looked at: the schema would look at all of it first, and list each of
- * a thousand faults.
+ * Entries that are too large are refused before their shape is checked: the schema would read all of them first, and
+ * list each of a thousand faults.
  */
 import type { z } from 'zod';
 import { planStepsMax } from '../policy/plan.ts';

@@ -1,4 +1,4 @@
-/** Claims: a worker takes tasks and lets go of them (protocol.md §3 and §4). */
+/** Claims: a worker takes tasks and releases them (protocol.md §3 and §4). */
 import type { WorkerEntry } from '../entries/index.ts';
 import type { TaskEvent } from '../task/events.ts';
 import { heldTasksMax } from '../values/limits.ts';

@@ -1,6 +1,6 @@
 /**
- * The moments at which something happens by itself: a binary heap, earliest first. What is due at one moment comes in
- * a fixed order (kind, then id), so that equal logs are folded equally whenever a deadline was set.
+ * Deadlines: a binary heap, earliest first. Deadlines due at the same moment come in a fixed order (kind, then id), so
+ * that equal logs are folded equally no matter when a deadline was set.
  */
 
 /**

@@ -1,4 +1,4 @@
-/** What a worker's machine is told of the fleet around it: policy, usage limits, queue, task. */
+/** What a worker's machine learns about the fleet around it: policy, usage limits, queue, task. */
 import type { PolicyInForce, TaskFacts } from '../guards/attempt.ts';
 import { phaseOf } from '../task/checkpoint.ts';
 import type { WorkerContext } from '../worker/context.ts';

@@ -1,9 +1,9 @@
 /**
- * Stopped workers and tasks leave the fold when nothing has named them for long enough (protocol.md §15), so that a
- * fleet holds those that matter and no more. Their last entries stay in the log.
+ * Stopped workers and tasks leave the fold when no entry has named them for long enough (protocol.md §15), so that a
+ * fleet keeps only those that matter. Their last entries stay in the log.
  *
- * The moments have a heap of their own: nothing hangs on their being prompt, so no timer is ever stored for them, and
- * whatever moves the log's clock next handles them.
+ * These deadlines have a separate heap. They need not be prompt, so no timer is ever stored for them; they are handled
+ * whenever the log's clock next advances.
  */
 import type { Deadline } from './deadlines.ts';
 import type { Fleet, Forgettable, TaskRecord, WorkerRecord } from './fleet.ts';

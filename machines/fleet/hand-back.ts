@@ -1,6 +1,6 @@
 /**
- * Hands the tasks of a worker that stays stale back to their queues, where the configuration asks for it
- * (`releaseAfter`; seed 004, Rate Limit Considerations: a new worker can be launched to replace it).
+ * Returns the tasks of a worker that stays stale to their queues, if the configuration asks for it (`releaseAfter`;
+ * seed 004, Rate Limit Considerations: a new worker can be launched to replace it).
  */
 
 import { parseIsoTime } from '../values/iso-time.ts';

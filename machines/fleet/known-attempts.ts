@@ -1,9 +1,10 @@
 /**
- * The attempts of a worker that the fold knows again, so that a repeat is not judged twice (protocol.md §2). Of each a
- * hash of its id and the place of its decision are kept, two numbers: the ids themselves were up to 38 KB a worker.
+ * The attempts of a worker that the fold recognises, so that a repeat is not judged twice (protocol.md §2). For each it
+ * keeps two numbers, a hash of its id and the place of its decision: the ids themselves took up to 38 KB a worker.
  *
- * The hash has 53 bits. A new id is taken for one of 256 others once in 3 x 10^13 attempts of a worker; who looks for
- * such an id can only repeat an attempt of its own, which the id of that attempt does as well.
+ * The hash has 53 bits. A new id is mistaken for one of 256 others once in 3 x 10^13 attempts of a worker. An agent
+ * that searches for such an id can only repeat one of its own attempts, for which it could use that attempt's id as
+ * well.
  */
 import { digestOf } from '../values/digest.ts';
 

@@ -1,4 +1,4 @@
-/** What happened in a step of the fold, which returns it. */
+/** What happened in a step of the fold; each step returns its outcomes. */
 import type { PendingCheck } from '../guards/attempt.ts';
 import type { Decision, HookResult } from '../guards/decision.ts';
 import type { HookRun } from '../guards/task-hooks/hook.ts';

@@ -1,4 +1,4 @@
-/** Which policy holds for a worker, and so which queue (protocol.md §5 and §8). */
+/** Which policy applies to a worker, and therefore which queue (protocol.md §5 and §8). */
 import type { PolicyInForce } from '../guards/attempt.ts';
 import { isProfile } from '../policy/persistence.ts';
 import { builtInPolicy } from '../policy/policy.ts';

@@ -1,4 +1,4 @@
-/** Presence: whether a worker was seen lately, and whether a usage limit holds (protocol.md §4). */
+/** Presence: whether a worker was seen recently, and whether a usage limit applies (protocol.md §4). */
 import type { Presence } from '../values/states.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';

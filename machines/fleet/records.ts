@@ -1,4 +1,4 @@
-/** What a fleet holds of each worker and task beside the state of its machine. */
+/** What a fleet stores about each worker and task in addition to the state of its machine. */
 import type { TaskSnapshot } from '../task/task.ts';
 import type { Presence, State } from '../values/states.ts';
 import type { WorkerSnapshot } from '../worker/worker.ts';

@@ -1,9 +1,9 @@
 /**
- * A map whose content can be written away in slices while it goes on changing, and some of whose values rest in a short
- * form until somebody needs them. A fleet of 100,000 workers is written, started and held so.
+ * A map that can be written in slices while it keeps changing, and that keeps some of its values in a short form until
+ * they are needed. Fleets of 100,000 workers are written, started and held in this way.
  *
- * Its values are changed in place, but never without `get` before. So as long as a snapshot is being taken `get` sets a
- * copy aside, and the snapshot reads that copy instead; and what `get` has unpacked stays so for a while.
+ * Its values are changed in place, but always after a call of `get`. So while a snapshot is being taken, `get` first
+ * keeps a copy, and the snapshot reads that copy. A value that `get` has unpacked stays unpacked for a while.
  */
 
 /** A value in its short form. */

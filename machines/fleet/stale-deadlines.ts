@@ -1,4 +1,4 @@
-/** What becomes of a worker that is stale and holds tasks: the deadlines of its escalation and of its hand-back. */
+/** What happens to a stale worker that holds tasks: the deadlines of its escalation and of returning its tasks. */
 import { parseIsoTime } from '../values/iso-time.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
 import { handBackDueMs } from './hand-back.ts';

@@ -1,4 +1,7 @@
-/** Escalates a worker that becomes stale while it holds a task, where its policy asks for it (`onStale: escalate`, protocol.md §8). */
+/**
+ * Escalates a worker that becomes stale while it holds a task, if its policy asks for it (`onStale: escalate`,
+ * protocol.md §8).
+ */
 import { escalate } from '../values/escalation.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import { type Fleet, placeOf, type WorkerRecord } from './fleet.ts';

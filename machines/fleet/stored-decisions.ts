@@ -1,7 +1,7 @@
 /**
- * Decisions that stand in the log are never made again (protocol.md §15): where this release decides an attempt in
- * another way than its `decision` entry says, or has not decided it when that entry comes, the entry counts. Agents were
- * told what it says, and their counts are made of it.
+ * Decisions in the log are never made again (protocol.md §15). If this release decides an attempt differently from its
+ * `decision` entry, or has not decided it when that entry arrives, the entry counts: agents were told what it says, and
+ * their counts are based on it.
  */
 import type { Decision } from '../guards/decision.ts';
 import { resetCounts } from '../worker/changes.ts';

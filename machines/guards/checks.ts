@@ -1,4 +1,4 @@
-/** Guard 8: every check of the policy holds. Effectful checks are pending until an entry answers them. */
+/** Guard 8: every check of the policy passes. Checks with effects are pending until an entry answers them. */
 import { checkTimeoutMs } from '../policy/checks/check.ts';
 import { evaluateChecks } from '../policy/checks/evaluate.ts';
 import { circumstancesOf, pendingSince } from './circumstances.ts';

@@ -1,4 +1,4 @@
-/** Guard 13: nothing stands in the way. Always decides. */
+/** Guard 13: nothing prevents the stop. Always decides. */
 import { allow, decide, type Guard, type GuardScope } from './guard.ts';
 
 export const done: Guard = (scope) => {

@@ -1,6 +1,6 @@
 /**
- * What a guard makes of a worker's open attempt, and how far the attempt has come. The chart of `validating` asks the
- * guards one after the other; nothing here knows their order of decision but `guardNames`.
+ * The result of a guard for a worker's open attempt, and how far the attempt has come. The chart of `validating` asks
+ * the guards one after the other; only `guardNames` defines their order.
  */
 import type { Attempt, FailureStreak, JudgedWorker } from './attempt.ts';
 import type { Verdict } from './decision.ts';

@@ -1,6 +1,6 @@
 /**
  * A guard: one reason for which a stop may be decided. A pure function of the worker and its open attempt: it passes,
- * decides, or leaves the attempt open for an answer from outside. One file a guard beside this one.
+ * decides, or leaves the attempt open for an answer from outside. Each guard has its own file beside this one.
  */
 import type { Findings } from '../policy/checks/check.ts';
 import type { Feedback } from '../policy/checks/check-result.ts';

@@ -1,4 +1,4 @@
-/** Blocks that only keep a worker alive count apart, and their cap lets it go. */
+/** Blocks that only keep a worker alive are counted separately, and their cap allows the stop. */
 import { allow, type GuardScope, type Ruling } from './guard.ts';
 
 export function keepAlive({ worker, attempt }: GuardScope, ruling: Ruling): Ruling {

@@ -1,6 +1,6 @@
 /**
- * Masks what differs from one run to the next in the message of the same failure: paths, durations, times and numbers
- * (protocol.md §8, `stuckAfter`). A message may come from anyone, so the time is linear in its length.
+ * Masks what differs between runs in the message of the same failure: paths, durations, times and numbers (protocol.md
+ * §8, `stuckAfter`). Anyone can send a message, so this takes time linear in its length.
  */
 
 /** @returns the message, to be compared and not to be shown */

@@ -1,4 +1,4 @@
-/** Guard 6: after so many blocks as the policy allows, the stop is allowed, or a person is called. */
+/** Guard 6: after as many blocks as the policy allows, the stop is allowed, or a person is asked. */
 import { allow, decide, type Guard, pass } from './guard.ts';
 
 export const retries: Guard = ({ worker: { retryCount }, attempt: { inForce } }) => {

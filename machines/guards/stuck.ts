@@ -1,6 +1,6 @@
 /**
- * Guard 10: an agent that is blocked for the same reason again and again gets a person (policy `stuckAfter`). Evaluated
- * before a block of guards 8 or 9 is given, and listed only when it decides.
+ * Guard 10: if an agent is blocked for the same reason again and again, a person is asked (policy `stuckAfter`).
+ * Evaluated before a block of guards 8 or 9 is given, and listed only when it decides.
  */
 import type { StuckAfter } from '../policy/policy.ts';
 import { digestOf } from '../values/digest.ts';

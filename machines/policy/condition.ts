@@ -1,4 +1,6 @@
-/** `when`: makes a check or hook conditional (protocol.md §7). All of what is given must hold; else it is skipped. */
+/**
+ * `when`: makes a check or hook conditional (protocol.md §7). All given conditions must hold, or else it is skipped.
+ */
 import { z } from 'zod';
 import { globSchema, matchesAny } from './glob.ts';
 import type { Work } from './work.ts';

@@ -1,4 +1,4 @@
-/** Policies are read in two ways: loosely from the log, and strictly, unknown keys being errors, from a configuration. */
+/** Policies are read in two ways: loosely from the log, and strictly (unknown keys are errors) from a configuration. */
 import { z } from 'zod';
 
 export type ObjectMaker = <Shape extends z.core.$ZodLooseShape>(shape: Shape) => z.ZodObject<Shape>;

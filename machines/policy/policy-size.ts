@@ -1,4 +1,4 @@
-/** How large a set of policies may be (docs/protocol.md §2): it is read by every replica, and looked at by every stop. */
+/** How large a set of policies may be (docs/protocol.md §2): every replica reads it, and every stop uses it. */
 import { policiesMax, policyChecksMax, policyValuesMax } from '../values/limits.ts';
 
 type Fault = { readonly path: string; readonly message: string };

@@ -1,4 +1,4 @@
-/** A policy: what a stop is judged by (protocol.md §8). */
+/** A policy: the rules by which a stop is judged (protocol.md §8). */
 import { z } from 'zod';
 import { durationSchema, idSchema } from '../values/schemas.ts';
 import type { Check } from './checks/check.ts';

@@ -1,7 +1,7 @@
 /**
- * Promises: how an agent ends its own work, `<promise>COMPLETE</promise>` and the like, read from its output
- * (protocol.md §6; seed 001, CompletionPromise). What is code, a quotation or an example is no promise: a loop that a
- * quoted promise ends is the oldest fault in this field.
+ * Promises: an agent ends its own work with `<promise>COMPLETE</promise>` and the like, which are read from its output
+ * (protocol.md §6; seed 001, CompletionPromise). Code, quotations and examples do not count: a loop that ends because
+ * of a quoted promise is a well-known fault.
  */
 import { z } from 'zod';
 

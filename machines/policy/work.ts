@@ -1,6 +1,6 @@
 /**
- * How much an evaluation may cost. Whoever may register hooks and report files decides what there is to match, and each
- * replica folds it: so the work is counted, never timed, and ends at the same step on all of them.
+ * Limits the cost of an evaluation. Anyone who may register hooks and report files decides how much there is to match,
+ * and each replica folds it. So the work is counted, not timed, and ends at the same step on all replicas.
  */
 
 /** `left`: steps of matching. `matches`: of each glob, whether it matched any of the files. */

@@ -1,6 +1,6 @@
 /**
- * Probe: what would be decided now, if this worker tried to stop? Judged as an attempt is, on data that is thrown
- * away: nothing is folded, an open attempt is left alone, and nothing is held (protocol.md §5).
+ * Probe: what would be decided if this worker tried to stop now? It is judged like an attempt, on data that is then
+ * discarded: nothing is folded, an open attempt is not touched, and nothing is held (protocol.md §5).
  */
 
 import type { AttemptFields } from '../entries/attempt.ts';

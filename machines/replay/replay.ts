@@ -1,6 +1,6 @@
 /**
- * Replay: folds lines of a file with the same machines and collects what was decided (protocol.md §10). Time is the
- * lines' own; nothing is run: answers of checks stand in the file.
+ * Replay: folds the lines of a file with the same machines and collects the decisions (protocol.md §10). Times come
+ * from the lines. Nothing is run: the answers of checks are in the file.
  */
 
 import { createLogLines, type LogEntry, type StoredText } from '../entries/log-line.ts';

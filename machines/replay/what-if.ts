@@ -1,9 +1,9 @@
 /**
- * What if other policies had held? A log is folded twice, by its own policies and by others, and the decisions are
- * compared. Nothing is run: a check's result is the one that the log holds for the same question in the same attempt.
- * Where there is none the decision is unknown, and reported so; it is never taken for a pass.
+ * What if other policies had applied? A log is folded twice, under its own policies and under others, and the decisions
+ * are compared. Nothing is run: a check's result is the one in the log for the same question in the same attempt. If
+ * there is none, the decision is reported as unknown; it is never taken for a pass.
  *
- * Entries stay as they were: what an agent would have done after another answer is not known.
+ * The entries stay the same, because nobody knows what an agent would have done after a different answer.
  */
 
 import type { OwnWorkerEntry, StoredEntry } from '../entries/index.ts';

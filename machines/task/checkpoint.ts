@@ -1,4 +1,4 @@
-/** Checkpoints: where a task can be taken up again, newest last. */
+/** Checkpoints: points at which work on a task can be resumed, newest last. */
 import type { TaskEntry } from '../entries/index.ts';
 import { type JsonText, toJsonText } from '../values/json-text.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The events of a task's machine: the entries of protocol.md §3 about a task, those of the worker that claims it or lets
- * go of it, and what the fold adds where there is no entry.
+ * The events of a task's machine: the entries of protocol.md §3 about a task, those of the worker that claims or
+ * releases it, and what the fold adds where there is no entry.
  */
 import type { OwnTaskEntry, TaskEntry, WorkerEntry } from '../entries/index.ts';
 import type { RefusedEntry } from '../entries/refusal.ts';

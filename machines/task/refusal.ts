@@ -1,4 +1,4 @@
-/** Which entries about a task make no sense as it stands, and why (protocol.md §3 and §7). */
+/** Which entries about a task are not valid in its current state, and why (protocol.md §3 and §7). */
 import { type HookForm, membersWithin } from '../entries/hook.ts';
 import { hookMembersMax, hooksMax } from '../values/limits.ts';
 import type { TaskContext } from './context.ts';

@@ -1,7 +1,7 @@
 /**
- * Task: one unit of work, from its creation to its completion (protocol.md §4), with the hooks and iterations that were
- * set on it (protocol.md §7). What the hooks say of an iteration is read off the snapshot's `validated`. Pure: clocks and
- * the worker that holds it arrive with the events.
+ * Task: one unit of work, from its creation to its completion (protocol.md §4), with its hooks and iterations
+ * (protocol.md §7). The answers of the hooks to an iteration are in the snapshot's `validated`. Pure: clocks and the
+ * worker that holds it arrive with the events.
  */
 import { assign, setup } from 'xstate';
 import type { Stepped } from '../step.ts';

@@ -1,4 +1,6 @@
-/** Why an attempt was decided as it was (protocol.md §5): of themselves, so that a page has them without the schemas. */
+/**
+ * Why an attempt was decided as it was (protocol.md §5). In a file without schemas, so that a page can load it alone.
+ */
 
 export const causes = [
   'retired',

@@ -1,4 +1,4 @@
-/** A digest for telling texts apart: the same on every replica and in every release, since states are made of it. */
+/** A digest for telling texts apart: the same on every replica and in every release, because states contain it. */
 
 /**
  * 53 bits, so that it is a number: two of FNV's kind with different factors, mixed into each other. Not for secrets: who

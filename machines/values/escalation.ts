@@ -1,4 +1,4 @@
-/** An escalation: what a person must look at, since when and why, and who has acknowledged it (protocol.md §4). */
+/** An escalation: what needs a person, since when and why, and who has acknowledged it (protocol.md §4). */
 import type { Cause } from './causes.ts';
 
 export type Escalation = {

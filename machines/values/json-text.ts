@@ -1,5 +1,5 @@
 /**
- * Values of any form that an entry brings, as they are kept: as JSON. A text of 64 KiB stays one; the objects in it
+ * Values of any form that an entry contains are kept as JSON text: 64 KiB of text stay 64 KiB, while as objects they
  * could take a megabyte.
  */
 

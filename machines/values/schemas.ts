@@ -1,4 +1,4 @@
-/** Ids, durations and times as schemas. Their plain forms are in files of their own: not everyone needs zod. */
+/** Ids, durations and times as schemas. Their plain forms are in separate files, because not all code needs zod. */
 import { z } from 'zod';
 import { durationPattern, parseDuration } from './duration.ts';
 import { idFault, idPattern } from './id.ts';

@@ -1,4 +1,4 @@
-/** The names that everybody shows: of themselves, so that a page has them without the schemas. */
+/** The names of states. In a file without schemas, so that a page can load it alone. */
 
 export const workerStates = ['idle', 'working', 'validating', 'blocked', 'escalated', 'stopped'] as const;
 export type State = (typeof workerStates)[number];

@@ -1,6 +1,6 @@
 /**
- * A worker's attempt, from its opening to its end. What comes from outside only goes into the context here; the chart
- * of `validating` judges it by the guards, and takes a row that decides or waits (protocol.md §4 and §5).
+ * A worker's attempt, from its opening to its end. Here, input from outside only goes into the context. The chart of
+ * `validating` judges it by the guards, and takes a transition that decides or waits (protocol.md §4 and §5).
  */
 import type { Attempt, PendingCheck } from '../guards/attempt.ts';
 import { expiredResult, startPending } from '../guards/circumstances.ts';

@@ -1,4 +1,4 @@
-/** Ends an attempt: the decision, the counts after it, and what becomes of the held tasks (protocol.md §4 and §5). */
+/** Ends an attempt: the decision, the counts after it, and what happens to the held tasks (protocol.md §4 and §5). */
 import type { Attempt } from '../guards/attempt.ts';
 import type { Decision } from '../guards/decision.ts';
 import { isFailure } from '../guards/evaluate.ts';

@@ -1,4 +1,4 @@
-/** Makes a decision small enough for one message and for who reads it (docs/protocol.md §2). */
+/** Shortens a decision to fit into one message and to be readable (docs/protocol.md §2). */
 import type { Decision, Verdict } from '../guards/decision.ts';
 import { cutDetails, type Feedback } from '../policy/checks/check-result.ts';
 import { jsonLengthMax, unitLengthMax } from '../values/json-text.ts';

@@ -1,4 +1,4 @@
-/** The rows of `validating`, by which the chart decides a stop (protocol.md §4 and §5). */
+/** The transitions of `validating`, by which the chart decides a stop (protocol.md §4 and §5). */
 import type { GuardName } from '../guards/names.ts';
 import type { Verdict } from './attempt.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Worker: one agent session, from its registration to the stop that we allow. The six states and `presence` beside
- * them (protocol.md §4). A stop is judged here, by the named guards, and the answer is read off the snapshot's
- * `lastDecision`. Pure: clocks, ids and the fleet around it arrive with the events.
+ * Worker: one agent session, from its registration to the stop that is allowed. It has the six states and, beside them,
+ * `presence` (protocol.md §4). The named guards judge a stop here, and the answer is in the snapshot's `lastDecision`.
+ * Pure: clocks, ids and the fleet around it arrive with the events.
  */
 import { assign, setup } from 'xstate';
 import type { GuardName } from '../guards/names.ts';

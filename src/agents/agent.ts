@@ -1,4 +1,7 @@
-/** All that stopgate knows of a coding agent. A new agent is a folder that gives one of these, and a line in index.ts. */
+/**
+ * Everything that stopgate knows about a coding agent. To add an agent, add a folder that exports one of these, and a
+ * line in index.ts.
+ */
 import type { HookAgent } from '../hook-command/agent.ts';
 import type { Doctor } from './doctor/doctor.ts';
 import type { Setup } from './setup/setup.ts';

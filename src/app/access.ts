@@ -1,4 +1,4 @@
-/** The tokens of HTTP while a service runs: those of stopgate.yaml, read again when that or one of their files changes. */
+/** The HTTP tokens of a running service: those of stopgate.yaml, reloaded when it or one of the token files changes. */
 import { type AccessToken, readTokens, type TokenConfig } from '../config/access-tokens.ts';
 import type { Config } from '../config/config.ts';
 import { watchConfigFile } from '../config/watch.ts';

@@ -1,4 +1,4 @@
-/** The certificate of HTTPS while a service runs: read from its two files, and again when they change. */
+/** The HTTPS certificate of a running service: read from its two files, and reloaded when they change. */
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import type { Config } from '../config/config.ts';

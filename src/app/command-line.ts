@@ -1,4 +1,7 @@
-/** The command line with what it needs to run a service: for the program, and for who plays it in this process. */
+/**
+ * The command line with what it needs to run a service: for the program, and for tests that run it in their own
+ * process.
+ */
 import { runCli } from '../cli/cli.ts';
 import type { Io } from '../process-io.ts';
 import { createServices } from './services.ts';

@@ -1,6 +1,6 @@
 /**
- * The fleets that one process serves: those of a selection, each with a replica of its own on the shared connection. A
- * fleet that cannot be opened is tried again and never keeps the others from being served.
+ * The fleets that one process serves: those of a selection, each with its own replica on the shared connection. If a
+ * fleet cannot be opened, the process tries again, and serves the others meanwhile.
  */
 import { type FleetSelection, isInShard, matchesSelection, type Shard, shardOf } from '../config/fleet-selection.ts';
 import { AppError } from '../errors.ts';

@@ -1,4 +1,4 @@
-/** This machine's clock, but never set back: timers that follow it would wait for as long again. */
+/** This machine's clock, but it never goes back: otherwise, timers that follow it would wait for that long again. */
 
 /**
  * @param wall milliseconds since 1970

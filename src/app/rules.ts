@@ -1,4 +1,7 @@
-/** What stopgate.yaml says to all fleets of a process: policies, escalation and commands; and which fleets they are. */
+/**
+ * The part of stopgate.yaml for all fleets of a process: policies, escalation and commands, and the selection of
+ * fleets.
+ */
 import { type Config, deadNamesIn, selectFleets } from '../config/config.ts';
 import type { ConfigFile } from '../config/file.ts';
 import { readFleetSelection } from '../config/fleet-selection.ts';

@@ -1,4 +1,4 @@
-/** One turn of an agent that is a command: it runs to its end, and the end of what it printed is kept. */
+/** One turn of an agent that is a command: it runs to its end, and the end of its output is kept. */
 import { createInterruption } from '../runner/interruption.ts';
 import { type GroupEnd, type GroupSpec, signalGroup, startGroup } from '../runner/process-group.ts';
 

@@ -1,4 +1,6 @@
-/** Reads the arguments of a command. What is not declared is refused: a misspelt option must not be ignored. */
+/**
+ * Reads the arguments of a command. Undeclared arguments are refused, because a misspelt option must not be ignored.
+ */
 import { parseArgs } from 'node:util';
 import { AppError } from '../errors.ts';
 import { type Arguments, type Flags, isRequired, type Option, optionsOf, positionalsOf } from './argument-types.ts';

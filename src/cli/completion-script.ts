@@ -1,4 +1,4 @@
-/** Completion scripts for shells, made of the command table: what is new there is completed at once. */
+/** Completion scripts for shells, made from the command table, so that new commands are completed at once. */
 
 import { AppError } from '../errors.ts';
 import { type Arguments, type Option, optionsOf, positionalsOf } from './argument-types.ts';

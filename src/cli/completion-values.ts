@@ -1,4 +1,7 @@
-/** What a shell may complete from what there is now. A person waits for it at the Tab key, so it is quick and never complains. */
+/**
+ * The current values that a shell may complete. A person waits for them after pressing Tab, so this is quick and never
+ * complains.
+ */
 import { isId } from '../../machines/index.ts';
 import { loadConfig } from '../config/config.ts';
 import type { Io } from '../process-io.ts';

@@ -1,4 +1,4 @@
-/** Lines of a file or of stdin, however many: it keeps one chunk and one unfinished line in memory. */
+/** Lines of a file or of stdin, in any number: only one chunk and one unfinished line are in memory. */
 import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * The shape of a value without its texts: what may be shown to somebody else. Keys, numbers and true or false stay; of a
- * text only its length does, unless it is a duration. What nobody thought of is hidden, and not shown.
+ * The shape of a value without its texts, which may be shown to others. Keys, numbers, true and false stay; of a text
+ * only the length stays, unless it is a duration. Anything unexpected is hidden.
  */
 import { parseDuration } from '../../machines/values/duration.ts';
 

@@ -1,4 +1,4 @@
-/** A list that is watched: a redrawn screen, or a line per change. Ctrl-C ends it and restores the terminal. */
+/** A list that is updated: a redrawn screen, or a line per change. Ctrl-C ends it and restores the terminal. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { AppError } from '../errors.ts';
 import type { Requester } from '../nats/requester.ts';

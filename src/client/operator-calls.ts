@@ -1,4 +1,4 @@
-/** What an operator answers: it takes an operator's credentials (`role: 'operator'`). */
+/** An operator's answers; they need an operator's credentials (`role: 'operator'`). */
 import type { WorkerView } from '../../machines/index.ts';
 import { createAnswer } from '../service/open-request.ts';
 import { throwIfRefused } from '../service/refusal.ts';

@@ -1,4 +1,7 @@
-/** All checks and hooks that a client serves, over one connection: opened with the first one, closed with the client. */
+/**
+ * All checks and hooks that a client serves over one connection, which is opened with the first one and closed with the
+ * client.
+ */
 import type { ClientLink } from '../nats/client-link.ts';
 import type { TaskCompletionChecker } from './checkers.ts';
 import { type CheckFunction, type ServedCheck, type ServeOptions, serveCheck } from './serve-check.ts';

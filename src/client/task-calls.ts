@@ -1,4 +1,4 @@
-/** How a worker lets go of a task that it has not finished. */
+/** How a worker gives up a task that it has not finished. */
 import type { TaskDetail } from '../../machines/index.ts';
 import { throwIfRefused } from '../service/refusal.ts';
 import type { Publish } from './entries.ts';

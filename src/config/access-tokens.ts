@@ -1,6 +1,7 @@
 /**
- * The tokens of HTTP: who has one, what it may do, and where its secret is. stopgate.yaml holds no secret, and a hash from it
- * opens nothing: it is made of the session that a browser keeps, which is made of the token.
+ * The HTTP tokens: who has one, what it may do, and where its secret is. stopgate.yaml contains no secret, and nobody
+ * can sign in with a hash from it: the hash is derived from the session that a browser keeps, which is derived from the
+ * token.
  */
 import { createHash, createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';

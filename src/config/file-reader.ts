@@ -1,6 +1,6 @@
 /**
- * Reads stopgate.yaml (docs/protocol.md §8). Strict: whatever is not known, and whatever is not what it must be, is a
- * problem with its line and column. Takes a text: no file, no environment, no clock.
+ * Reads stopgate.yaml (docs/protocol.md §8). Strict: unknown keys and invalid values are problems with a line and
+ * column. It takes a text, and reads no file, environment or clock.
  */
 import { dirname, resolve } from 'node:path';
 import { payloadBytesMax } from '../../machines/index.ts';

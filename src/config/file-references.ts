@@ -1,4 +1,4 @@
-/** Names in stopgate.yaml that lead nowhere. A check without its command would be an error at every stop. */
+/** Names in stopgate.yaml that refer to nothing. A check without its command would be an error at every stop. */
 import type { CheckForm, FileForm, RawForm } from './file-schema.ts';
 import type { Path } from './position.ts';
 

@@ -1,4 +1,4 @@
-/** Starts a service where a hook found none: detached, in the project's folder; it exits when it is idle. */
+/** Starts a service if a hook found none: detached, in the project's folder; it exits when it is idle. */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { get } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * The archive of a log (protocol.md §15): what retention cuts, as gzip files of JSON lines that `stopgate replay` reads. A
- * file has its name only when it is whole and on the disk.
+ * The archive of a log (protocol.md §15): what retention removes, as gzip files of JSON lines that `stopgate replay`
+ * reads. A file gets its name only when it is complete and on the disk.
  */
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';

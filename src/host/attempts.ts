@@ -1,4 +1,4 @@
-/** Intake of attempts: a request becomes an entry of the log, and waits until that entry comes back and is decided. */
+/** Accepts attempts: a request becomes an entry of the log, and waits until that entry comes back and is decided. */
 import {
   attemptMessageId,
   type Decision,

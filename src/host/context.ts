@@ -1,4 +1,4 @@
-/** What the rooms of a host share: the fold, the ways to the world, and who waits for what. */
+/** What the parts of a host share: the fold, the ways to the outside, and who waits for what. */
 import {
   createFleet,
   type Decision,

@@ -1,6 +1,6 @@
 /**
  * Dead letters: a copy of each refused entry goes to the dead stream, in the log's order (protocol.md §9). Few are kept
- * here. What comes faster than the stream takes it is read from the log again, where it stands.
+ * in memory. If they arrive faster than the stream accepts them, they are read from the log again.
  */
 import { deadLetterMessageId, formatIsoTime, type Refusal, readEntry } from '../../machines/index.ts';
 import type { LogMessage } from '../nats/log-reader.ts';

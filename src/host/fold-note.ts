@@ -1,4 +1,7 @@
-/** Notes outside of the log how far it is folded, now and then and at the end: a start can tell what a log has lost. */
+/**
+ * Records how far the log is folded, from time to time and at the end, outside of the log: a start can then tell what a
+ * log has lost.
+ */
 import type { HostContext } from './context.ts';
 
 /** What was folded since the last note is what a later start cannot tell of. */

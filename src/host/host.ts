@@ -1,6 +1,7 @@
 /**
- * Host: folds the log into the fleet and carries out what the fold asks for. Up to the log's head it only reads; from
- * there on decisions, answers, checks and timers go out. Only an entry that came back from the log changes state.
+ * Host: folds the log into the fleet and carries out what the fold asks for. Until it reaches the log's head it only
+ * reads; from then on it sends decisions, answers, checks and timers. Only an entry that came back from the log changes
+ * state.
  */
 import {
   attemptMessageId,

@@ -1,7 +1,7 @@
 /**
- * Whether the log stores what this replica sends: a full disk shows nowhere else. Once something was not stored, nothing
- * more is sent but an entry that changes nothing, until one is stored. A log that does not even say where it ends is asked
- * nothing else, either: each question would wait for its whole time.
+ * Whether the log stores what this replica sends, which is the only sign of a full disk. Once an entry was not stored,
+ * the replica sends only an entry that changes nothing, until one is stored. If the log does not even answer where it
+ * ends, nothing else is asked, because each question would wait for its full timeout.
  */
 import { AppError } from '../errors.ts';
 import type { Bus } from '../nats/bus.ts';

@@ -1,6 +1,6 @@
 /**
- * Asks now and then whether the log is still the one that was folded. Whoever reads asks anyway; without readers a log
- * that was purged, or cut where no snapshot covers it, would only be noticed at the next start.
+ * Checks from time to time whether the log is still the one that was folded. Readers check it anyway; without readers,
+ * a log that was purged, or cut where no snapshot covers it, would only be noticed at the next start.
  */
 import { AppError } from '../errors.ts';
 import type { HostContext } from './context.ts';

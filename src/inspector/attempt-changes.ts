@@ -1,4 +1,4 @@
-/** Attempt against attempt: what is the same, what has changed, and whether a worker goes round in circles. */
+/** Compares attempts: what is the same, what has changed, and whether a worker goes round in circles. */
 import type { AttemptRecord } from './messages.ts';
 
 export type LineChange = { readonly sign: '+' | '-'; readonly text: string };

@@ -1,4 +1,4 @@
-/** The last attempts of a worker, each with its answer and its checks, so that one can be held against the other. */
+/** The last attempts of a worker, each with its answer and its checks, for comparison. */
 import { type Decision, readJson } from '../../machines/index.ts';
 import type { EventLog } from '../nats/event-log.ts';
 import type { LogMessage } from '../nats/log-reader.ts';

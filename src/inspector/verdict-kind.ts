@@ -1,4 +1,4 @@
-/** What may become of a stop, for people: one list for the page and the outline of the log. */
+/** The possible outcomes of a stop, for people: one list for the page and the outline of the log. */
 import type { Decision } from '../../machines/index.ts';
 
 export const verdictKinds = ['complete', 'let-go', 'blocked', 'escalated', 'unjudged'] as const;

@@ -1,4 +1,7 @@
-/** What a person has accepted as gone from a log, with `--accept-empty-log` (protocol.md §2), and nothing that goes later. */
+/**
+ * What a person has accepted as gone from a log with `--accept-empty-log` (protocol.md §2). It does not cover later
+ * losses.
+ */
 
 export type AcceptedGaps = {
   /** Entries up to here may be missing between others. 0: none may. */

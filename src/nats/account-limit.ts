@@ -1,6 +1,6 @@
 /**
- * A limit of the account on what its streams may store. nats-server 2.9 stores an entry past it, refuses it and removes
- * it: each leaves a hole in the log, and a log with a hole has lost something (`log-continuity.ts`).
+ * A limit of the account on what its streams may store. nats-server 2.9 stores an entry beyond it, refuses it and
+ * removes it. Each leaves a gap in the log, and a log with a gap has lost something (`log-continuity.ts`).
  */
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import type { Logger } from '../log.ts';

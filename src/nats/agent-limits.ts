@@ -1,4 +1,6 @@
-/** What agents may use of a NATS server, in the form of its configuration. Each limit is far above what one needs. */
+/**
+ * What agents may use of a NATS server, in the form of its configuration. Each limit is far above what an agent needs.
+ */
 import { messageBytesMax } from './stream-limits.ts';
 
 /** For each connection, but for `max_connections`. */

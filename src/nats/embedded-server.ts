@@ -1,6 +1,6 @@
 /**
- * A nats-server of our own, as a child on loopback, with its store in a folder of ours: the bus of `stopgate dev` and
- * `serve --embedded`. It ends no process but a nats-server that runs on this store's own configuration.
+ * Our own nats-server, as a child process on loopback, with its store in a folder of ours: the bus of `stopgate dev`
+ * and `serve --embedded`. It ends no process except a nats-server that runs on this store's own configuration.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

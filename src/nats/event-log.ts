@@ -1,4 +1,6 @@
-/** A fleet's log: stores entries, delivers them in order for ever, and reads back what stands in it (protocol.md §2). */
+/**
+ * A fleet's log: stores entries, delivers them in order without end, and reads stored entries back (protocol.md §2).
+ */
 import { type JetStreamManager, jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';

@@ -1,6 +1,6 @@
 /**
- * A queue that serves its keys in turn, so that nobody who sends a thousand messages keeps another one waiting. It works
- * for a while and then lets the process do other things: read more, refuse what is too much, fold.
+ * A queue that serves its keys in turn, so that a sender of a thousand messages does not keep another one waiting. It
+ * works for a while and then lets the process do other things: read more, refuse excess requests, fold.
  */
 export type FairQueue<Item> = { push(key: string, item: Item): void };
 

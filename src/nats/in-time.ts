@@ -1,4 +1,4 @@
-/** Waits with an end: a connection that is reconnecting answers nothing, for as long as that takes. */
+/** Waits with a time limit: a connection that is reconnecting answers nothing until it is back. */
 import type { NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
 

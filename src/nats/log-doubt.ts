@@ -1,6 +1,6 @@
 /**
- * A replicated log that looks lost may not be: a node that led it and was cut off from the others answers for some seconds
- * as if it still led, without what was stored since. So such an answer counts when it has lasted.
+ * A replicated log that looks lost may not be: for some seconds, a former leader that was cut off from the other nodes
+ * answers as if it still led, without what was stored since. So such an answer counts only when it has lasted.
  */
 import type { StreamInfo } from '@nats-io/jetstream';
 import { AppError } from '../errors.ts';

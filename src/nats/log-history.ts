@@ -1,6 +1,6 @@
 /**
- * Reads what stands in a log from one entry to another. In a cluster any node may serve it, also one that lags and has
- * fewer entries than the leader of the stream: that is noticed, and never taken for the end.
+ * Reads a log from one entry to another. In a cluster any node may serve it, even one that lags and has fewer entries
+ * than the leader of the stream. That is noticed, and never taken for the end.
  */
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';

@@ -1,6 +1,6 @@
 /**
- * Puts a whole log into a fleet that has none. Entries refer to others by number, so each must get the number that it had:
- * the server refuses whatever would get another one. Its time is that of the import.
+ * Imports a complete log into a fleet that has none. Entries refer to others by number, so each must keep its number:
+ * the server refuses an entry that would get another one. Its time is that of the import.
  */
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/nats-core';

@@ -1,6 +1,6 @@
 /**
- * What is remembered of a log outside of it, in the description of the fleet's dead stream: a start compares it with the
- * log that it finds. It is a sentence, because people read it in `nats stream info`.
+ * What is recorded about a log outside of it, in the description of the fleet's dead stream: a start compares it with
+ * the log that it finds. It is a sentence, because people read it in `nats stream info`.
  */
 import { formatIsoTime, parseIsoTime } from '../../machines/index.ts';
 import { type AcceptedGaps, nothingAccepted } from './accepted-gaps.ts';

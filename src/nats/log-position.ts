@@ -1,4 +1,4 @@
-/** A place in a log, with what is remembered of the entry there: enough to tell later whether it is still the same. */
+/** A place in a log, with enough about the entry there to tell later whether it is still the same. */
 import { createHash } from 'node:crypto';
 import type { LogMessage } from './log-reader.ts';
 

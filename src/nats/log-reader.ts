@@ -1,7 +1,8 @@
 /**
- * Reads a stream in order from a sequence number on, for ever: a push consumer without acknowledgements, as fast as
- * the server sends. The ordered consumer of the library pulls; what it does is done here by hand: a gap in the
- * consumer's own sequence, silence past its heartbeats or a reconnect makes a new consumer where the last one ended.
+ * Reads a stream in order from a sequence number on, without end: a push consumer without acknowledgements, as fast as
+ * the server sends. The library's ordered consumer pulls, so its work is done here by hand: after a gap in the
+ * consumer's own sequence, silence beyond its heartbeats or a reconnect, a new consumer starts where the last one
+ * ended.
  */
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { Msg, NatsConnection, Subscription } from '@nats-io/nats-core';

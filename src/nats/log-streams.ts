@@ -1,7 +1,7 @@
 /**
- * The two streams of a fleet: `STOPGATE_<fleet>`, its log, and `STOPGATE-DEAD_<fleet>` for what was refused
- * (protocol.md §2). The dead stream remembers which log it belongs to, so a start notices a log that was lost or
- * replaced. Nothing here ever creates a lost log again without being told to.
+ * The two streams of a fleet: `STOPGATE_<fleet>`, its log, and `STOPGATE-DEAD_<fleet>` for refused entries (protocol.md
+ * §2). The dead stream records which log it belongs to, so a start notices a log that was lost or replaced. Nothing
+ * here recreates a lost log unless it is told to.
  */
 import {
   JetStreamApiError,

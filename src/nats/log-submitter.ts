@@ -1,4 +1,4 @@
-/** Stores entries without waiting for each: one shared inbox takes the acknowledgements of all. */
+/** Stores entries without waiting for each: one shared inbox receives the acknowledgements of all. */
 import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
 import type { TraceHeaders } from '../tracing.ts';

@@ -2,11 +2,12 @@
  * Who may publish and subscribe to what on a NATS server (protocol.md §13), as data: the configuration of the embedded
  * server is made from it, and `stopgate permissions` prints it for your own server. Pure.
  *
- * A list of subjects alone does not protect the log. The server itself writes past every list: the acknowledgement of a
- * publish goes to any reply subject (`worker.w2.session.ended`, or the API that purges a stream), and the `republish`
- * of a stream or the deliver subject of a push consumer writes where its creator may not. So agents are in an account
- * of their own, with streams of their own, and reach the service's account through the few subjects of
- * `sharedSubjects`. There the server puts a reply subject of its own in place of theirs.
+ * Subject permissions alone do not protect the log, because the server also publishes on behalf of clients without
+ * checking their permissions: it sends the acknowledgement of a publish to any reply subject
+ * (`worker.w2.session.ended`, or the API that purges a stream), and the `republish` of a stream or the deliver subject
+ * of a push consumer writes where its creator may not. So agents have their own account, with their own streams, and
+ * reach the service's account through the few subjects of `sharedSubjects`. Between the accounts, the server replaces
+ * their reply subjects with its own.
  */
 
 export const roles = ['agent', 'service', 'operator', 'runner', 'check'] as const;

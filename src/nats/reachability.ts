@@ -1,4 +1,7 @@
-/** Whether a connection's server can be reached: while it cannot, the library keeps what is published, without end. */
+/**
+ * Whether a connection's server can be reached: while it cannot, the library keeps everything that is published,
+ * without limit.
+ */
 import type { NatsConnection } from './connection.ts';
 
 export type Reachability = {

@@ -1,4 +1,4 @@
-/** The process of the embedded server: its end, and another start in its place. */
+/** The process of the embedded server: notices its end, and starts it again. */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 

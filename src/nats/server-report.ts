@@ -1,4 +1,4 @@
-/** What a NATS server and its streams say of themselves, for support: numbers and settings, and no message. */
+/** What a NATS server and its streams report about themselves, for support: numbers and settings, but no messages. */
 import { jetstreamManager } from '@nats-io/jetstream';
 import { type ConnectionOptions, openConnection } from './connection.ts';
 

@@ -1,7 +1,7 @@
 /**
- * One stopgate and one nats-server to a store. A pid alone proves little: it is reused, in a container after every
- * restart. So the lock names the process by pid and start time, and a server is ended only if its command line shows
- * that it is ours.
+ * Allows one stopgate and one nats-server per store. A pid alone proves little: it is reused, in a container after
+ * every restart. So the lock names the process by pid and start time, and a server is ended only if its command line
+ * shows that it is ours.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';

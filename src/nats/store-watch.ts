@@ -1,8 +1,8 @@
 /**
- * Watches the store of the embedded server, and starts the server again where nothing else helps: to take back what it may
- * store before something else has filled the disk, to give it more once there is space again, and after a write that failed.
- * Then nats-server takes connections as before, but 2.9 answers nothing about a stream any more, and newer ones store
- * nothing in it.
+ * Watches the store of the embedded server, and restarts the server if nothing else helps: to lower its limit before
+ * something else has filled the disk, to raise it when there is space again, and after a failed write. After a failed
+ * write nats-server accepts connections as before, but 2.9 no longer answers anything about a stream, and newer
+ * versions store nothing in it.
  */
 import type { Logger } from '../log.ts';
 import { openConnection } from './connection.ts';

@@ -1,4 +1,4 @@
-/** What stands in a fleet's log, for who only reads its past: never creates or changes a stream. */
+/** A fleet's log for readers of its past: never creates or changes a stream. */
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';

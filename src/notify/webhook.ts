@@ -1,7 +1,7 @@
 /**
- * Webhook: posts notices to a URL, signed, and retries for as long as anybody waits for them, where that may help. Only the status of the
- * answer counts. Redirects are not followed, since the signature is for one receiver. The secret and the URL (which may
- * hold another) are never logged.
+ * Webhook: posts notices to a URL, signed, and retries while anybody waits for them, if that may help. Only the status
+ * of the answer counts. Redirects are not followed, because the signature is for one receiver. The secret and the URL
+ * (which may contain another secret) are never logged.
  */
 import { createHmac } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-/** Runs the checks that need processes side by side, so many at the most, and leaves no process behind. */
+/** Runs checks that need processes side by side, up to a limit, and leaves no process behind. */
 import type { Logger } from '../log.ts';
 import { createSemaphore } from '../semaphore.ts';
 import { type CommandConfig, type CommandRequest, runCommand, unknownCommand } from './command.ts';

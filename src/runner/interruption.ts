@@ -1,4 +1,4 @@
-/** What may end a run early: its time is up, or nobody needs the answer any more. */
+/** What may end a run early: its timeout, or nobody needs the answer any more. */
 
 export type InterruptionCause = 'timeout' | 'cancelled';
 export type Interruption = {

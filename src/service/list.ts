@@ -1,6 +1,6 @@
 /**
- * list: actors of one kind, in the order of their ids, by page. As a `get` it sees what was stored before. It looks at a
- * few of them at a time, so that no decision waits until 100,000 have been looked at.
+ * list: actors of one kind, in the order of their ids, by page. Like `get`, it sees everything that was stored before
+ * the request. It looks at a few of them at a time, so that no decision waits until 100,000 have been looked at.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';

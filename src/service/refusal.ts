@@ -1,4 +1,7 @@
-/** What became of an entry: the log takes one that makes no sense now too, and its actor then lists it as refused. */
+/**
+ * What happened to an entry: the log also stores an entry that is not valid in the current state, and its actor then
+ * lists it as refused.
+ */
 import type { TaskView, WorkerView } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 

@@ -1,4 +1,4 @@
-/** snapshot: the state of the fleet, written down now (protocol.md §15). For operators: the servers' permissions say so. */
+/** snapshot: writes the state of the fleet now (protocol.md §15). Only for operators, by the servers' permissions. */
 import type { SnapshotTaken } from '../host/snapshots.ts';
 import type { Endpoint } from '../nats/request-server.ts';
 

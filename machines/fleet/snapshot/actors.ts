@@ -1,4 +1,4 @@
-/** One worker or task of a snapshot. Of its context only what differs from a new one's is written. */
+/** One worker or task of a snapshot. Of its context, only what differs from a new actor's context is written. */
 import type { Attempt, PolicyInForce } from '../../guards/attempt.ts';
 import type { Verdict } from '../../guards/decision.ts';
 import type { Policy } from '../../policy/policy.ts';

@@ -1,6 +1,6 @@
 /**
- * A decision in two parts: what is only this worker's, and a template of all the rest, which is the same for thousands of
- * workers: cause, reason, verdicts, policy. A template is held once, however many decisions are made of it.
+ * A decision in two parts: what is specific to this worker, and a template of everything else (cause, reason, verdicts,
+ * policy), which is the same for thousands of workers. A template is stored once, however many decisions use it.
  */
 import type { Decision, Verdict } from '../../guards/decision.ts';
 import { formatIsoTime, parseIsoTime } from '../../values/iso-time.ts';

@@ -1,6 +1,6 @@
 /**
- * Stopped workers are held as text until an entry about them comes: a tenth of their memory, and what a snapshot writes of
- * them is there already. The text says all of it, so nobody can tell but by the time that a first look takes (5 µs).
+ * Stopped workers are kept as text until an entry about them arrives: this takes a tenth of the memory, and a snapshot
+ * can copy the text. The text is complete, so the only visible difference is the time of the first access (5 µs).
  */
 import type { Stepper } from '../../step.ts';
 import type { workerMachine } from '../../worker/worker.ts';

@@ -1,6 +1,6 @@
 /**
- * What makes the lines of a snapshot small: the keys of objects that are alike stand once (a shape), and so do values
- * that many actors have in common. Both are lines of their own, before the first line that needs them.
+ * Makes the lines of a snapshot small: the keys of similar objects are written once (a shape), and so are values that
+ * many actors share. Both are separate lines, before the first line that needs them.
  */
 import { type DecisionTemplate, readTemplate } from './decision-text.ts';
 

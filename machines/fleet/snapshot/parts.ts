@@ -1,4 +1,4 @@
-/** The parts of a fleet, each with how it is captured, written and put back. A part without a row does not compile. */
+/** The parts of a fleet, each with how it is captured, written and restored. A part without a row does not compile. */
 import type { Policy } from '../../policy/policy.ts';
 import type { PolicySet } from '../../policy/policy-set.ts';
 import type { Rules } from '../../rules/rules.ts';

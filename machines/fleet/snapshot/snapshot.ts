@@ -1,9 +1,10 @@
 /**
  * The folded state of a fleet as lines of text, and back (protocol.md §15). Equal states give equal lines, and a fold
- * that goes on from them gives the state that one from the beginning gives.
+ * that continues from them gives the same state as one from the beginning.
  *
- * Lines are `<part> <key> <JSON>`, or `<part>/<shared> <key> <JSON>` with the number of what a value shares. They are made one by one, of the state as it was when the snapshot was begun; the
- * fold goes on meanwhile. What is read back is decoded when the fold first needs it.
+ * Lines are `<part> <key> <JSON>`, or `<part>/<shared> <key> <JSON>` with the number of the shared part of the value.
+ * They are made one by one, from the state at the start of the snapshot, while the fold continues. When a snapshot is
+ * read, a value is decoded when the fold first needs it.
  */
 import type { Rules } from '../../rules/rules.ts';
 import { createFleet, type Fleet } from '../fleet.ts';

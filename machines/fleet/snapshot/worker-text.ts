@@ -1,7 +1,7 @@
 /**
- * A worker without an open attempt as a short text: the form in which a snapshot has it, and in which the fold holds those
- * that have stopped. Times are differences to when it was last seen, and of its context only what differs from a new
- * one's is written, with a bit for each field.
+ * A worker without an open attempt as a short text: snapshots have it in this form, and the fold keeps stopped workers
+ * in it. Times are relative to when the worker was last seen. Of its context, only what differs from a new one is
+ * written, with a bit for each field.
  */
 
 import type { Plan, Step } from '../../policy/plan.ts';

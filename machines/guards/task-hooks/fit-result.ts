@@ -1,4 +1,4 @@
-/** Makes the answer of hooks small enough for one message and for who reads it (docs/protocol.md §2). */
+/** Shortens the answer of hooks to fit into one message and to be readable (docs/protocol.md §2). */
 import { decisionBytesMax, nextPromptLengthMax, reasonLengthMax } from '../../values/limits.ts';
 import { cutMiddle, utf8Length } from '../../values/text.ts';
 import type { HookResult } from '../decision.ts';

@@ -1,4 +1,7 @@
-/** The result of a check that ran outside the fold, and what an agent hears of one that did not pass (protocol.md §8). */
+/**
+ * The result of a check that ran outside the fold, and what the agent is told about a check that did not pass
+ * (protocol.md §8).
+ */
 import { z } from 'zod';
 import { feedbackLengthMax, titleLengthMax } from '../../values/limits.ts';
 import { idSchema, textSchema } from '../../values/schemas.ts';

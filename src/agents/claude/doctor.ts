@@ -1,4 +1,4 @@
-/** What the doctor checks of Claude Code. */
+/** What the doctor checks for Claude Code. */
 import { join } from 'node:path';
 import { createHookDoctor } from '../doctor/hook-doctor.ts';
 import type { BlockCap } from '../doctor/limit-checks.ts';

@@ -1,4 +1,4 @@
-/** Runs a turn of Claude Code in a home of its own. Seen with 2.1.330. */
+/** Runs a turn of Claude Code with its own home folder. Seen with 2.1.330. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DryTurn } from '../doctor/dry-turn.ts';

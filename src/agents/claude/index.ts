@@ -1,4 +1,4 @@
-/** All that stopgate knows of Claude Code. */
+/** Everything that stopgate knows about Claude Code. */
 import type { Agent } from '../agent.ts';
 import { readClaudeHook } from './adapter.ts';
 import { capabilities } from './capabilities.ts';

@@ -1,4 +1,4 @@
-/** What the doctor checks of Codex: it runs only hooks that its user has trusted. */
+/** What the doctor checks for Codex: it runs only hooks that its user has trusted. */
 import { dirname, join } from 'node:path';
 import type { CheckContext } from '../doctor/doctor.ts';
 import { bad, type Finding, ok } from '../doctor/finding.ts';

@@ -1,4 +1,4 @@
-/** Runs a turn of Codex in a home of its own. Seen with 0.169.0. */
+/** Runs a turn of Codex with its own home folder. Seen with 0.169.0. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DryTurn } from '../doctor/dry-turn.ts';

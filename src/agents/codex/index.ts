@@ -1,4 +1,4 @@
-/** All that stopgate knows of Codex. */
+/** Everything that stopgate knows about Codex. */
 import type { Agent } from '../agent.ts';
 import { readCodexHook } from './adapter.ts';
 import { capabilities } from './capabilities.ts';

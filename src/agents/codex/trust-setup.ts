@@ -1,4 +1,4 @@
-/** Has the hooks that `init` writes trusted by Codex, in its config.toml. */
+/** Makes Codex trust the hooks that `init` writes, in its config.toml. */
 import { dirname, join } from 'node:path';
 import { planEdit } from '../setup/change.ts';
 import { findProgram } from '../setup/installed.ts';

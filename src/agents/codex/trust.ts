@@ -1,6 +1,6 @@
 /**
- * Codex silently skips every hook that its user has not trusted. Trust is a hash in its config.toml. Codex itself tells
- * the hash, as it lists its hooks (`codex app-server`). Seen with 0.169.0.
+ * Codex silently skips every hook that its user has not trusted. Trust is a hash in its config.toml. Codex itself
+ * reports the hash when it lists its hooks (`codex app-server`). Seen with 0.169.0.
  */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';

@@ -1,4 +1,4 @@
-/** What the doctor checks of Copilot CLI. */
+/** What the doctor checks for Copilot CLI. */
 import { createHookDoctor } from '../doctor/hook-doctor.ts';
 import { dryTurn } from './dry-turn.ts';
 import { hooks } from './settings.ts';

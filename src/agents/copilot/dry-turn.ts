@@ -1,4 +1,4 @@
-/** Runs a turn of Copilot CLI in a home of its own. Seen with 1.0.102. */
+/** Runs a turn of Copilot CLI with its own home folder. Seen with 1.0.102. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openChatCompletionsModel } from '../doctor/chat-completions-model.ts';

@@ -1,4 +1,4 @@
-/** All that stopgate knows of Copilot CLI. */
+/** Everything that stopgate knows about Copilot CLI. */
 import type { Agent } from '../agent.ts';
 import { readCopilotHook } from './adapter.ts';
 import { capabilities } from './capabilities.ts';

@@ -1,4 +1,4 @@
-/** What the doctor checks of Cursor. */
+/** What the doctor checks for Cursor. */
 import { createHookDoctor } from '../doctor/hook-doctor.ts';
 import type { BlockCap } from '../doctor/limit-checks.ts';
 import { hooks } from './settings.ts';

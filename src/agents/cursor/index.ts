@@ -1,4 +1,4 @@
-/** All that stopgate knows of Cursor. */
+/** Everything that stopgate knows about Cursor. */
 import type { Agent } from '../agent.ts';
 import { readCursorHook } from './adapter.ts';
 import { capabilities } from './capabilities.ts';

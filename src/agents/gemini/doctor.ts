@@ -1,4 +1,4 @@
-/** What the doctor checks of Gemini CLI: a hook that crashes must not block it. */
+/** What the doctor checks for Gemini CLI: a hook that crashes must not block it. */
 import { bad } from '../doctor/finding.ts';
 import { lineOf } from '../doctor/hook-checks.ts';
 import { createHookDoctor } from '../doctor/hook-doctor.ts';

@@ -1,4 +1,4 @@
-/** Runs a turn of Gemini CLI in a home of its own. Seen with 0.61.0. */
+/** Runs a turn of Gemini CLI with its own home folder. Seen with 0.61.0. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DryTurn } from '../doctor/dry-turn.ts';

@@ -1,4 +1,4 @@
-/** All that stopgate knows of Gemini CLI. */
+/** Everything that stopgate knows about Gemini CLI. */
 import type { Agent } from '../agent.ts';
 import { readGeminiHook } from './adapter.ts';
 import { capabilities } from './capabilities.ts';

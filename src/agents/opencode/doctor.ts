@@ -1,4 +1,4 @@
-/** What the doctor checks of OpenCode: not hooks in settings, but our plugin. */
+/** What the doctor checks for OpenCode: not hooks in settings, but our plugin. */
 import type { CheckContext, Doctor } from '../doctor/doctor.ts';
 import { tryTurn } from '../doctor/dry-turn.ts';
 import { bad, type Finding, ok, warn } from '../doctor/finding.ts';

@@ -1,4 +1,4 @@
-/** Runs a turn of `opencode serve` in a home of its own: `opencode run` would end when idle. Seen with 1.18.33. */
+/** Runs a turn of `opencode serve` with its own home folder: `opencode run` would end when idle. Seen with 1.18.33. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openChatCompletionsModel } from '../doctor/chat-completions-model.ts';

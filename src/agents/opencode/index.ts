@@ -1,4 +1,4 @@
-/** All that stopgate knows of OpenCode. */
+/** Everything that stopgate knows about OpenCode. */
 import type { Agent } from '../agent.ts';
 import { readOpencodeHook } from './adapter.ts';
 import { capabilities } from './capabilities.ts';

@@ -1,4 +1,4 @@
-/** What the doctor checks of Qwen Code. */
+/** What the doctor checks for Qwen Code. */
 import { createHookDoctor } from '../doctor/hook-doctor.ts';
 import type { BlockCap } from '../doctor/limit-checks.ts';
 import { dryTurn } from './dry-turn.ts';

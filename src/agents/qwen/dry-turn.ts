@@ -1,4 +1,4 @@
-/** Runs a turn of Qwen Code in a home of its own. Seen with 0.24.4. */
+/** Runs a turn of Qwen Code with its own home folder. Seen with 0.24.4. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openChatCompletionsModel } from '../doctor/chat-completions-model.ts';

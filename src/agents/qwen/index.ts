@@ -1,4 +1,4 @@
-/** All that stopgate knows of Qwen Code. */
+/** Everything that stopgate knows about Qwen Code. */
 import type { Agent } from '../agent.ts';
 import { readQwenHook } from './adapter.ts';
 import { title } from './call.ts';

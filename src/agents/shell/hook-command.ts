@@ -1,4 +1,4 @@
-/** What the hook command knows of a script that calls it. */
+/** What the hook command knows about a script that calls it. */
 import { type HookAgent, withoutNote } from '../../hook-command/agent.ts';
 
 export const hookCommand: HookAgent = {

@@ -1,4 +1,4 @@
-/** All that stopgate knows of a script, or any other tool that can run a command. */
+/** Everything that stopgate knows about a script, or any other tool that can run a command. */
 import type { Agent } from '../agent.ts';
 import { readShellHook } from './adapter.ts';
 import { capabilities } from './capabilities.ts';

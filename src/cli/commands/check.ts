@@ -1,4 +1,4 @@
-/** check: check whether a stopgate.yaml is valid, without a service, for an editor or CI. */
+/** check: is a stopgate.yaml valid? It needs no service, and is for editors and CI. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { missingSecrets } from '../../config/config.ts';

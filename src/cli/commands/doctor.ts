@@ -1,4 +1,6 @@
-/** doctor: checks all that a block needs, from the service to the agent, and tells how to fix what is wrong. */
+/**
+ * doctor: checks everything that a block depends on, from the service to the agent, and says how to fix what is wrong.
+ */
 import { homedir } from 'node:os';
 import type { CheckContext } from '../../agents/doctor/doctor.ts';
 import { bad, type Finding, skip } from '../../agents/doctor/finding.ts';

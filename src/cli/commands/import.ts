@@ -1,4 +1,4 @@
-/** import: what export and the archive have written becomes the log of a fleet that has none. */
+/** import: restores the log of a fleet that has none, from what export and the archive have written. */
 import { isLogSubject, isTextTooDeep, readJson } from '../../../machines/index.ts';
 import { loadConfig, refuseOtherService } from '../../config/config.ts';
 import { defaultCredentials } from '../../config/store.ts';

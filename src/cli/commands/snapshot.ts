@@ -1,4 +1,4 @@
-/** snapshot: a service writes down the state of its fleet now. */
+/** snapshot: a service writes a snapshot of its fleet now. */
 import { AppError } from '../../errors.ts';
 import type { SnapshotTaken } from '../../host/snapshots.ts';
 import type { Requester } from '../../nats/requester.ts';

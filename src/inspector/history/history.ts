@@ -1,4 +1,4 @@
-/** History: asks the history process for the past, within a budget, and ends it when nobody asks any more. */
+/** History: asks the history process about the past, within a budget, and ends it when nobody asks any more. */
 import { AppError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import { createHistoryProcess } from './history-process.ts';

@@ -1,6 +1,6 @@
 /**
- * Flakiness: the same check for the same worker with another result, though the worker did nothing in between. Only
- * workers that report their tools can be judged; of the others nobody knows whether they did something.
+ * Flakiness: the same check for the same worker with a different result, although the worker did nothing in between.
+ * Only workers that report their tools can be judged; for the others, nobody knows whether they did something.
  */
 
 export type Flakiness = {

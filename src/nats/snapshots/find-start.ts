@@ -1,4 +1,7 @@
-/** Where a fold begins: at the newest snapshot that is whole and fits the log, or at its first entry (protocol.md §15). */
+/**
+ * Where a fold begins: at the newest snapshot that is complete and fits the log, or at the first entry (protocol.md
+ * §15).
+ */
 import { describeUnknownRules, type Fleet, type Rules, restoreFleet, snapshotFormat } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';

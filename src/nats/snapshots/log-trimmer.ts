@@ -1,4 +1,6 @@
-/** Cuts the beginning off a log (protocol.md §15). Whoever calls it knows that a snapshot covers what goes. */
+/**
+ * Removes the beginning of a log (protocol.md §15). The caller must know that a snapshot covers the removed entries.
+ */
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '../connection.ts';
 import { openLogRange } from '../log-range.ts';

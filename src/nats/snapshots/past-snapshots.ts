@@ -1,6 +1,6 @@
 /**
- * Older snapshots, which only time travel reads, in the object store `STOPGATE-PAST_<fleet>`: few, and spread about evenly
- * over the log. No start continues from one, and nothing is lost with them but time.
+ * Older snapshots, which only time travel reads, in the object store `STOPGATE-PAST_<fleet>`: few, and spread about
+ * evenly over the log. No start uses them, so losing them only costs time.
  */
 import { Readable } from 'node:stream';
 import type { NatsConnection } from '@nats-io/nats-core';

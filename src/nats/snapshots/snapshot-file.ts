@@ -1,7 +1,7 @@
 /**
- * A snapshot as one file (protocol.md §15): gzip of lines of text. The first says what it is of, the last is the SHA-256
- * of all before it, and between them stand the lines of the fleet and of the host. It is written in slices, so that
- * nothing waits for it, and read back without decoding what nobody asks for.
+ * A snapshot as one file (protocol.md §15): gzipped lines of text. The first line describes it, the last is the SHA-256
+ * of everything before, and between them are the lines of the fleet and of the host. It is written in slices, so that
+ * nothing waits for it, and values are decoded only when they are needed.
  */
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
