@@ -29,7 +29,7 @@ export function answerInput({ inputs }: WorkerContext, { data, atMs }: On<'input
   return { ...withInputs(without(inputs, request)), lastAnswer: answer };
 }
 
-/** Why an entry makes no sense now. Null: it does. */
+/** Why an entry is not valid in the current state. Null: it is. */
 export function refuseRequest({ inputs }: WorkerContext, request: string | undefined): string | null {
   const isKnown = inputs.some((input) => input.request === (request ?? null));
   return isKnown || inputs.length < inputsMax ? null : `${inputsMax} questions are open, the most there may be`;

@@ -118,7 +118,7 @@ export function createHostContext(options: HostOptions): HostContext {
   const target = `stopgate.${fleet.name}.own.worker.${replica}.timer.fired`;
   const tryEntry = () => log.append(target, '{"timer":"stale"}', { replica });
   const onSetBack = (byMs: number) =>
-    options.logger.warn({ byMs }, 'the clock of the NATS server was set back: deadlines wait until it is where it was');
+    options.logger.warn({ byMs }, 'the clock of the NATS server was set back: deadlines wait until it has caught up');
   const logHealth = createLogHealth({ log, bus, tryEntry });
   return {
     ...options,

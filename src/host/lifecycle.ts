@@ -106,7 +106,7 @@ function createHead(context: HostContext, rooms: Rooms): Head {
       context.pauses.reset();
       if (context.phase !== 'head') return;
       context.phase = 'behind';
-      context.logger.info({ why, seq: context.progress.seq }, 'nothing is done before what was stored since is folded');
+      context.logger.info({ why, seq: context.progress.seq }, 'entries stored in the meantime are folded first');
       // It fails where the host has ended, and whoever ended it says so.
       regain().catch(() => {});
     },

@@ -122,7 +122,7 @@ function tick(state: State): void {
   foldedSeqs.push(progress.seq);
   if (foldedSeqs.length > lagBeatsMax) foldedSeqs.shift();
   if (!fleet.replicas.has(replica)) {
-    logger.warn('this replica was taken for dead while it was not heard; it joins again');
+    logger.warn('the others took this replica for dead while it was silent; it joins again');
     join(context).catch(() => {}); // whoever has ended the host says so
   }
   for (const [member, joinedMs] of fleet.replicas) if (member !== replica) takeOutIfSilent(state, member, joinedMs);
@@ -138,7 +138,7 @@ function takeOutIfSilent({ context, heard, hearingSinceMs }: State, member: stri
     );
   const isFirst = ownerFor(fleet, member, null, new Set([member])) === replica;
   if (silentMs() < silentMsMax + (isFirst ? 0 : standbyMs)) return;
-  logger.warn({ member, silentMs: silentMs() }, 'a replica is not heard any more: it has left');
+  logger.warn({ member, silentMs: silentMs() }, 'a replica is silent: it has left');
   heard.delete(member);
   void appendUntilFolded(context, {
     tail: `own.fleet.${fleet.name}.replica.left`,

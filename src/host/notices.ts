@@ -176,7 +176,7 @@ function warn({ fleet, logger }: HostContext, key: string, escalation: Escalatio
   const { entity, id } = escalatedAt(fleet, key);
   const { since, reason, cause } = escalation;
   const line = { [entity === 'worker' ? 'workerId' : 'taskId']: id, since, reason, cause, reminder };
-  logger.warn(line, reminder === 0 ? 'escalated: a person must look' : 'still escalated: nobody has looked');
+  logger.warn(line, reminder === 0 ? 'escalated: needs a person' : 'still escalated: nobody has looked');
 }
 
 async function send(state: State, key: string, watch: Watch, notice: Notice, notify: Notify): Promise<void> {
@@ -191,14 +191,14 @@ async function send(state: State, key: string, watch: Watch, notice: Notice, not
   } catch (error) {
     if (signal.aborted || watch.sending !== sending) return;
     const again = state.rules.remindMs === null ? 'not before the next start' : 'at the next reminder';
-    logger.error({ delivery, why: (error as Error).message, again }, 'nobody could be told of an escalation');
+    logger.error({ delivery, why: (error as Error).message, again }, 'could not notify anybody of an escalation');
     watch.sending = null;
     watch.failedMs = context.logClock.now();
     schedule(state, key, false);
     return;
   }
   sending.isTaken = true;
-  logger.info({ delivery, reminder }, 'told of an escalation');
+  logger.info({ delivery, reminder }, 'notified of an escalation');
   await appendUntilFolded(context, {
     tail: `own.${entity}.${id}.escalation.notified`,
     data: { count: reminder + 1, delivery },

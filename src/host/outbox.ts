@@ -212,7 +212,7 @@ const keyOf = ({ worker, attempt }: Decision) => attemptMessageId(worker, attemp
 
 function answerInbox({ bus, logger }: HostContext, { decision, inbox }: OutboxMessage): void {
   if (inbox === null || bus.answer(inbox, encodeDecision(decision))) return;
-  logger.warn({ workerId: decision.worker, inbox }, 'answer withheld: the reply subject is no inbox');
+  logger.warn({ workerId: decision.worker, inbox }, 'answer withheld: the reply subject is not an inbox');
 }
 
 const entryOf = (context: HostContext, { decision, messageId }: OutboxMessage) =>

@@ -75,7 +75,7 @@ function report({ logger, metrics }: HostContext, outcome: Reported): void {
     case 'refused': {
       const { entity, id, type, reason } = outcome;
       metrics.refused(type);
-      logger.info({ [entity]: id, type, reason }, 'entry makes no sense now');
+      logger.info({ [entity]: id, type, reason }, 'entry not valid in the current state');
       return;
     }
   }

@@ -63,7 +63,7 @@ async function findDecision(
   // Another entry stands there: either this is no longer the log that was folded, or somebody took that message id.
   await catchUp(context);
   if (seq < (await context.log.range()).firstSeq) return decisionCutAway(context, worker, attempt);
-  context.logger.warn({ workerId: worker, attempt, seq }, 'no decision stands where it was stored');
+  context.logger.warn({ workerId: worker, attempt, seq }, 'there is no decision where it was stored');
   return null;
 }
 

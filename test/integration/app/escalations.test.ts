@@ -80,11 +80,13 @@ test('a receiver that knows another secret refuses, and the service says so', as
   });
   const at = await deployWith(receiver);
   await giveUp(at, 'w1');
-  await eventually(() => at.log().find(({ msg }) => msg === 'nobody could be told of an escalation')).toMatchObject({
-    level: 'error',
-    why: 'the receiver answered 401',
-    again: 'not before the next start',
-  });
+  await eventually(() => at.log().find(({ msg }) => msg === 'could not notify anybody of an escalation')).toMatchObject(
+    {
+      level: 'error',
+      why: 'the receiver answered 401',
+      again: 'not before the next start',
+    },
+  );
   expect(await notices(at, 'w1')).toEqual([]);
   expect(receiver.received).toHaveLength(1);
 });
@@ -192,7 +194,7 @@ test('on the command line: who is escalated, and what becomes of an operator’s
     { entity: 'worker', id: 'w2', cause: 'stuck', attempt: 'a2' },
     { entity: 'task', id: 'T-3', cause: 'failed', reason: 'no access' },
   ]);
-  await dev.printed('escalated: a person must look');
+  await dev.printed('escalated: needs a person');
 
   // Who is no operator may look, and no more.
   const elsewhere = await makeFolder();

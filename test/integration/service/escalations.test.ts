@@ -227,7 +227,7 @@ test('without a webhook the log is told, and no entry is made', async () => {
   await giveUp('w1');
   await eventually(() => warned.length).toBeGreaterThanOrEqual(3);
   expect(warned.slice(0, 3)).toEqual([
-    { words: 'escalated: a person must look', reminder: 0, workerId: 'w1' },
+    { words: 'escalated: needs a person', reminder: 0, workerId: 'w1' },
     { words: 'still escalated: nobody has looked', reminder: 1, workerId: 'w1' },
     { words: 'still escalated: nobody has looked', reminder: 2, workerId: 'w1' },
   ]);
