@@ -40,7 +40,7 @@ export function Header() {
   return (
     <header>
       <div class="brand">
-        <Link to={home} aria-label="stopgate inspector, home">
+        <Link to={{ ...home, paused: at === null ? paused : null }} aria-label="stopgate inspector, home">
           <svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
             <rect width="32" height="32" rx="7" />
             <path d="M7 9v14M25 9v14M7 16h18" />

@@ -71,7 +71,7 @@ function Paused() {
 const Gap = ({ fromSeq, toSeq, fromMs }: NonNullable<typeof gap.value>) => (
   <p class="notice" role="status">
     {plural(toSeq - fromSeq, 'entry', 'entries')} came while the page was paused, from {time(fromMs)} on.{' '}
-    <button type="button" onClick={() => navigate({ at: fromSeq })}>
+    <button type="button" onClick={() => navigate({ at: fromSeq, paused: fromSeq })}>
       Show where it was
     </button>{' '}
     <button

@@ -26,7 +26,7 @@ export type Route = {
   readonly at: number | null;
   /** The entries that the time axis shows, from one to another (null: to whatever is the newest); null: all. */
   readonly range: readonly [from: number, to: number | null] | null;
-  /** The entry at which the live fleet was left; null: it was not. */
+  /** The entry at which the live fleet was left, or paused; null: neither. */
   readonly paused: number | null;
 };
 
@@ -35,9 +35,9 @@ const filters = ['q', 'state', 'presence', 'agent', 'queue', 'sort', 'span'] as 
 /** `?fleet=F`, for a service that serves several. It stays as long as the page does: another fleet is another page. */
 export const fleetInAddress = new URLSearchParams(location.search).get('fleet');
 
-export const route = signal<Route>(readRoute());
+export const route = signal<Route>(readRoute(null));
 addEventListener('popstate', () => {
-  route.value = readRoute();
+  route.value = readRoute(route.peek());
 });
 
 /** The actor in the side panel. */
@@ -67,8 +67,8 @@ export function hrefOf(change: Partial<Route>): string {
   if (at !== null) {
     query.set('at', String(at));
     if (range !== null) query.set('range', `${range[0]}-${range[1] ?? ''}`);
-    if (paused !== null) query.set('paused', String(paused));
   }
+  if (paused !== null) query.set('paused', String(paused));
   const text = query.toString().replaceAll('%2C', ',');
   // A file has its own path, and may change no more of its address than the query.
   return text === '' ? location.pathname : `${location.pathname}?${text}`;
@@ -80,9 +80,11 @@ export const selection = (entity: 'worker' | 'task', id: string): Pick<Route, 'w
 
 export const noSelection = { worker: null, task: null } as const satisfies Partial<Route>;
 
-function readRoute(): Route {
+/** @param before what the page shows; null: it is just being opened */
+function readRoute(before: Route | null): Route {
   const query = new URLSearchParams(location.search);
   const text = (name: string) => query.get(name) ?? '';
+  const paused = readSeq(text('paused'));
   return {
     view: views.find((it) => it === text('view')) ?? 'workers',
     q: text('q'),
@@ -95,8 +97,13 @@ function readRoute(): Route {
     worker: text('worker') || null,
     task: text('task') || null,
     tab: tabs.find((it) => it === text('tab')) ?? 'why',
-    ...{ at: readSeq(text('at')), paused: readSeq(text('paused')), range: readRange(text('range')) },
+    ...{ at: readSeq(text('at')) ?? atOfPause(paused, before), paused, range: readRange(text('range')) },
   };
+}
+
+/** A page that was paused is, once it is loaded again, in the past: at the entry at which it was paused. */
+function atOfPause(paused: number | null, before: Route | null): number | null {
+  return before !== null && before.at === null && before.paused === paused ? null : paused;
 }
 
 function readSeq(text: string): number | null {

@@ -272,9 +272,20 @@ describeInBrowser('the page', () => {
     await browser.page.mouse.up();
     await expect.poll(() => parameter('range') ?? '').toMatch(/^\d+-\d*$/);
     const address = browser.page.url();
+    // The same part of the log, also where its ends are known late.
+    let answer = () => {};
+    const live = new Promise<void>((done) => {
+      answer = done;
+    });
+    await browser.page.route('**/api/main/range', (route) => live.then(() => route.continue()));
+    const outline = browser.page.waitForRequest(/\/outline\?/);
     await browser.page.reload();
+    await browser.page.locator('[data-connection="live"]').waitFor();
+    answer();
     await axis.waitFor();
+    await browser.page.unroute('**/api/main/range');
     expect(browser.page.url()).toBe(address);
+    expect(new URL((await outline).url()).searchParams.get('from')).toBe(parameter('range')?.split('-')[0]);
     expect(await browser.axe()).toEqual([]);
     // Back to where the live fleet was left, and all of the log.
     await browser.page.locator('.travel-now button.link').click();

@@ -71,6 +71,19 @@ describeInBrowser('pages in one browser', () => {
     await paused.locator('.timeline .gap', { hasText: 'the page was paused here' }).waitFor(wait);
     await paused.getByRole('button', { name: 'Show where it was' }).click();
     await expect.poll(() => paused.locator('tr[data-id="late"]').count(), wait).toBe(0);
+    // A pause outlives a reload: it is the past then, which says how much is new.
+    await paused.getByRole('button', { name: 'Live', exact: true }).click();
+    await isLive(paused);
+    await paused.keyboard.press('p');
+    await paused.locator('.notice', { hasText: 'Paused at entry' }).waitFor(wait);
+    await stage.client.publish('worker.later.tool.used', { tool: 'Bash' });
+    await paused.reload();
+    await paused.locator('.travel-now', { hasText: /[1-9] new since then/ }).waitFor(wait);
+    await paused.locator('tr[data-id="late"]').waitFor(wait);
+    expect(await paused.locator('tr[data-id="later"]').count()).toBe(0);
+    await paused.getByRole('button', { name: 'Live', exact: true }).click();
+    await paused.locator('tr[data-id="later"]').waitFor(wait);
+    expect(new URL(paused.url()).search).toBe('?worker=w1&tab=timeline');
     expect(browser.problems()).toEqual([]);
   }, 90_000);
 

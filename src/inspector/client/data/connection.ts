@@ -3,7 +3,7 @@ import { effect, signal } from '@preact/signals';
 import { isId } from '../../../../machines/values/id.ts';
 import type { Delta, Focus, Full, Hello, Topic } from '../../messages.ts';
 import { measure } from '../measure.ts';
-import { selected } from '../route.ts';
+import { navigate, route, selected } from '../route.ts';
 import { ApiError, fleet, identifyService, locked } from './api.ts';
 import { createFleetStore } from './fleet-store.ts';
 import type { FromHub } from './hub.ts';
@@ -85,6 +85,7 @@ export function reopen(): void {
   connectingSinceMs.value = Date.now();
   if (fleet.value === '') return void connect();
   ending = pause.peek();
+  if (route.peek().at === null) navigate({ paused: null }, 'replace');
   port?.send({ leave: true });
   pause.value = null;
   select(selected.value);
@@ -93,8 +94,10 @@ export function reopen(): void {
 /** The page stays as it is, and counts what comes meanwhile. */
 export function pauseByHand(): void {
   if (connection.peek() !== 'live') return;
-  pause.value = { seq: head.peek().seq, atMs: nowMs.peek(), by: 'hand' };
+  const { seq } = head.peek();
+  pause.value = { seq, atMs: nowMs.peek(), by: 'hand' };
   connection.value = 'paused';
+  if (route.peek().at === null) navigate({ paused: seq }, 'replace');
 }
 
 function pauseWhileHidden(): void {

@@ -38,7 +38,8 @@ let reading: AbortController | null = null;
 
 export function startOutline(): void {
   effect(() => {
-    if (!isPast.value || fleet.value === '') {
+    // Until the log's ends are known, so is not what of it is shown.
+    if (!isPast.value || fleet.value === '' || logRange.value === null) {
       reading?.abort();
       return;
     }
@@ -49,7 +50,7 @@ export function startOutline(): void {
     soon = setTimeout(() => void read(), settleMs);
   });
   setInterval(() => {
-    if (isPast.peek() && fleet.peek() !== '' && !document.hidden && reading === null && isStale()) void read();
+    if (isPast.peek() && logRange.peek() !== null && !document.hidden && reading === null && isStale()) void read();
   }, refreshMs);
   effect(() => void readLane(isPast.value && fleet.value !== '' ? selected.value : null, route.value.range));
   focus.subscribe((update) => {

@@ -7,7 +7,7 @@ import type { TaskView, WorkerView } from '../../../../machines/index.ts';
 import type { Moment, PastActor, PastFleet } from '../../messages.ts';
 import { navigate, route, selected } from '../route.ts';
 import { askPatiently, fleet, get, type Progress } from './api.ts';
-import { focus, liveFleet, nowMs } from './connection.ts';
+import { focus, liveFleet, nowMs, pause, reopen } from './connection.ts';
 import { createFleetStore } from './fleet-store.ts';
 
 export type LogRange = {
@@ -94,7 +94,9 @@ const ask = <Body>(path: string): Promise<Body> =>
 
 /** Back to what was shown before, or to the present. */
 export function cancelPast(): void {
-  navigate({ at: moment.peek()?.seq ?? null }, 'replace');
+  const shown = moment.peek();
+  if (shown === null) leavePast();
+  else navigate({ at: shown.seq }, 'replace');
 }
 
 async function readActor(at: number, { entity, id }: NonNullable<typeof selected.value>) {
@@ -103,15 +105,22 @@ async function readActor(at: number, { entity, id }: NonNullable<typeof selected
   return { id, seq: at, view };
 }
 
-/** Starts at the newest entry. */
+/** Starts where the page stands: at the newest entry, or where it was paused. */
 export async function enterPast(): Promise<void> {
   try {
     const range = await get<LogRange>('range');
     logRange.value = range;
-    navigate({ at: range.lastSeq, paused: range.lastSeq });
+    const left = pause.peek()?.by === 'hand' ? pause.peek()?.seq : undefined;
+    navigate({ at: left ?? range.lastSeq, paused: left ?? range.lastSeq });
   } catch (error) {
     pastProblem.value = (error as Error).message;
   }
+}
+
+/** Back to the present, also of a page that was paused before. */
+export function leavePast(): void {
+  navigate({ at: null, range: null, paused: null });
+  if (pause.peek() !== null) reopen();
 }
 
 /** Resolves when the entry that the route names is loaded. */

@@ -1,6 +1,6 @@
 /** What Ctrl-K finds: workers, tasks, queues, policies and commands. */
 import { liveFleet } from '../data/connection.ts';
-import { enterPast, isPast } from '../data/past.ts';
+import { enterPast, isPast, leavePast } from '../data/past.ts';
 import { t, w } from '../data/row-fields.ts';
 import { allShortcuts, isUseful } from '../keys.ts';
 import { navigate, noSelection, selection } from '../route.ts';
@@ -95,7 +95,7 @@ function* ownCommands(): Generator<Command> {
   yield go('Show stale workers', { view: 'workers', presence: 'stale' });
   yield {
     ...{ kind: 'command', title: isPast.peek() ? 'Back to live' : 'Time travel', note: '' },
-    run: () => (isPast.peek() ? navigate({ at: null }) : void enterPast()),
+    run: () => (isPast.peek() ? leavePast() : void enterPast()),
   };
   for (const { key, title, run, mod } of allShortcuts().filter(isUseful))
     if (mod !== true) yield { kind: 'command', title, note: `key ${key}`, run };

@@ -1,5 +1,5 @@
 /** In place of a state that cannot be shown: the reason, and where to go instead. */
-import { logRange, pastProblem } from '../data/past.ts';
+import { leavePast, logRange, pastProblem } from '../data/past.ts';
 import { navigate } from '../route.ts';
 
 export function MissingEntry() {
@@ -14,7 +14,7 @@ export function MissingEntry() {
             Go to the newest entry
           </button>
         )}
-        <button type="button" onClick={() => navigate({ at: null })}>
+        <button type="button" onClick={leavePast}>
           Show the live state
         </button>
       </p>

@@ -1,7 +1,7 @@
 /** The bar of time travel: the log along a time axis. It only shows the past; the log stays as it is. */
 import { connection } from '../data/connection.ts';
 import { newestSeq, shownRange } from '../data/outline.ts';
-import { cancelPast, logRange, moment, pastProblem, pastProgress } from '../data/past.ts';
+import { cancelPast, leavePast, logRange, moment, pastProblem, pastProgress } from '../data/past.ts';
 import { navigate, route } from '../route.ts';
 import { count, dateTime } from '../ui/format.ts';
 import { FoldProgress } from '../ui/progress.tsx';
@@ -41,7 +41,7 @@ function Bar({ at }: { at: number }) {
         <CurrentEntry at={at} lastSeq={lastSeq} />
         <ZoomButtons at={at} />
         {connection.value !== 'file' && (
-          <button type="button" class="primary" onClick={() => navigate({ at: null, range: null, paused: null })}>
+          <button type="button" class="primary" onClick={leavePast}>
             Live
           </button>
         )}
@@ -114,6 +114,7 @@ function CurrentEntry({ at, lastSeq }: { at: number; lastSeq: number }) {
         Entry {count(at)} of {count(lastSeq)}
       </b>
       {loaded !== null && loaded.atMs > 0 && <span> · {dateTime(loaded.atMs)}</span>}
+      {pastProgress.value !== null && <FoldProgress progress={pastProgress.value} cancel={cancelPast} />}
       <Newer at={at} />
       {entry !== null && (
         <span>
@@ -124,7 +125,6 @@ function CurrentEntry({ at, lastSeq }: { at: number; lastSeq: number }) {
           </span>
         </span>
       )}
-      {pastProgress.value !== null && <FoldProgress progress={pastProgress.value} cancel={cancelPast} />}
       {pastProblem.value !== null && <span class="problem"> cannot be shown</span>}
     </p>
   );
