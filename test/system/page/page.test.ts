@@ -278,9 +278,9 @@ describeInBrowser('the page', () => {
       answer = done;
     });
     await browser.page.route('**/api/main/range', (route) => live.then(() => route.continue()));
-    const outline = browser.page.waitForRequest(/\/outline\?/);
     await browser.page.reload();
     await browser.page.locator('[data-connection="live"]').waitFor();
+    const outline = browser.page.waitForRequest(/\/outline\?/);
     answer();
     await axis.waitFor();
     await browser.page.unroute('**/api/main/range');

@@ -37,7 +37,7 @@ export function Grid<Row>({ label, columns, ids, rowOf, isOpened, open }: GridPr
       class="grid"
       ref={viewport.box}
       onScroll={viewport.onScroll}
-      onPointerEnter={(event) => hold(event.pointerType === 'mouse')}
+      onPointerMove={(event) => hold(event.pointerType === 'mouse')}
       onPointerLeave={() => hold(false)}
     >
       {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: HTML has no grid; grid-focus.ts has its keys */}
@@ -73,7 +73,7 @@ export function Grid<Row>({ label, columns, ids, rowOf, isOpened, open }: GridPr
   );
 }
 
-/** Nothing moves under the pointer. */
+/** Nothing moves under the pointer; one that rests where a notice was points at nothing. */
 const hold = (isOver: boolean) => {
   isHeld.value = isOver;
 };
