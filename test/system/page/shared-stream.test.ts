@@ -54,7 +54,8 @@ describeInBrowser('pages in one browser', () => {
   }, 90_000);
 
   test('a paused one stays as it is, and says what it missed', async () => {
-    const [paused, other] = [await open('/?worker=w1&tab=timeline'), await open('/')];
+    // By name, so that who is new is among the rows that are drawn.
+    const [paused, other] = [await open('/?sort=worker&worker=w1&tab=timeline'), await open('/?sort=worker')];
     await Promise.all([paused, other].map(isLive));
     await paused.locator('.timeline .line').first().waitFor(wait);
     await paused.keyboard.press('p');
@@ -83,14 +84,14 @@ describeInBrowser('pages in one browser', () => {
     expect(await paused.locator('tr[data-id="later"]').count()).toBe(0);
     await paused.getByRole('button', { name: 'Live', exact: true }).click();
     await paused.locator('tr[data-id="later"]').waitFor(wait);
-    expect(new URL(paused.url()).search).toBe('?worker=w1&tab=timeline');
+    expect(new URL(paused.url()).search).toBe('?sort=worker&worker=w1&tab=timeline');
     expect(browser.problems()).toEqual([]);
   }, 90_000);
 
   test('all go on when the service comes back, though the page that came first is closed', async () => {
     const first = await open('/');
     await isLive(first);
-    const others = [await open('/'), await open('/?worker=w1'), await open('/?view=tasks')];
+    const others = [await open('/?sort=worker'), await open('/?sort=worker&worker=w1'), await open('/?view=tasks')];
     await Promise.all(others.map(isLive));
     await first.close();
     await stage.http.close();
