@@ -1,7 +1,7 @@
 /**
- * What if other policies had applied? A log is folded twice, under its own policies and under others, and the decisions
- * are compared. Nothing is run: a check's result is the one in the log for the same question in the same attempt. If
- * there is none, the decision is reported as unknown; it is never taken for a pass.
+ * What if other policies had come into force? From then on a log is folded twice, under its own policies and under
+ * others, and the decisions are compared. Nothing is run: a check's result is the one in the log for the same question in
+ * the same attempt. If there is none, the decision is reported as unknown; it is never taken for a pass.
  *
  * The entries stay the same, because nobody knows what an agent would have done after a different answer.
  */
@@ -45,11 +45,14 @@ export type WhatIf = {
 export type WhatIfOptions = {
   /** Hold throughout the second fold. */
   readonly policies: PolicySet;
-  /** Earlier attempts are folded, since the state comes of them, but not compared. */
+  /**
+   * When they come into force; default: with the first entry. What was before is as it was, so it is folded once, and
+   * may be left to `start`.
+   */
   readonly sinceMs?: number;
   /** Only attempts of this one are compared. */
   readonly worker?: string;
-  /** Where the fold goes on, for a log whose beginning is gone; it is changed. The other policies hold from there. */
+  /** Where the fold goes on; it is changed. */
   readonly start?: Fleet;
 };
 
@@ -60,7 +63,7 @@ export function createWhatIf(options: WhatIfOptions): WhatIf {
   const counts: WhatIfCounts = { attempts: 0, differ: 0, unknown: 0 };
   const found: Difference[] = [];
   const onPaired = (pair: Pair) => {
-    if (pair.before === null || pair.atMs < sinceMs || pair.worker !== (worker ?? pair.worker)) return;
+    if (pair.before === null || pair.worker !== (worker ?? pair.worker)) return;
     counts.attempts += 1;
     const difference = differenceOf(pair, pair.before);
     if (difference === null) return;
@@ -71,9 +74,11 @@ export function createWhatIf(options: WhatIfOptions): WhatIf {
     if (read === null || typeof read === 'string') return read;
     let both = folds.get(read.fleet);
     if (both === undefined) {
-      both = createBothFolds(start?.name === read.fleet ? start : createFleet(read.fleet), policies, onPaired);
+      const before = start?.name === read.fleet ? start : createFleet(read.fleet);
+      both = { before, after: null, pairs: new Map(), onPaired };
       folds.set(read.fleet, both);
     }
+    if (read.stored.atMs >= sinceMs) both.after ??= withPolicies(both.before, policies);
     foldInBoth(both, read.stored);
     return null;
   };
@@ -121,15 +126,17 @@ type Pair = {
 
 type BothFolds = {
   readonly before: Fleet;
-  readonly after: Fleet;
+  /** Null: the other policies are not yet in force. */
+  after: Fleet | null;
   readonly pairs: Map<string, Pair>;
   readonly onPaired: (pair: Pair) => void;
 };
 
-function createBothFolds(before: Fleet, policies: PolicySet, onPaired: (pair: Pair) => void): BothFolds {
-  const after = { ...copyFleet(before), policies, policyPinned: true };
-  return { before, after, pairs: new Map(), onPaired };
-}
+/** They are of no entry of the log. */
+const withPolicies = (fleet: Fleet, policies: PolicySet): Fleet => ({
+  ...copyFleet(fleet),
+  ...{ policies, policySeq: 0, policyPinned: true },
+});
 
 const keyOf = (worker: string, attempt: string): string => `${worker}:${attempt}`;
 
@@ -137,13 +144,19 @@ function foldInBoth(both: BothFolds, stored: StoredEntry): void {
   const { before, after, pairs } = both;
   const { entry, seq, atMs } = stored;
   const ended = processBefore(both, advanceClock(before, atMs));
-  advanceAfter(both, atMs);
+  if (after === null) {
+    foldEntry(before, stored);
+    return;
+  }
+  advanceAfter(both, after, atMs);
   if (entry.area === 'worker' && entry.type === 'stop.attempted') {
     const attempt = entry.data.attempt ?? `seq-${seq}`;
     const isKnown = isKnownAttempt(before.workers.read(entry.id)?.known ?? null, attempt);
     if (!isKnown) pairs.set(keyOf(entry.id, attempt), createPair(entry.id, attempt, atMs));
   }
-  const isAnswer = entry.area === 'ownWorker' && entry.type === 'check.finished';
+  // An attempt that was open when the other policies came into force began with those of the log.
+  const isAnswer =
+    entry.area === 'ownWorker' && entry.type === 'check.finished' && pairs.has(keyOf(entry.id, entry.data.attempt));
   if (isAnswer) recordAnswer(both, entry);
   ended.push(...processBefore(both, foldEntry(before, stored)));
   if (!isAnswer) processAfter(both, foldEntry(after, stored), false);
@@ -206,8 +219,7 @@ function finish(pairs: BothFolds['pairs'], pair: Pair, onPaired: BothFolds['onPa
 }
 
 /** One deadline at a time, so that a check that becomes pending at one has its answer before the next. */
-function advanceAfter(both: BothFolds, toMs: number): void {
-  const { after } = both;
+function advanceAfter(both: BothFolds, after: Fleet, toMs: number): void {
   for (;;) {
     const next = nextDeadline(after);
     if (next === null || next.atMs > toMs) break;
@@ -221,7 +233,7 @@ function settle(both: BothFolds, worker: string, attempt: string): void {
   const { after, pairs } = both;
   const pair = pairs.get(keyOf(worker, attempt));
   const check = pair?.pending;
-  if (pair === undefined || check == null) return;
+  if (after === null || pair === undefined || check == null) return;
   const answer = answerTo(pair, check);
   if (answer === null && pair.before === null) return; // It may still come.
   if (answer === null && isWorthTheWait(pair, check)) return; // It got no answer in that time in the log either.

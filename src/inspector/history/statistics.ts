@@ -3,6 +3,7 @@ import type { StoredLog } from '../../nats/stored-log.ts';
 import type { FleetStatistics } from '../messages.ts';
 import { type Span, spanMs } from '../statistics/buckets.ts';
 import { createStatistics, type Statistics } from '../statistics/statistics.ts';
+import { findFirst } from './first-entry.ts';
 import type { Asker } from './past-folds.ts';
 import { createPace } from './turns.ts';
 
@@ -58,23 +59,4 @@ async function countOn(
     counted.seq = seq;
     return pace.step();
   });
-}
-
-/** The first entry at or after `fromMs`, or one a little earlier where entries are missing. */
-async function findFirst(
-  log: Pick<StoredLog, 'history'>,
-  { firstSeq, lastSeq }: { readonly firstSeq: number; readonly lastSeq: number },
-  fromMs: number,
-): Promise<number> {
-  let [low, high] = [Math.max(1, firstSeq), lastSeq + 1];
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    let isBefore = false;
-    await log.history({ fromSeq: middle, toSeq: middle }, ({ atMs }) => {
-      isBefore = atMs < fromMs;
-    });
-    if (isBefore) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

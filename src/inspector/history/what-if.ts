@@ -11,6 +11,7 @@ import { readConfigFile } from '../../config/file-reader.ts';
 import { AppError } from '../../errors.ts';
 import type { StoredLog } from '../../nats/stored-log.ts';
 import type { WhatIfAnswer, WhatIfDifference } from '../messages.ts';
+import { findFirst } from './first-entry.ts';
 import type { Asker, PastFolds } from './past-folds.ts';
 import { createPace } from './turns.ts';
 import { readUnbroken } from './unbroken.ts';
@@ -26,27 +27,34 @@ const differencesMax = 500;
 export async function compareDecisions(
   { log, folds }: History,
   fleet: string,
-  { policy, last, sinceMs }: Question,
+  question: Question,
   asker: Asker,
 ): Promise<WhatIfAnswer> {
   const startedMs = performance.now();
-  const policies = parsePolicies(policy);
-  const start = await findStart(folds, asker);
-  const options = { policies, sinceMs: sinceMs ?? (await timeOfNewest(log, fleet, last)), ...start };
-  const found = await findDifferences(log, options, asker);
+  const policies = parsePolicies(question.policy);
+  const start = await findStart(folds, await firstCompared(log, fleet, question), asker);
+  const found = await findDifferences(log, { policies, ...start }, asker);
   return { ...found, tookMs: performance.now() - startedMs };
 }
 
-/** Of a log whose beginning is gone, the first state that can be shown. */
-async function findStart(folds: PastFolds, asker: Asker): Promise<{ start?: Fleet }> {
-  const first = await folds.earliest();
-  return first <= 1 ? {} : { start: await folds.at(first, asker, ({ fleet }) => copyFleet(fleet)) };
+/** The entry with which the policies come into force. */
+async function firstCompared(log: StoredLog, fleet: string, { last, sinceMs }: Question): Promise<number> {
+  if (sinceMs !== null) return findFirst(log, await log.range(), sinceMs);
+  const newest = await log.newest(`stopgate.${fleet}.worker.*.stop.attempted`, last, null);
+  return newest[0]?.seq ?? (await log.range()).lastSeq + 1;
 }
 
-/** Folds all that is left of the log, since the state depends on all of it, but compares only the attempts since `sinceMs`. */
+/** The state before entry `seq`; of a log whose beginning is gone, the first that can be shown. */
+async function findStart(folds: PastFolds, seq: number, asker: Asker): Promise<{ start?: Fleet }> {
+  const first = await folds.earliest();
+  const before = Math.max(seq - 1, first <= 1 ? 0 : first);
+  return before === 0 ? {} : { start: await folds.at(before, asker, ({ fleet }) => copyFleet(fleet)) };
+}
+
+/** Folds the log from there to its end. */
 async function findDifferences(
   log: StoredLog,
-  options: { policies: PolicySet; sinceMs: number; start?: Fleet },
+  options: { policies: PolicySet; start?: Fleet },
   { signal, onProgress }: Asker,
 ): Promise<Omit<WhatIfAnswer, 'tookMs'>> {
   const whatIf = createWhatIf(options);
@@ -85,11 +93,6 @@ function toAnswer(difference: Difference): WhatIfDifference {
   const guards = [decidingGuard(before), after === null ? null : decidingGuard(after)] as const;
   const missingCheck = difference.after === null ? difference.check : null;
   return { worker, attempt, seq: before.seq, at, before, after, missingCheck, guards };
-}
-
-async function timeOfNewest(log: StoredLog, fleet: string, count: number): Promise<number> {
-  const newest = await log.newest(`stopgate.${fleet}.worker.*.stop.attempted`, count, null);
-  return newest[0]?.atMs ?? 0;
 }
 
 function parsePolicies(text: string): PolicySet {

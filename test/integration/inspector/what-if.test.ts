@@ -42,13 +42,17 @@ test('differs where a replay of the log differs', async () => {
   expect(body.differences.map(({ guards }: { guards: string[] }) => guards)).toEqual([['checks', 'retries']]);
 });
 
-test('compares only the newest attempts, but folds what came before', async () => {
-  const { body } = await stage.post('what-if', { policy, last: 4 });
-  expect(body.compared).toBe(4);
-  expect(body.differences).toHaveLength(1);
-  // The second block in a row: the first counts, although it is not compared.
-  expect(body.differences[0].after.cause).toBe('capped');
-  expect((await stage.post('what-if', { policy, last: 3 })).body).toMatchObject({ compared: 3, differences: [] });
+test('the policies come into force with the first attempt that is compared; what was before is as it was', async () => {
+  const { body } = await stage.post('what-if', { policy, last: 3 });
+  expect(body.compared).toBe(3);
+  // The third block in a row: the two before it count, although they are not compared.
+  expect(body.differences.map(({ after }: Difference) => after?.cause)).toEqual(['capped', 'incomplete']);
+  expect((await stage.post('what-if', { policy, last: 1 })).body).toMatchObject({ compared: 1, differences: [] });
+});
+
+test('a time from which on there is no attempt compares nothing', async () => {
+  const since = new Date(Date.now() + 3_600_000).toISOString();
+  expect((await stage.post('what-if', { policy, since })).body).toMatchObject({ compared: 0, differences: [] });
 });
 
 test.each([

@@ -283,7 +283,7 @@ describe('--diff', () => {
     const { stdout } = await diff(planChecked, entries, ['--json', '--since', day('12:03')]);
     const differences = jsonLines(stdout);
     expect(differences).toMatchObject([
-      { worker: 'w1', attempt: 'a2', at: day('12:03'), before: { cause: 'no-policy' }, after: { cause: 'capped' } },
+      { worker: 'w1', attempt: 'a2', at: day('12:03'), before: { cause: 'no-policy' }, after: { cause: 'incomplete' } },
     ]);
     expect(Object.keys(differences[0] ?? {})).toEqual(['worker', 'attempt', 'at', 'before', 'after']);
   });

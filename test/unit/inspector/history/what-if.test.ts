@@ -20,7 +20,7 @@ function cutLog(firstSeq: number, beginSeq = 1): History {
     log: {
       accepted: { toSeq: beginSeq - 1, beginSeq },
       range: async () => ({ firstSeq, lastSeq: 9, firstMs: 0, lastMs: 0 }),
-      newest: async () => [],
+      newest: async () => [message(1)],
       async history({ fromSeq, toSeq }, onMessage) {
         for (let seq = Math.max(fromSeq, firstSeq); seq <= toSeq; seq += 1) await onMessage(message(seq));
       },

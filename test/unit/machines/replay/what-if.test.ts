@@ -92,7 +92,7 @@ describe('decisions', () => {
     expect(differences.map(brief)).toEqual(['a2: block incomplete -> allow capped']);
   });
 
-  test('are compared from a time on; what was earlier is folded all the same', () => {
+  test('are compared from a time on; what was earlier is as it was', () => {
     const lines = [
       own('12:00', { default: { checks: [{ plan: {} }] } }),
       plan('12:00', 'pending'),
@@ -101,7 +101,7 @@ describe('decisions', () => {
       stop('12:03', 'a3'),
     ];
     const { differences, counts } = whatIf(lines, { default: { retries: 1, checks: [{ plan: {} }] } }, '12:03');
-    expect(differences.map(brief)).toEqual([]); // the cap of a2 began the count anew
+    expect(differences.map(brief)).toEqual(['a3: block incomplete -> allow capped']); // the block of a1 and a2 count
     expect(counts.attempts).toBe(1);
   });
 
@@ -171,6 +171,20 @@ describe('answers of checks come from the log', () => {
       'a3: block incomplete -> allow capped',
       'a4: allow capped -> unknown scan',
     ]);
+  });
+
+  test('of an attempt that was open when the other policies came into force are those of the log', () => {
+    const policies = { default: { retries: 1, checks: [tests] } };
+    const lines = [
+      own('12:00', policies),
+      stop('12:01', 'a1'),
+      finished('12:01:30', 'a1', 'tests', 'pass'),
+      stop('12:03', 'a2'),
+      finished('12:03:30', 'a2', 'tests', 'fail'),
+    ];
+    const { differences, counts } = whatIf(lines, policies, '12:01:10');
+    expect(differences.map(brief)).toEqual([]);
+    expect(counts.attempts).toBe(1);
   });
 
   test('an answer about other files is none', () => {
