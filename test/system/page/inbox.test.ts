@@ -94,7 +94,7 @@ describeInBrowser('the inbox', () => {
     await press('Escape');
     await page.locator('dialog').waitFor({ state: 'hidden' });
     await press('s');
-    await page.locator('dialog', { hasText: 'Stop 2 at once' }).waitFor();
+    await page.locator('dialog', { hasText: 'Stop 2 workers' }).waitFor();
     expect(await browser.axe()).toEqual([]);
     await press('Control+Enter');
     await expect.poll(cards).toEqual(['bob']);

@@ -29,7 +29,7 @@ const Attempt = ({ attempt, older, isOpen }: Props) => (
     <details open={isOpen}>
       <summary>
         {attempt.decision === null ? <b>open</b> : <DecisionMark decision={attempt.decision} />}{' '}
-        <span class="muted">{ago(attempt.atMs, shownMs.value)}</span>
+        <span class="muted when">{ago(attempt.atMs, shownMs.value)}</span>
       </summary>
       {attempt.output !== null && attempt.output.trim() !== '' && (
         <div class="said">

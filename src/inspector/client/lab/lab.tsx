@@ -49,6 +49,9 @@ export function Lab() {
       <div class="lab-result">
         <Compare />
         <div aria-live="polite">
+          {answer.value === null && problem.value === null && !isBusy.value && (
+            <p class="muted">As you edit, the stops that would have been decided differently appear here.</p>
+          )}
           {answer.value !== null && (
             <Differences answer={answer.value} isOld={isBusy.value || problem.value !== null} />
           )}

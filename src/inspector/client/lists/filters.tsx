@@ -33,7 +33,7 @@ export function Filters({ total, noun, selects, children }: Props) {
         {isFiltered ? `${count(listedIds.value.length)} of ${plural(total, noun)}` : plural(total, noun)}
       </span>
       {isOutdated.value && <span class="tag">the order is fixed while you point</span>}
-      {isFiltered && (
+      {isFiltered && listedIds.value.length > 0 && (
         <button type="button" class="link" onClick={showAll}>
           Show all
         </button>

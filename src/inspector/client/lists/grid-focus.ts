@@ -6,7 +6,7 @@ import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preac
 const narrow = matchMedia('(max-width: 620px)');
 /** Every row has this height. */
 export const rowPx = (): number => (narrow.matches ? 58 : 34);
-const headPx = 34;
+export const headPx = 34;
 const heightDefaultPx = 600;
 
 type Viewport = {

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import type { FleetStore } from '../data/fleet-store.ts';
 import { hrefOf, navigate, route } from '../route.ts';
 import { showAll } from './filters.tsx';
-import { rowPx, useRowFocus, useViewport } from './grid-focus.ts';
+import { headPx, rowPx, useRowFocus, useViewport } from './grid-focus.ts';
 import { isHeld } from './listed-ids.ts';
 
 export type Column<Row> = {
@@ -36,6 +36,7 @@ export function Grid<Row>({ label, columns, ids, rowOf, isOpened, open }: GridPr
     <div
       class="grid"
       ref={viewport.box}
+      style={{ minHeight: `min(340px, 60vh, ${headPx + Math.max(2, ids.length) * rowPx()}px)` }}
       onScroll={viewport.onScroll}
       onPointerMove={(event) => hold(event.pointerType === 'mouse')}
       onPointerLeave={() => hold(false)}

@@ -4,6 +4,7 @@ import { operatorNameLengthMax } from '../../../../machines/values/limits.ts';
 import { visible } from '../../../visible-text.ts';
 import { shownView } from '../data/past.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { plural } from '../ui/format.ts';
 import {
   type ActionRequest,
   actionTexts,
@@ -100,7 +101,10 @@ function suggestionsFor([target]: ActionRequest['targets']): readonly string[] {
 
 function describe(targets: ActionRequest['targets']): string {
   const [only] = targets;
-  if (targets.length !== 1 || only === undefined) return `${targets.length} at once`;
+  if (targets.length !== 1 || only === undefined) {
+    const [entity, other] = new Set(targets.map((it) => it.entity));
+    return entity === undefined || other !== undefined ? `${targets.length} at once` : plural(targets.length, entity);
+  }
   const actor = `${only.entity} ${only.id}`;
   return only.request === undefined ? actor : `what ${actor} asks`;
 }

@@ -17,7 +17,7 @@ type BarsProps = Picking & {
   readonly label: string;
 };
 
-const size = { width: 320, height: 72, axis: 14 };
+const size = { width: 320, height: 72, axis: 16 };
 const ticks = 4;
 
 export function Bars({ statistics, series, label, picked, pick }: BarsProps) {

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { FleetStatistics } from '../../messages.ts';
 import { navigate, route } from '../route.ts';
-import { count, dateTime, duration, plural } from '../ui/format.ts';
+import { count, dateTime, duration, millis } from '../ui/format.ts';
 import { FoldProgress } from '../ui/progress.tsx';
 import { verdictWords } from '../ui/vocabulary.ts';
 import { Bars, type Picking, type Series } from './bars.tsx';
@@ -134,6 +134,9 @@ function TimePicker({ statistics, picked, pick }: Picking & { readonly statistic
 const sum = (buckets: Buckets, of: (bucket: Buckets[number]) => number): number =>
   buckets.reduce((total, bucket) => total + of(bucket), 0);
 
+/** Under a second, too. */
+const spent = (ms: number): string => (ms > 0 && ms < 1_000 ? millis(ms) : duration(ms));
+
 function multiplesOf(
   { buckets, resolveMs }: FleetStatistics,
   at: Buckets[number] | null,
@@ -157,7 +160,7 @@ function multiplesOf(
     },
     {
       title: 'Time in checks',
-      value: duration(sum(within, (it) => it.checkMs)),
+      value: spent(sum(within, (it) => it.checkMs)),
       series: [{ name: 'time in checks', kind: 'plain', values: buckets.map((it) => it.checkMs) }],
       note: null,
     },
@@ -165,11 +168,9 @@ function multiplesOf(
       title: 'Escalations',
       value: count(sum(within, (it) => it.escalations)),
       series: [{ name: 'escalations', kind: 'escalated', values: buckets.map((it) => it.escalations) }],
-      note: `${plural(
-        sum(within, (it) => it.resolved),
-        'was resolved',
-        'were resolved',
-      )}${resolved === null ? '' : `, half of them within ${duration(resolved)}`}`,
+      note: `${count(sum(within, (it) => it.resolved))} resolved${
+        resolved === null ? '' : `, half of them within ${duration(resolved)}`
+      }`,
     },
     {
       title: 'Not judged',
