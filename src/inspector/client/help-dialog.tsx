@@ -18,30 +18,30 @@ export function HelpDialog() {
   const places = [...new Set(all.map(({ where }) => where))];
   return (
     <Dialog title="Keys" close={close}>
-      {places.map((place) => (
-        <section key={place} class="keys" aria-label={place}>
-          <h3>{place}</h3>
-          <dl>
-            {all
-              .filter(({ where }) => where === place)
-              .map(({ keys, title }) => (
-                <div key={keys}>
-                  <dt>
-                    {keys.split(' ').map((it) => (
-                      <kbd key={it}>{it}</kbd>
-                    ))}
-                  </dt>
-                  <dd>{title}</dd>
-                </div>
-              ))}
-          </dl>
-        </section>
-      ))}
-      <p class="buttons">
-        <button type="button" onClick={close}>
-          Close
-        </button>
-      </p>
+      <button type="button" class="close" aria-label="Close" title="Close (Escape)" onClick={close}>
+        ✕
+      </button>
+      <div class="key-columns">
+        {places.map((place) => (
+          <section key={place} class="keys" aria-label={place}>
+            <h3>{place}</h3>
+            <dl>
+              {all
+                .filter(({ where }) => where === place)
+                .map(({ keys, title }) => (
+                  <div key={keys}>
+                    <dt>
+                      {keys.split(' ').map((it) => (
+                        <kbd key={it}>{it}</kbd>
+                      ))}
+                    </dt>
+                    <dd>{title}</dd>
+                  </div>
+                ))}
+            </dl>
+          </section>
+        ))}
+      </div>
     </Dialog>
   );
 }

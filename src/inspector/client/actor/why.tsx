@@ -12,10 +12,12 @@ export function Why({ id, view }: { id: string; view: WorkerView }) {
   const attempts = useAttempts(id, lastDecision?.seq ?? null);
   if (lastDecision === null)
     return (
-      <section aria-label="Last decision">
-        <p class="muted">No decision yet: the worker has not tried to stop.</p>
+      <>
+        <section aria-label="Last decision">
+          <p class="muted">No decision yet: the worker has not tried to stop.</p>
+        </section>
         <WhyNotYet view={view} />
-      </section>
+      </>
     );
   // For a person to answer: what the agent said comes first.
   const isForPerson = view.escalation !== null;
