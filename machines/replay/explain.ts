@@ -14,7 +14,7 @@ export function explainDecision(decision: Decision): string[] {
     `${tried}: ${decision.decision} · ${decision.action} · ${decision.cause}.`,
     last === undefined
       ? `No guard was asked: ${reason}.`
-      : `The guard "${last.guard}" decided: ${withoutStop(reason || last.detail)}.`,
+      : `The guard "${last.guard}" decided: ${sentence(reason || last.detail)}`,
     ...(passed.length === 0 ? [] : [`Before it passed: ${passed.join(', ')}.`]),
     `It left the worker ${state}, with ${retry.count} of ${retry.max ?? 'any number of'} blocked stops.`,
     missing.length === 0
@@ -37,5 +37,7 @@ const whyNothing = ({ cause }: Decision): string =>
   cause === 'unjudged'
     ? 'It may stop, but nobody knows whether its work is complete: a check could not be judged.'
     : 'Nothing stands in its way.';
+
+const sentence = (text: string): string => (/[?!]\s*$/.test(text) ? text.trimEnd() : `${withoutStop(text)}.`);
 
 const withoutStop = (text: string): string => text.trimEnd().replace(/[.]$/, '');

@@ -1,5 +1,5 @@
 /** The screen of `stopgate top`: lines that fit, from what the model says. */
-import { explainDecision, missingFor } from '../../../machines/index.ts';
+import { explainDecision } from '../../../machines/index.ts';
 import type { Colors } from '../../terminal/colors.ts';
 import { formatTable } from '../../terminal/table.ts';
 import { clean, cut, wrap } from '../../terminal/text.ts';
@@ -49,14 +49,19 @@ function countsLine({ workers }: Model, colors: Colors, columns: number): string
   );
 }
 
-const columnsOfAll = 80;
-const narrowHeadings = ['WORKER', 'STATE', 'RETRIES', 'LAST DECISION'];
+const narrowest = ['WORKER', 'STATE', 'RETRIES', 'LAST DECISION'];
+/** From so many columns on, these; the first that fits. */
+const shown: readonly (readonly [columns: number, headings: readonly string[]])[] = [
+  [100, workerListing.headings],
+  [70, [...narrowest, 'TASK', 'SEEN']],
+  [0, narrowest],
+];
 
 /** The most important cells, where all would be cut too short to be read. */
-const fitting = <Cell>(cells: readonly Cell[], columns: number): Cell[] =>
-  cells.filter(
-    (_, index) => columns >= columnsOfAll || narrowHeadings.includes(workerListing.headings[index] as string),
-  );
+function fitting<Cell>(cells: readonly Cell[], columns: number): Cell[] {
+  const [, headings = narrowest] = shown.find(([from]) => columns >= from) ?? [];
+  return cells.filter((_, index) => headings.includes(workerListing.headings[index] as string));
+}
 
 /** As many rows as there is room for, with the selected one among them. */
 function listLines(model: Model, colors: Colors, columns: number, room: number): string[] {
@@ -81,7 +86,6 @@ function detailLines(model: Model, colors: Colors, columns: number): string[] {
     ...(escalation === null ? [] : [`escalated ${formatAgo(escalation.since)}: ${escalation.reason}`]),
     ...inputs.map((input) => `asks: ${describeInput(input)}`),
     ...(lastDecision === null ? [] : explainDecision(lastDecision)),
-    ...(lastDecision === null ? [] : missingFor(lastDecision).map((text) => `missing: ${text}`)),
   ];
   return ['', colors.bold(cut(view.worker, columns)), ...said.flatMap((text) => wrap(clean(text), columns))];
 }

@@ -105,6 +105,14 @@ test('fits a small terminal, and Ctrl-C ends it', async () => {
   expect(await ended).toBe(0);
 });
 
+test('a terminal of eighty columns cuts no state and no decision', async () => {
+  await client.ask('decide.a-worker-with-a-name', { output: 'Which key? <promise>ESCALATE</promise>' });
+  const { terminal, ended, press } = await openTop({ rows: 24, columns: 80 });
+  await shows(terminal, /a-worker-with-a-name +escalated +.*allow escalated/);
+  press('q');
+  expect(await ended).toBe(0);
+});
+
 test('without a terminal it names what to use', async () => {
   const { code, stderr } = await runOnce(['top', '--nats', server.url]);
   expect([code, stderr]).toEqual([2, 'stopgate: this needs a terminal; without one, use "stopgate workers --watch"\n']);

@@ -53,9 +53,12 @@ test('an answer that was not judged has a colour of its own', () => {
     ['allow', 'complete'],
     ['allow', 'capped'],
     ['allow', 'unjudged'],
-  ].map(([decision, cause]) => ({ decision, action: 'continue', cause }) as Decision);
+    ['allow', 'escalated'],
+  ].map(
+    ([decision, cause]) => ({ decision, action: cause === 'escalated' ? 'escalate' : 'continue', cause }) as Decision,
+  );
   const painted = answers.map((answer) => paintAnswer(answer, createColors(true))('x'));
-  expect(new Set(painted).size).toBe(4);
+  expect(new Set(painted).size).toBe(5);
   expect(describeAnswer(answers[3] as Decision)).toBe('allow · continue · unjudged');
 });
 
