@@ -25,9 +25,21 @@ async function keepTalking(perSecond: number, until: () => boolean): Promise<num
   return sent;
 }
 
+/** Where one is, and what is there once it is loaded. */
+const screens = [
+  ['/?sort=-seen', '.cells'],
+  ['/?worker=w0007', 'article.decision'],
+  ['/?worker=w0007&tab=chart', 'aside .chart-state'],
+  ['/?view=inbox', '.card'],
+  ['/?view=history', 'svg.bars'],
+  ['/?view=what-if', '.cm-content'],
+] as const;
+
+const unreadable = readFileSync(new URL('../../support/unreadable.js', import.meta.url)).toString();
+
 describeInBrowser('five thousand workers', () => {
   beforeAll(async () => {
-    stage = await openStage();
+    stage = await openStage({ policies: { policies: { default: { promises: true } } } });
     const js = jetstream(stage.client.nc);
     for (let index = 0; index < workers; index += 500)
       await Promise.all(
@@ -54,7 +66,18 @@ describeInBrowser('five thousand workers', () => {
     await browser.page.locator(`tr[data-id="${nameOf(workers - 1)}"]`).waitFor();
     await browser.page.getByLabel('Search workers').fill('w4242');
     await browser.page.locator('.chip', { hasText: 'w4242' }).waitFor();
+    await stage.client.ask('decide.w0007', { output: 'Which of the two? <promise>ESCALATE</promise>' });
   });
+
+  test.each(screens)('%s can be read at every width', async (path, seen) => {
+    const { page } = browser;
+    await page.evaluate(`history.pushState(null, '', '${path}'); dispatchEvent(new PopStateEvent('popstate'))`);
+    await page.locator(seen).first().waitFor({ timeout: 60_000 });
+    for (const width of [1_440, 1_024, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      await expect.poll(() => page.evaluate(unreadable), { timeout: 20_000 }).toEqual([]);
+    }
+  }, 120_000);
 
   test('are drawn a frame at a time, however many entries come', async () => {
     await browser.page.goto(stage.http.url);

@@ -17,7 +17,7 @@ type BarsProps = Picking & {
   readonly label: string;
 };
 
-const size = { width: 320, height: 72, axis: 16 };
+const size = { width: 320, height: 72 };
 const ticks = 4;
 
 export function Bars({ statistics, series, label, picked, pick }: BarsProps) {
@@ -32,22 +32,29 @@ export function Bars({ statistics, series, label, picked, pick }: BarsProps) {
     return Math.min(buckets.length - 1, Math.max(0, Math.floor(((clientX - left) / width) * buckets.length)));
   };
   return (
-    <svg
-      class="bars"
-      role="img"
-      aria-label={label}
-      viewBox={`0 0 ${size.width} ${size.height + size.axis}`}
-      onPointerMove={(event) => pick(indexAt(event))}
-      onPointerLeave={() => pick(null)}
-    >
-      {unknownWidth > 0 && <rect class="unknown" x="0" y="0" width={unknownWidth} height={size.height} />}
-      {picked !== null && <rect class="cursor" x={picked * step} y="0" width={step} height={size.height} />}
-      {series.map(({ kind, values }, at) => (
-        <path key={kind} class="bar" data-verdict-kind={kind} d={barsPath(values, below(series, at), highest, step)} />
-      ))}
-      <line class="axis" x1="0" x2={size.width} y1={size.height} y2={size.height} />
+    <>
+      <svg
+        class="bars"
+        role="img"
+        aria-label={label}
+        viewBox={`0 0 ${size.width} ${size.height}`}
+        onPointerMove={(event) => pick(indexAt(event))}
+        onPointerLeave={() => pick(null)}
+      >
+        {unknownWidth > 0 && <rect class="unknown" x="0" y="0" width={unknownWidth} height={size.height} />}
+        {picked !== null && <rect class="cursor" x={picked * step} y="0" width={step} height={size.height} />}
+        {series.map(({ kind, values }, at) => (
+          <path
+            key={kind}
+            class="bar"
+            data-verdict-kind={kind}
+            d={barsPath(values, below(series, at), highest, step)}
+          />
+        ))}
+        <line class="axis" x1="0" x2={size.width} y1={size.height} y2={size.height} />
+      </svg>
       <TimeAxis {...statistics} />
-    </svg>
+    </>
   );
 }
 
@@ -70,20 +77,16 @@ function barsPath(values: readonly number[], base: (index: number) => number, hi
 
 const days = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
 
+/** Text of the page, not of the drawing, which is as large as there is room. */
 function TimeAxis({ buckets, span }: FleetStatistics) {
   return (
-    <>
+    <p class="ticks" aria-hidden="true">
       {Array.from({ length: ticks }, (_, tick) => {
-        const index = Math.floor((tick * buckets.length) / ticks);
-        const ms = buckets[index]?.atMs ?? 0;
+        const ms = buckets[Math.floor((tick * buckets.length) / ticks)]?.atMs ?? 0;
         const text =
           span === 'week' ? `${days[new Date(ms).getDay()]} ${new Date(ms).getDate()}` : time(ms).slice(0, 5);
-        return (
-          <text key={tick} class="tick" x={(index / buckets.length) * size.width} y={size.height + size.axis - 3}>
-            {text}
-          </text>
-        );
+        return <span key={tick}>{text}</span>;
       })}
-    </>
+    </p>
   );
 }
