@@ -22,7 +22,7 @@ const pages = [
   ['the fleet', '/', '.grid tr[data-id]'],
   ['a worker', '/?worker=w2', 'article.decision'],
   ['an escalated worker', '/?worker=w3', '.escalation'],
-  ['a worker whose stop was not judged', '/?worker=w4', '.tag.unjudged'],
+  ['a worker whose stop was not judged', '/?worker=w4', 'article[data-cause="unjudged"]'],
   ['tasks, and one of them', '/?view=tasks&task=T-1', '.hooks li'],
   ['queues', '/?view=queues', '.grid tr[data-id]'],
   ['time travel', '/?at=5&worker=w1', '.travel'],
