@@ -74,7 +74,9 @@ describe.skipIf(noChromium !== null)(
     test('shows the actors, their states, and each transition', async () => {
       const { page, inspector } = await openBoth();
       await expect.poll(() => active(inspector), { timeout: 20_000 }).toEqual(['green']);
-      await expect.poll(() => inspector.getByRole('status').first().textContent()).toBe(`From ${new URL(site.url).origin}`);
+      await expect
+        .poll(() => inspector.getByRole('status').first().textContent())
+        .toBe(`From ${new URL(site.url).origin}`);
       expect(await inspector.locator('.actors .name').allTextContents()).toEqual(['light', 'walk']);
       expect(await inspector.locator('.state[data-state="yellow"]').textContent()).toContain('timer [guard] → red');
       await send(page, { type: 'timer' });
