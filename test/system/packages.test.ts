@@ -28,13 +28,14 @@ let packages: readonly Packed[];
 const installed = (...names: string[]) => join(home.path, 'node_modules', ...names);
 const env = () => ({ PATH: [dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter), HOME: home.path });
 
-/** Stands for the program of the package: says the version that is packed, notes that it ran, and is the one found here. */
+/** Stands for the program of the package: says the version that is packed until it is, notes that it ran, and is the one found here. */
 async function putServer(): Promise<string> {
   const [, version] =
     /natsVersion = '(.+)'/.exec(await readFile(join(root, 'scripts/pack/nats-server.js'), 'utf8')) ?? [];
   const lines = [
     '#!/bin/sh',
-    `[ "$1" = --version ] && exec echo 'nats-server: v${version}'`,
+    // Once it is installed it says its own version, by which the service writes its configuration.
+    `case "$0" in */bin/nats-server) ;; *) [ "$1" = --version ] && exec echo 'nats-server: v${version}' ;; esac`,
     'touch "$0.ran"',
     `PATH='${cleanEnv('').PATH}' exec nats-server "$@"`,
   ];
