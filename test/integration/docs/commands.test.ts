@@ -141,6 +141,7 @@ test('what no test runs is this, and no more', () => {
     'docs/recipes.md: needs Docker',
     'docs/reliability.md: minutes of both cores',
     'docs/reliability.md: minutes of both cores',
+    'docs/reliability.md: minutes of both cores',
     'docs/reliability.md: an hour; the short form takes some minutes',
     'docs/reliability.md: an hour, or as many minutes as it says',
     'docs/seeds.md: npm test runs them all',

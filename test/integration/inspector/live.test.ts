@@ -29,7 +29,20 @@ test('starts with the replica, then a row for every actor', async () => {
     data: { fleet: 'main', replica: 'r1', operator: false, token: true },
   });
   expect(startOf(full.data, 'f1')).toEqual(['f1', working, 0, 0, 3]);
-  expect(full.data.tasks).toContainEqual(['F-1', 0, null, 'main', 'Write tests', null, null, 0, null, null, null]);
+  expect(full.data.tasks).toContainEqual([
+    'F-1',
+    0,
+    null,
+    'main',
+    'Write tests',
+    null,
+    null,
+    0,
+    null,
+    null,
+    null,
+    null,
+  ]);
   expect(full.data.queues).toContainEqual(['main', 1, 0]);
   expect(full.id).toBe(String(full.data.seq));
 });

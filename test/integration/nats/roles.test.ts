@@ -262,7 +262,7 @@ test.each([
   [['--role', 'agent', '--name', 'box'], '--name is for the role runner, not for agent'],
   [['--role', 'operator', '--check', 'a'], '--check is for the role check or runner, not for operator'],
   [['--role', 'runner', '--check', 'a'], 'may serve every check: add --name'],
-  [['--role', 'agent', '--all'], '--all means all roles'],
+  [['--role', 'agent', '--all'], 'use either --all or --role'],
   [['--worker', 'w1.>'], "'w1.>' is not the id of a worker"],
 ])('%j is refused', async (args, says) => {
   const ended = await runCommand(['permissions', ...args], { cwd: folder.path });
