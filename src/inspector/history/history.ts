@@ -54,9 +54,11 @@ export function createHistory(source: HistorySource, log: Logger, limits: Limits
     },
   });
   let lastId = 0;
+  let isClosed = false;
   return {
     async ask(work, { signal, onProgress } = {}) {
       signal?.throwIfAborted();
+      if (isClosed) throw new AppError('service.busy', 'the service is closing');
       if (waiters.size >= limits.requestsMax)
         throw new AppError('service.busy', `${limits.requestsMax} requests for the past are open; ask again later`);
       lastId += 1;
@@ -81,6 +83,7 @@ export function createHistory(source: HistorySource, log: Logger, limits: Limits
     },
     pid: history.pid,
     async close() {
+      isClosed = true;
       answerAll(new AppError('service.busy', 'the service is closing'));
       await history.end();
     },

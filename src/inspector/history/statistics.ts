@@ -26,8 +26,8 @@ export function createStatisticsReader(
     async read(span, asker) {
       const { firstSeq, lastSeq, firstMs, lastMs } = await log.range();
       const nowMs = Math.max(now(), lastMs);
-      // Less than it was: another log has taken its place.
-      if (counted === null || lastSeq < counted.seq) {
+      // Less than it was: another log has taken its place. Cut beyond it: earlier counts would be followed by a hole.
+      if (counted === null || lastSeq < counted.seq || firstSeq > counted.seq + 1) {
         const fromMs = nowMs - spanMs('week');
         const from = await findFirst(log, { firstSeq, lastSeq }, fromMs);
         const isCut = firstSeq > 1 && firstMs > fromMs;
@@ -53,8 +53,6 @@ async function countOn(
   };
   const pace = createPace({ onTurn });
   await log.history({ fromSeq, toSeq: lastSeq }, ({ seq, atMs, subject, data }) => {
-    // Retention has removed what lies between, so that earlier counts would be followed by a hole.
-    if (seq > counted.seq + 1) [counted.statistics, counted.knownFromMs] = [createStatistics(), atMs];
     counted.statistics.fold({ atMs, subject, text: () => decoder.decode(data) });
     counted.seq = seq;
     return pace.step();

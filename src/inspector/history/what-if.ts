@@ -33,9 +33,11 @@ export async function compareDecisions(
   const startedMs = performance.now();
   const policies = parsePolicies(question.policy);
   const start = await findStart(folds, await firstCompared(log, fleet, question), asker);
-  const found = await findDifferences(log, { policies, ...start }, asker);
+  const found = await findDifferences(log, { policies, ...since(question), ...start }, asker);
   return { ...found, tookMs: performance.now() - startedMs };
 }
+
+const since = ({ sinceMs }: Question) => (sinceMs === null ? {} : { sinceMs });
 
 /** The entry with which the policies come into force. */
 async function firstCompared(log: StoredLog, fleet: string, { last, sinceMs }: Question): Promise<number> {
@@ -54,7 +56,7 @@ async function findStart(folds: PastFolds, seq: number, asker: Asker): Promise<{
 /** Folds the log from there to its end. */
 async function findDifferences(
   log: StoredLog,
-  options: { policies: PolicySet; start?: Fleet },
+  options: { policies: PolicySet; sinceMs?: number; start?: Fleet },
   { signal, onProgress }: Asker,
 ): Promise<Omit<WhatIfAnswer, 'tookMs'>> {
   const whatIf = createWhatIf(options);

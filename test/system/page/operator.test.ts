@@ -27,7 +27,7 @@ describeInBrowser('an operator', () => {
     stage = await openStage({ policies: { policies: { default: { promises: true } } } });
     browser = await openBrowser(
       () => [stage.http.url, guardedUrl],
-      /401 \(Unauthorized\)|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE|ERR_EMPTY/,
+      /401 \(Unauthorized\)|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE|ERR_EMPTY|ERR_SOCKET_NOT_CONNECTED/,
     );
     for (const worker of ['ana', 'bob', 'cleo'])
       await stage.client.ask(`decide.${worker}`, { output: 'Which database? <promise>ESCALATE</promise>' });

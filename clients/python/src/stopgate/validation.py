@@ -75,6 +75,8 @@ def _type_problem(schema: Mapping[str, Any], value: object) -> str | None:
 
 
 def _is_of(name: str, value: object) -> bool:
+    if name == "integer" and isinstance(value, float):
+        return value.is_integer()  # 1500.0 is an integer in JSON
     return isinstance(value, _TYPES[name][1]) and (not isinstance(value, bool) or name == "boolean")
 
 
