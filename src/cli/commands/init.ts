@@ -44,7 +44,8 @@ const args = {
     type: 'enum',
     options: [...httpForms],
     valueHint: 'FORM',
-    description: 'how it asks (default: perl, else curl, else command; for claude and qwen http+perl, http+curl, http)',
+    description:
+      'how it asks (default: curl, else command; for claude and qwen http+curl, else http; with --user perl or http+perl first)',
   },
   'on-unreachable': {
     type: 'enum',
@@ -113,7 +114,7 @@ async function connect(connecting: Connecting): Promise<number> {
   const { flags, note } = context;
   const { remove, 'dry-run': dryRun } = flags;
   const scope = readScope(agent.name, setup, flags);
-  const line = await readLine(agent.name, setup, context);
+  const line = await readLine(agent.name, setup, scope, context);
   const blockCap = readCap(agent.name, setup, flags);
   const planTools = !remove && (await choosePlanTools(connecting, line.http));
   const change = setup.plan({ scope, places, line, blockCap, planTools, remove });
@@ -201,7 +202,7 @@ function readCap(
 }
 
 /** @throws AppError input.bad: options that cannot be combined */
-async function readLine(name: string, setup: Setup, { flags, io, note }: InitContext): Promise<Line> {
+async function readLine(name: string, setup: Setup, scope: Scope, { flags, io, note }: InitContext): Promise<Line> {
   const { policy, fleet, autostart, wake, 'on-unreachable': onUnreachable = 'allow' } = flags;
   if (wake && !(setup.kind === 'settings' && setup.wakes))
     throw new AppError('input.bad', `--wake is for claude: ${name} has no hooks that wake it`);
@@ -215,7 +216,7 @@ async function readLine(name: string, setup: Setup, { flags, io, note }: InitCon
   const tokenEnv = flags['token-env'] ?? (isTokenKnown ? 'STOPGATE_TOKEN' : undefined);
   if (tokenEnv !== undefined && !/^[A-Za-z_]\w*$/.test(tokenEnv))
     throw new AppError('input.bad', `--token-env '${tokenEnv}' is not the name of a variable`);
-  const form = readForm(name, setup, { flags, io }, { url: http.url, tokenEnv });
+  const form = readForm(name, setup, { flags, io }, { scope, url: http.url, tokenEnv });
   if (policy !== undefined && !flags.remove && isUnknownPolicy(policy, await findPolicies(config, http.url)))
     note(`stopgate: there is no policy ${policy} yet: until you add it, sessions that name it get default`);
   return {
@@ -227,23 +228,26 @@ async function readLine(name: string, setup: Setup, { flags, io, note }: InitCon
   };
 }
 
-type Target = { readonly url: string; readonly tokenEnv: string | undefined };
+type Target = { readonly scope: Scope; readonly url: string; readonly tokenEnv: string | undefined };
 
 /**
  * Each call starts a command, and Perl or curl take a fraction of the time; where the agent posts by itself, they are for
- * stops alone, of which a person must know that nobody judged them.
+ * stops alone, of which a person must know that nobody judged them. The line for Perl has the path of a script on this
+ * machine, so it is no default for a project's settings: others take these from the repository.
  */
 function defaultForm({ kind, forms: possible }: Setup, target: Target, { env }: InitContext['io']): Form {
   const [first] = possible as [Form];
   const isHere = (program: string) => findProgram(program, env) !== null;
   if (kind !== 'settings' || process.platform === 'win32' || !isHere('sh')) return first;
-  const poster = posters.find((it) => posterFault(it, target) === null && isHere(it));
+  const poster = posters.find(
+    (it) => (it !== 'perl' || target.scope === 'user') && posterFault(it, target) === null && isHere(it),
+  );
   const form = poster === undefined ? first : first === 'http' ? (`http+${poster}` as const) : poster;
   return possible.includes(form) ? form : first;
 }
 
 /** Why it cannot post there. Null: it can. */
-function posterFault(poster: Poster, { url, tokenEnv }: Target): string | null {
+function posterFault(poster: Poster, { url, tokenEnv }: Omit<Target, 'scope'>): string | null {
   if (poster === 'curl') return tokenEnv === undefined ? null : 'would show the token in the process list';
   return url.startsWith('https:') ? `cannot post to ${url}: it has no TLS` : null;
 }
@@ -269,7 +273,7 @@ function readForm(name: string, setup: Setup, { flags, io }: Pick<InitContext, '
 
 async function printLine(agent: Agent, setup: LineSetup, context: InitContext): Promise<number> {
   const { flags, out } = context;
-  const line = await readLine(agent.name, setup, context);
+  const line = await readLine(agent.name, setup, 'user', context);
   const command = setup.commandFor(line, readId('worker', flags.worker ?? 'w1'));
   if (flags.json) await out.json({ agent: agent.name, form: line.form, http: line.http, command });
   else await out.print(command);

@@ -466,9 +466,13 @@ describe('each agent in its own form', () => {
   });
 
   test.each([
-    [['sh', 'perl', 'curl'], [], 'perl', 'http+perl'],
-    [['sh', 'perl', 'curl'], ['--token-env', 'T'], 'perl', 'http+perl'],
-    [['sh', 'perl', 'curl'], ['--http', 'https://127.0.0.1:4280'], 'curl', 'http+curl'],
+    [['sh', 'perl', 'curl'], ['--user'], 'perl', 'http+perl'],
+    [['sh', 'perl', 'curl'], ['--user', '--token-env', 'T'], 'perl', 'http+perl'],
+    [['sh', 'perl', 'curl'], ['--user', '--http', 'https://127.0.0.1:4280'], 'curl', 'http+curl'],
+    [['sh', 'curl'], ['--user'], 'curl', 'http+curl'],
+    [['sh', 'perl', 'curl'], [], 'curl', 'http+curl'],
+    [['sh', 'perl', 'curl'], ['--token-env', 'T'], 'command', 'http'],
+    [['sh', 'perl'], [], 'command', 'http'],
     [['sh', 'curl'], [], 'curl', 'http+curl'],
     [['sh', 'curl'], ['--token-env', 'T'], 'command', 'http'],
     [['perl', 'curl'], [], 'command', 'http'],
@@ -493,7 +497,7 @@ describe('each agent in its own form', () => {
     ['codex', 'home/.codex/hooks.json', 'Stop', true],
     ['copilot', '.github/hooks/stopgate.json', 'agentStop', false],
     ['cursor', '.cursor/hooks.json', 'stop', false],
-  ])('%s: a line of sh, with Perl by default, reports that nothing was judged', async (agent, file, event, isShown) => {
+  ])('%s: a line of sh, with Perl or curl, reports that nothing was judged', async (agent, file, event, isShown) => {
     const { cwd, read } = await place();
     const env = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: join(cwd, 'home') };
     const init = (...more: string[]) =>
@@ -512,19 +516,21 @@ describe('each agent in its own form', () => {
         ? { stdout: JSON.stringify({ systemMessage: note }), stderr: '' }
         : { stdout: '', stderr: `${note}\n` };
     };
-    await init();
+    await init('--form', isPosting(agent) ? 'http+perl' : 'perl');
     expect(await ran()).toEqual(says('perl'));
     await init('--form', isPosting(agent) ? 'http+curl' : 'curl');
     expect(await ran()).toEqual(says('curl'));
     expect(await read(file)).not.toContain('perl ');
   });
 
-  test('claude: its stops by sh and Perl, all else by HTTP', async () => {
+  test('claude: its stops by sh and curl, all else by HTTP; no path of this machine is in the settings that a project shares', async () => {
     const { cwd, read } = await place();
     const env = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: join(cwd, 'home') };
     const { stdout } = await runOnce(['init', 'claude', '--yes', '--json'], { cwd, env });
-    expect(JSON.parse(stdout)).toMatchObject({ form: 'http+perl' });
-    const { hooks } = JSON.parse(await read('.claude/settings.json')) as Settings;
+    expect(JSON.parse(stdout)).toMatchObject({ form: 'http+curl' });
+    const text = await read('.claude/settings.json');
+    expect(text).not.toContain('hook-command/');
+    const { hooks } = JSON.parse(text) as Settings;
     const types = Object.entries(hooks).map(([event, [entry]]) => [event, entry?.hooks[0]?.type] as const);
     const commands = types.filter(([, type]) => type === 'command').map(([event]) => event);
     expect(commands.sort()).toEqual(['Stop', 'SubagentStop', 'TaskCompleted']);
