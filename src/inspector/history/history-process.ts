@@ -22,16 +22,30 @@ type Events = {
   onFailure(error: Error): void;
 };
 
+/** In one service, for all its fleets: each takes 80 MB and more. The one that is idle longest makes room. */
+const processesMax = 8;
+const running = new Set<object>();
+const endIdle = new Map<object, () => void>();
+
 /** Of the last that it wrote to stderr, which says why it ended. */
 const lastWordsMax = 4_096;
 
 export function createHistoryProcess(source: HistorySource, options: Options, events: Events): HistoryProcess {
   let child: ChildProcess | null = null;
   let timer: NodeJS.Timeout | undefined;
-  const end = async () => {
+  const self = {};
+  const wake = () => {
     clearTimeout(timer);
-    const ended = child;
+    endIdle.delete(self);
+  };
+  const forget = () => {
+    wake();
     child = null;
+    running.delete(self);
+  };
+  const end = async () => {
+    const ended = child;
+    forget();
     if (ended?.pid === undefined || ended.exitCode !== null || ended.signalCode !== null) return;
     const gone = once(ended, 'close');
     // It has nothing to keep.
@@ -39,6 +53,9 @@ export function createHistoryProcess(source: HistorySource, options: Options, ev
     await gone;
   };
   const start = () => {
+    if (running.size >= processesMax) [...endIdle.values()][0]?.();
+    if (running.size >= processesMax) throw new Error(`the pasts of ${processesMax} fleets are being folded`);
+    running.add(self);
     const started = fork(programFile(), {
       execArgv: [...inheritedArguments(), `--max-old-space-size=${options.heapMiB}`],
       serialization: 'advanced',
@@ -50,8 +67,7 @@ export function createHistoryProcess(source: HistorySource, options: Options, ev
     });
     const fail = (error: Error) => {
       if (child !== started) return;
-      child = null;
-      clearTimeout(timer);
+      forget();
       events.onFailure(error);
     };
     started.on('message', (news: FromProcess) => child === started && events.onMessage(news));
@@ -65,7 +81,7 @@ export function createHistoryProcess(source: HistorySource, options: Options, ev
     pid: () => child?.pid ?? null,
     post(message) {
       if (child === null && 'cancel' in message) return;
-      clearTimeout(timer);
+      wake();
       try {
         child ??= start();
         child.send(message);
@@ -74,7 +90,8 @@ export function createHistoryProcess(source: HistorySource, options: Options, ev
       }
     },
     linger() {
-      clearTimeout(timer);
+      wake();
+      endIdle.set(self, () => void end());
       timer = setTimeout(() => void end(), options.lingerMs);
     },
   };

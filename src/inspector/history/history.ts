@@ -49,7 +49,7 @@ export function createHistory(source: HistorySource, log: Logger, limits: Limits
       if (waiters.size === 0) history.linger();
     },
     onFailure(error) {
-      log.warn({ err: error }, 'the history process ended; the next request starts another');
+      log.warn({ err: error }, 'no history process; the next request starts one');
       answerAll(new AppError('service.busy', `the past could not be folded: ${error.message}; ask again`));
     },
   });

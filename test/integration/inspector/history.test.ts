@@ -116,3 +116,13 @@ test('after a while without requests the process is gone, and the next request w
   }
   await history.close();
 });
+
+test('at most 8 processes run: the one that is idle longest makes room', async () => {
+  const histories = Array.from({ length: 9 }, () => open({}));
+  try {
+    for (const history of histories) await history.ask(past(1));
+    expect(histories.filter((history) => history.pid() !== null)).toEqual(histories.slice(-8));
+  } finally {
+    await Promise.all(histories.map((history) => history.close()));
+  }
+});
