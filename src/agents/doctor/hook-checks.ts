@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import type { AgentHooks } from '../setup/agent-hooks.ts';
 import type { FoundHook } from '../setup/hook-settings.ts';
+import { type Poster, posters } from '../setup/line.ts';
 import type { Places } from '../setup/places.ts';
 import type { CheckContext } from './doctor.ts';
 import { bad, type Finding, ok, warn } from './finding.ts';
@@ -10,6 +11,10 @@ import { isUnknownPolicy } from './policies.ts';
 
 /** What the hook runs or posts to. */
 export const lineOf = ({ value }: FoundHook): string => String(value.url ?? value.command ?? value.bash ?? '');
+
+/** As `init` writes it. */
+export const isPostLine = (program: Poster, { command, bash }: FoundHook['value']): boolean =>
+  [command, bash].some((text) => typeof text === 'string' && new RegExp(`^(?:LC_ALL=C )?${program} `).test(text));
 
 export function checkAddress(agent: string, { scope, file, hooks }: Hooked, url: string): Finding {
   const host = url.replace(/^https?:\/\//, '');
@@ -48,9 +53,7 @@ export function checkEvents({ agent, events }: AgentHooks, stopEvent: string, { 
 
 /** What the line itself needs. */
 export function checkLines(agent: string, stopEvent: string, { file, hooks }: Hooked): Finding[] {
-  const missing = hooks
-    .map((hook) => /(\/\S*hook(?:-command)?\/(?:main\.js|post\.pl))/.exec(lineOf(hook))?.[1])
-    .find((path) => path !== undefined && !existsSync(path));
+  const missing = hooks.map((hook) => findScript(lineOf(hook))).find((path) => path !== undefined && !existsSync(path));
   const isSilent = hooks.some(({ event, value }) => event === stopEvent && value.type === 'http');
   const program = `${file} runs ${missing}, which does not exist`;
   const silence = 'its hooks use HTTP: while the service is down every stop is allowed, without a notice';
@@ -58,6 +61,13 @@ export function checkLines(agent: string, stopEvent: string, { file, hooks }: Ho
     ...(missing === undefined ? [] : [bad(agent, program, `stopgate init ${agent}`)]),
     ...(isSilent ? [warn(agent, silence, `if that is not enough: stopgate init ${agent} --on-unreachable block`)] : []),
   ];
+}
+
+/** Our script that the line runs: a path, which is quoted if it has a space. */
+function findScript(line: string): string | undefined {
+  const script = String.raw`hook(?:-command)?/(?:main\.js|post\.pl)`;
+  const [, quoted, bare] = new RegExp(String.raw`'(/(?:[^']|'\\'')*${script})'|(/\S*${script})`).exec(line) ?? [];
+  return quoted?.replaceAll(`'\\''`, "'") ?? bare;
 }
 
 /** `lines`: what calls the service, which may name a policy for it. */
@@ -76,9 +86,19 @@ export function checkPolicyNames(
     });
 }
 
+/** Is it a post without a token? The hook command takes that from its environment. */
+function isBare(hook: FoundHook): boolean {
+  const { value } = hook;
+  if (value.type === 'http') return value.headers === undefined;
+  const poster = posters.find((program) => isPostLine(program, value));
+  if (poster === undefined) return false;
+  const sent = poster === 'perl' ? /post\.pl'? +\S+ +\S+ +[A-Za-z_]/ : /authorization|bearer/i;
+  return !sent.test(lineOf(hook));
+}
+
 /** For a service that wants a token. */
 export function checkToken(agent: string, { file, hooks }: Hooked, { env }: Places): Finding[] {
-  const bare = hooks.find(({ value }) => value.type === 'http' && value.headers === undefined);
+  const bare = hooks.find(isBare);
   if (bare !== undefined) {
     const text = `${file}: the service wants a token, and the hook of ${bare.event} sends none`;
     return [bad(agent, text, `stopgate init ${agent} --token-env STOPGATE_TOKEN`)];

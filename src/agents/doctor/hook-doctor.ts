@@ -1,12 +1,20 @@
 /** The doctor of an agent that has our hooks in JSON settings. */
 import { type AgentHooks, settingsFor } from '../setup/agent-hooks.ts';
 import { type FoundHook, putHooks } from '../setup/hook-settings.ts';
-import { hookProgram, isOurs, type Line, type Poster, posters } from '../setup/line.ts';
+import { hookProgram, isOurs, type Line, posters } from '../setup/line.ts';
 import type { Places, Scope } from '../setup/places.ts';
 import type { CheckContext, Connection, Doctor } from './doctor.ts';
 import { type DryTurn, tryTurn } from './dry-turn.ts';
 import { bad, type Finding, warn } from './finding.ts';
-import { checkAddress, checkEvents, checkLines, checkPolicyNames, checkToken, lineOf } from './hook-checks.ts';
+import {
+  checkAddress,
+  checkEvents,
+  checkLines,
+  checkPolicyNames,
+  checkToken,
+  isPostLine,
+  lineOf,
+} from './hook-checks.ts';
 import { type Hooked, type ReadSettings, readSettings } from './hooked.ts';
 import { checkCap, checkTimes, type Limits } from './limit-checks.ts';
 import { checkPlanTools } from './plan-checks.ts';
@@ -126,7 +134,3 @@ function createDryTurn(
       settingsFor: (http) => putHooks(null, settingsFor(hooks, { ...line, http })),
     });
 }
-
-/** As `init` writes it. */
-const isPostLine = (program: Poster, { command, bash }: FoundHook['value']): boolean =>
-  [command, bash].some((text) => typeof text === 'string' && new RegExp(`^(?:LC_ALL=C )?${program} `).test(text));

@@ -1,10 +1,11 @@
 /** `stopgate doctor`: what it finds in settings and in the service. */
-import { readFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { checkProgram } from '../../../src/agents/doctor/program-check.ts';
 import { isTestedServer } from '../../../src/nats/cluster-version.ts';
 import { openConnection } from '../../../src/nats/connection.ts';
+import { shellWord } from '../../../src/shell-word.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { openNats } from '../../support/shared-server.ts';
 import { recorded } from '../../unit/agents/recordings/claude.ts';
@@ -314,6 +315,27 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
   expect(await trusted()).toEqual([expect.stringMatching(/^7 of 8 hooks are trusted/)]);
 });
 
+test('a script with a space in its path is there, or is not', async () => {
+  const { run, doctor, folder } = await makePlace();
+  const init = ['init', 'gemini', '--yes', '--form', 'perl', '--http', '127.0.0.1:59999'];
+  await run(init);
+  const file = 'project/.gemini/settings.json';
+  const text = await readFile(join(folder.path, file), 'utf8');
+  const script = await folder.write("it's a home/hook-command/post.pl", '');
+  const missing = async () => {
+    const quoted = JSON.stringify(shellWord(script)).slice(1, -1);
+    await folder.write(
+      file,
+      text.replaceAll(/\/[^\s"]*\/hook-command\/post\.pl/g, () => quoted),
+    );
+    const { bad } = await doctor(['gemini', '--quick', '--http', '127.0.0.1:59999']);
+    return bad.filter((it) => it.includes('does not exist'));
+  };
+  expect(await missing()).toEqual([]);
+  await rm(script);
+  expect(await missing()).toEqual([expect.stringContaining(`runs ${script}, which`)]);
+});
+
 test('a token that the service wants and the hook does not send', async () => {
   const at = await deploy({ args: ['--token', 'hush'] });
   onTestFinished(() => at.close());
@@ -324,5 +346,18 @@ test('a token that the service wants and the hook does not send', async () => {
   expect(bad).toEqual([expect.stringContaining('wants a token'), expect.stringContaining('sends none')]);
   const env = { STOPGATE_TOKEN: 'hush' };
   await run(['init', 'claude', '--yes', '--http', http], env);
+  const initGemini = (...more: string[]) => run(['init', 'gemini', '--yes', '--http', http, ...more]);
+  const unsent = async () => {
+    const { bad } = await doctor(['gemini', '--quick', '--http', http], env);
+    return bad.filter((text) => text.includes('sends none')).length;
+  };
+  for (const form of ['perl', 'curl']) {
+    await initGemini('--form', form);
+    expect([form, await unsent()]).toEqual([form, 1]);
+  }
+  for (const form of ['perl', 'command']) {
+    await initGemini('--form', form, '--token-env', 'STOPGATE_TOKEN');
+    expect([form, await unsent()]).toEqual([form, 0]);
+  }
   expect(await doctor(['claude', '--quick', '--http', http], env)).toMatchObject({ code: 0, bad: [] });
 });
