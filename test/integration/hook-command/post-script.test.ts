@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
+import { makeFolder } from '../../support/deployment.ts';
 import { type LoopbackServer, openLoopbackServer } from '../../support/loopback-server.ts';
 import { closedPort, openPort } from '../../support/port.ts';
 
@@ -86,4 +87,18 @@ test.each([
   ['no path', async () => 'http://127.0.0.1:1', 20, 2],
 ])('%s', async (_what, urlOf, seconds, code) => {
   expect(await post(await urlOf(), { seconds })).toMatchObject({ code, stdout: '' });
+});
+
+test('a name whose lookup takes too long', async () => {
+  // The alarm comes in the middle of it. A handler of Perl's own would wait for its end.
+  const folder = await makeFolder({
+    'Socket.pm': 'package Socket; sub SOCK_STREAM { 1 } sub getaddrinfo { kill ALRM => $$; exit 9 } 1;',
+  });
+  onTestFinished(() => folder.remove());
+  const line = `perl '${script}' 20 http://localhost:1/hooks/codex 2>/dev/null || printf 'ended with %s' $?`;
+  const running = promisify(execFile)('/bin/sh', ['-c', line], {
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', PERL5LIB: folder.path },
+  });
+  running.child.stdin?.end('{}');
+  expect((await running).stdout).toBe('ended with 142');
 });
