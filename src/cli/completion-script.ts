@@ -31,14 +31,14 @@ type Row = {
   readonly list: CompletionList | undefined;
 };
 
-/** What `npx stopgate` runs: the installed package, or, in a clone of this repository, the clone. */
-const npxPrograms = 'node_modules/.bin/stopgate bin/stopgate.js';
+/** What `npx stopgate` runs: the installed package, or, in a clone of this repository, the clone. Other folders' scripts are not ours. */
+const installed = 'node_modules/.bin/stopgate';
+const cloned = 'bin/stopgate.js';
+const isClone = `command grep -qs '^  "name": "stopgate"' package.json`;
 const findNpxProgram = `_stopgate_found() {
-  local program
-  for program in ${npxPrograms}; do
-    if [ -x "$program" ]; then printf '%s' "$program"; return 0; fi
-  done
-  return 1
+  if [ -x ${installed} ]; then printf '%s' ${installed}
+  elif [ -x ${cloned} ] && ${isClone}; then printf '%s' ${cloned}
+  else return 1; fi
 }`;
 
 const isList = (values: Completion['values']): values is CompletionList => completionLists.some((it) => it === values);
@@ -241,10 +241,13 @@ function __stopgate_list
   $__stopgate_program completion --list $argv[1] 2>/dev/null
 end
 function __stopgate_found
-  for program in ${npxPrograms}
-    test -x $program; and echo $program; and return 0
+  if test -x ${installed}
+    echo ${installed}
+  else if test -x ${cloned}; and ${isClone}
+    echo ${cloned}
+  else
+    return 1
   end
-  return 1
 end
 function __stopgate_in_npx
   set -l words (commandline -opc)

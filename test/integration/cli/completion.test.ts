@@ -52,6 +52,7 @@ async function openFolder() {
 async function becomeClone(cwd: string) {
   await rename(join(cwd, 'node_modules/.bin'), join(cwd, 'bin'));
   await rename(join(cwd, 'bin/stopgate'), join(cwd, 'bin/stopgate.js'));
+  await writeFile(join(cwd, 'package.json'), '{\n  "name": "stopgate",\n  "version": "1.0.0"\n}\n');
 }
 
 test('bash completes ids, also after npx', async () => {
@@ -76,6 +77,9 @@ test('bash completes ids, also after npx', async () => {
   await becomeClone(cwd);
   expect(complete('_stopgate_npx', 'npx', 'stopgate', 'worker', 'one')).toBe('one-of-workers');
   expect(complete('_stopgate_npx', 'npx', 'stopgate', 'wor')).toBe('workers worker');
+  // Such a file of another project is not run.
+  await writeFile(join(cwd, 'package.json'), '{\n  "name": "other"\n}\n');
+  expect(complete('_stopgate_npx', 'npx', 'stopgate', 'worker', 'one')).toBe('');
   // What was listed is data.
   expect(existsSync(join(cwd, 'ran'))).toBe(false);
 });
