@@ -244,6 +244,9 @@ describeInBrowser('the inbox', () => {
     await press('s');
     await page.getByText('jon waits for nobody any more.').waitFor();
     expect(await page.locator('dialog').count()).toBe(0);
+    // The key has sorted the list: the open one keeps its place in the new order too, which leaves nothing to sort.
+    await expect.poll(cards).toEqual(['jon', 'lee', 'mia', 'hal']);
+    await page.getByRole('button', { name: 'Sort again' }).waitFor({ state: 'detached' });
     await press('j');
     await expect.poll(cards).toEqual(['lee', 'mia', 'hal']);
     expect(await current()).toBe('lee');
@@ -273,6 +276,22 @@ describeInBrowser('the inbox', () => {
     await page.keyboard.up('a');
     await expect.poll(cards).toEqual(['hal', 'lee', 'mia']);
     expect(await stored('mia.escalation.acknowledged')).toHaveLength(1);
+  }, 60_000);
+
+  test('what this page has acted on before is not taken for its work when somebody else settles it', async () => {
+    const { page } = browser;
+    await page.locator('.card[data-id="mia"] a').click();
+    await page.locator('aside .question', { hasText: 'mia?' }).waitFor();
+    // Acknowledged once more, which changes nothing.
+    const answer = page.waitForResponse(/operator\/acknowledge/);
+    await press('a');
+    await (await answer).finished();
+    await stage.client.ask('decide.nia', { output: 'nia? <promise>ESCALATE</promise>' });
+    await page.locator('.card[data-id="nia"]').waitFor();
+    const settled = { entity: 'worker', id: 'mia', by: 'Bob', verdict: 'stop' };
+    await stage.post('operator/resolve', settled, operatorToken);
+    await page.locator('.card[data-id="mia"][data-gone]').waitFor();
+    expect(await current()).toBe('mia');
   }, 60_000);
 
   test('a dialog that is closed takes none with it that was asked for before the next frame', async () => {

@@ -5,6 +5,7 @@ import { urgencyOf } from '../lists/urgency.ts';
 import { stateOf } from '../ui/states.ts';
 
 export type Waiting = { readonly entity: 'worker' | 'task'; readonly id: string };
+export type TaskOfWorker = { readonly id: string; readonly worker: string };
 type Fleet = Pick<FleetStore, 'workers' | 'tasks' | 'waitingWorkers' | 'waitingTasks'>;
 
 export function findWaiting(fleet: Fleet): Waiting[] {
@@ -20,6 +21,14 @@ export function findWaiting(fleet: Fleet): Waiting[] {
 
 function rowsOf<Row>(rows: ReadonlyMap<string, Row>, ids: ReadonlySet<string>): Row[] {
   return [...ids].map((id) => rows.get(id)).filter((row) => row !== undefined);
+}
+
+/** The tasks that are one item with one of these workers: what becomes of them is asked with it. */
+export function tasksShownWith(fleet: Fleet, workers: ReadonlySet<string>): TaskOfWorker[] {
+  return rowsOf(fleet.tasks, fleet.waitingTasks)
+    .map((row) => ({ row, id: row[t.id], worker: row[t.escalatedWith] ?? '' }))
+    .filter(({ row, worker }) => workers.has(worker) && isShownWithWorker(fleet, row))
+    .map(({ id, worker }) => ({ id, worker }));
 }
 
 /** A task and the worker that it was escalated with are one thing to look at, until the worker is resolved. */

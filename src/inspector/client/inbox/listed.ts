@@ -5,7 +5,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import { isPast } from '../data/past.ts';
 import { route, selected } from '../route.ts';
-import { keepOne, keepOrder, type Placed } from '../ui/keep-order.ts';
+import { isMovedByKeepOne, keepOne, keepOrder, type Placed } from '../ui/keep-order.ts';
 import { itemOf, type Waiting, waiting, waitingKey } from './waiting.ts';
 
 /** `isGone`: it does not wait any more. */
@@ -18,11 +18,9 @@ const isHeld = signal(false);
 const hasMouse = matchMedia('(hover: hover)');
 const isListOnScreen = () => selected.value === null || innerWidth > 900;
 
-export const isOutdated = computed(() => listed.value.some(({ key }, at) => key !== keyAt(at)));
-const keyAt = (at: number): string | undefined => {
-  const item = waiting.value[at];
-  return item === undefined ? undefined : waitingKey(item);
-};
+const openKey = (): string | null => (selected.value === null ? null : waitingKey(selected.value));
+/** To sort again would move something. */
+export const isOutdated = computed(() => isMovedByKeepOne(listed.value, waiting.value.map(waitingKey), openKey()));
 
 export function startList(): void {
   effect(() => {
@@ -33,10 +31,9 @@ export function startList(): void {
   effect(() => {
     const now = waiting.value.map(waitingKey);
     const isShown = route.value.view === 'inbox' && !isPast.value;
-    const open = selected.value;
+    const open = openKey();
     const shown = isShown ? listed.peek() : [];
-    const kept = open === null ? null : waitingKey(open);
-    show(isHeld.value ? keepOrder(shown, now) : keepOne(shown, now, kept));
+    show(isHeld.value ? keepOrder(shown, now) : keepOne(shown, now, open));
   });
 }
 

@@ -2,10 +2,10 @@
  * Which item of the inbox is open. When this operator has settled it, the next one is opened. When somebody else has,
  * it stays: what is about to be pressed must not be for another one.
  */
-import { liveFleet } from '../data/connection.ts';
+import { head, liveFleet } from '../data/connection.ts';
 import { isPast } from '../data/past.ts';
 import { w } from '../data/row-fields.ts';
-import { forgetOurs, isOurs } from '../operator/ours.ts';
+import { forgetOurs, forgetShown, isOurs } from '../operator/ours.ts';
 import { navigate, noSelection, route, selected, selection } from '../route.ts';
 import { type Listed, listed, sortList } from './listed.ts';
 import { itemOf, waitingKey } from './waiting.ts';
@@ -29,6 +29,8 @@ const openKey = (): string | null => {
 
 /** To be called when anything has changed: opens the first, and what comes next. */
 export function keepPlace(): void {
+  // The head follows the rows: up to it, everything was shown before this change.
+  forgetShown(head.peek().seq);
   if (route.value.view !== 'inbox' || isPast.value) {
     last = unseen = null;
     isFresh = true;

@@ -2,7 +2,8 @@
 import { signal } from '@preact/signals';
 import { ApiError, post } from '../data/api.ts';
 import { hello } from '../data/connection.ts';
-import { forgetOurs, noteOurs, targetKey } from './ours.ts';
+import { forgetOurs, noteOurs, noteStored, targetKey } from './ours.ts';
+import { settle, type TasksVerdict } from './settle.ts';
 import { requestSignIn } from './sign-in.tsx';
 
 export type OperatorAction = 'acknowledge' | 'resume' | 'stop' | 'retire' | 'allow' | 'deny';
@@ -22,9 +23,6 @@ export type ActionRequest = {
   /** What the agent gets with `allow`: the choice for a question. */
   readonly choice?: string;
 };
-/** What becomes of the tasks that were escalated with the workers; by itself each stays escalated. */
-export type TasksVerdict = { readonly verdict: 'resume' | 'stop'; readonly tasks: readonly string[] };
-
 export const actionTexts = {
   acknowledge: {
     button: 'Acknowledge',
@@ -94,25 +92,21 @@ export async function performAction(
 ): Promise<void> {
   // Before the answers: the stream may be quicker.
   noteOurs(targets);
-  const results = await Promise.allSettled(targets.map((target) => perform(action, target, by, prompt)));
-  // Its worker first: until then it is a part of that.
-  if (also !== undefined)
-    results.push(
-      ...(await Promise.allSettled(also.tasks.map((id) => perform(also.verdict, { entity: 'task', id }, by, '')))),
-    );
-  for (const [at, { status }] of results.entries())
-    if (status === 'rejected' && targets[at] !== undefined) forgetOurs(targetKey(targets[at]));
-  const failed = results.filter((it) => it.status === 'rejected');
-  const done = results.length - failed.length;
-  const [only] = targets;
-  const what =
-    targets.length === 1 && only !== undefined ? `${only.entity} ${only.id}` : `${done} of ${results.length}`;
-  const [first] = failed;
-  actionNews.value =
-    first === undefined
-      ? { text: `${doneWords[action]}: ${what}`, isProblem: false }
-      : { text: `${actionTexts[action].title} failed: ${(first.reason as Error).message}`, isProblem: true };
-  if (first !== undefined) throw first.reason;
+  const runTarget = async (target: Target) => {
+    const key = targetKey(target);
+    try {
+      noteStored(key, (await perform(action, target, by, prompt)).seq);
+    } catch (error) {
+      forgetOurs(key);
+      throw error;
+    }
+  };
+  const { text, problem } = await settle(
+    { targets, run: runTarget, done: doneWords[action], title: actionTexts[action].title },
+    also && { ...also, run: ({ id }) => perform(also.verdict, { entity: 'task', id }, by, '') },
+  );
+  actionNews.value = { text, isProblem: problem !== null };
+  if (problem !== null) throw problem;
 }
 
 const doneWords = {
@@ -124,21 +118,21 @@ const doneWords = {
   deny: 'Denied',
 } as const;
 
-async function perform(
+/** @returns the entry that it became */
+function perform(
   action: OperatorAction,
   { entity, id, request, seq }: Target,
   by: string,
   prompt: string,
-): Promise<void> {
-  if (action === 'acknowledge') await post('operator/acknowledge', { entity, id, by });
-  else if (action === 'retire') await post('operator/retire', { id, by });
-  else if (action === 'allow' || action === 'deny') {
+): Promise<{ readonly seq: number }> {
+  if (action === 'acknowledge') return post('operator/acknowledge', { entity, id, by });
+  if (action === 'retire') return post('operator/retire', { id, by });
+  if (action === 'allow' || action === 'deny') {
     const message = prompt.trim() === '' ? {} : { message: prompt };
-    await post('operator/answer', { id, by, verdict: action, request, seq, ...message });
-  } else {
-    const withPrompt = action === 'resume' && prompt.trim() !== '' ? { prompt } : {};
-    await post('operator/resolve', { entity, id, by, verdict: action, ...withPrompt });
+    return post('operator/answer', { id, by, verdict: action, request, seq, ...message });
   }
+  const withPrompt = action === 'resume' && prompt.trim() !== '' ? { prompt } : {};
+  return post('operator/resolve', { entity, id, by, verdict: action, ...withPrompt });
 }
 
 export const isUnauthorized = (error: unknown): boolean => error instanceof ApiError && error.status === 401;

@@ -5,17 +5,19 @@ import { visible } from '../../../visible-text.ts';
 import { shownView } from '../data/past.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { plural } from '../ui/format.ts';
+import { namesOf } from './names.ts';
 import {
   type ActionRequest,
+  actionNews,
   actionTexts,
   isUnauthorized,
   operatorName,
   pendingAction,
   performAction,
   rememberName,
-  type TasksVerdict,
   taskEffects,
 } from './operator-actions.ts';
+import type { TasksVerdict } from './settle.ts';
 import { requestSignIn } from './sign-in.tsx';
 import { suggestPrompts } from './suggestions.ts';
 import { TasksChoice, tasksEscalatedWith } from './tasks-choice.tsx';
@@ -109,19 +111,9 @@ function describe(targets: ActionRequest['targets']): string {
   return only.request === undefined ? actor : `what ${actor} asks`;
 }
 
-const namesMax = 12;
-
 /** Of many, whom it is about. */
 const TargetNames = ({ targets }: Pick<ActionRequest, 'targets'>) =>
-  targets.length < 2 ? null : (
-    <p class="muted">
-      {targets
-        .slice(0, namesMax)
-        .map(({ id }) => visible(id))
-        .join(', ')}
-      {targets.length > namesMax && ` and ${targets.length - namesMax} more`}
-    </p>
-  );
+  targets.length < 2 ? null : <p class="muted">{namesOf(targets.map(({ id }) => id))}</p>;
 
 type PromptFieldProps = {
   readonly label: string;
@@ -170,7 +162,7 @@ function useSend(request: ActionRequest) {
       requestAnimationFrame(() => document.querySelector<HTMLElement>('aside h2')?.focus({ preventScroll: true }));
     } catch (error) {
       setBusy(false);
-      setProblem((error as Error).message);
+      setProblem(actionNews.peek()?.text ?? (error as Error).message);
       if (!isUnauthorized(error)) return;
       close();
       requestSignIn(() => {

@@ -1,18 +1,29 @@
 /** What this page has just acted on: so that it can tell its operator's work from that of others. */
 import type { Topic } from '../../messages.ts';
 
-let ours: ReadonlySet<string> = new Set();
+/** The log's entry of each action; infinite until it is known. */
+let ours: ReadonlyMap<string, number> = new Map();
 
 const keyOf = ({ entity, id }: Topic) => `${entity}/${id}`;
 
 /** Replaces those before. */
 export function noteOurs(targets: readonly Topic[]): void {
-  ours = new Set(targets.map(keyOf));
+  ours = new Map(targets.map((it) => [keyOf(it), Number.POSITIVE_INFINITY]));
+}
+
+/** @param seq the entry of the action on it */
+export function noteStored(key: string, seq: number): void {
+  if (ours.has(key)) ours = new Map([...ours, [key, seq]]);
 }
 
 /** It was done by somebody else, or not at all; or it has been told. */
 export function forgetOurs(key: string): void {
-  ours = new Set([...ours].filter((it) => it !== key));
+  ours = new Map([...ours].filter(([it]) => it !== key));
+}
+
+/** What the page has shown the effect of: what comes after `seq` is somebody else's. */
+export function forgetShown(seq: number): void {
+  ours = new Map([...ours].filter(([, it]) => it > seq));
 }
 
 export const isOurs = (key: string | null): boolean => key !== null && ours.has(key);

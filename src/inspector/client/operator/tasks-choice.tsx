@@ -2,11 +2,13 @@
 import { visible } from '../../../visible-text.ts';
 import { liveFleet } from '../data/connection.ts';
 import { t } from '../data/row-fields.ts';
+import { type TaskOfWorker, tasksShownWith } from '../inbox/find-waiting.ts';
+import { namesOf } from './names.ts';
 import type { Target } from './operator-actions.ts';
 
-export function tasksEscalatedWith(targets: readonly Target[]): string[] {
+export function tasksEscalatedWith(targets: readonly Target[]): TaskOfWorker[] {
   const workers = new Set(targets.filter(({ entity }) => entity === 'worker').map(({ id }) => id));
-  return [...liveFleet.waitingTasks].filter((id) => workers.has(liveFleet.tasks.get(id)?.[t.escalatedWith] ?? ''));
+  return tasksShownWith(liveFleet, workers);
 }
 
 const choices = [
@@ -15,13 +17,14 @@ const choices = [
   ['stop', 'Cancel it'],
 ] as const;
 
-export function TasksChoice({ tasks: [first, ...others] }: { tasks: readonly string[] }) {
+export function TasksChoice({ tasks: [first, ...others] }: { tasks: readonly TaskOfWorker[] }) {
   if (first === undefined) return null;
-  const title = liveFleet.tasks.get(first)?.[t.title] ?? '';
+  const title = liveFleet.tasks.get(first.id)?.[t.title] ?? '';
   return (
     <fieldset class="tasks-choice">
       <legend>
-        {others.length === 0 ? `Its task ${first}` : `Task ${first} and ${others.length} more`}, escalated too
+        {others.length === 0 ? 'Its task ' : 'Tasks '}
+        {namesOf([first, ...others].map(({ id }) => id))}, escalated too
         {others.length === 0 && title !== '' && (
           <>
             : <bdi>{visible(title)}</bdi>

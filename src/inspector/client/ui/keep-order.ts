@@ -12,6 +12,12 @@ export function keepOrder(shown: readonly Placed[], now: readonly string[]): Pla
   ];
 }
 
+/** Whether `keepOne` would move anything. */
+export const isMovedByKeepOne = (shown: readonly Placed[], now: readonly string[], kept: string | null): boolean =>
+  keepOne(shown, now, kept)
+    .map(({ key }) => key)
+    .join('\n') !== shown.map(({ key }) => key).join('\n');
+
 /** The new order; but `kept`, if it was shown and is gone, stands before what it stood before. */
 export function keepOne(shown: readonly Placed[], now: readonly string[], kept: string | null): Placed[] {
   const order = now.map((key) => ({ key, isGone: false }));

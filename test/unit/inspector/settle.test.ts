@@ -1,0 +1,41 @@
+/** What an operator's action does with the tasks that were escalated with its workers, and what it says of it. */
+import { expect, test } from 'vitest';
+import { settle } from '../../../src/inspector/client/operator/settle.ts';
+
+/** What was asked for, and what came of it. */
+async function resolve(workers: string[], tasks: [id: string, worker: string][], refused: string[]) {
+  const asked: string[] = [];
+  const run = async ({ id }: { id: string }) => {
+    asked.push(id);
+    if (refused.includes(id)) throw new Error(`${id} is not escalated`);
+  };
+  const targets = workers.map((id) => ({ entity: 'worker', id }) as const);
+  const also = { verdict: 'stop', tasks: tasks.map(([id, worker]) => ({ id, worker })), run } as const;
+  const { text, problem } = await settle({ targets, run, done: 'Resumed', title: 'Resume' }, also);
+  return { asked, text, problem: problem?.message };
+}
+
+test('a task is left as it is when its worker was not resolved, and the text says what was done', async () => {
+  const tasks: [string, string][] = [
+    ['A-1', 'ana'],
+    ['B-1', 'bob'],
+  ];
+  expect(await resolve(['ana', 'bob'], tasks, ['bob'])).toEqual({
+    asked: ['ana', 'bob', 'A-1'],
+    text: 'Resume failed for bob: bob is not escalated. Resumed: ana. Cancelled: A-1. Left as before: task B-1',
+    problem: 'bob is not escalated',
+  });
+  expect(await resolve(['bob'], [['B-1', 'bob']], ['bob'])).toEqual({
+    asked: ['bob'],
+    text: 'Resume failed: bob is not escalated. Left as before: task B-1',
+    problem: 'bob is not escalated',
+  });
+});
+
+test('a task that fails after its worker was resolved is named with the reason', async () => {
+  expect(await resolve(['ana'], [['A-1', 'ana']], ['A-1'])).toEqual({
+    asked: ['ana', 'A-1'],
+    text: 'Resumed: worker ana. Left as before: task A-1 (A-1 is not escalated)',
+    problem: 'A-1 is not escalated',
+  });
+});
