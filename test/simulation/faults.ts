@@ -98,11 +98,12 @@ function startTwin(world: World, random: Random): void {
   const { toServer, toClient } = world.network.routesOf(member.process);
   if (toServer.cut || toClient.cut) return;
   if (!member.down && random.chance(0.5)) world.crash(member);
-  if (member.down) world.start(member);
-  // One that starts at the same moment serves later.
+  const startsNow = member.down;
+  if (startsNow) world.start(member);
   const isReady = () => member.replica?.service.status().ready === true;
   const isServing = isReady();
-  let wasHeard = true;
+  // One that starts at the same moment serves later. One that was cut off, as by the end of nats-server, cannot answer.
+  let wasHeard = startsNow || isServing;
   const listen = () => {
     wasHeard &&= isReachable(world, member) && (!isServing || isReady());
     if (wasHeard) world.scheduler.after(null, listenEveryMs, listen);
