@@ -18,7 +18,8 @@ const isHeld = signal(false);
 const hasMouse = matchMedia('(hover: hover)');
 const isListOnScreen = () => selected.value === null || innerWidth > 900;
 
-const openKey = (): string | null => (selected.value === null ? null : waitingKey(selected.value));
+/** Of the item that is open. Null: none is. */
+export const openKey = (): string | null => (selected.value === null ? null : waitingKey(selected.value));
 /** To sort again would move something. */
 export const isOutdated = computed(() => isMovedByKeepOne(listed.value, waiting.value.map(waitingKey), openKey()));
 

@@ -6,9 +6,9 @@ import { head, liveFleet } from '../data/connection.ts';
 import { isPast } from '../data/past.ts';
 import { w } from '../data/row-fields.ts';
 import { forgetOurs, forgetShown, isOurs } from '../operator/ours.ts';
-import { navigate, noSelection, route, selected, selection } from '../route.ts';
-import { type Listed, listed, sortList } from './listed.ts';
-import { itemOf, waitingKey } from './waiting.ts';
+import { navigate, noSelection, route, selection } from '../route.ts';
+import { type Listed, listed, openKey, sortList } from './listed.ts';
+import { itemOf } from './waiting.ts';
 
 /** `next`: what to open after it, the first that still waits. */
 type Place = { readonly key: string; readonly isAcknowledged: boolean; readonly next: readonly string[] };
@@ -21,11 +21,6 @@ let isFresh = true;
 let unseen: { readonly key: string; readonly before: string | null } | null = null;
 /** The list that is on screen; empty: none. */
 let seen: readonly Listed[] = [];
-
-const openKey = (): string | null => {
-  const topic = selected.value;
-  return topic === null ? null : waitingKey(topic);
-};
 
 /** To be called when anything has changed: opens the first, and what comes next. */
 export function keepPlace(): void {
