@@ -1,0 +1,151 @@
+/** `stopgate doctor`: what it finds in the hooks that agents have. */
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { shellWord } from '../../../src/shell-word.ts';
+import { codexAppServer } from '../../support/codex-app-server.ts';
+import { type Deployment, deploy } from '../../support/deployment.ts';
+import { holding, makePlace } from './doctor-place.ts';
+
+describe('the hooks in settings and plugins', () => {
+  let at: Deployment;
+  beforeAll(async () => {
+    at = await deploy();
+  });
+  afterAll(() => at.close());
+  const http = () => at.http.replace('http://', '');
+
+  test('hooks that point elsewhere, exist twice, or are switched off', async () => {
+    const { run, doctor } = await makePlace({ 'project/.claude/settings.local.json': '{ "disableAllHooks": true }' });
+    await run(['init', 'claude', '--yes', '--http', '127.0.0.1:4999']);
+    await run(['init', 'claude', '--yes', '--user', '--http', http()]);
+    const { code, bad, warn } = await doctor(['claude', '--quick', '--http', http()]);
+    expect(code).toBe(1);
+    expect(bad).toEqual([
+      expect.stringContaining('"disableAllHooks": true'),
+      expect.stringMatching(/project\/\.claude\/settings\.json: the hook of \w+ does not point to/),
+    ]);
+    expect(warn).toEqual(holding('project and user settings: each call comes 2 times'));
+  });
+
+  test('a hook that was written by hand finds its service by itself', async () => {
+    const hooks = { Stop: [{ hooks: [{ type: 'command', command: 'npx stopgate hook claude' }] }] };
+    const { doctor } = await makePlace({ 'project/.claude/settings.json': JSON.stringify({ hooks }) });
+    const { bad, ok } = await doctor(['claude', '--quick', '--http', http()]);
+    expect(bad).toEqual([]);
+    expect(ok).toEqual(holding('has our hooks'));
+  });
+
+  test('Claude Code’s plugin, and the plugin together with hooks in settings', async () => {
+    const { run, doctor, folder } = await makePlace();
+    const installed = join(folder.path, 'home/.claude/plugins/cache/stopgate');
+    const hooks = await readFile(new URL('../../../plugins/claude/hooks/hooks.json', import.meta.url), 'utf8');
+    await folder.write(
+      'home/.claude/plugins/cache/stopgate/hooks/hooks.json',
+      hooks.replaceAll('127.0.0.1:4280', http()),
+    );
+    const list = { version: 2, plugins: { 'stopgate@stopgate': [{ scope: 'user', installPath: installed }] } };
+    await folder.write('home/.claude/plugins/installed_plugins.json', JSON.stringify(list));
+    const switched = (on: boolean) => JSON.stringify({ enabledPlugins: { 'stopgate@stopgate': on } });
+    await folder.write('home/.claude/settings.json', switched(true));
+    const { ok, bad } = await doctor(['claude', '--quick', '--http', http()]);
+    expect(ok).toEqual(holding('stopgate/hooks/hooks.json has our hooks'));
+    expect(bad).toEqual([]);
+    await folder.write('project/.claude/settings.json', switched(false));
+    expect((await doctor(['claude', '--quick', '--http', http()])).bad).toEqual(holding('no hook of stopgate'));
+    await folder.write('project/.claude/settings.json', switched(true));
+    await run(['init', 'claude', '--yes', '--http', http()]);
+    expect((await doctor(['claude', '--quick', '--http', http()])).warn).toEqual(
+      holding('project and plugin settings: each call comes 2 times'),
+    );
+  });
+
+  test('OpenCode’s plugin', async () => {
+    const { doctor } = await makePlace({
+      'project/.opencode/plugin/stopgate.js': `const defaultUrl = ${JSON.stringify(at.http)};\n`,
+    });
+    expect((await doctor(['opencode', '--quick', '--http', http()])).ok).toEqual(
+      holding('plugin/stopgate.js is there, and points to'),
+    );
+    expect((await doctor(['opencode', '--quick', '--http', '127.0.0.1:4999'])).bad).toEqual(
+      holding('does not point to'),
+    );
+    const { doctor: elsewhere } = await makePlace();
+    expect((await elsewhere(['opencode', '--http', http()])).bad).toEqual(holding('no plugin of stopgate'));
+  });
+
+  test('settings that cannot be read, with file, line and column', async () => {
+    const { doctor } = await makePlace({ 'project/.claude/settings.json': '{\n  "hooks": [\n}' });
+    expect((await doctor(['claude', '--quick', '--http', http()])).bad).toEqual(holding('.claude/settings.json:3:1: '));
+    const { doctor: strange } = await makePlace({
+      'project/.claude/settings.json/x': '',
+      'project/.gemini': '',
+      'project/.opencode': '',
+    });
+    expect((await strange(['opencode', '--http', http()])).bad).toEqual(holding('does not point to'));
+    for (const agent of ['claude', 'gemini'])
+      expect((await strange([agent, '--http', http()])).bad).toEqual(holding('settings.json cannot be read'));
+  });
+});
+
+test('a Codex hook that was changed after it was trusted', async () => {
+  const { run, doctor, folder, program } = await makePlace();
+  await program('codex', codexAppServer);
+  const trusted = async () =>
+    (await doctor(['codex', '--quick', '--http', '127.0.0.1:59999'])).findings
+      .map(({ text }) => text)
+      .filter((text) => text.includes('trusted'));
+  await run(['init', 'codex', '--yes', '--http', '127.0.0.1:59999']);
+  expect(await trusted()).toEqual([expect.stringMatching(/^its hooks are trusted/)]);
+  const file = 'home/.codex/hooks.json';
+  const text = await readFile(join(folder.path, file), 'utf8');
+  await folder.write(file, text.replace('hooks/codex?', 'hooks/codex?policy=strict&'));
+  expect(await trusted()).toEqual([expect.stringMatching(/^7 of 8 hooks are trusted/)]);
+});
+
+test('a script with a space in its path is there, or is not', async () => {
+  const { run, doctor, folder } = await makePlace();
+  const init = ['init', 'gemini', '--yes', '--form', 'perl', '--http', '127.0.0.1:59999'];
+  await run(init);
+  const file = 'project/.gemini/settings.json';
+  const text = await readFile(join(folder.path, file), 'utf8');
+  const script = await folder.write("it's a home/hook-command/post.pl", '');
+  const missing = async () => {
+    const quoted = JSON.stringify(shellWord(script)).slice(1, -1);
+    await folder.write(
+      file,
+      text.replaceAll(/\/[^\s"]*\/hook-command\/post\.pl/g, () => quoted),
+    );
+    const { bad } = await doctor(['gemini', '--quick', '--http', '127.0.0.1:59999']);
+    return bad.filter((it) => it.includes('does not exist'));
+  };
+  expect(await missing()).toEqual([]);
+  await rm(script);
+  expect(await missing()).toEqual([expect.stringContaining(`runs ${script}, which`)]);
+});
+
+test('a token that the service wants and the hook does not send', async () => {
+  const at = await deploy({ args: ['--token', 'hush'] });
+  onTestFinished(() => at.close());
+  const { run, doctor } = await makePlace();
+  const http = at.http.replace('http://', '');
+  await run(['init', 'claude', '--yes', '--http', http]);
+  const { bad } = await doctor(['claude', '--quick', '--http', http]);
+  expect(bad).toEqual([expect.stringContaining('wants a token'), expect.stringContaining('sends none')]);
+  const env = { STOPGATE_TOKEN: 'hush' };
+  await run(['init', 'claude', '--yes', '--http', http], env);
+  const initGemini = (...more: string[]) => run(['init', 'gemini', '--yes', '--http', http, ...more]);
+  const unsent = async () => {
+    const { bad } = await doctor(['gemini', '--quick', '--http', http], env);
+    return bad.filter((text) => text.includes('sends none')).length;
+  };
+  for (const form of ['perl', 'curl']) {
+    await initGemini('--form', form);
+    expect([form, await unsent()]).toEqual([form, 1]);
+  }
+  for (const form of ['perl', 'command']) {
+    await initGemini('--form', form, '--token-env', 'STOPGATE_TOKEN');
+    expect([form, await unsent()]).toEqual([form, 0]);
+  }
+  expect(await doctor(['claude', '--quick', '--http', http], env)).toMatchObject({ code: 0, bad: [] });
+});

@@ -1,0 +1,172 @@
+/** What init writes for each agent, in the form that the machine allows. */
+import { execFile } from 'node:child_process';
+import { chmod } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { runCommand } from '../../../support/command.ts';
+import { runOnce } from '../../../support/terminal.ts';
+import { isGone, isPosting, place, type Settings } from './place.ts';
+
+describe('each agent in its own form', () => {
+  test('gemini: in milliseconds, and a line that ends in an allow whatever happens', async () => {
+    const { init, read } = await place();
+    await init('gemini', '--yes');
+    expect(JSON.parse(await read('.gemini/settings.json')).hooks.AfterAgent[0].hooks[0]).toMatchObject({
+      command: expect.stringMatching(/ gemini --http \S+ \|\| exit 0$/),
+      timeout: 600_000,
+    });
+  });
+
+  test('copilot: a file of its own, events named in the line', async () => {
+    const { init, read } = await place();
+    await init('copilot', '--yes', '--user');
+    const settings = JSON.parse(await read('home/.copilot/hooks/stopgate.json'));
+    expect(settings.version).toBe(1);
+    expect(settings.hooks.agentStop[0]).toMatchObject({
+      bash: expect.stringContaining('copilot --event agentStop --timeout 595s'),
+      timeoutSec: 600,
+    });
+    await init('copilot', '--remove', '--yes', '--user');
+    await isGone(read('home/.copilot/hooks/stopgate.json'));
+  });
+
+  test('cursor, and the form curl', async () => {
+    const { init, read } = await place();
+    await init('cursor', '--yes', '--form', 'curl');
+    expect(JSON.parse(await read('.cursor/hooks.json')).hooks.stop[0].command).toMatch(
+      /^curl -sf --noproxy '\*' -m 595 .* 'http:\/\/127\.0\.0\.1:4280\/hooks\/cursor\?event=stop' 2>\/dev\/null \|\| printf .* \|\| exit 0$/,
+    );
+  });
+
+  test('the form perl, with a token, which is in no line', async () => {
+    const { init, read } = await place({ env: { STOPGATE_TOKEN: 'secret' } });
+    await init('gemini', '--yes', '--form', 'perl');
+    const text = await read('.gemini/settings.json');
+    expect(JSON.parse(text).hooks.AfterAgent[0].hooks[0].command).toMatch(
+      /^LC_ALL=C perl \S+\/hook-command\/post\.pl 595 'http:\/\/127\.0\.0\.1:4280\/hooks\/gemini\?event=AfterAgent' STOPGATE_TOKEN 2>\/dev\/null \|\| printf .* \|\| exit 0$/,
+    );
+    expect(text).not.toContain('secret');
+  });
+
+  test.each([
+    [['sh', 'perl', 'curl'], ['--user'], 'perl', 'http+perl'],
+    [['sh', 'perl', 'curl'], ['--user', '--token-env', 'T'], 'perl', 'http+perl'],
+    [['sh', 'perl', 'curl'], ['--user', '--http', 'https://127.0.0.1:4280'], 'curl', 'http+curl'],
+    [['sh', 'curl'], ['--user'], 'curl', 'http+curl'],
+    [['sh', 'perl', 'curl'], [], 'curl', 'http+curl'],
+    [['sh', 'perl', 'curl'], ['--token-env', 'T'], 'command', 'http'],
+    [['sh', 'perl'], [], 'command', 'http'],
+    [['sh', 'curl'], [], 'curl', 'http+curl'],
+    [['sh', 'curl'], ['--token-env', 'T'], 'command', 'http'],
+    [['perl', 'curl'], [], 'command', 'http'],
+    [[], [], 'command', 'http'],
+  ])('with %s and %s the form is %s, or %s where the agent posts', async (programs, more, command, posts) => {
+    const { cwd, put } = await place();
+    for (const name of programs) await chmod(await put(`bin/${name}`, ''), 0o755);
+    const env = { PATH: join(cwd, 'bin'), HOME: join(cwd, 'home') };
+    const formOf = async (agent: string) =>
+      JSON.parse((await runOnce(['init', agent, '--yes', '--json', ...more], { cwd, env })).stdout).form;
+    expect([await formOf('gemini'), await formOf('claude'), await formOf('opencode')]).toEqual([
+      command,
+      posts,
+      'http',
+    ]);
+  });
+
+  test.each([
+    ['claude', '.claude/settings.json', 'Stop', true],
+    ['gemini', '.gemini/settings.json', 'AfterAgent', true],
+    ['qwen', '.qwen/settings.json', 'Stop', true],
+    ['codex', 'home/.codex/hooks.json', 'Stop', true],
+    ['copilot', '.github/hooks/stopgate.json', 'agentStop', false],
+    ['cursor', '.cursor/hooks.json', 'stop', false],
+  ])('%s: a line of sh, with Perl or curl, reports that nothing was judged', async (agent, file, event, isShown) => {
+    const { cwd, read } = await place();
+    const env = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: join(cwd, 'home') };
+    const init = (...more: string[]) =>
+      runOnce(['init', agent, '--yes', '--http', '127.0.0.1:9', ...more], { cwd, env });
+    type Handler = { command?: string; bash?: string; hooks?: Handler[] };
+    const ran = async () => {
+      const [entry] = (JSON.parse(await read(file)) as { hooks: Record<string, Handler[]> }).hooks[event] ?? [];
+      const { command, bash = command ?? '' } = entry?.hooks?.[0] ?? entry ?? {};
+      const running = promisify(execFile)('/bin/sh', ['-c', bash], { env });
+      running.child.stdin?.end('{}');
+      return running;
+    };
+    const says = (program: string) => {
+      const note = `stopgate: this stop was not judged: no answer from http://127.0.0.1:9 (${program} ended with 7). It is allowed.`;
+      return isShown
+        ? { stdout: JSON.stringify({ systemMessage: note }), stderr: '' }
+        : { stdout: '', stderr: `${note}\n` };
+    };
+    await init('--form', isPosting(agent) ? 'http+perl' : 'perl');
+    expect(await ran()).toEqual(says('perl'));
+    await init('--form', isPosting(agent) ? 'http+curl' : 'curl');
+    expect(await ran()).toEqual(says('curl'));
+    expect(await read(file)).not.toContain('perl ');
+  });
+
+  test('claude: its stops by sh and curl, all else by HTTP; no path of this machine is in the settings that a project shares', async () => {
+    const { cwd, read } = await place();
+    const env = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: join(cwd, 'home') };
+    const { stdout } = await runOnce(['init', 'claude', '--yes', '--json'], { cwd, env });
+    expect(JSON.parse(stdout)).toMatchObject({ form: 'http+curl' });
+    const text = await read('.claude/settings.json');
+    expect(text).not.toContain('hook-command/');
+    const { hooks } = JSON.parse(text) as Settings;
+    const types = Object.entries(hooks).map(([event, [entry]]) => [event, entry?.hooks[0]?.type] as const);
+    const commands = types.filter(([, type]) => type === 'command').map(([event]) => event);
+    expect(commands.sort()).toEqual(['Stop', 'SubagentStop', 'TaskCompleted']);
+    expect(types).toContainEqual(['PostToolUse', 'http']);
+    expect(types.map(([event]) => event)).not.toContain('SessionStart');
+  });
+
+  test('--fleet is in each call and each question: by HTTP, by command and in the plugin', async () => {
+    const { init, read } = await place();
+    const linesOf = async () =>
+      (await read('.claude/settings.json')).split('\n').filter((line) => /http:|hook-command/.test(line));
+    await init('claude', '--yes', '--fleet', 'web', '--policy', 'strict');
+    for (const line of await linesOf()) expect(line).toContain('/hooks/claude?policy=strict&fleet=web');
+    await init('claude', '--yes', '--fleet', 'web', '--form', 'command', '--wake');
+    const commands = await linesOf();
+    expect(commands.some((line) => line.includes('--wake'))).toBe(true);
+    for (const line of commands) expect(line).toContain('--fleet web');
+    await init('opencode', '--yes', '--fleet', 'web');
+    const plugin = await read('.opencode/plugin/stopgate.js');
+    expect(plugin).toMatch(/\?event=\$\{event\}&fleet=web/);
+    expect(plugin).toMatch(/\?worker=\$\{encodeURIComponent\(id\)\}&fleet=web/);
+    expect(await init('claude', '--yes', '--fleet', 'a b')).toMatchObject({ code: 2 });
+  });
+
+  test('opencode: our plugin with the address in it, and nothing that is not ours', async () => {
+    const { cwd, put, read } = await place();
+    const run = (...args: string[]) => runCommand(['init', 'opencode', '--yes', ...args], { cwd });
+    expect((await run('--http', '127.0.0.1:4777', '--policy', 'strict')).code).toBe(0);
+    const text = await read('.opencode/plugin/stopgate.js');
+    expect(text).toContain('defaultUrl = "http://127.0.0.1:4777"');
+    expect(text).toMatch(/\?event=\$\{event\}&policy=strict/);
+    expect((await run('--http', '127.0.0.1:4777', '--policy', 'strict')).stderr).toContain('already there');
+    await run('--token-env', 'OTHER_TOKEN');
+    expect(await read('.opencode/plugin/stopgate.js')).toContain('tokenVariable = "OTHER_TOKEN"');
+    await run('--remove');
+    await isGone(read('.opencode/plugin/stopgate.js'));
+    await put('.opencode/plugin/stopgate.js', 'mine');
+    expect(await run('--remove')).toMatchObject({ code: 2, stderr: expect.stringContaining('is not ours') });
+  });
+
+  test('shell: only the line', async () => {
+    const { init } = await place();
+    const { stdout } = await init('shell', '--worker', 'w7');
+    expect(stdout).toMatch(/main\.js shell --worker w7 --http 127\.0\.0\.1:4280\n$/);
+  });
+});
+
+test('without an agent it says which are here', async () => {
+  const { init, put, cwd } = await place({ env: { PATH: '' } });
+  await chmod(await put('bin/codex', '#!/bin/sh\n'), 0o755);
+  const { code, stdout } = await runOnce(['init'], { cwd, env: { PATH: join(cwd, 'bin'), HOME: cwd } });
+  expect(code).toBe(2);
+  expect(stdout).toMatch(/codex +Codex +\/.*\/bin\/codex/);
+  expect((await init()).stdout).toMatch(/claude +Claude Code +-/);
+});
