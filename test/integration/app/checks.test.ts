@@ -1,17 +1,13 @@
-/** Checks of a real policy by a service: commands, files, repositories, groups and remote ones; and what the wire cannot do. */
+/** Checks by a service as it is shipped: commands, files and repositories. */
 import { execFile } from 'node:child_process';
-import { mkdir, readdir, symlink } from 'node:fs/promises';
+import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
 import { type Deployment, deploy, type Folder, makeFolder } from '../../support/deployment.ts';
+import { checks, exits, sh, stop } from './policy-of-checks.ts';
 
-const sh = (source: string, more: object = {}) => ({ run: ['sh', '-c', source], cwd: '.', ...more });
-const exits = (code: number) => sh(`exit ${code}`);
-const checks = (...list: object[]) => ({ checks: list });
-
-/** JSON is YAML too. */
 const config = JSON.stringify({
   policies: {
     json: checks({ command: 'validate' }),
@@ -26,21 +22,13 @@ const config = JSON.stringify({
     files: checks({ files: ['a.md', 'docs/b.md'] }),
     git: checks({ git: { clean: true, pushed: true }, onError: 'block' }),
     strictfiles: checks({ files: ['a.md'], onError: 'block' }),
-    any: checks({ any: [{ command: 'one' }, { command: 'other' }] }),
-    anyone: checks({ any: [{ command: 'one' }, { command: 'zero' }] }),
-    all: checks({ all: [{ command: 'zero' }, { command: 'other' }, { command: 'never' }] }),
-    errany: checks({ any: [{ command: 'lost' }, { command: 'one' }] }),
-    when: checks({ command: 'one', when: { filesMatch: 'src/**' } }, { command: 'zero' }),
-    remote: checks({ remote: 'scan', timeout: '20s', onError: 'block' }),
-    order: checks({ plan: {} }, { command: 'never' }),
   },
   commands: {
-    ...{ zero: exits(0), one: exits(1), other: exits(1), lost: exits(127) },
+    lost: exits(127),
     validate: sh(`echo '{"missing":["b.json"],"line":7}'; echo noise >&2; exit 1`, { feedback: 'json' }),
     noisy: sh('echo 3 tests failed; echo in a.test.ts >&2; exit 1'),
     silent: sh('echo secret; exit 1', { feedback: 'none' }),
     slow: sh('exec sleep 30'),
-    never: sh('touch never-ran; exit 1'),
     who: sh('echo "$STOPGATE_FLEET/$STOPGATE_WORKER/$STOPGATE_TASK/$STOPGATE_ATTEMPT/$STOPGATE_TOKEN"; exit 1'),
     where: { run: ['sh', '-c', 'pwd; exit 1'] },
   },
@@ -57,19 +45,11 @@ afterAll(async () => {
   await outside.remove();
 });
 
-/** A worker of that name's policy tries to stop. */
-const stop = async (
-  policy: string,
-  { worker = policy, cwd, ...fields }: { worker?: string; cwd?: string; [key: string]: unknown } = {},
-) => {
-  await at.client.publish(`worker.${worker}.worker.registered`, { policy, ...(cwd === undefined ? {} : { cwd }) });
-  return (await at.client.ask(`decide.${worker}`, { attempt: 'a1', ...fields }, 10_000)).body;
-};
 const checked = ({ verdicts }: Decision) => verdicts.find(({ guard }) => guard === 'checks');
 
 describe('a command', () => {
   test('gives its JSON to the feedback, and to the next prompt', async () => {
-    const { feedback, nextPrompt, ...decision } = await stop('json');
+    const { feedback, nextPrompt, ...decision } = await stop(at, 'json');
     expect(decision).toMatchObject({ decision: 'block', reason: 'Command validate failed (exit 1)' });
     const details = { missing: ['b.json'], line: 7 };
     expect(feedback).toEqual([
@@ -80,8 +60,10 @@ describe('a command', () => {
   });
 
   test('gives the end of its output, or none of it', async () => {
-    expect((await stop('tail')).feedback).toMatchObject([{ check: 'noisy', details: '3 tests failed\nin a.test.ts' }]);
-    const { feedback, nextPrompt } = await stop('none');
+    expect((await stop(at, 'tail')).feedback).toMatchObject([
+      { check: 'noisy', details: '3 tests failed\nin a.test.ts' },
+    ]);
+    const { feedback, nextPrompt } = await stop(at, 'none');
     expect(feedback).toMatchObject([{ check: 'silent', details: {} }]);
     expect(nextPrompt).not.toContain('secret');
   });
@@ -91,7 +73,7 @@ describe('a command', () => {
     ['blocks', { decision: 'block', cause: 'incomplete', retry: { count: 1, max: 3 } }, 'block'],
     ['escalates', { decision: 'allow', action: 'escalate', cause: 'escalated', state: 'escalated' }, 'error'],
   ])('that cannot tell is in error, which %s where onError says so', async (policy, decision, verdict) => {
-    const found = await stop(policy);
+    const found = await stop(at, policy);
     expect(found).toMatchObject(decision);
     expect(checked(found)).toMatchObject({
       verdict,
@@ -101,7 +83,7 @@ describe('a command', () => {
   });
 
   test('that cannot tell and is let pass: a warning names the check and what makes it strict', async () => {
-    await stop('allows', { worker: 'warned' });
+    await stop(at, 'allows', { worker: 'warned' });
     expect(at.log()).toContainEqual(
       expect.objectContaining({
         ...{ level: 'warn', msg: 'a check could not be judged', workerId: 'warned', cause: 'unjudged' },
@@ -125,22 +107,22 @@ describe('a command', () => {
   });
 
   test('that takes too long is ended', async () => {
-    const { decision, feedback } = await stop('late');
+    const { decision, feedback } = await stop(at, 'late');
     expect(decision).toBe('block');
     expect(feedback).toMatchObject([{ check: 'slow', outcome: 'timeout', message: expect.stringMatching(/200ms/) }]);
   });
 
   test('is told who asks, and none of our secrets', async () => {
     await at.client.publish('worker.asks.task.claimed', { task: 'T-1' });
-    const { feedback } = await stop('asks');
+    const { feedback } = await stop(at, 'asks');
     expect(feedback).toMatchObject([{ check: 'asker', details: 'main/asks/T-1/a1/' }]);
   });
 
   test("runs in the worker's folder, inside the roots alone", async () => {
     const cwd = join(at.folder.path, 'work');
     await mkdir(cwd, { recursive: true });
-    expect((await stop('here', { cwd })).feedback).toMatchObject([{ details: cwd }]);
-    const lost = await stop('here', { worker: 'here-outside', cwd: outside.path });
+    expect((await stop(at, 'here', { cwd })).feedback).toMatchObject([{ details: cwd }]);
+    const lost = await stop(at, 'here', { worker: 'here-outside', cwd: outside.path });
     expect(checked(lost)).toMatchObject({
       verdict: 'error',
       detail: expect.stringContaining("is outside the runner's roots"),
@@ -152,7 +134,7 @@ describe('files', () => {
   test('are looked for in the folder of the worker', async () => {
     const cwd = join(at.folder.path, 'notes');
     await at.folder.write('notes/a.md', '');
-    const blocked = await stop('files', { cwd });
+    const blocked = await stop(at, 'files', { cwd });
     expect(blocked).toMatchObject({ decision: 'block', reason: 'Missing required files: docs/b.md' });
     await at.folder.write('notes/docs/b.md', '');
     expect((await at.client.ask('decide.files', { attempt: 'a2' })).body).toMatchObject({
@@ -162,7 +144,7 @@ describe('files', () => {
   });
 
   test('of a worker that named no folder are looked for beside the configuration', async () => {
-    expect(await stop('strictfiles', { worker: 'of-nobody' })).toMatchObject({
+    expect(await stop(at, 'strictfiles', { worker: 'of-nobody' })).toMatchObject({
       ...{ decision: 'block', reason: 'Missing required files: a.md' },
     });
   });
@@ -181,10 +163,10 @@ describe('files', () => {
     if (what.includes('link')) await symlink(outside.path, join(at.folder.path, 'link'));
     const place = { cwd: cwdOf() };
     const worker = what.replaceAll(' ', '-');
-    const lenient = await stop('files', { worker, ...place });
+    const lenient = await stop(at, 'files', { worker, ...place });
     expect(lenient).toMatchObject({ decision: 'allow', cause: 'unjudged', feedback: [{ outcome: 'error' }] });
     expect(checked(lenient)).toMatchObject({ verdict: 'error', detail: expect.stringContaining(words) });
-    expect(await stop('strictfiles', { worker: `${worker}-2`, ...place })).toMatchObject({
+    expect(await stop(at, 'strictfiles', { worker: `${worker}-2`, ...place })).toMatchObject({
       decision: 'block',
       reason: expect.stringContaining(words),
     });
@@ -209,7 +191,7 @@ describe('git', () => {
     await git('push', '-q', '-u', 'origin', 'HEAD');
     await at.folder.write('repository/new.txt', '');
     const message = 'Uncommitted changes: new.txt';
-    expect(await stop('git', { cwd })).toMatchObject({
+    expect(await stop(at, 'git', { cwd })).toMatchObject({
       ...{ decision: 'block', cause: 'incomplete', reason: message },
       feedback: [{ check: 'git', outcome: 'fail', message }],
     });
@@ -223,140 +205,9 @@ describe('git', () => {
 
   test('that cannot tell is in error', async () => {
     const { cwd } = await repository('alone');
-    expect(await stop('git', { worker: 'git-alone', cwd })).toMatchObject({
+    expect(await stop(at, 'git', { worker: 'git-alone', cwd })).toMatchObject({
       decision: 'block',
       feedback: [{ check: 'git', outcome: 'error', message: expect.stringContaining('no upstream') }],
     });
   });
-});
-
-describe('groups and conditions', () => {
-  test('any: all failures are told, one pass is enough, an error that is allowed is left out', async () => {
-    expect(await stop('any')).toMatchObject({
-      decision: 'block',
-      reason: 'Command one failed (exit 1); or Command other failed (exit 1)',
-    });
-    expect(await stop('anyone')).toMatchObject({ decision: 'allow', cause: 'complete' });
-    expect(await stop('errany')).toMatchObject({ decision: 'block', reason: 'Command one failed (exit 1)' });
-  });
-
-  test('all, and a list: the first failure decides, what comes after it is not run', async () => {
-    expect(await stop('all')).toMatchObject({ decision: 'block', reason: 'Command other failed (exit 1)' });
-    await at.client.publish('worker.order.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] });
-    expect(await stop('order')).toMatchObject({ decision: 'block', reason: '1 of 1 plan steps remain: Write tests' });
-    expect(await readdir(at.folder.path)).not.toContain('never-ran');
-  });
-
-  test('when: a check that does not apply is skipped', async () => {
-    expect(await stop('when', { files: ['docs/a.md'] })).toMatchObject({ decision: 'allow', cause: 'complete' });
-    expect(await stop('when', { worker: 'when-2', files: ['src/deep/a.ts'] })).toMatchObject({ decision: 'block' });
-  });
-
-  test('remote: anybody may serve it, in either form; nobody, or nonsense, is an error', async () => {
-    const replies = [
-      '{"complete":false,"reason":"2 leaks","feedback":["a","b"]}',
-      'nonsense',
-      '{"action":"complete","reason":"clean"}',
-    ];
-    expect(await stop('remote', { worker: 'r0' })).toMatchObject({
-      decision: 'block',
-      reason: 'nobody serves stopgate.main.check.scan',
-    });
-    const asked: Record<string, unknown>[] = [];
-    const serving = at.client.nc.subscribe('stopgate.main.check.scan', {
-      queue: 'stopgate-check',
-      callback: (_error, message) => {
-        message.respond(replies[asked.length] ?? '');
-        asked.push(message.json());
-      },
-    });
-    await at.client.nc.flush();
-    expect(await stop('remote', { worker: 'r1', toolCount: 4 })).toMatchObject({
-      reason: '2 leaks',
-      feedback: [{ check: 'scan', details: ['a', 'b'] }],
-    });
-    expect(await stop('remote', { worker: 'r2' })).toMatchObject({
-      decision: 'block',
-      feedback: [{ outcome: 'error', message: 'check scan replied with invalid JSON' }],
-    });
-    expect(await stop('remote', { worker: 'r3' })).toMatchObject({ decision: 'allow', cause: 'complete' });
-    serving.unsubscribe();
-    expect(asked[0]).toMatchObject({
-      worker: 'r1',
-      attempt: 'a1',
-      toolCount: 4,
-      retryCount: 0,
-      filesModified: [],
-      plan: [],
-    });
-  });
-});
-
-test('a question that is too large for the bus is cut, says so, and is asked', async () => {
-  const asked: Record<string, unknown>[] = [];
-  const serving = at.client.nc.subscribe('stopgate.main.check.scan', {
-    callback: (_error, message) => {
-      asked.push(message.json());
-      message.respond('{"complete":true,"reason":"fine"}');
-    },
-  });
-  await at.client.nc.flush();
-  // A worker's list is bounded, and yet twice as long as JSON.
-  const long = '"'.repeat(1_000);
-  for (let call = 0; call < 18; call += 1)
-    await at.client.publish('worker.large.tool.used', {
-      tool: 'Write',
-      files: Array.from({ length: 30 }, (_, index) => `${call}-${index}-${long}`),
-    });
-  const output = '"'.repeat(25_000);
-  expect(await stop('remote', { worker: 'large', output })).toMatchObject({ decision: 'allow', cause: 'complete' });
-  serving.unsubscribe();
-  expect(asked).toMatchObject([{ worker: 'large', attempt: 'a1', truncated: true }]);
-});
-
-test('nothing that comes over the wire is executed', async () => {
-  const evil = '$(touch pwned); `touch pwned` | touch pwned #';
-  const cwd = join(at.folder.path, 'a;touch pwned;$(touch pwned)');
-  await mkdir(cwd);
-  const { client } = at;
-  await client.publish('worker.evil.worker.registered', {
-    policy: 'here',
-    agent: evil,
-    cwd,
-    labels: { runner: evil, [evil]: evil },
-  });
-  await client.publish('worker.evil.tool.used', { tool: evil, files: [evil, `${cwd}/x`], call: evil });
-  await client.publish('worker.evil.plan.updated', { steps: [{ title: evil, status: evil }] });
-  await client.publish('worker.evil.worker.registered', { policy: evil });
-  const extra = {
-    commands: { where: { run: ['touch', 'pwned'] } },
-    checks: [{ command: evil }],
-    command: evil,
-    run: [evil],
-  };
-  const { body } = await client.ask('decide.evil', {
-    output: evil,
-    stopReason: evil,
-    files: [evil],
-    validation: [{ rule: evil, passed: true }],
-    ...extra,
-  });
-  // The second registration has no id for a policy and is refused, so the first one's command ran: in that folder, as it is.
-  expect(body).toMatchObject({ policy: { name: 'here' }, feedback: [{ check: 'where', details: cwd }] });
-  expect(await client.stored('STOPGATE-DEAD_main', 'stopgate.main.dead.worker.evil')).toMatchObject([
-    { code: 'BAD_ID' },
-  ]);
-
-  await client.publish('worker.evil2.worker.registered', { policy: 'validate', cwd });
-  expect((await client.ask('decide.evil2', extra)).body).toMatchObject({
-    policy: { name: 'default' },
-    cause: 'no-policy',
-  });
-  await client.publish('worker.evil2.policy.set', { policies: { default: { checks: [{ command: 'never' }] } } });
-  expect((await client.ask('decide.evil2', {})).body).toMatchObject({
-    policy: { name: 'default' },
-    cause: 'no-policy',
-  });
-  const everything = await readdir(at.folder.path, { recursive: true });
-  expect(everything.filter((name) => /(^|\/)pwned$|never-ran/.test(name))).toEqual([]);
 });

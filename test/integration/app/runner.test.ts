@@ -1,11 +1,10 @@
-/** `stopgate runner` as it is shipped: checks of one folder's policies, run in another folder by its own rules. */
+/** `stopgate runner` as it is shipped: checks of one folder’s policies, run in another folder by its own rules. */
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { headers } from '@nats-io/nats-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
-import { runCommand } from '../../support/command.ts';
 import { type Deployment, deploy, type Folder, linesOf, makeFolder } from '../../support/deployment.ts';
 import { endService, type Service, startService } from '../../support/service.ts';
 
@@ -295,44 +294,4 @@ test('it goes on where the connection was lost', async () => {
     );
   await expect.poll(service, { timeout: 10_000 }).toBe('back');
   await expect.poll(async () => (await stop('passes').catch(() => null))?.cause, { timeout: 20_000 }).toBe('complete');
-});
-
-test.each([
-  { args: ['runner'], code: 2, says: '--name is missing' },
-  { args: ['runner', '--name', 'b x'], code: 2, says: 'is not the id of a runner' },
-  { args: ['runner', '--name', 'box', '--nats', 'nats://127.0.0.1:1'], code: 3, says: 'no NATS server at' },
-])('$args ends with $code', async ({ args, code, says }) => {
-  const ended = await runCommand(args, { cwd: workspace.path });
-  expect(ended).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(says) });
-});
-
-test('on a broken configuration it does not start', async () => {
-  const folder = await makeFolder({ 'stopgate.yaml': 'commands: { tests: { run: npm } }' });
-  const ended = await runCommand(['runner', '--name', 'box', '--nats', at.server.url], { cwd: folder.path });
-  expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('stopgate.yaml:1:') });
-  await folder.remove();
-});
-
-test('on the embedded server it finds its credentials, and the service finds it', async () => {
-  const folder = await makeFolder({
-    'stopgate.yaml': JSON.stringify({ policies: { default: on(box, { command: 'fails' }) } }),
-    'box/stopgate.yaml': runnerConfig,
-    'box/work/a.md': '',
-  });
-  const service = await startService(['dev', '--port', '0', '--http', 'off'], folder.path);
-  try {
-    const runner = await startService(['runner', '--name', 'box'], join(folder.path, 'box'), {
-      HOME: folder.path,
-    });
-    runners.push(runner);
-    expect(runner.ready.nats).toBe(service.ready.nats);
-    const registered = JSON.stringify({ cwd: join(folder.path, 'box/work') });
-    await runCommand(['publish', 'worker', 'w1', 'worker.registered', registered], { cwd: folder.path });
-    const { code, stdout } = await runCommand(['decide', 'w1', '--json'], { cwd: folder.path });
-    expect([code, (JSON.parse(stdout) as Decision).reason]).toEqual([1, 'Command fails failed (exit 1)']);
-  } finally {
-    for (const runner of runners.splice(0)) await endService(runner);
-    await endService(service);
-    await folder.remove();
-  }
 });

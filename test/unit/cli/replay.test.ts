@@ -3,28 +3,10 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { controlsIn, jsonLines, openTerminal, type TerminalOptions } from '../../support/terminal.ts';
+import { controlsIn, jsonLines, openTerminal } from '../../support/terminal.ts';
 
-const day = (clock: string) => `2026-03-02T${clock}:00.000Z`;
-const line = (clock: string, tail: string, data: object = {}, fleet = 'main') =>
-  JSON.stringify({ at: day(clock), subject: `stopgate.${fleet}.${tail}`, data });
-const policy = (policies: object, clock = '12:00', fleet = 'main') =>
-  line(clock, `own.fleet.${fleet}.policy.set`, { policies }, fleet);
-const planned = policy({ default: { checks: [{ plan: {} }] } });
-const plan = (clock: string, status: string, fleet = 'main') =>
-  line(clock, 'worker.w1.plan.updated', { steps: [{ title: 'Write tests', status }] }, fleet);
-const stop = (clock: string, attempt: string, fleet = 'main') =>
-  line(clock, 'worker.w1.stop.attempted', { attempt }, fleet);
-
-/** Writes `lines` to a file and replays it. */
-async function replay(lines: readonly string[], argv: readonly string[] = [], options: TerminalOptions = {}) {
-  const terminal = await openTerminal(options);
-  await writeFile(join(terminal.cwd, 'log.jsonl'), lines.map((each) => `${each}\n`).join(''));
-  const code = await terminal.run('replay', 'log.jsonl', ...argv);
-  return { code, results: jsonLines(terminal.stdout()), stdout: terminal.stdout(), stderr: terminal.stderr() };
-}
+import { day, line, plan, planned, policy, replay, stop } from './replay-lines.ts';
 
 describe('decisions', () => {
   test('come one a line, in the order in which attempts end', async () => {
@@ -186,140 +168,6 @@ describe('the policy', () => {
     const { code, stderr, results } = await replay(entries, ['--policy', 'none.yaml']);
     expect(stderr).toBe(`stopgate: cannot read 'none.yaml': there is no such file\n`);
     expect({ code, results }).toEqual({ code: 2, results: [] });
-  });
-});
-
-describe('--at', () => {
-  const entries = [
-    planned,
-    line('12:00', 'worker.w1.worker.registered', { agent: 'claude' }),
-    line('12:00', 'task.T-1.task.created', { title: 'Fix', queue: 'main' }),
-    stop('12:01', 'a1'),
-    line('12:02', 'worker.w1.prompt.submitted', { text: 'go on' }),
-    line('12:00', 'worker.w9.worker.registered', {}, 'other'),
-  ];
-
-  test('prints one object: what was so then, with clocks moved there', async () => {
-    const { code, results } = await replay(entries, ['--at', day('12:01')]);
-    expect(results).toHaveLength(1);
-    expect(results[0]).toMatchObject({
-      at: day('12:01'),
-      fleets: {
-        main: {
-          workers: { w1: { state: 'stopped', agent: 'claude', idle: { ms: 60_000 }, lastDecision: { attempt: 'a1' } } },
-          tasks: { 'T-1': { task: 'T-1', state: 'idle' } },
-          queues: { main: { queue: 'main', pending: 1, reported: 0 } },
-        },
-        other: { workers: { w9: { state: 'idle' } } },
-      },
-    });
-    expect(code).toBe(0);
-  });
-
-  test('a worker is stale two minutes after it was heard of', async () => {
-    const presence = async (at: string) => {
-      const { results } = await replay(entries.slice(0, 2), ['--at', at]);
-      return (results[0] as { fleets: { main: { workers: { w1: { presence: string } } } } }).fleets.main.workers.w1
-        .presence;
-    };
-    expect(await presence(day('12:01'))).toBe('active');
-    expect(await presence(day('12:03'))).toBe('stale');
-  });
-
-  test('says that a time is still to come', async () => {
-    expect((await replay(entries, ['--at', day('12:01')])).stderr).toBe('');
-    const { code, stderr, results } = await replay(entries, ['--at', '9999-01-01']);
-    expect({ code, at: results[0] }).toMatchObject({ code: 0, at: { at: '9999-01-01T00:00:00.000Z' } });
-    expect(stderr).toBe(
-      "stopgate: --at '9999-01-01' is in the future: this is the state if no entry comes until then\n",
-    );
-  });
-
-  test('of a file without entries shows no fleet', async () => {
-    expect((await replay([], ['--at', day('12:00')])).results).toEqual([{ at: day('12:00'), fleets: {} }]);
-  });
-
-  test.each(['noon', '2026-02-30', '2026-02-30T12:00:00Z', ''])('%j is not a time', async (at) => {
-    const { code, stdout, stderr } = await replay(entries, ['--at', at]);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toMatch(/^stopgate: '?--at'? .*\n$/);
-  });
-
-  test.each(['1969-12-31', '99999999d', '999999999999d'])('%j is before any entry', async (at) => {
-    const { code, stdout, stderr } = await replay(entries, ['--at', at]);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain(`--at '${at}' is before 1970`);
-  });
-});
-
-describe('--diff', () => {
-  const entries = [policy({ default: {} }), plan('12:01', 'pending'), stop('12:02', 'a1'), stop('12:03', 'a2')];
-  async function diff(yaml: string, lines: readonly string[], argv: readonly string[], options: TerminalOptions = {}) {
-    const terminal = await openTerminal(options);
-    await writeFile(join(terminal.cwd, 'log.jsonl'), lines.join('\n'));
-    await writeFile(join(terminal.cwd, 'new.yaml'), yaml);
-    const code = await terminal.run('replay', 'log.jsonl', '--policy', 'new.yaml', '--diff', ...argv);
-    return { code, stdout: terminal.stdout(), stderr: terminal.stderr() };
-  }
-  const planChecked = 'policies: { default: { retries: 1, checks: [{ plan: {} }] } }';
-
-  test('prints what would be decided differently: who, when, both answers, the guards', async () => {
-    const { code, stdout, stderr } = await diff(planChecked, entries, []);
-    expect(stdout.split('\n')).toEqual([
-      `w1 · a1 · ${day('12:02')}`,
-      '  before  allow · complete · no-policy  No check or hook was set for this stop',
-      '  after   block · continue · incomplete  1 of 1 plan steps remain: Write tests',
-      '  guard   done -> checks',
-      `w1 · a2 · ${day('12:03')}`,
-      '  before  allow · complete · no-policy  No check or hook was set for this stop',
-      expect.stringContaining('  after   allow · complete · capped  '),
-      '  guard   done -> retries',
-      '',
-    ]);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '2 attempts compared: 2 would differ\n' });
-  });
-
-  test('--json: an object a line, with both decisions', async () => {
-    const { stdout } = await diff(planChecked, entries, ['--json', '--since', day('12:03')]);
-    const differences = jsonLines(stdout);
-    expect(differences).toMatchObject([
-      { worker: 'w1', attempt: 'a2', at: day('12:03'), before: { cause: 'no-policy' }, after: { cause: 'incomplete' } },
-    ]);
-    expect(Object.keys(differences[0] ?? {})).toEqual(['worker', 'attempt', 'at', 'before', 'after']);
-  });
-
-  test('what hangs on a check without an answer cannot be told', async () => {
-    const remote = 'policies: { default: { checks: [{ remote: scan }] } }';
-    const { code, stdout, stderr } = await diff(remote, entries.slice(0, 3), []);
-    expect(stdout).toContain('  after   unknown  the log has no result of check scan\n');
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '1 attempt compared: 0 would differ, 1 unknown\n' });
-    const { stdout: json } = await diff(remote, entries.slice(0, 3), ['--json']);
-    expect(jsonLines(json)).toMatchObject([{ attempt: 'a1', after: null, check: 'scan' }]);
-  });
-
-  test('fits a terminal and shows no control characters of an agent', async () => {
-    const rude = line('12:01', 'worker.w1.plan.updated', {
-      steps: [{ title: '\u001b[2J\u0007 x', status: 'pending' }],
-    });
-    const { stdout } = await diff(planChecked, [rude, stop('12:02', 'a1')], [], { isTTY: true, columns: 60 });
-    const plain = stripVTControlCharacters(stdout);
-    expect(controlsIn(plain)).toEqual([]);
-    for (const each of plain.split('\n')) expect(each.length).toBeLessThanOrEqual(60);
-  });
-
-  test.each([
-    { yaml: 'policies:\n  default:\n    retrys: 3\n', says: 'new.yaml:3:5: unknown key "retrys"' },
-    { yaml: 'fleet: main\n', says: `there is nothing to compare: 'new.yaml' has no policies` },
-  ])('with a policy file that is none: $says', async ({ yaml, says }) => {
-    const { code, stdout, stderr } = await diff(yaml, entries, []);
-    expect(stderr).toContain(says);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  });
-
-  test('bad lines are named here too', async () => {
-    const { code, stderr } = await diff(planChecked, ['not json', ...entries], []);
-    expect(stderr).toContain('line 1: is no JSON');
-    expect(code).toBe(2);
   });
 });
 

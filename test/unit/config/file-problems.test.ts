@@ -1,0 +1,214 @@
+/** Faults in stopgate.yaml: each is reported with its line and column. */
+import { describe, expect, test } from 'vitest';
+import { readConfigFile } from '../../../src/config/file-reader.ts';
+import { lines, path, problemsOf } from './read-text.ts';
+
+describe('an unknown key', () => {
+  test('at the top is an error at the key and names the nearest', () => {
+    expect(problemsOf('fleet: a\nreplicas: b\n')).toEqual(['2:1 unknown key "replicas"; did you mean "replica"?']);
+  });
+
+  test('in a check within nested groups is an error at the key', () => {
+    const text = lines(
+      'policies:',
+      '  default:',
+      '    checks:',
+      '      - any:',
+      '          - files: [b.md]',
+      '          - all:',
+      '              - files: [a.md]',
+      '                onerror: block',
+    );
+    expect(problemsOf(text)).toEqual(['8:17 unknown key "onerror"; did you mean "onError"?']);
+    const result = readConfigFile(text, path);
+    expect(result.ok ? [] : result.problems.map((problem) => problem.path)).toEqual([
+      'policies.default.checks.0.any.1.all.0.onerror',
+    ]);
+  });
+
+  test.each([
+    ['policies: { default: { retry: 3 } }', '1:24 unknown key "retry"; did you mean "retries"?'],
+    ['policies: { default: { stuck_after: 3 } }', '1:24 unknown key "stuck_after"; did you mean "stuckAfter"?'],
+    ['policies: { a: { persistence: { hodl: 3 } } }', '1:33 unknown key "hodl"; did you mean "hold"?'],
+    [
+      'policies: { a: { checks: [{ plan: {}, when: { fase: x } }] } }',
+      '1:47 unknown key "fase"; did you mean "phase"?',
+    ],
+    ['policies: { a: { checks: [{ plan: { x: 1 } }] } }', '1:37 unknown key "x"; known keys: required'],
+    ['commands: { a: { run: [x], timeoutMs: 3 } }', '1:28 unknown key "timeoutMs"; did you mean "timeout"?'],
+    ['assign: [{ policy: default, agnt: x }]', '1:29 unknown key "agnt"; did you mean "agent"?'],
+    ['escalation: { webhook: { uri: x } }', '1:26 unknown key "uri"; did you mean "url"?'],
+    ['commands: { a: { run: [x], zzz: 3 } }', '1:28 unknown key "zzz"; known keys: run, cwd, timeout, feedback, env'],
+    ['token: abc', '1:1 unknown key "token"; secrets do not belong here: set STOPGATE_TOKEN or pass --token'],
+    ['a: &a {}\n<<: *a', '2:1 merge keys ("<<") are not part of YAML 1.2; repeat the map with an alias instead'],
+  ])('in %j is found at its place', (text, problem) => {
+    expect(problemsOf(text)).toContain(problem);
+  });
+});
+
+describe('a wrong value', () => {
+  test.each([
+    ['a number for a string', 'fleet: 3', '1:8 expected a string, got 3: put it in quotes'],
+    ['a list for a map', 'commands:\n  - a', '2:3 expected a map, got a list'],
+    ['a string for a list', 'commands:\n  tests:\n    run: npm test\n', '3:10 expected a list, got "npm test"'],
+    ['a list for the file', '- a', '1:1 expected a map, got a list'],
+    ['nothing where a map must be', 'fleet: a\npolicies:\n', '2:1 expected a map, got nothing'],
+    ['a fraction', 'policies: { a: { retries: 1.5 } }', '1:27 expected a whole number, got 1.5'],
+    [
+      'a number below its bound',
+      'policies: { a: { stuckAfter: 0 } }',
+      '1:30 Too small: expected number to be >0 (got 0)',
+    ],
+    ['a word for a number', 'policies: { a: { stuckAfter: often } }', '1:30 expected a number or a map, got "often"'],
+    ['an unknown word', 'policies: { a: { onCap: stop } }', '1:25 "stop" is not "allow" or "escalate"'],
+    [
+      'a word that is no profile',
+      'policies: { a: { persistence: on } }',
+      '1:31 expected "off" or "default" or "critical" or "temporary" or "persistent" or false or a map, got "on"',
+    ],
+    [
+      'a bad id for a value',
+      'fleet: a b',
+      '1:8 "a b" is not an id: it must start with a letter or digit and contain only letters, digits, _ and - (128 at most)',
+    ],
+    [
+      'a bad id for a key',
+      'policies:\n  a b: {}',
+      '2:3 "a b" is not an id: it must start with a letter or digit and contain only letters, digits, _ and - (128 at most)',
+    ],
+    [
+      'a bad duration',
+      'releaseAfter: 12x',
+      '1:15 "12x" is not a duration: write 250ms, 50s, 10m, 2h or a number of milliseconds',
+    ],
+    [
+      'a bad duration in a policy',
+      'policies:\n  a:\n    persistence: { idle: soon }',
+      '3:26 "soon" is not a duration: write 250ms, 50s, 10m, 2h or a number of milliseconds',
+    ],
+    [
+      'a git check of nothing',
+      'policies: { a: { checks: [{ git: { clean: false } }] } }',
+      '1:34 git needs clean: true or pushed: true',
+    ],
+    ['a duration of another type', 'releaseAfter: true', '1:15 expected a number or a string, got true'],
+    [
+      'a time that no timer can run',
+      'releaseAfter: 10000h',
+      '1:15 36000000000 is longer than a timer can run (2147483647 ms)',
+    ],
+    ['a missing key', 'commands:\n  tests: { cwd: worker }', '2:3 "run" is missing'],
+    ['a missing key in a list', 'assign:\n  - agent: codex', '2:5 "policy" is missing'],
+    ['a command without a program', 'commands: { a: { run: [] } }', '1:23 Too small: expected array to have >=1 items'],
+    [
+      'a variable with a bad name',
+      'commands: { a: { run: [x], env: { a-b: x } } }',
+      '1:35 "a-b" is not the name of a variable',
+    ],
+    ['a bad http address', 'http: localhost', '1:7 "localhost" is not HOST:PORT, such as 127.0.0.1:4280 (or "off")'],
+    ['a bad NATS url', 'nats: http://u:secret@h', '1:7 "***@h" is not a NATS URL, such as nats://127.0.0.1:4222'],
+    ['a bad webhook', 'escalation: { webhook: { url: "ftp://h/" } }', '1:31 "ftp://h/" is not an http(s) URL'],
+    ['a wildcard for a prefix', 'replyPrefixes: [">"]', '1:17 ">" is not the prefix of a subject, such as _INBOX_app.'],
+    [
+      'a prefix into our own subjects',
+      'replyPrefixes: [stopgate.main]',
+      '1:17 "stopgate.main" is for entries and requests, not for answers',
+    ],
+  ])('(%s) is told at its place', (_what, text, problem) => {
+    expect(problemsOf(text)).toEqual([problem]);
+  });
+
+  test.each([
+    ['two kinds', 'plan: {}\n        files: [a]', '4:9', 'plan and files'],
+    ['no kind', 'name: a', '4:9', 'none'],
+  ])('(a check with %s) is told where the check begins', (_what, check, at, got) => {
+    expect(problemsOf(`policies:\n  default:\n    checks:\n      - ${check}\n`)).toEqual([
+      `${at} a check is one of plan, rules, files, git, command, remote, all, any; this has ${got}`,
+    ]);
+  });
+
+  test('(a check with two kinds in a group) is told where that check begins', () => {
+    const text = lines(
+      'policies:',
+      '  a:',
+      '    checks:',
+      '      - all:',
+      '          - plan:',
+      '            remote: scan',
+    );
+    expect(problemsOf(text)).toEqual([
+      '5:13 a check is one of plan, rules, files, git, command, remote, all, any; this has plan and remote',
+    ]);
+  });
+
+  test('(groups five deep) is an error', () => {
+    const nest = (depth: number): string => (depth === 0 ? '{ plan: {} }' : `{ all: [${nest(depth - 1)}] }`);
+    expect(problemsOf(`policies: { a: { checks: [${nest(4)}] } }`)).toEqual([]);
+    expect(problemsOf(`policies: { a: { checks: [${nest(5)}] } }`)).toEqual(['1:27 all and any may nest 4 deep']);
+  });
+
+  test('does not hide the others, and they come in the order of the file', () => {
+    const text = lines('http: x', 'flet: y', 'fleet: 1', 'commands:', '  a b: { run: [x] }', '  c: {}');
+    expect(problemsOf(text).map((problem) => problem.split(' ')[0])).toEqual(['1:7', '2:1', '3:8', '5:3', '6:3']);
+  });
+
+  test('in an alias is told once, where it was written', () => {
+    const text = lines('policies:', '  a: { checks: &c [{ pln: {}, files: [x] }] }', '  b: { checks: *c }');
+    expect(problemsOf(text)).toEqual(['2:22 unknown key "pln"; did you mean "plan"?']);
+  });
+
+  test('is not drowned in others: fifty are told', () => {
+    expect(problemsOf(Array.from({ length: 80 }, (_, index) => `k${index}: 1`).join('\n'))).toHaveLength(50);
+  });
+
+  test('(policies that no entry of the log can hold) is an error', () => {
+    const names = Array.from({ length: 6_000 }, (_, index) => `"file-${index}.json"`);
+    expect(problemsOf(`fleet: a\npolicies: { a: { checks: [{ files: [${names.join(', ')}] }] } }`)).toEqual([
+      expect.stringMatching(/^2:1 policies and assign come to \d+ bytes; an entry of the log holds 65536$/),
+    ]);
+  });
+});
+
+describe('bad YAML', () => {
+  test.each([
+    ['a duplicate key', 'fleet: a\nhttp: "4280"\nfleet: b\n', '3:1 the key "fleet" appears twice'],
+    ['a duplicate key within', 'commands:\n  a: { run: [x], run: [y] }', '2:18 the key "run" appears twice'],
+    [
+      'a list without its end',
+      'fleet: a\nroots: [a, b\nhttp: c\n',
+      '3:1 Flow sequence in block collection must be sufficiently indented and end with a ]',
+    ],
+    ['a tab', 'commands:\n\ta: {}', '2:1 Tabs are not allowed as indentation'],
+    ['a map within a line', 'fleet: a: b', '1:8 Nested mappings are not allowed in compact mappings'],
+    ['windows line ends', 'fleet: a\r\nreplica: b\r\nfleet: c\r\n', '3:1 the key "fleet" appears twice'],
+    ['an unknown tag', 'fleet: !env FLEET', '1:8 Unresolved tag: !env'],
+    ['a key that is no string', '[a]: b', '1:1 With stringKeys, all keys must be strings'],
+    ['an alias without its anchor', 'fleet: a\nroots: *all', '2:8 there is no anchor &all before the alias *all'],
+    ['a prototype for a key', 'commands: { __proto__: {} }', '1:13 the key "__proto__" is not allowed'],
+    ['an alias within itself', 'roots: &a [*a]', '1:12 nested deeper than 32 levels, or an alias within itself'],
+  ])('(%s) is told at its place', (_what, text, problem) => {
+    expect(problemsOf(text)).toContain(problem);
+  });
+
+  test('(a second document) is an error', () => {
+    expect(problemsOf('fleet: a\n---\nfleet: b')).toEqual([expect.stringMatching(/^2:1 .*multiple documents/)]);
+  });
+
+  test('(aliases that multiply without end) is an error, and soon', () => {
+    const levels = Array.from(
+      { length: 30 },
+      (_, level) => `  l${level + 1}: &l${level + 1} [${Array(9).fill(`*l${level}`)}]`,
+    );
+    expect(problemsOf(lines('commands:', '  l0: &l0 [a]', ...levels))).toEqual([
+      expect.stringMatching(/^3:12 aliases multiply the text more than 100 times$/),
+    ]);
+  });
+
+  test('(more than 131,072 characters) is an error', () => {
+    expect(problemsOf(`# ${'x'.repeat(131_072)}`)).toEqual(['1:1 the file has 131074 characters; the limit is 131072']);
+  });
+
+  test.each([100, 400, 800, 5_000])('(%i brackets deep) is an error, not a crash', (depth) => {
+    expect(problemsOf(`roots: ${'['.repeat(depth)}a${']'.repeat(depth)}`)).not.toEqual([]);
+  });
+});

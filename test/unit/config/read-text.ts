@@ -1,0 +1,18 @@
+/** Reads the text of a stopgate.yaml: its values, or its problems. */
+import { readConfigFile } from '../../../src/config/file-reader.ts';
+
+export const path = '/srv/app/stopgate.yaml';
+
+export function read(text: string) {
+  const result = readConfigFile(text, path);
+  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  return result;
+}
+
+/** Each as `line:column message`. */
+export function problemsOf(text: string): string[] {
+  const result = readConfigFile(text, path);
+  return result.ok ? [] : result.problems.map(({ line, column, message }) => `${line}:${column} ${message}`);
+}
+
+export const lines = (...text: string[]) => `${text.join('\n')}\n`;
