@@ -21,7 +21,8 @@ const letter = `[${scripts.map((script) => `\\p{scx=${script}}`).join('')}]`;
 const pictograph = '\\p{Extended_Pictographic}';
 const joined = [
   [new RegExp(`${letter}$`, 'u'), new RegExp(`^${letter}`, 'u')],
-  [new RegExp(`${pictograph}[\\ufe0f\\u{1f3fb}-\\u{1f3ff}]?$`, 'u'), new RegExp(`^${pictograph}`, 'u')],
+  // Not a class of the modifiers: Chromium 156 does not find one at the end.
+  [new RegExp(`${pictograph}(?:\\ufe0f|\\p{Emoji_Modifier})?$`, 'u'), new RegExp(`^${pictograph}`, 'u')],
 ] as const;
 
 /** Joiners (U+200C, U+200D) belong between emoji, and between letters of scripts that are spelled with them (UAX #31). */

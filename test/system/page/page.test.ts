@@ -377,7 +377,7 @@ describeInBrowser('the page', () => {
   }, 120_000);
 
   test('shows the text of agents as text, and long text collapsed', async () => {
-    const agent = '<img src=x onerror=alert(1)>\u202egnp.exe\u0000';
+    const agent = '👩🏽\u200d💻 <img src=x onerror=alert(1)>\u202egnp.exe\u0000';
     const hostile = '\u001b[31mred\u001b[0m <script>alert(1)</script>';
     const title = `${hostile}${'y'.repeat(400)}`;
     await stage.client.publish('worker.evil.worker.registered', { agent });
@@ -385,7 +385,7 @@ describeInBrowser('the page', () => {
     await stage.client.ask('decide.evil', { output: `${hostile}${'y'.repeat(60_000)}` });
     await open('/?worker=evil&tab=plan');
     await browser.page.locator('aside .plan').waitFor();
-    expect(await text('aside .facts')).toContain('<img src=x onerror=alert(1)>⟨U+202E⟩gnp.exe⟨NUL⟩');
+    expect(await text('aside .facts')).toContain('👩🏽\u200d💻 <img src=x onerror=alert(1)>⟨U+202E⟩gnp.exe⟨NUL⟩');
     expect(await text('aside .plan')).toMatch(/⟨ESC⟩\[31mred⟨ESC⟩\[0m <script>alert\(1\)<\/script>y+… more/);
     expect(await browser.page.locator('aside img, aside script').count()).toBe(0);
     expect((await text('aside')).length).toBeLessThan(10_000);
