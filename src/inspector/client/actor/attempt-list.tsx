@@ -57,13 +57,19 @@ function Changed({ newer, older }: { newer: AttemptRecord; older: AttemptRecord 
       {findings.length > 0 ? <Lines changes={findings} /> : <p class="muted">The checks gave the same results.</p>}
       {newer.output !== null && older.output !== null && output.length > 0 && (
         <details class="input">
-          <summary>its words: {plural(output.length, 'line')} differ</summary>
+          <summary>what the agent said: {plural(linesChanged(output), 'line')} changed</summary>
           <Lines changes={output} />
         </details>
       )}
     </div>
   );
 }
+
+/** A line that was replaced is gone and new. */
+const linesChanged = (changes: readonly LineChange[]): number => {
+  const added = changes.filter(({ sign }) => sign === '+').length;
+  return Math.max(added, changes.length - added);
+};
 
 const linesShown = 12;
 

@@ -5,7 +5,7 @@ import { get } from '../data/api.ts';
 import { route } from '../route.ts';
 
 /** Enough to see three turns of a circle of two. */
-const attemptsShown = 6;
+export const attemptsShown = 6;
 
 /** @param version differs when there may be another one @returns newest first; null: not loaded yet */
 export function useAttempts(worker: string, version: unknown): readonly AttemptRecord[] | null {

@@ -13,9 +13,9 @@ export function WhyNotYet({ view }: { view: WorkerView }) {
   const shown = tried ?? view.lastDecision;
   const missing = shown === null ? [] : missingFor(shown);
   return (
-    <section class="not-yet" aria-label="What would let it stop">
+    <section class="not-yet" aria-label="Why not yet">
       <h3>
-        What would let it stop{' '}
+        Why not yet{' '}
         {!isPast.value && (
           <button type="button" disabled={busy} title="Judges it as a stop, logs and counts nothing" onClick={tryNow}>
             {busy ? 'Trying…' : 'Try now'}

@@ -3,7 +3,7 @@ import type { WorkerView } from '../../../../machines/index.ts';
 import { type Pattern, patternOf } from '../../attempt-changes.ts';
 import { plural } from '../ui/format.ts';
 import { AttemptList } from './attempt-list.tsx';
-import { useAttempts } from './attempts.ts';
+import { attemptsShown, useAttempts } from './attempts.ts';
 import { DecisionCard } from './decision-card.tsx';
 import { WhyNotYet } from './why-not-yet.tsx';
 
@@ -35,7 +35,11 @@ export function Why({ id, view }: { id: string; view: WorkerView }) {
   );
 }
 
-const describePattern = (pattern: Pattern): string =>
-  pattern.kind === 'same'
-    ? `The same failure ${plural(pattern.times, 'time')} in a row`
-    : `It is going round in circles: the same ${pattern.length} failures in turn, ${plural(pattern.times, 'time')}`;
+function describePattern(pattern: Pattern): string {
+  const { kind, times } = pattern;
+  const attempts = kind === 'same' ? times : times * pattern.length;
+  const howOften = `${attempts < attemptsShown ? '' : 'at least '}${plural(times, 'time')}`;
+  return kind === 'same'
+    ? `The same failure ${howOften} in a row`
+    : `It is going round in circles: the same ${pattern.length} failures in turn, ${howOften}`;
+}
