@@ -27,9 +27,8 @@ export const LockedPage = () => (
       </p>
     )}
     <TokenForm label="Token" onSuccess={() => {}}>
-      It is the service’s <code>--token</code> or <code>STOPGATE_TOKEN</code>, or one that stands under{' '}
-      <code>tokens:</code> in its <code>stopgate.yaml</code>. Whoever runs the service makes one with{' '}
-      <code>stopgate token</code>.
+      It is the service’s <code>--token</code> or <code>STOPGATE_TOKEN</code>, or a token of your own. Whoever runs the
+      service creates one for you with <code>stopgate token</code>.
     </TokenForm>
   </main>
 );
