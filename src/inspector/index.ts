@@ -45,8 +45,8 @@ export function createInspection(
   const { fleet } = host;
   const headSeq = async () => (await log.head()).seq;
   const watch = createSharedWatcher(fleet);
-  const { logNow, foldedSeq, observe } = host;
-  const live = createLive({ fleet, watch, logNow, foldedSeq, headSeq, observe });
+  const { logNow, foldedSeq, observe, fault } = host;
+  const live = createLive({ fleet, watch, logNow, foldedSeq, headSeq, observe, fault });
   const feed = createFeed(fleet, watch);
   const history = createHistory({ ...source, fleet: fleet.name }, logger);
   return {

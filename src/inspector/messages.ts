@@ -64,7 +64,13 @@ export type Hello = {
   readonly operator: boolean;
   readonly token: boolean;
 };
-type Head = { readonly seq: number; readonly nowMs: number; readonly headSeq: number };
+/** `fault`: why nothing is decided now; null: the service works. */
+type Head = {
+  readonly seq: number;
+  readonly nowMs: number;
+  readonly headSeq: number;
+  readonly fault: string | null;
+};
 /** Transitions counted by minute since `sinceMs`, ten minutes ago at most; not those that lead back to where they came from. */
 export type Moves = {
   readonly sinceMs: number;

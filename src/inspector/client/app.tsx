@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { TaskPanel } from './actor/task-panel.tsx';
 import { WorkerPanel } from './actor/worker-panel.tsx';
 import { fleet, locked } from './data/api.ts';
-import { liveFleet } from './data/connection.ts';
+import { connectionProblem, liveFleet } from './data/connection.ts';
 import { isPast, pastProblem, shownFleet } from './data/past.ts';
 import { Header } from './header.tsx';
 import { HelpDialog } from './help-dialog.tsx';
@@ -76,7 +76,12 @@ const List = ({ view }: { view: Exclude<View, 'what-if'> }) =>
     view
   ];
 
-const Loading = () => <p class="muted pad">{fleet.value === '' ? 'Connecting…' : 'Loading the fleet…'}</p>;
+/** A notice, if there is one, says why it takes so long. */
+const Loading = () => (
+  <p class="loading muted pad">
+    {connectionProblem.value === null && (fleet.value === '' ? 'Connecting…' : 'Loading the fleet…')}
+  </p>
+);
 
 function Panel({ entity, id }: { entity: 'worker' | 'task'; id: string }) {
   const heading = useRef<HTMLHeadingElement>(null);

@@ -1,6 +1,16 @@
 /** The header: the fleet, the views, the state of the connection, time travel and the session. */
 import { fleet, fleets, signOut } from './data/api.ts';
-import { connection, head, hello, liveFleet, nowMs, pauseByHand, renewSession, reopen } from './data/connection.ts';
+import {
+  connection,
+  head,
+  hello,
+  liveFleet,
+  nowMs,
+  pauseByHand,
+  renewSession,
+  reopen,
+  serviceFault,
+} from './data/connection.ts';
 import { isPast } from './data/past.ts';
 import { inboxSize } from './inbox/waiting.ts';
 import { requestSignIn } from './operator/sign-in.tsx';
@@ -102,15 +112,21 @@ function ConnectionState() {
   void nowMs.value;
   const state = connection.value;
   const behind = Math.max(0, headSeq - seq);
+  const isFaulty = state === 'live' && serviceFault.value !== null;
   const text = {
     connecting: 'connecting…',
-    live: behind > 0 ? `live, ${count(behind)} entries behind` : 'live',
+    live: isFaulty ? 'nothing is decided' : behind > 0 ? `live, ${count(behind)} entries behind` : 'live',
     lost: 'connection lost',
     paused: 'paused',
     file: 'history in a file',
   }[state];
   return (
-    <span class="connection" data-connection={state} title={`entry ${seq} of ${headSeq}`}>
+    <span
+      class="connection"
+      data-connection={state}
+      data-fault={isFaulty || undefined}
+      title={`entry ${seq} of ${headSeq}`}
+    >
       <i class="dot" aria-hidden="true" />
       <span class="word">{text}</span>
       {state === 'live' && perSecond >= 1 && <span class="muted"> {count(Math.round(perSecond))}/s</span>}

@@ -8,6 +8,7 @@ import {
   nowMs,
   pause,
   reopen,
+  serviceFault,
 } from './data/connection.ts';
 import { isPast, pastProblem } from './data/past.ts';
 import { navigate } from './route.ts';
@@ -18,6 +19,12 @@ const patienceMs = 5_000;
 export function Notice() {
   if (isPast.value) return null;
   if (connection.value === 'lost') return <LostConnection />;
+  if (connection.value === 'live' && serviceFault.value !== null)
+    return (
+      <p class="notice" role="alert">
+        Nothing is decided now: {serviceFault.value}.
+      </p>
+    );
   if (pastProblem.value !== null)
     return (
       <p class="notice" role="alert">

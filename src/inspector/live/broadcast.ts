@@ -21,12 +21,15 @@ export type Broadcast = {
 const topicEvery = 2;
 
 export function createBroadcast(source: LiveSource, pages: ReadonlySet<LivePage>, moves: RecentMoves): Broadcast {
-  const { fleet, foldedSeq, logNow } = source;
+  const { fleet, foldedSeq, logNow, fault } = source;
   let headSeq = 0;
   const sawEntry = (seq: number) => {
     headSeq = Math.max(headSeq, seq);
   };
-  const head = () => ({ seq: foldedSeq(), nowMs: logNow(), headSeq: Math.max(headSeq, foldedSeq()) });
+  const head = () => ({
+    ...{ seq: foldedSeq(), nowMs: logNow(), headSeq: Math.max(headSeq, foldedSeq()) },
+    fault: fault()?.message ?? null,
+  });
   const full = (): Full => ({ ...head(), ...wholeOf(fleet), moves: moves.take(logNow()) });
   const delta = (names: ChangedNames, { transitions, entries }: TickChanges): Delta => ({
     ...head(),

@@ -10,6 +10,8 @@ export type LiveSource = {
   readonly foldedSeq: () => number;
   /** The newest entry of the log. */
   readonly headSeq: () => Promise<number>;
+  /** Why nothing can be decided now, or null. */
+  readonly fault: () => Error | null;
   /** Reports each message of the log after it was folded. */
   readonly observe: (onFolded: ((message: LogMessage) => void) | null) => void;
 };

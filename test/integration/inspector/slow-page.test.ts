@@ -22,6 +22,7 @@ test('gets nothing while it does not read, then one message with all changes', a
   };
   const live = createLive({
     ...{ fleet, watch: createSharedWatcher(fleet), logNow: () => seq, foldedSeq: () => seq, headSeq: async () => seq },
+    fault: () => null,
     observe: () => {},
   });
   const page = (isReady: () => boolean) => {
@@ -61,6 +62,7 @@ test('entries are not kept for a page that does not read, only counted', async (
   let seq = 0;
   const live = createLive({
     ...{ fleet, watch: createSharedWatcher(fleet), logNow: () => seq, foldedSeq: () => seq, headSeq: async () => seq },
+    fault: () => null,
     observe: (it) => {
       onFolded = it;
     },

@@ -1,4 +1,5 @@
 /** The page of a service with several fleets: one at a time, by its address, with a choice in the header. */
+import { jetstreamManager } from '@nats-io/jetstream';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Browser, describeInBrowser, openBrowser } from '../../support/browser.ts';
@@ -58,4 +59,15 @@ describeInBrowser('several fleets', () => {
     await isLive(last);
     expect(browser.problems()).toEqual([]);
   }, 90_000);
+
+  test('a log that is lost is said, although the service goes on', async () => {
+    const { page } = browser;
+    await page.goto(`${at.http}/?fleet=web`);
+    await page.locator('tr[data-id="of-web"]').waitFor();
+    await (await jetstreamManager(at.client.nc)).streams.delete('STOPGATE_web');
+    await page.getByRole('alert').filter({ hasText: 'Nothing is decided now: the log STOPGATE_web is gone' }).waitFor();
+    expect(await page.locator('.connection').innerText()).toBe('nothing is decided');
+    expect(await page.locator('tr[data-id="of-web"]').count()).toBe(1);
+    expect(await browser.axe()).toEqual([]);
+  }, 60_000);
 });

@@ -18,7 +18,7 @@ function storeOf(workers: [id: string, state: number, sinceMs: number][], tasks:
   const task = ([id, escalatedWith]: (typeof tasks)[number]): TaskRow =>
     [id, escalated, null, 'main', null, null, null, 0, null, 'why?', 7, escalatedWith] as const;
   const rows = { workers: workers.map(worker), tasks: tasks.map(task), queues: [] };
-  store.apply({ ...rows, seq: 1, nowMs: 9, headSeq: 1, entries: 1 }, false);
+  store.apply({ ...rows, seq: 1, nowMs: 9, headSeq: 1, fault: null, entries: 1 }, false);
   return store;
 }
 

@@ -18,6 +18,8 @@ export const connectionProblem = signal<string | null>(null);
 export const focus = signal<Focus | null>(null);
 /** `receivedMs`: `performance.now()` of the last message; `perSecond`: entries. */
 export const head = signal({ seq: 0, headSeq: 0, receivedMs: 0, perSecond: 0 });
+/** Why the service, which is reached, decides nothing now; null: it works. */
+export const serviceFault = signal<string | null>(null);
 /** The log's clock, updated once a second. */
 export const nowMs = signal(Date.now());
 /** How far the log's clock is ahead of the browser's. */
@@ -48,7 +50,7 @@ type PageNews = 'renewed' | 'crowded';
 const pages = new BroadcastChannel('stopgate.pages');
 const tellPages = (news: PageNews) => pages.postMessage(news);
 const crowdedText =
-  'This browser shows other fleets too, and has no connection left. Close one of their pages, or leave it in the background.';
+  'This browser shows other fleets too, and has no connection left for this one. Close or hide one of their pages; this one then continues by itself.';
 
 export function startConnection(): void {
   effect(() => {
@@ -178,7 +180,7 @@ function endPause(toSeq: number): void {
 const hasRows = ({ workers, tasks, queues, transitions }: Delta): boolean =>
   [workers, tasks, queues, transitions].some((it) => it !== undefined);
 
-function onHead({ seq, headSeq, nowMs: logNowMs }: Full | Delta, entries: number, isPaused: boolean): void {
+function onHead({ seq, headSeq, nowMs: logNowMs, fault }: Full | Delta, entries: number, isPaused: boolean): void {
   aheadMs = logNowMs - Date.now();
   const ms = performance.now();
   received = received.filter((it) => it.ms > ms - 2_000);
@@ -186,5 +188,6 @@ function onHead({ seq, headSeq, nowMs: logNowMs }: Full | Delta, entries: number
   const perSecond = received.reduce((sum, it) => sum + it.entries, 0) / 2;
   head.value = { seq, headSeq, receivedMs: ms, perSecond };
   connectionProblem.value = null;
+  serviceFault.value = fault;
   if (!isPaused) connection.value = 'live';
 }

@@ -13,7 +13,7 @@ export function createKnownFleet() {
   const topics = new Map<string, string>();
   let hello: string | null = null;
   let replica: string | null = null;
-  let head: Pick<Full, 'seq' | 'nowMs' | 'headSeq' | 'last'> | null = null;
+  let head: Pick<Full, 'seq' | 'nowMs' | 'headSeq' | 'fault' | 'last'> | null = null;
   let seq: string | null = null;
   const clear = () => {
     for (const all of Object.values(rows)) all.clear();
@@ -23,9 +23,9 @@ export function createKnownFleet() {
   const apply = (change: Full | Delta) => {
     for (const name of ['workers', 'tasks', 'queues'] as const)
       for (const row of change[name] ?? []) rows[name].set(row[0], row);
-    const { nowMs, headSeq } = change;
+    const { nowMs, headSeq, fault } = change;
     const last = 'last' in change ? change.last : lastOf(head?.last ?? { w: null, t: null }, change.transitions ?? []);
-    head = { seq: change.seq, nowMs, headSeq, last };
+    head = { seq: change.seq, nowMs, headSeq, fault, last };
   };
   return {
     seq: () => seq,
