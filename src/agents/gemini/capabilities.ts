@@ -2,19 +2,20 @@
 import type { Capabilities } from '../shared/capability.ts';
 
 const unit = 'test/unit/agents/gemini.test.ts';
-/** With the real program. */
+/** With the real program: in the table of all headless agents, and alone. */
+const turns = 'test/system/agents/plan-turns.test.ts';
 const real = 'test/system/agents/gemini.test.ts';
 
 export const capabilities: Capabilities = {
   title: 'Gemini CLI',
   cells: {
     stopEvent: ['`AfterAgent`', unit],
-    block: ['`decision: block`', real],
-    release: ['yes', real],
+    block: ['`decision: block`', turns],
+    release: ['yes', turns],
     blockCap: ['none in 28', 'live'],
     subAgents: ['do not ask', real],
     background: null,
-    plan: ['`write_todos`', real],
+    plan: ['`write_todos`', turns],
     lastMessage: ['of the whole turn', unit],
     stopWhenComplete: ['after a tool, at most every 2 s', real],
     stepsGate: null,
@@ -26,7 +27,7 @@ export const capabilities: Capabilities = {
     usageLimits: null,
     httpHooks: ['no', 'live'],
     unjudged: ['the session shows why', 'test/unit/agents/agents.test.ts'],
-    serviceDown: ['stops and tells the user; **without `\\|\\| exit 0` a failing hook may block for ever**', real],
+    serviceDown: ['stops and tells the user; **without `\\|\\| exit 0` a failing hook may block for ever**', turns],
     hookTimeout: ['60 s', 'docs'],
   },
 };
