@@ -3,8 +3,8 @@
  * agent's settings.ts names, without a terminal; Cursor's is only documented.
  */
 import type { WorkerView } from '../../machines/index.ts';
-import { shellWord } from '../shell-word.ts';
 import { agents } from './index.ts';
+import { shellWord } from './shared/shell-word.ts';
 import { plainText } from './shared/text.ts';
 
 type Session = Pick<WorkerView, 'worker' | 'agent' | 'parent' | 'cwd'>;

@@ -3,7 +3,7 @@ import { type AccessToken, readTokens, type TokenConfig } from '../config/access
 import type { Config } from '../config/config.ts';
 import { watchConfigFile } from '../config/watch.ts';
 import type { Logger } from '../log.ts';
-import type { Io } from '../process-io.ts';
+import type { Io } from '../terminal/process-io.ts';
 
 export type AccessTokens = {
   current(): readonly AccessToken[];

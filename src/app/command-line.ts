@@ -3,7 +3,7 @@
  * process.
  */
 import { runCli } from '../cli/cli.ts';
-import type { Io } from '../process-io.ts';
+import type { Io } from '../terminal/process-io.ts';
 import { createServices } from './services.ts';
 
 /** @returns the exit code, as `runCli` */

@@ -7,7 +7,7 @@ import { AppError } from '../errors.ts';
 import type { FleetDirectory } from '../http/fleet-directory.ts';
 import type { Logger } from '../log.ts';
 import { openEmbeddedServer } from '../nats/embedded-server.ts';
-import type { Io } from '../process-io.ts';
+import type { Io } from '../terminal/process-io.ts';
 import { serve } from './serve.ts';
 
 export type DevOptions = DevFlags & {

@@ -1,6 +1,6 @@
 /** When a long-running process ends, and with which exit code. */
 import type { Logger } from '../log.ts';
-import type { Io } from '../process-io.ts';
+import type { Io } from '../terminal/process-io.ts';
 import { idleEnd } from './idle-exit.ts';
 
 const interruption = 'interrupted';

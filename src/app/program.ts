@@ -1,6 +1,6 @@
 /** Every command but `hook`: runs the command line and exits with its code. */
 import { readEnvironment } from '../config/environment.ts';
-import { processIo } from '../process-io.ts';
+import { processIo } from '../terminal/process-io.ts';
 import { runCommandLine } from './command-line.ts';
 
 process.exitCode = await runCommandLine(process.argv.slice(2), processIo(readEnvironment()));

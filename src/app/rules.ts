@@ -14,8 +14,8 @@ import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { AnswerLinks } from '../notify/answer-links.ts';
 import { createNoticeRules } from '../notify/notice-rules.ts';
-import type { Io } from '../process-io.ts';
 import type { ReloadingRunner } from '../runner/reloading-runner.ts';
+import type { Io } from '../terminal/process-io.ts';
 import type { AccessTokens } from './access.ts';
 import type { Fleets } from './fleets.ts';
 

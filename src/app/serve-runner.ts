@@ -9,9 +9,9 @@ import type { Logger } from '../log.ts';
 import { openConnection } from '../nats/connection.ts';
 import { newId } from '../nats/id.ts';
 import { openRequestServer, type Request } from '../nats/request-server.ts';
-import type { Io } from '../process-io.ts';
 import { type Runner, type RunResult, runRequestSchema } from '../runner/index.ts';
 import { createReloadingRunner } from '../runner/reloading-runner.ts';
+import type { Io } from '../terminal/process-io.ts';
 import { version } from '../version.ts';
 import { createEnd, withoutSecrets } from './process-end.ts';
 

@@ -2,7 +2,7 @@
 import type { DestinationStream } from 'pino';
 import type { Services } from '../cli/services.ts';
 import type { Config } from '../config/config.ts';
-import type { Io } from '../process-io.ts';
+import type { Io } from '../terminal/process-io.ts';
 
 /** @param logOf where a service's log goes; default: this process's stderr */
 export function createServices(logOf: (io: Io) => DestinationStream | undefined = () => undefined): Services {

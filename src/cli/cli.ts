@@ -1,8 +1,8 @@
 /** The command line: finds the command, reads its options, and turns every failure into one line and an exit code. */
 import { AppError, errorBody, errorCodes } from '../errors.ts';
-import type { Io } from '../process-io.ts';
 import { describeSystemError, syscallVerb } from '../system-error.ts';
 import { createOutput, type Output } from '../terminal/output.ts';
+import type { Io } from '../terminal/process-io.ts';
 import { clean, cleanLines } from '../terminal/text.ts';
 import { clientArgs } from './client-args.ts';
 import type { CommandRow } from './command.ts';

@@ -1,6 +1,7 @@
 /** What a command is: its arguments, its help, and the function that runs it. */
-import type { Io } from '../process-io.ts';
+
 import type { Output } from '../terminal/output.ts';
+import type { Io } from '../terminal/process-io.ts';
 import type { Arguments, Flags } from './argument-types.ts';
 import type { Services } from './services.ts';
 

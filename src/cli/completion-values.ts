@@ -4,7 +4,7 @@
  */
 import { isId } from '../../machines/index.ts';
 import { loadConfig } from '../config/config.ts';
-import type { Io } from '../process-io.ts';
+import type { Io } from '../terminal/process-io.ts';
 import { connect, type Place, resolvePlace } from './connection.ts';
 
 export const completionLists = ['workers', 'tasks', 'queues', 'policies', 'agents'] as const;

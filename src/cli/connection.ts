@@ -3,7 +3,7 @@ import { loadConfig, refuseOtherService } from '../config/config.ts';
 import { defaultCredentials } from '../config/store.ts';
 import { privateInbox } from '../nats/permissions.ts';
 import type { Requester } from '../nats/requester.ts';
-import type { Io } from '../process-io.ts';
+import type { Io } from '../terminal/process-io.ts';
 
 export type Place = {
   readonly nats: string | undefined;

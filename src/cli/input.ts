@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { AppError } from '../errors.ts';
-import type { Io } from '../process-io.ts';
+import type { Io } from '../terminal/process-io.ts';
 
 /** A longer line is given as null and its text is dropped. No entry that can be stored is as long, and no prompt or config. */
 const charactersMax = 8 * 1_048_576;

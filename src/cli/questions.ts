@@ -1,6 +1,6 @@
 /** Questions to the person at the terminal. */
 import { AppError } from '../errors.ts';
-import type { Io } from '../process-io.ts';
+import type { Io } from '../terminal/process-io.ts';
 import { clean } from '../terminal/text.ts';
 
 const hasInputTerminal = ({ stdin }: Io): boolean => (stdin as { isTTY?: boolean }).isTTY === true;

@@ -1,6 +1,6 @@
 /** What the command line delegates: it reads the options, and `app/` runs the service with them. */
 import type { Config } from '../config/config.ts';
-import type { Io } from '../process-io.ts';
+import type { Io } from '../terminal/process-io.ts';
 
 /** In addition to `Config`. Undefined: not given. */
 export type ServeFlags = {

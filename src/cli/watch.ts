@@ -2,8 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { AppError } from '../errors.ts';
 import type { Requester } from '../nats/requester.ts';
-import type { Io } from '../process-io.ts';
 import type { Output } from '../terminal/output.ts';
+import type { Io } from '../terminal/process-io.ts';
 import { enterScreen, leaveScreen } from '../terminal/screen.ts';
 import { clean, cut } from '../terminal/text.ts';
 import { connect, type Place, resolvePlace } from './connection.ts';

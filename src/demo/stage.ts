@@ -18,7 +18,7 @@ import { createLogger } from '../log.ts';
 import { credentialsFile } from '../nats/embedded-config.ts';
 import { privateInbox } from '../nats/permissions.ts';
 import { openRequester, type Requester } from '../nats/requester.ts';
-import type { Io } from '../process-io.ts';
+import type { Io } from '../terminal/process-io.ts';
 
 /** The file that the service reads and the demo shows. */
 export const rules = `policies:

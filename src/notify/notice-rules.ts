@@ -5,7 +5,7 @@ import type { ConfigFile } from '../config/file.ts';
 import type { EscalationRules } from '../host/notice.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import type { Io } from '../process-io.ts';
+import type { Io } from '../terminal/process-io.ts';
 import { type AnswerLinks, createAnswerLinks } from './answer-links.ts';
 import { createWebhook, type WebhookOutcome, webhookOutcomes } from './webhook.ts';
 

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { ConfigFile } from '../config/file.ts';
 import type { Logger } from '../log.ts';
-import type { Io } from '../process-io.ts';
+import type { Io } from '../terminal/process-io.ts';
 import { createRunner, type Runner } from './index.ts';
 
 export type ReloadingRunner = Runner & { configure(file: ConfigFile): void };

@@ -10,7 +10,7 @@ import type { Services } from '../../src/cli/services.ts';
 import type { Config } from '../../src/config/config.ts';
 import type { HookWaits } from '../../src/hook-command/options.ts';
 import { runHook } from '../../src/hook-command/run.ts';
-import type { Io } from '../../src/process-io.ts';
+import type { Io } from '../../src/terminal/process-io.ts';
 import { unclosed } from './unclosed.ts';
 
 export type CommandOptions = {

@@ -7,7 +7,7 @@ import { Readable, Writable } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { runCli } from '../../src/cli/cli.ts';
 import type { Services } from '../../src/cli/services.ts';
-import type { Io } from '../../src/process-io.ts';
+import type { Io } from '../../src/terminal/process-io.ts';
 
 export type TerminalOptions = {
   readonly env?: Io['env'];

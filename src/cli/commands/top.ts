@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { WorkerView } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import type { Requester } from '../../nats/requester.ts';
-import type { Io } from '../../process-io.ts';
+import type { Io } from '../../terminal/process-io.ts';
 import { enterScreen, leaveScreen } from '../../terminal/screen.ts';
 import { clientArgs } from '../client-args.ts';
 import { defineCommand } from '../command.ts';

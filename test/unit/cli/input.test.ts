@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { readText } from '../../../src/cli/input.ts';
-import type { Io } from '../../../src/process-io.ts';
+import type { Io } from '../../../src/terminal/process-io.ts';
 
 /** Ends by an error long after it should have been left. */
 function* chunksOf(count: number): Generator<string> {

@@ -1,7 +1,7 @@
 /** One item of the inbox: who, why, and for how long. */
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { visible } from '../../../visible-text.ts';
+import { visible } from '../../visible-text.ts';
 import { liveFleet } from '../data/connection.ts';
 import { shownMs } from '../data/past.ts';
 import { t, w } from '../data/row-fields.ts';

@@ -1,6 +1,6 @@
 /** The whole fleet at a glance: names if there are few workers, otherwise one small cell for each on a canvas. */
 
-import { visible } from '../../../visible-text.ts';
+import { visible } from '../../visible-text.ts';
 import { shownFleet } from '../data/past.ts';
 import { type WorkerRow, w } from '../data/row-fields.ts';
 import { route, selection } from '../route.ts';

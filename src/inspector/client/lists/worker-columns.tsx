@@ -1,6 +1,6 @@
 /** The columns of the worker table: who, in which state and why, and how long already. */
 
-import { visible } from '../../../visible-text.ts';
+import { visible } from '../../visible-text.ts';
 import { shownMs } from '../data/past.ts';
 import { type WorkerRow, w } from '../data/row-fields.ts';
 import { duration } from '../ui/format.ts';

@@ -1,5 +1,5 @@
 /** Names of many actors, in a text. */
-import { visible } from '../../../visible-text.ts';
+import { visible } from '../../visible-text.ts';
 
 /** More would fill the dialog of a phone. */
 const namesMax = 12;

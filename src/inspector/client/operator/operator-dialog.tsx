@@ -1,7 +1,7 @@
 /** Confirms an operator's action, with the name of the operator and a prompt for the agent. */
 import { useState } from 'preact/hooks';
 import { operatorNameLengthMax } from '../../../../machines/values/limits.ts';
-import { visible } from '../../../visible-text.ts';
+import { visible } from '../../visible-text.ts';
 import { shownView } from '../data/past.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { plural } from '../ui/format.ts';

@@ -1,5 +1,5 @@
 /** What becomes of the tasks that were escalated with a worker: its resolution alone leaves them as they are. */
-import { visible } from '../../../visible-text.ts';
+import { visible } from '../../visible-text.ts';
 import { liveFleet } from '../data/connection.ts';
 import { t } from '../data/row-fields.ts';
 import { type TaskOfWorker, tasksShownWith } from '../inbox/find-waiting.ts';

@@ -1,7 +1,7 @@
 /** Ctrl-K: one field that finds workers, tasks, queues, policies and commands. */
 import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
-import { visible } from '../../../visible-text.ts';
+import { visible } from '../../visible-text.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { type Command, findCommands } from './commands.ts';
 

@@ -1,9 +1,9 @@
 /** The sequence diagram of a worker: a lifeline for each who takes part, an arrow for each entry, the oldest on top. */
 import { useMemo } from 'preact/hooks';
 import type { Decision } from '../../../../machines/index.ts';
-import { visible } from '../../../visible-text.ts';
 import { type Message, type Participant, type Sequence, sequenceOf } from '../../sequence.ts';
 import { verdictKindOf } from '../../verdict-kind.ts';
+import { visible } from '../../visible-text.ts';
 import { focus } from '../data/connection.ts';
 import { isPast } from '../data/past.ts';
 import { route } from '../route.ts';

@@ -1,6 +1,6 @@
 /** Text written by others: isolated from our own, with invisible characters made visible, and long text collapsed. */
 import { useState } from 'preact/hooks';
-import { visible } from '../../../visible-text.ts';
+import { visible } from '../../visible-text.ts';
 import { count } from './format.ts';
 
 const excerptMax = 140;

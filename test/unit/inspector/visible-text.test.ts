@@ -1,6 +1,6 @@
 /** What foreign text hides is shown by its name; joiners that its spelling needs stay. */
 import { expect, test } from 'vitest';
-import { visible } from '../../src/visible-text.ts';
+import { visible } from '../../../src/inspector/visible-text.ts';
 
 const joiner = '\u200d';
 const nonJoiner = '\u200c';

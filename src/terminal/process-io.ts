@@ -1,6 +1,6 @@
 /** What a command uses of the process: its streams, its terminal and Ctrl-C. Tests provide their own. */
 import type { Readable, Writable } from 'node:stream';
-import { AppError } from './errors.ts';
+import { AppError } from '../errors.ts';
 
 export type Io = {
   readonly stdout: Writable;
