@@ -10,6 +10,7 @@ import {
   reopen,
   serviceFault,
 } from './data/connection.ts';
+import { noResponse } from './data/event-stream.ts';
 import { isPast, pastProblem } from './data/past.ts';
 import { navigate } from './route.ts';
 import { count, plural, time } from './ui/format.ts';
@@ -22,7 +23,7 @@ export function Notice() {
   if (connection.value === 'live' && serviceFault.value !== null)
     return (
       <p class="notice" role="alert">
-        Nothing is decided now: {serviceFault.value}.
+        No stop can be decided now: {serviceFault.value}.
       </p>
     );
   if (pastProblem.value !== null)
@@ -36,14 +37,22 @@ export function Notice() {
   return gap.value === null ? null : <Gap {...gap.value} />;
 }
 
-const LostConnection = () => (
-  <p class="notice" role="alert">
-    {head.value.receivedMs === 0
-      ? 'The service does not respond.'
-      : 'The connection is lost; this is the last known state.'}{' '}
-    Reconnecting… {connectionProblem.value} If the service was stopped, start it again: <code>npm start</code>.
-  </p>
-);
+function LostConnection() {
+  const problem = connectionProblem.value ?? noResponse;
+  return (
+    <p class="notice" role="alert">
+      {head.value.receivedMs > 0 && 'The connection is lost; this is the last known state. '}
+      {problem === noResponse ? (
+        <>
+          {problem} If it was stopped, start it again: <code>npm start</code>.
+        </>
+      ) : (
+        `Nothing new can be shown: ${problem}.`
+      )}{' '}
+      Reconnecting…
+    </p>
+  );
+}
 
 function Connecting() {
   void nowMs.value;

@@ -58,6 +58,7 @@ describeInBrowser('several fleets', () => {
     await four[0]?.close();
     await isLive(last);
     expect(browser.problems()).toEqual([]);
+    await Promise.all([...four, last].map((it) => it.close()));
   }, 90_000);
 
   test('a log that is lost is said, although the service goes on', async () => {
@@ -65,9 +66,16 @@ describeInBrowser('several fleets', () => {
     await page.goto(`${at.http}/?fleet=web`);
     await page.locator('tr[data-id="of-web"]').waitFor();
     await (await jetstreamManager(at.client.nc)).streams.delete('STOPGATE_web');
-    await page.getByRole('alert').filter({ hasText: 'Nothing is decided now: the log STOPGATE_web is gone' }).waitFor();
+    await page
+      .getByRole('alert')
+      .filter({ hasText: 'No stop can be decided now: the log STOPGATE_web is gone' })
+      .waitFor();
     expect(await page.locator('.connection').innerText()).toBe('nothing is decided');
     expect(await page.locator('tr[data-id="of-web"]').count()).toBe(1);
     expect(await browser.axe()).toEqual([]);
+    // A fleet without a stream: the service says why.
+    await page.goto(`${at.http}/?fleet=none`);
+    await page.getByRole('alert').filter({ hasText: "no fleet 'none' here" }).waitFor();
+    browser.problems();
   }, 60_000);
 });

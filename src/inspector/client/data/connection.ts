@@ -5,6 +5,7 @@ import type { Delta, Focus, Full, Hello, Topic } from '../../messages.ts';
 import { measure } from '../measure.ts';
 import { navigate, route, selected } from '../route.ts';
 import { ApiError, fleet, identifyService, locked } from './api.ts';
+import { noResponse } from './event-stream.ts';
 import { createFleetStore } from './fleet-store.ts';
 import type { FromHub } from './hub.ts';
 import { type HubPort, openHub } from './open-hub.ts';
@@ -125,7 +126,8 @@ async function connect(): Promise<void> {
     await identifyService();
   } catch (error) {
     connection.value = 'lost';
-    connectionProblem.value = error instanceof ApiError ? error.message : String(error);
+    const isSilent = error instanceof ApiError && error.status === 0;
+    connectionProblem.value = isSilent ? noResponse : (error as Error).message;
     if (!locked.value) setTimeout(() => void connect(), retryMs);
   }
 }

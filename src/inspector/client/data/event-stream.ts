@@ -11,6 +11,7 @@ type Listener = {
   onLocked(): void;
 };
 
+export const noResponse = 'The service does not respond.';
 const retryMs = 1_500;
 /** The service sends a message every second: a connection that is silent for longer is dead, whatever the browser says. */
 const silenceMs = 10_000;
@@ -47,15 +48,13 @@ export function createEventStream({ onMessage, onLost, onLocked }: Listener) {
     };
   };
   const askAgain = async (opened: EventSource) => {
-    const status = await fetch('/api', { headers: { accept: 'application/json' } }).then(
-      (reply) => reply.status,
-      () => 0,
-    );
+    const { status, problem } = await askReadiness(opened.url);
     if (source !== opened) return;
-    if (status === 200) return open(opened.url);
     if (status === 401) return onLocked();
-    onLost(status === 0 ? 'The service does not respond.' : `It replied with status ${status}.`);
-    retry = setTimeout(() => void askAgain(opened), retryMs);
+    onLost(problem);
+    // A service without its log has no stream yet, and one that is not ready may have one again.
+    if (status !== 0) open(opened.url);
+    else retry = setTimeout(() => void askAgain(opened), retryMs);
   };
   return {
     open,
@@ -63,4 +62,16 @@ export function createEventStream({ onMessage, onLost, onLocked }: Listener) {
     isOpen: () => source !== null && source.readyState !== EventSource.CLOSED,
     isDead: () => source?.readyState === EventSource.OPEN && Date.now() - heardMs > silenceMs,
   };
+}
+
+/** The service's own word for why it does not serve the fleet of this stream; status 0: it does not respond. */
+async function askReadiness(streamUrl: string): Promise<{ status: number; problem: string | null }> {
+  const [, , fleet = ''] = new URL(streamUrl).pathname.split('/');
+  try {
+    const reply = await fetch(`/readyz?fleet=${fleet}`, { headers: { accept: 'application/json' } });
+    const { error } = (await reply.json()) as { error?: { message?: string } };
+    return { status: reply.status, problem: error?.message ?? null };
+  } catch {
+    return { status: 0, problem: noResponse };
+  }
 }
