@@ -1,7 +1,7 @@
 /**
  * The service's metrics, in a registry of their own and, by the OpenTelemetry API, wherever an SDK in this process sends
  * them: without one that costs nothing. Each counter is counted by one room only, named here; gauges are read when
- * somebody looks. Imports nothing of ours, so that every room can count.
+ * they are scraped. Imports nothing of ours, so that every room can count.
  */
 import { type ObservableResult, metrics as openTelemetry } from '@opentelemetry/api';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
@@ -122,7 +122,7 @@ function createInstruments(registry: Registry) {
       meter.createObservableCounter(`${prefix}${name}`, { description: help }).addCallback(observe(metric));
       return metric;
     },
-    /** @param read sets it when somebody looks */
+    /** @param read sets it at each scrape */
     gauge<Label extends string>(
       name: string,
       help: string,

@@ -22,7 +22,7 @@ export function isTooDeep(value: unknown, depth = 0): boolean {
   return false;
 }
 
-/** The same for the text of it, which is JSON: to look at the text is faster than to look at what it makes. */
+/** The same for the text of it, which is JSON: scanning the text is faster than walking what it parses to. */
 export function isTextTooDeep(text: string, depthMax = jsonDepthMax): boolean {
   // A level takes two characters at least.
   if (text.length <= 2 * depthMax) return false;

@@ -11,7 +11,7 @@ import { filesFault } from './fields.ts';
 /** Fields as JSON has them, so none is there and undefined. */
 type Given = Readonly<Record<string, unknown>>;
 
-/** @returns the data of a worker's entry; null: its schema must look at it */
+/** @returns the data of a worker's entry; null: its schema must validate it */
 export function quickRead(type: string, fields: unknown): object | null {
   if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return null;
   const given = fields as Given;

@@ -40,7 +40,7 @@ export type Fleet = {
   readonly escalated: Map<string, Escalated>;
   readonly scopes: SnapshotMap<{ limit: { readonly untilMs: number | null } | null; readonly workers: Set<string> }>;
   readonly replicas: Map<string, number>;
-  /** The last version of the rules that each member knows, where it said so. */
+  /** The last version of the rules that each member knows, if it announced one. */
   readonly rulesOfReplicas: Map<string, number>;
   readonly deadlines: Deadlines;
   /** When what is stopped is dropped. */

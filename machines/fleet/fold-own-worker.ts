@@ -52,7 +52,7 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
   }
 }
 
-/** An operator's entry about an unknown worker registers it; the worker itself has said nothing. */
+/** An operator's entry about an unknown worker registers it; the worker itself has published nothing. */
 function recordFor(fleet: Fleet, worker: string): WorkerRecord {
   const known = fleet.workers.get(worker);
   if (known !== undefined) return known;

@@ -52,7 +52,7 @@ function dependentsFault({ dependents }: Fleet, entry: TaskEntry): string | null
   return full === undefined ? null : `task ${full} has ${dependentsMax} dependents, the most there may be`;
 }
 
-/** Only hooks look at the worker that holds it. */
+/** Only hooks read the worker that holds it. */
 function factsOf(fleet: Fleet, { id, type, data }: TaskEntry, owner: string | null): TaskSurroundings | undefined {
   if (type !== 'iteration.validated') return fleet.evaluating.has(id) ? taskSurroundings(fleet, id) : undefined;
   const key = `${id}:${data.attempt ?? `seq-${fleet.seq}`}`;

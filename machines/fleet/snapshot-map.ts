@@ -74,7 +74,7 @@ export class SnapshotMap<Value extends object> extends Map<string, Value> {
     return found instanceof Encoded ? this.#decoded(key, found) : found;
   }
 
-  /** To look at it: what is packed stays so. */
+  /** For reading: what is packed stays so. */
   read(key: string): Readonly<Value> | undefined {
     const found = super.get(key) as Value | Packed | Encoded<Value> | undefined;
     if (found instanceof Packed) return (this.packing as Packing<Value>).unpack(key, found);
@@ -152,7 +152,7 @@ export class SnapshotMap<Value extends object> extends Map<string, Value> {
     return copied;
   }
 
-  /** To look at them, as by `read`. */
+  /** For reading, as with `read`. */
   override *entries(): MapIterator<[string, Value]> {
     for (const key of super.keys()) yield [key, this.read(key) as Value];
   }

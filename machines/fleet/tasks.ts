@@ -85,7 +85,7 @@ function waitFor(
 const isCompleted = (fleet: Fleet, task: string): boolean =>
   fleet.tasks.get(task)?.snapshot.context.outcome === 'completed';
 
-/** What its hooks said of iterations, and what they wait for now. */
+/** The results of its hooks for iterations, and what they wait for now. */
 function carryEvaluations(fleet: Fleet, task: string, before: TaskContext, after: TaskContext): void {
   for (const { attempt, result, runs } of after.validated === before.validated ? [] : after.validated) {
     if (runs.length > 0) fleet.outcomes.push({ kind: 'hooksEvaluated', task, runs });
@@ -100,7 +100,7 @@ function carryEvaluations(fleet: Fleet, task: string, before: TaskContext, after
   else fleet.evaluating.delete(task);
 }
 
-/** What its hooks look at beside the entry: the files and labels of the worker that holds it. */
+/** What its hooks read beside the entry: the files and labels of the worker that holds it. */
 export function taskSurroundings(fleet: Fleet, task: string): TaskSurroundings {
   const holder = fleet.tasks.get(task)?.snapshot.context.worker ?? '';
   const worker = fleet.workers.get(holder)?.snapshot.context.worker;

@@ -1,4 +1,4 @@
-/** What checks and hooks share: the circumstances that conditions look at, and how they wait for an answer. */
+/** What checks and hooks share: the circumstances that conditions read, and how they wait for an answer. */
 import type { CheckResult } from '../policy/checks/check-result.ts';
 import type { Circumstances } from '../policy/condition.ts';
 import { createWork } from '../policy/work.ts';

@@ -31,8 +31,8 @@ export type GuardResult = {
   readonly kept?: Kept;
 } & (
   | { readonly kind: 'pass' }
-  /** `words`: why, whole and in parts, where the ruling's reason may be cut. */
-  | { readonly kind: 'decides'; readonly ruling: Ruling; readonly words?: readonly string[] }
+  /** `reasons`: why, whole and in parts, where the ruling's reason may be cut. */
+  | { readonly kind: 'decides'; readonly ruling: Ruling; readonly reasons?: readonly string[] }
   | { readonly kind: 'pending'; readonly check: PendingCheck }
   /** The attempt is kept open until a task comes or time is up. */
   | { readonly kind: 'hold' }

@@ -35,7 +35,7 @@ export const hooks: Guard = (scope) => {
     return { ...result, kind: 'decides', kept, ruling: allow('escalate', 'escalated', reason) };
   const feedback: Feedback[] = [{ check: hookId, outcome: 'fail', message: reason, details: metadata() }];
   const ruling = block('incomplete', reason, outcome.nextPrompt ?? promptFor(reason, feedback));
-  return { ...result, kind: 'decides', kept: { ...kept, feedback }, ruling, words: outcome.words };
+  return { ...result, kind: 'decides', kept: { ...kept, feedback }, ruling, reasons: outcome.reasons };
 };
 
 const none = constantPass('none');

@@ -10,10 +10,10 @@ import { maskDetails } from './mask.ts';
 
 export const stuck: Guard = (scope) => {
   const { stuckAfter } = scope.attempt.inForce.policy;
-  const words = stuckAfter === null ? null : failureOf(scope);
-  if (stuckAfter === null || words === null) return nothingFailed;
+  const reasons = stuckAfter === null ? null : failureOf(scope);
+  if (stuckAfter === null || reasons === null) return nothingFailed;
   const { times: max } = stuckAfter;
-  const { count } = extendStreak(scope.worker.failureStreak, words, stuckAfter);
+  const { count } = extendStreak(scope.worker.failureStreak, reasons, stuckAfter);
   const input = { count, max };
   if (count < max) return pass(`blocked ${count} times in the same words`, input);
   return decide(allow('escalate', 'stuck', `Stuck: blocked ${count} times in the same words`), input);
@@ -21,43 +21,43 @@ export const stuck: Guard = (scope) => {
 
 const nothingFailed = constantPass('nothing failed');
 
-/** @param words why the stop is blocked, whole: a decision may cut it */
+/** @param reasons why the stop is blocked, whole: a decision may cut it */
 export function extendStreak(
   streak: FailureStreak | null,
-  words: readonly string[],
+  reasons: readonly string[],
   stuckAfter: StuckAfter | null,
 ): FailureStreak {
-  const reason = keyOf(words, stuckAfter?.mask ?? false);
+  const reason = keyOf(reasons, stuckAfter?.mask ?? false);
   return { reason, count: streak?.reason === reason ? streak.count + 1 : 1 };
 }
 
 /** So many characters are masked, in all; what is behind them is compared as it is. */
 const maskedMax = 16_384;
-/** Longer words are told apart by their hash: the worker keeps them. */
+/** Longer reasons are compared by their hash, since the worker's state holds them. */
 const keptMax = 500;
 
-function keyOf(words: readonly string[], mask: boolean): string {
+function keyOf(reasons: readonly string[], mask: boolean): string {
   const keys = new Map<string, string>();
   let left = mask ? maskedMax : 0;
-  for (const word of words) {
-    if (keys.has(word)) continue;
-    keys.set(word, short(left > 0 ? maskDetails(word.slice(0, left)) + word.slice(left) : word));
-    left -= word.length;
+  for (const reason of reasons) {
+    if (keys.has(reason)) continue;
+    keys.set(reason, short(left > 0 ? maskDetails(reason.slice(0, left)) + reason.slice(left) : reason));
+    left -= reason.length;
   }
-  return short(words.map((word) => keys.get(word)).join('; or '));
+  return short(reasons.map((reason) => keys.get(reason)).join('; or '));
 }
 
 const short = (text: string): string => (text.length > keptMax ? `#${digestOf([text])}` : text);
 
 /** Why a guard decides, whole. */
-export const wordsOf = ({ words, ruling }: Extract<GuardResult, { kind: 'decides' }>): readonly string[] =>
-  words ?? [ruling.reason];
+export const reasonsOf = ({ reasons, ruling }: Extract<GuardResult, { kind: 'decides' }>): readonly string[] =>
+  reasons ?? [ruling.reason];
 
 /** Why guard 8 or 9 would block; null: neither does. */
 function failureOf(scope: GuardScope): readonly string[] | null {
   for (const guard of ['checks', 'hooks'] as const) {
     const result = scope.resultOf(guard);
-    if (result.kind === 'decides') return result.ruling.decision === 'block' ? wordsOf(result) : null;
+    if (result.kind === 'decides') return result.ruling.decision === 'block' ? reasonsOf(result) : null;
     if (result.kind !== 'pass') return null;
   }
   return null;

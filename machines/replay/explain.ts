@@ -1,4 +1,4 @@
-/** A decision in words: what was decided, why, and what would let the worker stop. */
+/** A decision as text: what was decided, why, and what would let the worker stop. */
 import type { Decision } from '../guards/decision.ts';
 
 /** Five sentences at most, each whole. */

@@ -103,7 +103,7 @@ function differenceOf({ worker, attempt, atMs, after, unknown }: Pair, before: D
   return essenceOf(before) === essenceOf(after) ? null : { ...place, after };
 }
 
-/** A decision in other words is the same. */
+/** Decisions that differ only in their texts are equal. */
 const essenceOf = (it: Decision): string => `${it.decision} ${it.action} ${it.cause} ${decidingGuard(it)}`;
 
 /** One attempt in both folds, until both have decided it. */

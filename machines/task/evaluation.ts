@@ -22,5 +22,5 @@ export type Evaluation = {
   };
 };
 
-/** How an iteration was judged, and what each hook said. `attempt` is the entry's own, or `seq-<seq>`. */
+/** How an iteration was judged, and the result of each hook. `attempt` is the entry's own, or `seq-<seq>`. */
 export type Judged = { readonly attempt: string; readonly result: HookResult; readonly runs: readonly HookRun[] };

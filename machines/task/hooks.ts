@@ -6,7 +6,7 @@ import { empty, type TaskContext } from './context.ts';
 import type { On, Place } from './events.ts';
 import { reviewEvaluations } from './judgement.ts';
 
-/** Changes the hooks, and looks again at what waits for one of them. */
+/** Changes the hooks, and evaluates again what waits for one of them. */
 const rehook = (context: TaskContext, hooks: readonly Hook[], event: Place): TaskContext =>
   reviewEvaluations({ ...context, hooks }, event);
 
@@ -21,7 +21,7 @@ export function registerHook(context: TaskContext, event: On<'hook.registered'>)
   return rehook(context, [...context.hooks, added], event);
 }
 
-/** What no type looks at is left out. */
+/** Fields that no type reads are left out. */
 function withoutMetadata({ metadata, of, ...form }: HookForm): HookForm {
   return {
     ...form,

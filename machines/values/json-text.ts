@@ -16,7 +16,7 @@ export const unitLengthMax = 6;
 const numberLengthMax = 25;
 
 /**
- * At least the bytes that the value takes as JSON in UTF-8: a look at its texts' lengths, much faster than to make the
+ * At least the bytes that the value takes as JSON in UTF-8: from the lengths of its texts, much faster than making the
  * JSON. `Infinity` for what would make its own JSON.
  */
 export function jsonLengthMax(value: unknown): number {

@@ -15,7 +15,7 @@ import {
 } from '../guards/evaluate.ts';
 import type { GuardResult, Ruling } from '../guards/guard.ts';
 import type { GuardName } from '../guards/names.ts';
-import { extendStreak, wordsOf } from '../guards/stuck.ts';
+import { extendStreak, reasonsOf } from '../guards/stuck.ts';
 import { keptAnswer } from '../guards/task-hooks/remote.ts';
 import type { CheckResult } from '../policy/checks/check-result.ts';
 import { findingOf } from '../policy/checks/evaluate.ts';
@@ -210,7 +210,7 @@ const shown = (result: GuardResult, { reason }: Pick<Ruling, 'reason'>): GuardRe
 /** Why the stop is blocked, whole. */
 function wordsBehind(guard: GuardName, worker: WorkerContext & JudgedAttempt, reason: string): readonly string[] {
   const result = resultOf(guard, worker);
-  return result.kind === 'decides' ? wordsOf(result) : [reason];
+  return result.kind === 'decides' ? reasonsOf(result) : [reason];
 }
 
 /** No row of the chart fits: nothing was judged, and nothing stays open. */

@@ -39,7 +39,7 @@ function lengthMax({ fleet, worker, task, attempt, policy, reason, nextPrompt, f
   return besideTexts + unitLengthMax * units + besideDetail * verdicts.length + inputs + jsonLengthMax(feedback);
 }
 
-/** Keys, numbers and fixed words: of a decision, and of a verdict. */
+/** Keys, numbers and fixed texts, in bytes: of a decision, and of a verdict. */
 const besideTexts = 1_000;
 const besideDetail = 120;
 

@@ -57,7 +57,7 @@ function change<E extends WorkerEvent>(act: (worker: WorkerContext, event: E) =>
   }));
 }
 
-/** An action with parameters, that looks at no event. */
+/** An action with parameters that does not read the event. */
 function changeBy<Params extends object>(act: (params: Params, worker: WorkerContext) => Change) {
   return assign<Machine, WorkerEvent, Params, WorkerEvent, never>(({ context }, params) => ({
     worker: changeContext(context.worker, act(params, context.worker)),

@@ -129,7 +129,7 @@ const shortToken = ({ http, token, publicUrl }: Options): string[] =>
 export const isOneFleet = ({ fleets, shard }: Pick<Config, 'fleets' | 'shard'>): boolean =>
   fleets.names.length === 1 && fleets.patterns.length === 0 && shard === null;
 
-/** Null: nothing but `fleet` is said. One that was given is served too, and first. */
+/** Null: only `fleet` is configured, if anything. A given `fleet` is served too, and comes first. */
 export function selectFleets(
   { fleet, fleetIsGiven }: Pick<Config, 'fleet' | 'fleetIsGiven'>,
   given: FleetSelection | null,

@@ -58,9 +58,9 @@ async function send(pipeline: Pipeline): Promise<void> {
   if (pipeline.isSending) return;
   pipeline.isSending = true;
   while (isRunning(context) && (kept.length > 0 || pipeline.missedSeq !== null)) {
-    const letter = kept.shift();
-    if (letter === undefined) await sendMissed(pipeline);
-    else await store(pipeline, letter);
+    const next = kept.shift();
+    if (next === undefined) await sendMissed(pipeline);
+    else await store(pipeline, next);
     // At an orderly end it may not have been stored, and the last snapshot says that it is owed.
     if (isRunning(context)) pipeline.sendingSeq = null;
   }

@@ -18,7 +18,7 @@ export function expectEntry(
   let timer: NodeJS.Timeout;
   let seq = progress.seq;
   let ended = false;
-  const look = async (early: Promise<boolean>) => {
+  const check = async (early: Promise<boolean>) => {
     // What the server had sent before may still stand in line here, behind requests.
     const isHeard = ((await early) || progress.seq > seq) && (await bus.isHeard());
     if (ended) return;
@@ -29,7 +29,7 @@ export function expectEntry(
   };
   // Whether the server is heard is asked at half time already: that it is not takes a second to know.
   const listen = () => {
-    timer = setTimeout(look, halfMs, bus.isHeard());
+    timer = setTimeout(check, halfMs, bus.isHeard());
   };
   const wait = () => {
     timer = setTimeout(listen, halfMs);

@@ -106,8 +106,8 @@ async function join(context: HostContext): Promise<void> {
 
 function beat({ context, instance, startedMs }: State): void {
   const { bus, progress, replica } = context;
-  const said: Beat = { instance, startedMs, seq: progress.seq };
-  bus.tell(subject(context, `alive.${replica}`), JSON.stringify(said));
+  const beat: Beat = { instance, startedMs, seq: progress.seq };
+  bus.tell(subject(context, `alive.${replica}`), JSON.stringify(beat));
 }
 
 function tick(state: State): void {
@@ -151,16 +151,16 @@ function takeOutIfSilent({ context, heard, hearingSinceMs }: State, member: stri
 function onBeat(state: State, at: string, text: string): void {
   const { context, heard, instance, startedMs } = state;
   const member = at.slice(at.lastIndexOf('.') + 1);
-  const said = readBeat(text);
-  if (said === null) return;
+  const beat = readBeat(text);
+  if (beat === null) return;
   if (member !== context.replica) {
     // Anybody may say anything there: what is remembered is bounded by the members.
-    if (context.fleet.replicas.has(member)) heard.set(member, { atMs: context.clock(), seq: said.seq });
+    if (context.fleet.replicas.has(member)) heard.set(member, { atMs: context.clock(), seq: beat.seq });
     return;
   }
-  if (said.instance === instance) return;
+  if (beat.instance === instance) return;
   // Two that start at the same moment do not find each other by a ping: the later one ends.
-  const isLater = said.startedMs < startedMs || (said.startedMs === startedMs && said.instance < instance);
+  const isLater = beat.startedMs < startedMs || (beat.startedMs === startedMs && beat.instance < instance);
   if (!isLater || context.lost.signal.aborted) return;
   context.lost.abort(context.hasStarted ? givesWay(member) : nameTaken(member));
   context.logger.error({ replica: member }, nameTaken(member).message);

@@ -25,7 +25,7 @@ export async function catchUp(context: HostContext): Promise<void> {
 
 const askAgainMs = 2_000;
 
-/** What is folded at last. A log that went back has less than it said before, and the rest may never come. */
+/** What is folded at last. A log that went back has fewer entries than before, and the rest may never come. */
 async function foldToHead({ log, progress }: HostContext): Promise<LogHead> {
   for (let head = await log.head(); ; ) {
     if (await isInTime(progress.until(head.seq), askAgainMs)) return head;

@@ -58,7 +58,7 @@ export function createTimers(context: HostContext): Timers {
     const nowMs = logClock.server();
     wait(next, Math.max(dueMs(next) - nowMs, 0) + (isFirst(context, next) ? 0 : standbyMs));
   };
-  /** Nothing is due before the timer fires, which then looks again: deadlines only ever move to later. */
+  /** Nothing is due before the timer fires, which then checks again: deadlines only ever become later. */
   const isEarlyEnough = () => {
     const first = fleet.deadlines.peek();
     if (timer === null || scheduled === null || first === undefined) return false;
@@ -77,7 +77,7 @@ export function createTimers(context: HostContext): Timers {
     if (dueMs(next) <= logClock.server() && context.bus.isConnected()) {
       tries += 1;
       append(context, next, `${tries}${unique}`, (answer) => {
-        // Of another replica, it moves the clock, and the next deadline begins anew.
+        // Another replica's entry has moved the clock; its ids are taken, so the next tries need others.
         if (!(answer instanceof AppError) && answer.duplicate) unique = `:${context.newId()}`;
       });
     }

@@ -165,12 +165,12 @@ export function serviceFor(caller: Caller, service: Service): Service {
 }
 
 /**
- * What an operator says over HTTP is said by the holder of the token: its name stands in the entry, and before the name that
- * the request gives itself. A token without a name leaves the word to the request.
+ * Attributes an operator's entry to the holder of the token: the token's name comes before the name in the request. A token
+ * without a name leaves the request's as it is.
  */
 export function withCallerName({ name }: Caller, body: unknown): unknown {
   if (name === null) return body;
-  const { by, ...said } = (body ?? {}) as { readonly by?: unknown };
+  const { by, ...fields } = (body ?? {}) as { readonly by?: unknown };
   const own = typeof by === 'string' ? by.trim() : '';
-  return { ...said, by: own === '' || own === name ? name : `${name} (${own})`.slice(0, operatorNameLengthMax) };
+  return { ...fields, by: own === '' || own === name ? name : `${name} (${own})`.slice(0, operatorNameLengthMax) };
 }

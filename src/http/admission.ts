@@ -14,7 +14,7 @@ export type Admission = {
   readonly host: string;
   /** Where others reach it, through a proxy; null: only there. */
   readonly publicUrl: URL | null;
-  /** Whether the server itself speaks TLS. */
+  /** Whether the server itself terminates TLS. */
   readonly isTls: boolean;
   /** As they are now. */
   readonly tokens: () => readonly AccessToken[];

@@ -58,7 +58,7 @@ ${renderMessage('Message to the agent (optional)')}
 ${renderButtons('Allow')}
 </form>`;
 
-/** The fields are named by the place of their question: `choice-0` as often as chosen, `own-0` for words of one's own. */
+/** The fields are named by the place of their question: `choice-0` as often as chosen, `own-0` for a text of one's own. */
 const renderQuestions = (questions: readonly Question[]): string =>
   `<h1>${questions.length === 1 ? 'A question' : `${questions.length} questions`}</h1>
 <form method="post">

@@ -64,8 +64,8 @@ export function addAnswerRoutes(
       const view = answers === undefined ? null : await service.peek(id, seq);
       const questions = readQuestions(inputOf(view, link)?.detail ?? null);
       const isAnswered = verdict === 'allow' && questions !== null && answers !== undefined;
-      const said = isAnswered ? toMessage(questions, answers) : message;
-      const given = { id, by, verdict, request: asked, seq, ...(said ? { message: said } : {}) };
+      const text = isAnswered ? toMessage(questions, answers) : message;
+      const given = { id, by, verdict, request: asked, seq, ...(text ? { message: text } : {}) };
       await service.operate('answer', given);
       return wantsPage(request)
         ? sendPage(reply, renderAnswered(id, verdict, by))
@@ -92,7 +92,7 @@ export async function announceRequest(
   await links.notify({ ...held, kind, tool, message, detail }, over);
 }
 
-/** Choices and own words come as `choice-0`, `own-0` and so on: see `renderRequest`. */
+/** Choices and texts come as `choice-0`, `own-0` and so on: see `renderRequest`. */
 function readForm(form: URLSearchParams): object {
   const answers: string[][] = [];
   for (let index = 0; form.has(`own-${index}`); index += 1) {

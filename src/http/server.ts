@@ -202,7 +202,7 @@ declare module 'fastify' {
   }
 }
 
-/** What an entry or an argument may nest is far less, and refused in its own words. */
+/** Entries and arguments may nest far less deep, and have a message of their own. */
 const bodyDepthMax = 1_000;
 
 /** Bodies are JSON objects; an empty body means `{}`, as it does on NATS. */

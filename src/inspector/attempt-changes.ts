@@ -4,7 +4,7 @@ import type { AttemptRecord } from './messages.ts';
 export type LineChange = { readonly sign: '+' | '-'; readonly text: string };
 export type Changes = {
   readonly answer: readonly [before: string, after: string] | null;
-  /** What checks said: lines that are new and lines that are gone. */
+  /** The messages of checks: lines that are new and lines that are gone. */
   readonly findings: readonly LineChange[];
   readonly output: readonly LineChange[];
 };

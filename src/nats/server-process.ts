@@ -13,7 +13,7 @@ export type Running = {
   readonly child: ChildProcess;
   readonly port: number;
   readonly closed: Promise<ServerExit>;
-  /** It has said so: a full disk, or a broken one. */
+  /** It has logged a full disk, or a broken one. */
   hasFailedToWrite(): boolean;
 };
 

@@ -102,7 +102,7 @@ const interrupted = (by: 'timeout' | 'cancelled', timeoutMs: number): Finding =>
 function couldNotTell({ end, stderr }: GitRun): Finding {
   if (end.by === 'refused')
     return { outcome: 'error', reason: `cannot run git: ${end.code === 'ENOENT' ? 'not found' : end.code}` };
-  const said = stderr.trim().split('\n')[0] ?? '';
+  const message = stderr.trim().split('\n')[0] ?? '';
   const how = end.by === 'exit' ? `exit ${end.code}` : `killed by ${end.by === 'signal' ? end.signal : end.by}`;
-  return { outcome: 'error', reason: said === '' ? `git failed (${how})` : `git: ${quote(said)}` };
+  return { outcome: 'error', reason: message === '' ? `git failed (${how})` : `git: ${quote(message)}` };
 }

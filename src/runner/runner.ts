@@ -36,7 +36,7 @@ export type Runner = {
 };
 
 /**
- * As many as the requests that a replica holds open (`openRequestsMax`): whoever asks by request never meets this bound,
+ * As many as the requests that a replica holds open (`openRequestsMax`): a check that comes by request never reaches this bound,
  * and a flood of published attempts cannot fill the memory with checks that will be answered too late anyway.
  */
 const waitingMaxDefault = 10_000;

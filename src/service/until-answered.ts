@@ -14,16 +14,16 @@ export async function untilAnswered(
 ): Promise<InputAnswer | null> {
   await host.foldedTo(seq);
   /** Undefined: it is still open. Looked at entry by entry, since only the last answer of a worker is kept. */
-  const look = (): InputAnswer | null | undefined => {
+  const readAnswer = (): InputAnswer | null | undefined => {
     const { inputs = [], lastAnswer = null } = host.fleet.workers.read(worker)?.snapshot.context.worker ?? {};
     if (lastAnswer?.request === request) return lastAnswer;
     return signal.aborted || !inputs.some((input) => input.request === request) ? null : undefined;
   };
-  const now = look();
+  const now = readAnswer();
   if (now !== undefined) return now;
   return new Promise((resolve) => {
     const check = () => {
-      const found = look();
+      const found = readAnswer();
       if (found === undefined) return;
       unlisten();
       signal.removeEventListener('abort', check);

@@ -66,7 +66,7 @@ async function work(agent: Agent): Promise<void> {
       await publish(agent, `worker.${worker}.session.ended`, {});
       if (!comesAgain(agent)) return;
       await client.sleep(random.spread(300, 12_000));
-      // By an attempt that it had before, it is the same one, or is forgotten and judged anew.
+      // By an attempt that it had before, it is the same one, or is forgotten and judged again.
       if (random.chance(0.5)) await stop(agent, `a${random.int(1, agent.count)}`);
     }
     await client.sleep(random.spread(20, 3_000));

@@ -269,7 +269,7 @@ function checkDecisions(world: World, log: Stream): void {
 
 /**
  * Decisions of one entry. Where the log went back, an attempt may have gone or moved while its decision stayed: asked again
- * or at its new place it is judged anew, and the decision that stands there is of another `seq` (protocol.md §15).
+ * or at its new place it is judged again, and the decision that stands there is of another `seq` (protocol.md §15).
  */
 const doDiffer = (decisions: readonly Decision[], wentBack: boolean): boolean =>
   decisions.some((a) => decisions.some((b) => (!wentBack || a.seq === b.seq) && essenceOf(a) !== essenceOf(b)));

@@ -1,4 +1,4 @@
-/** Random logs: few workers, tasks and queues, so that their entries meet; entries of every kind, and jumps in time. */
+/** Random logs: few workers, tasks and queues, so that their entries interact; entries of every kind, and jumps in time. */
 import fc from 'fast-check';
 import { type Entry, readEntry, type StoredEntry } from '../../machines/index.ts';
 

@@ -1,2 +1,2 @@
-/** What the helpers here have started and not ended yet, in words. The leak check looks at it after each file. */
+/** What the helpers here have started and not ended yet, as text. The leak check reads it after each file. */
 export const unclosed = new Set<string>();

@@ -109,7 +109,7 @@ test('the packages are small: the client without anything, the service with all 
     expect(licences).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(MIT\\)$`, 'm'));
 });
 
-test('the machines run without XState and zod, and say in words what they refuse', async () => {
+test('the machines run without XState and zod, and explain what they refuse', async () => {
   const program = await home.write(
     'machines.mjs',
     `import { attemptSchema, workerMachine } from 'stopgate';

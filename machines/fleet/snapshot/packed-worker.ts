@@ -30,7 +30,7 @@ export const isAtRest = ({ snapshot: { value, context } }: WorkerRecord): boolea
 export function packWorker(record: WorkerRecord): Packed {
   const { lastDecision } = record.snapshot.context.worker;
   const text = JSON.stringify(toTuple(record));
-  // `stringify` leaves a tree of pieces, which a look at a character makes one text of.
+  // `stringify` leaves a tree of pieces, which reading one character flattens.
   text.charCodeAt(0);
   return new Packed(text, lastDecision === null ? null : templateOf(lastDecision));
 }

@@ -52,7 +52,7 @@ const remoteNames = (form: HookForm): readonly string[] =>
 function capIterations<It extends HookAnswer>(last: It, current: Iteration | null): It {
   if (current === null || current.completed || current.iteration < current.maxIterations) return last;
   const reason = `Maximum iterations reached (${current.maxIterations})`;
-  return { ...last, action: 'escalate', reason, words: [reason], nextPrompt: null };
+  return { ...last, action: 'escalate', reason, reasons: [reason], nextPrompt: null };
 }
 
 function evaluateHook(form: HookForm, facts: HookFacts, results: HookResults): HookOutcome {

@@ -33,5 +33,5 @@ function together(answers: readonly HookAnswer[], type: 'all' | 'any'): HookAnsw
   if (type === 'all') return first as HookAnswer;
   // Each is cut already; cut again it is what the whole text would be.
   const reason = cutMiddle(open.map((it) => it.reason).join('; or '), reasonLengthMax);
-  return { ...(first as HookAnswer), reason, words: open.flatMap((it) => it.words) };
+  return { ...(first as HookAnswer), reason, reasons: open.flatMap((it) => it.reasons) };
 }

@@ -8,7 +8,7 @@ import type { JsonText } from '../../values/json-text.ts';
 import { reasonLengthMax } from '../../values/limits.ts';
 import { cutMiddle } from '../../values/text.ts';
 
-/** Of the metadata of `form` only what its type looks at is left; `metadata` is all of it, null: none. */
+/** Of the metadata of `form` only what its type reads is left; `metadata` is all of it, null: none. */
 export type Hook = {
   readonly hook: string;
   readonly enabled: boolean;
@@ -46,9 +46,9 @@ export type RemoteAnswer = Pick<CheckResult, 'outcome' | 'reason' | 'action' | '
 export type HookAnswer = {
   readonly kind: 'answer';
   readonly action: 'complete' | 'continue' | 'escalate';
-  /** Cut, as every reason that is shown; `words` is all of it, in parts. */
+  /** Cut, as every reason that is shown; `reasons` is all of it, in parts. */
   readonly reason: string;
-  readonly words: readonly string[];
+  readonly reasons: readonly string[];
   readonly nextPrompt: string | null;
   readonly checkpoint: boolean;
   readonly checkpointData: JsonText | null;
@@ -81,7 +81,7 @@ export const answer = (
   reason: string,
   more: Partial<Omit<HookAnswer, 'kind'>> = {},
 ): HookAnswer => ({
-  ...{ kind: 'answer', action, reason: cutMiddle(reason, reasonLengthMax), words: [reason], nextPrompt: null },
+  ...{ kind: 'answer', action, reason: cutMiddle(reason, reasonLengthMax), reasons: [reason], nextPrompt: null },
   ...{ checkpoint: false, checkpointData: null, metadata: noMetadata, failed: false },
   ...more,
 });

@@ -1,4 +1,4 @@
-/** `files: [...]`: these paths exist under the worker's folder. A runner looks. */
+/** `files: [...]`: these paths exist under the worker's folder. A runner checks. */
 import { z } from 'zod';
 import type { CheckKind } from './check.ts';
 

@@ -1,4 +1,4 @@
-/** `git: { clean, pushed }`: the worker's repository has nothing uncommitted, nothing unpushed. A runner looks. */
+/** `git: { clean, pushed }`: the worker's repository has nothing uncommitted, nothing unpushed. A runner checks. */
 import { z } from 'zod';
 import type { CheckKind } from './check.ts';
 

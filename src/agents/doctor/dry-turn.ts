@@ -159,7 +159,7 @@ function startProgram(
   return { output: () => output, ended, kill: () => killGroup(child.pid) };
 }
 
-/** Enough for the address that a server prints, and for its last words. */
+/** Enough for the address that a server prints, and for its last message. */
 const outputCharsMax = 8_000;
 const pollMs = 100;
 

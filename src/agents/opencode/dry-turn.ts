@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openChatCompletionsModel } from '../doctor/chat-completions-model.ts';
 import type { DryTurn } from '../doctor/dry-turn.ts';
 
-/** What it looks for at its start it fails to find at once: no registry, no list of models, no proxy. */
+/** No registry, no list of models, no proxy: what it fetches at its start fails at once. */
 const nowhere = 'http://127.0.0.1:9';
 const offline = {
   ...{ OPENCODE_DISABLE_MODELS_FETCH: '1', OPENCODE_DISABLE_AUTOUPDATE: '1', OPENCODE_DISABLE_LSP_DOWNLOAD: '1' },

@@ -57,7 +57,7 @@ type State = {
   readonly headers: Readonly<Record<string, string>>;
   /** By session: is it a sub-agent's? */
   readonly children: Map<string, boolean>;
-  /** Sessions whose turn ended with an error, until somebody prompts them: another prompt would meet the same error. */
+  /** Sessions whose turn ended with an error, until somebody prompts them: another prompt would get the same error. */
   readonly failed: Set<string>;
   /** By session: the open question whether it may stop. A prompt of somebody else withdraws it. */
   readonly questions: Map<string, object>;

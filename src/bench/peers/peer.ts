@@ -2,7 +2,7 @@
 
 export type Peer = {
   readonly name: string;
-  /** When a record is on the disk, in a few words. */
+  /** When a record is on the disk, as a short text. */
   readonly durability: string;
   /** Reports a tool event. Resolves once it is stored. */
   report(worker: string): Promise<unknown>;

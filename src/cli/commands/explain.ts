@@ -1,4 +1,4 @@
-/** explain: one decision of a worker, in words and guard by guard, each with what it looked at. */
+/** explain: one decision of a worker, as text and guard by guard, each with its input. */
 import { createReplay, type Decision, explainDecision, missingFor, type ReplayLine } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import { formatTable } from '../../terminal/table.ts';

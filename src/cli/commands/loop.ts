@@ -195,7 +195,7 @@ function openScreen({ io, flags }: LoopContext) {
     write(stream: 'stdout' | 'stderr', chunk: Buffer) {
       const isStderr = stream === 'stderr' || flags.json;
       (isStderr ? io.stderr : io.stdout).write(chunk);
-      // A stdout that goes elsewhere stays as it is, and does not meet our line.
+      // A stdout that goes elsewhere stays as it is, and has nothing of our line.
       if (isStderr || io.isTTY) isOpen = chunk.at(-1) !== 0x0a;
     },
     endLine() {
@@ -216,7 +216,7 @@ const refusals: Readonly<Record<string, string>> = {
   E2BIG: 'its arguments are too long; without {prompt} it gets the prompt on stdin',
 };
 
-/** In words. Null: it ended well. */
+/** As text. Null: it ended well. */
 function failureOf(end: GroupEnd): string | null {
   if (end.by === 'exit') return end.code === 0 ? null : `exit code ${end.code}`;
   return end.by === 'signal' ? `signal ${end.signal}` : end.by;

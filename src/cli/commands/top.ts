@@ -57,7 +57,7 @@ export const top = defineCommand({
       const lines = draw(model, place.fleet, out.colors, size).slice(0, size.rows);
       await out.write(`\u001b[H${lines.map((line) => `${line}\u001b[K`).join('\r\n')}\u001b[J`);
     };
-    const look = async () => {
+    const refresh = async () => {
       model = await link.use(readWorkers).then(
         (found) => withWorkers(model, ...found),
         (error: Error) => ({ ...model, fault: error.message }),
@@ -65,7 +65,7 @@ export const top = defineCommand({
     };
     const act = async (action: Action) => {
       const news = await link.use((it) => publish(it, action, by)).catch((error: Error) => error.message);
-      await look();
+      await refresh();
       model = { ...model, news };
     };
     await out.write(enterScreen);
@@ -80,7 +80,7 @@ export const top = defineCommand({
       while (!end.aborted) {
         await show();
         await pause(Math.max(everyMsMin, everyMs), undefined, { signal: end }).catch(() => undefined);
-        if (!end.aborted) await look();
+        if (!end.aborted) await refresh();
       }
       return 0;
     } finally {
@@ -91,7 +91,7 @@ export const top = defineCommand({
   },
 });
 
-/** A connection that is made anew after a failure. */
+/** A connection that is replaced after a failure. */
 function createLink(open: () => Promise<Requester>) {
   let requester: Requester | null = null;
   return {

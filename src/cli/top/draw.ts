@@ -82,12 +82,12 @@ function detailLines(model: Model, colors: Colors, columns: number): string[] {
   const view = selectedOf(model);
   if (view === undefined) return [];
   const { escalation, inputs, lastDecision } = view;
-  const said = [
+  const texts = [
     ...(escalation === null ? [] : [`escalated ${formatAgo(escalation.since)}: ${escalation.reason}`]),
     ...inputs.map((input) => `asks: ${describeInput(input)}`),
     ...(lastDecision === null ? [] : explainDecision(lastDecision)),
   ];
-  return ['', colors.bold(cut(view.worker, columns)), ...said.flatMap((text) => wrap(clean(text), columns))];
+  return ['', colors.bold(cut(view.worker, columns)), ...texts.flatMap((text) => wrap(clean(text), columns))];
 }
 
 function footLine({ mode, news }: Model, colors: Colors, columns: number): string {

@@ -169,7 +169,7 @@ async function listIn(opened: Opened, fleet: string, onBad: OnBad = () => {}): P
 }
 
 /**
- * As the server has stored them: a log that begins anew counts from 1 again, and each writer has a clock of its own. The
+ * As the server has stored them: a new log counts from 1 again, and each writer has a clock of its own. The
  * stream's leader says which there are: the library's list comes from any node, which may lag and know of none.
  */
 async function newestFirst({ manager, bucket }: Opened, onBad: OnBad = () => {}): Promise<readonly StoredInfo[]> {

@@ -141,7 +141,7 @@ describe('with a service', () => {
     );
   });
 
-  test('Claude Code without its plan tools, and policies that look at the plan', async () => {
+  test('Claude Code without its plan tools, and policies with a plan check', async () => {
     const { run, doctor, folder } = await makePlace();
     await run(['init', 'claude', '--yes', '--http', http()]);
     const ask = (env: Record<string, string> = {}) => doctor(['claude', '--quick', '--http', http()], env);

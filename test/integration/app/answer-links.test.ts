@@ -103,7 +103,7 @@ test('a program may answer as JSON, with a message for the model', async () => {
   });
 });
 
-test('a question is shown with its choices, and answered by one, by several or by other words; not without', async () => {
+test('a question is shown with its choices, and answered by one, by several or by a text; not without', async () => {
   const choice = (label: string) => ({ label, description: `that is ${label}` });
   const questions = [
     { question: 'Which <key>?', header: 'Key', multiSelect: false, options: [choice('Old'), choice('New')] },
@@ -132,7 +132,7 @@ test('a question is shown with its choices, and answered by one, by several or b
   expect(await answers('s6')).toMatchObject([{ by: 'on-call', verdict: 'allow', message: JSON.stringify(expected) }]);
 });
 
-test('an altered, incomplete or foreign link is refused in words, whatever was changed', async () => {
+test('an altered, incomplete or foreign link is refused with a message, whatever was changed', async () => {
   const held = permission('s3');
   const { path } = await noticeOf('s3');
   const query = (change: (it: URLSearchParams) => void) => {
@@ -157,7 +157,7 @@ test('an altered, incomplete or foreign link is refused in words, whatever was c
   await held;
 });
 
-test('a request that was asked anew under its id is not answered by the old link', async () => {
+test('a request that was made again under its id is not answered by the old link', async () => {
   const held = permission('s5');
   const asked = await noticeOf('s5');
   await at.client.publish('worker.s5.input.requested', { request: asked.request, tool: 'Bash', detail: 'rm -rf /' });

@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => at.close());
 
 describe('groups and conditions', () => {
-  test('any: all failures are told, one pass is enough, an error that is allowed is left out', async () => {
+  test('any: all failures are reported, one pass is enough, an error that is allowed is left out', async () => {
     expect(await stop(at, 'any')).toMatchObject({
       decision: 'block',
       reason: 'Command one failed (exit 1); or Command other failed (exit 1)',
@@ -94,7 +94,7 @@ describe('groups and conditions', () => {
   });
 });
 
-test('a question that is too large for the bus is cut, says so, and is asked', async () => {
+test('a check request that is too large for NATS is cut, marked as truncated, and sent', async () => {
   const asked: Record<string, unknown>[] = [];
   const serving = at.client.nc.subscribe('stopgate.main.check.scan', {
     callback: (_error, message) => {

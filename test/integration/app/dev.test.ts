@@ -49,7 +49,7 @@ describe('while it runs', () => {
     expect((await client.ask('get.worker.a1')).body).toMatchObject({ worker: 'a1', toolCount: 1 });
   });
 
-  test('it may not speak for the service, nor touch the log', async () => {
+  test('it may neither publish as the service nor change the log', async () => {
     const client = await connect(dev);
     const refused: string[] = [];
     void (async () => {
@@ -82,7 +82,7 @@ describe('while it runs', () => {
     expect(await cli('verify', 'c1')).toMatchObject({ code: 0 });
     expect((await cli('workers')).stdout).toMatch(/^c1 +stopped +active/m);
     expect(await cli('worker', 'nobody')).toMatchObject({ code: 1 });
-    // An operator's words and the log itself need credentials, which are found too.
+    // An operator's entries and the log itself need credentials, which are found too.
     expect(await cli('publish', 'own', 'worker', 'c1', 'worker.retired', '{"by":"ann"}')).toMatchObject({ code: 0 });
     const tail = startCommand(['tail', '--json', '--worker', 'c1'], { cwd: folder.path });
     await tail.printed('worker.retired');

@@ -111,7 +111,7 @@ test('a service whose secret is not set does not start', async () => {
   });
 });
 
-test('of two services one tells, and reminds until somebody acknowledges', async () => {
+test('of two services one notifies, and reminds until somebody acknowledges', async () => {
   const receiver = await receive();
   const at = await deployWith(receiver, '300ms');
   await startSecond(at);
@@ -157,7 +157,7 @@ test('a changed webhook holds without a restart', async () => {
   expect(first.received).toHaveLength(1);
 });
 
-test('on the command line: who is escalated, and what becomes of an operator’s words', async () => {
+test('on the command line: who is escalated, and what an operator’s entries lead to', async () => {
   const folder = await makeFolder({ 'stopgate.yaml': policies });
   onTestFinished(() => folder.remove());
   const dev = startCommand(['dev', '--port', '0', '--http', 'off'], { cwd: folder.path });

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => at.close());
 
-test('a hundred workers stop at once, and each is told what its check found', async () => {
+test('a hundred workers stop at once, and each gets what its check found', async () => {
   const workers = Array.from({ length: 100 }, (_, index) => `flood-${index}`);
   const deciding = Promise.all(workers.map((worker) => at.client.ask(`decide.${worker}`, { attempt: 'a1' }, 90_000)));
   const waiting = async () =>

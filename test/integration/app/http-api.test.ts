@@ -53,7 +53,7 @@ describe('the API', () => {
     });
   });
 
-  test('probes, verifies, looks and lists', async () => {
+  test('probes, verifies, gets and lists', async () => {
     await at.client.publish('worker.w3.plan.updated', planned);
     expect(await post('/api/main/probe/w3')).toMatchObject({
       status: 200,

@@ -36,7 +36,7 @@ test('what /metrics shows is sent: names, kinds, help, labels and values', async
   await client.ask('decide.w1');
   const sentValue = (name: string, cause?: string) =>
     collector.metrics.get(name)?.find(({ labels }) => labels.cause === cause)?.value;
-  // What is read when somebody looks is sent while the service runs, each time anew.
+  // What is read at a scrape is also sent while the service runs, with a new value each time.
   await expect.poll(() => sentValue('stopgate_decisions_total', 'no-policy'), { timeout: 20_000 }).toBe(2);
   await expect.poll(() => sentValue('stopgate_workers'), { timeout: 20_000 }).toBe(1);
   expect(collector.metrics.get('stopgate_ready')).toMatchObject([{ value: 1, labels: { fleet: 'main' } }]);
@@ -88,7 +88,7 @@ test.each(['nonsense', '127.0.0.1:4318', 'localhost:4318'])(
   },
 );
 
-test('a collector that takes nothing is told of once, and once when it takes what is sent again', async () => {
+test('a collector that takes nothing is reported once, and once when it takes what is sent again', async () => {
   const refusing = await openCollector({ refuses: true });
   try {
     const { log } = await start({
@@ -105,7 +105,7 @@ test('a collector that takes nothing is told of once, and once when it takes wha
   }
 });
 
-test('what another exporter, protocol or sampler would need is told when it starts', async () => {
+test('what another exporter, protocol or sampler would need is reported at the start', async () => {
   vi.stubEnv('OTEL_TRACES_SAMPLER', 'foo'); // the SDK reads it from the process
   const { log } = await start({
     ...{ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },

@@ -129,7 +129,7 @@ describe('it is over without an operator', () => {
   });
 });
 
-test('which of several is named, and neither or both words are bad usage', async () => {
+test('which of several is named, and neither or both options are bad usage', async () => {
   for (const request of ['r1', 'r2']) await at.client.publish('worker.s6.input.requested', { request });
   expect((await answer('s6', '--allow')).stderr).toContain('worker s6 has 2 open requests, name one: r1, r2');
   expect((await answer('s6', '--allow', '--request', 'r2')).code).toBe(0);

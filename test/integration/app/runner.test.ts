@@ -128,7 +128,7 @@ describe('a runner', () => {
     expect(body).toMatchObject({ dryRun: true, reason: 'Command fails failed (exit 1)' });
   });
 
-  test('looks at files, inside its own roots alone', async () => {
+  test('checks files, inside its own roots only', async () => {
     await startRunner('box');
     expect(await stop('files')).toMatchObject({ decision: 'block', reason: 'Missing required files: docs/b.md' });
     await workspace.write('work/docs/b.md', '');
@@ -191,7 +191,7 @@ describe('a runner', () => {
     }
   });
 
-  test('ends with all that it runs, and whoever waits is told', async () => {
+  test('ends with all that it runs, and each waiting request gets an error', async () => {
     const runner = await startRunner('box');
     await workspace.write('work/started', '');
     const decision = stop('lasting');

@@ -65,7 +65,7 @@ describe('a start that cannot be', () => {
     });
   });
 
-  test('credentials that are wrong: exit code 3, and no password in the words', async () => {
+  test('credentials that are wrong: exit code 3, and no password in the message', async () => {
     const server = await openServer({ args: ['--user', 'ann', '--pass', 'right'] });
     const { code, stderr } = await failing(`nats://ann:wrong-password@127.0.0.1:${server.port}`);
     expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringMatching(/authorization/i) });
@@ -177,7 +177,7 @@ describe('two replicas', () => {
     expect(served.reduce((sum, count) => sum + count, 0)).toBe(40);
   });
 
-  test('know the same: what one was told the other answers, and one alone goes on', async () => {
+  test('know the same: what one stored the other answers, and one alone goes on', async () => {
     const server = await openServer();
     const folder = await openFolder({ 'stopgate.yaml': 'policies: { default: { checks: [{ plan: {} }] } }\n' });
     const client = await connect(server.url);
@@ -199,7 +199,7 @@ describe('two replicas', () => {
 });
 
 describe('its end', () => {
-  test('SIGTERM ends it with 0; who waits for a held stop is told at once', async () => {
+  test('SIGTERM ends it with 0; a held stop is answered at once', async () => {
     const config = 'policies: { default: { persistence: { idle: 10m, hold: 25s } } }\n';
     const at = await deploy({ config });
     ends.push(() => at.close());

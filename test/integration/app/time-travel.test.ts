@@ -48,7 +48,7 @@ test('a worker and a task have their timelines', async () => {
   expect(stdout).toContain('hooks block: h1: continue (Tests still failing)');
 });
 
-test('the live log is replayed, and compared: a file that nobody looked for cannot be told', async () => {
+test('the live log is replayed, and compared: a file that nobody checked for stays undetermined', async () => {
   const { code, stdout } = await cli('replay', '--fleet', 'main');
   const [decision] = linesOf(stdout) as unknown as [Decision];
   expect(decision).toMatchObject({ worker: 'w1', attempt: 'a1', cause: 'incomplete' });

@@ -75,7 +75,7 @@ test('a service that ends closes the request, which is to be sent again', async 
   expect((await asked).status).toBe(204);
 });
 
-test('`stopgate resolve` tells how the agent gets the prompt', async () => {
+test('`stopgate resolve` prints how the agent gets the prompt', async () => {
   const say = async (session: string) => {
     const word = ['--resume', '--prompt', "Use Bob's key", '--yes', '--nats', at.server.url];
     return (await runCommand(['resolve', session, ...word], { cwd: at.folder.path })).stdout;

@@ -142,7 +142,7 @@ describe('an attempt', () => {
     expect(await decide('b1', { attempt: 'a2' })).toMatchObject({ retry: { count: 2 } });
   });
 
-  test('has one decision in the log, which is what its client was told', async () => {
+  test('has one decision in the log, which is what its client received', async () => {
     const decisions = at.client.nc.subscribe('stopgate.main.decision.d1', { max: 1 });
     const reply = await request('decide.d1', '{"attempt":"a1"}');
     for await (const message of decisions) {
@@ -262,7 +262,7 @@ describe('an idle worker that is to be kept', () => {
   });
 });
 
-test('a policy that nobody has set is said in every decision, and default holds', async () => {
+test('a policy that nobody has set is named in every decision, and default holds', async () => {
   await register('q1', { policy: 'nowhere' });
   for (const attempt of ['a1', 'a2']) {
     const { policy, verdicts } = await decide('q1', { attempt });

@@ -143,7 +143,7 @@ describe('what is asked', () => {
     expect(asked[0]?.body).toEqual({ stopReason: 'x' });
   });
 
-  test('of a long output file its end is sent, and that is said', async () => {
+  test('of a long output file its end is sent, with a note', async () => {
     const terminal = await openTerminal();
     const fleet = standIn.newFleet();
     const asked = await standIn.answer(fleet, 'decide.*', allow);

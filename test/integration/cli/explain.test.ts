@@ -1,4 +1,4 @@
-/** explain: one decision of a log, in words and guard by guard. */
+/** explain: one decision of a log, as text and guard by guard. */
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

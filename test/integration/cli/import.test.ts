@@ -105,7 +105,7 @@ test('a log without its beginning, or that is none, is refused before anything i
   expect((await client.manager.streams.list().next()).length).toBe(0);
 });
 
-test('what stdin has stored before a gap is told', async () => {
+test('what stdin has stored before a gap is reported', async () => {
   const stdin = Readable.from([entries(1, 2).join(''), entries(4, 4).join('')]);
   const ended = await runCommand(['import', '-', '--nats', server.url], { cwd: folder.path, stdin });
   const hint = "entries 1 to 2 are stored: delete the streams of fleet 'main' before you try again";

@@ -77,7 +77,7 @@ test('with --continue later turns get the next prompt alone; --json has the deci
   expect([await file('in-1'), await file('in-2')]).toEqual(['Make it.', expect.not.stringContaining('Make it')]);
 });
 
-test('a task of another worker is told, and no turn is run: exit code 1', async () => {
+test('a task of another worker is an error, and no turn is run: exit code 1', async () => {
   await start();
   await client.publish('worker.holder.task.claimed', { task: 'T-2' });
   const { code, stdout, stderr } = await run('echo ran', ['--prompt', 'Make it.', '--task', 'T-2']);
@@ -85,14 +85,14 @@ test('a task of another worker is told, and no turn is run: exit code 1', async 
   expect(await client.stored('STOPGATE_main', 'stopgate.main.worker.w1.session.ended')).toHaveLength(1);
 });
 
-test('a policy that does not hold for it is told', async () => {
+test('a policy that does not hold for it is reported', async () => {
   await start();
   const { code, stderr } = await run(': >done', ['--prompt', 'Make it.', '--policy', 'nope']);
   expect(stderr).toMatch(/^stopgate: w1 gets the policy default, not nope: .*\nstopgate: turn 1 .*\n$/);
   expect(code).toBe(0);
 });
 
-test('a prompt that is empty is refused before anything is stored, and none at all is told', async () => {
+test('a prompt that is empty is refused before anything is stored, and so is none at all', async () => {
   await start();
   expect(await run('true', ['--prompt', ' '])).toMatchObject({
     ...{ code: 2, stderr: 'stopgate: --prompt is empty: write there what to do\n' },
@@ -165,7 +165,7 @@ test.each([
   expect([code, stderr]).toEqual([2, `stopgate: cannot run '${agent}': ${why}\n`]);
 });
 
-test('a command whose options are taken for ours is told where it belongs', async () => {
+test('a command whose options are taken for ours is refused with a hint where it belongs', async () => {
   const { code, stderr } = await runCommand(['loop', 'claude', '-p'], { cwd: folder.path });
   expect([code, stderr]).toEqual([
     2,

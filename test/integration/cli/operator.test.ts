@@ -62,7 +62,7 @@ describe('asks before it changes something', () => {
     expect(await log.stored()).toEqual([]);
   });
 
-  test('without a terminal and --yes it does not even look', async () => {
+  test('without a terminal and --yes it does not even connect', async () => {
     const log = await openLog();
     const { code, stderr } = await log.run(['ack', 'w1'], { stdin: 'y\n' });
     expect(code).toBe(2);

@@ -108,7 +108,7 @@ test.each([
   ]);
 });
 
-test('a time before the log, and attempts that it does not have, are told', async () => {
+test('a time before the log, and attempts that it does not have, are errors', async () => {
   await folder.write('story.jsonl', story);
   await folder.write('new.yaml', 'policies: { default: {} }\n');
   const early = await replay('story.jsonl', '--at', '2026-03-02');

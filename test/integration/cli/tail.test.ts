@@ -85,7 +85,7 @@ test('--last and --worker choose: the newest that match, however far back', asyn
   expect(terminal.stdout().match(/#\d+/g)).toEqual(['#3', '#4', '#5', '#37']);
 });
 
-test('what the service says to itself is left out, but not with --all, nor with --json', async () => {
+test('the service’s own entries are left out, but not with --all, nor with --json', async () => {
   const log = await openLog();
   await log.put('worker.w1.heartbeat.sent', {});
   await log.put(`own.fleet.${log.fleet}.replica.joined`, { replica: 'r1' });

@@ -55,7 +55,7 @@ async function openLog() {
 const tailsOf = (lines: readonly LogLine[]) => lines.map(({ subject }) => subject.split('.').slice(2).join('.'));
 
 describe('of a worker', () => {
-  test('has its entries, the service’s words and its decisions, oldest first, and nobody else’s', async () => {
+  test('has its entries, the service’s entries and its decisions, oldest first, and nobody else’s', async () => {
     const log = await openLog();
     await log.put('worker.w1.worker.registered', { agent: 'claude' });
     await log.put('worker.w2.worker.registered');

@@ -46,7 +46,7 @@ const shows = (terminal: Terminal, text: string | RegExp) =>
   expect.poll(() => screen(terminal).join('\n'), { timeout: 20_000 }).toMatch(text);
 const stored = (tail: string) => client.stored('STOPGATE_main', `stopgate.main.own.worker.${tail}`);
 
-test('who waits is first; a word, a stop and an answer are given by keys', async () => {
+test('who waits is first; a prompt, a stop and an answer are given by keys', async () => {
   await client.publish('worker.busy.tool.used', { tool: 'Bash' });
   for (const worker of ['ana', 'bob'])
     await client.ask(`decide.${worker}`, { output: `Which key, ${worker}? <promise>ESCALATE</promise>` });

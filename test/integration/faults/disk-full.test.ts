@@ -50,7 +50,7 @@ test.skipIf(disk === null)(
     for (let count = 0; count < 10; count += 1) await client.publish('worker.w2.tool.used', payload);
 
     fill();
-    // In words of its own, and not for want of an answer: JetStream works.
+    // With a message of its own, and not because no answer came: JetStream works.
     const answer = () =>
       client.nc.request('stopgate.main.worker.w2.tool.used', payload, { timeout: 1_000 }).then(
         (message) => message.string(),

@@ -1,4 +1,4 @@
-/** The log: created with its settings, never made anew silently (protocol.md §2 and §9). */
+/** The log: created with its settings, never created again silently (protocol.md §2 and §9). */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';
 import { type Client, openClient } from '../../support/client.ts';
@@ -63,7 +63,7 @@ test('a stream that captures requests stops the start', async () => {
 });
 
 describe.each(['deleted', 'made anew'])('a log that is %s under the service', (how) => {
-  test('gives 503 LOG_LOST, is not made anew, and only --accept-empty-log goes on', async () => {
+  test('gives 503 LOG_LOST, is not created again, and only --accept-empty-log goes on', async () => {
     replica = await startReplica({ nats: server.url });
     expect((await client.ask('decide.w1')).code).toBe('');
     const { config } = await client.manager.streams.info('STOPGATE_main');

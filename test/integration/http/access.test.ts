@@ -1,4 +1,4 @@
-/** Tokens by role and by worker: what each opens, in which words it is refused, and whose name stands in the log. */
+/** Tokens by role and by worker: what each opens, with which message it is refused, and whose name stands in the log. */
 import { expect, test } from 'vitest';
 import { type AccessRole, type AccessToken, hashOfToken } from '../../../src/config/access-tokens.ts';
 import { recorded } from '../../unit/agents/recordings/claude.ts';
@@ -87,7 +87,7 @@ test.each([
   if (status >= 400) expect(http.service.requests).toEqual([]);
 });
 
-test('is refused in words', async () => {
+test('is refused with a message', async () => {
   const { send } = await open();
   const why = async (...sent: Parameters<typeof send>) => errorOf(await send(...sent)).message;
   expect(await why('robot', '/api/main/operator/retire', w1)).toBe(

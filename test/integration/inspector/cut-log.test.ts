@@ -35,7 +35,7 @@ test('what a snapshot covers is shown, with what came before it', async () => {
   expect(body.view).toMatchObject({ state: 'blocked', plan: [{ title: 'Write tests' }] });
 });
 
-test('what it does not cover is refused in words', async () => {
+test('what it does not cover is refused with a message', async () => {
   const { status, body } = await stage.get(`at/${snapshotSeq - 1}`);
   expect(status).toBe(400);
   expect(body.error.message).toContain(

@@ -31,7 +31,7 @@ const open = (limits: object, logger = createLogger('silent')) =>
 const parse = (body: Uint8Array) => JSON.parse(new TextDecoder().decode(body));
 const past = (seq: number) => ({ kind: 'past', seq, topic: null }) as const;
 
-test('tells how far it is, and then the result', async () => {
+test('reports its progress, and then the result', async () => {
   const response = await askLines(`at/${entries}`);
   expect(response.headers.get('content-type')).toBe('application/x-ndjson');
   const lines = (await response.text())
@@ -61,7 +61,7 @@ test('a request that is given up makes room for others', async () => {
   await history.close();
 });
 
-test('a request over its budget ends in words, and goes on when asked again', async () => {
+test('a request over its budget ends with a message, and goes on when it is sent again', async () => {
   const history = open({ budgetMs: 400 });
   const ends: string[] = [];
   // It has a low priority: on a busy machine that takes many turns.

@@ -188,7 +188,7 @@ describe('the port', () => {
 });
 
 describe('one stopgate to a store', () => {
-  test('a second one is told who has it', async () => {
+  test('a second one gets an error that names the first', async () => {
     const server = await open();
     const message = expect.stringContaining(`process ${process.pid}`);
     await expect(open()).rejects.toMatchObject({ code: 'config.bad', message });
@@ -263,7 +263,7 @@ describe('the end', () => {
     expect(await server.closed).toMatchObject({ code: null, signal: 'SIGKILL' });
   });
 
-  test('is told where the server goes by itself', async () => {
+  test('is reported where the server exits by itself', async () => {
     const server = await open();
     process.kill(await pidOf(), 'SIGKILL');
     expect(await server.closed).toMatchObject({ signal: 'SIGKILL' });

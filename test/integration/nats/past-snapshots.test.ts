@@ -124,7 +124,7 @@ test('those of another format are not used; of an earlier one they go', async ()
   expect((await objects.list()).map(({ name }) => Number(name)).sort((a, b) => a - b)).toEqual([20, 30, 40]);
 });
 
-test('what is no snapshot is passed over and told, and stops nothing', async () => {
+test('what is no snapshot is passed over with a warning, and stops nothing', async () => {
   await write(...every(10, 60));
   const objects = await new Objm(nc).open('STOPGATE-PAST_main');
   const put = (name: string, head: unknown) =>

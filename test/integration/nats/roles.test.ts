@@ -61,7 +61,7 @@ afterAll(async () => {
 });
 
 describe('an agent that is one worker alone', () => {
-  test('speaks and asks as that worker', async () => {
+  test('publishes and requests as that worker', async () => {
     const agent = await connectAs('agent-w1');
     expect(await put(agent, 'worker.w1.tool.used', { tool: 'Bash' })).toMatchObject({ stream: 'STOPGATE_main' });
     await put(agent, 'task.T-1.task.created', { queue: 'main' });

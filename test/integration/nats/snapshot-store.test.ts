@@ -130,7 +130,7 @@ test('one that was deleted is none', async () => {
   expect((await store.list()).map(({ position }) => position.seq)).toEqual([1]);
 });
 
-test('a log that begins anew has its own snapshots, though they count from 1 again', async () => {
+test('a new log has its own snapshots, though they count from 1 again', async () => {
   for (const entries of [7, 8, 9]) await write(fleetOf(entries));
   await write(fleetOf(2));
   expect((await store.list()).map(({ position }) => position.seq)).toEqual([2, 9, 8]);

@@ -74,7 +74,7 @@ describe('a command that cannot run', () => {
   });
 });
 
-test('arguments are no shell words', async () => {
+test('arguments are not interpreted by a shell', async () => {
   const { command } = await createWorkspace({ check: { ...sh(''), run: ['echo', '$(exit 3)', '; false', '*'] } });
   expect(await command('check')).toMatchObject({ outcome: 'pass', feedback: '$(exit 3) ; false *' });
 });

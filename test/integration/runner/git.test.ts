@@ -74,7 +74,7 @@ describe('pushed', () => {
     expect(await ask({ pushed: true })).toMatchObject({ outcome: 'fail', reason: '2 commits not pushed' });
   });
 
-  test('both failures are told', async () => {
+  test('both failures are reported', async () => {
     const { ask, cwd, git } = await createRepository({ pushed: true });
     await git('commit', '-q', '--allow-empty', '-m', 'second');
     await writeFile(join(cwd, 'new.txt'), '');

@@ -40,7 +40,7 @@ describe('tail', () => {
     expect(tailOf(`${'😀'.repeat(60_000)}a`)).toBe(`${'😀'.repeat(1_999)}a`);
   });
 
-  test('puts characters together that come in pieces, though the other stream speaks between', () => {
+  test('puts characters together that come in pieces, though the other stream writes in between', () => {
     const output = collectOutput('tail');
     const [first, second] = [Buffer.from('é').subarray(0, 1), Buffer.from('é').subarray(1)];
     output.add('stdout', first);
@@ -97,7 +97,7 @@ describe('json', () => {
     });
   });
 
-  test('is the tail where stdout is not JSON, and says so', async () => {
+  test('is the tail where stdout is not JSON, with a note', async () => {
     expect(await feedbackOf(json('console.log("{oh")'))).toBe('(stdout is not JSON; the end of the output:)\n{oh');
     expect(await feedbackOf(json(''))).toBe('(stdout is empty, not JSON)');
     expect(await feedbackOf(json('console.error("{}")'))).toBe(

@@ -54,8 +54,8 @@ describe('what a command leaves behind', () => {
     for (const pid of await pidsOf(read)) expect(await isRunning(pid)).toBe(false);
   });
 
-  test('may finish its last words', async () => {
-    // The pipe's other end closes with the leader: only then does the child speak.
+  test('may finish its last output', async () => {
+    // The pipe's other end closes with the leader: only then does the child write.
     const { command } = await createWorkspace({
       check: sh('mkfifo pipe; (cat pipe; sleep 0.05; echo late) & exec 3> pipe; exit 1'),
     });
@@ -147,7 +147,7 @@ describe('close', () => {
     }
   });
 
-  test('of the whole process, without a word, kills what runs', async () => {
+  test('of the whole process, without notice, kills what runs', async () => {
     const { command, read } = await createWorkspace({ check: stubborn('wait') });
     const running = command('check');
     const pids = await pidsOf(read);

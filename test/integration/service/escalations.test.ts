@@ -60,7 +60,7 @@ const settle = async (worker = 'last') => {
   await eventually(() => notices('worker', worker)).toHaveLength(1);
 };
 
-test('an escalation is told with its decision, and that it was told is an entry', async () => {
+test('an escalation is sent with its decision, and the notification is an entry', async () => {
   await start();
   await giveUp('w1');
   await eventually(() => notices('worker', 'w1')).toHaveLength(1);
@@ -77,14 +77,14 @@ test('an escalation is told with its decision, and that it was told is an entry'
   expect(escalation).toMatchObject({ notified: 1, acknowledgedBy: null });
 });
 
-test('one that is stuck is told too', async () => {
+test('one that is stuck is sent too', async () => {
   await start();
   await client.publish('worker.w1.worker.registered', { policy: 'strict' });
   for (const attempt of ['a1', 'a2']) await client.ask('decide.w1', { attempt });
   await eventually(() => posts('w1')).toMatchObject([{ cause: 'stuck', attempt: 'a2', reason: expect.any(String) }]);
 });
 
-test('it is told again and again, until somebody acknowledges it', async () => {
+test('it is sent again and again, until somebody acknowledges it', async () => {
   await start('r1', 200);
   await giveUp('w1');
   await giveUp('w2');
@@ -115,7 +115,7 @@ test('the next escalation of the same worker is another one', async () => {
   await eventually(() => posts('w1')).toMatchObject([{ attempt: 'a1' }, { attempt: 'a2', kind: 'escalation' }]);
 });
 
-test('a task that failed and one at the cap are told as tasks; one that was escalated with its worker is not', async () => {
+test('a task that failed and one at the cap are sent as tasks; one that was escalated with its worker is not', async () => {
   await start();
   await client.publish('worker.w1.task.claimed', { task: 'T-1' });
   await client.publish('worker.w1.task.failed', { task: 'T-1', reason: 'no access' });
@@ -139,7 +139,7 @@ test('a task that failed and one at the cap are told as tasks; one that was esca
   });
 });
 
-test('of two replicas one tells it', async () => {
+test('of two replicas one sends it', async () => {
   await start('ra', 200);
   await start('rb', 200);
   const workers = Array.from({ length: 12 }, (_, index) => `w${index}`);
@@ -149,7 +149,7 @@ test('of two replicas one tells it', async () => {
   expect(new Set(deliveries).size).toBe(deliveries.length);
 });
 
-test('one that joins tells nothing that was told; one that is alone tells what was not', async () => {
+test('one that joins sends nothing that was sent; one that is alone sends what was not', async () => {
   const first = await start('ra');
   await giveUp('w1');
   await eventually(() => notices('worker', 'w1')).toHaveLength(1);
@@ -164,7 +164,7 @@ test('one that joins tells nothing that was told; one that is alone tells what w
   expect(receiver.received.map(({ body }) => body.id)).toEqual(['w1', 'w2', 'last']);
 });
 
-test('what its replica could not tell before it left, another one tells', async () => {
+test('what its replica could not send before it left, another one sends', async () => {
   receiver.answer(() => {});
   const first = await start('ra');
   await giveUp('w1');
@@ -192,7 +192,7 @@ test('a receiver that hangs slows no decision', async () => {
   expect(await notices('worker', 'h0')).toEqual([]);
 });
 
-test('a receiver that says no is told again at the next reminder only, under the same delivery id', async () => {
+test('a receiver that refuses gets it again at the next reminder only, under the same delivery id', async () => {
   receiver.answer((response, count) => void response.writeHead(count < 3 ? 401 : 200).end());
   await start('r1', 200);
   await giveUp('w1');
@@ -214,7 +214,7 @@ test('other rules hold at once, also for what is escalated already', async () =>
   expect(receiver.received).toHaveLength(1);
 });
 
-test('without a webhook the log is told, and no entry is made', async () => {
+test('without a webhook it is logged, and no entry is made', async () => {
   const warned: { words: string; reminder: unknown; workerId: unknown }[] = [];
   const logger: Logger = {
     ...silent,

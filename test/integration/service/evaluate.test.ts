@@ -50,7 +50,7 @@ const serve = (
 };
 
 describe('evaluate', () => {
-  test('says what the hooks say, in the form of hook_evaluate', async () => {
+  test('replies with the result of the hooks, in the form of hook_evaluate', async () => {
     await client.publish('task.E-1.hook.registered', { hook: 'H', type: 'default' });
     await start('E-1');
     expect(await evaluate('E-1', { iteration: 1, output: 'Done. <promise>COMPLETE</promise>' })).toEqual({
@@ -80,7 +80,7 @@ describe('evaluate', () => {
     });
   });
 
-  test('is logged, so that a replay says the same', async () => {
+  test('is logged, so that a replay gives the same', async () => {
     await start('E-3');
     await evaluate('E-3', { iteration: 1, note: 'kept' });
     expect(await client.stored('STOPGATE_main', 'stopgate.main.task.E-3.iteration.validated')).toEqual([
@@ -111,7 +111,7 @@ describe('evaluate', () => {
 });
 
 describe('a remote hook of an iteration', () => {
-  test('is asked live, with the iteration and what the agent said', async () => {
+  test('is requested live, with the iteration and the agent’s output', async () => {
     const served = serve(client.nc, 'live', () => ({ action: 'continue', reason: 'two left', nextPrompt: 'go on' }));
     await client.publish('task.R-1.hook.registered', { hook: 'H', type: 'remote', name: 'live' });
     await start('R-1');
@@ -278,7 +278,7 @@ test('sixty-four validations of a task may wait at once, and one more is refused
   served.unsubscribe();
 });
 
-describe('what hooks have said', () => {
+describe('results of hooks', () => {
   test('is kept with the task: how often, what, and why the last time', async () => {
     await client.publish('task.S-1.hook.registered', { hook: 'V', type: 'validation' });
     await client.publish('task.S-1.hook.registered', { hook: 'P', type: 'promise' });

@@ -141,7 +141,7 @@ test('a check that takes too long is in error, and its onError decides', async (
   expect(decision.feedback).toMatchObject([{ check: 'tests', outcome: 'timeout' }]);
 });
 
-test('what is waited for is told when the replica stops', async () => {
+test('pending requests get an error when the replica stops', async () => {
   const held = { policies: { default: { persistence: { idle: '10m', hold: '30s' } } } };
   const { service, close } = await start('ra', { policies: held });
   await client.publish('worker.w10.worker.registered', { queue: 'empty' });

@@ -25,7 +25,7 @@ export type Stream = {
 
 export type Disk = {
   readonly streams: Map<string, Stream>;
-  /** No entry can be stored: refused in words, or without any answer. */
+  /** No entry can be stored: refused with an error, or without any answer. */
   full: 'no' | 'refuses' | 'silent';
   /** The streams that take nothing. */
   readonly fullStreams: Set<string>;

@@ -84,7 +84,7 @@ test('its sessions name the policy that is given', async () => {
   await expectCauses(at, worker, ['no-policy']);
 });
 
-test('one that is escalated is waited for, and goes on with what a person says when resolving it', async () => {
+test('one that is escalated is waited for, and goes on with the prompt of its resolution', async () => {
   const stuck = { text: 'I need another key. <promise>BLOCKED</promise>' };
   const { model, ask } = await setStage([stuck, { text: 'done' }], stopHooks({ http: at.http, policy: 'stuck' }));
   const { worker } = await ask('Write the tests.');
@@ -97,7 +97,7 @@ test('one that is escalated is waited for, and goes on with what a person says w
   await expectCauses(at, worker, ['escalated', 'complete']);
 });
 
-test('a service that is killed between two stops lets it go; its program and its person are told', async () => {
+test('a service that is killed between two stops lets it go; its program and its person are notified', async () => {
   const own = await deploy({ config, start: serveShipped });
   onTestFinished(() => own.close());
   const told: string[] = [];

@@ -53,7 +53,7 @@ test.each(servers)('over %s it plays the loop to its end', async (name, server) 
   const said = model.requests.map((request) => request.said);
   expect(said[1]).toContain('"state":"working"');
   expect(said[4]).toContain('"completionSignal":"CONTINUE"');
-  // A tool error reaches the model in words.
+  // A tool error reaches the model as text.
   expect(said[6]).toContain(`continue with IT-2-${taskId}`);
   expect(said[7]).toContain('"completionSignal":"COMPLETE"');
   const { body } = await at.client.ask(`get.task.${taskId}`);

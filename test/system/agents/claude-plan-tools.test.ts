@@ -42,7 +42,7 @@ test.each<[settings: object, env: Record<string, string>]>([
   expect(model.requests[0]?.tools.includes('TaskCreate')).toBe(state === 'on');
 });
 
-test('init leaves them off where no policy looks at the plan, and switches them on where one does', async () => {
+test('init leaves them off where no policy has a plan check, and switches them on where one does', async () => {
   const without = await scene({});
   expect((await without.run('Say hello.')).code).toBe(0);
   expect(without.model.requests[0]?.tools).not.toContain('TaskCreate');

@@ -58,7 +58,7 @@ test('installed from the repository as a marketplace it gates a session', async 
   await expectGated(gated);
 });
 
-test.each(['plugins/claude', '.'])('Claude Code finds nothing to say against %s', async (folder) => {
+test.each(['plugins/claude', '.'])('Claude Code validates %s without a finding', async (folder) => {
   const home = (await scene()).home;
   const checked = await runAgent(claude, ['plugin', 'validate', '--strict', join(root, folder)], {
     at: home,

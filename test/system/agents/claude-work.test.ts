@@ -82,7 +82,7 @@ describe('a sub-agent', () => {
   });
 });
 
-test('a shell in the background is waited for, and its end does not begin the retries anew', async () => {
+test('a shell in the background is waited for, and its end does not reset the retries', async () => {
   const shell = { tool: 'Bash', input: { command: 'sleep 1', description: 'wait', run_in_background: true } };
   const turns = [plan, { text: 'one' }, shell, ...['two', 'three', 'four', 'five'].map((text) => ({ text }))];
   const { model, run } = await scene({ turns });

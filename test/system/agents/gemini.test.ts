@@ -39,7 +39,7 @@ test('its sub-agent asks for nothing; the stop that is judged is its parent’s'
   expect(await causesOf(at, worker?.worker ?? '')).toEqual(['incomplete', 'complete']);
 });
 
-test('one that is escalated stops, says how it goes on, and goes on with what a person says', async () => {
+test('one that is escalated stops, says how it goes on, and goes on with a person’s prompt', async () => {
   const home = await makeHome('--policy', 'promising');
   const model = await makeModel([{ text: 'I need another key. <promise>BLOCKED</promise>' }, done]);
   const ended = await run(program, home, model.url);
@@ -72,7 +72,7 @@ test('where the policy stops it when complete, it ends after the tool that compl
 
 const settingsFile = 'home/.gemini/settings.json';
 
-describe('a hook program that fails with words on stderr', () => {
+describe('a hook program that fails with a message on stderr', () => {
   /** Fails twice, so that what it blocks for ever comes to an end here. */
   const crash = `import { appendFileSync, readFileSync } from 'node:fs';
     appendFileSync(process.env.HOME + '/calls', 'x');

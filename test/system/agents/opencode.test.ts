@@ -114,7 +114,7 @@ test('the line that resumes its session is taken, and the session is the same wo
   const [worker] = await workersIn(at, home);
   const ended = await resumeAgent(program, worker, 'Use the other key', { at: home, env: opencodeEnv(home) });
   expect(ended).toMatchObject({ code: 0 });
-  // It puts words of a command line into quotes of its own.
+  // It puts arguments of a command line into quotes of its own.
   expect(model.requests.map(({ said }) => said)).toEqual(['do the task', '"Use the other key"']);
   expect((await workersIn(at, home)).map((it) => it.worker)).toEqual([session]);
 });
@@ -145,7 +145,7 @@ test('a sub-agent’s session asks for nothing; the stop that is judged is its p
   expect(found).toMatchObject({ parent: session, state: 'stopped', lastDecision: null });
 });
 
-test('after an error it is idle twice, and nobody is asked until somebody speaks', async () => {
+test('after an error it is idle twice, and no stop is attempted until somebody prompts it', async () => {
   const { model, server } = await serve([todo('pending'), { status: 400 }, done, todo('completed'), done]);
   const session = await server.begin('do the task');
   const ends = () => server.eventsOf(session).filter((type) => type === 'session.error' || type === 'session.idle');
@@ -156,7 +156,7 @@ test('after an error it is idle twice, and nobody is asked until somebody speaks
   expect(model.requests).toHaveLength(5);
 });
 
-test('one that is escalated waits, and goes on with what a person says when resolving it, once', async () => {
+test('one that is escalated waits, and goes on with the prompt of its resolution, once', async () => {
   const own = await deploy({ config: 'policies: { default: { promises: true, checks: [{ plan: {} }] } }\n' });
   onTestFinished(() => own.close());
   const stuck: Turn = { text: 'I need another key. <promise>BLOCKED</promise>' };

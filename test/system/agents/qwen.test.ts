@@ -97,7 +97,7 @@ test('a sub-agent is judged by its own policy, and its parent’s stop waits for
   expect(await causesOf(at, parent)).toEqual(['waiting', 'complete']);
 });
 
-test('one that is escalated stops, says how it goes on, and with its next prompt reads what a person said', async () => {
+test('one that is escalated stops, says how it goes on, and with its next prompt reads that of the resolution', async () => {
   const home = await makeHome('--policy', 'promising');
   const model = await makeModel([{ text: 'I need another key. <promise>BLOCKED</promise>' }, done]);
   const ended = await runQwen(program, home, model.url);

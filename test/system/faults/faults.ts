@@ -107,7 +107,7 @@ export const faults: readonly Fault[] = [
 const full = 'jetstream: { max_file_store: 16MB }';
 
 /**
- * No room for an entry: every request is refused in words, and all goes on when there is room again. What was told before
+ * No room for an entry: every request is refused with a message, and all goes on when there is room again. What was told before
  * its decision had an entry must get one, also from a replica that knows of it by the log alone.
  */
 export const storeFull: Fault = {

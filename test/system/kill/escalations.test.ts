@@ -26,7 +26,7 @@ async function place() {
   };
 }
 
-test('kill -9 and a restart tell nothing again, and what was not told', async () => {
+test('kill -9 and a restart send nothing twice, and what was not sent', async () => {
   const { receiver, service, giveUp, notices, startSecond } = await place();
   await giveUp('w1');
   await eventually(() => notices('w1')).toHaveLength(1);
@@ -41,7 +41,7 @@ test('kill -9 and a restart tell nothing again, and what was not told', async ()
   expect(receiver.received[2]?.body.delivery).toBe(receiver.received[1]?.body.delivery);
 });
 
-test('a service that is killed while it tells is replaced by another one', async () => {
+test('a service that is killed while it sends is replaced by another one', async () => {
   const { receiver, service, giveUp, notices, startSecond } = await place();
   receiver.answer(() => {});
   await giveUp('w1');

@@ -307,7 +307,7 @@ describe('a live log', () => {
     expect(stderr).toContain(`${attempts} attempts compared: 0 would differ\n`);
   });
 
-  test('tells by --diff what other policies had decided, from the stream as from the file', async () => {
+  test('shows by --diff what other policies had decided, from the stream as from the file', async () => {
     await at.folder.write('new.yaml', config(0));
     const other = ['--diff', '--policy', 'new.yaml', '--json'];
     const file = linesOf((await replay(...other)).stdout);

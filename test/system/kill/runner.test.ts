@@ -10,7 +10,7 @@ const config =
 const lasting = '[ -e done ] && exit 0; echo $$ > started; exec sleep 30';
 const runnerConfig = JSON.stringify({ commands: { lasting: { run: ['sh', '-c', lasting], cwd: '.' } } });
 
-test('its check is told within its time; a new runner takes the retry', async () => {
+test('its check ends within its time; a new runner takes the retry', async () => {
   const at = await deploy({ config });
   onTestFinished(() => at.close());
   const workspace = await makeFolder({ 'stopgate.yaml': runnerConfig });

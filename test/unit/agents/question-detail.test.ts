@@ -79,7 +79,7 @@ test.each([
   expect(answersTo(input, JSON.stringify(answers))).toBeNull();
 });
 
-test('questions that can be told apart are held', async () => {
+test('questions that can be distinguished are held', async () => {
   const held = await publishedOf(ask(['Which?', 'Where?'], 10));
   expect(held).toMatchObject([{ request: expect.any(String) }]);
 });

@@ -1,4 +1,4 @@
-/** The generic adapter: our own words, for any tool that can run a command. */
+/** The generic adapter: our own vocabulary, for any tool that can run a command. */
 import { describe, expect, test } from 'vitest';
 import { allowed, blocked, draftsOf } from './entry-drafts.ts';
 

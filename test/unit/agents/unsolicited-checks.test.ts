@@ -16,7 +16,7 @@ const rules = { checks: [{ plan: {} }, { rules: ['tests_pass'] }] };
 describe('stopWhenComplete', () => {
   const batch = call('PostToolBatch');
 
-  test('an agent whose work is complete is told to stop at the end of its batch, and its task is completed', async () => {
+  test('an agent whose work is complete gets a request to stop at the end of its batch, and its task is completed', async () => {
     const fleet = createAgentFleet({ ...plan, stopWhenComplete: true });
     await fleet.call('claude', step('in_progress'));
     expect(await fleet.call('claude', batch)).toBeNull();

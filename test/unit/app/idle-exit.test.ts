@@ -27,7 +27,7 @@ test('it ends when nothing has come for that long', async () => {
   expect(await after(10)).toBe('idle');
 });
 
-test.each(['decide', 'stopgate.main.worker.w1.tool.used'])('%s begins that time anew', async (subject) => {
+test.each(['decide', 'stopgate.main.worker.w1.tool.used'])('%s resets that time', async (subject) => {
   const { idle, after } = watch();
   await after(30);
   idle.noteEntry(subject);

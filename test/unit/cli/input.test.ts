@@ -10,7 +10,7 @@ function* chunksOf(count: number): Generator<string> {
   throw new Error('still read');
 }
 
-test('a text that is too long, or has no end, is refused in words and not read on', async () => {
+test('a text that is too long, or has no end, is refused with a message and not read on', async () => {
   const stdin = Readable.from(chunksOf(12), { highWaterMark: 1 });
   await expect(readText('-', { stdin } as Io)).rejects.toThrow(
     'cannot read stdin: it has more than 8388608 characters',

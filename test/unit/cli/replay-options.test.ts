@@ -106,7 +106,7 @@ describe('--diff', () => {
     expect(Object.keys(differences[0] ?? {})).toEqual(['worker', 'attempt', 'at', 'before', 'after']);
   });
 
-  test('what hangs on a check without an answer cannot be told', async () => {
+  test('what depends on a check without an answer is undetermined', async () => {
     const remote = 'policies: { default: { checks: [{ remote: scan }] } }';
     const { code, stdout, stderr } = await diff(remote, entries.slice(0, 3), []);
     expect(stdout).toContain('  after   unknown  the log has no result of check scan\n');

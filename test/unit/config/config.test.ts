@@ -1,4 +1,4 @@
-/** Where each option comes from, in which order, and what a bad one is told. */
+/** Where each option comes from, in which order, and the message about a bad one. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -183,7 +183,7 @@ describe('stopgate.yaml', () => {
 });
 
 describe('a bad value', () => {
-  test('is told with where it came from, and all are told at once', async () => {
+  test('is reported with where it came from, and all are reported at once', async () => {
     put('stopgate.yaml', 'fleet: a\nhtpp: x\n');
     expect(
       await problemsOf({
@@ -263,7 +263,7 @@ describe('http', () => {
     expect((await load({ flags: { http, token }, serving: true })).warnings).toEqual(Array(count).fill(warned));
   });
 
-  test('of the file that needs a token is told at its place', async () => {
+  test('of the file that needs a token is reported at its place', async () => {
     put('stopgate.yaml', '# open\nhttp: 0.0.0.0:4280\n');
     expect(await problemsOf({})).toEqual([
       expect.stringMatching(/^stopgate\.yaml:2:7: "0\.0\.0\.0:4280" can be reached/),

@@ -114,20 +114,20 @@ describe('a wrong value', () => {
       'replyPrefixes: [stopgate.main]',
       '1:17 "stopgate.main" is for entries and requests, not for answers',
     ],
-  ])('(%s) is told at its place', (_what, text, problem) => {
+  ])('(%s) is reported at its place', (_what, text, problem) => {
     expect(problemsOf(text)).toEqual([problem]);
   });
 
   test.each([
     ['two kinds', 'plan: {}\n        files: [a]', '4:9', 'plan and files'],
     ['no kind', 'name: a', '4:9', 'none'],
-  ])('(a check with %s) is told where the check begins', (_what, check, at, got) => {
+  ])('(a check with %s) is reported where the check begins', (_what, check, at, got) => {
     expect(problemsOf(`policies:\n  default:\n    checks:\n      - ${check}\n`)).toEqual([
       `${at} a check is one of plan, rules, files, git, command, remote, all, any; this has ${got}`,
     ]);
   });
 
-  test('(a check with two kinds in a group) is told where that check begins', () => {
+  test('(a check with two kinds in a group) is reported where that check begins', () => {
     const text = lines(
       'policies:',
       '  a:',
@@ -152,12 +152,12 @@ describe('a wrong value', () => {
     expect(problemsOf(text).map((problem) => problem.split(' ')[0])).toEqual(['1:7', '2:1', '3:8', '5:3', '6:3']);
   });
 
-  test('in an alias is told once, where it was written', () => {
+  test('in an alias is reported once, where it was written', () => {
     const text = lines('policies:', '  a: { checks: &c [{ pln: {}, files: [x] }] }', '  b: { checks: *c }');
     expect(problemsOf(text)).toEqual(['2:22 unknown key "pln"; did you mean "plan"?']);
   });
 
-  test('is not drowned in others: fifty are told', () => {
+  test('is not drowned in others: fifty are reported', () => {
     expect(problemsOf(Array.from({ length: 80 }, (_, index) => `k${index}: 1`).join('\n'))).toHaveLength(50);
   });
 
@@ -186,7 +186,7 @@ describe('bad YAML', () => {
     ['an alias without its anchor', 'fleet: a\nroots: *all', '2:8 there is no anchor &all before the alias *all'],
     ['a prototype for a key', 'commands: { __proto__: {} }', '1:13 the key "__proto__" is not allowed'],
     ['an alias within itself', 'roots: &a [*a]', '1:12 nested deeper than 32 levels, or an alias within itself'],
-  ])('(%s) is told at its place', (_what, text, problem) => {
+  ])('(%s) is reported at its place', (_what, text, problem) => {
     expect(problemsOf(text)).toContain(problem);
   });
 

@@ -34,14 +34,14 @@ async function look(times = 1): Promise<void> {
 }
 
 describe('a watched file', () => {
-  test('that nobody touches is never told', async () => {
+  test('that nobody touches is never reported', async () => {
     writeFileSync(path, 'a');
     start();
     await look(4);
     expect(told).toEqual([]);
   });
 
-  test('that is edited in place is told once, at the second look', async () => {
+  test('that is edited in place is reported once, at the second poll', async () => {
     writeFileSync(path, 'a');
     start();
     await look(2);
@@ -52,7 +52,7 @@ describe('a watched file', () => {
     expect(told).toEqual(['edited']);
   });
 
-  test('that an editor replaces by rename is told, every time', async () => {
+  test('that an editor replaces by rename is reported, every time', async () => {
     writeFileSync(path, 'a');
     start();
     for (const text of ['b', 'c']) {
@@ -63,7 +63,7 @@ describe('a watched file', () => {
     expect(told).toEqual(['b', 'c']);
   });
 
-  test('that is still being written is told when it is whole', async () => {
+  test('that is still being written is reported when it is whole', async () => {
     writeFileSync(path, 'a');
     start();
     for (const text of ['fle', 'fleet', 'fleet: a']) {
@@ -75,7 +75,7 @@ describe('a watched file', () => {
     expect(told).toEqual(['fleet: a']);
   });
 
-  test('that is deleted and made anew is told as gone and as new', async () => {
+  test('that is deleted and created again is reported as gone and as new', async () => {
     writeFileSync(path, 'a');
     start();
     rmSync(path);
@@ -86,7 +86,7 @@ describe('a watched file', () => {
     expect(told).toEqual([null, 'a']);
   });
 
-  test('that is away for one look only was never gone', async () => {
+  test('that is away for one poll only was never gone', async () => {
     writeFileSync(path, 'a');
     start();
     rmSync(path);
@@ -96,7 +96,7 @@ describe('a watched file', () => {
     expect(told).toEqual(['b']);
   });
 
-  test('that appears later is told, though its folder did not exist', async () => {
+  test('that appears later is reported, though its folder did not exist', async () => {
     rmSync(folder, { recursive: true });
     start();
     await look(2);
@@ -106,7 +106,7 @@ describe('a watched file', () => {
     expect(told).toEqual(['a']);
   });
 
-  test('that is only touched, or edited back, is not told', async () => {
+  test('that is only touched, or edited back, is not reported', async () => {
     writeFileSync(path, 'a');
     start();
     await look(2);
@@ -118,7 +118,7 @@ describe('a watched file', () => {
     expect(told).toEqual([]);
   });
 
-  test('that cannot be read is told when it can', async () => {
+  test('that cannot be read is reported when it can', async () => {
     writeFileSync(path, 'a');
     start();
     rmSync(path);
@@ -145,7 +145,7 @@ test('a file that appears before the watch is not missed', async () => {
   expect(told).toEqual(['new']);
 });
 
-test('a closed watch tells nothing more, even of a look that is under way', async () => {
+test('a closed watch reports nothing more, even of a poll in progress', async () => {
   writeFileSync(path, 'a');
   start();
   writeFileSync(path, 'b');

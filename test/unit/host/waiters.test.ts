@@ -5,7 +5,7 @@ import { createWaiters } from '../../../src/host/waiters.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test('the ninth caller of one key takes the place of the first, who is told to ask again', async () => {
+test('the ninth caller of one key takes the place of the first, which gets the error to try again', async () => {
   const waiters = createWaiters<string>();
   const asked = Array.from({ length: 9 }, () => waiters.wait('w1:a', null));
   await expect(asked[0]).rejects.toMatchObject({ code: 'service.busy' });

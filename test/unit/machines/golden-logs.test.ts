@@ -1,7 +1,7 @@
 /**
  * The golden logs: one of each released version of the rules folds to the same decisions and states in every release
  * (protocol.md §15). What differs for a log of a released version is a bug; before its release
- * `npx vitest run test/unit/machines/golden-logs.test.ts -u` writes what is expected anew.
+ * `npx vitest run test/unit/machines/golden-logs.test.ts -u` rewrites what is expected.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -29,7 +29,7 @@ test.each(logs)('%s', async (name) => {
   );
 });
 
-/** What a decision says, without its words, which are no rules. */
+/** A decision without its texts, which are no rules. */
 function describe(line: ReplayLine): string {
   if (!('worker' in line)) return `${line.taskId} ${line.attempt} ${line.action}`;
   if (line.decision === null) return `${line.worker} ${line.attempt} open`;

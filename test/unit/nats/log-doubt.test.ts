@@ -29,7 +29,7 @@ test('of a cluster it is a loss when it has lasted for 15 s', async () => {
   expect(await codeOf(ask())).toBe('log.lost');
 });
 
-test('a doubt that nobody asked about for longer begins anew', async () => {
+test('a doubt that nobody asked about for longer starts over', async () => {
   const ask = confirmLoss(async () => lost, 3);
   expect(await codeOf(ask())).toBe('log.unavailable');
   vi.advanceTimersByTime(3_600_000);

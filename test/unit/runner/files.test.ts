@@ -35,7 +35,7 @@ test('too many to name are counted', async () => {
   expect(JSON.stringify(result).length).toBeLessThan(32_768);
 });
 
-describe('a path that nobody may look at is an error', () => {
+describe('a path that may not be read is an error', () => {
   test.each([
     { file: '../secret', words: 'the required file "../secret" lies outside the worker\'s folder' },
     { file: 'sub/../../secret', words: "lies outside the worker's folder" },
@@ -58,7 +58,7 @@ describe('a path that nobody may look at is an error', () => {
   });
 });
 
-test('nobody looks after an abort, nor beyond the time', async () => {
+test('nothing is read after an abort, nor beyond the time', async () => {
   const { files } = await createWorkspace();
   expect(await files(['a'], { signal: AbortSignal.abort() })).toMatchObject({ outcome: 'error', reason: 'cancelled' });
   const many = Array<string>(200_000).fill('a');

@@ -24,7 +24,7 @@ const host = { fleet, caughtUp: async () => {}, logNow: () => count } as unknown
 const agentOf = (id: string) => fleet.workers.read(id)?.snapshot.context.worker.agent;
 const sorted = [...fleet.workers.keys()].sort();
 
-test('others have their turn while it looks for what is nowhere', async () => {
+test('others have their turn while it searches for what is nowhere', async () => {
   let turns = 0;
   let isDone = false;
   const turn = () => {

@@ -33,7 +33,7 @@ test.each([
 
 const both = readQuestions(JSON.stringify({ questions: [which, where] })) ?? [];
 
-test('they are told in one line', () => {
+test('they are printed in one line', () => {
   expect(describeQuestions(both)).toBe('Which key? (A) Where? (x, y)');
 });
 

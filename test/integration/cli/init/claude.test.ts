@@ -82,7 +82,7 @@ describe('plan tools of Claude Code, which newer models have only by a variable'
   const variable = 'CLAUDE_CODE_ENABLE_TODO_TOOLS';
   const planPolicy = 'policies: { default: { checks: [{ any: [{ plan: {} }, { rules: [done] }] }] } }\n';
 
-  test('are switched on where a policy looks at the plan, until --remove', async () => {
+  test('are switched on where a policy has a plan check, until --remove', async () => {
     const { init, read, put } = await place();
     await put('stopgate.yaml', planPolicy);
     const text = '{\n  "env": { "A": "1" }\n}\n';

@@ -7,7 +7,7 @@ import { runOnce } from '../../../support/terminal.ts';
 import { place } from './place.ts';
 
 describe('codex', () => {
-  test('without its program it is said that it has yet to trust the hooks', async () => {
+  test('without its program a note says that it has yet to trust the hooks', async () => {
     const { init, read, put } = await place();
     await put('home/.codex/config.toml', 'model = "x"\n');
     const { code, stderr } = await init('codex', '--yes');

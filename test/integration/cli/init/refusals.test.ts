@@ -50,7 +50,7 @@ describe('refuses, and changes nothing', () => {
     expect(await elsewhere.read('settings.json')).toBe('{}');
   });
 
-  test('without a terminal, unless it is told --yes', async () => {
+  test('without a terminal, unless --yes is given', async () => {
     const { init, read } = await place();
     const { code, stdout, stderr } = await init('claude');
     expect(code).toBe(2);

@@ -1,4 +1,4 @@
-/** A turn over `codex app-server`, which is what its editors and apps speak: JSON-RPC, a message a line. */
+/** A turn over `codex app-server`, which is the protocol of its editors and apps: JSON-RPC, a message a line. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';

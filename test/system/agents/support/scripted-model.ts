@@ -22,7 +22,7 @@ export type Lane = { readonly match: string; readonly turns: readonly Turn[] };
 export type ModelRequest = {
   /** Names of the tools that the agent offers. */
   readonly tools: readonly string[];
-  /** What the agent has said since the model's last turn: prompts, results of tools, words of hooks. */
+  /** What the agent has said since the model's last turn: prompts, results of tools, texts of hooks. */
   readonly said: string;
 };
 export type ScriptedModel = {

@@ -31,7 +31,7 @@ test('an attempt is known as its own worker’s, named or not', () => {
   }
 });
 
-test('an evaluation is told from an attempt of the same name', () => {
+test('an evaluation is distinguished from an attempt of the same name', () => {
   expect(isEvaluationMessageIdOf('T-1', evaluationMessageId('T-1', 'x'))).toBe(true);
   expect(isEvaluationMessageIdOf('T-1', attemptMessageId('T-1', 'x'))).toBe(false);
 });

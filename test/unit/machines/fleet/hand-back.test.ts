@@ -45,7 +45,7 @@ describe('with releaseAfter: 5m', () => {
     expect(fleetAfter(limited, 31).task).toMatchObject({ worker: null });
   });
 
-  test('another worker may then claim it, and the first one is told when it comes back', () => {
+  test('another worker may then claim it, and the first one is refused when it comes back', () => {
     const lines = [
       ...claimed,
       [10, 'worker.w2.task.claimed', { task: 'T-1' }],

@@ -15,7 +15,7 @@ function open() {
 }
 const answer = (request: string, by = 'ann') => ({ by, request, verdict: 'allow' });
 
-test('a second answer is refused, and tells who has answered', () => {
+test('a second answer is refused, and names who has answered', () => {
   const { fold, view } = open();
   fold('worker', 'input.requested', { request: 'r1' });
   fold('ownWorker', 'input.answered', answer('r1'));

@@ -73,7 +73,7 @@ test('the fleet knows who is escalated, and forgets who is not', () => {
   expect([...fleet.escalated.keys()]).toEqual([]);
 });
 
-test('of two replicas the one that took the attempt tells of it; one that joins later does not', () => {
+test('of two replicas the one that took the attempt sends its notice; one that joins later does not', () => {
   const fleet = foldLines([promises, ['own.fleet.main.replica.joined', { replica: 'r1' }]]);
   foldLines([gaveUp, ['own.fleet.main.replica.joined', { replica: 'r2' }]], fleet);
   expect(fleet.escalated.get('worker/w1')?.owner).toBe('r1');

@@ -12,7 +12,7 @@ function fold(fleet: Fleet, tail: string, data: object = {}): void {
 function stop(fleet: Fleet, ...workers: string[]): void {
   for (const worker of workers) fold(fleet, `${worker}.stop.attempted`, { attempt: 'a1' });
 }
-/** What is packed is made anew by each look. */
+/** Each read of a packed worker unpacks it again. */
 function isPacked({ workers }: Fleet, worker: string): boolean {
   const seen = workers.read(worker);
   return workers.read(worker) !== seen;
@@ -26,7 +26,7 @@ test('those that stopped first are packed, and an entry about one unpacks it for
   expect(['w1', 'w2', 'w3', 'w4'].map((worker) => isPacked(fleet, worker))).toEqual([false, true, true, false]);
 });
 
-test('a look at it leaves it packed, and a change does not get lost', () => {
+test('reading it leaves it packed, and a change does not get lost', () => {
   const fleet = createFleet('main', { restingMax: 0 });
   stop(fleet, 'w1');
   const view = viewWorker(fleet, 'w1', fleet.nowMs);

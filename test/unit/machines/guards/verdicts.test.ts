@@ -12,7 +12,7 @@ function decide(worker: string): Decision {
 }
 const passed = ({ verdicts }: Decision) => verdicts.filter(({ verdict }) => verdict === 'pass');
 
-test('who reads one decision cannot change what another one says', () => {
+test('who reads one decision cannot change another one', () => {
   const [one, two] = [passed(decide('w1')), passed(decide('w2'))];
   expect(one.length).toBeGreaterThan(5);
   expect(one).toEqual(two);

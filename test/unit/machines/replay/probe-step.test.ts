@@ -39,7 +39,7 @@ test('a plan that is required is taken as there', () => {
   expect(probed(fleet, 'step')).toMatchObject({ decision: 'allow', cause: 'complete' });
 });
 
-test('neither a cap nor waiting, neither hooks of the task nor persistence have a say', () => {
+test('neither a cap nor waiting, neither hooks of the task nor persistence count', () => {
   const policy = { checks: [{ plan: {} }], retries: 0, persistence: 'default', stuckAfter: 1 };
   const fleet = fold(
     policy,

@@ -48,7 +48,7 @@ const brief = ({ attempt, before, ...rest }: Difference) =>
   }`;
 
 describe('decisions', () => {
-  test('that differ are told with both, those that do not are counted', () => {
+  test('that differ are reported with both, those that do not are counted', () => {
     const lines = [plan('12:00', 'pending'), stop('12:01', 'a1'), plan('12:02', 'done'), stop('12:03', 'a2')];
     const { differences, counts } = whatIf(lines, { default: { checks: [{ plan: {} }] } });
     expect(differences.map(brief)).toEqual([
@@ -105,12 +105,12 @@ describe('decisions', () => {
     expect(counts.attempts).toBe(1);
   });
 
-  test('in other words alone are the same', () => {
+  test('that differ only in their texts are the same', () => {
     const lines = [own('12:00', { default: { checks: [{ rules: ['a'] }] } }), stop('12:01', 'a1')];
     expect(whatIf(lines, { default: { checks: [{ rules: ['b'] }] } }).differences).toEqual([]);
   });
 
-  test('that a hold would have kept open come when it ends; one that the log cuts off cannot be told', () => {
+  test('that a hold would have kept open come when it ends; one that the log cuts off is undetermined', () => {
     const held = { default: { persistence: { idle: '12m', hold: '50s' } } };
     const lines = [stop('12:01', 'a1'), prompt('12:02'), stop('12:03', 'a2')];
     const { differences, early } = whatIf(lines, held);
@@ -148,14 +148,14 @@ describe('answers of checks come from the log', () => {
     ]);
   });
 
-  test('one that was never asked cannot be told, and is no pass', () => {
+  test('one that was never run is undetermined, and no pass', () => {
     const lines = [log([tests]), stop('12:01', 'a1'), finished('12:01:03', 'a1', 'tests', 'pass'), prompt('12:09')];
     const { differences, counts } = whatIf(lines, { default: { checks: [tests, scan] } });
     expect(differences).toMatchObject([{ attempt: 'a1', after: null, check: 'scan', before: { cause: 'complete' } }]);
     expect(counts).toEqual({ attempts: 1, differ: 0, unknown: 1 });
   });
 
-  test('after what cannot be told the state goes on as the log did', () => {
+  test('after an undetermined decision the state goes on as the log did', () => {
     const lines = [
       log([{ plan: {} }]),
       plan('12:00', 'pending'),
@@ -206,7 +206,7 @@ describe('answers of checks come from the log', () => {
     expect(whatIf(said, asked('90s')).differences.map(brief)).toEqual(['a1: block incomplete -> unknown tests']);
   });
 
-  test('a wait that its own clock ends before the log had asked cannot be told', () => {
+  test('a wait that its own clock ends before the log had an attempt is undetermined', () => {
     const lines = [
       log([{ ...tests, timeout: '60s' }, scan]),
       stop('12:01', 'a1'),
@@ -235,7 +235,7 @@ describe('answers of checks come from the log', () => {
   });
 });
 
-test('a bad line is told, and the others are folded', () => {
+test('a bad line is reported, and the others are folded', () => {
   const compared = createWhatIf({ policies: policySet({ default: { checks: [{ plan: {} }] } }) });
   expect(compared.fold('{')).toContain('is no JSON');
   const message = { seq: 7, atMs: 1_000, subject: 'stopgate.main.worker.w1.stop.attempted', text: '{}', bytes: 2 };

@@ -63,7 +63,7 @@ describe('an iteration is judged by the hooks', () => {
     return started;
   };
 
-  test('that look at the files and labels of its worker', () => {
+  test('that read the files and labels of its worker', () => {
     const { send, results } = begin({ type: 'tdd', when: { filesMatch: 'src/**', label: 'team=a' } });
     send('iteration.validated', { iteration: 1 });
     expect(results()).toMatchObject([{ action: 'continue', reason: 'No hooks registered for this task' }]);
