@@ -48,8 +48,11 @@ const shownFields: Readonly<Partial<Record<Entry['type'], readonly string[]>>> =
 // A Map, since the type is the sender's: `constructor` is no row.
 const fieldsByType: ReadonlyMap<string, readonly string[]> = new Map(Object.entries(shownFields));
 
-/** What an entry tells beside its type; '' where the type is all. Control characters are still in it. */
-export function describeEntry(type: string, data: unknown): string {
+/**
+ * What an entry tells beside its type; '' where the type is all. Control characters are still in it.
+ * @param separator between fields; a terminal shows two spaces as a gap, a page as one space
+ */
+export function describeEntry(type: string, data: unknown, separator = '  '): string {
   if (!isFields(data)) return `no JSON object: ${String(data)}`;
   if (type === 'tool.used') return describeTool(data);
   if (type === 'plan.updated' && Array.isArray(data.steps)) {
@@ -62,7 +65,7 @@ export function describeEntry(type: string, data: unknown): string {
   return names
     .filter((name) => data[name] !== undefined && data[name] !== null)
     .map((name) => toText(data[name]))
-    .join('  ');
+    .join(separator);
 }
 
 function describeTool({ tool, ok, files }: Fields): string {

@@ -22,7 +22,7 @@ export function timelineEntry({ seq, atMs, subject, data }: LogMessage): Timelin
   const text =
     type === 'decision'
       ? describeDecision(fields as Decision)
-      : (describeRefusal(subject, data) ?? describeEntry(type, fields));
+      : (describeRefusal(subject, data) ?? describeEntry(type, fields, ' · '));
   return { seq, atMs, entity, id, type, by, text: text.slice(0, textLengthMax), data: fields };
 }
 

@@ -14,6 +14,10 @@ test.each([
   expect(describeEntry(type, data)).toBe(text);
 });
 
+test('fields are separated as the reader wants it', () => {
+  expect(describeEntry('task.created', { title: 'Fix it', queue: 'main' }, ' · ')).toBe('Fix it · main');
+});
+
 // Root cause: rows were looked up in a plain object, and the type of an entry is whatever its sender put there. A
 // message on `stopgate.main.worker.w1.constructor` ended `stopgate tail`.
 test('a type that is named like a member of every object is described like any other', () => {
