@@ -27,7 +27,7 @@ describeInBrowser('an operator', () => {
     stage = await openStage({ policies: { policies: { default: { promises: true } } } });
     browser = await openBrowser(
       () => [stage.http.url, guardedUrl],
-      /401 \(Unauthorized\)|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE|ERR_EMPTY|ERR_SOCKET_NOT_CONNECTED/,
+      /401 \(Unauthorized\)|ERR_CONNECTION_(?:REFUSED|RESET)|ERR_INCOMPLETE|ERR_EMPTY|ERR_SOCKET_NOT_CONNECTED/,
     );
     for (const worker of ['ana', 'bob', 'cleo'])
       await stage.client.ask(`decide.${worker}`, { output: 'Which database? <promise>ESCALATE</promise>' });
@@ -150,9 +150,13 @@ describeInBrowser('an operator', () => {
     const { page } = browser;
     await page.goto(stage.http.url);
     await page.locator('tr[data-id="ana"]').waitFor();
+    await page.setViewportSize({ width: 1_024, height: 800 });
+    const header = () => page.locator('header').boundingBox();
+    const before = await header();
     await stage.http.close();
     await page.getByRole('alert').filter({ hasText: 'The connection is lost' }).waitFor();
     await page.locator('[data-connection="lost"]', { hasText: /\d+s ago/ }).waitFor();
+    expect(await header()).toEqual(before);
     expect(await page.locator('tr[data-id="ana"]').count()).toBe(1);
     const port = Number(new URL(stage.http.url).port);
     const again = await openHttpServer({ ...options(), port, token: null, operatorToken });

@@ -68,6 +68,20 @@ describeInBrowser('the page', () => {
     expect(await text('tr[data-id="w1"] .c-retries')).toBe('1 of 3');
     expect(await text('tr[data-id="w1"] .c-why')).toBe('1 of 1 plan steps remain: Write tests');
     await expect.poll(() => browser.page.locator('.chart-edge[data-taken]').count()).toBe(1);
+    // The widest counts stand apart on a phone too, and in their box.
+    await browser.page.setViewportSize({ width: 390, height: 800 });
+    const gaps = await browser.page.locator('.flow:has(:nth-child(3))').evaluateAll((all) =>
+      all.flatMap((flow) => {
+        const [came, left] = [...flow.children];
+        if (came === undefined || left === undefined) return [];
+        [came.textContent, left.textContent] = ['→ 9.9k', '9.9k →'];
+        const [a, b, box] = [came, left, flow].map((it) => it.getBoundingClientRect());
+        return [(b?.left ?? 0) - (a?.right ?? 0), (box?.right ?? 0) - (b?.right ?? 0) + 6];
+      }),
+    );
+    expect(gaps.length).toBeGreaterThan(0);
+    for (const gap of gaps) expect(gap).toBeGreaterThanOrEqual(6);
+    await browser.page.setViewportSize({ width: 1_280, height: 720 });
   });
 
   test('keeps search, filters and sorting in the address', async () => {

@@ -72,7 +72,14 @@ export function StateStrip({ machine }: Props) {
 const Flow = ({ came, left, minutes }: { came: number; left: number; minutes: number }) =>
   isPast.value ? null : (
     <span class="flow" title={`came and left in the last ${plural(minutes, 'minute')}`}>
-      <span aria-hidden="true">{came === 0 && left === 0 ? '·' : `→ ${compact(came)}  ${compact(left)} →`}</span>
+      {came === 0 && left === 0 ? (
+        <span aria-hidden="true">·</span>
+      ) : (
+        <>
+          <span aria-hidden="true">→ {compact(came)}</span>
+          <span aria-hidden="true">{compact(left)} →</span>
+        </>
+      )}
       <span class="sr-only">
         , {count(came)} came and {count(left)} left in the last {plural(minutes, 'minute')}
       </span>
