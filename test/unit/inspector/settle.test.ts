@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { settle } from '../../../src/inspector/client/operator/settle.ts';
 
-/** What was asked for, and what came of it. */
+/** What was asked for, what came of it, and what is offered again. */
 async function resolve(workers: string[], tasks: [id: string, worker: string][], refused: string[]) {
   const asked: string[] = [];
   const run = async ({ id }: { id: string }) => {
@@ -11,8 +11,9 @@ async function resolve(workers: string[], tasks: [id: string, worker: string][],
   };
   const targets = workers.map((id) => ({ entity: 'worker', id }) as const);
   const also = { verdict: 'stop', tasks: tasks.map(([id, worker]) => ({ id, worker })), run } as const;
-  const { text, problem } = await settle({ targets, run, done: 'Resumed', title: 'Resume' }, also);
-  return { asked, text, problem: problem?.message };
+  const { text, problem, failed, failedTasks } = await settle({ targets, run, done: 'Resumed', title: 'Resume' }, also);
+  const again = [...failed, ...failedTasks].map(({ id }) => id);
+  return { asked, text, problem: problem?.message, again };
 }
 
 test('a task is left as it is when its worker was not resolved, and the text says what was done', async () => {
@@ -24,11 +25,13 @@ test('a task is left as it is when its worker was not resolved, and the text say
     asked: ['ana', 'bob', 'A-1'],
     text: 'Resume failed for bob: bob is not escalated. Resumed: ana. Cancelled: A-1. Left as before: task B-1',
     problem: 'bob is not escalated',
+    again: ['bob'],
   });
   expect(await resolve(['bob'], [['B-1', 'bob']], ['bob'])).toEqual({
     asked: ['bob'],
     text: 'Resume failed: bob is not escalated. Left as before: task B-1',
     problem: 'bob is not escalated',
+    again: ['bob'],
   });
 });
 
@@ -37,5 +40,6 @@ test('a task that fails after its worker was resolved is named with the reason',
     asked: ['ana', 'A-1'],
     text: 'Resumed: worker ana. Left as before: task A-1 (A-1 is not escalated)',
     problem: 'A-1 is not escalated',
+    again: ['A-1'],
   });
 });

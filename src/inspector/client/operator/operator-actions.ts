@@ -2,11 +2,12 @@
 import { signal } from '@preact/signals';
 import { ApiError, post } from '../data/api.ts';
 import { hello } from '../data/connection.ts';
+import type { OperatorAction } from './effects.ts';
 import { forgetOurs, noteOurs, noteStored, targetKey } from './ours.ts';
 import { settle, type TasksVerdict } from './settle.ts';
 import { requestSignIn } from './sign-in.tsx';
 
-export type OperatorAction = 'acknowledge' | 'resume' | 'stop' | 'retire' | 'allow' | 'deny';
+export type { OperatorAction };
 /** `request`: what is answered, by `allow` and `deny`; `seq`: of the entry that asked it, as it is shown. */
 export type Target = {
   readonly entity: 'worker' | 'task';
@@ -24,43 +25,13 @@ export type ActionRequest = {
   readonly choice?: string;
 };
 export const actionTexts = {
-  acknowledge: {
-    button: 'Acknowledge',
-    title: 'Acknowledge',
-    effect: 'You take charge of it. It stays escalated until it is resolved.',
-  },
-  resume: {
-    button: 'Resume…',
-    title: 'Resume',
-    effect: 'It may continue. Its agent gets your text as the next prompt.',
-  },
-  stop: {
-    button: 'Stop…',
-    title: 'Stop',
-    effect: 'It stops for good: its next attempt to stop is allowed.',
-  },
-  retire: {
-    button: 'Retire…',
-    title: 'Retire',
-    effect: 'It is done for good: its tasks go back to the queue, and every stop is allowed.',
-  },
-  allow: {
-    button: 'Allow',
-    title: 'Allow',
-    effect: 'The agent may do what it asks for, this once.',
-  },
-  deny: {
-    button: 'Deny…',
-    title: 'Deny',
-    effect: 'The agent may not do it. It gets your text as the reason.',
-  },
+  acknowledge: { button: 'Acknowledge', title: 'Acknowledge', done: 'Acknowledged' },
+  resume: { button: 'Resume…', title: 'Resume', done: 'Resumed' },
+  stop: { button: 'Stop…', title: 'Stop', done: 'Stopped' },
+  retire: { button: 'Retire…', title: 'Retire', done: 'Retired' },
+  allow: { button: 'Allow', title: 'Allow', done: 'Allowed' },
+  deny: { button: 'Deny…', title: 'Deny', done: 'Denied' },
 } as const satisfies Record<OperatorAction, object>;
-
-/** A task has no agent. */
-export const taskEffects: Readonly<Partial<Record<OperatorAction, string>>> = {
-  resume: 'It goes back to its queue, where a worker may claim it.',
-  stop: 'It is cancelled.',
-};
 
 const nameKey = 'stopgate.by';
 export const operatorName = (): string => localStorage.getItem(nameKey) ?? '';
@@ -76,20 +47,23 @@ export function requestAction(request: ActionRequest): void {
   if (request.targets.length === 0) return;
   const confirm = () => {
     if ((request.action === 'acknowledge' || request.action === 'allow') && operatorName() !== '')
-      void performAction(request, operatorName(), request.choice ?? '').catch(() => {});
+      void performAction(request, operatorName(), request.choice ?? '');
     else pendingAction.value = request;
   };
   if (hello.value?.operator === true) confirm();
   else requestSignIn(confirm);
 }
 
-/** @throws ApiError of the first that failed; the others are done */
+/** What came of an action, also for `actionNews`. `left`: what failed, to be asked for again; null: nothing did. */
+type Outcome = { readonly text: string; readonly problem: Error | null; readonly left: ActionRequest | null };
+
 export async function performAction(
-  { action, targets }: ActionRequest,
+  request: ActionRequest,
   by: string,
   prompt: string,
   also?: TasksVerdict,
-): Promise<void> {
+): Promise<Outcome> {
+  const { action, targets } = request;
   // Before the answers: the stream may be quicker.
   noteOurs(targets);
   const runTarget = async (target: Target) => {
@@ -101,22 +75,19 @@ export async function performAction(
       throw error;
     }
   };
-  const { text, problem } = await settle(
-    { targets, run: runTarget, done: doneWords[action], title: actionTexts[action].title },
+  const { text, problem, failed, failedTasks } = await settle(
+    { targets, run: runTarget, ...actionTexts[action] },
     also && { ...also, run: ({ id }) => perform(also.verdict, { entity: 'task', id }, by, '') },
   );
   actionNews.value = { text, isProblem: problem !== null };
-  if (problem !== null) throw problem;
+  const tasks = failedTasks.map(({ id }) => ({ entity: 'task', id }) as const);
+  if (failed.length > 0) return { text, problem, left: { ...request, targets: failed } };
+  return {
+    text,
+    problem,
+    left: tasks.length === 0 || also === undefined ? null : { action: also.verdict, targets: tasks },
+  };
 }
-
-const doneWords = {
-  acknowledge: 'Acknowledged',
-  resume: 'Resumed',
-  stop: 'Stopped',
-  retire: 'Retired',
-  allow: 'Allowed',
-  deny: 'Denied',
-} as const;
 
 /** @returns the entry that it became */
 function perform(

@@ -5,17 +5,16 @@ import { visible } from '../../visible-text.ts';
 import { shownView } from '../data/past.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { plural } from '../ui/format.ts';
+import { effectsOf } from './effects.ts';
 import { namesOf } from './names.ts';
 import {
   type ActionRequest,
-  actionNews,
   actionTexts,
   isUnauthorized,
   operatorName,
   pendingAction,
   performAction,
   rememberName,
-  taskEffects,
 } from './operator-actions.ts';
 import type { TasksVerdict } from './settle.ts';
 import { requestSignIn } from './sign-in.tsx';
@@ -30,11 +29,11 @@ export function OperatorDialog() {
 const keyOf = ({ action, targets }: ActionRequest) => [action, ...targets.map(({ id }) => id)].join();
 
 function Confirmation({ request }: { request: ActionRequest }) {
-  const { action, targets } = request;
-  const suggestions = action === 'resume' ? (request.suggestions ?? suggestionsFor(targets)) : [];
+  const { left, send, busy, problem, close } = useSend(request);
+  const { action, targets } = left;
+  const suggestions = action === 'resume' ? (left.suggestions ?? suggestionsFor(targets)) : [];
   const [prompt, setPrompt] = useState('');
-  const { send, busy, problem, close } = useSend(request);
-  const { title, effect } = actionTexts[action];
+  const { title } = actionTexts[action];
   const isForTasks = targets.every(({ entity }) => entity === 'task');
   const tasks = action === 'resume' || action === 'stop' ? tasksEscalatedWith(targets) : [];
   // Read off the form: Enter may come before what was typed is rendered.
@@ -58,13 +57,18 @@ function Confirmation({ request }: { request: ActionRequest }) {
           if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
         }}
       >
-        <p>{(isForTasks && taskEffects[action]) || effect}</p>
+        {effectsOf(action, targets).map((text) => (
+          <p key={text}>{text}</p>
+        ))}
         <TargetNames targets={targets} />
         {action === 'resume' && !isForTasks && (
-          <PromptField label="Prompt for the agent" {...{ prompt, setPrompt, suggestions }} />
+          <PromptField
+            label={targets.length === 1 ? 'Prompt for the agent' : 'Prompt for the agents'}
+            {...{ prompt, setPrompt, suggestions }}
+          />
         )}
         {action === 'deny' && <PromptField label="Reason, for the agent" {...{ prompt, setPrompt, suggestions }} />}
-        <TasksChoice tasks={tasks} />
+        <TasksChoice tasks={tasks} isOfMany={targets.length > 1} />
         <label>
           Your name (stored with the entry)
           <input
@@ -147,7 +151,9 @@ const PromptField = ({ label, prompt, setPrompt, suggestions }: PromptFieldProps
   </>
 );
 
+/** `left`: the request, or what of it has failed and is offered again. */
 function useSend(request: ActionRequest) {
+  const [left, setLeft] = useState(request);
   const [problem, setProblem] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
   const close = () => {
@@ -155,20 +161,22 @@ function useSend(request: ActionRequest) {
   };
   const send = async (by: string, prompt: string, also?: TasksVerdict) => {
     setBusy(true);
-    try {
-      await performAction(request, by, prompt, also);
+    const outcome = await performAction(left, by, prompt, also);
+    const again = outcome.left;
+    if (again === null) {
       close();
       // The button that was pressed may be gone now.
       requestAnimationFrame(() => document.querySelector<HTMLElement>('aside h2')?.focus({ preventScroll: true }));
-    } catch (error) {
-      setBusy(false);
-      setProblem(actionNews.peek()?.text ?? (error as Error).message);
-      if (!isUnauthorized(error)) return;
-      close();
-      requestSignIn(() => {
-        pendingAction.value = request;
-      });
+      return;
     }
+    setBusy(false);
+    setProblem(outcome.text);
+    setLeft(again);
+    if (!isUnauthorized(outcome.problem)) return;
+    close();
+    requestSignIn(() => {
+      pendingAction.value = again;
+    });
   };
-  return { send, busy, problem, close };
+  return { left, send, busy, problem, close };
 }

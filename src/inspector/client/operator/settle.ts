@@ -12,11 +12,20 @@ type Action<Target> = { targets: readonly Target[]; run: Run<Target>; done: stri
 type Failed<Item> = { readonly item: Item; readonly reason: Error };
 type Settled<Item> = { readonly done: readonly Item[]; readonly failed: readonly Failed<Item>[] };
 
-/** A task is left as it is if its worker's own action failed. @returns `problem`: of the first that failed */
+type Outcome<Target> = {
+  /** What was done, and what was not. */
+  readonly text: string;
+  /** Of the first that failed; null: none did. */
+  readonly problem: Error | null;
+  readonly failed: readonly Target[];
+  readonly failedTasks: readonly TaskOfWorker[];
+};
+
+/** A task is left as it is if its worker's own action failed. */
 export async function settle<Target extends Topic>(
   action: Action<Target>,
   also?: TasksVerdict & { readonly run: Run<TaskOfWorker> },
-): Promise<{ text: string; problem: Error | null }> {
+): Promise<Outcome<Target>> {
   const own = await runAll(action.targets, action.run);
   const resolved = new Set(own.done.filter(({ entity }) => entity === 'worker').map(({ id }) => id));
   const theirs = also?.tasks.filter(({ worker }) => resolved.has(worker)) ?? [];
@@ -29,7 +38,12 @@ export async function settle<Target extends Topic>(
     texts.push(`${also?.verdict === 'stop' ? 'Cancelled' : 'Back in the queue'}: ${idsOf(tasks.done)}`);
   if (left.length > 0)
     texts.push(`Left as before: task ${idsOf(left)}${failed === undefined ? '' : ` (${failed.reason.message})`}`);
-  return { text: texts.join('. '), problem: own.failed[0]?.reason ?? failed?.reason ?? null };
+  return {
+    text: texts.join('. '),
+    problem: own.failed[0]?.reason ?? failed?.reason ?? null,
+    failed: own.failed.map(({ item }) => item),
+    failedTasks: tasks.failed.map(({ item }) => item),
+  };
 }
 
 async function runAll<Item>(items: readonly Item[], run: Run<Item>): Promise<Settled<Item>> {

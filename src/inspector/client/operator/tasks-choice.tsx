@@ -12,18 +12,21 @@ export function tasksEscalatedWith(targets: readonly Target[]): TaskOfWorker[] {
 }
 
 const choices = [
-  ['', 'Leave it escalated: it stays in the inbox'],
-  ['resume', 'Back to its queue: a worker may claim it'],
-  ['stop', 'Cancel it'],
+  ['', 'Leave it escalated: it stays in the inbox', 'Leave them escalated: they stay in the inbox'],
+  ['resume', 'Back to its queue: a worker may claim it', 'Back to their queues: workers may claim them'],
+  ['stop', 'Cancel it', 'Cancel them'],
 ] as const;
 
-export function TasksChoice({ tasks: [first, ...others] }: { tasks: readonly TaskOfWorker[] }) {
+/** `isOfMany`: tasks of several workers. */
+type Props = { readonly tasks: readonly TaskOfWorker[]; readonly isOfMany: boolean };
+
+export function TasksChoice({ tasks: [first, ...others], isOfMany }: Props) {
   if (first === undefined) return null;
   const title = liveFleet.tasks.get(first.id)?.[t.title] ?? '';
   return (
     <fieldset class="tasks-choice">
       <legend>
-        {others.length === 0 ? 'Its task ' : 'Tasks '}
+        {others.length > 0 ? 'Tasks ' : isOfMany ? 'Task ' : 'Its task '}
         {namesOf([first, ...others].map(({ id }) => id))}, escalated too
         {others.length === 0 && title !== '' && (
           <>
@@ -31,9 +34,10 @@ export function TasksChoice({ tasks: [first, ...others] }: { tasks: readonly Tas
           </>
         )}
       </legend>
-      {choices.map(([value, text]) => (
+      {choices.map(([value, one, many]) => (
         <label key={value}>
-          <input type="radio" name="tasks" value={value} defaultChecked={value === ''} /> {text}
+          <input type="radio" name="tasks" value={value} defaultChecked={value === ''} />{' '}
+          {others.length === 0 ? one : many}
         </label>
       ))}
     </fieldset>
