@@ -1,6 +1,7 @@
 /** Starts the inspector's page. */
 import { render } from 'preact';
 import { App } from './app.tsx';
+import { startClicks } from './clicks.ts';
 import { startConnection } from './data/connection.ts';
 import { startOutline } from './data/outline.ts';
 import { startPast } from './data/past.ts';
@@ -17,6 +18,7 @@ startListing();
 startPast();
 startOutline();
 startConnection();
+startClicks();
 startKeys([...pageKeys, ...inboxKeys]);
 startInbox();
 startTitle();

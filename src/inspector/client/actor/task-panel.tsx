@@ -8,9 +8,11 @@ import { OperatorButtons } from '../operator/operator-buttons.tsx';
 import { StateMark } from '../ui/state-mark.tsx';
 import { stateOf } from '../ui/states.ts';
 import { Name, Text } from '../ui/text.tsx';
+import type { Held } from '../ui/use-held.ts';
 import { ActorLinks } from './actor-links.tsx';
 import { CheckpointList } from './checkpoint-list.tsx';
 import { Fact, Facts } from './facts.tsx';
+import { HeldArea, useHeldView } from './held-view.tsx';
 import { HookList } from './hook-list.tsx';
 import { PlanList } from './plan-list.tsx';
 import { RefusedEntries } from './refused-entries.tsx';
@@ -22,23 +24,36 @@ export function TaskPanel({ id }: { id: string }) {
   const view = shownView.value as TaskView | null | undefined;
   if (view === undefined) return <p class="muted pad">Loading…</p>;
   if (view === null) return <UnknownActor entity="task" id={id} />;
+  return <KnownTask id={id} view={view} />;
+}
+
+function KnownTask({ id, view }: { id: string; view: TaskView }) {
+  const held = useHeldView({ entity: 'task', id }, view, (it) => it);
+  const { state, outcome, title, escalation } = held.shown;
   return (
     <>
       <div class="standing">
         <p class="lead">
-          <StateMark state={view.state} note={view.outcome} />
+          <StateMark state={state} note={outcome} />
         </p>
-        <OperatorButtons entity="task" id={id} escalation={view.escalation} ended />
+        <OperatorButtons entity="task" id={id} escalation={escalation} ended />
       </div>
-      {view.title !== null && (
+      {title !== null && (
         <p class="title">
-          <Text value={view.title} max={200} />
+          <Text value={title} max={200} />
         </p>
       )}
       <Tabs
         sections={{
-          why: { title: 'Why', content: () => <WhySection view={view} /> },
-          timeline: { title: 'Timeline', content: () => <Timeline entity="task" id={id} /> },
+          why: { title: 'Why', content: () => <WhySection held={held} /> },
+          timeline: {
+            title: 'Timeline',
+            content: () => (
+              <HeldArea held={held} isQuiet>
+                <Timeline entity="task" id={id} />
+              </HeldArea>
+            ),
+          },
           chart: {
             title: 'Chart',
             content: () => (
@@ -52,14 +67,14 @@ export function TaskPanel({ id }: { id: string }) {
   );
 }
 
-const WhySection = ({ view }: { view: TaskView }) => (
-  <>
-    <EscalationNote escalation={view.escalation} resolution={null} />
-    <EscalatedWith escalation={view.escalation} />
-    <TaskFacts view={view} />
-    <HookList view={view} />
-    <RefusedEntries refused={view.refused} />
-  </>
+const WhySection = ({ held }: { held: Held<TaskView> }) => (
+  <HeldArea held={held}>
+    <EscalationNote escalation={held.shown.escalation} resolution={null} />
+    <EscalatedWith escalation={held.shown.escalation} />
+    <TaskFacts view={held.shown} />
+    <HookList view={held.shown} />
+    <RefusedEntries refused={held.shown.refused} />
+  </HeldArea>
 );
 
 /** Its worker's resolution left it as it was: nobody works on it. */

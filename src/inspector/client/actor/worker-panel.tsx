@@ -11,6 +11,8 @@ import { OperatorButtons } from '../operator/operator-buttons.tsx';
 import { ago } from '../ui/format.ts';
 import { createLazy } from '../ui/lazy.tsx';
 import { StateMark } from '../ui/state-mark.tsx';
+import type { Held } from '../ui/use-held.ts';
+import { HeldArea, useHeldView } from './held-view.tsx';
 import { PlanList } from './plan-list.tsx';
 import { RefusedEntries } from './refused-entries.tsx';
 import { Tabs } from './tabs.tsx';
@@ -26,19 +28,25 @@ export function WorkerPanel({ id }: { id: string }) {
   const view = shownView.value as WorkerView | null | undefined;
   if (view === undefined) return <p class="muted pad">Loading…</p>;
   if (view === null) return <UnknownActor entity="worker" id={id} />;
+  return <KnownWorker id={id} view={view} />;
+}
+
+function KnownWorker({ id, view }: Props) {
+  const held = useHeldView({ entity: 'worker', id }, view, whyOf);
+  const { state, presence, escalation } = held.shown;
   return (
     <>
       <div class="standing">
         <p class="lead">
-          <StateMark state={view.state} note={view.presence === 'active' ? null : view.presence} />
+          <StateMark state={state} note={presence === 'active' ? null : presence} />
           <span class="muted">last seen {ago(Date.parse(view.lastSeen), shownMs.value)}</span>
         </p>
-        <OperatorButtons {...{ entity: 'worker', id, escalation: view.escalation, ended: view.state === 'stopped' }} />
+        <OperatorButtons {...{ entity: 'worker', id, escalation, ended: state === 'stopped' }} />
       </div>
       <Tabs
         sections={{
-          why: { title: 'Why', content: () => <WhySection id={id} view={view} /> },
-          timeline: { title: 'Timeline', content: () => <History id={id} /> },
+          why: { title: 'Why', content: () => <WhySection {...{ id, view, held }} /> },
+          timeline: { title: 'Timeline', content: () => <History {...{ id, held }} /> },
           sequence: { title: 'Sequence', content: () => <SequenceView id={id} /> },
           chart: { title: 'Chart', content: () => <ChartSection view={view} /> },
           plan: { title: 'Plan and tasks', content: () => <PlanSection id={id} view={view} /> },
@@ -53,19 +61,30 @@ const SequenceView = createLazy(
   async () => (await import('../sequence/sequence-view.tsx')).SequenceView,
 );
 
-const WhySection = ({ id, view }: Props) => (
-  <>
-    <InputRequests view={view} />
-    <EscalationNote escalation={view.escalation} resolution={view.resolution} />
-    {view.attempt !== null && <Timers view={view} />}
-    <Why id={id} view={view} />
-    {view.attempt === null && <Timers view={view} />}
-    <RefusedEntries refused={view.refused} />
-  </>
-);
+type HeldProps = { readonly id: string; readonly held: Held<WorkerView> };
 
-const History = ({ id }: Pick<Props, 'id'>) => (
-  <>
+function WhySection({ id, view: { inputs: live }, held }: Props & HeldProps) {
+  const { shown: view, isUsed } = held;
+  return (
+    <HeldArea held={held}>
+      <InputRequests {...{ ...view, live, isUsed }} />
+      <EscalationNote escalation={view.escalation} resolution={view.resolution} />
+      {view.attempt !== null && <Timers view={view} />}
+      <Why id={id} view={view} />
+      {view.attempt === null && <Timers view={view} />}
+      <RefusedEntries refused={view.refused} />
+    </HeldArea>
+  );
+}
+
+/** What it and the line above it are made of. Requests that are answered keep their places by themselves. */
+const whyOf = ({ inputs, escalation, resolution, attempt, lastDecision, refused, ...view }: WorkerView) => [
+  ...[view.state, view.presence, inputs.map(({ seq }) => seq), escalation, resolution, attempt, lastDecision?.seq],
+  ...[refused, view.tasks.length > 0, view.idle.limitMs],
+];
+
+const History = ({ id, held }: HeldProps) => (
+  <HeldArea held={held} isQuiet>
     <Timeline entity="worker" id={id} />
     {connection.value !== 'file' && (
       <p class="foot">
@@ -79,7 +98,7 @@ const History = ({ id }: Pick<Props, 'id'>) => (
         <span class="muted">that opens without the service</span>
       </p>
     )}
-  </>
+  </HeldArea>
 );
 
 const presenceMoveOf = ({ presence, presenceFrom }: WorkerView): TakenTransition | null =>

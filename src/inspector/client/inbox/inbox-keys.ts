@@ -59,7 +59,7 @@ function asks({ entity, id }: Waiting): boolean {
 }
 
 function goToAnswer(): void {
-  const field = document.querySelector<HTMLElement>('aside .escalation :is(input, button)');
+  const field = document.querySelector<HTMLElement>('aside .escalation li:not([data-gone]) :is(input, button)');
   field?.focus();
   say(
     field === null ? 'It asks where the agent runs: answer it there.' : 'It asks for an answer: Tab to one, and Enter.',

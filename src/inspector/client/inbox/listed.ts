@@ -6,6 +6,7 @@ import { computed, effect, signal } from '@preact/signals';
 import { isPast } from '../data/past.ts';
 import { route, selected } from '../route.ts';
 import { isMovedByKeepOne, keepOne, keepOrder, type Placed } from '../ui/keep-order.ts';
+import { hasMouse } from '../ui/use-held.ts';
 import { itemOf, type Waiting, waiting, waitingKey } from './waiting.ts';
 
 /** `isGone`: it does not wait any more. */
@@ -14,8 +15,6 @@ export type Listed = Waiting & Placed;
 export const listed = signal<readonly Listed[]>([]);
 /** A mouse points at the list, or it is on a screen without one. */
 const isHeld = signal(false);
-/** A finger gives no sign before it touches. */
-const hasMouse = matchMedia('(hover: hover)');
 const isListOnScreen = () => selected.value === null || innerWidth > 900;
 
 /** Of the item that is open. Null: none is. */

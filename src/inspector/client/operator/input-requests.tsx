@@ -5,30 +5,34 @@ import { isPast, shownMs } from '../data/past.ts';
 import { ago } from '../ui/format.ts';
 import { Text } from '../ui/text.tsx';
 import { type OperatorAction, requestAction } from './operator-actions.ts';
+import { type PlacedRequest, usePlaces } from './places.ts';
 import { QuestionForm } from './question-form.tsx';
 
-type Request = WorkerView['inputs'][number];
+/** `inputs`: those that are shown, or still were when somebody began to point at them; `live`: those that wait. */
+type Props = Pick<WorkerView, 'worker' | 'inputs' | 'rules'> & {
+  readonly live: WorkerView['inputs'];
+  readonly isUsed: boolean;
+};
 
-export function InputRequests({ view: { worker, inputs, rules } }: { view: WorkerView }) {
-  const shown = inputs.filter((it) => it.request !== null || !inputs.some((other) => isAnswerableCopy(other, it)));
+export function InputRequests({ worker, inputs, rules, live, isUsed }: Props) {
+  const open = inputs.filter(({ seq }) => live.some((it) => it.seq === seq));
+  const shown = usePlaces(open, isUsed);
   if (shown.length === 0) return null;
   return (
     <section class="escalation" aria-label="Asks a person">
       <h3>Asks a person</h3>
       <ul class="plain">
-        {shown.map((it) => (
-          <InputLine key={it.seq} worker={worker} input={it} isHeld={rules.askMs !== null} />
+        {shown.map(({ key, input, isGone }) => (
+          <InputLine key={key} {...{ worker, input, isGone }} isHeld={rules.askMs !== null} />
         ))}
       </ul>
     </section>
   );
 }
 
-/** An agent may report a question and then, by another of its hooks, ask for its answer. */
-const isAnswerableCopy = (other: Request, { tool, detail }: Request): boolean =>
-  other.request !== null && other.tool === tool && other.detail === detail;
+type LineProps = Pick<PlacedRequest, 'input' | 'isGone'> & { readonly worker: string; readonly isHeld: boolean };
 
-function InputLine({ worker, input, isHeld }: { worker: string; input: Request; isHeld: boolean }) {
+function InputLine({ worker, input, isGone, isHeld }: LineProps) {
   const { tool, message, kind, detail, request, since, seq } = input;
   const questions = readQuestions(detail);
   const canAnswer = isHeld && request !== null && !isPast.value;
@@ -37,7 +41,7 @@ function InputLine({ worker, input, isHeld }: { worker: string; input: Request; 
     requestAction({ action, targets, ...(choice === undefined ? {} : { choice }) });
   };
   return (
-    <li>
+    <li data-gone={isGone || undefined}>
       <p class="question">
         {tool !== null && (
           <b>
@@ -49,17 +53,21 @@ function InputLine({ worker, input, isHeld }: { worker: string; input: Request; 
       {questions === null
         ? detail !== null && <Detail detail={detail} />
         : !canAnswer && <Asked questions={questions} />}
-      <p class="muted">{ago(Date.parse(since), shownMs.value)}</p>
+      <p class="muted">{isGone ? 'It waits no more.' : ago(Date.parse(since), shownMs.value)}</p>
       {!canAnswer && <p class="muted">Answer it in the agent’s own terminal.</p>}
       {canAnswer && questions !== null && (
-        <QuestionForm questions={questions} send={(choice) => answer('allow', choice)} refuse={() => answer('deny')} />
+        <QuestionForm
+          {...{ questions, isGone }}
+          send={(choice) => answer('allow', choice)}
+          refuse={() => answer('deny')}
+        />
       )}
       {canAnswer && questions === null && (
         <p class="buttons">
-          <button type="button" class="primary" onClick={() => answer('allow')}>
+          <button type="button" class="primary" disabled={isGone} onClick={() => answer('allow')}>
             Allow
           </button>
-          <button type="button" onClick={() => answer('deny')}>
+          <button type="button" disabled={isGone} onClick={() => answer('deny')}>
             Deny…
           </button>
         </p>

@@ -4,11 +4,13 @@ import { Text } from '../ui/text.tsx';
 
 type Props = {
   readonly questions: readonly Question[];
+  /** They wait no more. */
+  readonly isGone: boolean;
   readonly send: (message: string) => void;
   readonly refuse: () => void;
 };
 
-export function QuestionForm({ questions, send, refuse }: Props) {
+export function QuestionForm({ questions, isGone, send, refuse }: Props) {
   const submit = (form: HTMLFormElement) => {
     const fields = new FormData(form);
     const answers = questions.map((_, index) => {
@@ -27,13 +29,13 @@ export function QuestionForm({ questions, send, refuse }: Props) {
       }}
     >
       {questions.map((it, index) => (
-        <QuestionField key={it.question} question={it} name={String(index)} />
+        <QuestionField key={it.question} question={it} name={String(index)} isGone={isGone} />
       ))}
       <p class="buttons">
-        <button type="submit" class="primary">
+        <button type="submit" class="primary" disabled={isGone}>
           Answer
         </button>
-        <button type="button" onClick={refuse}>
+        <button type="button" disabled={isGone} onClick={refuse}>
           Deny…
         </button>
       </p>
@@ -41,8 +43,10 @@ export function QuestionForm({ questions, send, refuse }: Props) {
   );
 }
 
-const QuestionField = ({ question: { question, isMultiple, choices }, name }: { question: Question; name: string }) => (
-  <fieldset>
+type FieldProps = { readonly question: Question; readonly name: string; readonly isGone: boolean };
+
+const QuestionField = ({ question: { question, isMultiple, choices }, name, isGone }: FieldProps) => (
+  <fieldset disabled={isGone}>
     <legend>
       <Text value={question} max={600} />
     </legend>

@@ -1,0 +1,54 @@
+/** A section that holds still while somebody is in it: what was going to be clicked or read stays where it is. */
+import type { RefObject } from 'preact';
+import { useReducer, useRef } from 'preact/hooks';
+
+export type Held<Value> = {
+  readonly shown: Value;
+  /** How many newer contents wait. */
+  readonly withheld: number;
+  /** Somebody is in it: with a mouse, or by keyboard. */
+  readonly isUsed: boolean;
+  /** For the element around it. */
+  readonly area: {
+    readonly ref: RefObject<HTMLDivElement | null>;
+    readonly onPointerLeave: () => void;
+    readonly onFocusOut: (event: FocusEvent) => void;
+  };
+};
+
+type Content<Value> = { readonly value: Value; readonly content: string };
+type Contents<Value> = { shown: Content<Value> | null; newest: Content<Value> | null; withheld: number };
+
+/** A finger gives no sign before it touches, and what it touched last stays `:hover`. */
+export const hasMouse = matchMedia('(hover: hover)');
+
+/**
+ * @param contentOf what of a value is seen; equal contents move nothing
+ * @param isWanted the operator has asked for what is new, by an action or a jump
+ */
+export function useHeld<Value>(live: Value, contentOf: (value: Value) => string, isWanted: boolean): Held<Value> {
+  const ref = useRef<HTMLDivElement | null>(null);
+  const [, renderAgain] = useReducer((times: number) => times + 1, 0);
+  const { current: held } = useRef<Contents<Value>>({ shown: null, newest: null, withheld: 0 });
+  const newest = held.newest?.value === live ? held.newest : { value: live, content: contentOf(live) };
+  const shown = held.shown ?? newest;
+  const isUsed = isPointedAt(ref.current);
+  const isFree = !isUsed || isWanted || newest.content === shown.content;
+  const isNew = held.newest !== null && newest.content !== held.newest.content;
+  held.newest = newest;
+  held.shown = isFree ? newest : shown;
+  held.withheld = isFree ? 0 : held.withheld + Number(isNew);
+  const release = () => renderAgain(0);
+  return {
+    ...{ shown: held.shown.value, withheld: held.withheld, isUsed },
+    area: {
+      ...{ ref, onPointerLeave: release },
+      onFocusOut: ({ relatedTarget }) => {
+        if (!(relatedTarget instanceof Node && ref.current?.contains(relatedTarget))) release();
+      },
+    },
+  };
+}
+
+const isPointedAt = (area: HTMLElement | null): boolean =>
+  area !== null && ((hasMouse.matches && area.matches(':hover')) || area.querySelector(':focus-visible') !== null);
