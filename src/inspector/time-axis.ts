@@ -13,6 +13,8 @@ export type Axis = {
   /** The entry that was the newest at this place. */
   seqAt(x: number): number;
 };
+/** The longest time without an entry in a part of the log that ends with entry `toSeq`. */
+type Silence = Pick<OutlineBucket, 'silentFromMs' | 'silentToMs' | 'toSeq'>;
 export type Gap = { readonly fromMs: number; readonly toMs: number; readonly seq: number };
 
 /** @param anchors in the log's order, two at least */
@@ -47,8 +49,15 @@ export function anchorsOf(buckets: readonly OutlineBucket[], first: Anchor, last
   return [first, ...inner.filter((it) => it.seq > first.seq && it.seq < last.seq), last];
 }
 
+/** Since the newest entry. Null: what is read does not reach it. */
+export function silenceUntil(nowMs: number, buckets: readonly OutlineBucket[], newestSeq: number): Silence | null {
+  const last = buckets.at(-1);
+  if (last === undefined || last.toSeq < newestSeq) return null;
+  return { silentFromMs: last.toMs, silentToMs: nowMs, toSeq: last.toSeq + 1 };
+}
+
 /** Where nothing was stored for `leastMs` at least; within a bucket only the longest is known. */
-export function gapsIn(buckets: readonly OutlineBucket[], leastMs: number): Gap[] {
+export function gapsIn(buckets: readonly Silence[], leastMs: number): Gap[] {
   return buckets
     .filter((it) => it.silentToMs - it.silentFromMs >= leastMs)
     .map((it) => ({ fromMs: it.silentFromMs, toMs: it.silentToMs, seq: it.toSeq }));
@@ -57,7 +66,7 @@ export function gapsIn(buckets: readonly OutlineBucket[], leastMs: number): Gap[
 const [second, minute, hour, day] = [1_000, 60_000, 3_600_000, 86_400_000];
 const steps = [
   ...[1, 10, 100, second, 2 * second, 5 * second, 10 * second, 30 * second],
-  ...[minute, 2 * minute, 5 * minute, 10 * minute, 30 * minute],
+  ...[minute, 2 * minute, 5 * minute, 10 * minute, 15 * minute, 30 * minute],
   ...[hour, 2 * hour, 3 * hour, 6 * hour, 12 * hour, day, 2 * day, 7 * day, 28 * day, 91 * day, 364 * day],
 ];
 const labelWidth = 84;

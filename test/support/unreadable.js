@@ -16,7 +16,7 @@
       .filter((it) => it.matches('main > section > *') && spills(it))
       .map((it) => `covers what follows: ${name(it)}`),
     ...shown
-      .filter((it) => it.matches('th a, h2, h3, nav, .tabs, .count') && it.scrollWidth > it.clientWidth + 1)
+      .filter((it) => it.matches('th a, h2, h3, nav, .tabs, .count, .c-since') && it.scrollWidth > it.clientWidth + 1)
       .map((it) => `cut: ${name(it)}`),
   ];
 })();

@@ -1,7 +1,7 @@
 /** The time axis: entries, times and places on the screen lead to each other, and silence is found. */
 import { expect, test } from 'vitest';
 import type { OutlineBucket } from '../../../src/inspector/messages.ts';
-import { anchorsOf, createAxis, gapsIn, ticksOf, timeOf } from '../../../src/inspector/time-axis.ts';
+import { anchorsOf, createAxis, gapsIn, silenceUntil, ticksOf, timeOf } from '../../../src/inspector/time-axis.ts';
 
 const bucket = (fromSeq: number, toSeq: number, fromMs: number, toMs: number, silent = [fromMs, fromMs]) =>
   ({ fromSeq, toSeq, fromMs, toMs, silentFromMs: silent[0], silentToMs: silent[1] }) as OutlineBucket;
@@ -27,6 +27,10 @@ test('what is not read yet is guessed between the ends of the log', () => {
 test('silence is a gap from a certain length on', () => {
   expect(gapsIn(buckets, 60_000)).toEqual([{ fromMs: 1_000, toMs: 541_000, seq: 20 }]);
   expect(gapsIn(buckets, 600_000)).toEqual([]);
+  const sinceNewest = silenceUntil(700_000, buckets, 20);
+  expect(sinceNewest && gapsIn([sinceNewest], 60_000)).toEqual([{ fromMs: 542_000, toMs: 700_000, seq: 21 }]);
+  // What is stored meanwhile is not read yet.
+  expect(silenceUntil(700_000, buckets, 25)).toBeNull();
 });
 
 test.each([

@@ -1,6 +1,6 @@
 /** Bars over time, stacked where there are several series. The colours are those of the verdicts. */
 import type { FleetStatistics } from '../../messages.ts';
-import { time } from '../ui/format.ts';
+import { createAxis, ticksOf } from '../../time-axis.ts';
 
 export type Series = {
   readonly name: string;
@@ -18,7 +18,6 @@ type BarsProps = Picking & {
 };
 
 const size = { width: 320, height: 72 };
-const ticks = 4;
 
 export function Bars({ statistics, series, label, picked, pick }: BarsProps) {
   const { buckets } = statistics;
@@ -77,15 +76,24 @@ function barsPath(values: readonly number[], base: (index: number) => number, hi
 
 const days = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
 
+/** As wide as four labels, whatever the room. */
+const axisWidth = 400;
+
 /** Text of the page, not of the drawing, which is as large as there is room. */
-function TimeAxis({ buckets, span }: FleetStatistics) {
+function TimeAxis({ buckets, bucketMs, span }: FleetStatistics) {
+  const [first, last] = [buckets[0]?.atMs ?? 0, buckets.at(-1)?.atMs ?? 0];
+  const axis = createAxis([], first, last + bucketMs, axisWidth);
   return (
     <p class="ticks" aria-hidden="true">
-      {Array.from({ length: ticks }, (_, tick) => {
-        const ms = buckets[Math.floor((tick * buckets.length) / ticks)]?.atMs ?? 0;
-        const text =
-          span === 'week' ? `${days[new Date(ms).getDay()]} ${new Date(ms).getDate()}` : time(ms).slice(0, 5);
-        return <span key={tick}>{text}</span>;
+      {ticksOf(axis).map(({ ms, text }) => {
+        const x = axis.x(ms);
+        if (x < 24 || x > axisWidth - 24) return null;
+        const at = new Date(ms);
+        return (
+          <span key={ms} style={{ left: `${(100 * x) / axisWidth}%` }}>
+            {span === 'week' ? `${days[at.getDay()]} ${at.getDate()}` : text}
+          </span>
+        );
       })}
     </p>
   );

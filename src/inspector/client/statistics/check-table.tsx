@@ -44,7 +44,7 @@ const Row = ({ check, runs, passed, failed, errors, p95Ms, differing, compared, 
     <th scope="row">
       <Name value={check} />
     </th>
-    <td>{count(runs)}</td>
+    <td>{runs === 0 ? '–' : count(runs)}</td>
     <td>{part(passed, passed + failed)}</td>
     <td>{errors === 0 ? '–' : count(errors)}</td>
     <td>{p95Ms === null ? '–' : millis(p95Ms)}</td>
@@ -55,4 +55,11 @@ const Row = ({ check, runs, passed, failed, errors, p95Ms, differing, compared, 
   </tr>
 );
 
-const part = (some: number, all: number): string => (all === 0 ? '–' : `${Math.round((100 * some) / all)} %`);
+/** Never none of them, nor all, if it is not so. */
+function part(some: number, all: number): string {
+  if (all === 0) return '–';
+  const percent = (100 * some) / all;
+  if (some > 0 && percent < 1) return '<1 %';
+  if (some < all && percent > 99) return '>99 %';
+  return `${Math.round(percent)} %`;
+}

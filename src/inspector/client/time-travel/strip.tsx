@@ -1,7 +1,7 @@
 /** The log along a time axis, with what happened in it and the entry that is shown. */
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { type Axis, anchorsOf, createAxis, gapsIn, ticksOf, timeOf } from '../../time-axis.ts';
+import { type Axis, anchorsOf, createAxis, gapsIn, silenceUntil, ticksOf, timeOf } from '../../time-axis.ts';
 import { connection, nowMs } from '../data/connection.ts';
 import { lane, newestSeq, outline, shownRange } from '../data/outline.ts';
 import { logRange, moment } from '../data/past.ts';
@@ -91,7 +91,9 @@ function Drawing({ axis, at, end, brush, hoverX }: DrawingProps) {
   const { buckets = [], shownFrom = 1 } = outline.value ?? {};
   const isFile = connection.value === 'file';
   const isOpen = shownRange.value.isOpen && !isFile;
-  const gaps = gapsIn(buckets, Math.max(gapMinMs, gapMinShare * (axis.toMs - axis.fromMs)));
+  const sinceNewest = isOpen ? silenceUntil(axis.toMs, buckets, newestSeq.value) : null;
+  const silences = sinceNewest === null ? buckets : [...buckets, sinceNewest];
+  const gaps = gapsIn(silences, Math.max(gapMinMs, gapMinShare * (axis.toMs - axis.fromMs)));
   const atX = moment.value?.seq === at ? axis.x(moment.value.atMs) : axis.xOf(at);
   const { paused } = route.value;
   const nowX = axis.x(nowMs.value);
