@@ -19,5 +19,5 @@ export const attemptSchema = z.object({
 });
 export type AttemptFields = z.infer<typeof attemptSchema>;
 
-/** `from`: the silent owner whose place is taken, so that of two who saw it only the first does. */
+/** `from`: the silent owner. Of two replicas that take over from it only the first entry counts. */
 export const attemptAccepted = z.object({ attempt: idSchema, replica: idSchema, from: idSchema.optional() });

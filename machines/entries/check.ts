@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { checkResultSchema } from '../policy/checks/check-result.ts';
 import { idSchema } from '../values/schemas.ts';
 
-/** It has its place on a runner, and its time runs; the first counts. */
+/** The check has its place on a runner, and its timeout starts; the first such entry counts. */
 export const checkStarted = z.object({ attempt: idSchema, check: idSchema });
 
 export const checkFinished = checkResultSchema;

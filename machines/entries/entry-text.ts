@@ -2,7 +2,7 @@
 import { isDone } from '../policy/plan.ts';
 import type { Entry } from './index.ts';
 
-/** The service's own entries that come again and again and tell nothing of a worker or a task. */
+/** The service's own frequent entries, which say nothing about a worker or a task. */
 export const isHousekeeping = (type: string): boolean => type === 'replica.joined' || type === 'timer.fired';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -49,7 +49,7 @@ const shownFields: Readonly<Partial<Record<Entry['type'], readonly string[]>>> =
 const fieldsByType: ReadonlyMap<string, readonly string[]> = new Map(Object.entries(shownFields));
 
 /**
- * What an entry tells beside its type; '' where the type is all. Control characters are still in it.
+ * The fields of an entry as text; '' if its type says all. May contain control characters.
  * @param separator between fields; a terminal shows two spaces as a gap, a page as one space
  */
 export function describeEntry(type: string, data: unknown, separator = '  '): string {

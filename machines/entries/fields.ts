@@ -4,11 +4,11 @@ import { filesMax, pathLengthMax, titleLengthMax } from '../values/limits.ts';
 import { textSchema } from '../values/schemas.ts';
 import { isLonger } from '../values/text.ts';
 
-/** Not empty. What is named so stands in no subject, so it need be no id. */
+/** A name that is in no subject, so it need not be an id. Not empty. */
 export const name = z.string().min(1);
 /** A title or a reason. */
 export const title = textSchema(titleLengthMax);
-/** Looked at as one: there may be thousands, and one that is wrong is enough. */
+/** Validated as a whole: there may be thousands, and the first wrong one is enough. */
 export const files = z
   .custom<string[]>()
   .superRefine((value: unknown, context) => {
@@ -17,7 +17,7 @@ export const files = z
   })
   .meta({ type: 'array', items: { type: 'string', minLength: 1, maxLength: pathLengthMax }, maxItems: filesMax });
 
-/** What is wrong with a list of files; null: nothing. */
+/** What is wrong with a list of files; null if nothing is. */
 export function filesFault(value: unknown): { path: number[]; message: string } | null {
   if (!Array.isArray(value)) return { path: [], message: 'is not a list of paths' };
   if (value.length > filesMax) return { path: [], message: `has more than ${filesMax} paths` };
@@ -27,7 +27,7 @@ export function filesFault(value: unknown): { path: number[]; message: string } 
   }
   return null;
 }
-/** Of any form within: kept as it came. */
+/** An object with any content, kept as it came. */
 export const metadata = z
   .custom<Record<string, unknown>>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),

@@ -4,7 +4,7 @@ import { requestLengthMax } from '../values/limits.ts';
 import { textSchema } from '../values/schemas.ts';
 import { name } from './fields.ts';
 
-/** The agent's own id of what it asks: by it the question is answered. */
+/** The agent's own id for its request, by which an operator answers it. */
 const request = textSchema(requestLengthMax).min(1);
 
 /**

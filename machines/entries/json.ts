@@ -42,7 +42,7 @@ export function isTextTooDeep(text: string, depthMax = jsonDepthMax): boolean {
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** Where the quote stands that ends the string. */
+/** Index of the quote that ends the string. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let slashes = 0;

@@ -1,7 +1,7 @@
 /** Why a message is not an entry, or is not valid in the current state. */
 import type { z } from 'zod';
 
-/** In the order in which an entry is looked at. */
+/** In the order in which an entry is validated. */
 export const refusalCodes = ['TOO_LARGE', 'BAD_ID', 'UNKNOWN_TYPE', 'NOT_JSON', 'BAD_SHAPE'] as const;
 
 /** Why a payload is no entry; the body of a dead letter without its place in the log (protocol.md §9). */

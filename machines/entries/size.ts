@@ -7,7 +7,7 @@ import { planStepsMax } from '../policy/plan.ts';
 import { policySizeFault } from '../policy/policy-size.ts';
 import { afterMax, hookMembersMax, labelsMax, rulesMax } from '../values/limits.ts';
 
-/** Of lists and maps, by the name of their field. */
+/** How many members lists and maps may have, by the name of their field. */
 const lengthsMax = Object.entries({
   after: afterMax,
   completionPromises: 16,
@@ -37,7 +37,7 @@ export function sizeFault(
   return { path: 'of', message: `has more than ${hookMembersMax} members` };
 }
 
-/** Of what may be no hook at all. */
+/** Members of a hook at every depth. It has not been validated yet. */
 function membersOf(fields: object): number {
   const { of } = fields as { of?: unknown };
   if (!Array.isArray(of)) return 0;

@@ -86,7 +86,7 @@ export function subjectTailsAbout(entity: 'worker' | 'task', id: string): string
 const addresses = new Map<string, Address>();
 const addressesMax = 20_000;
 
-/** The same; subjects come again and again, so what they are read as is kept. */
+/** The same with a cache, since the same subjects come again and again. */
 export function readSubjectOnce(subject: string): Address | Refusal | null {
   const known = addresses.get(subject);
   if (known !== undefined) return known;

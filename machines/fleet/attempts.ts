@@ -32,7 +32,7 @@ export function openAttempt(
   stepWorker(fleet, record, { type: 'stop.attempted', data: fields, seq, atMs: fleet.nowMs, facts });
 }
 
-/** Their owner has left: each of its open attempts goes to one of the members that stay. */
+/** A replica has left: each of its open attempts goes to one of the remaining members. */
 export function handOverAttempts(fleet: Fleet, left: string): void {
   for (const worker of fleet.open) {
     const record = fleet.workers.get(worker);
@@ -51,7 +51,7 @@ export function supersedeAttempt(fleet: Fleet, record: WorkerRecord): void {
   stepWorker(fleet, record, { type: 'attempt.superseded', ...placeOf(fleet), facts });
 }
 
-/** A deadline of the open attempt has come, or a task has arrived for it. */
+/** A deadline of the open attempt is due, or a task has arrived for it. */
 export function resumeAttempt(fleet: Fleet, record: WorkerRecord): void {
   const { worker: context } = record.snapshot.context;
   if (context.attempt === null) return;

@@ -65,7 +65,7 @@ export function letGoOfTask(
   stepWorker(fleet, record, { type: 'task.lost', data: { task }, ...placeOf(fleet) });
 }
 
-/** The task was taken from its worker by others. */
+/** The task was cancelled, or taken from its worker. */
 export function loseTask(fleet: Fleet, worker: string, task: string): void {
   const record = fleet.workers.get(worker);
   if (record !== undefined) stepWorker(fleet, record, { type: 'task.lost', data: { task }, ...placeOf(fleet) });

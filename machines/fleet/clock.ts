@@ -11,7 +11,7 @@ import { stepTask, taskSurroundings } from './tasks.ts';
 
 /** Handles every deadline up to `toMs`, each with itself as now, and moves the clock there. */
 export function advance(fleet: Fleet, toMs: number): void {
-  // Deadlines only ever move to later, so the first one is checked only when its own time has come.
+  // Deadlines only ever become later, so the first one is checked only when its own time has come.
   while (isDue(fleet.deadlines, toMs) || isDue(fleet.forgetting, toMs)) {
     const next = isDue(fleet.deadlines, toMs) ? nextDeadline(fleet) : null;
     const forgotten = isDue(fleet.forgetting, toMs) ? nextToForget(fleet) : null;
@@ -29,7 +29,7 @@ export function advance(fleet: Fleet, toMs: number): void {
 
 const isDue = (deadlines: Deadlines, toMs: number): boolean => deadlines.dueMs() <= toMs;
 
-/** The next moment at which something happens by itself, or null. Deadlines that no longer hold are dropped. */
+/** The next deadline that still holds, or null. Those that no longer hold are dropped. */
 export function nextDeadline(fleet: Fleet): Deadline | null {
   for (;;) {
     const next = fleet.deadlines.peek();
@@ -41,7 +41,7 @@ export function nextDeadline(fleet: Fleet): Deadline | null {
   }
 }
 
-/** When a deadline is due by now, seen from the state; null: it no longer is one. */
+/** When a deadline is due according to the current state; null if it no longer holds. */
 function holdsStill(fleet: Fleet, deadline: Deadline): number | null {
   const { kind, id, attempt, atMs } = deadline;
   if (kind === 'evaluation') {

@@ -10,7 +10,7 @@
 export type Deadline = {
   readonly atMs: number;
   readonly kind: 'attempt' | 'evaluation' | 'limit' | 'stale' | 'escalate' | 'release' | 'forgetWorker' | 'forgetTask';
-  /** The worker or task. */
+  /** Id of the worker or task. */
   readonly id: string;
   readonly attempt: string;
 };
@@ -34,10 +34,10 @@ export type Deadlines = {
   peek(): Deadline | undefined;
   pop(): Deadline | undefined;
   readonly size: number;
-  /** When the first is due; infinity: there is none. */
+  /** When the first is due; infinity if there is none. */
   dueMs(): number;
   copy(): Deadlines;
-  /** In the heap's own order, from one place to before another. */
+  /** A slice in the heap's own order, like `Array.slice`. */
   toArray(from?: number, to?: number): readonly Deadline[];
 };
 
@@ -80,12 +80,12 @@ function deadlinesOf(heap: Heap): Deadlines {
   };
 }
 
-/** Of what: the id alone where it is of no attempt, as most are. */
+/** Who a deadline is about. Most are about no attempt, and keep the id alone. */
 type About = string | Pick<Deadline, 'id' | 'attempt'>;
 
 type Heap = {
   size(): number;
-  /** Infinity: it is empty. */
+  /** Infinity if it is empty. */
   dueMs(): number;
   at(index: number): Deadline;
   append(deadline: Deadline): void;
@@ -96,7 +96,7 @@ type Heap = {
   toArray(from?: number, to?: number): Deadline[];
 };
 
-/** A column for each field: there is one for nearly every worker, and an object each would take four times the memory. */
+/** One array per field: nearly every worker has a deadline, and an object for each would take four times the memory. */
 function createHeap(times: number[] = [], abouts: About[] = [], kinds = new Uint8Array(16)): Heap {
   const idAt = (index: number): string => {
     const about = abouts[index] as About;

@@ -29,9 +29,9 @@ export type Fleet = {
   readonly queues: SnapshotMap<{ readonly ready: Set<string>; reported: number }>;
   /** Tasks that are not stopped and come after a task. */
   readonly dependents: SnapshotMap<Set<string>>;
-  /** Queues in which a task may have become ready in this step. */
+  /** Queues in which a task may have become ready in the current step. */
   readonly arrivals: Set<string>;
-  /** Workers with an open attempt; those that are held. */
+  /** Workers with an open attempt, and those whose attempt is held. */
   readonly open: Set<string>;
   readonly held: Set<string>;
   /** Tasks with an iteration that waits for a remote hook. */
@@ -49,7 +49,7 @@ export type Fleet = {
   policySeq: number;
   /** The policies were given from outside: `policy.set` entries are ignored. */
   readonly policyPinned: boolean;
-  /** What has happened in the step that is being taken: `fold.ts` returns it, so between two steps it is empty. */
+  /** Outcomes of the current step. `fold.ts` returns them, so it is empty between two steps. */
   outcomes: Outcome[];
   /** Null: none. */
   watcher: FleetWatcher | null;
@@ -73,7 +73,7 @@ export type FleetOptions = {
   readonly policies?: PolicySet;
   /** Default: those of this release. */
   readonly rules?: readonly Rules[] | undefined;
-  /** So many stopped workers are held as they are; more are packed. */
+  /** How many stopped workers stay unpacked; more are packed. */
   readonly restingMax?: number | undefined;
 };
 
@@ -153,7 +153,7 @@ export function copyFleet(fleet: Fleet): Fleet {
   });
 }
 
-/** Where an event stands that the fold makes of an entry, or of its clock. */
+/** Place and time of an event that the fold makes from an entry, or when its clock moves. */
 export const placeOf = ({ seq, nowMs }: Fleet) => ({ seq, atMs: nowMs });
 
 export const moveOf = ({ nowMs: atMs }: Fleet, from: State, to: State, event: string): StateMove => ({

@@ -18,7 +18,7 @@ export function foldOwnFleet(fleet: Fleet, entry: OwnFleetEntry, seq: number): v
       handOverAttempts(fleet, entry.data.replica);
       break;
     case 'rules.set':
-      // A late one of a version that was passed already changes nothing.
+      // A late entry for an older version changes nothing.
       if (entry.data.version > fleet.rules.version) setRules(fleet, entry.data.version);
       break;
     case 'policy.set':
@@ -28,7 +28,7 @@ export function foldOwnFleet(fleet: Fleet, entry: OwnFleetEntry, seq: number): v
   }
 }
 
-/** All actors are looked at only where one of their deadlines may have changed. */
+/** Goes over all actors only if one of their deadlines may have changed. */
 function setPolicies(fleet: Fleet, policies: PolicySet, seq: number): void {
   const { forgetMs } = fleet.policies;
   fleet.policies = policies;

@@ -18,7 +18,7 @@ export function foldOwnTask(fleet: Fleet, entry: OwnTaskEntry): void {
       stepTask(fleet, id, { ...event, facts: taskSurroundings(fleet, id) } as TaskEvent);
       return;
     case 'escalation.notified': {
-      // One that comes late is about what is over.
+      // A late entry is about an escalation that is over.
       const { escalation } = context;
       if (escalation !== null && data.delivery === nextDelivery(fleet.name, 'task', id, escalation))
         stepTask(fleet, id, event);

@@ -62,14 +62,14 @@ function recordFor(fleet: Fleet, worker: string): WorkerRecord {
   return record;
 }
 
-/** The first answer counts. */
+/** The first answer counts; later ones are refused. */
 function answer(fleet: Fleet, record: WorkerRecord, entry: Extract<OwnWorkerEntry, { type: 'input.answered' }>): void {
   const refusal = refuseAnswer(record.snapshot.context.worker, entry.data.request);
   if (refusal !== null) refuseWorker(fleet, record, entry.type, refusal);
   else stepWorker(fleet, record, eventOf(fleet, entry));
 }
 
-/** The first that takes an attempt over from its silent owner has it. */
+/** The first replica that accepts an attempt of a silent owner gets it. */
 function accept(
   fleet: Fleet,
   record: WorkerRecord,

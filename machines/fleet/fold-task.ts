@@ -42,7 +42,7 @@ export function foldTask(fleet: Fleet, entry: TaskEntry, owner: string | null): 
   if (type === 'iteration.started' || type === 'iteration.advanced') clearFilesOf(fleet, worker);
 }
 
-/** Its end is told to each of them. */
+/** Why a new task is refused: the end of a task steps all of its dependents, so their number has a bound. Null: it is not. */
 function dependentsFault({ dependents }: Fleet, entry: TaskEntry): string | null {
   if (entry.type !== 'task.created') return null;
   const full = entry.data.after?.find((it) => {

@@ -21,7 +21,7 @@ type Kind = Extract<Deadline['kind'], 'forgetWorker' | 'forgetTask'>;
 const recordOf = (fleet: Fleet, kind: Kind, id: string): WorkerRecord | TaskRecord | undefined =>
   kind === 'forgetWorker' ? fleet.workers.get(id) : fleet.tasks.get(id);
 
-/** To be called when it has stopped, or when what kept it may be gone. */
+/** To be called when an actor has stopped, or when what kept it may be gone. */
 export function armForget(fleet: Fleet, kind: Kind, id: string): void {
   const record = recordOf(fleet, kind, id);
   if (record === undefined || record.isForgetArmed) return;
@@ -31,7 +31,7 @@ export function armForget(fleet: Fleet, kind: Kind, id: string): void {
   fleet.forgetting.push({ atMs, kind, id, attempt: '' });
 }
 
-/** Another time may hold from here on. */
+/** To be called when the configured time may have changed. */
 export function rearmForgetting(fleet: Fleet): void {
   for (;;) {
     const each = fleet.forgetting.pop();
@@ -43,7 +43,7 @@ export function rearmForgetting(fleet: Fleet): void {
   for (const id of fleet.tasks.keys()) armForget(fleet, 'forgetTask', id);
 }
 
-/** Null: not as things stand. */
+/** When an actor may be dropped; null: not in its current state. */
 function forgetDueMs(fleet: Fleet, kind: Kind, id: string, record: WorkerRecord | TaskRecord): number | null {
   const { forgetMs } = fleet.policies;
   if (forgetMs === null || record.stoppedMs === null) return null;
@@ -53,7 +53,7 @@ function forgetDueMs(fleet: Fleet, kind: Kind, id: string, record: WorkerRecord 
 
 const holdsTask = ({ snapshot }: WorkerRecord): boolean => snapshot.context.worker.tasks.length > 0;
 
-/** The next to be forgotten, or null. What was named meanwhile has more time; what is kept waits for `armForget`. */
+/** The next actor to forget, or null. One that was named meanwhile gets more time, a kept one waits for `armForget`. */
 export function nextToForget(fleet: Fleet): Deadline | null {
   for (;;) {
     const next = fleet.forgetting.peek();

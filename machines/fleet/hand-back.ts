@@ -10,7 +10,7 @@ import { staleAfterMs } from './presence.ts';
 import { stepTask } from './tasks.ts';
 
 /**
- * When the worker's tasks go back, or null: never, as things stand. A usage limit is waited out, and nothing is taken
+ * When the worker's tasks go back; null: not in its current state. A usage limit is waited out, and nothing is taken
  * away while an attempt is open, since the worker then waits for us; it gets the whole time after the answer.
  */
 export function handBackDueMs(fleet: Fleet, { snapshot, lastSeenMs }: WorkerRecord): number | null {

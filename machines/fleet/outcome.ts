@@ -5,7 +5,7 @@ import type { HookRun } from '../guards/task-hooks/hook.ts';
 import type { EscalatedEntity } from '../values/escalation.ts';
 
 export type Outcome =
-  /** `openedMs`: when its attempt began. */
+  /** `openedMs`: when its attempt began, in the log's time. */
   | { readonly kind: 'decided'; readonly decision: Decision; readonly openedMs: number }
   | { readonly kind: 'checkPending'; readonly worker: string; readonly attempt: string; readonly check: PendingCheck }
   | { readonly kind: 'repeated'; readonly worker: string; readonly attempt: string }
@@ -17,9 +17,9 @@ export type Outcome =
   | { readonly kind: 'hooksEvaluated'; readonly task: string; readonly runs: readonly HookRun[] }
   /** The task went back to its queue, since its worker has been stale for too long. */
   | { readonly kind: 'handedBack'; readonly task: string; readonly worker: string }
-  /** It began, was acknowledged or notified, or ended. */
+  /** An escalation began, was acknowledged, was notified, or ended. */
   | { readonly kind: 'escalation'; readonly entity: EscalatedEntity; readonly id: string }
-  /** What it asks of a person has changed: it asked, was answered, or asks no longer. */
+  /** Its input requests have changed: a new one, an answer, or one that was withdrawn. */
   | { readonly kind: 'inputs'; readonly worker: string }
   | {
       readonly kind: 'refused';

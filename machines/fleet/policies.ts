@@ -6,7 +6,7 @@ import type { Assignment } from '../policy/policy-set.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import type { Fleet } from './fleet.ts';
 
-/** A set may assign any number of unknown ones, and every decision shows these. */
+/** How many unknown names a decision shows; a policy set may assign any number of them. */
 const notesMax = 16;
 
 /**

@@ -6,9 +6,9 @@ import type { KnownAttempts } from './known-attempts.ts';
 
 /** When what is stopped may be dropped: see `forgetting.ts`. */
 export type Forgettable = {
-  /** The last entry that names it; `timer.fired` does not count. */
+  /** Time of the last entry that names it; `timer.fired` does not count. */
   namedMs: number;
-  /** Null: it is not stopped. */
+  /** Since when it is stopped; null: it is not. */
   stoppedMs: number | null;
   isForgetArmed: boolean;
 };
@@ -18,7 +18,7 @@ export type StateMove = { readonly from: State; readonly to: State; readonly eve
 
 export type WorkerRecord = Forgettable & {
   snapshot: WorkerSnapshot;
-  /** Its last entry of its own. */
+  /** Time of the last entry that the worker itself published. */
   lastSeenMs: number;
   staleArmed: boolean;
   /** When its open attempt is next evaluated; null: no deadline. */
@@ -26,9 +26,9 @@ export type WorkerRecord = Forgettable & {
   owner: string | null;
   accepted: boolean;
   known: KnownAttempts | null;
-  /** The last that led anywhere; null: none yet. */
+  /** The last transition that changed its state; null: none yet. */
   lastMove: StateMove | null;
-  /** What its presence was before; null: it has not changed. */
+  /** Its presence before the last change; null: it has not changed. */
   presenceFrom: Presence | null;
 };
 
@@ -51,6 +51,6 @@ export const createRecord = (snapshot: WorkerSnapshot, nowMs: number): WorkerRec
 export type TaskRecord = Forgettable & {
   snapshot: TaskSnapshot;
   lastMove: StateMove | null;
-  /** So many of the tasks that it comes after are not completed. */
+  /** How many of the tasks in its `after` are not completed. */
   openAfter: number;
 };

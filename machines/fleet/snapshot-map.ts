@@ -26,21 +26,21 @@ class Encoded<Value> {
 }
 
 export type Packing<Value> = {
-  /** Null: it is not at rest any more. */
+  /** Null: the value is no longer at rest. */
   pack(value: Value): Packed | null;
   unpack(key: string, packed: Packed): Value;
 };
 
-/** The content as it was when it was captured. */
+/** The content at the time of the capture. */
 export type Captured<Value> = {
   /** In the map's order. */
   readonly keys: readonly string[];
   read(key: string): Value | Packed;
-  /** Nothing more is read. */
+  /** To be called when nothing more is read. */
   release(): void;
 };
 
-/** In one step, so that no step has to wait for thousands that were looked at together: 10 µs each. */
+/** How many values are packed in one step, 10 µs each: thousands may come to rest together. */
 const packedPerStep = 16;
 
 export class SnapshotMap<Value extends object> extends Map<string, Value> {
@@ -65,7 +65,7 @@ export class SnapshotMap<Value extends object> extends Map<string, Value> {
     this.#restingMax = restingMax;
   }
 
-  /** To change it. */
+  /** For changing the value in place: unpacks it, and copies it for a snapshot that is being taken. */
   override get(key: string): Value | undefined {
     const found = super.get(key) as Value | Packed | Encoded<Value> | undefined;
     if (found === undefined) return found;
@@ -103,7 +103,7 @@ export class SnapshotMap<Value extends object> extends Map<string, Value> {
     this.#encodedCount += 1;
   }
 
-  /** It has come to rest: it is packed after a while, unless `get` is called. */
+  /** The value has come to rest: it is packed after a while, unless `get` is called. */
   rest(key: string): void {
     this.#resting.delete(key);
     this.#resting.add(key);
@@ -144,7 +144,7 @@ export class SnapshotMap<Value extends object> extends Map<string, Value> {
     };
   }
 
-  /** Independent from here. Its `packing` is to be set. */
+  /** An independent copy; its `packing` is still to be set. */
   copy(): SnapshotMap<Value> {
     const copied = new SnapshotMap<Value>(this.#copyValue, this.#restingMax);
     for (const [key, found] of super.entries()) Map.prototype.set.call(copied, key, this.#aside(found));

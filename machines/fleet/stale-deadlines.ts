@@ -16,7 +16,7 @@ export function armStaleDeadlines(fleet: Fleet, worker: string): void {
 }
 
 /**
- * When the worker is escalated, or null: never, as things stand. A usage limit is waited out. While an attempt is open
+ * When the worker is escalated; null: not in its current state. A usage limit is waited out. While an attempt is open
  * the worker waits for us; after the answer it has the time again after which it is stale.
  */
 export function escalationDueMs(fleet: Fleet, { snapshot, lastSeenMs }: WorkerRecord): number | null {

@@ -10,19 +10,19 @@ import { dispositionOf, escalationOf } from '../worker/decide.ts';
 import type { Fleet } from './fleet.ts';
 import { moveWorker } from './workers.ts';
 
-/** What of a decision tells it from others. */
+/** The fields by which two decisions of an attempt are compared. */
 export type DecisionKey = Pick<Decision, 'worker' | 'attempt' | 'seq' | 'decision' | 'action' | 'cause' | 'state'> & {
   readonly retry?: Partial<Decision['retry']>;
   readonly keepAlives?: Partial<Decision['keepAlives']>;
 };
 
-/** Whether the fold has made another decision of that attempt, or none yet. False: it is that one, or long over. */
+/** True if the fold decided that attempt differently, or not yet; false if equally, or if it no longer knows. */
 export function isOtherDecision(fleet: Fleet, stored: DecisionKey): boolean {
   const worker = fleet.workers.get(stored.worker)?.snapshot.context.worker;
   return worker !== undefined && isAnother(worker, stored);
 }
 
-/** @returns whether it was another one than the fold had made */
+/** @returns whether the stored decision replaced another one, or came before the fold's own */
 export function takeDecision(fleet: Fleet, stored: Decision): boolean {
   const record = fleet.workers.get(stored.worker);
   const worker = record?.snapshot.context.worker;

@@ -59,7 +59,7 @@ export function stepTask(fleet: Fleet, task: string, event: TaskEvent): void {
   if (context.outcome === 'completed' && before.context.outcome === null) releaseDependents(fleet, task);
 }
 
-/** What a task waits for: a stopped one for nothing. */
+/** Indexes the task with those that it waits for: `before` until now, `after` from now on; a stopped one for none. */
 function waitFor(
   fleet: Fleet,
   task: string,
@@ -107,7 +107,7 @@ export function taskSurroundings(fleet: Fleet, task: string): TaskSurroundings {
   return { files: worker?.files, labels: worker?.labels };
 }
 
-/** Keeps with the task what its hooks answered. */
+/** Stores the results of its hooks with the task. */
 export function recordHookRuns(fleet: Fleet, task: string, attempt: string | null, runs: readonly HookRun[]): void {
   if (runs.length === 0) return;
   stepTask(fleet, task, { type: 'hooks.evaluated', runs, attempt, ...placeOf(fleet) });

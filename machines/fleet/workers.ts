@@ -28,7 +28,7 @@ export function stepWorker(fleet: Fleet, record: WorkerRecord, event: WorkerEven
   moveWorker(fleet, record, fleet.workerStepper.next(record.snapshot, event), event.type);
 }
 
-/** The same for a step that was taken elsewhere. */
+/** Applies a step of the machine that the caller has taken. */
 export function moveWorker(fleet: Fleet, record: WorkerRecord, next: WorkerRecord['snapshot'], event: string): void {
   const { value, context } = record.snapshot;
   const before = context.worker;

@@ -11,7 +11,7 @@ import type { Verdict } from './decision.ts';
 import type { GuardName } from './names.ts';
 import type { Hook, HookResults, HookRun, Iteration } from './task-hooks/hook.ts';
 
-/** The policy that an attempt began with. `notes`: what was unknown, so that `default` holds instead. */
+/** The policy that an attempt began with. `notes`: names that were unknown, so that `default` is in force instead. */
 export type PolicyInForce = {
   readonly name: string;
   readonly seq: number;
@@ -44,9 +44,9 @@ export type Attempt = {
   /** Null: persistence is off or has no timeout. */
   readonly idleLimitMs: number | null;
   readonly holdUntilMs: number;
-  /** The fleet around the worker when the attempt was last looked at. */
+  /** The fleet around the worker when the attempt was last evaluated. */
   readonly facts: Facts;
-  /** The guard at which the evaluation stands, and what those before it found. */
+  /** The guard at which the evaluation stands; the fields below hold the results of the guards before it. */
   readonly guard: GuardName;
   readonly verdicts: readonly Verdict[];
   readonly feedback: readonly Feedback[];
@@ -56,7 +56,7 @@ export type Attempt = {
   readonly pending: PendingCheck | null;
   /** How many checks have been pending so far. */
   readonly pendingCount: number;
-  /** How long answers from outside were waited for, in the log's time. */
+  /** How long the attempt has waited for answers from outside: milliseconds of the log's time. */
   readonly waitedMs: { readonly checks: number; readonly hooks: number };
   readonly isHeld: boolean;
   /** What the hooks want saved with the task. */

@@ -12,8 +12,8 @@ import { type GuardName, guardNames } from './names.ts';
 export type JudgedAttempt = JudgedWorker & { readonly attempt: Attempt };
 
 /**
- * The results for the context asked last: several rows of the chart ask the same guard of the same context, and a
- * context is never changed in place. They are dropped with the row that is taken, for they hold all of the attempt.
+ * The results for the last context: several transitions of the chart evaluate the same guard for the same context, and a
+ * context is never changed in place. They are dropped when a transition is taken, since they hold the whole attempt.
  */
 let memo: Memo | null = null;
 type Memo = {
@@ -22,7 +22,7 @@ type Memo = {
   readonly results: Map<GuardName, GuardResult>;
 };
 
-/** @returns what `guard` makes of the attempt now; a pass where it has passed before */
+/** The result of `guard` for the attempt now, evaluated at most once for each context. */
 export function resultOf(guard: GuardName, worker: JudgedAttempt): GuardResult {
   if (memo?.worker !== worker) memo = memoOf(worker);
   const { results, scope } = memo;

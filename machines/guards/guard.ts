@@ -13,25 +13,25 @@ import type { HookRun } from './task-hooks/hook.ts';
 export type GuardScope = {
   readonly worker: JudgedWorker;
   readonly attempt: Attempt;
-  /** What another guard makes of the same attempt. */
+  /** The result of another guard for the same attempt. */
   readonly resultOf: (guard: GuardName) => GuardResult;
 };
 export type Guard = (scope: GuardScope) => GuardResult;
 
-/** What a guard that decides makes of the stop. */
+/** The decision of a guard that decides. */
 export type Ruling = Pick<Decision, 'decision' | 'action' | 'cause' | 'reason' | 'nextPrompt'>;
 
-/** `detail` and `input` are shown in the verdict: what was found, and from what. */
+/** `detail` (what was found) and `input` (from which values) are shown in the verdict. */
 export type GuardResult = {
   readonly detail: string;
   readonly input: Record<string, unknown>;
   /** A check could not be judged. */
   readonly isError?: true;
-  /** What the attempt keeps of it. */
+  /** What the attempt keeps of this result. */
   readonly kept?: Kept;
 } & (
   | { readonly kind: 'pass' }
-  /** `reasons`: why, whole and in parts, where the ruling's reason may be cut. */
+  /** `reasons`: the parts of the ruling's reason, not cut; default: the reason alone. */
   | { readonly kind: 'decides'; readonly ruling: Ruling; readonly reasons?: readonly string[] }
   | { readonly kind: 'pending'; readonly check: PendingCheck }
   /** The attempt is kept open until a task comes or time is up. */
@@ -52,7 +52,7 @@ export const pass = (detail: string, input: Record<string, unknown> = {}): Guard
   input,
 });
 
-/** The same for what is found again and again: one object serves all. */
+/** A pass with a constant detail: one shared object, so that nothing is allocated. */
 export const constantPass = (detail: string, input: Record<string, unknown> = {}): GuardResult =>
   Object.freeze(pass(detail, Object.freeze(input)));
 

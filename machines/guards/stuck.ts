@@ -21,7 +21,7 @@ export const stuck: Guard = (scope) => {
 
 const nothingFailed = constantPass('nothing failed');
 
-/** @param reasons why the stop is blocked, whole: a decision may cut it */
+/** @param reasons why the stop is blocked, not cut as in the decision */
 export function extendStreak(
   streak: FailureStreak | null,
   reasons: readonly string[],
@@ -31,7 +31,7 @@ export function extendStreak(
   return { reason, count: streak?.reason === reason ? streak.count + 1 : 1 };
 }
 
-/** So many characters are masked, in all; what is behind them is compared as it is. */
+/** How many characters of all reasons are masked; the rest is compared as it is. */
 const maskedMax = 16_384;
 /** Longer reasons are compared by their hash, since the worker's state holds them. */
 const keptMax = 500;
@@ -49,7 +49,7 @@ function keyOf(reasons: readonly string[], mask: boolean): string {
 
 const short = (text: string): string => (text.length > keptMax ? `#${digestOf([text])}` : text);
 
-/** Why a guard decides, whole. */
+/** Why a guard decides, not cut. */
 export const reasonsOf = ({ reasons, ruling }: Extract<GuardResult, { kind: 'decides' }>): readonly string[] =>
   reasons ?? [ruling.reason];
 

@@ -10,7 +10,7 @@ import type { Work } from './work.ts';
 
 export const globSchema = textSchema(globLengthMax).min(1);
 
-/** Reading a glob, and looking at both ends of a path, cost as much as so many steps. */
+/** What compiling a glob, or comparing both ends of a path, costs, in steps. */
 const globSteps = 1_000;
 const pathSteps = 4;
 
@@ -88,7 +88,7 @@ function literal(tokens: readonly Token[]): string[] {
   return (end < 0 ? tokens : tokens.slice(0, end)).map((it) => it.text);
 }
 
-/** Where the work is used up on the way, the answer means nothing. */
+/** The result means nothing if the work was used up on the way. */
 const matches = (glob: Compiled, path: string, work: Work): boolean =>
   glob.words === 1 ? matchesInWord(glob, path, work) : matchesInWords(glob, path, work);
 

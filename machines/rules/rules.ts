@@ -16,7 +16,7 @@ export type Rules = {
 /** Ascending, without a gap. The first holds where a log names none. */
 export const releasedRules: readonly Rules[] = [{ version: 1, workerMachine, taskMachine }];
 
-/** The first and the last version: what `replica.joined` says of a replica. */
+/** The first and the last version, as in `replica.joined`. */
 export const rulesRange = (known: readonly Rules[]): readonly [min: number, max: number] => [
   known[0]?.version ?? 1,
   known.at(-1)?.version ?? 1,

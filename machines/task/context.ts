@@ -17,7 +17,7 @@ export type TaskContext = {
   readonly policy: string | null;
   readonly after: readonly string[];
   readonly worker: string | null;
-  /** How it came to `stopped`. */
+  /** How it reached `stopped`. */
   readonly outcome: 'completed' | 'cancelled' | null;
   readonly hooks: readonly Hook[];
   /** Of hooks that are gone too, so that the end of a task can be explained. */
@@ -25,7 +25,7 @@ export type TaskContext = {
   readonly iteration: Iteration | null;
   readonly checkpoints: readonly SavedCheckpoint[];
   readonly evaluations: readonly Evaluation[];
-  /** The iterations that were judged last, by one entry: several where a change of hooks ended their waiting. */
+  /** The iterations that the last entry judged; several if a change of hooks ended their wait. */
   readonly validated: readonly Judged[];
   readonly refused: readonly RefusedEntry[];
   readonly escalation: TaskEscalation | null;

@@ -22,7 +22,7 @@ import { hasFailedRule, judgeIteration } from './iteration.ts';
 /** `pending` null: nothing yet. */
 type Begun = Omit<Evaluation, 'pending'> & { readonly pending: Evaluation['pending'] | null };
 
-/** An attempt that is open already is not judged again. */
+/** Judges the current iteration, unless an evaluation with this attempt is already open. */
 export function validate(context: TaskContext, event: On<'iteration.validated'>): TaskContext {
   const { data: fields, seq, facts } = event;
   const { evaluations, iteration } = context;
@@ -33,14 +33,14 @@ export function validate(context: TaskContext, event: On<'iteration.validated'>)
   return judgeAll(judged, [begun], event);
 }
 
-/** The answer of a remote hook: it counts for the evaluation that waits for it. */
+/** Applies the answer of a remote hook to the evaluation that waits for it. */
 export function answerHook(context: TaskContext, event: On<'check.finished'>): TaskContext {
   const { data } = event;
   const open = context.evaluations.find((it) => it.attempt === data.attempt && it.pending.name === data.check);
   return open === undefined ? context : judgeAll(context, [answered(open, data)], event);
 }
 
-/** The time of those that are due is up: of the one that is named, or of all. */
+/** Ends the wait of evaluations whose deadline has passed: of the named one, or of all. */
 export function expireHooks(context: TaskContext, event: On<'timer.fired'>): TaskContext {
   const { attempt } = event.data;
   const due = context.evaluations.filter(
@@ -61,7 +61,7 @@ const answered = (open: Evaluation, result: CheckResult): Begun => ({
   results: { ...open.results, [open.pending.key]: keptAnswer(result) },
 });
 
-/** All of them together may cost as much as one. */
+/** All evaluations together may cost as much work as one. */
 function judgeAll(context: TaskContext, all: readonly Begun[], at: Place): TaskContext {
   let after: TaskContext = all.length === 0 ? context : { ...context, validated: empty };
   let left = workMax;

@@ -4,10 +4,10 @@ import { hookMembersMax, hooksMax } from '../values/limits.ts';
 import type { TaskContext } from './context.ts';
 import type { TaskEvent } from './events.ts';
 
-/** Each holds up to 64 KiB for as long as a remote hook takes. */
+/** How many evaluations may be open: each holds up to 64 KiB for as long as a remote hook takes. */
 const evaluationsMax = 64;
 
-/** Null: it makes sense. */
+/** Why the entry is refused; null: it is valid. */
 export function refusalOf(context: TaskContext, event: TaskEvent): string | null {
   const { task, hooks, outcome } = context;
   switch (event.type) {

@@ -73,22 +73,22 @@ export function createAttempt(
 const noteVerdict = (detail: string) => ({ guard: 'policy', verdict: 'error', detail }) as const;
 const noWait = Object.freeze({ checks: 0, hooks: 0 });
 
-/** A start or an answer counts for the attempt that is open and for the check that is pending. */
+/** Whether a `check.started` or `check.finished` is about the pending check of the open attempt; others change nothing. */
 export const isAboutPending = ({ attempt }: WorkerContext, { data }: On<'check.started' | 'check.finished'>): boolean =>
   attempt?.attempt === data.attempt && attempt.pending?.name === data.check;
 
-/** To be called where `isAboutPending`. */
+/** Only if `isAboutPending`. */
 export function startCheck({ attempt }: WorkerContext, { atMs }: On<'check.started'>): Change {
   const { pending } = attempt as Attempt;
   return { attempt: { ...(attempt as Attempt), pending: startPending(pending as PendingCheck, atMs) } };
 }
 
-/** To be called where `isAboutPending`. */
+/** Only if `isAboutPending`. */
 export const answerCheck = (context: WorkerContext, event: On<'check.finished'>): Change => ({
   attempt: answered(context, event, event.data),
 });
 
-/** The attempt is looked at again: a deadline has come, or a task has arrived for a held one. */
+/** Evaluates the attempt again: a deadline is due, or a task has arrived for a held attempt. */
 export function lookAgain(context: WorkerContext, event: On<'timer.fired'>): Change {
   const attempt = context.attempt as Attempt;
   const { pending } = attempt;
@@ -96,7 +96,7 @@ export function lookAgain(context: WorkerContext, event: On<'timer.fired'>): Cha
     if (event.atMs < pending.deadlineMs) return {};
     return { attempt: answered(context, event, expiredResult(pending, attempt.attempt)) };
   }
-  // A held attempt sees the tasks of the moment first, then the clock.
+  // A held attempt is first checked for tasks that are ready now, then for its deadline.
   const verdicts = attempt.verdicts.filter((it) => it.guard !== 'pending');
   const facts = factsFor(context, attempt.inForce, event);
   return { attempt: { ...attempt, facts, verdicts, guard: 'pending', isHeld: false } };
@@ -112,17 +112,17 @@ function answered(context: WorkerContext, event: On<'check.finished' | 'timer.fi
   return { ...next, findings: { ...attempt.findings, [pending.check.name]: findingOf(pending.check, result) } };
 }
 
-/** A state that a decision leads to; the row of the chart that is taken names it, and so makes the decision. */
+/** The state that a decision leads to. The chart's transition names it, and so makes the decision. */
 export type Verdict = 'stopped' | 'escalated' | 'blocked' | 'idle';
 
-/** Does this guard lead there now? False where it passed before the attempt had to wait. */
+/** Whether this guard decides for state `to` now. False if it passed before the attempt had to wait. */
 export function leadsTo(guard: GuardName, to: Verdict, worker: WorkerContext): boolean {
   if (!isOpen(worker) || isBehind(guard, worker.attempt)) return false;
   const result = resultOf(guard, worker);
   return result.kind === 'decides' && stateAfter(result.ruling) === to;
 }
 
-/** Must the attempt stay open at this guard, for an answer or for a task? */
+/** Whether the attempt must stay open at this guard, for an answer or for a task. */
 export function mustWait(guard: GuardName, worker: WorkerContext): boolean {
   if (!isOpen(worker) || isBehind(guard, worker.attempt)) return false;
   const { kind } = resultOf(guard, worker);
@@ -143,7 +143,7 @@ export function wait(worker: WorkerContext, guard: GuardName): Change {
 }
 
 /**
- * Makes the decision of the row that was taken: its state says allow or block and what to do, its guard why.
+ * Makes the decision of the transition that was taken: its target state gives decision and action, its guard the cause.
  * @param failure guard 8 or 9, whose block `stuck` turns into an escalation
  */
 export function decideBy(
@@ -164,7 +164,7 @@ export function decideBy(
   const failureStreak = isFailed
     ? extendStreak(
         worker.failureStreak,
-        wordsBehind(failure ?? guard, worker, ruling.reason),
+        reasonsBehind(failure ?? guard, worker, ruling.reason),
         worker.attempt.inForce.policy.stuckAfter,
       )
     : streakAfter(worker.failureStreak, attempt);
@@ -179,7 +179,7 @@ const outcomes = {
   blocked: { decision: 'block', action: 'continue' },
 } as const satisfies Record<Verdict, object>;
 
-/** The guard's own reason; where a machine was given another guard of that name, one that says as much. */
+/** The guard's own ruling; a generic one if a guard that was provided under that name does not decide. */
 function rulingOf(guard: GuardName, to: Verdict, result: GuardResult): Pick<Ruling, 'cause' | 'reason' | 'nextPrompt'> {
   if (result.kind === 'decides') return result.ruling;
   const reason = `Guard ${guard} decided`;
@@ -207,13 +207,13 @@ const guardCauses = {
 const shown = (result: GuardResult, { reason }: Pick<Ruling, 'reason'>): GuardResult =>
   result.kind === 'decides' ? result : { kind: 'pass', detail: reason, input: result.input };
 
-/** Why the stop is blocked, whole. */
-function wordsBehind(guard: GuardName, worker: WorkerContext & JudgedAttempt, reason: string): readonly string[] {
+/** Why the stop is blocked, not cut. */
+function reasonsBehind(guard: GuardName, worker: WorkerContext & JudgedAttempt, reason: string): readonly string[] {
   const result = resultOf(guard, worker);
   return result.kind === 'decides' ? reasonsOf(result) : [reason];
 }
 
-/** No row of the chart fits: nothing was judged, and nothing stays open. */
+/** No transition of the chart was taken: the stop is allowed without a judgement, and the attempt ends. */
 export function decideNothing(worker: WorkerContext): Change {
   if (worker.attempt === null) return {};
   const ruling = {
@@ -226,7 +226,7 @@ export function decideNothing(worker: WorkerContext): Change {
   return decide(worker, worker.attempt, ruling);
 }
 
-/** A newer attempt, or a prompt, takes the place of the open one. */
+/** A newer attempt or a prompt supersedes the open attempt. */
 export function supersedeAttempt(
   context: WorkerContext,
   event: On<'attempt.superseded' | 'stop.attempted' | 'prompt.submitted'>,
@@ -244,7 +244,7 @@ export function supersedeAttempt(
   return decide(context, { ...attempt, facts }, ruling);
 }
 
-/** The session ends or the worker is retired, whatever was open. */
+/** The session ends or the worker is retired; an open attempt is allowed. */
 export function closeSession(context: WorkerContext, event: On<'session.ended' | 'worker.retired'>): Change {
   const as = event.type === 'worker.retired' || context.ended === 'retired' ? 'retired' : 'ended';
   const closed = {

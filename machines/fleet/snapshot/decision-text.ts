@@ -58,14 +58,14 @@ export function joinDecision(worker: string, own: OwnDecision, template: Decisio
 }
 
 const templates = new Map<string, DecisionTemplate>();
-/** Each has about 1.5 KB. What is still used when the table is emptied stays with those who use it. */
+/** Each has about 1.5 KB. Templates that are still in use survive when the table is emptied. */
 const templatesMax = 1_000;
 const texts = new WeakMap<DecisionTemplate, string>();
 
-/** The template that a decision for this reason had last: nearly always the next one has it too. */
+/** By reason, the template of the last decision: nearly always the next one has the same. */
 const lastByReason = new Map<string, DecisionTemplate>();
 
-/** The same object for equal decisions, as a rule. */
+/** The template of a decision: nearly always the same object for equal ones. */
 export function templateOf(decision: Decision): DecisionTemplate {
   const last = lastByReason.get(decision.reason);
   if (last !== undefined && isMadeOf(decision, last)) return last;
@@ -77,7 +77,7 @@ export function templateOf(decision: Decision): DecisionTemplate {
   return template;
 }
 
-/** Without making its text, which is 1 KB long. False may mean that nobody has looked further. */
+/** Compares without making the text, which has 1 KB. False may also mean that it was not compared completely. */
 function isMadeOf(decision: Decision, it: DecisionTemplate): boolean {
   const { retry, keepAlives, idle, policy, feedback, verdicts } = decision;
   return (

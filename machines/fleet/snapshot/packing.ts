@@ -5,10 +5,10 @@
 import { type DecisionTemplate, readTemplate } from './decision-text.ts';
 
 export type Json = unknown;
-/** The number of its shape, then its values. */
+/** The number of an object's shape, then the values of its keys. */
 export type PackedJson = readonly [shape: number, ...values: Json[]];
 
-/** What the numbers in a worker's text mean. A snapshot says it, so that one of another release can be read. */
+/** What the numbers in a worker's text mean. Each snapshot contains it, so that other releases can read it. */
 export type Legend = {
   readonly states: readonly string[];
   readonly presences: readonly string[];
@@ -19,15 +19,15 @@ export type Legend = {
 
 type Table = 'legend' | 'shape' | 'value' | 'decision';
 
-/** Verdicts with a number in their text are all different: more than these are written where they are. */
+/** How many values are shared; more are written in place. Verdicts with a number in their text all differ. */
 const sharedMax = 10_000;
 
 export type Packer = {
   /** Keys whose value is undefined are left out, as JSON does. */
   pack(value: object): PackedJson;
-  /** The number of `value`, which `name` tells from all others; the value itself where the table is full. */
+  /** The number of `value` in a table, by its unique `name`; the value itself if the table is full. */
   share(name: string, value: Json): Json;
-  /** The same in a table of its own; null where it is full. */
+  /** The number of a decision's template, in a separate table; null if that is full. */
   shareDecision(text: string): number | null;
   /** The lines that are due before the next one. */
   takeTables(): [table: Table, text: string][];
@@ -79,9 +79,9 @@ export type Unpacker = {
   /** @throws Error: there is no such decision */
   decision(number: number): DecisionTemplate;
   legend(): Legend;
-  /** Its texts mean the same here. */
+  /** True if texts of workers mean the same in this release. */
   hasOwnLegend(): boolean;
-  /** False: it is no table. */
+  /** @returns false if the line is not a table */
   addTable(table: string, text: () => string): boolean;
 };
 
@@ -124,7 +124,7 @@ export function createUnpacker(own: Legend): Unpacker {
 
 export const isSame = (a: unknown, b: unknown): boolean => a === b || (isEmpty(a) && isEmpty(b));
 
-/** Whether it is a list or an object without anything in it: where one stands no context ever has the other. */
+/** An empty list or an empty object: no field of a context is ever the one and then the other. */
 function isEmpty(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   for (const _ in value) return false;

@@ -10,9 +10,9 @@ import { type DecisionTemplate, textOfTemplate } from './decision-text.ts';
 import { isAtRest, packWorker } from './packed-worker.ts';
 import type { Packer, Unpacker } from './packing.ts';
 
-/** `key`: without a space. `shared`: the number of what it has in common with others, or `-`. */
+/** `key`: without a space. `shared`: the number of its shared part, or `-`. */
 export type Text = readonly [key: string, json: string, shared?: number | '-'];
-/** `json` may be called at once, or when its content is first needed. `shared` null: the line says nothing of it. */
+/** `json` may be called at once, or when its content is first needed. `shared` null: the line has none. */
 export type Line = { readonly key: string; readonly json: () => string; readonly shared: string | null };
 
 export type CapturedPart = {
@@ -23,15 +23,15 @@ export type CapturedPart = {
 
 type Part<Value> = {
   capture(value: Value, fleet: Fleet): CapturedPart;
-  /** @returns what stands there from now on */
+  /** @returns the value with the content of the line */
   restore(value: Value, line: Line, fleet: Fleet, unpacker: Unpacker): Value;
 };
 
-/** What a fleet is made with, and what is empty between two entries. */
+/** Fields that are no state: arguments of `createFleet`, and what is empty between two entries. */
 type NotState = 'name' | 'policyPinned' | 'outcomes' | 'watcher' | 'rulesKnown' | 'workerStepper' | 'taskStepper';
 type Parts = { readonly [K in Exclude<keyof Fleet, NotState>]: Part<Fleet[K]> };
 
-/** So many small things stand in one line. */
+/** How many small values are written in one line. */
 const perLine = 1_000;
 const nothing = () => {};
 /** The key of a line that needs none. */
@@ -183,7 +183,7 @@ const policies: Part<PolicySet> = {
   },
 };
 
-/** Before what is decoded by their machines. */
+/** Comes before the parts that the machines of these rules decode. */
 const rules: Part<Rules> = {
   capture: ({ version }) => ({ texts: () => [[none, String(version)]], release: nothing }),
   restore(_value, { json }, fleet) {
@@ -192,7 +192,7 @@ const rules: Part<Rules> = {
   },
 };
 
-/** Nothing is folded behind it, so no snapshot is taken there. */
+/** Nothing is folded after unknown rules, so there is never a snapshot with them. */
 const unknownRules: Part<number | null> = {
   capture: () => ({ texts: () => [], release: nothing }),
   restore: (value) => value,

@@ -46,14 +46,14 @@ export type RemoteAnswer = Pick<CheckResult, 'outcome' | 'reason' | 'action' | '
 export type HookAnswer = {
   readonly kind: 'answer';
   readonly action: 'complete' | 'continue' | 'escalate';
-  /** Cut, as every reason that is shown; `reasons` is all of it, in parts. */
+  /** Cut, as every reason that is shown; `reasons` has its parts, not cut. */
   readonly reason: string;
   readonly reasons: readonly string[];
   readonly nextPrompt: string | null;
   readonly checkpoint: boolean;
   readonly checkpointData: JsonText | null;
   readonly metadata: () => Readonly<Record<string, unknown>>;
-  /** It could not be evaluated; `action` is then by its `onError`. */
+  /** True if the hook could not be evaluated; its `onError` then gives `action`. */
   readonly failed: boolean;
 };
 /** `error` null: its condition does not hold. */
@@ -70,7 +70,7 @@ export type HookRun = {
   readonly action: HookAnswer['action'] | 'skip';
   readonly reason: string;
   readonly failed: boolean;
-  /** What its remote parts took. */
+  /** How long its remote parts took, in milliseconds. */
   readonly tookMs: number;
 };
 

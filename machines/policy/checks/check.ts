@@ -47,7 +47,7 @@ export type Kind = CheckFields['kind'];
 /** The normal form: defaults filled in, every check with a name of its own within the policy. */
 export type Check = CheckSettings & CheckFields;
 export type CheckOf<K extends Kind> = Extract<Check, { kind: K }>;
-/** Answered by an entry from outside, and not by the fold. */
+/** Checks that a replica runs, and an entry answers; the fold evaluates all others. */
 export type EffectfulCheck = CheckOf<'files' | 'git' | 'command' | 'remote'>;
 
 export type CheckFacts = Circumstances & { readonly plan: Plan; readonly validation: Validation };
@@ -63,18 +63,18 @@ export type Finding =
   | {
       readonly kind: 'fail' | 'error' | 'escalate';
       readonly message: string;
-      /** Null: of a group, whose members have it. */
+      /** Null for a group: its members have the feedback. */
       readonly feedback: Feedback | null;
     };
 export type Findings = Record<string, Finding>;
 export type CheckOutcome = Finding | { readonly kind: 'pending'; readonly check: EffectfulCheck };
-/** Of several checks together. */
+/** The outcome of several checks together. */
 export type GroupOutcome = Exclude<CheckOutcome, { kind: 'skip' | 'entered' }>;
 
 /** One evaluation of a policy's checks. */
 export type CheckScope = {
   readonly facts: CheckFacts;
-  /** By name. What was answered once stays here; filled in on the way. */
+  /** By name. What was answered once stays here; evaluation adds to it. */
   readonly findings: Findings;
   /** Of the checks that did not pass, in order. */
   readonly feedback: Feedback[];
@@ -83,18 +83,18 @@ export type CheckScope = {
 
 /** Everything that is known of one kind of check. */
 export type CheckKind<K extends Kind> = {
-  /** What stands under the kind's name in a policy. `member`: a check within a group. */
+  /** The schema of the value under the kind's name in a policy. `member`: that of a check within a group. */
   readonly form: (object: ObjectMaker, member: z.ZodType<CheckForm>) => z.ZodType<CheckForm[K]>;
   readonly normalize: (
     value: NonNullable<CheckForm[K]>,
     member: (form: CheckForm) => Check,
   ) => Extract<CheckFields, { kind: K }>;
-  /** The name of a check that was given none; without this the kind's own. */
+  /** The name of a check that has none in its policy; default: the name of its kind. */
   readonly defaultName?: (value: NonNullable<CheckForm[K]>) => string;
   readonly evaluate: (check: CheckOf<K>, scope: CheckScope) => CheckOutcome;
 };
 
-/** Of a check that the fold answers by itself. `failure` null: it holds. */
+/** The finding of a check that the fold evaluates itself. `failure`: its message; null: it passed. */
 export function findingFor(check: CheckSettings, failure: string | null): Finding {
   if (failure === null) return { kind: 'pass' };
   const feedback: Feedback = { check: check.name, outcome: 'fail', message: failure, details: noDetails };

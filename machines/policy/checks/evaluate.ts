@@ -64,7 +64,7 @@ function collect(finding: Finding, feedback: Feedback[]): Finding {
   return finding;
 }
 
-/** What a result from outside means for its check. */
+/** The finding that follows from a result from outside. */
 export function findingOf(check: EffectfulCheck, result: CheckResult): Finding {
   const { outcome } = result;
   if (outcome === 'pass') return { kind: 'pass' };
@@ -74,7 +74,7 @@ export function findingOf(check: EffectfulCheck, result: CheckResult): Finding {
   return errorOf(check, message, { outcome, details });
 }
 
-/** It could not be judged: its `onError` says what that means. */
+/** The finding of a check that could not be judged: by its `onError`. */
 function errorOf(
   { name, onError }: Check,
   message: string,
