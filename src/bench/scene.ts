@@ -27,6 +27,8 @@ type SceneOptions = {
   /** More arguments of `serve`. */
   readonly args?: readonly string[];
   readonly inspect?: boolean;
+  /** The service's `main.js`. Default: that of this build. */
+  readonly program?: string;
   /** The folder of the NATS server's store, which stays. Default: one that is removed at the end. */
   readonly store?: string | undefined;
 };
@@ -43,6 +45,7 @@ export async function openScene({
   config = benchConfig,
   args = [],
   inspect = false,
+  program,
   store,
 }: SceneOptions = {}): Promise<Scene> {
   const folder = mkdtempSync(join(tmpdir(), 'stopgate-bench-'));
@@ -65,7 +68,7 @@ export async function openScene({
     children.push(server);
     const url = await readUrl(folder);
     writeFileSync(join(folder, 'stopgate.yaml'), config);
-    const service = startServiceProcess({ url, cwd: folder, args, inspect });
+    const service = startServiceProcess({ url, cwd: folder, program, args, inspect });
     children.push(service.child);
     const { http, inspector } = await service.ready;
     const echo = fork(pathOf('../bench/echo.js'), [url]);

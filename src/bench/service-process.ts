@@ -10,6 +10,8 @@ type ServiceOptions = {
   readonly url: string;
   /** Where its `stopgate.yaml` stands. */
   readonly cwd: string;
+  /** Its `main.js`. Default: that of this build. */
+  readonly program?: string | undefined;
   /** More arguments of `serve`. */
   readonly args?: readonly string[];
   readonly logLevel?: string;
@@ -27,7 +29,7 @@ export type ServiceProcess = {
 
 export function startServiceProcess(options: ServiceOptions): ServiceProcess {
   const { url, cwd, args = [], logLevel = 'silent', log = 'inherit', inspect = false } = options;
-  const main = fileURLToPath(new URL('../main.js', import.meta.url));
+  const main = options.program ?? fileURLToPath(new URL('../main.js', import.meta.url));
   const child = spawn(
     process.execPath,
     [

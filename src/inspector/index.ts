@@ -51,7 +51,11 @@ export function createInspection(
   const history = createHistory({ ...source, fleet: fleet.name }, logger);
   return {
     ...{ live, feed, history },
-    range: () => log.range(),
+    range() {
+      // Pages ask for it when they go to the past.
+      history.prepare();
+      return log.range();
+    },
     timeline: (topic, page) => readTimeline(log, fleet.name, topic, page),
     attempts: (worker, page) => readAttempts(log, fleet.name, worker, page),
     entry: (seq) => readEntryAt(log, seq),

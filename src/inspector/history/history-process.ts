@@ -8,6 +8,8 @@ import type { FromProcess, HistorySource, ToProcess } from './work.ts';
 export type HistoryProcess = {
   /** Starts it where there is none. */
   post(message: ToProcess): void;
+  /** Starts it where there is none, for a request that is likely to come: it ends after a while without one. */
+  prepare(): void;
   /** Nobody waits: it ends after a while without another message. */
   linger(): void;
   /** Null: there is none now. */
@@ -57,7 +59,8 @@ export function createHistoryProcess(source: HistorySource, options: Options, ev
     if (running.size >= processesMax) throw new Error(`the pasts of ${processesMax} fleets are being folded`);
     running.add(self);
     const started = fork(programFile(), {
-      execArgv: [...inheritedArguments(), `--max-old-space-size=${options.heapMiB}`],
+      // Threads that collect garbage at the same time would take the other cores from the service and from NATS.
+      execArgv: [...inheritedArguments(), `--max-old-space-size=${options.heapMiB}`, '--single-threaded-gc'],
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
@@ -76,6 +79,11 @@ export function createHistoryProcess(source: HistorySource, options: Options, ev
     started.send(source);
     return started;
   };
+  const linger = () => {
+    wake();
+    endIdle.set(self, () => void end());
+    timer = setTimeout(() => void end(), options.lingerMs);
+  };
   return {
     end,
     pid: () => child?.pid ?? null,
@@ -89,11 +97,16 @@ export function createHistoryProcess(source: HistorySource, options: Options, ev
         events.onFailure(error as Error);
       }
     },
-    linger() {
-      wake();
-      endIdle.set(self, () => void end());
-      timer = setTimeout(() => void end(), options.lingerMs);
+    prepare() {
+      if (child !== null || running.size >= processesMax) return;
+      try {
+        child = start();
+        linger();
+      } catch {
+        // The request will say why.
+      }
     },
+    linger,
   };
 }
 

@@ -13,6 +13,8 @@ export type HistoryOptions = {
 export type History = {
   /** @returns the body of the reply, JSON as UTF-8 @throws AppError service.busy, log.unavailable, and what the work throws */
   ask(work: HistoryWork, options?: HistoryOptions): Promise<Uint8Array>;
+  /** Somebody is about to ask: the process gets ready meanwhile. */
+  prepare(): void;
   /** Of the process; null: there is none now. */
   pid(): number | null;
   close(): Promise<void>;
@@ -80,6 +82,9 @@ export function createHistory(source: HistorySource, log: Logger, limits: Limits
         clearTimeout(budget);
         signal?.removeEventListener('abort', onAbort);
       }
+    },
+    prepare() {
+      if (!isClosed) history.prepare();
     },
     pid: history.pid,
     async close() {

@@ -1,6 +1,7 @@
 /**
  * The history process: folds the past beside the service, over a connection of its own, so that decisions never wait for
- * time travel or what if. It starts with the first request and ends some minutes after the last (history.ts).
+ * time travel or what if. It starts with the first request, or a little ahead of it, and ends some minutes after the last
+ * (history.ts).
  */
 import { readdirSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
@@ -18,7 +19,6 @@ import { type Asker, createPastFolds, type PastFolds } from './past-folds.ts';
 import type { StoredSnapshots } from './starts.ts';
 import { createStatisticsReader, type StatisticsReader } from './statistics.ts';
 import { createLane } from './turns.ts';
-import { compareDecisions } from './what-if.ts';
 import type { FromProcess, HistoryRequest, HistorySource, HistoryWork, ToProcess } from './work.ts';
 
 /** Each holds two fleets. More wait. */
@@ -46,6 +46,8 @@ process.once('message', (source: HistorySource) => {
     });
     return opened;
   };
+  // It may have been started ahead of the first request, which meets its own failure.
+  void open().catch(() => {});
   process.on('message', (message: ToProcess) => {
     if ('cancel' in message) cancels.get(message.cancel)?.abort(cancelled());
     else void answer(message, source.fleet, open);
@@ -109,8 +111,10 @@ function perform(opened: Opened, fleet: string, work: HistoryWork, asker: Asker)
         return opened.counts.read(work.span, asker);
       });
     case 'whatIf':
-      return comparisons.run(() => {
+      return comparisons.run(async () => {
         asker.signal.throwIfAborted();
+        // Jumps need none of its libraries.
+        const { compareDecisions } = await import('./what-if.ts');
         return compareDecisions(opened, fleet, work, asker);
       });
   }
@@ -128,7 +132,7 @@ function lowerPriority(): void {
   const threads = process.platform === 'linux' ? readdirSync('/proc/self/task').map(Number) : [process.pid];
   for (const thread of threads) {
     try {
-      setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL);
+      setPriority(thread, constants.priority.PRIORITY_LOW);
     } catch {
       // Not allowed here, or gone: it only costs fairness.
     }

@@ -117,6 +117,19 @@ test('after a while without requests the process is gone, and the next request w
   await history.close();
 });
 
+test('a process that was started ahead answers the first request, or is gone after a while', async () => {
+  const history = open({});
+  history.prepare();
+  const pid = history.pid();
+  expect(pid).not.toBeNull();
+  expect(parse(await history.ask(past(1)))).toMatchObject({ seq: 1 });
+  expect(history.pid()).toBe(pid);
+  await history.close();
+  const unused = open({ lingerMs: 1 });
+  unused.prepare();
+  await expect.poll(() => unused.pid(), { timeout: 20_000 }).toBeNull();
+});
+
 test('at most 8 processes run: the one that is idle longest makes room', async () => {
   const histories = Array.from({ length: 9 }, () => open({}));
   try {

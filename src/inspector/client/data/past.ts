@@ -105,6 +105,9 @@ async function readActor(at: number, { entity, id }: NonNullable<typeof selected
   return { id, seq: at, view };
 }
 
+/** The pointer is on the button: meanwhile the service starts what folds the past. */
+export const prepareForPast = (): void => void get('range').catch(() => {});
+
 /** Starts where the page stands: at the newest entry, or where it was paused. */
 export async function enterPast(): Promise<void> {
   try {
