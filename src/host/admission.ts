@@ -16,11 +16,11 @@ export type Admission = {
 
 export type AdmissionOptions = {
   readonly openMax: number;
-  /** Milliseconds, from anywhere. */
+  /** A monotonic clock in milliseconds. */
   readonly clock: () => number;
 };
 
-/** Open requests of one actor: far more than one agent has, and too few to fill a replica. */
+/** How many requests of one actor may be open: far more than one agent has, and too few to fill a replica. */
 const actorOpenMax = 100;
 /** While this share of all places is taken, nobody gets more than `perSecondMax` requests a second. */
 const crowdedShare = 0.1;

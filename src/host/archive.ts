@@ -12,7 +12,7 @@ import type { LogMessage } from '../nats/log-reader.ts';
 const zip = promisify(gzip);
 const unzip = promisify(gunzip);
 
-/** In the log's order when they are sorted by name. */
+/** File names that sort in the log's order. */
 const nameOf = (fleet: string, fromSeq: number, toSeq: number): string =>
   `${fleet}.${pad(fromSeq)}-${pad(toSeq)}.jsonl.gz`;
 const pad = (seq: number): string => String(seq).padStart(16, '0');
@@ -40,7 +40,7 @@ export async function writeArchive(folder: string, fleet: string, messages: read
     await file.close();
   }
   await rename(partial, path);
-  // What an earlier try wrote, before it ended without the cut.
+  // From an earlier try that ended before the log was cut.
   const others = (await readdir(folder)).filter((it) => it.startsWith(`${fleet}.${pad(first.seq)}-`) && it !== name);
   for (const each of others) if (await beginsWith(join(folder, each), first)) await rm(join(folder, each));
   return path;

@@ -22,7 +22,7 @@ export type AttemptRequest = { readonly attempt?: string | undefined };
 export const isKnown = (fleet: Fleet, worker: string, attempt: string): boolean =>
   isKnownAttempt(fleet.workers.get(worker)?.known ?? null, attempt);
 
-/** It is not decided yet. */
+/** The attempt is not decided yet. */
 export const isOpenAttempt = (fleet: Fleet, worker: string, attempt: string): boolean =>
   fleet.workers.get(worker)?.snapshot.context.worker.attempt?.attempt === attempt;
 

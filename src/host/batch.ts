@@ -1,13 +1,13 @@
 /** Collects items and hands them on together: the first waits for others, for `delayMs` at most. */
 export type Batch<Item> = {
   add(item: Item): void;
-  /** Hands on what waits, at once. */
+  /** Hands on the waiting items at once. */
   flush(): void;
 };
 
 export type BatchOptions = {
   readonly delayMs: number;
-  /** So many wait for no more: they are handed on at the end of the turn. */
+  /** With this many items the batch is full, and handed on at the end of the turn. */
   readonly itemsMax: number;
 };
 

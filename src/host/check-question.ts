@@ -50,7 +50,7 @@ function question({ tasks }: Fleet, { worker, task, attempt, fields }: Subject):
 const textLengthMin = 128;
 const firstLengthMax = 65_536;
 
-/** The question as JSON. One that is too large for the bus is asked all the same: shortened, and marked `truncated`. */
+/** The request body as JSON. One that is too large for a message is shortened, and marked `truncated`. */
 export function toPayload(question: object, bytesMax: number): string {
   let payload = JSON.stringify(question);
   for (let max = firstLengthMax; Buffer.byteLength(payload) > bytesMax && max >= 1; max /= 2)

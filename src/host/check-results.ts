@@ -19,7 +19,7 @@ export function storeCheckResult(
 
 const resultBytesMax = 60_000;
 
-/** The log refuses an entry over its limits, and the attempt would wait in vain. */
+/** Within the log's limits: it would refuse the entry, and the attempt would wait in vain. */
 function shorten(given: CheckResult): CheckResult {
   const result = given.reason === undefined ? given : { ...given, reason: cutMiddle(given.reason, titleLengthMax) };
   if (Buffer.byteLength(JSON.stringify(result)) <= resultBytesMax) return result;

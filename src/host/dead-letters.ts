@@ -8,7 +8,7 @@ import { type HostContext, isAtHead, isRunning } from './context.ts';
 import { appendUntilStored } from './own-entries.ts';
 
 const dataBytesMax = 8_192;
-/** Some 2 MB. */
+/** How many are kept, some 2 MB. */
 const keptMax = 256;
 const retryMs = 1_000;
 
@@ -29,7 +29,7 @@ type Pipeline = {
   readonly kept: DeadLetter[];
   /** The first entry whose dead letter was not kept; null: none. */
   missedSeq: number | null;
-  /** What is on its way to the dead stream; null: nothing is. */
+  /** The entry whose dead letter is being stored; null: none is. */
   sendingSeq: number | null;
   isSending: boolean;
 };

@@ -1,4 +1,4 @@
-/** From a decision that the fold made to everyone who waits for it: callers here, an inbox, the log, the metrics. */
+/** Delivers a decision of the fold to everyone who waits for it: callers here, an inbox, the log, the metrics. */
 import {
   attemptMessageId,
   type Decision,
@@ -10,7 +10,7 @@ import type { LogMessage } from '../nats/log-reader.ts';
 import { type HostContext, isAtHead } from './context.ts';
 import type { Outbox } from './outbox.ts';
 
-/** @param startedMs when the fold of `message` began, on the stopwatch */
+/** @param startedMs when the fold of `message` began, by `performance.now()` */
 export function onDecided(
   context: HostContext,
   outbox: Outbox,

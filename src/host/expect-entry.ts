@@ -1,7 +1,7 @@
 /** How long an entry may take to come back from the log, before its caller gets 503 (docs/protocol.md §9). */
 import type { HostContext } from './context.ts';
 
-/** However fast the log delivers others meanwhile. */
+/** The limit even if the log delivers other entries meanwhile. */
 const slowestMs = 10_000;
 
 /**
@@ -27,7 +27,7 @@ export function expectEntry(
     if (moves) wait();
     else onLate();
   };
-  // Whether the server is heard is asked at half time already: that it is not takes a second to know.
+  // The server is pinged at half time already, because a missing answer takes a second to notice.
   const listen = () => {
     timer = setTimeout(check, halfMs, bus.isHeard());
   };

@@ -1,4 +1,4 @@
-/** One message of the log, folded: the same for the live fleet and for one of the past. */
+/** Folds one message of the log, for the live fleet and for one of the past. */
 import {
   type DecisionKey,
   decisionSchema,
@@ -17,10 +17,10 @@ import type { LogMessage } from '../nats/log-reader.ts';
 
 const decoder = new TextDecoder();
 
-/** `read` null: the service's own output. It changes nothing where it is what the fold has made; nor does a refusal. */
+/** `read` null: the service's own output. It changes nothing if the fold has made the same; a refusal never does. */
 export type Folded = { readonly read: Entry | Refusal | null; readonly outcomes: readonly Outcome[] };
 
-/** The decision that was made here, if it is an entry of this one and of these very bytes: then it need not be read. */
+/** The decision that this replica made, if the entry has exactly its bytes: then it need not be parsed. */
 export type FindMade = (message: LogMessage) => DecisionKey | null;
 
 export function foldMessage(fleet: Fleet, message: LogMessage, findMade: FindMade = () => null): Folded {
@@ -43,7 +43,7 @@ function foldStoredDecision(fleet: Fleet, message: LogMessage, findMade: FindMad
   const json = readJson(decoder.decode(message.data));
   if (!json.ok) return [];
   const key = json.value as DecisionKey;
-  // Nearly always it is the one that was made here, and need not be looked at any further.
+  // Nearly always it is the one that was made here, and needs no further validation.
   if (subject !== `stopgate.${fleet.name}.decision.${key.worker}` || !isOtherDecision(fleet, key)) return [];
   const decision = decisionSchema.safeParse(json.value);
   return decision.success ? foldDecision(fleet, decision.data) : [];

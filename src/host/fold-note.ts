@@ -4,7 +4,7 @@
  */
 import type { HostContext } from './context.ts';
 
-/** What was folded since the last note is what a later start cannot tell of. */
+/** A later start cannot report a loss of what was folded since the last note. */
 const noteEveryMs = 60_000;
 const lastNoteTimeoutMs = 1_000;
 

@@ -5,7 +5,7 @@ import type { LogMessage } from '../nats/log-reader.ts';
 export type FoldProgress = {
   /** The last entry that was folded; 0: none. */
   readonly seq: number;
-  /** What stands there; null: nothing was folded. It proves later that the log is still the one that was folded. */
+  /** The position of that entry; null: nothing was folded. It proves later that the log is still the same. */
   position(): LogPosition | null;
   /** When the entry at `seq` was stored, if it is one of the last that were folded here; else null. */
   timeOf(seq: number): number | null;
@@ -16,17 +16,17 @@ export type FoldProgress = {
   release(): void;
 };
 
-/** A barrier asks for an entry that was the newest a round trip ago. */
+/** Enough for a read barrier, which needs an entry that was the newest a round trip ago. */
 const timesKept = 1_024;
 
-/** `start`: where the state begins that the fold continues; null: before the first entry. */
+/** `start`: the position that the fold continues from; null: before the first entry. */
 export function createFoldProgress(start: LogPosition | null = null): FoldProgress {
   let foldedSeq = start?.seq ?? 0;
   let folded: LogPosition | null = start;
   let isReleased = false;
-  /** Its position is only computed when it is asked for. */
+  /** Its position is computed only when needed. */
   let newest: LogMessage | null = null;
-  /** Of the last `timesKept` entries, each at its sequence number modulo that. */
+  /** Ring buffer of the times of the last `timesKept` entries, by sequence number. */
   const times = new Float64Array(timesKept);
   /** In the order of `seq`. */
   const waiting: { readonly seq: number; readonly resolve: () => void }[] = [];

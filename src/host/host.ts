@@ -53,9 +53,9 @@ export type Host = {
    * @throws AppError entry.refused, log.unavailable, log.lost, service.busy
    */
   evaluate(task: string, fields: object): Promise<HookResult>;
-  /** Runs what stores an entry about `actor`. @throws AppError log.unavailable, log.lost, service.busy */
+  /** Runs `work`, which stores an entry about `actor`. @throws AppError log.unavailable, log.lost, service.busy */
   write<Result>(actor: string, work: () => Promise<Result>): Promise<Result>;
-  /** Runs what only reads. `actor`: whom it is about; null: nobody. @throws AppError service.busy */
+  /** Runs `work`, which only reads. `actor`: whom it is about; null: nobody. @throws AppError service.busy */
   read<Result>(actor: string | null, work: () => Promise<Result>): Promise<Result>;
   /** Everything that the log held when this was called is folded. @throws AppError log.lost, log.unavailable */
   caughtUp(): Promise<void>;
@@ -169,7 +169,7 @@ function createRooms(
 async function write<Result>(context: HostContext, request: Admitted, work: () => Promise<Result>): Promise<Result> {
   const { bus, admission, logHealth } = context;
   throwUnlessStarted(context);
-  // What is known not to be stored is not sent: the log is tried every 2 s.
+  // While the log stores nothing, nothing is sent; `log-health.ts` tries it every 2 s.
   const fault = logHealth.fault();
   if (fault !== null) throw fault;
   return admission.writes.run(request, async () => {
@@ -181,8 +181,8 @@ async function write<Result>(context: HostContext, request: Admitted, work: () =
 const reconnecting = new WeakMap<HostContext, Promise<void>>();
 
 /**
- * A short break of the connection is waited for; what is published meanwhile would only pile up in memory. The log may be
- * an older copy then, so nothing is sent before it is proved. All callers share the one question.
+ * Waits out a short break of the connection; what is published meanwhile would only pile up in memory. The log
+ * may be an older copy then, so nothing is sent before the log is proved to be the same. All callers share one request.
  */
 function reconnected(context: HostContext): Promise<void> {
   const { bus, entryTimeoutMs } = context;

@@ -113,7 +113,7 @@ function createHead(context: HostContext, rooms: Rooms): Head {
   };
 }
 
-/** A server that is slow or away is waited for. */
+/** Retries while the server is slow or away. */
 async function untilCaughtUp(context: HostContext): Promise<void> {
   while (isRunning(context)) {
     try {
@@ -134,7 +134,7 @@ function reportProgress({ log, progress, logger }: HostContext): void {
   logger.info({ foldedSeq: progress.seq, lastSeq, percent }, 'folding the log');
 }
 
-/** The log's head is reached: what the fold asks for goes out from here on, and what it has asked for meanwhile. */
+/** The log's head is reached: effects of the fold go out from now on, also those that are still open. */
 function resume(context: HostContext, rooms: Rooms): void {
   context.pauses.reset();
   context.phase = 'head';

@@ -7,9 +7,9 @@ import type { Fleet } from '../../machines/index.ts';
 export type LogClock = {
   /** Milliseconds since 1970. What an entry that came now would be folded at: never before the last one. */
   now(): number;
-  /** What the server would say of an entry that is stored now. Before `now()` where its clock was set back. */
+  /** The time that the server would give to an entry now. Before `now()` if its clock was set back. */
   server(): number;
-  /** How long ago that was; where the log's time stands still, by this machine. */
+  /** How long ago `atMs` was, in milliseconds; by this machine's clock while the log's time stands still. */
   since(atMs: number): number;
   /** An entry that was stored at `atMs` has just come in. Only at the head, where entries come at once. */
   observe(atMs: number): void;
@@ -18,12 +18,12 @@ export type LogClock = {
 /** How fast a longer difference is believed: a shorter one counts at once, since a delivery can only lengthen it. */
 const driftShare = 0.05;
 
-/** Servers of a cluster may differ by as much, when another one begins to lead. */
+/** Clocks of a cluster's servers may differ by this much when another one becomes the leader. */
 const setBackMsMin = 2_000;
 
 /** @param onSetBack once for each time: the log's clock stands still, for as many milliseconds as the server's was set back */
 export function createLogClock(fleet: Fleet, clock: () => number, onSetBack: (byMs: number) => void): LogClock {
-  /** By so much the server's clock was set back; 0: it is where it was. */
+  /** How far the server's clock was set back; 0: it has caught up. */
   let setBackMs = 0;
   /** This machine's clock minus the server's, the delivery included. Null: no entry has come in yet. */
   let skewMs: number | null = null;

@@ -58,7 +58,7 @@ export function createLogHealth({ log, bus, tryEntry }: LogHealthOptions): LogHe
   };
   const observe = (answer: AppError | Stored) => {
     if (!(answer instanceof AppError)) fault = null;
-    // A connection that is broken says nothing about the log.
+    // An error of a broken connection says nothing about the log.
     else if (answer.code === 'log.unavailable' && bus.isConnected()) {
       const isNew = fault === null;
       fault = answer;

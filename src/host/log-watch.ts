@@ -5,7 +5,7 @@
 import { AppError } from '../errors.ts';
 import type { HostContext } from './context.ts';
 
-/** A question costs NATS and this process some 0.3 ms of CPU in all, for each fleet. */
+/** A request costs NATS and this process together some 0.3 ms of CPU, for each fleet. */
 const askEveryMs = 10_000;
 
 export type LogWatch = { open(): void; close(): void };

@@ -128,7 +128,7 @@ function tick(state: State): void {
   for (const [member, joinedMs] of fleet.replicas) if (member !== replica) takeOutIfSilent(state, member, joinedMs);
 }
 
-/** One of those that stay says it, and the message id is the same for all. */
+/** One of the remaining members appends `replica.left`; the message id is the same for all. */
 function takeOutIfSilent({ context, heard, hearingSinceMs }: State, member: string, joinedMs: number): void {
   const { clock, fleet, logClock, logger, replica } = context;
   const silentMs = () =>
@@ -154,7 +154,7 @@ function onBeat(state: State, at: string, text: string): void {
   const beat = readBeat(text);
   if (beat === null) return;
   if (member !== context.replica) {
-    // Anybody may say anything there: what is remembered is bounded by the members.
+    // Anybody may publish anything there: what is remembered is bounded by the number of members.
     if (context.fleet.replicas.has(member)) heard.set(member, { atMs: context.clock(), seq: beat.seq });
     return;
   }
@@ -175,7 +175,7 @@ function readBeat(text: string): Beat | null {
   return isBeat ? { instance, startedMs, seq } : null;
 }
 
-/** For who has asked this one: the other, or another member, answers. */
+/** For requests to this replica, which must end: another replica answers them. */
 const givesWay = (replica: string): AppError =>
   new AppError('log.unavailable', `another replica is named '${replica}' too, and this one ends: try again`);
 

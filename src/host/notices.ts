@@ -80,7 +80,7 @@ export function createNotices(context: HostContext): Notices {
   };
 }
 
-/** `isNew`: this replica saw it begin. */
+/** `isNew`: the escalation began while this replica was at the head. */
 function schedule(state: State, key: string, isNew: boolean): void {
   const { context, watches, rules } = state;
   const { fleet, logClock } = context;

@@ -23,12 +23,12 @@ type OutboxMessage = {
   readonly owner: string | null;
   readonly inbox: string | null;
   sinceMs: number;
-  /** Of a later attempt with this id. */
+  /** The message of a later attempt with the same id. */
   next: OutboxMessage | null;
   messageId: string;
   /** 0: not sent by this replica. */
   sentMs: number;
-  /** Where it stands in the log, as far as that is known; 0: it is not. */
+  /** Sequence number of its entry, if an acknowledgement has told it; else 0. */
   storedSeq: number;
 };
 
@@ -42,7 +42,7 @@ export type Outbox = {
   find(worker: string, attempt: string): Decision | null;
   /** To be called before another decision is asked for. @throws AppError service.busy: too many wait here already */
   throwIfFull(): void;
-  /** The decision of which this is the entry, as it was sent from here. */
+  /** The decision that this replica sent as exactly this entry, or null. */
   findMade(entry: LogMessage): Decision | null;
   /** What is on its way now, for a snapshot. */
   capture(): OutboxState;
@@ -164,7 +164,7 @@ const unsent = ({ clock }: HostContext, state: OutboxState[number]): OutboxMessa
 
 const stateOf = ({ decision, owner, inbox, messageId }: OutboxMessage) => ({ decision, owner, inbox, messageId });
 
-/** By attempt, the first that is to be sent. */
+/** By attempt: the message that is sent first; later ones follow in `next`. */
 type Messages = Map<string, OutboxMessage>;
 
 function add(messages: Messages, message: OutboxMessage): void {
@@ -191,7 +191,7 @@ function throwIfFull(owed: number, owedMax = owedMaxDefault): void {
   throw new AppError('service.busy', why);
 }
 
-/** Not while the fold has yet to reach where it stands. */
+/** Not overdue while the fold has yet to reach its entry. */
 const isOverdue = ({ clock, progress }: HostContext, { sentMs, storedSeq }: OutboxMessage): boolean =>
   sentMs < clock() - resendMs && storedSeq <= progress.seq;
 

@@ -22,7 +22,7 @@ export type ActingRooms = {
   readonly inputListeners: ReadonlySet<InputListener>;
 };
 
-/** @param startedMs when the fold of `message` began, on the stopwatch */
+/** @param startedMs when the fold of `message` began, by `performance.now()` */
 export function applyOutcome(
   context: HostContext,
   rooms: ActingRooms,

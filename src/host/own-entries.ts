@@ -9,7 +9,7 @@ export type OwnEntry = {
   readonly tail: string;
   readonly data: object;
   readonly messageId: string;
-  /** Called before each try; false ends them. */
+  /** Called before each try; false ends the tries. */
   readonly isNeeded: () => boolean;
   readonly onRefused?: (error: AppError) => void;
 };

@@ -6,15 +6,15 @@
 export type PauseWatch = {
   /** The process did not run for longer than `pauseMsMax` since it was last seen running. */
   hasPaused(): boolean;
-  /** It runs. */
+  /** Notes that the process runs. */
   reset(): void;
-  /** `onPause`: it was paused, and nobody has asked. */
+  /** Calls `onPause` after a pause that nobody has asked about. */
   open(onPause: () => void): void;
   close(): void;
 };
 
 const tickMs = 250;
-/** Less than what a takeover takes: two pings, half a second apart. */
+/** Shorter than a takeover, which takes two pings half a second apart. */
 const pauseMsMax = 1_000;
 
 export function createPauseWatch(clock: () => number): PauseWatch {

@@ -40,7 +40,7 @@ const replicasMax = 100;
 export function createPolicyPublisher(context: HostContext): PolicyPublisher {
   let wanted: PolicyForm | null = null;
   let inLog = canonical({ policies: {} });
-  /** By each replica, under its name; the newest last. */
+  /** What each replica appended last, by its name; the newest last. */
   const lastOf = new Map<string, string>();
   let lastBy: string | undefined;
   const noteLast = (replica: string, form: string) => {

@@ -25,7 +25,10 @@ export async function catchUp(context: HostContext): Promise<void> {
 
 const askAgainMs = 2_000;
 
-/** What is folded at last. A log that went back has fewer entries than before, and the rest may never come. */
+/**
+ * Waits until the head is folded, and returns it. A log that went back has fewer entries than before, and the rest may
+ * never come.
+ */
 async function foldToHead({ log, progress }: HostContext): Promise<LogHead> {
   for (let head = await log.head(); ; ) {
     if (await isInTime(progress.until(head.seq), askAgainMs)) return head;
@@ -61,7 +64,7 @@ export async function foldInTime(context: HostContext, seq: number): Promise<voi
   await inTime(context, () => context.progress.until(seq));
 }
 
-/** Why nothing is decided now, or null. */
+/** Why nothing can be decided now, or null. */
 export function faultOf(context: HostContext): AppError | null {
   const loss = lossOf(context);
   if (loss !== null) return loss;

@@ -12,7 +12,7 @@ export const accountLimit = {
   fix: "remove the limit and set the server's max_file_store, or update to 2.15",
 } as const;
 
-/** @param version as the server tells it, such as `2.15.2` */
+/** @param version as the server announces it, such as `2.15.2` */
 export async function warnOfAccountLimit(manager: JetStreamManager, version: string, log: Logger): Promise<void> {
   const limit = await findLimit(manager, version).catch(() => null);
   if (limit !== null) log.warn({ ...limit, version }, `${accountLimit.text}: ${accountLimit.fix}`);

@@ -9,7 +9,7 @@ import {
   sharedSubjects,
 } from './permissions.ts';
 
-/** In the form of a NATS configuration. */
+/** Accounts in the form of a NATS configuration. */
 export type AccountUser = { readonly user: string; readonly password: string; readonly permissions: Permissions };
 export type Account = {
   readonly jetstream?: 'enabled' | typeof agentsJetStream;
@@ -80,7 +80,7 @@ function merge(one: unknown, other: unknown): unknown {
   return { ...left, ...Object.fromEntries(both) };
 }
 
-/** Users are the same by their name; everything else by all of it. */
+/** Users are equal if their names are; everything else only if all of it is. */
 function mergeLists(one: readonly unknown[], other: readonly unknown[]): unknown[] {
   const keyOf = (item: unknown) => (item as Partial<AccountUser>).user ?? JSON.stringify(item);
   const items = new Map(one.map((item) => [keyOf(item), item]));

@@ -3,7 +3,7 @@
  */
 import { messageBytesMax } from './stream-limits.ts';
 
-/** For each connection, but for `max_connections`. */
+/** Limits for each connection, except `max_connections`. */
 const connectionLimits = {
   /** What the log takes: a larger message is refused before it is sent. */
   max_payload: messageBytesMax,
@@ -13,7 +13,7 @@ const connectionLimits = {
 
 /** All agents of a server: each connection costs it a file descriptor and about 50 KB. */
 export const agentsLimits = { ...connectionLimits, max_connections: 4_096 };
-/** An agent that is one worker: its hook, its client, its MCP server, and again while they reconnect. */
+/** Connections of an agent that is one worker: its hook, client and MCP server, twice while they reconnect. */
 export const oneAgentLimits = { ...connectionLimits, max_connections: 32 };
 
 /** Their own streams are a convenience, and must leave the disk to the log. In bytes. */

@@ -1,4 +1,4 @@
-/** What a replica does on the bus beside its log: it answers inboxes and sends requests to other processes. */
+/** What a replica sends over NATS beside its log: answers to inboxes, and requests to other processes. */
 import { headers, type Msg, type MsgHdrs, type NatsConnection, RequestError } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
 import { traceHeaders } from '../tracing.ts';
@@ -7,17 +7,17 @@ import { inTime } from './in-time.ts';
 import { type Reachability, reachabilityOf } from './reachability.ts';
 
 export type Bus = Reachability & {
-  /** Waits until everything of the log is handled here that the server has sent so far. @returns false: no answer within 1 s */
+  /** Waits until all that the server has sent of the log so far is handled. @returns false: no answer within 1 s */
   isHeard(): Promise<boolean>;
-  /** What one message may hold, as the server says. */
+  /** The server's limit for one message, in bytes. */
   payloadBytesMax(): number;
   /** Sends an answer to a client's inbox, if it is one. @returns false: that subject is no inbox */
   answer(inbox: string, payload: string | Uint8Array): boolean;
-  /** Publishes what only those hear who listen now. */
+  /** Publishes a message that only current subscribers receive. */
   tell(subject: string, payload: string): void;
-  /** Hears what others tell; wildcards allowed. */
+  /** Subscribes to what others publish with `tell`; wildcards allowed. */
   listen(subject: string, onMessage: (subject: string, text: string) => void): { close(): void };
-  /** `gone`: nobody listens; `silent`: no answer in time. */
+  /** `gone`: no subscriber; `silent`: no answer in time. */
   ping(replica: string): Promise<'alive' | 'silent' | 'gone'>;
   /** @throws AppError service.unreachable: no responder, or no reply in time; check.failed: the responder's own error */
   request(subject: string, payload: string, timeoutMs: number): Promise<string>;
@@ -41,10 +41,10 @@ const builtInPrefixes = ['_INBOX.', '_R_.'];
 const payloadBytesDefault = 1_048_576;
 const pingTimeoutMs = 1_000;
 const heardTimeoutMs = 1_000;
-/** So many while an answer is awaited: it stands in line behind them. */
+/** How many messages may arrive while an answer is awaited: it comes behind them. */
 const backlogMessages = 1_000;
 
-/** @param logNc that of the log: `isHeard` is about it, and who cannot reach the log is not connected */
+/** @param logNc the connection of the log, about which `isHeard` is; `isConnected` needs both */
 export function createBus(nc: NatsConnection, logNc: NatsConnection, replyPrefixes: readonly string[]): Bus {
   const prefixes = [...builtInPrefixes, ...replyPrefixes];
   const both = [reachabilityOf(nc), reachabilityOf(logNc)];

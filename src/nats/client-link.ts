@@ -16,7 +16,7 @@ export type ClientLink = Requester & {
   serveCheck(name: string, answer: (text: string) => Promise<string>): Promise<CheckServer>;
 };
 
-/** It reconnects, for ever, when the server goes away. */
+/** Reconnects without end when the server goes away. */
 export async function openClientLink(options: RequesterOptions): Promise<ClientLink> {
   const nc = await openConnection({ ...options, patient: true });
   const root = `stopgate.${options.fleet}`;

@@ -8,7 +8,7 @@ import { AppError } from '../errors.ts';
 /** The oldest that was tested with three nodes, and at the limit of an account. */
 const tested = { major: 2, minor: 15 };
 
-/** @param version as the server tells it, such as `2.15.2` @throws AppError stream.foreign */
+/** @param version as the server announces it, such as `2.15.2` @throws AppError stream.foreign */
 export function refuseUntestedCluster(version: string, replicas: number): void {
   if (replicas <= 1) return;
   if (isTestedServer(version)) return;

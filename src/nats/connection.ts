@@ -30,7 +30,7 @@ export type ConnectionOptions = {
 
 const inboxPrefixes = new WeakMap<NatsConnection, string>();
 
-/** An inbox under the connection's own prefix. The server may keep others from it. */
+/** An inbox under the connection's own prefix, from which the server may keep other clients. */
 export const newInbox = (nc: NatsConnection): string => createInbox(inboxPrefixes.get(nc));
 
 /**
@@ -111,7 +111,7 @@ export async function rejectForbidden(nc: NatsConnection, hint: string): Promise
   return new Promise(() => {}); // it is closed, which others report
 }
 
-/** `credentials`: the file that they came from, or where else; null: none were given. */
+/** `credentials`: the file or other place that they came from; null: none were given. */
 function notConnected(cause: Error, servers: string, credentials: string | null): AppError {
   if (cause instanceof AuthorizationError || cause instanceof UserAuthenticationExpiredError) {
     const why = /timeout/i.test(cause.message)

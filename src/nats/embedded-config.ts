@@ -55,7 +55,7 @@ export type ServerConfig = {
   readonly port: number;
   readonly fleet: string;
   readonly credentials: CredentialsOfRoles;
-  /** What all streams may take of the disk, in bytes. */
+  /** How much disk all streams together may use, in bytes. */
   readonly storeBytesMax: number;
   readonly version: ServerBinary['version'];
 };

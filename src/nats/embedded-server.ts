@@ -139,7 +139,7 @@ type Place = {
   readonly configFile: string;
 };
 
-/** The whole command line: it identifies a server that was left behind. */
+/** All arguments: they identify a server that was left behind. */
 const serverArgs = ({ configFile }: Place) => ['-c', configFile];
 
 /** Starts on the first of these ports that is free. */

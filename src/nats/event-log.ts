@@ -21,7 +21,7 @@ export type EventLog = {
   readonly deadSeq: number;
   /** Stores one entry. @throws AppError log.unavailable, log.lost: not stored, or not known to be */
   append(subject: string, payload: string, headers: EntryHeaders): Promise<Stored>;
-  /** Sends an entry. `onAnswer` gets a refusal, or where it stands. That `read` delivers it is the proof. */
+  /** Sends an entry. `onAnswer` gets its place in the log, or a refusal; its delivery by `read` is the proof. */
   readonly submit: Submit;
   /** Sends an entry without asking for an answer. */
   send(subject: string, payload: string | Uint8Array, headers: EntryHeaders): void;
@@ -29,15 +29,15 @@ export type EventLog = {
   read(options: ReadOptions): { close(): void };
   /** What the log holds now: `firstSeq` 1, unless a retention has cut it. @throws AppError log.lost, log.unavailable */
   range(): Promise<LogBounds>;
-  /** Reads what stands from `fromSeq` to `toSeq`, of one subject (wildcards allowed) or of all. Awaits promises. */
+  /** Reads from `fromSeq` to `toSeq`, one subject (wildcards allowed) or all. Awaits the promises of `onMessage`. */
   history(of: HistoryRange, onMessage: (message: LogMessage) => void | Promise<void>): Promise<void>;
   /** The newest `count` messages of a subject below `before` (null: below the end), oldest first. */
   newest(subject: string, count: number, before: number | null): Promise<LogMessage[]>;
-  /** The payload that stands at `seq`, or null: nothing does, or what is about another subject. */
+  /** The payload at `seq`; null: there is none, or it has another subject. */
   fetch(seq: number, subject: string): Promise<string | null>;
-  /** The subject of what stands at `seq`; null: nothing, or it cannot be read now. */
+  /** The subject of the entry at `seq`; null: there is none, or it cannot be read now. */
   subjectAt(seq: number): Promise<string | null>;
-  /** The last sequence number that this replica has heard of; it does not ask. 0: none yet. */
+  /** The last sequence number that a delivery has told of, without a request; 0: none yet. */
   lastSeq(): number;
   /** The newest entry; `seq` 0: there is none. @throws AppError log.lost: not the log that is read; log.unavailable */
   head(): Promise<LogHead>;
@@ -52,7 +52,7 @@ export type ReadOptions = {
   readonly folded: () => LogPosition | null;
   readonly onMessage: (message: LogMessage) => void;
   readonly onLost: (error: AppError) => void;
-  /** The delivery was interrupted: what was stored meanwhile comes late. */
+  /** The delivery was interrupted: entries that were stored meanwhile come late. */
   readonly onInterrupted: () => void;
 };
 

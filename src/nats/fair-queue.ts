@@ -4,7 +4,7 @@
  */
 export type FairQueue<Item> = { push(key: string, item: Item): void };
 
-/** Items of one turn of the event loop: some milliseconds of work. */
+/** How many items are handled in one turn of the event loop: some milliseconds of work. */
 const perTurnMax = 50;
 
 export function createFairQueue<Item>(handle: (item: Item) => void): FairQueue<Item> {

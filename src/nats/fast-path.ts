@@ -15,7 +15,7 @@ export type FastAttempt = {
   close(): void;
 };
 export type FastPath = {
-  /** It throws where the connection is closed. */
+  /** Throws if the connection is closed. */
   attempt(worker: string, attempt: string, body: object, patienceMs: number): FastAttempt;
 };
 
@@ -52,7 +52,7 @@ export function createFastPath(nc: NatsConnection, root: string): FastPath {
       const h = headers();
       h.set('Stopgate-Reply', `${subject}.${answered}`);
       h.set('Nats-Msg-Id', attemptMessageId(worker, attempt));
-      // Nobody waits for the acknowledgement; it only tells early that there will be no answer.
+      // Nobody waits for the acknowledgement; a refusal only says early that there will be no answer.
       nc.publish(`${root}.worker.${worker}.stop.attempted`, JSON.stringify(body), {
         headers: h,
         reply: `${subject}.${stored}`,

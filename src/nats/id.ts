@@ -1,4 +1,4 @@
 /** Ids that are unique across processes and unpredictable: the library's `nuid` counts up from one to the next. */
 
-/** Node asks the system for the bytes of 128 at a time; to ask for those of each takes 5 µs. */
+/** Random bytes for 128 ids are requested from the system at a time: a request for each id would take 5 µs. */
 export const newId = (): string => crypto.randomUUID().replaceAll('-', '');

@@ -1,4 +1,4 @@
-/** The log of a fleet as a client has it: publishes entries, and reads what is stored. */
+/** The log of a fleet for a client: publishes entries, and reads stored ones. */
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
 import { headers, type NatsConnection, PermissionViolationError } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';

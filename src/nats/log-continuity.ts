@@ -8,13 +8,16 @@ import { type AcceptedGaps, isGapAccepted } from './accepted-gaps.ts';
 import { type LogPosition, positionOf } from './log-position.ts';
 import { isStreamNotFound } from './stream-error.ts';
 
-/** Less than `wanted` is the newest answer, as much may be some time old. @throws what NATS throws */
+/**
+ * Finds the last entry that the newest snapshot covers. An answer below `wanted` is new; one that reaches it may be some
+ * time old. @throws what NATS throws
+ */
 export type FindCoveredTo = (wanted: number) => Promise<number>;
 
 /** The log as it was opened. */
 export type LogIdentity = {
   readonly stream: string;
-  /** When it was created, as the server says it. */
+  /** When it was created, in the server's format. */
   readonly created: string;
   readonly accepted: AcceptedGaps;
   /** The last entry that the newest snapshot covers; 0: there is none. Asked where the log begins later than at 1. */
@@ -37,7 +40,7 @@ export async function inspectLog(
   }
 }
 
-/** As `inspectLog`; and the entry folded last is read back and compared. */
+/** Like `inspectLog`, and also reads back and compares the entry that was folded last. */
 export async function proveLog(
   manager: JetStreamManager,
   identity: LogIdentity,

@@ -48,7 +48,7 @@ export async function readHistory(
 /** The first entry of `seq` or after it, as the leader of the stream says; infinity: there is none. */
 async function findNext(nc: NatsConnection, stream: string, seq: number, subject = '>'): Promise<number> {
   const { streams } = await jetstreamManager(nc, { checkAPI: false });
-  // The library's type does not know what the server takes since 2.9.
+  // The library's type lacks an option that servers have since 2.9.
   const request = { seq, next_by_subj: subject } as { seq: number };
   return (await streams.getMessage(stream, request))?.seq ?? Number.POSITIVE_INFINITY;
 }

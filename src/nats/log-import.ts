@@ -14,11 +14,11 @@ export type LogImport = {
   append(entries: readonly ImportedEntry[]): Promise<void>;
 };
 
-/** So many are on their way to the server at once: 18 MB at most. */
+/** How many entries are sent without an acknowledgement: 18 MB at most. */
 const pendingMax = 256;
 const timeoutMs = 10_000;
 
-/** Makes the log as a service would. @throws AppError entry.refused: there is one with entries; stream.foreign, log.lost */
+/** Creates the log as a service would. @throws AppError entry.refused: there is one with entries; stream.foreign, log.lost */
 export async function openLogImport(nc: NatsConnection, fleet: string, log: Logger): Promise<LogImport> {
   const manager = await jetstreamManager(nc, { timeout: timeoutMs });
   const { info } = await openLogStreams(manager, {

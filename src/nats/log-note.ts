@@ -19,7 +19,7 @@ export function formatLogNote(fleet: string, { created, accepted, folded }: LogN
   return `stopgate: refused entries of fleet ${fleet}; its log was created at ${created}${gaps}${end}`;
 }
 
-/** A description that is none of ours gives a log that was created never. */
+/** A description that is not ours gives a note with an empty `created`, which no log has. */
 export function parseLogNote(description: string): LogNote {
   const created = /log was created at ([^;\s]+)/.exec(description)?.[1] ?? '';
   const [, seq, at] = /folded up to entry (\d+) of ([^;\s]+)/.exec(description) ?? [];

@@ -71,7 +71,7 @@ export async function readNewest(
 const firstStep = 256;
 const stepGrowth = 8;
 
-/** Where the newest `count`, and not many more, begin. `countFrom`: how many there are from a sequence number on. */
+/** The sequence number from which there are `count` messages, or few more. `countFrom`: counts them from a number on. */
 async function startOfNewest(
   lastSeq: number,
   count: number,

@@ -27,7 +27,7 @@ export type LogReaderOptions = {
   readonly stream: string;
   readonly fromSeq: number;
   readonly onMessage: (message: LogMessage) => void;
-  /** Asked before each new consumer; `retry`: not yet. */
+  /** Called before each new consumer; `retry`: not yet. */
   readonly beforeReset?: () => Promise<'go' | 'retry'>;
   /** Entries from `fromSeq` to the one before `toSeq` are missing; `retry`: not yet. Default: they are passed over. */
   readonly onGap?: (fromSeq: number, toSeq: number) => Promise<'go' | 'retry'>;
@@ -66,7 +66,7 @@ type Reading = {
   /** The consumer's own sequence number of its last message, from 1. */
   deliveredSeq: number;
   lastSeq: number;
-  /** What comes next is missing, up to the entry before this one. */
+  /** Entries from the next one to the one before this sequence number are missing. */
   gapTo: number | null;
   subscription: Subscription | null;
   heardMs: number;
@@ -127,7 +127,7 @@ async function tryAttach(reading: Reading): Promise<boolean> {
   }
 }
 
-/** False: not yet. The next consumer will come upon it again. */
+/** @returns false: not yet; the next consumer will find the gap again */
 async function passGap(reading: Reading): Promise<boolean> {
   const { gapTo, nextSeq, options } = reading;
   reading.gapTo = null;

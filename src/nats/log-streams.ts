@@ -23,11 +23,11 @@ import { deadLimits, hasDeadLimits, limitMessages, messageBytesMax } from './str
 
 export type LogStreamOptions = {
   readonly fleet: string;
-  /** Of the streams, in a cluster. */
+  /** Replicas of each stream in a NATS cluster. */
   readonly replicas: number;
-  /** Go on with what is there, where there had been more. */
+  /** Continue with the log as it is, even if entries are gone. */
   readonly acceptEmptyLog: boolean;
-  /** Whether the fold begins at a snapshot. Asked when the log as it is there is accepted. */
+  /** Whether the fold begins at a snapshot. Called only if `acceptEmptyLog`. */
   readonly hasStart: () => Promise<boolean>;
   readonly log: Logger;
 };
@@ -63,7 +63,7 @@ export async function openLogStreams(manager: JetStreamManager, options: LogStre
   return { info, accepted };
 }
 
-/** What is missing now. The beginning only where no snapshot covers it: one that is lost later has not been accepted. */
+/** Accepts what is missing now; the beginning only if no snapshot covers it, so that its later loss is not accepted. */
 function accept({ state }: StreamInfo, known: AcceptedGaps, hasStart: boolean): AcceptedGaps {
   return { toSeq: state.last_seq, beginSeq: hasStart ? known.beginSeq : Math.max(known.beginSeq, state.first_seq) };
 }
@@ -200,7 +200,7 @@ function differencesOf(found: StreamConfig, wanted: NamedConfig): string[] {
 }
 
 const sorted = (value: unknown) => (Array.isArray(value) ? [...value].sort() : value);
-/** Servers leave out what is off. */
+/** The value of a setting that the server leaves out. */
 const defaultOf = (key: keyof StreamConfig) =>
   key.startsWith('deny') || key.startsWith('allow') ? false : key === 'max_age' ? 0 : -1;
 

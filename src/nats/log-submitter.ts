@@ -21,10 +21,10 @@ type Ack = { seq?: number; duplicate?: boolean; error?: { err_code?: number; des
 const ackTimeoutMs = 1_500;
 const slowestMs = 10_000;
 const sweepEveryMs = 250;
-/** Of the JetStream API: over `max_msg_size`. */
+/** Error code of the JetStream API: larger than `max_msg_size`. */
 const messageTooLarge = 10_054;
 
-/** Of all logs on a connection: they share an inbox and a sweep. */
+/** Shared by all logs of a connection: one inbox and one sweep of what is overdue. */
 export function submitterOf(nc: NatsConnection): Submitter {
   const found = submitters.get(nc);
   if (found !== undefined) return found;

@@ -20,18 +20,18 @@ export type WatchOptions = {
 };
 
 const everyMs = 500;
-/** In looks. A disk whose space comes and goes starts the server once in 4 s at most. */
+/** In polls. A disk whose free space varies restarts the server every 4 s at most. */
 const [askEvery, growEvery] = [4, 8];
 /** After a start that failed. */
 const retryMs = 2_000;
 /** A large stream on a slow disk takes seconds to answer. */
 const timeoutMs = 5_000;
-/** In a row. */
+/** How many requests about the stream may fail in a row. */
 const failuresMax = 3;
 
 export function watchStore(options: WatchOptions): { close(): void } {
   const { space, log, restart, hasFailedToWrite } = options;
-  let [looks, failures] = [0, 0];
+  let [polls, failures] = [0, 0];
   let isAsking = false;
   let why: string | null = null;
   let isClosed = false;
@@ -46,11 +46,11 @@ export function watchStore(options: WatchOptions): { close(): void } {
   const findReason = async () => {
     if (await space.isShort()) return 'the disk is nearly full, so nothing more is stored until it has space again';
     if (hasFailedToWrite() || failures >= failuresMax) return 'JetStream stores nothing more';
-    return looks % growEvery === 0 && (await space.hasMore()) ? 'the disk has more space than the log may take' : null;
+    return polls % growEvery === 0 && (await space.hasMore()) ? 'the disk has more space than the log may take' : null;
   };
-  const look = async () => {
-    looks += 1;
-    if (looks % askEvery === 0 && !isAsking) void ask();
+  const poll = async () => {
+    polls += 1;
+    if (polls % askEvery === 0 && !isAsking) void ask();
     why ??= await findReason();
     if (why === null || isClosed) return;
     log.warn(`${why}: starting nats-server again`);
@@ -61,7 +61,7 @@ export function watchStore(options: WatchOptions): { close(): void } {
   const next = (ms: number) => {
     if (isClosed) return;
     timer = setTimeout(() => {
-      look().then(
+      poll().then(
         () => next(everyMs),
         (err: unknown) => {
           log.warn({ err }, 'nats-server could not be started again; trying again');
