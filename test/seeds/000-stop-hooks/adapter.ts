@@ -21,8 +21,8 @@ export const adapter = [
   part(
     'Adapter Handling',
     differs(
-      'the stop reason is taken from the call, `end_turn` where it has none',
-      'on the wire it is null then; the TypeScript client says `end_turn`, and so does the adapter of Claude Code, whose calls have none',
+      'the stop reason is taken from the call; `end_turn` if it has none',
+      'on the wire it is then null; the TypeScript client uses `end_turn`, and so does the adapter of Claude Code, whose calls have none',
       async ({ service, client }) => {
         const name = service.newId('validator');
         const reasons: string[] = [];
@@ -66,7 +66,7 @@ export const adapter = [
     }),
     differs(
       'not complete: the answer is `decision: "block"` with the reason',
-      'where there is a next prompt it takes the place of the reason, since it tells the agent what to do',
+      'if there is a next prompt, it replaces the reason, because it tells the agent what to do',
       async () => {
         const fleet = createClaudeFleet(planned);
         await fleet.mark('pending');
@@ -121,7 +121,7 @@ export const adapter = [
       await worker.publish('plan.updated', planOf('completed'));
       expect(await worker.stop()).toMatchObject({ decision: 'allow', cause: 'complete' });
     }),
-    holds('composite validator: all pass, in their order, `All validators passed`', async () => {
+    holds('composite validator: all pass, in order, `All validators passed`', async () => {
       const asked: string[] = [];
       const all = compositeValidator(validator(asked, 'a', true), validator(asked, 'b', true));
       expect((await all(params)).render()).toBe('[complete] All validators passed');

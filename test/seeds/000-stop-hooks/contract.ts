@@ -78,7 +78,7 @@ export const contract = [
   ),
   part(
     'Contract: ValidationResult',
-    holds('`complete`: whether the task is considered complete', async ({ service, client }) => {
+    holds('`complete`: whether the task counts as complete', async ({ service, client }) => {
       const name = service.newId('validator');
       await client.serveCheck(name, ({ toolCount }) => new ValidationResult({ complete: toolCount > 0, reason: 'r' }));
       const worker = await service.worker({ checks: [{ remote: name }] });
@@ -106,7 +106,7 @@ export const contract = [
     'Tool Definition',
     differs(
       'the tool `validate_completion` is the validator; the name is reserved',
-      'no name is reserved: a check may have any name, and whoever serves that name is the validator',
+      'no name is reserved: a check may have any name, and the process that serves that name is the validator',
       async ({ service }) => {
         const { asked } = await service.serveCheck(
           () => ({ complete: false, reason: 'not yet' }),
@@ -119,7 +119,7 @@ export const contract = [
     ),
     differs(
       'it takes `ValidationParams` and returns `ValidationResult`',
-      'the MCP tool `verify` returns `complete` and `reason`, for an agent that asks by itself',
+      'the MCP tool `verify` returns `complete` and `reason`, for an agent that asks on its own',
       async ({ service, mcp }) => {
         const worker = await service.worker(planned);
         await worker.publish('plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] });
@@ -169,7 +169,7 @@ export const contract = [
       }
     }),
     differs(
-      'todos with another status than `completed` make it incomplete',
+      'todos with a status other than `completed` make it incomplete',
       '`done` and `cancelled` count as done too: nobody has to do a cancelled todo',
       () => {
         for (const status of ['pending', 'in_progress', 'Completed', 'failed'])
@@ -179,8 +179,8 @@ export const contract = [
       },
     ),
     differs(
-      'the reason counts them, and names three with 30 characters each',
-      '`n of m plan steps remain: …`, which tells how many there are in all',
+      'the reason counts them, and names three, cut to 30 characters each',
+      '`n of m plan steps remain: …`, which also gives the total',
       () => {
         const long = 'Write the tests of the new parser and run them';
         const todos = [long, 'Fix lint', 'Update docs', 'Release'].map((title) => [title, 'pending'] as const);

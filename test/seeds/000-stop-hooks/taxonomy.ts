@@ -43,7 +43,7 @@ export const taxonomy = [
     }),
     differs(
       'PreToolUse: before a tool, can block',
-      'it denies only StructuredOutput, and only while work remains, since that tool ends the session; any other call is logged as a heartbeat',
+      'it denies only StructuredOutput, and only while work remains, because that tool ends the session; any other call is logged as a heartbeat',
       async () => {
         const fleet = await busyFleet();
         expect(await fleet.claude('PreToolUse')).toBeNull();
@@ -56,7 +56,7 @@ export const taxonomy = [
     ),
     differs(
       'PostToolUse: after a tool, can block',
-      'it blocks nothing; it counts the tool, and notes its files and its plan',
+      'it blocks nothing; it counts the tool, and records its files and plan',
       async () => {
         const fleet = await busyFleet();
         const { toolCount } = fleet.view(session);
@@ -160,7 +160,7 @@ export const taxonomy = [
     'Limitations',
     differs(
       'a single validator per workspace',
-      'a policy has a list: they are asked in turn, and the first that is not complete decides',
+      'a policy has a list: they run in order, and the first that is not complete decides',
       async ({ service }) => {
         let done = false;
         const first = await service.serveCheck(() => ({ complete: true }));
@@ -177,7 +177,7 @@ export const taxonomy = [
     ),
     differs(
       'validators are synchronous',
-      'they may take their time: the attempt stays open until they answer',
+      'they may take long: the attempt stays open until they answer',
       async ({ service }) => {
         const answers: ((reply: object) => void)[] = [];
         const { name, asked } = await service.serveCheck(() => new Promise((answer) => answers.push(answer)));
@@ -200,7 +200,7 @@ export const taxonomy = [
       },
     ),
     holds(
-      'a validator only reads the session: its answer is one entry, and changes nothing else',
+      'a validator only reads the session: its answer is one entry and changes nothing else',
       async ({ service }) => {
         const { name } = await service.serveCheck(() => ({
           ...{ complete: true, reason: 'fine', plan: [], toolCount: 0, filesModified: [] },

@@ -41,7 +41,7 @@ const flow = part(
       expect(signals).toEqual(['CONTINUE', 'COMPLETE', 'ESCALATE']);
     },
   ),
-  holds('4c: COMPLETE: `iteration_complete`, `hook_clear`, and out of the loop', async ({ service, mcp }) => {
+  holds('4c: COMPLETE: `iteration_complete`, `hook_clear`, and leave the loop', async ({ service, mcp }) => {
     const { taskId, iterationId } = await begin(service, mcp);
     await mcp.ok('iteration_validate', { iterationId, ...output('COMPLETE') });
     const completed = await mcp.ok('iteration_complete', { iterationId, completionPromise: 'COMPLETE' });
@@ -51,8 +51,8 @@ const flow = part(
     expect(await mcp.call('iteration_validate', { iterationId }), 'the loop is over').toMatchObject({ isError: true });
   }),
   differs(
-    '4d: ESCALATE: mark the task as blocked, `hook_clear`, and out of the loop',
-    'an evaluation marks nothing; the task becomes `escalated` by `task_fail`, which `iteration_complete` names, or when its worker attempts to stop and its hooks escalate',
+    '4d: ESCALATE: mark the task as blocked, `hook_clear`, and leave the loop',
+    'an evaluation marks nothing; the task becomes `escalated` by `task_fail`, which the answer of `iteration_complete` names, or when its worker attempts to stop and its hooks escalate',
     async ({ service, mcp }) => {
       const { taskId, iterationId } = await begin(service, mcp);
       const worker = (await service.worker(null)).id;
@@ -124,7 +124,7 @@ const order = part(
     expect(evaluate(rules(true))).toMatchObject({ hookId: 'h1', action: 'complete' });
     expect(evaluate(promises('BLOCKED'))).toMatchObject({ hookId: 'h2', action: 'escalate' });
   }),
-  holds('3: when all continue, the result of the last is used', () => {
+  holds('3: if all continue, the result of the last one is used', () => {
     const { evaluate } = iterate([{ type: 'validation' }, { type: 'promise' }, { type: 'default' }]);
     expect(evaluate()).toMatchObject({ hookId: 'h3', action: 'continue', reason: 'Iteration in progress' });
   }),

@@ -22,7 +22,7 @@ const safety = part(
   ),
   differs(
     'no hooks registered: hook `default`, continue, `No hooks registered for this task`',
-    'so it is for an iteration; in a stop, a task without hooks has no say',
+    'this holds for an iteration; at a stop, a task without hooks does not affect the decision',
     () => {
       const { evaluate, ...log } = iterate([]);
       expect(evaluate(promises('COMPLETE'))).toMatchObject({
@@ -113,7 +113,7 @@ const storage = part(
   ),
   differs(
     'hooks must be registered again on `checkpoint_resume`',
-    'presets need not be; a custom hook is in error until a process registers its function again, under the same id',
+    'not needed for presets; a custom hook is in error until a process registers its function again under the same id',
     async ({ service, mcp }) => {
       const task = await service.task([{ type: 'tdd' }]);
       const [first, second] = [await connectTo(service.url), await connectTo(service.url)];
@@ -145,7 +145,7 @@ const memory = part(
   'Memory Usage',
   differs(
     'a hook stores its id, its task, its callback and its metadata, about 100 bytes',
-    'no size is promised; the entry has the name under which the callback is served',
+    'there is no guaranteed size; the entry has the name under which the callback is served',
     async ({ service, client }) => {
       const taskId = service.newId('T');
       await client.registerStopHook({ taskId, hookId: 'own', metadata: { a: 1 } }, () => ({
@@ -156,7 +156,7 @@ const memory = part(
       ]);
     },
   ),
-  differs('5 to 10 hooks per task are recommended at most', 'there is a limit, 64', () => {
+  differs('at most 5 to 10 hooks per task are recommended', 'the limit is 64', () => {
     const log = createVirtualLog();
     for (let count = 1; count <= 65; count += 1) log.publish('12:00', 'task.T.hook.registered', { type: 'promise' });
     expect(log.viewAt('12:00').tasks.T?.hooks).toHaveLength(64);

@@ -10,7 +10,7 @@ const register = part(
   'hook_register',
   differs(
     'takes task, type and metadata; gives `hookId`, `taskId`, `hookType`, `enabled` and `metadata`',
-    'the answer repeats the metadata that was given, where the example of the seed has none',
+    'the answer repeats the metadata that was given; the seed’s example has none',
     async ({ service, mcp }) => {
       const taskId = service.newId('T');
       const metadata = { description: 'Optional metadata' };

@@ -47,7 +47,7 @@ const context = part(
   differs('`executionPhase`: the current phase, or null', onWire('phase'), field('executionPhase', 'testing', null)),
   differs(
     '`filesModified`: the files changed in this iteration',
-    'those that the call names, and those that the worker of the task has changed since its last prompt',
+    'the files that the call names, and those that the worker of the task has changed since its last prompt',
     async ({ service, client }) => {
       const [task, worker] = [await service.task([]), await service.worker(null)];
       const files: (readonly string[])[] = [];
@@ -166,7 +166,7 @@ const promise: Rule[] = [
   ),
   differs(
     'promises are detected in the output of the agent',
-    'one in code, in a quotation, or with other text in the tag does not count: quoted promises have ended loops',
+    'one in code, in a quote, or with other text in the tag does not count: quoted promises have ended loops',
     () => {
       const { action } = iterate([{ type: 'promise' }]);
       const outputs = {

@@ -46,7 +46,7 @@ export const checkers = [
     'PlanBasedChecker',
     differs(
       '`plan_type`: which plan of the session counts',
-      'there is nothing to choose: a worker has one plan, whatever its agent calls its list of todos',
+      'there is no choice: a worker has one plan, whatever its agent calls its list of todos',
       async () => {
         const claude = createClaudeFleet({});
         await claude.mark('pending');
@@ -65,7 +65,7 @@ export const checkers = [
       expect(log.stop('12:03', 'w')).toMatchObject({ decision: 'allow', cause: 'complete' });
     }),
     differs(
-      'incomplete while a step has another status than `done`',
+      'incomplete while a step has a status other than `done`',
       '`completed` and `cancelled` count as done too: agents write `completed`, and nobody has to do a cancelled step',
       () => {
         for (const status of ['pending', 'in_progress', 'blocked', 'Done', ''])
@@ -74,7 +74,7 @@ export const checkers = [
           expect(decisionFor([{ title: 'a', status }]), status).toMatchObject({ decision: 'allow' });
       },
     ),
-    holds('complete where there is no step', () => {
+    holds('complete if there is no step', () => {
       expect(decisionFor([])).toMatchObject({ decision: 'allow', cause: 'complete' });
       expect(createVirtualLog(planChecked).stop('12:00', 'w')).toMatchObject({ decision: 'allow', cause: 'complete' });
     }),
@@ -89,7 +89,7 @@ export const checkers = [
       expect(decisionFor(open, all)).toMatchObject({ decision: 'block', reason: remaining });
       expect(decisionFor([], all)).toMatchObject({ decision: 'block', reason: 'Failed rules: lint' });
     }),
-    holds('`all_must_pass=False`: one is enough; where none passes, the feedback names all', async () => {
+    holds('`all_must_pass=False`: one is enough; if none passes, the feedback names all', async () => {
       expect(await checkPair(false, open, ['output.txt'])).toEqual(TaskCompletionResult.ok());
       expect(await checkPair(false, [], [])).toEqual(TaskCompletionResult.ok());
       const both = `${remaining}; or Missing required files: output.txt`;
@@ -113,7 +113,7 @@ export const notes = [
       const worker = await service.worker(policy, { cwd: `${folder.path}/missing` });
       expect(await worker.stop()).toMatchObject({ decision: 'block', reason: 'Missing required files: a.md, b.md' });
     }),
-    holds('all files there: complete', async ({ service, folder }) => {
+    holds('all files exist: complete', async ({ service, folder }) => {
       const checker = new FileExistsChecker(['a.md']);
       expect(await checker.check(fileContext({ exists: () => true }))).toEqual(TaskCompletionResult.ok());
       await folder.write('there/a.md', '');

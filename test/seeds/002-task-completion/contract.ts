@@ -104,7 +104,7 @@ export const contract = [
     ),
     differs(
       '`filesystem`: optional',
-      'a served checker always has one, the folder of the worker; if the worker has no folder, looking at a file is an error of the check, which `onError` decides',
+      'a served checker always has one, the folder of the worker; if the worker has no folder, looking at a file is an error of the check, and `onError` decides',
       async ({ service, client, folder }) => {
         const checker: TaskCompletionChecker = {
           async check({ filesystem }) {
@@ -127,7 +127,7 @@ export const contract = [
     ),
     differs(
       '`adapter`: optional',
-      'not passed, since a check should not depend on the agent; `get.worker` names the agent',
+      'not passed, because a check should not depend on the agent; `get.worker` names the agent',
       async ({ service, client }) => {
         const { checker, contexts } = createRecorder();
         const worker = await workerUnder(checker, service, client);

@@ -70,17 +70,20 @@ export const integration = [
         expect((await worker.verify()).code).toBe('');
       },
     ),
-    holds('final verification: a stop that was only let go is not complete', async ({ service }) => {
-      const capped = await service.worker({ ...planned, retries: 0 });
-      await capped.publish('plan.updated', planOf('pending'));
-      expect(await capped.stop()).toMatchObject({ decision: 'allow', cause: 'capped' });
-      expect((await capped.verify()).code).toBe('409');
-      const bypassed = await service.worker(planned);
-      await bypassed.publish('plan.updated', planOf('pending'));
-      expect(await bypassed.stop({ stopReason: 'budget_exhausted' })).toMatchObject({ cause: 'bypassed' });
-      expect((await bypassed.verify()).code).toBe('409');
-      await bypassed.publish('budget.exhausted');
-      expect((await bypassed.verify()).code).toBe('409');
-    }),
+    holds(
+      'final verification: a stop that was allowed without being judged complete is not complete',
+      async ({ service }) => {
+        const capped = await service.worker({ ...planned, retries: 0 });
+        await capped.publish('plan.updated', planOf('pending'));
+        expect(await capped.stop()).toMatchObject({ decision: 'allow', cause: 'capped' });
+        expect((await capped.verify()).code).toBe('409');
+        const bypassed = await service.worker(planned);
+        await bypassed.publish('plan.updated', planOf('pending'));
+        expect(await bypassed.stop({ stopReason: 'budget_exhausted' })).toMatchObject({ cause: 'bypassed' });
+        expect((await bypassed.verify()).code).toBe('409');
+        await bypassed.publish('budget.exhausted');
+        expect((await bypassed.verify()).code).toBe('409');
+      },
+    ),
   ),
 ];

@@ -73,7 +73,7 @@ const reasons = part(
       feedback: [{ details: { file: 'findings.json', missing: true } }],
     });
   }),
-  holds('it does not keep writing once the work is complete', async () => {
+  holds('it does not continue to write once the work is complete', async () => {
     const fleet = createClaudeFleet(planned);
     await fleet.mark('completed');
     await fleet.claude('PostToolUse');
@@ -94,7 +94,7 @@ const reasons = part(
   }),
   differs(
     'exit 0 is "continue", any other code with a reason is "stop"',
-    'the other way round, as its own script has it: 0 passes, and lets the agent stop; any other code fails, and the agent is given the output. A script that did not run (126, 127, a signal) is an error of the check, which `onError` decides',
+    'the reverse, as in its own script: 0 passes, and the agent may stop; any other code fails, and the agent gets the output. A script that did not run (126, 127, a signal) is an error of the check, and `onError` decides',
     async ({ service, folder }) => {
       const runs = async (script: string, onError = 'allow') => {
         const policy = { checks: [{ command: 'nous-execute-stop', onError }] };
@@ -154,7 +154,7 @@ const approach = part(
     expect(await fleet.claude('Stop')).toBeNull();
   }),
   holds(
-    'when it does not, the agent gets the difference as a structured message, and goes on',
+    'when it does not, the agent gets the difference as a structured message and continues',
     async ({ service, folder }) => {
       const executor = await startExecutor(service, folder, policies.validate, {
         'findings.json': { claim: 7, evidence: [] },
@@ -224,7 +224,7 @@ const criteria = part(
 
 const notes = part(
   'Notes',
-  holds('the check is deterministic, by pass and fail, where `/goal` asks a model', async ({ service, folder }) => {
+  holds('the check is deterministic, pass or fail, whereas `/goal` asks a model', async ({ service, folder }) => {
     const executor = await startExecutor(service, folder, policies.script, valid);
     const other = await startExecutor(service, folder, policies.script, valid);
     const [one, two] = [await executor.stop({ output: 'not sure' }), await other.stop({ output: 'surely not' })];

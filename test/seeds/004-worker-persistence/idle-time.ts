@@ -44,14 +44,14 @@ export const idleTime = [
 export const logic = [
   part(
     'Checking for Pending Tasks',
-    holds('first: where tasks wait the worker continues, however long it was idle', () => {
+    holds('first: if tasks wait, the worker continues, however long it has been idle', () => {
       const log = registered();
       log.publish('12:20', 'task.T-1.task.created');
       const decision = log.stop('12:20', 'w1') as Decision;
       expect(decision).toMatchObject({ decision: 'block', cause: 'pending-tasks', idle: { remainingMs: 0 } });
       expect(decision.verdicts.map(({ guard }) => guard)).not.toContain('idle');
     }),
-    holds('none waits: the idle time is checked', () => {
+    holds('if none waits, the idle time is checked', () => {
       const decision = registered().stop('12:01', 'w1') as Decision;
       expect(decision.verdicts.slice(-2)).toMatchObject([{ guard: 'pending', verdict: 'pass' }, { guard: 'idle' }]);
     }),
@@ -119,8 +119,8 @@ export const logic = [
       expect(log.workerAt('12:09').idle.ms).toBe(minuteMs);
     }),
     differs(
-      'these two moments reset it, and no other',
-      'failing or releasing a task resets it too, since the worker lets go of the task',
+      'only these two moments reset it',
+      'failing or releasing a task resets it too, because the worker lets go of the task',
       () => {
         const log = registered();
         for (const [tail, data] of [

@@ -170,7 +170,7 @@ const cycles = [
       for (const { idle, cause } of polled) expect(cause).toBe(idle.ms < 300 ? 'idle' : 'idle-timeout');
       expect((await worker.view()).state).toBe('stopped');
     }),
-    holds('self-regulating, by the workload', () => {
+    holds('it regulates itself by the workload', () => {
       const log = createVirtualLog(persistent);
       for (const worker of ['w1', 'w2']) log.publish('12:00', `worker.${worker}.worker.registered`);
       log.publish('12:09', 'task.T-1.task.created');
@@ -188,7 +188,7 @@ const cycles = [
       log.publish('12:02', 'worker.w1.task.claimed', { task: 'T-1' });
       expect(log.workerAt('12:02').state).toBe('working');
     }),
-    holds('both must work together: the hook alone lets a task wait', () => {
+    holds('both must work together: with the hook alone, a task waits', () => {
       const log = registered();
       log.publish('12:01', 'task.T-1.task.created');
       for (const at of ['12:02', '12:20']) expect(log.stop(at, 'w1')).toMatchObject({ cause: 'pending-tasks' });

@@ -24,13 +24,13 @@ const problem = [
     holds('a stop hook can block the stop', () => {
       expect(registered().stop('12:04', 'w1')).toMatchObject({ decision: 'block', state: 'blocked' });
     }),
-    holds('it can tell why the worker must continue', () => {
+    holds('it can say why the worker must continue', () => {
       expect(registered().stop('12:04', 'w1')).toMatchObject({
         reason: 'No task waits; idle for 4m, 6m remain',
         nextPrompt: 'No task waits in queue main yet. Stay available and look again.',
       });
     }),
-    holds('it allows the stop only under set conditions', () => {
+    holds('it allows the stop only under certain conditions', () => {
       const log = registered({ default: { persistence: { idle: '7m' } } });
       expect([6, 7].map((minute) => log.stop(minutesAfter('12:00', minute), 'w1')?.decision)).toEqual([
         'block',
@@ -63,7 +63,7 @@ const problem = [
   ),
   part(
     'Hook Configuration Pattern',
-    holds('the settings name what to execute, its timeout and its type', async () => {
+    holds('the settings name the command, its timeout and its type', async () => {
       const { Stop: http } = await initClaude('--form', 'http');
       expect(http?.[0]?.hooks).toEqual([{ type: 'http', url: expect.stringContaining('/hooks/claude'), timeout: 600 }]);
       const { Stop: command } = await initClaude('--form', 'command');
@@ -180,7 +180,7 @@ const strategies = [
       expect(log.stop('23:02', 'w1')).toMatchObject({ decision: 'allow', cause: 'retired', state: 'stopped' });
     }),
     differs(
-      'persistent is not recommended where there are rate limits',
+      'persistent is not recommended if there are rate limits',
       '`keepAlives` of the policy limits how often it is kept alive',
       () => {
         const log = registered({ default: { persistence: 'persistent', keepAlives: 2 } });
