@@ -6,7 +6,7 @@ import { type Config, isOneFleet } from '../config/config.ts';
 import { AppError } from '../errors.ts';
 import type { FleetDirectory } from '../http/fleet-directory.ts';
 import type { Logger } from '../log.ts';
-import { openEmbeddedServer } from '../nats/embedded-server.ts';
+import { openEmbeddedServer } from '../nats/embedded/embedded-server.ts';
 import type { Io } from '../terminal/process-io.ts';
 import { serve } from './serve.ts';
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../errors.ts';
-import { findBinary } from '../nats/server-binary.ts';
+import { findBinary } from '../nats/embedded/server-binary.ts';
 import { startServiceProcess } from './service-process.ts';
 
 /** `url` of NATS, `http` of the service, `inspector` of its Node, where that was asked for. */

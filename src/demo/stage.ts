@@ -15,7 +15,7 @@ import { loadConfig } from '../config/config.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { AppError } from '../errors.ts';
 import { createLogger } from '../log.ts';
-import { credentialsFile } from '../nats/embedded-config.ts';
+import { credentialsFile } from '../nats/embedded/embedded-config.ts';
 import { privateInbox } from '../nats/permissions.ts';
 import { openRequester, type Requester } from '../nats/requester.ts';
 import type { Io } from '../terminal/process-io.ts';

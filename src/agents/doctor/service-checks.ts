@@ -2,7 +2,7 @@
 import type { Config } from '../../config/config.ts';
 import { AppError } from '../../errors.ts';
 import { accountLimit, askAccountLimit } from '../../nats/account-limit.ts';
-import { findBinary } from '../../nats/server-binary.ts';
+import { findBinary } from '../../nats/embedded/server-binary.ts';
 import { askHttp } from './ask-http.ts';
 import { bad, type Finding, ok, skip, warn } from './finding.ts';
 

@@ -83,7 +83,7 @@ async function describeService(config: Config) {
     return typeof reply === 'string' ? { unknown: reply } : { status: reply.status, body: reply.body ?? reply.text };
   };
   const [readiness, api, metrics] = [await ask('/readyz'), await ask('/api'), await ask('/metrics')];
-  const { readServerReport } = await import('../../nats/server-report.ts');
+  const { readServerReport } = await import('../../nats/embedded/server-report.ts');
   const credsFile = defaultCredentials(config, 'operator');
   const nats = await readServerReport({ url: config.nats, credsFile, name: 'stopgate support-bundle' }).catch(
     (error: AppError) => ({ unknown: error.message }),

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Client, type ConnectOptions, connect } from '../../../src/client/index.ts';
 import { createLogger } from '../../../src/log.ts';
 import { openConnection } from '../../../src/nats/connection.ts';
-import { type EmbeddedServer, openEmbeddedServer } from '../../../src/nats/embedded-server.ts';
+import { type EmbeddedServer, openEmbeddedServer } from '../../../src/nats/embedded/embedded-server.ts';
 import { startReplica } from '../../support/replica.ts';
 
 let home: string;

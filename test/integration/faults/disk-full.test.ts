@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';
 import { createLogger } from '../../../src/log.ts';
-import { openEmbeddedServer } from '../../../src/nats/embedded-server.ts';
+import { openEmbeddedServer } from '../../../src/nats/embedded/embedded-server.ts';
 import { privateInbox } from '../../../src/nats/permissions.ts';
 import { type Client, openClient } from '../../support/client.ts';
 import { startReplica } from '../../support/replica.ts';

@@ -13,7 +13,7 @@ import {
   type EmbeddedServer,
   type EmbeddedServerOptions,
   openEmbeddedServer,
-} from '../../../src/nats/embedded-server.ts';
+} from '../../../src/nats/embedded/embedded-server.ts';
 import { type Role, roles } from '../../../src/nats/permissions.ts';
 
 const log = createLogger('silent');

@@ -6,7 +6,7 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import type { Msg, NatsConnection } from '@nats-io/nats-core';
 import { createLogger } from '../../../../src/log.ts';
 import { openConnection } from '../../../../src/nats/connection.ts';
-import { type EmbeddedServer, openEmbeddedServer } from '../../../../src/nats/embedded-server.ts';
+import { type EmbeddedServer, openEmbeddedServer } from '../../../../src/nats/embedded/embedded-server.ts';
 import type { Role } from '../../../../src/nats/permissions.ts';
 import { keepRefusals, type RoleClient } from '../../../support/role-client.ts';
 

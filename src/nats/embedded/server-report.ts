@@ -1,6 +1,6 @@
 /** What a NATS server and its streams report about themselves, for support: numbers and settings, but no messages. */
 import { jetstreamManager } from '@nats-io/jetstream';
-import { type ConnectionOptions, openConnection } from './connection.ts';
+import { type ConnectionOptions, openConnection } from '../connection.ts';
 
 const discoverMs = 1_000;
 const replicasMax = 100;

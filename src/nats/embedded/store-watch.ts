@@ -4,9 +4,9 @@
  * write nats-server accepts connections as before, but 2.9 no longer answers anything about a stream, and newer
  * versions store nothing in it.
  */
-import type { Logger } from '../log.ts';
-import { openConnection } from './connection.ts';
-import { privateInbox } from './permissions.ts';
+import type { Logger } from '../../log.ts';
+import { openConnection } from '../connection.ts';
+import { privateInbox } from '../permissions.ts';
 import type { StoreSpace } from './store-space.ts';
 
 export type WatchOptions = {

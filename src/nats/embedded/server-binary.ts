@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { AppError } from '../errors.ts';
+import { AppError } from '../../errors.ts';
 
 /** Where packages put it. Not all of these are on every PATH (Debian: `/usr/sbin`). */
 const folders = [

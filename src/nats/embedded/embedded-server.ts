@@ -8,8 +8,9 @@ import { type FSWatcher, watch } from 'node:fs';
 import { mkdir, readdir, readFile, realpath, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { AppError } from '../errors.ts';
-import type { Logger } from '../log.ts';
+import { AppError } from '../../errors.ts';
+import type { Logger } from '../../log.ts';
+import type { Role } from '../permissions.ts';
 import {
   credentialsFile,
   keepCredentials,
@@ -17,7 +18,6 @@ import {
   serverConfig,
   writePrivately,
 } from './embedded-config.ts';
-import type { Role } from './permissions.ts';
 import { findBinary } from './server-binary.ts';
 import { end, type Running, type ServerExit, superviseServer } from './server-process.ts';
 import { endLeftServer, lockStore } from './store-lock.ts';

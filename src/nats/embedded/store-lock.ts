@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs';
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { AppError } from '../errors.ts';
+import { AppError } from '../../errors.ts';
 
 /** `id`: no two locks are alike, not even of one process. */
 const holderSchema = z.object({ pid: z.int().positive(), started: z.string().min(1), id: z.string() });

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { accountsOf } from './accounts.ts';
-import { agentsJetStream } from './agent-limits.ts';
-import { type Role, roles } from './permissions.ts';
+import { accountsOf } from '../accounts.ts';
+import { agentsJetStream } from '../agent-limits.ts';
+import { type Role, roles } from '../permissions.ts';
 import { isAtLeast, type ServerBinary } from './server-binary.ts';
 
 export type Credentials = { readonly user: string; readonly pass: string };
