@@ -313,6 +313,24 @@ describeInBrowser('the page', () => {
     expect(browser.problems()).toEqual([]);
   });
 
+  test('says that what is shown is still of another entry, and goes back to it', async () => {
+    const { page } = browser;
+    await open('/?at=2');
+    await page.locator('.travel-now', { hasText: /Entry 2 of \d+ · \d{4}-/ }).waitFor();
+    let answer = () => {};
+    await page.route('**/at/3', async (asked) => {
+      await new Promise<void>((done) => (answer = done));
+      await asked.abort().catch(() => {});
+    });
+    await page.getByRole('button', { name: 'Next entry' }).click();
+    await page.locator('.travel-now', { hasText: 'Entry 3' }).getByRole('button', { name: 'Cancel' }).click();
+    await page.waitForURL('**/?at=2');
+    await page.locator('.travel-now', { hasText: /Entry 2 of \d+ · \d{4}-/ }).waitFor();
+    expect(await page.locator('.late').count()).toBe(0);
+    answer();
+    await page.unroute('**/at/3');
+  });
+
   test('reports an entry beyond the end of the log, and leads back', async () => {
     const { lastSeq } = (await stage.get('range')).body;
     await open(`/?worker=dan&at=${lastSeq + 1_000}`);

@@ -34,7 +34,11 @@ export function ChartEdgeView({ edge, drawing, isTaken, isHighlighted, flow, isB
           <path class="chart-head" d={headPath(edge.points)} />
         </>
       )}
-      <g class="chart-words" style={{ transformOrigin: `${x + width / 2}px ${y + height / 2}px` }}>
+      {/* It grows about its middle, or from its start where it stands in a state's box. */}
+      <g
+        class="chart-words"
+        style={{ transformOrigin: `${edge.points.length > 0 ? x + width / 2 : x + 5}px ${y + height / 2}px` }}
+      >
         {edge.points.length > 0 && <rect class="chart-label" x={x} y={y} width={width} height={height} rx="4" />}
         <EdgeLabel edge={edge} />
       </g>

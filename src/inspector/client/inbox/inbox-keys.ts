@@ -87,6 +87,6 @@ export const inboxKeys: readonly Shortcut[] = [
   keyOf('k', 'Previous', () => untracked(() => step(-1)), true),
   keyOf('x', 'Mark, to act on many', mark),
   keyOf('a', 'Acknowledge', () => act('acknowledge')),
-  keyOf('r', 'Resume with words', () => act('resume')),
+  keyOf('r', 'Resume with a prompt', () => act('resume')),
   keyOf('s', 'Stop', () => act('stop')),
 ];

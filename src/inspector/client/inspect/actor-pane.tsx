@@ -1,5 +1,6 @@
 /** One actor: its chart, its snapshot, and its events. An event that is picked shows the actor as it was after it. */
 import { useState } from 'preact/hooks';
+import { time } from '../ui/format.ts';
 import type { Actor, ReceivedEvent } from './actors.ts';
 import { StatesSection } from './states-section.tsx';
 
@@ -79,7 +80,7 @@ const EventLine = ({ received: { number, atMs, type, from, event, after }, isPic
   <li>
     <details>
       <summary>
-        <bdi>{type}</bdi> <small>{new Date(atMs).toLocaleTimeString()}</small>
+        <bdi>{type}</bdi> <small>{time(atMs)}</small>
       </summary>
       {from === null ? null : <p class="muted">sent by {from}</p>}
       <pre>{text(event)}</pre>

@@ -72,9 +72,7 @@ export function StateStrip({ machine }: Props) {
 const Flow = ({ came, left, minutes }: { came: number; left: number; minutes: number }) =>
   isPast.value ? null : (
     <span class="flow" title={`came and left in the last ${plural(minutes, 'minute')}`}>
-      {came === 0 && left === 0 ? (
-        <span aria-hidden="true">·</span>
-      ) : (
+      {(came > 0 || left > 0) && (
         <>
           <span aria-hidden="true">→ {compact(came)}</span>
           <span aria-hidden="true">{compact(left)} →</span>

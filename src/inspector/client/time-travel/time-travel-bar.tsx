@@ -114,7 +114,11 @@ function CurrentEntry({ at, lastSeq }: { at: number; lastSeq: number }) {
         Entry {count(at)} of {count(lastSeq)}
       </b>
       {loaded !== null && loaded.atMs > 0 && <span> · {dateTime(loaded.atMs)}</span>}
-      {pastProgress.value !== null && <FoldProgress progress={pastProgress.value} cancel={cancelPast} />}
+      {pastProgress.value !== null ? (
+        <FoldProgress progress={pastProgress.value} cancel={cancelPast} />
+      ) : (
+        loaded === null && pastProblem.value === null && <LateEntry />
+      )}
       <Newer at={at} />
       {entry !== null && (
         <span>
@@ -129,6 +133,16 @@ function CurrentEntry({ at, lastSeq }: { at: number; lastSeq: number }) {
     </p>
   );
 }
+
+/** Seen after half a second: until then what is on screen is of the entry before. */
+const LateEntry = () => (
+  <span class="progress late">
+    loading…
+    <button type="button" onClick={cancelPast}>
+      Cancel
+    </button>
+  </span>
+);
 
 /** How much has happened since the live fleet was left, and where that was. */
 function Newer({ at }: { at: number }) {
