@@ -21,7 +21,7 @@ SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "boo
 # Objects that several entries share.
 NAMED = {"steps": "Step", "plan": "Step", "validation": "RuleReport", "promises": "PromiseReport"}
 
-HEADER = '''"""What may stand in the log: the fields of every entry that a client publishes (docs/protocol.md §3).
+HEADER = '''"""The entries of the log: the fields of every entry that a client publishes (docs/protocol.md §3).
 
 Written by generate_entries.py from the service's own schema; do not edit.
 """
@@ -60,7 +60,7 @@ PASSED_OVER = {"description", "propertyNames"}
 STORED = '''
 @dataclass(frozen=True)
 class Stored:
-    """`seq`: the entry's sequence in the log; `duplicate`: one with this message id exists, and `seq` is its."""
+    """`seq`: the entry's sequence in the log; `duplicate`: `seq` is that of an earlier one with this message id."""
 
     seq: int
     duplicate: bool
@@ -143,12 +143,12 @@ IMPLEMENTATION = '''
     async def publish(
         self, entity: str, entity_id: str, kind: str, data: Any = None, *, message_id: str | None = None
     ) -> Stored:
-        """Stores an entry, and waits until the stream has it.
+        """Stores an entry, and returns when the stream has acknowledged it.
 
-        `data` has the fields of the entry, under the names of the wire. A repeat of `message_id` within 2 minutes is
-        stored once. `own.worker` and `own.task` take an operator's credentials.
+        `data` has the fields of the entry, under their names on the wire. Entries with the same `message_id` within 2
+        minutes are stored once. `own.worker` and `own.task` need an operator's credentials.
 
-        Raises `InputError` for what is no entry, `UnavailableError` if it was not stored.
+        Raises `InputError` if it is not a valid entry, `UnavailableError` if it may not have been stored.
         """
         return await self._store(entity, entity_id, kind, data or {}, message_id)
 
@@ -211,7 +211,7 @@ def write_types(definitions: dict[str, Any]) -> str:
         HEADER
         + STORED
         + "\n".join(generator.classes.values())
-        + '\nclass EntryPublisher(ABC):\n    """Publishes entries, typed by what each may hold."""\n\n'
+        + '\nclass EntryPublisher(ABC):\n    """Publishes entries, with typed fields."""\n\n'
         + overloads(rows, of_worker=False)
         + IMPLEMENTATION
         + '\nclass WorkerPublisher(ABC):\n    """Publishes entries about one worker."""\n\n'

@@ -1,4 +1,4 @@
-"""What a worker or an operator does that may be refused: the view of the worker says whether it was."""
+"""Actions of a worker or an operator that may be refused; the view of the worker shows whether they were."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 
 class ActionCalls(EntryPublisher):
-    """Each gives what it led to, and raises `RefusedError` with the reason if it changed nothing."""
+    """Each call returns the state it led to, or raises `RefusedError` with the reason if it changed nothing."""
 
     @abstractmethod
     async def get_worker(self, worker: str) -> WorkerView:
-        """The worker as it is known."""
+        """The current state of a worker."""
 
     @abstractmethod
     async def get_task(self, task: str) -> TaskView:
-        """The task as it is known."""
+        """The current state of a task."""
 
     async def fail_task(self, worker: str, task: str, reason: str | None = None) -> TaskView:
-        """The task is escalated to a person, with the reason."""
+        """Escalates the task to a person, with the reason."""
         before = await self.get_worker(worker)
         data: TaskFailed = {"task": task}
         if reason is not None:
@@ -34,7 +34,7 @@ class ActionCalls(EntryPublisher):
         return await self.get_task(task)
 
     async def release_task(self, worker: str, task: str) -> TaskView:
-        """The task is `idle` again: another worker may claim it."""
+        """Releases the task: it is `idle` again, and another worker may claim it."""
         before = await self.get_worker(worker)
         await self.publish("worker", worker, "task.released", {"task": task})
         await self._confirm_accepted(before, "task.released")
@@ -49,9 +49,9 @@ class ActionCalls(EntryPublisher):
         request: str | None = None,
         message: str | None = None,
     ) -> WorkerView:
-        """Answers what an agent asks, where its policy has `ask`; it takes an operator's credentials.
+        """Answers what an agent asks, if its policy has `ask`. This needs an operator's credentials.
 
-        `by`: whose answer it is; `request`: which one, may be left out where one is open; `message`: for the agent, the
+        `by`: who answers; `request`: which request, may be left out if only one is open; `message`: for the agent, the
         reason of a `deny` or the choice for a question.
         """
         before = await self.get_worker(worker)
@@ -68,7 +68,7 @@ class ActionCalls(EntryPublisher):
 
     async def _confirm_accepted(self, before: WorkerView, kind: str) -> WorkerView:
         after = await self.get_worker(before.worker)
-        # The oldest refusals are cut off, so their number tells nothing.
+        # The oldest refusals are dropped, so their number says nothing.
         last = before.refused[-1] if before.refused else None
         known = len(after.refused) - after.refused[::-1].index(last) if last in after.refused else 0
         reasons = [it.reason for it in after.refused[known:] if it.type == kind]

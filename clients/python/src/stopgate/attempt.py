@@ -1,4 +1,4 @@
-"""What a worker says when it tries to stop (docs/protocol.md §3, `stop.attempted`)."""
+"""What a worker reports when it tries to stop (docs/protocol.md §3, `stop.attempted`)."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ if TYPE_CHECKING:
 
 
 class AttemptFields(TypedDict, total=False):
-    """Each may be left out. Only the last 32 KiB of `output` are sent."""
+    """All fields are optional. Only the last 32 KiB of `output` are sent."""
 
     attempt: str
-    """Its id. A repeated one gives the same decision and counts once; without one it gets one."""
+    """The attempt's id (default: a new one). A repeated id gets the same decision and counts once."""
     output: str
     """The agent's final message."""
     stop_reason: str
     tool_count: int
     files: Sequence[str]
-    """What it changed, from the worker's folder."""
+    """The files it changed, relative to the worker's folder."""
     validation: Sequence[RuleReport]
-    """The results of its own rules."""
+    """The results of the rules that the worker checked itself."""
     promises: Sequence[PromiseReport]
     draft: Draft
     hold_ms: int
-    """How long to wait for a task before a worker that is idle is told to go on, in milliseconds."""
+    """In milliseconds: how long the stop of an idle worker is held for a task before it is answered."""
 
 
 _ON_THE_WIRE = {"stop_reason": "stopReason", "tool_count": "toolCount", "hold_ms": "holdMs"}
 
 
 def to_wire(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The same under the names of the wire, without what is None.
+    """The same fields under their names on the wire, without those that are None.
 
-    Raises `TypeError` for a field that is none, `InputError` for a value that is not what its field takes.
+    Raises `TypeError` for an unknown field, `InputError` for a value that its field does not accept.
     """
     unknown = fields.keys() - AttemptFields.__annotations__.keys()
     if unknown:

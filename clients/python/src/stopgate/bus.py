@@ -34,14 +34,14 @@ _FORBIDDEN = re.compile(r'permissions violation for (publish|subscription) to "(
 
 
 class Bus:
-    """Reconnects for ever when the server goes away."""
+    """A connection that reconnects for ever if the server goes away."""
 
     def __init__(self, fleet: str) -> None:
         self.root = f"stopgate.{fleet}"
         self.nc = Nats()
         self._failures: list[Exception] = []
         self._failed = asyncio.Event()
-        # What waits for the server's word, which comes beside the answer that never does.
+        # Operations that wait for a permission error, which arrives separately: a forbidden operation gets no answer.
         self._forbidden: dict[tuple[str, str], set[asyncio.Future[None]]] = {}
 
     @classmethod
@@ -80,9 +80,9 @@ class Bus:
         await self.nc.connect(servers=list(servers), **options)
 
     async def _all_failed(self, count: int) -> None:
-        """Returns when each server has said no. What may be chance is tried again until the time is over.
+        """Returns when each server has refused. Failures that may be temporary are tried again until the time is over.
 
-        A server that refuses credentials hangs up at once, so that its word may be lost with the connection.
+        A server that refuses credentials disconnects at once, so its message may be lost with the connection.
         """
         while sum(_says_no(error) for error in self._failures) < count:
             await self._failed.wait()
@@ -134,7 +134,7 @@ class Bus:
     async def store(self, tail: str, payload: bytes, message_id: str | None) -> Stored:
         """Publishes into the log, and waits for the stream's acknowledgement.
 
-        Raises `InputError` where this connection may not, `UnavailableError` if it is not known to be stored.
+        Raises `InputError` if this connection may not do that, `UnavailableError` if it may not have been stored.
         """
         subject = f"{self.root}.{tail}"
         headers = None if message_id is None else {"Nats-Msg-Id": message_id}
@@ -159,7 +159,7 @@ class Bus:
     async def subscribe(
         self, subject: str, on_message: Callable[[Msg], Awaitable[None]], *, queue: str = ""
     ) -> Subscription:
-        """Active once it returns. Raises `InputError` where this connection may not listen to it."""
+        """Active once it returns. Raises `InputError` if this connection may not subscribe to it."""
         async with self._unless_forbidden("subscription", subject) as forbidden:
             try:
                 subscription = await self.nc.subscribe(subject, queue=queue, cb=on_message)
@@ -172,19 +172,19 @@ class Bus:
         raise InputError("input.unauthorized", message)
 
     async def _settle(self) -> None:
-        """Returns when the server has taken what was sent before; a refusal of it was heard by then.
+        """Returns when the server has processed what was sent before; by then a refusal has arrived.
 
-        nats-py sends the first ping past what still waits to be written, so only the second comes after it.
+        nats-py sends the first ping ahead of what still waits to be written, so only the second comes after it.
         """
         for _ in range(2):
             await self.nc.flush(_FLUSH_SECONDS)
 
     async def close(self) -> None:
-        """Sends what is still to be sent, and disconnects."""
+        """Sends what is still waiting, and disconnects."""
         try:
             await self._settle()
         except (nats.errors.Error, asyncio.TimeoutError, OSError) as error:
-            log.info("nats: %s", error)  # a server that is gone takes nothing more
+            log.info("nats: %s", error)  # a server that is gone accepts nothing
         await self.nc.close()
 
 
@@ -221,5 +221,5 @@ def _require_nkeys() -> None:
     try:
         import nkeys  # noqa: F401, PLC0415
     except ImportError as error:
-        message = "a .creds file takes nkeys: pip install 'nats-py[nkeys]'"
+        message = "a .creds file needs nkeys: pip install 'nats-py[nkeys]'"
         raise InputError("input.bad", message) from error

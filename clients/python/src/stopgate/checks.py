@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 _GROUP = "stopgate-check"
 _DRAIN_SECONDS = 2.0
 TIMEOUT_SECONDS = 600.0
-"""Longer than any policy waits: it only ends checks that would hold their slot, and `close`, for ever.
+"""Longer than any policy waits. It only ends checks that would hold their slot, and delay `close`, for ever.
 
-A plain function that takes longer cannot be ended: its thread goes on without a slot.
+A plain function that takes longer cannot be ended: its thread continues without a slot.
 """
 CONCURRENCY = 16
 
 
 @dataclass(frozen=True)
 class RuleResult:
-    """The result of one validation rule, as the agent's side reported it."""
+    """The result of one validation rule, as the agent reported it."""
 
     rule_name: str
     passed: bool
@@ -62,12 +62,12 @@ class PlanStep:
 
 @dataclass(frozen=True)
 class AgentContext:
-    """What a check or a hook learns about the agent."""
+    """What a check or a hook is told about the agent."""
 
     task_id: str | None
-    """None: a check of a policy runs, and the worker holds no task. Hooks always have one."""
+    """None: the check belongs to a policy and the worker holds no task. Hooks always have a task."""
     iteration: int
-    """1-based; 0: no iteration was started."""
+    """1-based; 0: no iteration has started."""
     execution_phase: str | None
     files_modified: tuple[str, ...]
     validation_results: tuple[RuleResult, ...]
@@ -100,7 +100,7 @@ class StopHookResult:
 
 @dataclass(frozen=True)
 class ValidationResult:
-    """Is the work complete, and why. `feedback` is shown to the agent as data."""
+    """Whether the work is complete, and why. `feedback` is shown to the agent as data."""
 
     complete: bool
     reason: str = ""
@@ -122,7 +122,7 @@ class ServedCheck:
         self._running = running
 
     async def close(self) -> None:
-        """Takes no more requests, and returns when those that it has taken are answered."""
+        """Accepts no more requests, and returns when the accepted ones are answered."""
         # A server that is gone acknowledges nothing, and sends no requests either.
         with contextlib.suppress(nats.errors.Error, asyncio.TimeoutError):
             drained: Awaitable[None] = self._subscription.drain()  # type: ignore[no-untyped-call]
@@ -132,7 +132,7 @@ class ServedCheck:
 
 
 async def serve_check(bus: Bus, name: str, check: CheckFunction, timeout: float, concurrency: int) -> ServedCheck:
-    """Raises `InputError`: no such id, or this connection may not serve checks."""
+    """Serves a check. Raises `InputError`: `name` is not an id, or this connection may not serve checks."""
     check_id("check", name)
     slots = asyncio.Semaphore(concurrency)
     running: set[asyncio.Task[None]] = set()
@@ -169,7 +169,7 @@ async def _call(check: CheckFunction, context: AgentContext) -> object:
 
 
 def _failure(message: str) -> tuple[bytes, dict[str, str]]:
-    """An error of the check. It never passes: `onError` of the policy or the hook decides what it means."""
+    """An error of the check, which never passes: `onError` of the policy or the hook decides what it means."""
     line = " ".join(message.split())[:500] or "unknown error"
     body = json.dumps({"error": {"code": "CHECK_FAILED", "message": line, "issues": []}})
     # Headers are read byte by byte.

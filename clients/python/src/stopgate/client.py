@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
 _ANSWER_SECONDS = 600.0
-"""Generous, since checks may be slow. A hold comes on top."""
+"""Generous, because checks may be slow. A hold is added to it."""
 _ASK_AGAIN_SECONDS = 30.0
-"""A reply may be lost with its replica. The same attempt asked again gives the same decision, and counts once."""
+"""A reply may be lost with its replica. Asking again for the same attempt gives the same decision, and counts once."""
 _QUERY_SECONDS = 5.0
 
 
@@ -70,11 +70,11 @@ class StopgateClient(HookCalls, ActionCalls):
         """Connects to NATS.
 
         Without arguments it finds what the command line finds: `STOPGATE_NATS`, `STOPGATE_FLEET` and `STOPGATE_CREDS`,
-        else the running `stopgate dev` of this folder (`cwd`) or one above, else `nats://127.0.0.1:4222` and `main`.
+        else the running `stopgate dev` of this folder (`cwd`) or a parent, else `nats://127.0.0.1:4222` and `main`.
 
         `nats`: one or more servers, separated by commas; may contain user and password. `creds`: a NATS `.creds` file,
         or JSON `{"user", "pass"}`. `check_creds`: the same for serving checks and hooks, if `creds` may not; those of
-        `stopgate dev` are found. `role="operator"` takes the operator's credentials of `stopgate dev`.
+        `stopgate dev` are found. `role="operator"` uses the operator's credentials of `stopgate dev`.
 
         Raises `UnreachableError` if there is no server or it refuses, `InputError` if the credentials cannot be read.
         """
@@ -84,7 +84,7 @@ class StopgateClient(HookCalls, ActionCalls):
         )
 
     async def close(self) -> None:
-        """Answers what the served checks were asked, then disconnects."""
+        """Answers the open calls to served checks, then disconnects."""
         await asyncio.gather(*(served.close() for served in self._served))
         self._served.clear()
         if self._check_bus is not None:
@@ -92,13 +92,13 @@ class StopgateClient(HookCalls, ActionCalls):
         await self._bus.close()
 
     async def __aenter__(self) -> Self:
-        """Nothing more is to be done."""
+        """Returns the connected client."""
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Closes it."""
+        """Closes the client."""
         await self.close()
 
     def worker(self, worker: str) -> WorkerHandle:
@@ -112,7 +112,7 @@ class StopgateClient(HookCalls, ActionCalls):
         timeout: float | None = None,
         **attempt: Unpack[AttemptFields],
     ) -> Decision:
-        """May it stop? `timeout`: seconds to wait for the answer; 10 minutes and the hold unless given."""
+        """May it stop? `timeout`: seconds to wait for the answer (default: 10 minutes plus the hold)."""
         check_id("worker", worker)
         body = {**to_wire(attempt), "attempt": attempt.get("attempt") or uuid.uuid4().hex}
         left = timeout if timeout is not None else _ANSWER_SECONDS + attempt.get("hold_ms", 0) / 1_000
@@ -128,7 +128,7 @@ class StopgateClient(HookCalls, ActionCalls):
     async def probe(
         self, worker: str, *, timeout: float = _ANSWER_SECONDS, **attempt: Unpack[AttemptFields]
     ) -> Decision:
-        """Would it stop? Nothing is logged or counted."""
+        """Would it be allowed to stop? Nothing is logged or counted."""
         check_id("worker", worker)
         return read_decision(await self._bus.request("probe", worker, to_wire(attempt), timeout))
 
@@ -157,7 +157,10 @@ class StopgateClient(HookCalls, ActionCalls):
         timeout: float = _ANSWER_SECONDS,
         **attempt: Unpack[AttemptFields],
     ) -> Decision:
-        """The same, but raises `IncompleteError` if it is not. A failure to verify is another error."""
+        """Like `verify`, but raises `IncompleteError` if the work is not complete.
+
+        A failure to verify raises another error.
+        """
         verified = await self.verify(worker, timeout=timeout, **attempt)
         if not verified.complete:
             raise IncompleteError(verified.decision)
@@ -177,27 +180,27 @@ class StopgateClient(HookCalls, ActionCalls):
         return read_hook_result(await self._bus.request("evaluate", task, body, timeout))
 
     async def run_until_stopped(self, worker: str, turn: Turn, prompt: str, *, turns_max: int = TURNS_MAX) -> Decision:
-        """Runs turns of an agent until it may stop, and gives the decision that allowed it.
+        """Runs turns of an agent until it may stop, and returns the decision that allowed it.
 
-        `turn` gets the prompt of the first turn, then the next prompt of each block, and gives the agent's final
+        `turn` gets the prompt of the first turn, then the next prompt of each block, and returns the agent's final
         message (or its `output` with `files`, `validation` and so on). `Decision.complete` says whether the work is
         done: a cap or an escalation lets an agent stop too.
 
-        Raises `TurnsExhaustedError` after `turns_max` turns, and what `turn` raises. If nobody answers it raises
-        `UnreachableError`: what to do then is yours to say.
+        Raises `TurnsExhaustedError` after `turns_max` turns, and what `turn` raises. If nobody answers, it
+        raises `UnreachableError`: the caller decides what happens then.
         """
         return await run_until_stopped(self.worker(worker), turn, prompt, turns_max=turns_max)
 
     async def get_worker(self, worker: str) -> WorkerView:
-        """Sees all entries stored before it was asked. Raises `NotFoundError`."""
+        """The worker after all entries stored before this call. Raises `NotFoundError`."""
         return read_worker(await self._get("worker", worker))
 
     async def get_task(self, task: str, *, checkpoint: str | None = None) -> TaskView:
-        """With the latest checkpoint in `raw`, or the one named. Raises `NotFoundError`."""
+        """The task, with its latest checkpoint (or the named one) in `raw`. Raises `NotFoundError`."""
         return read_task(await self._get("task", task, {} if checkpoint is None else {"checkpoint": checkpoint}))
 
     async def get_queue(self, queue: str) -> QueueView:
-        """Raises `NotFoundError`."""
+        """The queue. Raises `NotFoundError`."""
         return read_queue(await self._get("queue", queue))
 
     async def _get(self, entity: str, entity_id: str, body: Mapping[str, Any] | None = None) -> object:
@@ -205,17 +208,17 @@ class StopgateClient(HookCalls, ActionCalls):
         return await self._bus.request("get", f"{entity}.{entity_id}", body or {}, _QUERY_SECONDS)
 
     async def list_workers(self, **given: Unpack[ListFilter]) -> Page[WorkerView]:
-        """A page of the workers that fit."""
+        """A page of the workers that match."""
         it, following = await self._list("workers", given)
         return Page(tuple(read_worker(each) for each in it), following)
 
     async def list_tasks(self, **given: Unpack[ListFilter]) -> Page[TaskView]:
-        """A page of the tasks that fit."""
+        """A page of the tasks that match."""
         it, following = await self._list("tasks", given)
         return Page(tuple(read_task(each) for each in it), following)
 
     async def list_queues(self, **given: Unpack[ListFilter]) -> Page[QueueView]:
-        """A page of the queues that fit."""
+        """A page of the queues that match."""
         it, following = await self._list("queues", given)
         return Page(tuple(read_queue(each) for each in it), following)
 
@@ -226,7 +229,7 @@ class StopgateClient(HookCalls, ActionCalls):
     async def on_decision(
         self, worker: str | None, listener: Callable[[Decision], Awaitable[None] | None]
     ) -> Subscription:
-        """Hears the decisions about a worker or, with None, about all, from the moment it returns.
+        """Calls `listener` with each decision about a worker (None: about all), from the moment it returns.
 
         `await subscription.unsubscribe()` ends it.
         """
@@ -252,13 +255,13 @@ class StopgateClient(HookCalls, ActionCalls):
         timeout: float = TIMEOUT_SECONDS,
         concurrency: int = CONCURRENCY,
     ) -> ServedCheck:
-        """Serves the check `remote: <name>` until it is closed. Several servers of one name share the requests.
+        """Serves the check `remote: <name>` until it is closed. Processes that serve the same name share the requests.
 
-        `check` gets an `AgentContext`, and gives a `ValidationResult`, a `StopHookResult` or a mapping. A function that
-        raises never passes: it is an error of the check, with its message, and so is a result after `timeout` seconds.
-        At most `concurrency` of them run at once.
+        `check` gets an `AgentContext`, and returns a `ValidationResult`, a `StopHookResult` or a mapping. A function
+        that raises never passes: that is an error of the check, with its message, and so is a result after `timeout`
+        seconds. At most `concurrency` of them run at once.
 
-        Raises `InputError` where the credentials do not allow it.
+        Raises `InputError` if the credentials do not allow it.
         """
         if concurrency < 1:
             raise InputError("input.bad", f"concurrency must be at least 1, not {concurrency}")
@@ -267,7 +270,7 @@ class StopgateClient(HookCalls, ActionCalls):
         return served
 
     async def _bus_for_checks(self) -> Bus:
-        """Whoever may serve checks may do nothing else on the embedded server, so it is a connection of its own."""
+        """On the embedded server, the user that may serve checks may do nothing else, so it has its own connection."""
         settings = self._settings
         if settings.check_login == settings.login:
             return self._bus

@@ -21,7 +21,7 @@ Cause = Literal[
 
 @dataclass(frozen=True)
 class Feedback:
-    """What one check has to say: it failed, or could not be run."""
+    """Feedback of one check: it failed, or could not be run."""
 
     check: str
     outcome: Literal["fail", "error", "timeout"]
@@ -31,7 +31,7 @@ class Feedback:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one guard said. `input`, what it looked at, and `took_ms` only where it decided or was in error."""
+    """The verdict of one guard. `input` (what it looked at) and `took_ms` only if it decided or was in error."""
 
     guard: str
     verdict: Literal["pass", "block", "allow", "error"]
@@ -99,12 +99,12 @@ class Decision:
 
     @property
     def blocked(self) -> bool:
-        """The agent must go on."""
+        """The agent must continue."""
         return self.decision == "block"
 
     @property
     def complete(self) -> bool:
-        """What was asked for is done: not capped, bypassed or unjudged."""
+        """Everything asked for is done: not capped, bypassed or unjudged."""
         return self.decision == "allow" and self.cause in ("complete", "no-policy")
 
 

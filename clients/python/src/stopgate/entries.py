@@ -1,4 +1,4 @@
-"""What may stand in the log: the fields of every entry that a client publishes (docs/protocol.md §3).
+"""The entries of the log: the fields of every entry that a client publishes (docs/protocol.md §3).
 
 Written by generate_entries.py from the service's own schema; do not edit.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Stored:
-    """`seq`: the entry's sequence in the log; `duplicate`: one with this message id exists, and `seq` is its."""
+    """`seq`: the entry's sequence in the log; `duplicate`: `seq` is that of an earlier one with this message id."""
 
     seq: int
     duplicate: bool
@@ -319,7 +319,7 @@ class OperatorWorkerRetired(TypedDict):
 
 
 class EntryPublisher(ABC):
-    """Publishes entries, typed by what each may hold."""
+    """Publishes entries, with typed fields."""
 
     # fmt: off
     @overload
@@ -401,12 +401,12 @@ class EntryPublisher(ABC):
     async def publish(
         self, entity: str, entity_id: str, kind: str, data: Any = None, *, message_id: str | None = None
     ) -> Stored:
-        """Stores an entry, and waits until the stream has it.
+        """Stores an entry, and returns when the stream has acknowledged it.
 
-        `data` has the fields of the entry, under the names of the wire. A repeat of `message_id` within 2 minutes is
-        stored once. `own.worker` and `own.task` take an operator's credentials.
+        `data` has the fields of the entry, under their names on the wire. Entries with the same `message_id` within 2
+        minutes are stored once. `own.worker` and `own.task` need an operator's credentials.
 
-        Raises `InputError` for what is no entry, `UnavailableError` if it was not stored.
+        Raises `InputError` if it is not a valid entry, `UnavailableError` if it may not have been stored.
         """
         return await self._store(entity, entity_id, kind, data or {}, message_id)
 

@@ -1,4 +1,4 @@
-"""What may go wrong, by what to do about it. None of these is a verdict (docs/wire.md, "Errors")."""
+"""The errors, by what to do about them. None of them is a verdict (docs/wire.md, "Errors")."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Issue:
 class StopgateError(Exception):
     """Every error of this package.
 
-    `code` is the same as in the TypeScript client, such as `service.unreachable`. `retry_after`, in seconds, says that
-    the same call may succeed then; add a random part of your own. `details` is what else the reply carried.
+    `code` is the same as in the TypeScript client, such as `service.unreachable`. After `retry_after` seconds the same
+    call may succeed; add a random delay. `details` has the other fields of the reply.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class StopgateError(Exception):
 
 
 class InputError(StopgateError):
-    """The call is wrong, or this connection may not make it: it fails again however often it is repeated."""
+    """The call is wrong, or this connection may not make it: repeating it does not help."""
 
 
 class NotFoundError(StopgateError):
@@ -53,7 +53,7 @@ class NotFoundError(StopgateError):
 
 
 class RefusedError(StopgateError):
-    """It makes no sense now: the message says why."""
+    """Not allowed in the current state; the message says why."""
 
 
 class CheckError(StopgateError):
@@ -65,7 +65,7 @@ class UnavailableError(StopgateError):
 
 
 class UnreachableError(UnavailableError):
-    """No service answered: no server, nobody who serves, or no answer in time. Nothing was judged."""
+    """There is no server, no service for the fleet, or no answer in time. Nothing was judged."""
 
 
 class IncompleteError(StopgateError):
@@ -116,7 +116,7 @@ def error_of(status: int, body: object, headers: Mapping[str, str]) -> StopgateE
 
 
 def _retry_after(given: Mapping[str, Any], headers: Mapping[str, str]) -> float | None:
-    """The body has it in milliseconds, the header in seconds, rounded up. An hour at most, whatever they say."""
+    """In seconds. The body has milliseconds, the header seconds, rounded up. At most an hour, whatever they say."""
     exact = given.get("retryAfterMs")
     if isinstance(exact, (int, float)) and exact >= 0:  # not NaN
         return min(exact, _RETRY_SECONDS_MAX * 1_000) / 1_000

@@ -23,7 +23,7 @@ HookType = Literal["default", "validation", "promise", "remote", "all", "any", "
 
 @dataclass(frozen=True)
 class HookState:
-    """A hook, and whether it is asked."""
+    """A hook, and whether it is enabled."""
 
     task_id: str
     hook_id: str
@@ -31,13 +31,13 @@ class HookState:
 
 
 class HookCalls(EntryPublisher):
-    """Each returns when the task shows the change, and raises `RefusedError` with the task's reason if it does not."""
+    """Each call returns when the task shows the change, or raises `RefusedError` with the task's reason."""
 
     _stop_hooks: dict[tuple[str, str], ServedCheck]
 
     @abstractmethod
     async def get_task(self, task: str) -> TaskView:
-        """The task as it is known."""
+        """The current state of a task."""
 
     @abstractmethod
     async def serve_check(
@@ -58,10 +58,10 @@ class HookCalls(EntryPublisher):
         enabled: bool = True,
         metadata: Mapping[str, Any] | None = None,
     ) -> str:
-        """Registers a hook, and gives its id.
+        """Registers a hook, and returns its id.
 
-        `of`: the members of `all` and `any`; `name`: the check that a `remote` hook asks; `when`: conditions that must
-        all hold; `on_error`: what an error of the hook means, `escalate` unless given.
+        `of`: the members of `all` and `any`; `name`: the check that a `remote` hook calls; `when`: conditions that must
+        all hold; `on_error`: what an error of the hook means (default: `escalate`).
         """
         hook = hook_id or f"HOOK-{uuid.uuid4().hex}"
         data: HookRegistered = {"hook": hook, "type": hook_type, "enabled": enabled, "metadata": metadata or {}}
@@ -91,10 +91,10 @@ class HookCalls(EntryPublisher):
         timeout: float = TIMEOUT_SECONDS,
         concurrency: int = CONCURRENCY,
     ) -> str:
-        """Registers a function as a hook, and gives its id.
+        """Registers a function as a hook, and returns its id.
 
         The hook is an entry and outlives this process; the function does not: while no process serves it, the hook
-        fails. Another process can serve it under the same `task_id` and `hook_id`, also in parallel.
+        is in error. Other processes can serve it under the same `task_id` and `hook_id`, at the same time too.
         """
         check_id("task", task_id)
         key = (task_id, check_id("hook", hook_id or f"HOOK-{uuid.uuid4().hex}"))
@@ -113,30 +113,30 @@ class HookCalls(EntryPublisher):
         return key[1]
 
     async def unregister_stop_hook(self, task_id: str, hook_id: str) -> HookState:
-        """Disables the hook and stops serving it. `clear_hooks` and the end of the task remove it."""
+        """Disables the hook and stops serving it. Only `clear_hooks` and the end of the task or iteration remove it."""
         state = await self.disable_hook(task_id, hook_id)
         await self._stop_serving(task_id, hook_id)
         return state
 
     async def list_hooks(self, task_id: str) -> tuple[HookView, ...]:
-        """Empty for an unknown task."""
+        """The hooks of a task; empty for an unknown task."""
         try:
             return (await self.get_task(task_id)).hooks
         except NotFoundError:
             return ()
 
     async def enable_hook(self, task_id: str, hook_id: str) -> HookState:
-        """The hook is asked again."""
+        """Enables a hook that was disabled."""
         await self.publish("task", task_id, "hook.enabled", {"hook": hook_id})
         return await self._confirm_enabled(task_id, hook_id, "hook.enabled", enabled=True)
 
     async def disable_hook(self, task_id: str, hook_id: str) -> HookState:
-        """The hook is not asked until it is enabled."""
+        """The hook is skipped until it is enabled."""
         await self.publish("task", task_id, "hook.disabled", {"hook": hook_id})
         return await self._confirm_enabled(task_id, hook_id, "hook.disabled", enabled=False)
 
     async def clear_hooks(self, task_id: str) -> int:
-        """Removes all hooks of a task, and gives how many there were."""
+        """Removes all hooks of a task, and returns how many there were."""
         count = len(await self.list_hooks(task_id))
         if count > 0:
             await self.publish("task", task_id, "hooks.cleared")
@@ -165,6 +165,6 @@ class HookCalls(EntryPublisher):
 
 
 def _check_name(task_id: str, hook_id: str) -> str:
-    """Unique to each hook of each task, and the same in every process, of every language."""
+    """Unique to each hook of each task, and the same in every process and every language."""
     digest = hashlib.sha256(f"{task_id} {hook_id}".encode()).hexdigest()[:16]
     return f"{hook_id[:100]}-{digest}"

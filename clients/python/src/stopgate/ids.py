@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}\Z")
 _PAYLOAD_BYTES_MAX = 65_536
 OUTPUT_BYTES_MAX = 32_768
-"""Of an attempt's output the end matters most, and what has to stand in the log is limited."""
+"""The end of an attempt's output matters most, and the size of an entry is limited."""
 
 
 def check_id(what: str, value: str) -> str:
-    """Raises `InputError`."""
+    """Returns `value`. Raises `InputError` if it is not an id."""
     if isinstance(value, str) and _ID.match(value):
         return value
     rule = "letters, digits, _ and - (128 at most)"

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from .entries import RuleReport
 
 TURNS_MAX = 50
-"""For policies without a cap: nobody wants more without having asked for it."""
+"""A limit for policies without a cap."""
 
 
 class TurnFields(TypedDict, total=False):
-    """What a turn may tell beside its final message."""
+    """What a turn may report besides its final message."""
 
     output: str
     stop_reason: str
@@ -31,11 +31,11 @@ class TurnFields(TypedDict, total=False):
 
 Outcome = str | TurnFields | None
 Turn = Callable[[str], Outcome | Awaitable[Outcome]]
-"""One turn of an agent: it gets the prompt, and gives its final message."""
+"""One turn of an agent: it gets the prompt, and returns its final message."""
 
 
 class TurnsExhaustedError(StopgateError):
-    """It took all its turns and may not stop yet. `decision` is the last."""
+    """The agent has used all its turns and may not stop yet. `decision` is the last one."""
 
     def __init__(self, turns: int, decision: Decision) -> None:
         super().__init__("turns.exhausted", f"{turns} turns, and it may not stop yet: {decision.reason}")
@@ -44,7 +44,7 @@ class TurnsExhaustedError(StopgateError):
 
 async def run_until_stopped(worker: WorkerHandle, turn: Turn, prompt: str, *, turns_max: int = TURNS_MAX) -> Decision:
     """See `StopgateClient.run_until_stopped`."""
-    # A person's prompt sets the count of retries back, so it is the first alone.
+    # A person's prompt resets the retries, so only the first prompt is published.
     await worker.publish("prompt.submitted", {"text": prompt})
     for number in range(1, turns_max + 1):
         outcome = turn(prompt)

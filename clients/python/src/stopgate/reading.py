@@ -1,4 +1,4 @@
-"""Reads JSON that may be of another version, or not from stopgate at all."""
+"""Reads JSON that may come from another version, or not from stopgate at all."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Fields:
-    """The fields of an object. What is missing or of another type raises `UnreachableError`, naming it."""
+    """The fields of an object. A missing field or one of another type raises `UnreachableError`, which names it."""
 
     def __init__(self, what: str, value: object) -> None:
         self.what = what
@@ -35,7 +35,7 @@ class Fields:
         return None if self.raw.get(key) is None else self.take(key, kind)
 
     def choice(self, key: str, known: tuple[str, ...]) -> str:
-        """A text that must be one of these: an answer that we do not know is none."""
+        """A string that must be one of these: an answer that we do not know is not an answer."""
         value = self.take(key, str)
         if value not in known:
             expected = " or ".join(known)

@@ -22,7 +22,7 @@ _STORE = ".stopgate"
 
 @dataclass(frozen=True)
 class Settings:
-    """`servers` without user and password; `login` is what nats-py takes for them."""
+    """`servers` are without user and password; `login` has them as nats-py expects them."""
 
     servers: tuple[str, ...]
     fleet: str
@@ -40,7 +40,7 @@ def find_settings(
     role: Role,
     cwd: str | Path | None,
 ) -> Settings:
-    """Raises `InputError` for credentials that cannot be read, `UnreachableError` if this folder's service is down."""
+    """Raises `InputError` if credentials cannot be read, `UnreachableError` if this folder's service is down."""
     folder = Path.cwd() if cwd is None else Path(cwd).resolve()
     store, service = _find_store(folder)
     url = nats or os.environ.get("STOPGATE_NATS") or service.get("nats")
@@ -54,11 +54,11 @@ def find_settings(
     check_id("fleet", name)
     servers, in_url = _read_url(url)
     given = creds or os.environ.get("STOPGATE_CREDS") or None
-    # No other server than the store's own ever sees its credentials.
+    # Only the store's own server ever sees its credentials.
     own = store if store is not None and not in_url and _same_server(url, service.get("nats")) else None
     login = _login(given, own, role, in_url)
     for_checks = _login(check_creds, own, "check", login) if check_creds or not given else login
-    # Agents may listen to `_INBOX.>`, so what an operator is answered goes elsewhere (docs/security.md).
+    # Agents may subscribe to `_INBOX.>`, so an operator has another inbox (docs/security.md).
     inbox = "_STOPGATE_INBOX" if role == "operator" and own is not None and not given else "_INBOX"
     return Settings(servers, name, login, for_checks, inbox)
 
@@ -88,7 +88,7 @@ def _read_creds(file: Path) -> dict[str, Any]:
 
 
 def _read_url(url: str) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """One or more servers, separated by commas; may hold user and password, or a token."""
+    """One or more servers, separated by commas; may contain user and password, or a token."""
     servers: list[str] = []
     login: dict[str, Any] = {}
     for text in (part.strip() for part in url.split(",")):
@@ -111,7 +111,7 @@ def _same_server(one: str, other: str | None) -> bool:
 
 
 def _find_store(cwd: Path) -> tuple[Path | None, dict[str, str]]:
-    """The nearest `.stopgate` with a service, here or above as far as the home folder; else the nearest."""
+    """The nearest `.stopgate` with a service, in this folder or a parent, up to the home folder; else the nearest."""
     stores = [(store, _read_service(store, cwd)) for store in _stores_above(cwd)]
     found = next((it for it in stores if it[1]), stores[0] if stores else None)
     return found or (None, {})

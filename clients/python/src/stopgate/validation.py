@@ -1,4 +1,4 @@
-"""Is this an entry? Looked at before it is sent, by the part of JSON Schema that the schemas of entries use."""
+"""Checks an entry before it is sent, with the part of JSON Schema that the schemas of entries use."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TYPES: Mapping[str, tuple[str, type | tuple[type, ...]]] = {
 
 
 def check_entry(entity: str, kind: str, data: object) -> None:
-    """Raises `InputError` with the name of each field that is missing or wrong. More fields are no error."""
+    """Raises `InputError` with the name of each field that is missing or wrong. Unknown fields are not an error."""
     schema = ENTRIES.get((entity, kind))
     if schema is None:
         kinds = ", ".join(sorted(each for of, each in ENTRIES if of == entity)) or "none"
@@ -34,7 +34,7 @@ def check_entry(entity: str, kind: str, data: object) -> None:
 
 
 def check_attempt(body: object) -> None:
-    """The same of what a stop attempt says."""
+    """The same for the fields of an attempt."""
     check_fields("stop attempt", ENTRIES["worker", "stop.attempted"], body)
 
 
@@ -97,7 +97,7 @@ def _value_problem(schema: Mapping[str, Any], value: object) -> str | None:
 
 
 def _length(value: str | list[Any] | tuple[Any, ...]) -> int:
-    """As the service counts: a text in units of UTF-16."""
+    """As the service counts: a string in UTF-16 code units."""
     return len(value.encode("utf-16-le", "surrogatepass")) // 2 if isinstance(value, str) else len(value)
 
 

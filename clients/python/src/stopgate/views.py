@@ -1,4 +1,4 @@
-"""What is known of workers, tasks and queues (docs/protocol.md §10)."""
+"""The current state of workers, tasks and queues (docs/protocol.md §10)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Presence = Literal["active", "stale", "limited"]
 
 
 class ListFilter(TypedDict, total=False):
-    """Which ones to list; `limit` is 100 unless given, `after` is the `next` of the page before."""
+    """Which ones to list; `limit` defaults to 100, `after` is the `next` of the page before."""
 
     state: State
     presence: Presence
@@ -28,7 +28,7 @@ class ListFilter(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Refused:
-    """An entry that made no sense when it came."""
+    """An entry that was not valid when it arrived."""
 
     at: str
     type: str
@@ -47,7 +47,7 @@ class HookView:
 
 @dataclass(frozen=True)
 class WorkerView:
-    """One worker. `raw` has everything that the service said of it."""
+    """One worker. `raw` is the whole reply of the service."""
 
     worker: str
     state: State
@@ -61,7 +61,7 @@ class WorkerView:
 
 @dataclass(frozen=True)
 class TaskView:
-    """One task. `raw` has everything that the service said of it."""
+    """One task. `raw` is the whole reply of the service."""
 
     task: str
     state: State
@@ -83,7 +83,7 @@ class QueueView:
 
 @dataclass(frozen=True)
 class Page(Generic[View]):
-    """`next` None: there are no more."""
+    """One page; `next` is None if there are no more."""
 
     items: tuple[View, ...]
     next: str | None
