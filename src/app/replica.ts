@@ -12,6 +12,7 @@ import type { Logger } from '../log.ts';
 import { openEventLog } from '../nats/event-log.ts';
 import { newId } from '../nats/id.ts';
 import type { OnAnswer } from '../nats/request-server.ts';
+import { createRunnerSearch } from '../nats/runner-search.ts';
 import type { FoldStart } from '../nats/snapshots/find-start.ts';
 import { createLogTrimmer } from '../nats/snapshots/log-trimmer.ts';
 import { createSnapshots } from '../nats/snapshots/snapshots.ts';
@@ -97,7 +98,7 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
     },
     options,
   );
-  const service = createService(host, log, link.name);
+  const service = createService(host, log, link.name, createRunnerSearch(link.nc, fleet));
   options.onFolding?.(service.status);
   await Promise.race([host.start(), link.forbidden]).catch(async (error: unknown) => {
     await host.close();

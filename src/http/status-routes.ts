@@ -50,8 +50,8 @@ const namesOf = (fleets: FleetDirectory): string[] => fleets.states().map(({ nam
 
 /**
  * One fleet that fails must not take the others' traffic away: while any is served, this process is ready, and names
- * those that are not. `?fleet=F` asks about one. Each is shown with the last entry that it has folded, and how many
- * follow.
+ * those that are not. `?fleet=F` asks about one. Each is shown with the last entry that it has folded, how many
+ * follow, and the runners that its policies name and nobody serves: those concern its checks, not the traffic.
  */
 function addReadiness(app: FastifyInstance, fleets: FleetDirectory, metrics: Metrics): void {
   /** A receiver that is gone concerns people, not the traffic. */
@@ -64,7 +64,14 @@ function addReadiness(app: FastifyInstance, fleets: FleetDirectory, metrics: Met
     if (query.fleet !== undefined && asked.length === 0) fleets.find(String(query.fleet));
     const faults = asked.flatMap(({ name, fault }) => (fault === null ? [] : [{ name, fault }]));
     const [first] = faults;
-    const progress = Object.fromEntries(asked.map(({ name, foldedSeq, lag }) => [name, { foldedSeq, lag }]));
+    const progress = Object.fromEntries(
+      await Promise.all(
+        asked.map(async ({ name, foldedSeq, lag, fault }) => {
+          const runnersMissing = fault === null ? await fleets.find(name).service.missingRunners() : [];
+          return [name, { foldedSeq, lag, ...(runnersMissing.length > 0 && { runnersMissing }) }];
+        }),
+      ),
+    );
     if (first === undefined) return { ok: true, fleets: progress, ...(await notTaken()) };
     const failed = Object.fromEntries(
       faults.map(({ name, fault }) => [name, { code: errorCodes[fault.code].wire, message: fault.message }]),

@@ -1,10 +1,12 @@
 /** Makes the service of a replica from its host and log. */
 import type { Host } from '../host/host.ts';
 import type { EventLog } from '../nats/event-log.ts';
+import type { RunnerSearch } from '../nats/runner-search.ts';
 import { decide } from './decide.ts';
 import { evaluate } from './evaluate.ts';
 import { get, peek } from './get.ts';
 import { list } from './list.ts';
+import { missingRunners } from './missing-runners.ts';
 import { createOperate } from './operate.ts';
 import { probeWorker } from './probe.ts';
 import { publish } from './publish.ts';
@@ -17,7 +19,7 @@ import { verify } from './verify.ts';
 export { createEndpoints } from './endpoints.ts';
 export type { Service } from './service.ts';
 
-export function createService(host: Host, log: EventLog, replica: string): Service {
+export function createService(host: Host, log: EventLog, replica: string, search: RunnerSearch): Service {
   const fleet = host.fleet.name;
   const operate = createOperate(host, log);
   return {
@@ -35,6 +37,7 @@ export function createService(host: Host, log: EventLog, replica: string): Servi
     untilResolved: (worker, signal) => untilResolved(host, worker, signal),
     untilAnswered: (worker, question, signal) => untilAnswered(host, worker, question, signal),
     status: () => statusOf(host),
+    missingRunners: () => missingRunners(host, search),
   };
 }
 export { snapshotEndpoint } from './snapshot.ts';

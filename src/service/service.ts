@@ -49,4 +49,6 @@ export type Service = {
    */
   peek(worker: string, seq: number): Promise<WorkerView | null>;
   status(): ServiceStatus;
+  /** The runners that policies name and nobody serves, sorted. What is not known is left out. Takes a second at most. */
+  missingRunners(): Promise<readonly string[]>;
 };

@@ -1,4 +1,5 @@
 /** What every agent needs: recent versions of Node and nats-server, a configuration, and a service that answers. */
+import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
 import { AppError } from '../../errors.ts';
 import { accountLimit, askAccountLimit } from '../../nats/account-limit.ts';
@@ -33,6 +34,7 @@ export async function checkService(config: Config, nodeVersion: string): Promise
   findings.push(judgeReady(url, reply, config.token));
   if (typeof reply !== 'string') findings.push(checkClock(reply.date));
   const answers = typeof reply !== 'string' && reply.status === 200;
+  if (answers) findings.push(...checkRunners(reply.body, config.fleet));
   return { findings, http: answers ? url : null, needsToken };
 }
 
@@ -107,6 +109,25 @@ function judgeReady(url: string, reply: Awaited<ReturnType<typeof askHttp>>, tok
         'another program uses this port: choose one with --http',
       )
     : bad(about, `the service at ${url} is not ready: ${message}`, 'see its log');
+}
+
+const readySchema = z.object({
+  fleets: z.record(z.string(), z.object({ runnersMissing: z.array(z.string()).default([]) })),
+});
+
+/** @param body of `/readyz` */
+function checkRunners(body: unknown, fleet: string): Finding[] {
+  const missing = readySchema.safeParse(body).data?.fleets[fleet]?.runnersMissing ?? [];
+  const [first] = missing;
+  if (first === undefined) return [];
+  const names = `${missing.length > 1 ? 'runners' : 'the runner'} ${listNames(missing)}`;
+  return [
+    warn(
+      about,
+      `policies name ${names}, and nobody serves ${missing.length > 1 ? 'them' : 'it'}: their checks are in error`,
+      `next to the workspace: stopgate runner --name ${first}`,
+    ),
+  ];
 }
 
 /** Of the codes of Node's TLS. */

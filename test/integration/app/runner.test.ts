@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import { headers } from '@nats-io/nats-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
+import { runCommand } from '../../support/command.ts';
 import { type Deployment, deploy, type Folder, linesOf, makeFolder } from '../../support/deployment.ts';
 import { endService, type Service, startService } from '../../support/service.ts';
+import { ask } from '../http/request.ts';
 
 const sh = (source: string, more: object = {}) => ({ run: ['sh', '-c', source], ...more });
 const on = (runner: object, ...checks: object[]) => ({
@@ -103,6 +105,32 @@ describe('a runner', () => {
     expect(info.endpoints).toMatchObject([{ name: 'run', subject: 'stopgate.main.run.box', queue_group: 'box' }]);
     expect(await runner.kill('SIGINT')).toBe(0);
     expect(linesOf(runner.stderr()).at(-1)).toMatchObject({ msg: 'stopping' });
+  });
+
+  test('is reported missing where nobody serves it, in /readyz and by doctor, and the service stays ready', async () => {
+    await startRunner('box');
+    const requests: string[] = [];
+    const serving = at.client.nc.subscribe('stopgate.main.run.fake', {
+      callback: (_error, message) => void requests.push(message.string()), // it cannot be discovered, nor does it answer
+    });
+    await at.client.nc.flush();
+    const ready = await ask(at.http, '/readyz');
+    const missing = ['nobody', 'other', 'silent'];
+    expect([ready.status, ready.json]).toMatchObject([
+      200,
+      { ok: true, fleets: { main: { runnersMissing: missing } } },
+    ]);
+    expect(requests).toEqual(['']);
+    const stats = (await at.client.nc.request('$SRV.STATS.stopgate-runner', '')).json();
+    expect(stats).toMatchObject({ endpoints: [{ num_requests: 0, num_errors: 0 }] });
+    const { stdout } = await runCommand(['doctor', '--quick', '--http', at.http.replace('http://', '')], {
+      cwd: workspace.path,
+    });
+    expect(stdout).toContain(
+      '! service  policies name runners nobody, other, silent, and nobody serves them: their checks are in error → ' +
+        'next to the workspace: stopgate runner --name nobody',
+    );
+    serving.unsubscribe();
   });
 
   test('runs its own commands, in the folder of the worker', async () => {

@@ -20,6 +20,7 @@ export type FakeService = Service & {
   /** Decisions and publishes wait for it. */
   pause: Promise<unknown>;
   state: ServiceStatus;
+  runnersMissing: readonly string[];
 };
 
 export function createFakeService(): FakeService {
@@ -41,6 +42,7 @@ export function createFakeService(): FakeService {
     answer: { decision: 'allow', action: 'complete', reason: 'fine', nextPrompt: null },
     fault: null,
     pause: Promise.resolve(),
+    runnersMissing: [],
     state: { ready: true, reason: null, code: null, lag: 0, foldedSeq: 42, workers: 1, openAttempts: 3 },
     async publish(entry) {
       await fake.pause;
@@ -74,6 +76,7 @@ export function createFakeService(): FakeService {
       return { items: [], next: null };
     },
     status: () => fake.state,
+    missingRunners: async () => fake.runnersMissing,
   };
   return fake;
 }

@@ -11,6 +11,12 @@ test('health and readiness', async () => {
     ok: true,
     fleets: { main: { foldedSeq: expect.any(Number), lag: 0 } },
   });
+  http.service.runnersMissing = ['gpu'];
+  const lacking = await ask(http.server.url, '/readyz');
+  expect([lacking.status, lacking.json]).toMatchObject([
+    200,
+    { ok: true, fleets: { main: { runnersMissing: ['gpu'] } } },
+  ]);
   http.service.state = { ...http.service.state, ready: false, reason: 'the log is gone' };
   const answer = await ask(http.server.url, '/readyz');
   expect([answer.status, errorOf(answer)]).toMatchObject([503, { message: 'the log is gone' }]);

@@ -1,0 +1,23 @@
+/** Which runners nobody serves: discovered, asked, and not known. */
+import { expect, onTestFinished, test } from 'vitest';
+import { openConnection } from '../../../src/nats/connection.ts';
+import { createRunnerSearch } from '../../../src/nats/runner-search.ts';
+import { openNats } from '../../support/shared-server.ts';
+
+test('nobody is missing while the server cannot be reached, or where no runner is named', async () => {
+  const server = await openNats({});
+  onTestFinished(() => server.stop());
+  const nc = await openConnection({ url: server.url, name: 'test', patient: true });
+  onTestFinished(() => nc.close());
+  const open = () => createRunnerSearch(nc, 'main');
+  expect(await open()(['box', 'gpu'])).toEqual(['box', 'gpu']);
+  expect(await open()([])).toEqual([]);
+  const search = open();
+  expect(search(['box'])).toBe(search(['box'])); // kept for 10 s
+  expect(await search(['box'])).toEqual(['box']);
+  nc.subscribe('stopgate.main.run.*', { callback: (_error, message) => void message.respond('{}') });
+  await nc.flush();
+  expect(await search(['box', 'gpu'])).toEqual([]); // the policies have changed
+  await server.kill();
+  expect(await open()(['box'])).toEqual([]);
+});
