@@ -111,7 +111,13 @@ export function createHistoryProcess(source: HistorySource, options: Options, ev
 }
 
 /** Those that say how this process was started, such as whose certificates it trusts; not the port of its debugger. */
-const inheritedArguments = () => process.execArgv.filter((it) => !it.startsWith('--inspect'));
+const inheritedArguments = () => withoutDebugger(process.execArgv);
+
+/** The value of an option may be an argument of its own: `--inspect-port 9230`. */
+export function withoutDebugger(args: readonly string[]): string[] {
+  const isOfDebugger = (arg = '') => /^--(?:inspect|debug-port)/.test(arg);
+  return args.filter((arg, index) => !isOfDebugger(arg) && (arg.startsWith('-') || !isOfDebugger(args[index - 1])));
+}
 
 function describeEnd(code: number | null, signal: NodeJS.Signals | null, lastWords: string): string {
   if (lastWords.includes('heap out of memory')) return 'it ran out of memory';
