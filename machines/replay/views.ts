@@ -62,6 +62,8 @@ export type WorkerView = {
     owner: string | null;
   } | null;
   lastSeen: string;
+  /** Why it is out of service: its session has ended, or an operator retired it. Null: it is in service. */
+  ended: 'ended' | 'retired' | null;
   /** The last that led anywhere. */
   lastTransition: TransitionView | null;
   lastDecision: Decision | null;
@@ -128,6 +130,7 @@ export function viewWorker(fleet: Fleet, worker: string, nowMs: number): WorkerV
     ...{ inputs: context.inputs, lastAnswer: context.lastAnswer },
     attempt: viewAttempt(record),
     lastSeen: formatIsoTime(record.lastSeenMs),
+    ended: context.ended,
     lastTransition: viewTransition(record.lastMove),
     lastDecision: context.lastDecision,
     ...{ escalation: context.escalation, resolution: context.resolution },

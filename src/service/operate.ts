@@ -59,7 +59,7 @@ export function createOperate(host: Host, log: EventLog): Operate {
     const before = await view(entity, id);
     if ((action === 'acknowledge' || action === 'resolve') && before.state !== 'escalated')
       throw new AppError('entry.refused', `${entity} ${id} is not escalated, it is ${before.state}`);
-    if (action === 'retire') throwIfRetired(id, before);
+    if (action === 'retire') throwIfRetired(id, before as WorkerView);
     const fields =
       action === 'answer' ? { by: data.by, ...createAnswer(before as WorkerView, { ...data, seq: readSeq }) } : data;
     const subject = `stopgate.${host.fleet.name}.own.${entity}.${id}.${types[action]}`;

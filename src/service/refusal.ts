@@ -2,7 +2,7 @@
  * What happened to an entry: the log also stores an entry that is not valid in the current state, and its actor then
  * lists it as refused.
  */
-import type { TaskView, WorkerView } from '../../machines/index.ts';
+import type { WorkerView } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 
 /**
@@ -17,12 +17,8 @@ export function throwIfRefused({ refused }: Pick<WorkerView, 'refused'>, seq: nu
 /**
  * A second retirement would change nothing, and stand in the log as an action of its own.
  *
- * @throws AppError entry.refused: to be retired is the last that happened to it
+ * @throws AppError entry.refused: it was retired, and has not registered since
  */
-export function throwIfRetired(
-  worker: string,
-  { state, lastTransition }: Pick<WorkerView | TaskView, 'state' | 'lastTransition'>,
-): void {
-  if (state === 'stopped' && lastTransition?.event === 'worker.retired')
-    throw new AppError('entry.refused', `worker ${worker} is retired already, since ${lastTransition.at}`);
+export function throwIfRetired(worker: string, { ended }: Pick<WorkerView, 'ended'>): void {
+  if (ended === 'retired') throw new AppError('entry.refused', `worker ${worker} is retired already`);
 }

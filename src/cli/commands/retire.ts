@@ -1,4 +1,5 @@
 /** retire: takes a worker out of service. */
+import type { WorkerView } from '../../../machines/index.ts';
 import { throwIfRetired } from '../../service/refusal.ts';
 import { defineCommand } from '../command.ts';
 import { operatorArgs, publishOperatorEntry } from '../operator-entry.ts';
@@ -18,7 +19,7 @@ export const retire = defineCommand({
         id: worker,
         type: 'worker.retired',
         data: (view) => {
-          throwIfRetired(worker, view);
+          throwIfRetired(worker, view as WorkerView);
           return {};
         },
         needsEscalation: false,

@@ -240,6 +240,12 @@ test('on the command line: who is escalated, and what an operator’s entries le
   const again = await cli('retire', 'w3', '--yes');
   expect(again).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('worker w3 is retired already') });
   expect((await cli('audit', '--worker', 'w3', '--json')).stdout.match(/worker\.retired/g)).toHaveLength(1);
+  // A session's end leads to the same state, so a retirement after it is no transition.
+  expect(await cli('publish', 'worker.w4.session.ended', '{}')).toMatchObject({ code: 0 });
+  expect(await view('worker', 'w4')).toMatchObject({ state: 'stopped', ended: 'ended' });
+  expect(await cli('retire', 'w4', '--yes')).toMatchObject({ code: 0 });
+  expect(await cli('retire', 'w4', '--yes')).toMatchObject({ code: 1 });
+  expect((await cli('audit', '--worker', 'w4', '--json')).stdout.match(/worker\.retired/g)).toHaveLength(1);
   const claim = await cli('publish', 'worker.w3.task.claimed', '{"task":"T-3"}');
   expect(claim.code).toBe(0);
   expect((await view('worker', 'w3')).refused).toMatchObject([{ reason: 'worker w3 is retired' }]);
