@@ -6,20 +6,22 @@
 import { parseIsoTime } from '../values/iso-time.ts';
 import { type Fleet, moveOf, placeOf, type WorkerRecord } from './fleet.ts';
 import { armForget } from './forgetting.ts';
-import { staleAfterMs } from './presence.ts';
+import { activeForMs, staleAfterMs } from './presence.ts';
 import { stepTask } from './tasks.ts';
 
 /**
- * When the worker's tasks go back; null: not in its current state. A usage limit is waited out, and nothing is taken
- * away while an attempt is open, since the worker then waits for us; it gets the whole time after the answer.
+ * When the worker's tasks go back, or null: never, as things stand. A usage limit is waited out, and the time begins at
+ * its end (protocol.md §8). Nothing is taken away while an attempt is open, since the worker then waits for us; it gets
+ * the whole time after the answer.
  */
-export function handBackDueMs(fleet: Fleet, { snapshot, lastSeenMs }: WorkerRecord): number | null {
+export function handBackDueMs(fleet: Fleet, { snapshot, lastSeenMs, limitEndedMs }: WorkerRecord): number | null {
   const { releaseAfterMs } = fleet.policies;
   const { tasks, attempt, lastDecision } = snapshot.context.worker;
   if (releaseAfterMs === null || tasks.length === 0 || attempt !== null || snapshot.value.presence !== 'stale')
     return null;
   const answeredMs = lastDecision === null ? 0 : (parseIsoTime(lastDecision.at) ?? 0);
-  return Math.max(lastSeenMs + staleAfterMs, answeredMs) + releaseAfterMs;
+  const sinceMs = Math.max(limitEndedMs ?? lastSeenMs + activeForMs, answeredMs);
+  return Math.max(sinceMs + releaseAfterMs, lastSeenMs + staleAfterMs);
 }
 
 export function handBack(fleet: Fleet, worker: string, record: WorkerRecord): void {

@@ -3,8 +3,11 @@ import type { Presence } from '../values/states.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
 
+/** A worker is stale this long after its last entry. */
+export const activeForMs = 120_000;
+
 /** Active within two minutes, stale from the first millisecond after (seed 004, Rate Limit Considerations). */
-export const staleAfterMs = 120_001;
+export const staleAfterMs = activeForMs + 1;
 
 /** Over at exactly `until`. A scope's limit holds for every worker that ever reported that scope. */
 export function isLimited(fleet: Fleet, worker: WorkerContext, nowMs: number): boolean {
@@ -23,6 +26,7 @@ export function refreshPresence(fleet: Fleet, record: WorkerRecord): void {
   const { presence: before } = record.snapshot.value;
   if (before === presence) return;
   record.presenceFrom = before;
+  record.limitEndedMs = before === 'limited' && presence === 'stale' ? fleet.nowMs : null;
   record.snapshot = fleet.workerStepper.next(record.snapshot, { type: 'presence.changed', presence });
   const { state } = record.snapshot.value;
   fleet.watcher?.worker(record.snapshot.context.worker.worker, state, state, 'presence.changed');

@@ -30,6 +30,8 @@ export type WorkerRecord = Forgettable & {
   lastMove: StateMove | null;
   /** Its presence before the last change; null: it has not changed. */
   presenceFrom: Presence | null;
+  /** When its usage limit ended and left it stale at once; null: it is not stale, or by its silence alone. */
+  limitEndedMs: number | null;
 };
 
 /** Of a worker that is new at `nowMs`. */
@@ -43,6 +45,7 @@ export const createRecord = (snapshot: WorkerSnapshot, nowMs: number): WorkerRec
   known: null,
   lastMove: null,
   presenceFrom: null,
+  limitEndedMs: null,
   namedMs: nowMs,
   stoppedMs: null,
   isForgetArmed: false,

@@ -26,7 +26,10 @@ export const workerLegend: Legend = {
   events: ['stop.attempted', 'session.ended', 'prompt.submitted', 'tool.used', 'check.finished', 'decision'],
 };
 
-/** Times are in milliseconds since `seenMs`. `changed`: the values of the fields whose bits `mask` has, lowest first. */
+/**
+ * Times are in milliseconds since `seenMs`. `changed`: the values of the fields whose bits `mask` has, lowest first, and
+ * then `limitEndedMs`, if `flags` has its bit.
+ */
 export type WorkerTuple = readonly [
   ...[place: number, seenMs: number, namedMs: number, stoppedMs: number | null, activeMs: number, flags: number],
   ...[wakeMs: number | null, owner: string | null, known: string | null],
@@ -37,7 +40,7 @@ export type WorkerTuple = readonly [
 ];
 
 export function toTuple({ snapshot, ...record }: WorkerRecord): WorkerTuple {
-  const { lastSeenMs: seenMs, namedMs, stoppedMs, wakeMs, owner, known, lastMove } = record;
+  const { lastSeenMs: seenMs, namedMs, stoppedMs, wakeMs, owner, known, lastMove, limitEndedMs } = record;
   const { worker } = snapshot.context;
   const { state, presence } = snapshot.value;
   let mask = 0;
@@ -48,11 +51,12 @@ export function toTuple({ snapshot, ...record }: WorkerRecord): WorkerTuple {
     mask += 2 ** bit;
     changed.push(field === 'plan' ? worker.plan.map(fromStep) : value);
   }
+  if (limitEndedMs !== null) changed.push(limitEndedMs - seenMs);
   return [
     presences.indexOf(presence) * workerStates.length + workerStates.indexOf(state),
     ...([seenMs, namedMs - seenMs, stoppedMs === null ? null : stoppedMs - seenMs] as const),
     worker.activeMs - seenMs,
-    (record.staleArmed ? 1 : 0) + (record.accepted ? 2 : 0) + (record.isForgetArmed ? 4 : 0) + fromPresence(record),
+    flagsOf(record),
     ...([wakeMs === null ? null : wakeMs - seenMs, owner, known === null ? null : encodeKnown(known)] as const),
     lastMove === null ? null : fromMove(lastMove, seenMs),
     worker.lastDecision === null ? null : ownPartOf(worker.lastDecision, seenMs),
@@ -100,13 +104,21 @@ export function fromTuple(
   record.namedMs = namedMs + seenMs;
   record.stoppedMs = stoppedMs === null ? null : stoppedMs + seenMs;
   record.isForgetArmed = (flags & 4) > 0;
-  record.presenceFrom = (legend.presences[(flags >> 3) - 1] as Presence | undefined) ?? null;
+  record.presenceFrom = (legend.presences[((flags >> 3) & 3) - 1] as Presence | undefined) ?? null;
+  record.limitEndedMs = (flags & limitEnded) > 0 ? (changed[next] as number) + seenMs : null;
   return record;
 }
 
-/** The flags' bits above the three of yes or no; 0: null. */
-const fromPresence = ({ presenceFrom }: Pick<WorkerRecord, 'presenceFrom'>): number =>
-  presenceFrom === null ? 0 : (presences.indexOf(presenceFrom) + 1) * 8;
+/** The flag behind the two bits of `presenceFrom`. */
+const limitEnded = 32;
+
+/** Bits 3 and 4: the presence before, from 1; 0: none. */
+const flagsOf = (record: Omit<WorkerRecord, 'snapshot'>): number =>
+  (record.staleArmed ? 1 : 0) +
+  (record.accepted ? 2 : 0) +
+  (record.isForgetArmed ? 4 : 0) +
+  (record.presenceFrom === null ? 0 : (presences.indexOf(record.presenceFrom) + 1) * 8) +
+  (record.limitEndedMs === null ? 0 : limitEnded);
 
 function fromMove({ from, to, event, atMs }: StateMove, seenMs: number): NonNullable<WorkerTuple[9]> {
   const known = workerLegend.events.indexOf(event);

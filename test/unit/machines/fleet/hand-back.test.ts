@@ -26,8 +26,8 @@ const claimed = [
 
 describe('with releaseAfter: 5m', () => {
   test('a task goes back to its queue when its worker has been stale for five minutes', () => {
-    expect(fleetAfter(claimed, 8)).toMatchObject({ task: { state: 'working', worker: 'w1' }, queue: { pending: 0 } });
-    expect(fleetAfter(claimed, 9)).toMatchObject({
+    expect(fleetAfter(claimed, 7)).toMatchObject({ task: { state: 'working', worker: 'w1' }, queue: { pending: 0 } });
+    expect(fleetAfter(claimed, 8)).toMatchObject({
       task: { state: 'idle', worker: null },
       worker: { state: 'idle', tasks: [], presence: 'stale' },
       queue: { pending: 1 },
@@ -42,7 +42,19 @@ describe('with releaseAfter: 5m', () => {
   test('a usage limit is waited out, and the time begins when it is over', () => {
     const limited = [...claimed, [2, 'worker.w1.limit.reached', { until: minutes(30) }]] as const;
     expect(fleetAfter(limited, 29)).toMatchObject({ task: { worker: 'w1' }, worker: { presence: 'limited' } });
-    expect(fleetAfter(limited, 31).task).toMatchObject({ worker: null });
+    expect(fleetAfter(limited, 34).task).toMatchObject({ worker: 'w1' });
+    expect(fleetAfter(limited, 35).task).toMatchObject({ worker: null });
+  });
+
+  test('a limit that another worker clears for all ends there', () => {
+    const scope = { scope: 'account' };
+    const limited = [
+      ...claimed,
+      [2, 'worker.w1.limit.reached', scope],
+      [20, 'worker.w2.limit.cleared', scope],
+    ] as const;
+    expect(fleetAfter(limited, 24).task).toMatchObject({ worker: 'w1' });
+    expect(fleetAfter(limited, 25).task).toMatchObject({ worker: null });
   });
 
   test('another worker may then claim it, and the first one is refused when it comes back', () => {

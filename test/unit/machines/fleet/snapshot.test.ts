@@ -128,18 +128,20 @@ function withReversedLegend(text: string): string {
       tuple.slice(12),
     ];
     const flags = tuple[5] as number;
-    const presenceFrom = flags >> 3;
+    const presenceFrom = (flags >> 3) & 3;
+    const limitEnded = (flags & 32) > 0 ? [changed.pop()] : [];
     const [presence, state] = [Math.floor(place / states.length), place % states.length];
     const bits = fields.map((_, bit) => Math.floor(mask / 2 ** bit) % 2);
     return [
       (presences.length - 1 - presence) * states.length + (states.length - 1 - state),
       ...tuple.slice(1, 5),
-      (flags & 7) + (presenceFrom === 0 ? 0 : presences.length + 1 - presenceFrom) * 8,
+      (flags & ~24) + (presenceFrom === 0 ? 0 : presences.length + 1 - presenceFrom) * 8,
       ...tuple.slice(6, 9),
       move === null ? null : moved(move),
       tuple[10],
       bits.reduce((sum, bit, index) => sum + bit * 2 ** (fields.length - 1 - index), 0),
       ...changed.toReversed(),
+      ...limitEnded,
     ];
   };
   return text
