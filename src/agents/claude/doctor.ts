@@ -15,7 +15,7 @@ const blockCap: BlockCap = {
     const value = hooked.map(({ text }) => pattern.exec(text)?.[1]).find(Boolean) ?? env[capVariable.name];
     return value === undefined || value === '' ? undefined : Number(value) || Number.POSITIVE_INFINITY;
   },
-  raise: 'stopgate init claude --block-cap N (0: no cap)',
+  raise: '--block-cap N (0: no cap)',
 };
 
 export const doctor = createHookDoctor(hooks, {

@@ -6,7 +6,7 @@ import { type Poster, posters } from '../setup/line.ts';
 import type { Places } from '../setup/places.ts';
 import type { CheckContext } from './doctor.ts';
 import { bad, type Finding, ok, warn } from './finding.ts';
-import type { Hooked } from './hooked.ts';
+import { type Hooked, initCommand } from './hooked.ts';
 import { isUnknownPolicy } from './policies.ts';
 
 /** What the hook runs or posts to. */
@@ -16,7 +16,8 @@ export const lineOf = ({ value }: FoundHook): string => String(value.url ?? valu
 export const isPostLine = (program: Poster, { command, bash }: FoundHook['value']): boolean =>
   [command, bash].some((text) => typeof text === 'string' && new RegExp(`^(?:LC_ALL=C )?${program} `).test(text));
 
-export function checkAddress(agent: string, { scope, file, hooks }: Hooked, url: string): Finding {
+export function checkAddress(agent: string, hooked: Hooked, url: string): Finding {
+  const { scope, file, hooks } = hooked;
   const host = url.replace(/^https?:\/\//, '');
   const option = new RegExp(`--http[ =]\\S*${host.replaceAll('.', '\\.')}(?:'|\\s|$)`);
   const stray = hooks.find((hook) => {
@@ -26,7 +27,7 @@ export function checkAddress(agent: string, { scope, file, hooks }: Hooked, url:
     return !line.includes(`//${host}/`) && !option.test(line);
   });
   if (stray === undefined) return ok(agent, `${file} has our hooks, and they point to ${url}`);
-  const fix = `stopgate init ${agent} --http ${host}`;
+  const fix = `${initCommand(agent, hooked)} --http ${host}`;
   return bad(
     agent,
     `${file}: the hook of ${stray.event} does not point to ${url}`,
@@ -35,7 +36,8 @@ export function checkAddress(agent: string, { scope, file, hooks }: Hooked, url:
 }
 
 /** `stopEvent`: the event without whose hook no stop is judged. */
-export function checkEvents({ agent, events }: AgentHooks, stopEvent: string, { file, hooks }: Hooked): Finding[] {
+export function checkEvents({ agent, events }: AgentHooks, stopEvent: string, hooked: Hooked): Finding[] {
+  const { file, hooks } = hooked;
   const form = hooks.some(({ value }) => value.type === 'http') ? 'http' : 'command';
   const present = new Set(hooks.map(({ event }) => event));
   const missing = events(form)
@@ -43,7 +45,7 @@ export function checkEvents({ agent, events }: AgentHooks, stopEvent: string, { 
     .filter((name) => !present.has(name));
   if (missing.length === 0) return [];
   const text = `${file} has no hook for ${missing.join(', ')}`;
-  const fix = `stopgate init ${agent}`;
+  const fix = initCommand(agent, hooked);
   return [
     missing.includes(stopEvent)
       ? bad(agent, `${text}: no stop is ever judged`, fix)
@@ -52,14 +54,16 @@ export function checkEvents({ agent, events }: AgentHooks, stopEvent: string, { 
 }
 
 /** What the line itself needs. */
-export function checkLines(agent: string, stopEvent: string, { file, hooks }: Hooked): Finding[] {
+export function checkLines(agent: string, stopEvent: string, hooked: Hooked): Finding[] {
+  const { file, hooks } = hooked;
+  const init = initCommand(agent, hooked);
   const missing = hooks.map((hook) => findScript(lineOf(hook))).find((path) => path !== undefined && !existsSync(path));
   const isSilent = hooks.some(({ event, value }) => event === stopEvent && value.type === 'http');
   const program = `${file} runs ${missing}, which does not exist`;
   const silence = 'its hooks use HTTP: while the service is down every stop is allowed, without a notice';
   return [
-    ...(missing === undefined ? [] : [bad(agent, program, `stopgate init ${agent}`)]),
-    ...(isSilent ? [warn(agent, silence, `if that is not enough: stopgate init ${agent} --on-unreachable block`)] : []),
+    ...(missing === undefined ? [] : [bad(agent, program, init)]),
+    ...(isSilent ? [warn(agent, silence, `if that is not enough: ${init} --on-unreachable block`)] : []),
   ];
 }
 
@@ -73,7 +77,7 @@ function findScript(line: string): string | undefined {
 /** `lines`: what calls the service, which may name a policy for it. */
 export function checkPolicyNames(
   agent: string,
-  file: string,
+  { scope, file }: Pick<Hooked, 'scope' | 'file'>,
   lines: readonly string[],
   policies: CheckContext['policies'],
 ): Finding[] {
@@ -82,7 +86,11 @@ export function checkPolicyNames(
     .filter((name) => isUnknownPolicy(name, policies))
     .map((name) => {
       const text = `${file} names the policy ${name}, and there is none of that name: default holds instead`;
-      return warn(agent, text, `add it to stopgate.yaml, or: stopgate init ${agent} with another --policy, or none`);
+      return warn(
+        agent,
+        text,
+        `add it to stopgate.yaml, or: ${initCommand(agent, { scope })} with another --policy, or none`,
+      );
     });
 }
 
@@ -97,11 +105,12 @@ function isBare(hook: FoundHook): boolean {
 }
 
 /** For a service that wants a token. */
-export function checkToken(agent: string, { file, hooks }: Hooked, { env }: Places): Finding[] {
+export function checkToken(agent: string, hooked: Hooked, { env }: Places): Finding[] {
+  const { file, hooks } = hooked;
   const bare = hooks.find(isBare);
   if (bare !== undefined) {
     const text = `${file}: the service wants a token, and the hook of ${bare.event} sends none`;
-    return [bad(agent, text, `stopgate init ${agent} --token-env STOPGATE_TOKEN`)];
+    return [bad(agent, text, `${initCommand(agent, hooked)} --token-env STOPGATE_TOKEN`)];
   }
   if (env.STOPGATE_TOKEN) return [];
   const text = 'the service wants a token, and STOPGATE_TOKEN is not set here';

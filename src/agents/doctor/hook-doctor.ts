@@ -15,7 +15,7 @@ import {
   isPostLine,
   lineOf,
 } from './hook-checks.ts';
-import { type Hooked, type ReadSettings, readSettings } from './hooked.ts';
+import { type Hooked, initCommand, type ReadSettings, readSettings } from './hooked.ts';
 import { checkCap, checkTimes, type Limits } from './limit-checks.ts';
 import { checkPlanTools } from './plan-checks.ts';
 import { checkProgram } from './program-check.ts';
@@ -98,7 +98,7 @@ async function checkConnection(
   const { places } = context;
   const policies = context.policies ?? new Map();
   for (const one of hooked) {
-    findings.push(...checkPolicyNames(agent, one.file, one.hooks.map(lineOf), context.policies));
+    findings.push(...checkPolicyNames(agent, one, one.hooks.map(lineOf), context.policies));
     findings.push(checkAddress(agent, one, context.url), ...checkEvents(hooks, limits.stopEvent, one));
     findings.push(
       ...checkLines(agent, limits.stopEvent, one),
@@ -107,7 +107,8 @@ async function checkConnection(
     findings.push(...checkTimes(agent, limits, one, policies));
     findings.push(...((await checkHooked?.(one, context)) ?? []));
   }
-  if (hooks.planTools !== undefined) findings.push(checkPlanTools(agent, hooks.planTools.read(places), policies));
+  if (hooks.planTools !== undefined)
+    findings.push(checkPlanTools(agent, hooks.planTools.read(places), policies, initCommand(agent, first)));
   return [...findings, ...checkCap(agent, limits.blockCap, hooked, { places, policies })];
 }
 

@@ -25,6 +25,10 @@ export type ReadSettings = {
   readonly problems: readonly Finding[];
 };
 
+/** Writes these settings again; options may follow. Without `--user` it would write the project's. */
+export const initCommand = (agent: string, { scope }: Pick<Hooked, 'scope'>): string =>
+  `stopgate init ${agent}${scope === 'user' ? ' --user' : ''}`;
+
 const nothing: ReadSettings = { hooked: null, hooks: [], value: undefined, problems: [] };
 
 export function readSettings(

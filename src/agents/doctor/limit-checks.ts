@@ -5,7 +5,7 @@ import type { FoundHook } from '../setup/hook-settings.ts';
 import type { Places } from '../setup/places.ts';
 import type { CheckContext } from './doctor.ts';
 import { type Finding, ok, warn } from './finding.ts';
-import type { Hooked } from './hooked.ts';
+import { type Hooked, initCommand } from './hooked.ts';
 
 export type Limits = {
   /** The event that asks to stop: without its hook no stop is judged. */
@@ -23,7 +23,7 @@ export type BlockCap = {
   readonly blocks: number;
   /** As the user has set it. Infinity: no cap. Undefined: not set. */
   readonly configured?: (hooked: readonly Hooked[], env: Places['env']) => number | undefined;
-  /** How to raise it. */
+  /** The options of `init` that raise it. */
   readonly raise?: string;
 };
 
@@ -102,5 +102,7 @@ export function checkCap(
     return [ok(agent, `its own cap of ${cap} blocks in a row is not below the retries of any policy`)];
   const text = `it gives up after ${cap} blocks in a row, before the retries of ${beyond.join(', ')} are used up`;
   const { raise } = blockCap;
-  return [warn(agent, text, `${raise === undefined ? '' : `${raise}, or `}retries of ${cap} at most`)];
+  const [first] = hooked;
+  const init = raise === undefined || first === undefined ? '' : `${initCommand(agent, first)} ${raise}, or `;
+  return [warn(agent, text, `${init}retries of ${cap} at most`)];
 }

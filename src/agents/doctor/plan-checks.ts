@@ -18,11 +18,17 @@ export function describePlans(policies: Policies): string | null {
   ].join(', and ');
 }
 
-export function checkPlanTools(agent: string, { state, why, variable }: PlanTools, policies: Policies): Finding {
+/** @param init the command that writes the agent's settings */
+export function checkPlanTools(
+  agent: string,
+  { state, why, variable }: PlanTools,
+  policies: Policies,
+  init: string,
+): Finding {
   if (state === 'on') return ok(agent, `its plan tools are on (${why})`);
   const effect = describePlans(policies);
   if (effect === null) return ok(agent, `its plan tools are off (${why}), and no policy looks at the plan`);
-  const fix = state === 'refused' ? `set ${variable} to 1 there` : `stopgate init ${agent}, which sets ${variable}=1`;
+  const fix = state === 'refused' ? `set ${variable} to 1 there` : `${init}, which sets ${variable}=1`;
   return warn(agent, `its plan tools are off (${why}): ${effect}`, fix);
 }
 

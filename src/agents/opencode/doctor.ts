@@ -3,6 +3,7 @@ import type { CheckContext, Doctor } from '../doctor/doctor.ts';
 import { tryTurn } from '../doctor/dry-turn.ts';
 import { bad, type Finding, ok, warn } from '../doctor/finding.ts';
 import { checkPolicyNames } from '../doctor/hook-checks.ts';
+import { initCommand } from '../doctor/hooked.ts';
 import { checkProgram } from '../doctor/program-check.ts';
 import type { Places, Scope } from '../setup/places.ts';
 import { readText } from '../setup/settings-file.ts';
@@ -52,16 +53,16 @@ function checkPlugins(
   const twice = 'our plugin is both in this folder and in the user settings: each call comes twice';
   return [
     ...(plugins.length > 1 ? [warn(agent, twice, 'stopgate init opencode --remove')] : []),
-    ...plugins.map(({ file, text }) =>
+    ...plugins.map(({ scope, file, text }) =>
       text.includes(JSON.stringify(url))
         ? ok(agent, `${file} is there, and points to ${url}`)
         : bad(
             agent,
             `${file} does not point to ${url}`,
-            `stopgate init opencode --http ${url.replace(/^https?:\/\//, '')}`,
+            `${initCommand(agent, { scope })} --http ${url.replace(/^https?:\/\//, '')}`,
           ),
     ),
-    ...plugins.flatMap(({ file, text }) => checkPolicyNames(agent, file, [text], policies)),
+    ...plugins.flatMap((plugin) => checkPolicyNames(agent, plugin, [plugin.text], policies)),
     warn(agent, 'while the service is down every stop is allowed, and only its log tells', 'keep the service running'),
   ];
 }

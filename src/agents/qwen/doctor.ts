@@ -7,7 +7,7 @@ import { capMax, blockCap as capVariable, hooks } from './settings.ts';
 const blockCap: BlockCap = {
   /** The eighth is not obeyed. */
   blocks: 7,
-  raise: 'stopgate init qwen --block-cap N',
+  raise: '--block-cap N',
   /** In the environment, in "env" of its settings, or as a setting of its own, in this order. */
   configured(hooked, env) {
     const setIn = (key: string) =>

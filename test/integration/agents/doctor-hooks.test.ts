@@ -28,6 +28,17 @@ describe('the hooks in settings and plugins', () => {
     expect(warn).toEqual(holding('project and user settings: each call comes 2 times'));
   });
 
+  test.each(['claude', 'gemini', 'opencode'])('its fix is for the settings that it is about: %s', async (agent) => {
+    const { run, doctor } = await makePlace();
+    await run(['init', agent, '--yes', '--user', '--http', '127.0.0.1:4999']);
+    const { findings } = await doctor([agent, '--quick', '--http', http()]);
+    const fix = findings.find(({ text }) => text.includes('not point to'))?.fix;
+    expect(fix).toBe(`stopgate init ${agent} --user --http ${http()}`);
+    await run([...(fix ?? '').split(' ').slice(1), '--yes']);
+    const { bad, warn } = await doctor([agent, '--quick', '--http', http()]);
+    expect([...bad, ...warn].filter((text) => /not point to|comes (?:2 times|twice)/.test(text))).toEqual([]);
+  });
+
   test('a hook that was written by hand finds its service by itself', async () => {
     const hooks = { Stop: [{ hooks: [{ type: 'command', command: 'npx stopgate hook claude' }] }] };
     const { doctor } = await makePlace({ 'project/.claude/settings.json': JSON.stringify({ hooks }) });
