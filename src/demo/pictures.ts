@@ -45,7 +45,8 @@ const pictures: readonly Picture[] = [
       await page.locator('.travel').waitFor();
       const slider = page.getByLabel('Log entry');
       await slider.fill(String(Math.round(Number(await slider.getAttribute('max')) * 0.78)));
-      await page.getByText('Loading').first().waitFor({ state: 'hidden' });
+      await page.locator('.late').waitFor({ state: 'detached' });
+      await seen(page, 'article.decision');
       await page.getByText('of the log read so far').waitFor({ state: 'hidden' });
     },
   },
