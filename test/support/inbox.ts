@@ -1,5 +1,6 @@
-/** The page in a browser, with a fleet of its own for each test: what one test leaves behind is gone for the next. */
-import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
+/** The inbox in a browser, empty for each test of a file. Tests take workers of their own: the fleet is the file's. */
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import type { TaskView, WorkerView } from '../../machines/index.ts';
 import { type Browser, openBrowser } from './browser.ts';
 import { openStage, operatorToken, type Stage } from './stage.ts';
 
@@ -16,26 +17,32 @@ export type Inbox = {
   /** The ids of the cards, and of the one that is open. */
   cards(): Promise<(string | null)[]>;
   current(): Promise<string | null>;
+  /** Waits until the open panel shows this question. */
+  question(text: string): Promise<void>;
+  /** Waits until the document has this title. */
+  title(text: string): Promise<void>;
   /** The bodies of what the service has stored about workers. */
   stored(subject: string): Promise<unknown[]>;
 };
 
-/** To be called in a `describe`: the same object has the stage of the test that runs. */
-export function useInbox(): Inbox {
+/**
+ * To be called in a `describe`.
+ * @param expected messages on the console that a test brings about
+ */
+export function useInbox(expected?: RegExp): Inbox {
   let stage: Stage;
   let browser: Browser;
   beforeAll(async () => {
-    browser = await openBrowser(() => [stage.http.url]);
-  });
-  afterAll(() => browser?.close());
-  beforeEach(async () => {
     stage = await openStage({ policies: { policies: { default: { promises: true, ask: '10m' } } } });
+    browser = await openBrowser(() => [stage.http.url], expected);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await stage?.close();
   });
   afterEach(async () => {
-    // Without requests to a service that is gone.
-    await browser.page.goto('about:blank');
-    await browser.page.setViewportSize({ width: 1_280, height: 720 });
-    await stage?.close();
+    await browser.page.mouse.move(0, 0);
+    await settleAll(stage);
     expect(browser.problems()).toEqual([]);
   });
   return {
@@ -47,14 +54,13 @@ export function useInbox(): Inbox {
     },
     async open(path, { as } = {}) {
       const { page, context } = browser;
-      if (as !== undefined) {
-        const { status } = await context.request
-          .post(`${stage.http.url}/api/main/session`, { data: { token: operatorToken } })
-          .then((it) => ({ status: it.status() }));
-        expect(status).toBe(204);
+      if (as === undefined) await context.clearCookies();
+      else {
+        const session = `${stage.http.url}/api/main/session`;
+        expect((await context.request.post(session, { data: { token: operatorToken } })).status()).toBe(204);
       }
       await page.goto(`${stage.http.url}${path}`);
-      if (as !== undefined) await page.evaluate(`localStorage.setItem('stopgate.by', '${as}')`);
+      await page.evaluate(`localStorage.setItem('stopgate.by', '${as ?? ''}')`);
     },
     async escalate(...workers) {
       for (const worker of workers)
@@ -68,6 +74,19 @@ export function useInbox(): Inbox {
     },
     cards: () => browser.page.locator('.card').evaluateAll((all) => all.map((it) => it.getAttribute('data-id'))),
     current: () => browser.page.locator('.card[data-current]').getAttribute('data-id'),
+    question: (text) => browser.page.locator('aside .question', { hasText: text }).waitFor(),
+    title: (text) => expect.poll(() => browser.page.title()).toBe(text),
     stored: (subject) => stage.client.stored('STOPGATE_main', `stopgate.main.own.worker.${subject}`),
   };
+}
+
+/** Nobody waits for a person any more. */
+async function settleAll({ client, post }: Stage): Promise<void> {
+  const list = async <View>(entities: string) =>
+    ((await client.ask(`list.${entities}`)).body as unknown as { items: View[] }).items;
+  for (const { worker, state, awaitsInput } of await list<WorkerView>('workers'))
+    if (state === 'escalated' || awaitsInput) await post('operator/retire', { id: worker, by: 'Bob' }, operatorToken);
+  for (const { task, state } of await list<TaskView>('tasks'))
+    if (state === 'escalated')
+      await post('operator/resolve', { entity: 'task', id: task, by: 'Bob', verdict: 'stop' }, operatorToken);
 }

@@ -1,0 +1,186 @@
+/** The inbox, what is done at once: many workers, workers with their tasks; and what agents ask permission for. */
+import { expect, test } from 'vitest';
+import { describeInBrowser } from '../../support/browser.ts';
+import { useInbox } from '../../support/inbox.ts';
+
+describeInBrowser('the inbox, for many', () => {
+  const inbox = useInbox(/409 \(Conflict\)/);
+  const { open, escalate, resolve, press, cards, current, stored } = inbox;
+  const dialog = (text: string) => inbox.browser.page.locator('dialog', { hasText: text }).waitFor();
+  const mark = (worker: string) => inbox.browser.page.getByLabel(`Mark worker ${worker}`).check();
+  const nobodyWaits = () => inbox.browser.page.getByText('Nobody waits for you').waitFor();
+
+  test('acts on those that are marked', async () => {
+    const { page } = inbox.browser;
+    await escalate('bob', 'cleo', 'dan');
+    await open('/?view=inbox&worker=cleo', { as: 'Ann' });
+    await inbox.question('cleo?');
+    await press('x');
+    await page.getByText('1 marked:').waitFor();
+    await press('j');
+    await expect.poll(current).toBe('dan');
+    await press('x');
+    await page.getByText('2 marked:').waitFor();
+    await press('r');
+    await page.getByRole('button', { name: 'Decide it yourself' }).waitFor();
+    await dialog('They may continue. Each agent gets your text as its next prompt.');
+    await press('Escape');
+    await page.locator('dialog').waitFor({ state: 'hidden' });
+    await press('s');
+    await dialog('Stop 2 workers');
+    expect(await inbox.browser.axe()).toEqual([]);
+    await press('Control+Enter');
+    await expect.poll(cards).toEqual(['bob']);
+    for (const worker of ['cleo', 'dan'])
+      expect(await stored(`${worker}.escalation.resolved`)).toEqual([{ by: 'Ann', verdict: 'stop' }]);
+    // The stream is quicker than the answers, which close the dialog.
+    await page.locator('dialog').waitFor({ state: 'detached' });
+    await press('s');
+    await page.locator('dialog').getByRole('button', { name: 'Stop' }).click();
+    await nobodyWaits();
+    await inbox.title('stopgate inspector');
+  });
+
+  test('what failed for some is offered again for those alone, with what was done', async () => {
+    const { page } = inbox.browser;
+    await escalate('rosa', 'sven', 'tina');
+    await open('/?view=inbox', { as: 'Ann' });
+    await inbox.question('rosa?');
+    for (const worker of ['rosa', 'sven', 'tina']) await mark(worker);
+    await press('r');
+    await dialog('Resume 3 workers');
+    await page.getByLabel('Prompt for the agents (optional)').fill('Take the second.');
+    await resolve('sven');
+    await press('Control+Enter');
+    await page
+      .getByText('Resume failed for sven: worker sven is not escalated, it is stopped. Resumed: rosa, tina')
+      .first()
+      .waitFor();
+    await dialog('Resume worker sven');
+    expect(await page.getByLabel('Prompt for the agent (optional)').inputValue()).toBe('Take the second.');
+    await press('Control+Enter');
+    await page.locator('dialog', { hasText: 'Resume failed: worker sven is not escalated' }).waitFor();
+    for (const worker of ['rosa', 'tina'])
+      expect(await stored(`${worker}.escalation.resolved`)).toEqual([
+        { by: 'Ann', verdict: 'resume', prompt: 'Take the second.' },
+      ]);
+  });
+
+  test('shows what an agent asks permission for, and answers it', async () => {
+    const { page } = inbox.browser;
+    await open('/?view=inbox', { as: 'Ann' });
+    await nobodyWaits();
+    const asked = {
+      ...{ kind: 'permission', request: 'p1', tool: 'Bash' },
+      ...{ message: 'Remove the build?', detail: 'rm -rf dist' },
+    };
+    await inbox.stage.client.publish('worker.eve.input.requested', asked);
+    await page.locator('.card', { hasText: 'Bash: Remove the build?' }).waitFor();
+    // The only one, so it opens by itself.
+    await page.locator('aside .question', { hasText: 'Bash Remove the build?' }).waitFor();
+    await page.locator('aside', { hasText: 'rm -rf dist' }).waitFor();
+    // The agent is to go on with its plan, which is no reason to deny something.
+    await inbox.stage.client.publish('worker.eve.plan.updated', { steps: [{ title: 'Tidy up', status: 'pending' }] });
+    await page.getByRole('button', { name: 'Deny…' }).click();
+    await dialog('It gets your text as the reason.');
+    expect(await page.locator('dialog .suggestions').count()).toBe(0);
+    await press('Escape');
+    await page.locator('dialog').waitFor({ state: 'hidden' });
+    // It is not escalated: the key leads to its answers.
+    await press('a');
+    await page.getByText('It asks for an answer: Tab to one, and Enter.').waitFor();
+    await press('Enter');
+    await nobodyWaits();
+    expect(await stored('eve.input.answered')).toEqual([{ by: 'Ann', request: 'p1', verdict: 'allow' }]);
+  });
+
+  test('shows what an agent wants to know with its choices, and answers by one of them', async () => {
+    const { page } = inbox.browser;
+    await open('/?view=inbox', { as: 'Ann' });
+    const choice = (label: string) => ({ label, description: `that is ${label}` });
+    const questions = [{ question: 'Which key?', multiSelect: false, options: [choice('Old'), choice('New')] }];
+    const asked = { kind: 'question', tool: 'AskUserQuestion', detail: { questions } };
+    // Reported by one hook, held by another: it stands there once.
+    await inbox.stage.client.publish('worker.fay.input.requested', asked);
+    await inbox.stage.client.publish('worker.fay.input.requested', { ...asked, request: 'q1' });
+    await page.getByRole('group', { name: 'Which key?' }).waitFor();
+    await page.locator('.card-text', { hasText: 'Which key?' }).waitFor();
+    expect(await page.locator('aside .escalation li').count()).toBe(1);
+    expect(await inbox.browser.axe()).toEqual([]);
+    await page.getByLabel('New that is New').check();
+    await page.getByRole('button', { name: 'Answer' }).click();
+    await expect
+      .poll(() => stored('fay.input.answered'), { timeout: 20_000 })
+      .toEqual([{ by: 'Ann', request: 'q1', verdict: 'allow', message: 'New' }]);
+    await inbox.stage.client.publish('worker.fay.input.received', {});
+    await nobodyWaits();
+  }, 60_000);
+
+  test('marked ones that ask for an answer are left out, and that is said', async () => {
+    const { page } = inbox.browser;
+    await escalate('uma');
+    await inbox.stage.client.publish('worker.vic.input.requested', { kind: 'permission', request: 'p1', tool: 'Bash' });
+    await open('/?view=inbox&worker=uma', { as: 'Ann' });
+    await inbox.question('uma?');
+    await mark('vic');
+    await press('s');
+    await page.getByText('1 asks for an answer: answer one at a time.').waitFor();
+    expect(await page.locator('dialog').count()).toBe(0);
+    await mark('uma');
+    await press('s');
+    await dialog('Stop worker uma');
+  });
+
+  test('a task that was escalated with its worker is one item with it, until it waits on alone', async () => {
+    const { page } = inbox.browser;
+    const { client } = inbox.stage;
+    await client.publish('worker.gus.task.claimed', { task: 'G-1' });
+    await escalate('gus');
+    await open('/?view=inbox', { as: 'Ann' });
+    await inbox.question('gus?');
+    expect((await inbox.stage.get('get/task/G-1')).body.state).toBe('escalated');
+    expect(await cards()).toEqual(['gus']);
+    await press('s');
+    await page.getByLabel('Leave it escalated').waitFor();
+    await press('Control+Enter');
+    await page.locator('.card[data-id="G-1"]', { hasText: 'Escalated with gus, and still waits' }).waitFor();
+    await page.locator('.card[data-id="G-1"] a').click();
+    await page.locator('aside', { hasText: 'which is stopped now. This task still waits' }).waitFor();
+    await press('s');
+    await dialog('It is cancelled.');
+    await press('Control+Enter');
+    await nobodyWaits();
+  }, 60_000);
+
+  test('a worker and the task that was escalated with it can be answered at once', async () => {
+    const { page } = inbox.browser;
+    await inbox.stage.client.publish('worker.ian.task.claimed', { task: 'I-1' });
+    await escalate('ian');
+    await open('/?view=inbox', { as: 'Ann' });
+    await inbox.question('ian?');
+    await press('r');
+    await page.getByLabel('Back to its queue').check();
+    await press('Control+Enter');
+    await nobodyWaits();
+    await expect.poll(async () => (await inbox.stage.get('get/task/I-1')).body.state).toBe('idle');
+  }, 60_000);
+
+  test('a dialog that is closed takes none with it that was asked for before the next frame', async () => {
+    const { page } = inbox.browser;
+    await escalate('lee');
+    await open('/?view=inbox', { as: 'Ann' });
+    await inbox.question('lee?');
+    for (const [key, title] of Object.entries({ s: 'Stop worker lee', r: 'Resume worker lee' })) {
+      await press('s');
+      await dialog('Stop worker lee');
+      await page.evaluate(`{
+        document.querySelector('dialog').requestClose();
+        document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '${key}', bubbles: true }));
+      }`);
+      await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+      await page.locator('dialog[open]', { hasText: title }).waitFor();
+      await press('Escape');
+      await page.locator('dialog').waitFor({ state: 'detached' });
+    }
+  });
+});
