@@ -20,12 +20,13 @@ export function formatCommandHelp(
   const section = (title: string, rows: readonly (readonly [string, Argument])[]) =>
     rows.length === 0 ? [] : ['', colors.bold(title), ...twoColumns(rows.map(describe), width, colors)];
   const usage = words.map(([word, arg]) => (isRequired(arg) ? spell(word, arg) : `[${spell(word, arg)}]`));
+  const rest = command.rest === 'command' ? ['-- COMMAND'] : [];
   return [
     ...wrap(`${name}: ${summary}`, width),
     ...(details.length === 0 ? [] : ['']),
     ...details.flatMap((line) => wrap(line, width)),
     '',
-    `${colors.bold('Usage')}  ${['stopgate', name, ...usage, '[options]'].join(' ')}`,
+    `${colors.bold('Usage')}  ${['stopgate', name, ...usage, '[options]', ...rest].join(' ')}`,
     ...section('Arguments', words),
     ...section(
       'Options',
