@@ -41,6 +41,8 @@ export type ReplicaOptions = {
   readonly rulesMax?: number | undefined;
   /** More open requests than these get 503. Default 10,000. */
   readonly openRequestsMax?: number;
+  /** Rejects when the start is to be given up. */
+  readonly interrupted?: Promise<never>;
   /** Called before the log is folded: `status` says how far that is. */
   readonly onFolding?: (status: Service['status']) => void;
 };
@@ -84,7 +86,8 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
     findCoveredTo,
     hasStart,
   });
-  const log = await Promise.race([opening, link.forbidden]);
+  const givenUp = [link.forbidden, ...(options.interrupted === undefined ? [] : [options.interrupted])];
+  const log = await Promise.race([opening, ...givenUp]);
   if (start === undefined) start = await snapshots.findStart(options.rules);
   if (start !== null) logger.info({ seq: start.position.seq }, 'the fold continues from a snapshot');
   const { host, broken } = makeHost(
@@ -100,7 +103,7 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
   );
   const service = createService(host, log, link.name, createRunnerSearch(link.nc, fleet));
   options.onFolding?.(service.status);
-  await Promise.race([host.start(), link.forbidden]).catch(async (error: unknown) => {
+  await Promise.race([host.start(), ...givenUp]).catch(async (error: unknown) => {
     await host.close();
     throw error;
   });

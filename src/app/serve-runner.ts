@@ -24,7 +24,7 @@ export type ServeRunnerOptions = {
 
 /** @returns the exit code. @throws AppError service.unreachable */
 export async function serveRunner({ config, name, logger, io }: ServeRunnerOptions): Promise<number> {
-  const untilEnd = createEnd(io, logger);
+  const { untilEnd } = createEnd(io, logger);
   const { fleet, nats } = config;
   const credsFile = defaultCredentials(config, 'runner');
   const nc = await openConnection({ url: nats, credsFile, name: `stopgate runner ${name}`, patient: true });

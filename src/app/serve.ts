@@ -54,7 +54,7 @@ export type ServeOptions = {
 export async function serve(options: ServeOptions): Promise<number> {
   const { config, logger, io } = options;
   const certificate = readCertificate(config);
-  const untilEnd = createEnd(io, logger);
+  const { interrupted, isInterrupted, untilEnd } = createEnd(io, logger);
   const idle = createIdleWatch(options.idleExitMs, `stopgate.${config.fleet}.own.fleet.`);
   const checks = createReloadingRunner(config, io.env, logger);
   const opened: { close(): unknown }[] = [checks];
@@ -75,15 +75,18 @@ export async function serve(options: ServeOptions): Promise<number> {
     const fleets = await openFleets({
       ...{ selection: config.fleets, shard: config.shard, replica: config.replica, logger },
       find: () => findFleets(link.logNc),
-      open: (fleet, onFolding) => openFleet(link, options, fleet, { metrics, checks, rules, idle, onFolding }),
+      open: (fleet, onFolding) =>
+        openFleet(link, options, fleet, { metrics, checks, rules, idle, onFolding, interrupted }),
       async onOpening(directory) {
         metrics.followFleets(() => directory.states());
         edge.http = await openHttp(options, directory, metrics, { rules, access, certificate });
       },
     }).catch(async (error: unknown) => {
       await edge.http?.close();
+      if (isInterrupted()) return null;
       throw error;
     });
+    if (fleets === null) return await untilEnd();
     opened.unshift(fleets);
     for (const warning of config.warnings) logger.warn(warning);
     opened.unshift(rules.follow(fleets));
@@ -121,15 +124,15 @@ type Parts = {
   readonly rules: Rules;
   readonly idle: IdleWatch;
   readonly onFolding: (status: Service['status']) => void;
+  readonly interrupted: Promise<never>;
 };
 
 async function openFleet(link: Link, options: ServeOptions, fleet: string, parts: Parts): Promise<Replica> {
-  const { metrics, checks, rules, idle, onFolding } = parts;
+  const { metrics, checks, rules, idle, onFolding, interrupted } = parts;
   const { acceptEmptyLog, streamReplicas, rulesMax } = options;
   const atStart = rules.current();
   const replica = await openReplica(link, {
-    onFolding,
-    ...{ fleet, acceptEmptyLog, rulesMax, ...atStart, runCheck: checks.run },
+    ...{ onFolding, interrupted, fleet, acceptEmptyLog, rulesMax, ...atStart, runCheck: checks.run },
     logger: options.logger.child({ fleet }),
     metrics: countersOf(metrics, fleet, idle.noteEntry),
     ...(streamReplicas === undefined ? {} : { streamReplicas }),

@@ -91,6 +91,8 @@ export type HostContext = Omit<HostOptions, 'fleet' | 'rules'> & {
   phase: Phase;
   /** Something may be stored that is not folded: nothing goes out until it is. Only `lifecycle.ts` sets it. */
   fallBehind: (why: string) => void;
+  /** Why it is not known where the log ends; null: it is. Only `lifecycle.ts` sets it. */
+  silence: AppError | null;
   /** The log was folded to its head once: from then on requests are taken. */
   hasStarted: boolean;
   readonly pauses: PauseWatch;
@@ -127,6 +129,7 @@ export function createHostContext(options: HostOptions): HostContext {
     fleet,
     phase: 'behind',
     fallBehind: () => {},
+    silence: null,
     hasStarted: false,
     pauses: createPauseWatch(options.clock),
     lost: new AbortController(),

@@ -118,9 +118,11 @@ async function untilCaughtUp(context: HostContext): Promise<void> {
   while (isRunning(context)) {
     try {
       await catchUp(context);
+      context.silence = null;
       return;
     } catch (error) {
       context.lost.signal.throwIfAborted();
+      context.silence = error instanceof AppError ? error : null;
       context.logger.debug({ err: error }, 'the log does not answer; trying again');
       await new Promise((done) => setTimeout(done, retryMs));
     }
@@ -128,7 +130,8 @@ async function untilCaughtUp(context: HostContext): Promise<void> {
   context.lost.signal.throwIfAborted();
 }
 
-function reportProgress({ log, progress, logger }: HostContext): void {
+function reportProgress({ log, progress, logger, silence }: HostContext): void {
+  if (silence !== null) logger.warn({ reason: silence.message }, 'the log does not answer; asking again');
   const lastSeq = log.lastSeq();
   const percent = lastSeq === 0 ? 0 : Math.floor((100 * progress.seq) / lastSeq);
   logger.info({ foldedSeq: progress.seq, lastSeq, percent }, 'folding the log');

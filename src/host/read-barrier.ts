@@ -70,6 +70,7 @@ export function faultOf(context: HostContext): AppError | null {
   if (loss !== null) return loss;
   if (!context.bus.isConnected()) return notConnected();
   if (context.phase !== 'behind') return context.logHealth.fault();
+  if (context.silence !== null) return context.silence;
   const [folded, last] = [context.progress.seq, Math.max(context.progress.seq, context.log.lastSeq())];
   return new AppError('log.unavailable', `folding the log: ${folded} of ${last} entries are folded; try again`);
 }

@@ -69,8 +69,8 @@ export type EventLogOptions = LogStreamOptions & {
   readonly findCoveredTo: FindCoveredTo;
 };
 
-/** How long the server may take to answer about a stream. Callers have given up by then. */
-const timeoutMs = 2_000;
+/** How long the server may take to answer about a stream, callers have given up by then; more where it was slow at the start. */
+const timeoutMsMin = 2_000;
 /**
  * The same at a start, one try after another. What a server lost as it died is asked again soon, and one that recovers a
  * large store gets the time that it needs. A minute in all: nobody waits for a start.
@@ -82,9 +82,10 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
   const { nc, fleet, findCoveredTo } = options;
   const version = nc.info?.version ?? 'unknown';
   refuseUntestedCluster(version, options.replicas);
-  const { info, accepted, deadSeq } = await openStreams(options);
+  const { info, accepted, deadSeq, tookMs } = await openStreams(options);
   refuseUntestedCluster(version, info.config.num_replicas);
-  const manager = await jetstreamManager(nc, { timeout: timeoutMs, checkAPI: false });
+  const timeout = Math.min(Math.max(timeoutMsMin, 2 * tookMs), Math.max(...startTimeoutsMs));
+  const manager = await jetstreamManager(nc, { timeout, checkAPI: false });
   await warnOfAccountLimit(manager, version, options.log);
   const { created, config } = info;
   const identity: LogIdentity = { stream: config.name, created, accepted, findCoveredTo };
@@ -155,15 +156,19 @@ type Proof = {
   readonly identity: LogIdentity;
 };
 
+type Opened = OpenedLog & Pick<EventLog, 'deadSeq'> & { readonly tookMs: number };
+
 /** A request without an answer is asked again: to find or create a stream twice changes nothing. */
-async function openStreams(options: EventLogOptions): Promise<OpenedLog & Pick<EventLog, 'deadSeq'>> {
+async function openStreams(options: EventLogOptions): Promise<Opened> {
   const { nc, fleet, log } = options;
   for (let tries = 0; ; tries += 1) {
     const timeoutMs = startTimeoutsMs[tries] as number;
+    const startedMs = performance.now();
     try {
       const manager = await openManager(nc, timeoutMs);
       const opened = await openLogStreams(manager, options);
-      return { ...opened, deadSeq: await lastDeadSeq(manager, fleet) };
+      const deadSeq = await lastDeadSeq(manager, fleet);
+      return { ...opened, deadSeq, tookMs: performance.now() - startedMs };
     } catch (error) {
       const late = [error, (error as Error).cause].find((it) => it instanceof TimeoutError);
       if (late === undefined) throw error;

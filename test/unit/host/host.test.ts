@@ -14,11 +14,14 @@ afterEach(async () => {
 
 type Scene = { host: Host; log: MemoryLog; broken: number; checks: number; clockMs: number };
 
-type Options = { onFolded?: (subject: string) => void; unconfirmedDecisionsMax?: number };
+type Options = { onFolded?: (subject: string) => void; unconfirmedDecisionsMax?: number; log?: MemoryLog };
 
 /** `onFolded` is called for each message in the fold itself, where an error is a bug of ours. */
-async function start({ onFolded = () => {}, unconfirmedDecisionsMax }: Options = {}): Promise<Scene> {
-  const log = createMemoryLog();
+async function start({
+  onFolded = () => {},
+  unconfirmedDecisionsMax,
+  log = createMemoryLog(),
+}: Options = {}): Promise<Scene> {
   let id = 0;
   const scene = { log, broken: 0, checks: 0, clockMs: 0 } as Scene;
   scene.host = createHost({
@@ -246,4 +249,18 @@ test('a host that closes leaves the fleet, and fails who still waits for a check
   await closed;
   expect(log.entries.at(-1)?.subject).toBe('stopgate.main.own.fleet.main.replica.left');
   expect(log.isRead()).toBe(false);
+});
+
+test('a start says that the log does not answer, and goes on as soon as it does', async () => {
+  const log = createMemoryLog();
+  let isSilent = true;
+  const head = async () => {
+    if (isSilent) throw new AppError('log.unavailable', 'the log STOPGATE_main does not answer: timeout');
+    return log.head();
+  };
+  const starting = start({ log: { ...log, head } });
+  await expect.poll(() => open.at(-1)?.fault()?.message).toBe('the log STOPGATE_main does not answer: timeout');
+  isSilent = false;
+  const { host } = await starting;
+  expect(host.fault()).toBeNull();
 });
