@@ -86,7 +86,11 @@ export async function serve(options: ServeOptions): Promise<number> {
       if (isInterrupted()) return null;
       throw error;
     });
-    if (fleets === null) return await untilEnd();
+    if (fleets === null) {
+      // Nothing of worth is on its way, and a slow server would take its time to say so.
+      await Promise.all([link.nc.close(), link.logNc.close()]);
+      return await untilEnd();
+    }
     opened.unshift(fleets);
     for (const warning of config.warnings) logger.warn(warning);
     opened.unshift(rules.follow(fleets));
