@@ -1,43 +1,12 @@
 /** Where each option comes from, in which order, and the message about a bad one. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { loadConfig, type Surroundings } from '../../../src/config/config.ts';
+import { mkdirSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { loadConfig } from '../../../src/config/config.ts';
 import { readVariable } from '../../../src/config/environment.ts';
 import { defaultCredentials } from '../../../src/config/store.ts';
-import { AppError } from '../../../src/errors.ts';
+import { service, useHome } from './home.ts';
 
-let home: string;
-beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), 'stopgate-config-'));
-});
-afterEach(() => rmSync(home, { recursive: true, force: true }));
-
-const load = (surroundings: Surroundings = {}) =>
-  loadConfig({ cwd: home, home, env: {}, random: () => 0x1abff / 2 ** 32, ...surroundings });
-
-function put(path: string, text: string): string {
-  const file = join(home, path);
-  mkdirSync(join(file, '..'), { recursive: true });
-  writeFileSync(file, text);
-  return file;
-}
-
-const service = { nats: 'nats://127.0.0.1:5001', http: 'http://127.0.0.1:5002', fleet: 'dev', pid: 1 };
-const putService = (change: object = {}) => put('.stopgate/service.json', JSON.stringify({ ...service, ...change }));
-
-/** The lines of the error. */
-async function problemsOf(surroundings: Surroundings): Promise<string[]> {
-  try {
-    await load(surroundings);
-  } catch (error) {
-    expect(error).toBeInstanceOf(AppError);
-    expect((error as AppError).code).toBe('config.bad');
-    return (error as AppError).message.split('\n');
-  }
-  return [];
-}
+const { inHome, load, put, putService, problemsOf } = useHome();
 
 describe('without anything', () => {
   test('the defaults hold', async () => {
@@ -49,7 +18,7 @@ describe('without anything', () => {
       token: null,
       replica: 'r-0001abff',
       logLevel: 'info',
-      filePath: join(home, 'stopgate.yaml'),
+      filePath: inHome('stopgate.yaml'),
       fileText: null,
       warnings: [],
       store: null,
@@ -59,7 +28,7 @@ describe('without anything', () => {
 
   test('each start has a replica name of its own', async () => {
     const names = [];
-    for (const _ of [1, 2]) names.push((await loadConfig({ cwd: home, home, env: {} })).replica);
+    for (const _ of [1, 2]) names.push((await loadConfig({ cwd: inHome('.'), home: inHome('.'), env: {} })).replica);
     expect(names[0]).toMatch(/^r-[a-z0-9]{8}$/);
     expect(names[0]).not.toBe(names[1]);
   });
@@ -114,10 +83,8 @@ describe('an option', () => {
 
   test('that is a path starts from where it was given', async () => {
     const file = put('conf/stopgate.yaml', 'creds: a.creds');
-    expect((await load({ flags: { config: file } })).creds).toBe(join(home, 'conf/a.creds'));
-    expect((await load({ flags: { config: file }, env: { STOPGATE_CREDS: 'b.creds' } })).creds).toBe(
-      join(home, 'b.creds'),
-    );
+    expect((await load({ flags: { config: file } })).creds).toBe(inHome('conf/a.creds'));
+    expect((await load({ flags: { config: file }, env: { STOPGATE_CREDS: 'b.creds' } })).creds).toBe(inHome('b.creds'));
   });
 });
 
@@ -128,7 +95,7 @@ describe('stopgate.yaml', () => {
     put('b.yaml', 'fleet: b');
     expect(await load()).toMatchObject({
       fleet: 'here',
-      filePath: join(home, 'stopgate.yaml'),
+      filePath: inHome('stopgate.yaml'),
       fileText: 'fleet: here',
     });
     expect((await load({ env: { STOPGATE_CONFIG: 'a.yaml' } })).fleet).toBe('a');
@@ -145,7 +112,7 @@ describe('stopgate.yaml', () => {
   });
 
   test('must be readable if it is there', async () => {
-    mkdirSync(join(home, 'stopgate.yaml'));
+    mkdirSync(inHome('stopgate.yaml'));
     const problem = expect.stringMatching(/^stopgate\.yaml: cannot read '.*': EISDIR/);
     expect(await problemsOf({ serving: true })).toEqual([problem]);
     expect((await load()).warnings).toEqual([problem]);
@@ -155,12 +122,12 @@ describe('stopgate.yaml', () => {
     put('stopgate.yaml', 'htpp: x\n');
     const problem = 'stopgate.yaml:1:1: unknown key "htpp"; did you mean "http"?';
     expect(await problemsOf({ serving: true })).toEqual([problem]);
-    expect(await problemsOf({ flags: { config: join(home, 'stopgate.yaml') } })).toHaveLength(1);
+    expect(await problemsOf({ flags: { config: inHome('stopgate.yaml') } })).toHaveLength(1);
     expect((await load()).warnings).toEqual([problem]);
   });
 
   test('gives its folder as the root, even if there is none', async () => {
-    expect((await load()).file.roots).toEqual([home]);
+    expect((await load()).file.roots).toEqual([inHome('.')]);
   });
 
   test('warns of what it names and does not have, the secret of the webhook too', async () => {
@@ -207,74 +174,10 @@ describe('a bad value', () => {
   });
 });
 
-describe('http', () => {
-  test.each([
-    ['4280', '127.0.0.1', 4280, 'http://127.0.0.1:4280'],
-    ['0', '127.0.0.1', 0, 'http://127.0.0.1:0'],
-    ['localhost:65535', 'localhost', 65_535, 'http://localhost:65535'],
-    ['127.9.9.9:1', '127.9.9.9', 1, 'http://127.9.9.9:1'],
-    ['[::1]:4280', '::1', 4280, 'http://[::1]:4280'],
-    ['http://127.0.0.1:4281', '127.0.0.1', 4281, 'http://127.0.0.1:4281'],
-    ['http://127.0.0.1:4281/', '127.0.0.1', 4281, 'http://127.0.0.1:4281'],
-    ['http://localhost', 'localhost', 80, 'http://localhost:80'],
-    ['HTTPS://localhost', 'localhost', 443, 'https://localhost:443'],
-  ])('%s is understood', async (http, host, port, url) => {
-    expect((await load({ flags: { http } })).http).toEqual({ host, port, url });
-  });
-
-  test.each(['off', 'none'])('%s is none', async (http) => {
-    expect((await load({ flags: { http } })).http).toBeNull();
-  });
-
-  test.each([
-    'localhost',
-    ':4280',
-    '127.0.0.1:65536',
-    '::1:4280',
-    '[::1]',
-    '[:::1]:1',
-    '*:4280',
-    'a b:1',
-    'http://h:1/path',
-    'ftp://h:1',
-    'u@h:1',
-    '65536',
-    '-1',
-  ])('%s is refused', async (http) => {
-    expect(await problemsOf({ flags: { http, token: 't' } })).toHaveLength(1);
-  });
-
-  test.each(['0.0.0.0:4280', '[::]:4280', '10.0.0.1:1', 'example.com:1', 'https://example.com', '127.evil.com:1'])(
-    '%s is reachable from outside, so it needs a token',
-    async (http) => {
-      expect(await problemsOf({ flags: { http } })).toEqual([
-        `--http: "${http}" can be reached from other machines, so it needs a token: set STOPGATE_TOKEN (or --token) to a long random word or "tokens" in stopgate.yaml, or use 127.0.0.1`,
-      ]);
-      expect((await load({ flags: { http }, env: { STOPGATE_TOKEN: 't' } })).http).not.toBeNull();
-    },
-  );
-
-  test.each([
-    ['0.0.0.0:4280', 'short', 1],
-    ['0.0.0.0:4280', 'long-enough-for-it', 0],
-    ['127.0.0.1:4280', 'short', 0],
-  ])('of %s with the token %s warns a service %d times', async (http, token, count) => {
-    const warned = expect.stringContaining('its token has fewer than 16 characters');
-    expect((await load({ flags: { http, token }, serving: true })).warnings).toEqual(Array(count).fill(warned));
-  });
-
-  test('of the file that needs a token is reported at its place', async () => {
-    put('stopgate.yaml', '# open\nhttp: 0.0.0.0:4280\n');
-    expect(await problemsOf({})).toEqual([
-      expect.stringMatching(/^stopgate\.yaml:2:7: "0\.0\.0\.0:4280" can be reached/),
-    ]);
-  });
-});
-
 describe('a running service of the folder', () => {
   test('gives where it listens, also to the folders within', async () => {
     putService();
-    const cwd = join(home, 'a/b');
+    const cwd = inHome('a/b');
     mkdirSync(cwd, { recursive: true });
     expect(await load({ cwd })).toMatchObject({
       nats: service.nats,
@@ -323,7 +226,7 @@ describe('credentials', () => {
   test('that were named go before those of the store', async () => {
     putService();
     put('.stopgate/credentials/operator.json', '{}');
-    expect(defaultCredentials(await load({ flags: { creds: 'mine' } }), 'operator')).toBe(join(home, 'mine'));
+    expect(defaultCredentials(await load({ flags: { creds: 'mine' } }), 'operator')).toBe(inHome('mine'));
   });
 
   test('are none where no service runs', async () => {
