@@ -66,7 +66,7 @@ test('it is blocked until its plan is done, reads why, and is then let go', asyn
   const { model, result, worker } = await run([plan, { text: 'one' }, done, { text: 'two' }], hooks);
   expect(result).toBe('two');
   expect(model.requests).toHaveLength(4);
-  expect(model.requests[2]?.said).toContain(remains);
+  expect(model.requests[2]?.input).toContain(remains);
   await expectCauses(at, worker, ['incomplete', 'complete']);
   expect(await viewOf(at, worker)).toMatchObject({ agent: 'claude', plan: [{ status: 'completed' }] });
 });
@@ -89,11 +89,11 @@ test('one that is escalated is waited for, and goes on with the prompt of its re
   const { model, ask } = await setStage([stuck, { text: 'done' }], stopHooks({ http: at.http, policy: 'stuck' }));
   const { worker } = await ask('Write the tests.');
   const word = untilResolved(worker, { http: at.http });
-  const said = { by: 'me', verdict: 'resume', prompt: 'Use the other key' };
-  await at.client.publish(`own.worker.${worker}.escalation.resolved`, said);
+  const resolution = { by: 'me', verdict: 'resume', prompt: 'Use the other key' };
+  await at.client.publish(`own.worker.${worker}.escalation.resolved`, resolution);
   const prompt = (await word) ?? '';
   expect(await ask(prompt, { resume: worker })).toMatchObject({ result: 'done', worker });
-  expect(model.requests[1]?.said).toContain('Use the other key');
+  expect(model.requests[1]?.input).toContain('Use the other key');
   await expectCauses(at, worker, ['escalated', 'complete']);
 });
 
@@ -106,9 +106,9 @@ test('a service that is killed between two stops lets it go; its program and its
   const { model, messages, result } = await run([plan, { text: 'one' }, killed], hooks);
   expect(result).toBe('two');
   expect(model.requests).toHaveLength(3);
-  const said = `stopgate: this stop was not judged: no service at ${own.http}. It is allowed.`;
-  expect(told).toEqual([said]);
-  expect(JSON.stringify(messages)).toContain(said);
+  const note = `stopgate: this stop was not judged: no service at ${own.http}. It is allowed.`;
+  expect(told).toEqual([note]);
+  expect(JSON.stringify(messages)).toContain(note);
 });
 
 test('its types fit the SDK’s own', async () => {

@@ -50,12 +50,12 @@ test.each(servers)('over %s it plays the loop to its end', async (name, server) 
 
   const [opening] = model.requests;
   expect(opening?.tools).toEqual(expect.arrayContaining(['mcp__stopgate__hook_register', 'mcp__stopgate__decide']));
-  const said = model.requests.map((request) => request.said);
-  expect(said[1]).toContain('"state":"working"');
-  expect(said[4]).toContain('"completionSignal":"CONTINUE"');
+  const inputs = model.requests.map((request) => request.input);
+  expect(inputs[1]).toContain('"state":"working"');
+  expect(inputs[4]).toContain('"completionSignal":"CONTINUE"');
   // A tool error reaches the model as text.
-  expect(said[6]).toContain(`continue with IT-2-${taskId}`);
-  expect(said[7]).toContain('"completionSignal":"COMPLETE"');
+  expect(inputs[6]).toContain(`continue with IT-2-${taskId}`);
+  expect(inputs[7]).toContain('"completionSignal":"COMPLETE"');
   const { body } = await at.client.ask(`get.task.${taskId}`);
   expect(body).toMatchObject({ state: 'stopped', outcome: 'completed', iteration: 2, hooks: [] });
 });

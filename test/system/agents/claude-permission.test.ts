@@ -46,6 +46,6 @@ describe.each([
   test('denied, it does not, and the model reads why', async () => {
     const { isMade, model } = await runAnswered('--deny', '--message', 'Not in this folder');
     expect(isMade).toBe(false);
-    expect(model.requests[1]?.said).toContain('Not in this folder');
+    expect(model.requests[1]?.input).toContain('Not in this folder');
   });
 });

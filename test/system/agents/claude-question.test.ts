@@ -6,7 +6,7 @@ import { runShipped } from '../../support/shipped.ts';
 import { claudeCode, installAgent } from './support/install.ts';
 import { type OpenClaude, openClaude } from './support/open-claude.ts';
 import { claudeScene } from './support/scene.ts';
-import { saidOf, viewOf } from './support/workers.ts';
+import { payloadsOf, viewOf } from './support/workers.ts';
 
 /** As editors and the SDK run it, which show questions to their person. Without that flag it offers no questions. */
 const asked = ['--permission-mode', 'default', '--permission-prompt-tool', 'stdio'];
@@ -45,10 +45,10 @@ async function ask(questions: readonly object[], init: readonly string[] = []) {
 
 /** To the end of its turn. */
 async function expectAnswered(agent: OpenClaude, answer: object): Promise<void> {
-  await expect.poll(() => agent.said.some(({ type }) => type === 'result'), patience).toBe(true);
+  await expect.poll(() => agent.lines.some(({ type }) => type === 'result'), patience).toBe(true);
   await agent.end();
   expect(await viewOf(at, agent.session)).toMatchObject({ inputs: [], lastAnswer: answer });
-  expect(await saidOf(at, agent.session, 'tool.used')).toMatchObject([{ tool: 'AskUserQuestion', ok: true }]);
+  expect(await payloadsOf(at, agent.session, 'tool.used')).toMatchObject([{ tool: 'AskUserQuestion', ok: true }]);
 }
 
 test('it goes on with the choice that `stopgate answer` gives; without a choice nothing is answered', async () => {
@@ -60,7 +60,7 @@ test('it goes on with the choice that `stopgate answer` gives; without a choice 
   expect(await answer()).toMatchObject({ code: 2, stderr: expect.stringContaining('asks: Which key? (Old, New)') });
   expect(await answer('--message', 'New')).toMatchObject({ code: 0, stderr: '' });
   await expectAnswered(agent, { by: 'ann', verdict: 'allow', message: 'New' });
-  expect(model.requests[1]?.said).toContain('"Which key?"="New"');
+  expect(model.requests[1]?.input).toContain('"Which key?"="New"');
 });
 
 test('several are answered by a signed link, whose page shows the choices; a second answer is refused', async () => {
@@ -78,13 +78,13 @@ test('several are answered by a signed link, whose page shows the choices; a sec
   const message = '{"Which key?":"none of these","Which parts?":"one, two"}';
   await expectAnswered(agent, { by: 'on-call', verdict: 'allow', message });
   expect((await post()).status).toBe(409);
-  expect(model.requests[1]?.said).toContain('"Which key?"="none of these"');
-  expect(model.requests[1]?.said).toContain('"Which parts?"="one, two"');
+  expect(model.requests[1]?.input).toContain('"Which key?"="none of these"');
+  expect(model.requests[1]?.input).toContain('"Which parts?"="one, two"');
 });
 
 test('a person at its own terminal may be first; then no operator can answer it', async () => {
   const { agent, model, held } = await ask([key]);
-  const request = agent.said.find(({ type }) => type === 'control_request') as unknown as Asked;
+  const request = agent.lines.find(({ type }) => type === 'control_request') as unknown as Asked;
   onTestFinished(() => agent.end());
   const updatedInput = { ...request.request.input, answers: { 'Which key?': 'Old' } };
   const response = {
@@ -97,7 +97,7 @@ test('a person at its own terminal may be first; then no operator can answer it'
   const words = ['answer', agent.session, '--allow', '--message', 'New', '--request', held?.request ?? '', '--yes'];
   const late = await runShipped([...words, '--nats', at.server.url], { cwd: at.folder.path });
   expect(late).toMatchObject({ code: 1, stderr: expect.stringContaining('no open request') });
-  await expect.poll(() => model.requests[1]?.said, patience).toContain('"Which key?"="Old"');
+  await expect.poll(() => model.requests[1]?.input, patience).toContain('"Which key?"="Old"');
   expect((await viewOf(at, agent.session)).lastAnswer).toBeNull();
 });
 type Asked = { readonly request_id: string; readonly request: { readonly input: object } };

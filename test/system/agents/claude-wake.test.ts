@@ -34,10 +34,10 @@ test.each([
   await expectCauses(at, agent.session, ['escalated']);
   await resolve(agent.session, home, '--resume', '--prompt', 'Use the other key');
   await expectCauses(at, agent.session, ['escalated', 'escalated']);
-  expect(model.requests[1]?.said).toContain('says: Use the other key');
+  expect(model.requests[1]?.input).toContain('says: Use the other key');
   await resolve(agent.session, home, '--resume', '--prompt', 'Use the third key');
   await expectCauses(at, agent.session, ['escalated', 'escalated', 'complete']);
-  expect(model.requests[2]?.said).toContain('says: Use the third key');
+  expect(model.requests[2]?.input).toContain('says: Use the third key');
   expect((await viewOf(at, agent.session)).resolution).toBeNull();
   expect(model.requests).toHaveLength(3);
   await agent.end();

@@ -4,7 +4,7 @@ import { type Deployment, deploy } from '../../support/deployment.ts';
 import { runShipped } from '../../support/shipped.ts';
 import { claudeCode, installAgent } from './support/install.ts';
 import { claudeScene, type SceneOptions } from './support/scene.ts';
-import { childrenOf, expectCauses, saidOf, viewOf } from './support/workers.ts';
+import { childrenOf, expectCauses, payloadsOf, viewOf } from './support/workers.ts';
 
 /** JSON is YAML too. The check passes where its file says so. */
 const config = JSON.stringify({
@@ -20,7 +20,7 @@ const config = JSON.stringify({
 const plan = { tool: 'TaskCreate', input: { subject: 'Write the tests', description: 'of the parser' } };
 const finish = (taskId: string) => ({ tool: 'TaskUpdate', input: { taskId, status: 'completed' } });
 const done = finish('1');
-const childLane = '"text":"CHILD-TASK';
+const childConversation = '"text":"CHILD-TASK';
 const delegate = (more: object) => ({
   tool: 'Agent',
   input: { description: 'help', prompt: 'CHILD-TASK', subagent_type: 'general-purpose', ...more },
@@ -47,11 +47,11 @@ describe('a sub-agent', () => {
       { tool: 'TaskCreate', input: { subject: 'Look around', description: 'in src' } },
       ...['one', 'two', 'three', 'four'].map((text) => ({ text })),
     ];
-    const { model, run } = await scene({ turns, lanes: [{ match: childLane, turns: stays }] });
+    const { model, run } = await scene({ turns, conversations: [{ match: childConversation, turns: stays }] });
     const ended = await run('Write the tests.');
     expect(ended.code).toBe(0);
-    expect([model.requests.length, model.lane(childLane).length]).toEqual([4, 5]);
-    expect(model.lane(childLane)[2]?.said).toContain('1 of 1 plan steps remain: Look around');
+    expect([model.requests.length, model.conversation(childConversation).length]).toEqual([4, 5]);
+    expect(model.conversation(childConversation)[2]?.input).toContain('1 of 1 plan steps remain: Look around');
     const [child, ...others] = await childrenOf(at, ended.worker);
     expect(others).toEqual([]);
     expect(child).toMatchObject({ labels: { subagent: 'general-purpose' }, plan: [{ title: 'Look around' }] });
@@ -61,24 +61,27 @@ describe('a sub-agent', () => {
 
   test('that finishes a step of its parent finishes it', async () => {
     const turns = [plan, delegate({ run_in_background: false }), { text: 'one' }, { text: 'two' }];
-    const { model, run } = await scene({ turns, lanes: [{ match: childLane, turns: [done, { text: 'done' }] }] });
+    const { model, run } = await scene({
+      turns,
+      conversations: [{ match: childConversation, turns: [done, { text: 'done' }] }],
+    });
     const ended = await run('Write the tests.');
     expect(ended.code).toBe(0);
     await expectCauses(at, ended.worker, ['complete']);
-    expect([model.requests.length, model.lane(childLane).length]).toEqual([3, 2]);
+    expect([model.requests.length, model.conversation(childConversation).length]).toEqual([3, 2]);
   });
 
   test('in the background is waited for: no block is wasted on it, and its end is no prompt of a person', async () => {
     const turns = [plan, delegate({}), { text: 'one' }, done, { text: 'two' }];
     const slow = [{ tool: 'Bash', input: { command: 'sleep 1', description: 'wait' } }, { text: 'found' }];
-    const { model, run } = await scene({ turns, lanes: [{ match: childLane, turns: slow }] });
+    const { model, run } = await scene({ turns, conversations: [{ match: childConversation, turns: slow }] });
     const ended = await run('Write the tests.');
     expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('"result":"two"') });
     expect(model.requests).toHaveLength(5);
-    expect(model.requests[3]?.said).toContain('<task-notification>');
+    expect(model.requests[3]?.input).toContain('<task-notification>');
     await expectCauses(at, ended.worker, ['waiting', 'complete']);
     expect(await viewOf(at, ended.worker)).toMatchObject({ background: [] });
-    expect(await saidOf(at, ended.worker, 'prompt.submitted')).toEqual([{ text: 'Write the tests.' }]);
+    expect(await payloadsOf(at, ended.worker, 'prompt.submitted')).toEqual([{ text: 'Write the tests.' }]);
   });
 });
 
@@ -90,15 +93,15 @@ test('a shell in the background is waited for, and its end does not reset the re
   expect(ended.code).toBe(0);
   await expectCauses(at, ended.worker, ['incomplete', 'waiting', 'incomplete', 'incomplete', 'capped']);
   expect(model.requests).toHaveLength(7);
-  expect(await saidOf(at, ended.worker, 'prompt.submitted')).toHaveLength(1);
+  expect(await payloadsOf(at, ended.worker, 'prompt.submitted')).toHaveLength(1);
 });
 
 test('a permission that nobody gives is waited for until the turn is over', async () => {
   const touch = { tool: 'Bash', input: { command: 'touch here', description: 'try' } };
   const { run } = await scene({ turns: [touch, { text: 'one' }] });
   const ended = await run('Write the tests.', ['--permission-mode', 'default']);
-  expect(await saidOf(at, ended.worker, 'input.requested')).toMatchObject([{ kind: 'permission', tool: 'Bash' }]);
-  expect(await saidOf(at, ended.worker, 'input.received')).toHaveLength(1);
+  expect(await payloadsOf(at, ended.worker, 'input.requested')).toMatchObject([{ kind: 'permission', tool: 'Bash' }]);
+  expect(await payloadsOf(at, ended.worker, 'input.received')).toHaveLength(1);
   await expectCauses(at, ended.worker, ['complete']);
 });
 
@@ -111,7 +114,7 @@ test.each([
   const ended = await run('Write the tests.');
   expect(ended.code).toBe(1);
   expect(model.requests).toHaveLength(2);
-  expect(await saidOf(at, ended.worker, 'limit.reached')).toHaveLength(limits);
+  expect(await payloadsOf(at, ended.worker, 'limit.reached')).toHaveLength(limits);
   await expectCauses(at, ended.worker, []);
 });
 
@@ -121,11 +124,11 @@ test('a step is not marked as done while the tests are red; when all holds the r
   const ended = await run('Write the tests.');
   expect(ended.code).toBe(0);
   expect(model.requests).toHaveLength(3);
-  expect(model.requests[2]?.said).toMatch(/TaskCompleted hook feedback:\nThe step is not marked as done\..*2 red/s);
+  expect(model.requests[2]?.input).toMatch(/TaskCompleted hook feedback:\nThe step is not marked as done\..*2 red/s);
   await expectCauses(at, ended.worker, ['complete']);
   // Its PostToolUse came all the same, and changed nothing.
-  expect(await saidOf(at, ended.worker, 'tool.used')).toHaveLength(3);
-  expect(await saidOf(at, ended.worker, 'step.updated')).toEqual([
+  expect(await payloadsOf(at, ended.worker, 'tool.used')).toHaveLength(3);
+  expect(await payloadsOf(at, ended.worker, 'step.updated')).toEqual([
     { step: '1', title: 'Write the tests', status: 'pending' },
     { step: '1', status: 'completed' },
   ]);
@@ -146,10 +149,10 @@ describe('structured output', () => {
       stdout: expect.stringContaining('"structured_output":{"answer":"in time"}'),
     });
     expect(model.requests).toHaveLength(2);
-    expect(model.requests[1]?.said).toMatch(/PreToolUse:StructuredOutput.*Command tests failed.*2 red/s);
+    expect(model.requests[1]?.input).toMatch(/PreToolUse:StructuredOutput.*Command tests failed.*2 red/s);
     // The stop that follows is asked for, too.
     await expectCauses(at, ended.worker, ['incomplete', 'complete', 'complete']);
-    expect((await saidOf(at, ended.worker, 'stop.attempted'))[0]).toMatchObject({
+    expect((await payloadsOf(at, ended.worker, 'stop.attempted'))[0]).toMatchObject({
       ...{ stopReason: 'structured_output', output: '{"answer":"too early"}' },
     });
   });
@@ -184,6 +187,6 @@ test.each([
   expect(await runShipped(words, { cwd: home.project })).toMatchObject({ code: 0 });
   expect(await run('Go on.', ['--resume', worker])).toMatchObject({ code: 0 });
   expect(model.requests).toHaveLength(5);
-  expect(model.requests[3]?.said).toContain('says: Use the other parser.');
+  expect(model.requests[3]?.input).toContain('says: Use the other parser.');
   await expectCauses(at, worker, ['incomplete', 'capped', 'complete']);
 });

@@ -31,7 +31,7 @@ describe.each(forms)('by %s', (form, init) => {
     const ended = await run('Write the tests.');
     expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('"result":"two"') });
     expect(model.requests).toHaveLength(4);
-    expect(model.requests[2]?.said).toContain(`Stop hook feedback:\n${remains}`);
+    expect(model.requests[2]?.input).toContain(`Stop hook feedback:\n${remains}`);
     await expectCauses(at, ended.worker, ['incomplete', 'complete']);
     expect(await viewOf(at, ended.worker)).toMatchObject({
       ...{ agent: 'claude', state: 'stopped', cwd: expect.stringMatching(/project$/) },
@@ -50,13 +50,13 @@ describe.each(forms)('by %s', (form, init) => {
 
   test('two sessions at once in one folder stay apart', async () => {
     const stays = [plan, { text: 'one' }, { text: 'two' }, { text: 'three' }, { text: 'four' }];
-    const lanes = [
+    const conversations = [
       { match: 'SESSION-ONE', turns: stays },
       { match: 'SESSION-TWO', turns: [plan, done, { text: 'one' }] },
     ];
-    const { model, run } = await scene({ init, turns: [], lanes });
+    const { model, run } = await scene({ init, turns: [], conversations });
     const [one, two] = await Promise.all([run('SESSION-ONE'), run('SESSION-TWO')]);
-    expect([model.lane('SESSION-ONE').length, model.lane('SESSION-TWO').length]).toEqual([5, 3]);
+    expect([model.conversation('SESSION-ONE').length, model.conversation('SESSION-TWO').length]).toEqual([5, 3]);
     await expectCauses(at, one.worker, ['incomplete', 'incomplete', 'incomplete', 'capped']);
     await expectCauses(at, two.worker, ['complete']);
     expect((await viewOf(at, one.worker)).cwd).toBe((await viewOf(at, two.worker)).cwd);
@@ -70,7 +70,7 @@ describe.each(forms)('by %s', (form, init) => {
     const ended = await run('Write the tests.', ['--output-format', 'stream-json', '--verbose']);
     expect(ended.code).toBe(0);
     expect(model.requests).toHaveLength(3);
-    expect(model.requests[2]?.said).toContain(remains);
+    expect(model.requests[2]?.input).toContain(remains);
     const isPerl = form !== 'command hooks';
     const why = isPerl ? `no answer from ${own.http} (perl ended with 7)` : `no service at ${own.http}`;
     expect(ended.stdout).toContain(`Stop says: stopgate: this stop was not judged: ${why}`);

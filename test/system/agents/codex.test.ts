@@ -8,7 +8,7 @@ import { runCodexTurn } from './support/codex-server.ts';
 import { codexCli, installAgent } from './support/install.ts';
 import { writeCodexConfig } from './support/run.ts';
 import { codexScene, type SceneOptions } from './support/scene.ts';
-import { childrenOf, expectCauses, saidOf, viewOf, workersIn } from './support/workers.ts';
+import { childrenOf, expectCauses, payloadsOf, viewOf, workersIn } from './support/workers.ts';
 
 const checks = [{ plan: {} }];
 /** JSON is YAML too. */
@@ -23,7 +23,7 @@ const config = JSON.stringify({
 const remains = 'Not done yet: 1 of 1 plan steps remain: Write the tests.';
 const plan = { tool: 'create_goal', input: { objective: 'Write the tests' } };
 const done = { tool: 'update_goal', input: { status: 'complete' } };
-const childLane = '"text":"CHILD-TASK';
+const childConversation = '"text":"CHILD-TASK';
 const delegate = { tool: 'spawn_agent', namespace: 'multi_agent_v1', input: { message: 'CHILD-TASK' } };
 
 let codex: string;
@@ -42,8 +42,8 @@ test('it is blocked until its goal is reached, reads why, and is then let go', a
   const ended = await run('Write the tests.');
   expect(ended.code).toBe(0);
   expect(model.requests).toHaveLength(4);
-  expect(model.requests[2]?.said).toMatch(/^<hook_prompt [^>]*>/);
-  expect(model.requests[2]?.said).toContain(remains);
+  expect(model.requests[2]?.input).toMatch(/^<hook_prompt [^>]*>/);
+  expect(model.requests[2]?.input).toContain(remains);
   await expectCauses(at, ended.worker, ['incomplete', 'complete']);
   expect(await viewOf(at, ended.worker)).toMatchObject({
     ...{ agent: 'codex', state: 'stopped', cwd: home.project },
@@ -72,13 +72,13 @@ test('Codex itself has no limit: it goes along with twelve blocks in a row', asy
 });
 
 test('two sessions at once in one folder stay apart', async () => {
-  const lanes = [
+  const conversations = [
     { match: 'SESSION-ONE', turns: [plan, ...['one', 'two', 'three', 'four'].map((text) => ({ text }))] },
     { match: 'SESSION-TWO', turns: [plan, done, { text: 'one' }] },
   ];
-  const { model, run } = await scene({ turns: [], lanes });
+  const { model, run } = await scene({ turns: [], conversations });
   const [one, two] = await Promise.all([run('SESSION-ONE'), run('SESSION-TWO')]);
-  expect([model.lane('SESSION-ONE').length, model.lane('SESSION-TWO').length]).toEqual([5, 3]);
+  expect([model.conversation('SESSION-ONE').length, model.conversation('SESSION-TWO').length]).toEqual([5, 3]);
   await expectCauses(at, one.worker, ['incomplete', 'incomplete', 'incomplete', 'capped']);
   await expectCauses(at, two.worker, ['complete']);
 });
@@ -91,15 +91,15 @@ test('a service that is killed between two stops lets it go', async () => {
   const ended = await run('Write the tests.');
   expect(ended.code).toBe(0);
   expect(model.requests).toHaveLength(3);
-  expect(model.requests[2]?.said).toContain(remains);
+  expect(model.requests[2]?.input).toContain(remains);
   // Its `exec` does not print what a hook has to say to its person.
   expect(ended.stderr).toMatch(/hook: Stop Blocked[\s\S]*hook: Stop Completed/);
 });
 
 test('its apps show that a stop was not judged', async () => {
   const { home } = await scene({ turns: [{ text: 'one' }] }, 'http://127.0.0.1:9');
-  const said = await runCodexTurn(codex, home, 'Write the tests.');
-  const stop = said.find(({ method, params }) => method === 'hook/completed' && isOfStop(params));
+  const messages = await runCodexTurn(codex, home, 'Write the tests.');
+  const stop = messages.find(({ method, params }) => method === 'hook/completed' && isOfStop(params));
   expect(stop?.params).toMatchObject({
     run: { entries: [{ kind: 'warning', text: expect.stringContaining('this stop was not judged') }] },
   });
@@ -119,10 +119,10 @@ test('permissions that it asks for are answered by an operator, and its own pers
   };
   await answer('one', '--allow');
   const worker = await answer('two', '--deny', '--message', 'Not in this folder');
-  const said = await running;
-  expect(said.filter(({ method }) => method?.endsWith('/requestApproval'))).toEqual([]);
+  const messages = await running;
+  expect(messages.filter(({ method }) => method?.endsWith('/requestApproval'))).toEqual([]);
   expect(['one', 'two'].map((file) => existsSync(`${home.project}/${file}`))).toEqual([true, false]);
-  expect(model.requests[2]?.said).toContain('Not in this folder');
+  expect(model.requests[2]?.input).toContain('Not in this folder');
   expect(await viewOf(at, worker)).toMatchObject({ inputs: [], lastAnswer: { by: 'ann', verdict: 'deny' } });
 });
 
@@ -134,16 +134,16 @@ test('a sub-agent is a worker of its own: its prompt and its stop are not its pa
   // Long enough for the sub-agent to end by itself, and not with its parent.
   const wait = { tool: 'exec_command', input: { cmd: 'sleep 4' } };
   const turns = [plan, delegate, wait, { text: 'one' }, done, { text: 'two' }];
-  const { model, run } = await scene({ turns, lanes: [{ match: childLane, turns: child }] });
+  const { model, run } = await scene({ turns, conversations: [{ match: childConversation, turns: child }] });
   const ended = await run('Write the tests.');
-  expect([model.requests.length, model.lane(childLane).length]).toEqual([6, 2]);
+  expect([model.requests.length, model.conversation(childConversation).length]).toEqual([6, 2]);
   const [own, ...others] = await childrenOf(at, ended.worker);
   expect(others).toEqual([]);
   expect(own).toMatchObject({ agent: 'codex', labels: { subagent: 'default' }, plan: [] });
   await expectCauses(at, own?.worker ?? '', ['complete']);
   await expectCauses(at, ended.worker, ['incomplete', 'complete']);
-  expect(await saidOf(at, own?.worker ?? '', 'prompt.submitted')).toEqual([{ text: 'CHILD-TASK' }]);
-  expect(await saidOf(at, ended.worker, 'prompt.submitted')).toEqual([{ text: 'Write the tests.' }]);
+  expect(await payloadsOf(at, own?.worker ?? '', 'prompt.submitted')).toEqual([{ text: 'CHILD-TASK' }]);
+  expect(await payloadsOf(at, ended.worker, 'prompt.submitted')).toEqual([{ text: 'Write the tests.' }]);
 });
 
 test('an escalated session waits for a person, and goes on by the line that resumes it', async () => {
@@ -157,7 +157,7 @@ test('an escalated session waits for a person, and goes on by the line that resu
   expect(resolved).toMatchObject({ code: 0, stdout: expect.stringContaining(`codex exec resume ${worker}`) });
   expect(await run('Use the other parser.', ['resume', worker])).toMatchObject({ code: 0, worker });
   expect(model.requests).toHaveLength(5);
-  expect(model.requests[3]?.said).toContain('Use the other parser.');
+  expect(model.requests[3]?.input).toContain('Use the other parser.');
   await expectCauses(at, worker, ['incomplete', 'capped', 'complete']);
 });
 

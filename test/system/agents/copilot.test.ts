@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { copilot, makeHeadlessHome } from './support/headless.ts';
 import { installAgent } from './support/install.ts';
-import { type Lane, scriptModel, type Turn } from './support/scripted-model.ts';
+import { type Conversation, scriptModel, type Turn } from './support/scripted-model.ts';
 import { causesOf, done, workersIn } from './support/workers.ts';
 
 /** Sub-agents have to write a report. */
@@ -23,7 +23,8 @@ beforeAll(async () => {
 afterAll(() => at.close());
 
 const makeHome = () => makeHeadlessHome(copilot, { program, http: at.http });
-const makeModel = (turns: readonly Turn[], lanes?: readonly Lane[]) => scriptModel(copilot.api, turns, lanes);
+const makeModel = (turns: readonly Turn[], conversations?: readonly Conversation[]) =>
+  scriptModel(copilot.api, turns, conversations);
 const { open, close: closed, run } = copilot;
 
 const childTask = 'COUNT-THE-FILES';
@@ -34,14 +35,14 @@ const delegate = (mode: 'sync' | 'background'): Turn => ({
 const writes: Turn = { tool: 'bash', input: { command: 'echo 3 > report.md', description: 'write the report' } };
 /** Its prompt stands after a line with the date. */
 const childMatch = `\\n\\n${childTask}`;
-const childLane = (...turns: Turn[]): Lane => ({ match: childMatch, turns });
+const childConversation = (...turns: Turn[]): Conversation => ({ match: childMatch, turns });
 
 test('a sub-agent is judged by its own policy, and its stop is not its parent’s', async () => {
   const home = await makeHome();
-  const model = await makeModel([open, delegate('sync'), done, closed, done], [childLane(done, writes, done)]);
+  const model = await makeModel([open, delegate('sync'), done, closed, done], [childConversation(done, writes, done)]);
   expect(await run(program, home, model.url)).toMatchObject({ code: 0 });
-  expect([model.requests.length, model.lane(childMatch).length]).toEqual([5, 3]);
-  expect(model.lane(childMatch)[1]?.said).toContain('report.md');
+  expect([model.requests.length, model.conversation(childMatch).length]).toEqual([5, 3]);
+  expect(model.conversation(childMatch)[1]?.input).toContain('report.md');
   const workers = await workersIn(at, home);
   const parent = workers.find((it) => it.parent === null)?.worker;
   expect(workers.map((it) => [it.parent, it.policy]).sort()).toEqual(
@@ -55,9 +56,9 @@ test('a sub-agent is judged by its own policy, and its stop is not its parent’
 
 test('a step that a sub-agent closes is closed for its parent: they share one table', async () => {
   const home = await makeHome();
-  const model = await makeModel([open, delegate('sync'), done], [childLane(closed, writes, done)]);
+  const model = await makeModel([open, delegate('sync'), done], [childConversation(closed, writes, done)]);
   expect(await run(program, home, model.url)).toMatchObject({ code: 0 });
-  expect([model.requests.length, model.lane(childMatch).length]).toEqual([3, 3]);
+  expect([model.requests.length, model.conversation(childMatch).length]).toEqual([3, 3]);
   const parent = (await workersIn(at, home)).find((it) => it.parent === null);
   expect(await causesOf(at, parent?.worker ?? '')).toEqual(['complete']);
 });
@@ -68,12 +69,15 @@ test('a sub-agent in the background is waited for; its end is no prompt that wou
     const parent = async () => (await workersIn(at, home)).find((it) => it.parent === null);
     await expect.poll(async () => (await parent())?.lastDecision?.cause, { timeout: 30_000 }).toBe('waiting');
   };
-  const child = childLane({ ...writes, before: parentWaits }, done);
+  const child = childConversation({ ...writes, before: parentWaits }, done);
   const turns = [open, done, delegate('background'), done, done, done, done];
   const model = await makeModel(turns, [child]);
   expect(await run(program, home, model.url)).toMatchObject({ code: 0 });
-  expect([model.requests.length, model.lane(childMatch).length]).toEqual([turns.length, 2]);
+  expect([model.requests.length, model.conversation(childMatch).length]).toEqual([turns.length, 2]);
   const parent = (await workersIn(at, home)).find((it) => it.parent === null);
   const blocked = 'incomplete';
-  expect(await causesOf(at, parent?.worker ?? '')).toEqual([blocked, 'waiting', blocked, blocked, 'capped']);
+  const causes = await causesOf(at, parent?.worker ?? '');
+  // On a busy machine the sub-agent's start may be reported after the parent's next stop.
+  expect(causes.filter((cause) => cause !== 'waiting')).toEqual([blocked, blocked, blocked, 'capped']);
+  expect(causes).toHaveLength(5);
 });

@@ -8,7 +8,7 @@ import { geminiEnv } from './support/gemini.ts';
 import { gemini, makeHeadlessHome } from './support/headless.ts';
 import { installAgent } from './support/install.ts';
 import type { AgentHome } from './support/run.ts';
-import { type Lane, scriptModel, type Turn } from './support/scripted-model.ts';
+import { type Conversation, scriptModel, type Turn } from './support/scripted-model.ts';
 import { causesOf, done, planPolicy, workersIn } from './support/workers.ts';
 
 const config = `${planPolicy.replace(/ }\n$/, '')}, eager: { stopWhenComplete: true, checks: [{ plan: {} }] }, promising: { promises: true, checks: [{ plan: {} }] } }\n`;
@@ -22,7 +22,8 @@ beforeAll(async () => {
 afterAll(() => at.close());
 
 const makeHome = (...init: string[]) => makeHeadlessHome(gemini, { program, http: at.http, init: ['--user', ...init] });
-const makeModel = (turns: readonly Turn[], lanes?: readonly Lane[]) => scriptModel(gemini.api, turns, lanes);
+const makeModel = (turns: readonly Turn[], conversations?: readonly Conversation[]) =>
+  scriptModel(gemini.api, turns, conversations);
 const { open, close, run } = gemini;
 
 test('its sub-agent asks for nothing; the stop that is judged is its parent’s', async () => {
@@ -33,7 +34,7 @@ test('its sub-agent asks for nothing; the stop that is judged is its parent’s'
   const child = { match: `"text":"${task}`, turns: [complete] };
   const model = await makeModel([open, delegate, done, close, done], [child]);
   expect(await run(program, home, model.url)).toMatchObject({ code: 0 });
-  expect([model.requests.length, model.lane(child.match).length]).toEqual([5, 1]);
+  expect([model.requests.length, model.conversation(child.match).length]).toEqual([5, 1]);
   const [worker, ...others] = await workersIn(at, home);
   expect(others).toEqual([]);
   expect(await causesOf(at, worker?.worker ?? '')).toEqual(['incomplete', 'complete']);
@@ -53,7 +54,7 @@ test('one that is escalated stops, says how it goes on, and goes on with a perso
   const { stdout } = await runShipped(['resolve', session, ...word], { cwd: at.folder.path });
   expect(stdout).toContain(`gemini --resume ${session} 'Use the other key'`);
   await resumeAgent(program, waiting, 'Use the other key', { at: home, env: geminiEnv(model.url) });
-  expect(model.requests.at(-1)?.said).toContain('Use the other key');
+  expect(model.requests.at(-1)?.input).toContain('Use the other key');
   expect(await causesOf(at, session)).toEqual(['escalated', 'complete']);
 });
 

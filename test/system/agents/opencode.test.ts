@@ -9,8 +9,8 @@ import { connectAgent, resumeAgent } from './support/connect.ts';
 import { installAgent } from './support/install.ts';
 import { opencode, opencodeEnv, serveOpencode } from './support/opencode.ts';
 import { makeAgentHome } from './support/run.ts';
-import { type Lane, scriptModel, type Turn } from './support/scripted-model.ts';
-import { blockWords, causesOf, done, planPolicy, viewOf, workersIn } from './support/workers.ts';
+import { type Conversation, scriptModel, type Turn } from './support/scripted-model.ts';
+import { blockText, causesOf, done, planPolicy, viewOf, workersIn } from './support/workers.ts';
 
 let program: string;
 let at: Deployment;
@@ -20,8 +20,13 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(() => at.close());
 
-async function serve(turns: readonly Turn[], lanes: readonly Lane[] = [], http = at.http, permission?: object) {
-  const model = await scriptModel(chatCompletions, turns, lanes);
+async function serve(
+  turns: readonly Turn[],
+  conversations: readonly Conversation[] = [],
+  http = at.http,
+  permission?: object,
+) {
+  const model = await scriptModel(chatCompletions, turns, conversations);
   const home = await makeAgentHome();
   await connectAgent('opencode', home, { program, http });
   const server = await serveOpencode(program, home, model.url, permission);
@@ -40,7 +45,7 @@ test('a step that remains is prompted for under `opencode serve`; when all are d
   const session = await server.begin('do the task');
   await settled(session, ['incomplete', 'complete']);
   expect(model.requests).toHaveLength(4);
-  expect(model.requests[2]?.said).toContain(blockWords);
+  expect(model.requests[2]?.input).toContain(blockText);
   expect(await workersIn(at, home)).toMatchObject([{ worker: session, agent: 'opencode', state: 'stopped' }]);
 });
 
@@ -77,7 +82,7 @@ test('permissions that it asks for at once are answered by an operator, each for
   await answer('touch two', '--deny', '--message', 'Not in this folder');
   await turn;
   expect(['one', 'two'].map((file) => existsSync(`${home.project}/${file}`))).toEqual([true, false]);
-  expect(model.requests[1]?.said).toContain('Not in this folder');
+  expect(model.requests[1]?.input).toContain('Not in this folder');
   expect(await viewOf(own, session)).toMatchObject({ inputs: [], lastAnswer: { by: 'ann', verdict: 'deny' } });
 });
 
@@ -92,8 +97,8 @@ test('its questions are answered by an operator, and a denied one by the reason'
   await answer('Which key?', '--allow', '--message', 'New');
   await answer('Which lock?', '--deny', '--message', 'There is none');
   await turn;
-  expect(model.requests[1]?.said).toContain('"Which key?"="New"');
-  expect(model.requests[2]?.said).toContain('There is none');
+  expect(model.requests[1]?.input).toContain('"Which key?"="New"');
+  expect(model.requests[2]?.input).toContain('There is none');
   expect(await viewOf(own, session)).toMatchObject({ inputs: [], lastAnswer: { by: 'ann', verdict: 'deny' } });
 });
 
@@ -115,7 +120,7 @@ test('the line that resumes its session is taken, and the session is the same wo
   const ended = await resumeAgent(program, worker, 'Use the other key', { at: home, env: opencodeEnv(home) });
   expect(ended).toMatchObject({ code: 0 });
   // It puts arguments of a command line into quotes of its own.
-  expect(model.requests.map(({ said }) => said)).toEqual(['do the task', '"Use the other key"']);
+  expect(model.requests.map(({ input }) => input)).toEqual(['do the task', '"Use the other key"']);
   expect((await workersIn(at, home)).map((it) => it.worker)).toEqual([session]);
 });
 
@@ -125,7 +130,7 @@ test('two sessions at once are two workers, each judged by its own plan', async 
   const [open = '', closed = ''] = await Promise.all(['the first task', 'THE-SECOND-TASK'].map(server.begin));
   await settled(open, ['incomplete', 'complete']);
   await settled(closed, ['complete']);
-  expect([model.requests.length, model.lane(second.match).length]).toEqual([4, 2]);
+  expect([model.requests.length, model.conversation(second.match).length]).toEqual([4, 2]);
 });
 
 test('a sub-agent’s session asks for nothing; the stop that is judged is its parent’s', async () => {
@@ -138,7 +143,7 @@ test('a sub-agent’s session asks for nothing; the stop that is judged is its p
   const { model, server, home } = await serve([todo('pending'), delegate, done, todo('completed'), done], [child]);
   const session = await server.begin('do the task');
   await settled(session, ['incomplete', 'complete']);
-  expect([model.requests.length, model.lane(child.match).length]).toEqual([5, 1]);
+  expect([model.requests.length, model.conversation(child.match).length]).toEqual([5, 1]);
   const workers = await workersIn(at, home);
   const found = workers.find(({ parent }) => parent !== null);
   expect(workers).toHaveLength(2);
@@ -168,5 +173,5 @@ test('one that is escalated waits, and goes on with the prompt of its resolution
   const { stdout } = await runShipped(['resolve', session, ...word], { cwd: own.folder.path });
   expect(stdout).toContain(`opencode run --session ${session} 'Use the other key'`);
   await expect.poll(() => causesOf(own, session), patience).toEqual(['escalated', 'complete']);
-  expect(model.requests.map(({ said }) => said)).toEqual([expect.any(String), 'Use the other key']);
+  expect(model.requests.map(({ input }) => input)).toEqual([expect.any(String), 'Use the other key']);
 });

@@ -9,7 +9,7 @@ import { resumeAgent } from './support/connect.ts';
 import { headlessAgents, makeHeadlessHome } from './support/headless.ts';
 import { installAgent } from './support/install.ts';
 import { scriptModel, type Turn } from './support/scripted-model.ts';
-import { blockWords, causesOf, done, planPolicy, workersIn } from './support/workers.ts';
+import { blockText, causesOf, done, planPolicy, workersIn } from './support/workers.ts';
 
 let at: Deployment;
 beforeAll(async () => {
@@ -34,7 +34,7 @@ describe.each(headlessAgents)('$agent', (row) => {
       const ended = await row.run(program, home, model.url);
       expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('Now I am.') });
       expect(model.requests).toHaveLength(4);
-      expect(model.requests[2]?.said).toContain(blockWords);
+      expect(model.requests[2]?.input).toContain(blockText);
       const [worker, ...others] = await workersIn(at, home);
       expect(worker).toMatchObject({ agent, state: 'stopped', plan: [{ status: row.doneStatus }] });
       expect(others).toEqual([]);
@@ -81,7 +81,7 @@ describe.each(headlessAgents)('$agent', (row) => {
     const [worker] = await workersIn(at, home);
     const ended = await resumeAgent(program, worker, 'Use the other key', { at: home, env: resumeEnv(model.url) });
     expect(ended).toMatchObject({ code: 0 });
-    expect(model.requests.at(-1)?.said).toContain('Use the other key');
+    expect(model.requests.at(-1)?.input).toContain('Use the other key');
     expect(model.requests).toHaveLength(2);
     expect((await workersIn(at, home)).map((it) => it.worker)).toEqual([worker?.worker]);
     expect(await causesOf(at, worker?.worker ?? '')).toEqual(['complete', 'complete']);

@@ -7,7 +7,7 @@ import { makeHeadlessHome, qwen } from './support/headless.ts';
 import { installAgent } from './support/install.ts';
 import { qwenEnv, runQwen } from './support/qwen.ts';
 import { runAgent } from './support/run.ts';
-import { type Lane, scriptModel, type Turn } from './support/scripted-model.ts';
+import { type Conversation, scriptModel, type Turn } from './support/scripted-model.ts';
 import { causesOf, done, workersIn } from './support/workers.ts';
 
 /** Sub-agents have to write a report. */
@@ -31,7 +31,8 @@ beforeAll(async () => {
 afterAll(() => at.close());
 
 const makeHome = (...init: string[]) => makeHeadlessHome(qwen, { program, http: at.http, init });
-const makeModel = (turns: readonly Turn[], lanes?: readonly Lane[]) => scriptModel(qwen.api, turns, lanes);
+const makeModel = (turns: readonly Turn[], conversations?: readonly Conversation[]) =>
+  scriptModel(qwen.api, turns, conversations);
 const { open, close } = qwen;
 const shell = (command: string): Turn => ({
   tool: 'run_shell_command',
@@ -56,7 +57,7 @@ test('a step is not marked as done while a check fails', async () => {
   const model = await makeModel([open, close, writes, close, done]);
   expect(await runQwen(program, home, model.url)).toMatchObject({ code: 0 });
   expect(model.requests).toHaveLength(5);
-  expect(model.requests[2]?.said).toContain('The step is not marked as done.');
+  expect(model.requests[2]?.input).toContain('The step is not marked as done.');
   const [worker] = await workersIn(at, home);
   expect(worker).toMatchObject({ plan: [{ status: 'completed' }] });
   expect(await causesOf(at, worker?.worker ?? '')).toEqual(['complete']);
@@ -69,7 +70,7 @@ test('structured output is not taken while a check fails, and the model reads wh
   const schema = JSON.stringify({ type: 'object', properties: { count: { type: 'number' } }, required: ['count'] });
   expect(await runQwen(program, home, model.url, ['--json-schema', schema])).toMatchObject({ code: 0 });
   expect(model.requests).toHaveLength(3);
-  expect(model.requests[1]?.said).toContain('report.md');
+  expect(model.requests[1]?.input).toContain('report.md');
   const [worker] = await workersIn(at, home);
   expect(await causesOf(at, worker?.worker ?? '')).toEqual(['incomplete', 'complete']);
 });
@@ -85,7 +86,7 @@ test('a sub-agent is judged by its own policy, and its parent’s stop waits for
     tool: 'agent',
     input: { description: 'count', prompt: task, subagent_type: 'general-purpose' },
   };
-  const child: Lane = { match: `"text":"${task}`, turns: [{ ...done, before: parentWaits }, writes, done] };
+  const child: Conversation = { match: `"text":"${task}`, turns: [{ ...done, before: parentWaits }, writes, done] };
   const model = await makeModel([delegate, done, done], [child]);
   expect(await runQwen(program, home, model.url)).toMatchObject({ code: 0 });
   const workers = await workersIn(at, home);
@@ -112,8 +113,8 @@ test('one that is escalated stops, says how it goes on, and with its next prompt
   expect(stdout).toContain(`qwen --resume ${session} --prompt-interactive 'Use the other key'`);
   const args = ['--resume', session, '--prompt', 'Go on, please'];
   expect(await runAgent(program, args, { at: home, env: qwenEnv(model.url) })).toMatchObject({ code: 0 });
-  expect(model.requests.at(-1)?.said).toContain('Go on, please');
-  expect(model.requests.at(-1)?.said).toContain('Use the other key');
+  expect(model.requests.at(-1)?.input).toContain('Go on, please');
+  expect(model.requests.at(-1)?.input).toContain('Use the other key');
   expect((await workersIn(at, home)).map(({ worker }) => worker)).toEqual([session]);
   expect(await causesOf(at, session)).toEqual(['escalated', 'complete']);
 });

@@ -44,5 +44,5 @@ test('while `canUseTool` waits for a person, an operator’s answer is taken', a
   const answered = await runShipped([...words, '--nats', at.server.url], { cwd: at.folder.path });
   expect(answered).toMatchObject({ code: 0, stderr: '' });
   await ended;
-  expect(model.requests[1]?.said).toContain('"Which key?"="New"');
+  expect(model.requests[1]?.input).toContain('"Which key?"="New"');
 }, 300_000);

@@ -5,10 +5,10 @@ import {
   type Api,
   callsOf,
   type ModelRequest,
-  type Said,
+  type Reply,
   sendEvents,
   sendJson,
-  wordsIn,
+  textIn,
 } from './scripted-model.ts';
 
 type Message = { readonly role: string; readonly content: unknown };
@@ -32,14 +32,14 @@ function read({ tools = [], messages = [] }: Body): ModelRequest {
   const since = messages.findLastIndex(({ role }) => role === 'assistant') + 1;
   return {
     tools: tools.map(({ name }) => name),
-    said: messages
+    input: messages
       .slice(since)
-      .map(({ content }) => wordsIn(content))
+      .map(({ content }) => textIn(content))
       .join('\n'),
   };
 }
 
-function send(response: ServerResponse, turn: Said, { body, id }: About): void {
+function send(response: ServerResponse, turn: Reply, { body, id }: About): void {
   const { model, stream }: Body = body;
   const calls = callsOf(turn);
   const stop = { stop_reason: calls.length > 0 ? 'tool_use' : 'end_turn', stop_sequence: null };

@@ -5,10 +5,10 @@ import {
   type Api,
   callsOf,
   type ModelRequest,
-  type Said,
+  type Reply,
   sendEvents,
   sendJson,
-  wordsIn,
+  textIn,
 } from './scripted-model.ts';
 
 type Message = { readonly role: string; readonly content: unknown };
@@ -26,15 +26,15 @@ const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
 function read({ tools = [], messages = [] }: Body): ModelRequest {
   return {
     tools: tools.map((tool) => tool.function?.name ?? ''),
-    said: messages
+    input: messages
       .slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1)
       .filter(({ role }) => role !== 'system')
-      .map(({ content }) => wordsIn(content))
+      .map(({ content }) => textIn(content))
       .join('\n'),
   };
 }
 
-function send(response: ServerResponse, turn: Said, { body, id }: About): void {
+function send(response: ServerResponse, turn: Reply, { body, id }: About): void {
   const { model, stream }: Body = body;
   const tool_calls = callsOf(turn).map(({ tool, input }, index) => ({
     ...{ index, id: `call_${id}_${index}`, type: 'function' },

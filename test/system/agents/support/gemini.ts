@@ -2,7 +2,15 @@
 import type { ServerResponse } from 'node:http';
 import type { AgentPackage } from './install.ts';
 import { type AgentHome, type AgentRun, runAgent } from './run.ts';
-import { type About, type Api, callsOf, type ModelRequest, type Said, sendEvents, sendJson } from './scripted-model.ts';
+import {
+  type About,
+  type Api,
+  callsOf,
+  type ModelRequest,
+  type Reply,
+  sendEvents,
+  sendJson,
+} from './scripted-model.ts';
 
 export const geminiCli: AgentPackage = { name: '@google/gemini-cli', version: '0.61.0', bin: 'gemini' };
 
@@ -21,14 +29,14 @@ function read({ tools = [], contents = [], generationConfig = {} }: Body): Model
   const isAside = Boolean(generationConfig.responseJsonSchema ?? generationConfig.responseSchema);
   return {
     tools: isAside ? [] : tools.flatMap((it) => (it.functionDeclarations ?? []).map(({ name }) => name)),
-    said: contents
+    input: contents
       .slice(contents.findLastIndex(({ role }) => role === 'model') + 1)
       .flatMap(({ parts = [] }) => parts.map((part) => part.text ?? JSON.stringify(part.functionResponse ?? part)))
       .join('\n'),
   };
 }
 
-function send(response: ServerResponse, turn: Said, { path }: About): void {
+function send(response: ServerResponse, turn: Reply, { path }: About): void {
   const parts =
     'text' in turn
       ? [{ text: turn.text }]

@@ -8,8 +8,8 @@ import { type AgentHome, claudeEnv, cleanEnv } from './run.ts';
 export type Line = { readonly type?: string; readonly session_id?: string; readonly [key: string]: unknown };
 export type OpenClaude = {
   readonly session: string;
-  /** What it has said so far. */
-  readonly said: readonly Line[];
+  /** What it has printed so far. */
+  readonly lines: readonly Line[];
   say(line: object): void;
   /** Closes its input, and waits until it has ended. */
   end(): Promise<void>;
@@ -41,17 +41,17 @@ export async function openClaude(
     child.stdin.write(`${JSON.stringify(line)}\n`);
   };
   say({ type: 'user', message: { role: 'user', content: 'do the task' } });
-  const said: Line[] = [];
+  const lines: Line[] = [];
   const session = await new Promise<string>((done, fail) => {
     gone.then(() => fail(new Error(`it ended before its first line: ${stderr}`)), fail);
     createInterface({ input: child.stdout }).on('line', (text) => {
       const line = JSON.parse(text) as Line;
-      said.push(line);
+      lines.push(line);
       if (line.session_id !== undefined) done(line.session_id);
     });
   });
   return {
-    ...{ session, said, say },
+    ...{ session, lines, say },
     async end() {
       child.stdin.end();
       await gone;

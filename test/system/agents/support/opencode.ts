@@ -80,9 +80,9 @@ export async function serveOpencode(
   const post = async (path: string, body: object): Promise<unknown> => {
     const headers = { 'content-type': 'application/json' };
     const response = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-    const said = await response.text();
-    if (!response.ok) throw new Error(`opencode answered ${response.status}: ${said}`);
-    return said === '' ? null : JSON.parse(said);
+    const reply = await response.text();
+    if (!response.ok) throw new Error(`opencode answered ${response.status}: ${reply}`);
+    return reply === '' ? null : JSON.parse(reply);
   };
   const prompt = async (session: string, text: string) => {
     await post(`/session/${session}/message`, { parts: [{ type: 'text', text }] });

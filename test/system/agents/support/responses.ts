@@ -5,10 +5,10 @@ import {
   type Api,
   callsOf,
   type ModelRequest,
-  type Said,
+  type Reply,
   sendEvents,
   sendJson,
-  wordsIn,
+  textIn,
 } from './scripted-model.ts';
 
 type Item = { readonly type?: string; readonly role?: string };
@@ -32,9 +32,9 @@ const isModels = ({ role, type }: Item): boolean =>
 function read({ tools = [], input = [] }: Body): ModelRequest {
   return {
     tools: tools.map(({ name, type }) => name ?? type),
-    said: input
+    input: input
       .slice(input.findLastIndex(isModels) + 1)
-      .map(wordsIn)
+      .map(textIn)
       .join('\n'),
   };
 }
@@ -45,7 +45,7 @@ const usage = {
   output_tokens_details: { reasoning_tokens: 0 },
 };
 
-function send(response: ServerResponse, turn: Said, { body, id }: About): void {
+function send(response: ServerResponse, turn: Reply, { body, id }: About): void {
   const { model, stream }: Body = body;
   const output = itemsOf(turn, id);
   const about = { id: `resp_${id}`, object: 'response', created_at: 0, model };
@@ -65,7 +65,7 @@ function send(response: ServerResponse, turn: Said, { body, id }: About): void {
   );
 }
 
-function itemsOf(turn: Said, id: string): readonly object[] {
+function itemsOf(turn: Reply, id: string): readonly object[] {
   if ('text' in turn) {
     const content = [{ type: 'output_text', text: turn.text, annotations: [] }];
     return [{ type: 'message', id: `msg_${id}`, role: 'assistant', status: 'completed', content }];

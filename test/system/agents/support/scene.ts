@@ -11,7 +11,7 @@ import {
   runAgent,
   writeCodexConfig,
 } from './run.ts';
-import { type Lane, type ScriptedModel, scriptModel, type Turn } from './scripted-model.ts';
+import { type Conversation, type ScriptedModel, scriptModel, type Turn } from './scripted-model.ts';
 
 export type Scene = {
   readonly home: AgentHome;
@@ -24,7 +24,7 @@ export type SceneOptions = {
   /** Of the service. */
   readonly http: string;
   readonly turns: readonly Turn[];
-  readonly lanes?: readonly Lane[];
+  readonly conversations?: readonly Conversation[];
   /** For `stopgate init`; null: it is not run. */
   readonly init?: readonly string[] | null;
   readonly env?: Readonly<Record<string, string>>;
@@ -34,8 +34,8 @@ export type SceneOptions = {
 export const planTools = { CLAUDE_CODE_ENABLE_TODO_TOOLS: '1' };
 
 export async function claudeScene(options: SceneOptions): Promise<Scene> {
-  const { program, http, turns, lanes, init = [] } = options;
-  const model = await scriptModel(anthropicMessages, turns, lanes);
+  const { program, http, turns, conversations, init = [] } = options;
+  const model = await scriptModel(anthropicMessages, turns, conversations);
   const home = await makeAgentHome();
   if (init !== null) await connectAgent('claude', home, { program, http, init });
   return {
@@ -51,8 +51,8 @@ export async function claudeScene(options: SceneOptions): Promise<Scene> {
 }
 
 export async function codexScene(options: SceneOptions): Promise<Scene> {
-  const { program, http, turns, lanes, init = [] } = options;
-  const model = await scriptModel(openaiResponses, turns, lanes);
+  const { program, http, turns, conversations, init = [] } = options;
+  const model = await scriptModel(openaiResponses, turns, conversations);
   const home = await makeAgentHome();
   await writeCodexConfig(home, model.url);
   if (init !== null) await connectAgent('codex', home, { program, http, init });

@@ -1,4 +1,4 @@
-/** A model that says what a test wants, on loopback: one scripted turn for each request. What an API looks like is told apart. */
+/** A model on loopback with a scripted turn for each request. Each API has a module of its own. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
@@ -10,47 +10,49 @@ export type ToolCall = {
   /** Codex has some of its tools in one. */
   readonly namespace?: string;
 };
-/** What the model says next: a last word, or tools that it calls. `before`: what happens first, while the agent waits. */
-export type Said = ({ readonly text: string } | ToolCall | { readonly calls: readonly ToolCall[] }) & {
+/** What the model replies: a final text, or tools that it calls. `before`: what happens first, while the agent waits. */
+export type Reply = ({ readonly text: string } | ToolCall | { readonly calls: readonly ToolCall[] }) & {
   readonly before?: () => unknown;
 };
 /** Or an error of its API. */
-export type Turn = Said | { readonly status: number; readonly error?: object; readonly before?: () => unknown };
+export type Turn = Reply | { readonly status: number; readonly error?: object; readonly before?: () => unknown };
 /** A conversation beside the main one, such as a sub-agent's: requests that hold `match`. */
-export type Lane = { readonly match: string; readonly turns: readonly Turn[] };
+export type Conversation = { readonly match: string; readonly turns: readonly Turn[] };
 
 export type ModelRequest = {
   /** Names of the tools that the agent offers. */
   readonly tools: readonly string[];
-  /** What the agent has said since the model's last turn: prompts, results of tools, texts of hooks. */
-  readonly said: string;
+  /** What the agent has sent since the model's last turn: prompts, results of tools, texts of hooks. */
+  readonly input: string;
 };
 export type ScriptedModel = {
   readonly url: string;
   /** Requests of the agent's main loop so far; those without tools (titles, summaries) are answered and left out. */
   readonly requests: readonly ModelRequest[];
-  /** Those of a lane, by its `match`. */
-  lane(match: string): readonly ModelRequest[];
+  /** Those of a conversation, by its `match`. */
+  conversation(match: string): readonly ModelRequest[];
 };
 
-/** How an API carries it. */
+/** How an API transports requests and turns. */
 export type Api = {
   readonly isTurn: (path: string) => boolean;
   /** Of what is no turn, such as a list of models; null: not found, which agents take. */
   readonly other?: (path: string) => object | null;
   readonly read: (body: object) => ModelRequest;
-  readonly send: (response: ServerResponse, turn: Said, about: About) => void;
+  readonly send: (response: ServerResponse, turn: Reply, about: About) => void;
 };
 export type About = { readonly body: object; readonly path: string; readonly id: string };
 
-/** Until the test ends. After the last turn it says "no more turns", so that a test sees it and the agent ends. */
+/** Until the test ends. After the last turn it replies "no more turns", so that a test sees it and the agent ends. */
 export async function scriptModel(
   api: Api,
   turns: readonly Turn[],
-  lanes: readonly Lane[] = [],
+  conversations: readonly Conversation[] = [],
 ): Promise<ScriptedModel> {
-  const main: Lane = { match: '', turns };
-  const heard = new Map<Lane, ModelRequest[]>([main, ...lanes].map((lane) => [lane, []]));
+  const main: Conversation = { match: '', turns };
+  const heard = new Map<Conversation, ModelRequest[]>(
+    [main, ...conversations].map((conversation) => [conversation, []]),
+  );
   let count = 0;
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const path = request.url ?? '';
@@ -62,12 +64,12 @@ export async function scriptModel(
     const body = JSON.parse(raw) as object;
     count += 1;
     const about = { body, path, id: `${count}` };
-    const said = api.read(body);
-    if (said.tools.length === 0) return api.send(response, { text: 'ok' }, about);
-    const lane = lanes.find(({ match }) => raw.includes(match)) ?? main;
-    const requests = heard.get(lane) ?? [];
-    const turn = lane.turns[requests.length] ?? { text: 'no more turns' };
-    requests.push(said);
+    const read = api.read(body);
+    if (read.tools.length === 0) return api.send(response, { text: 'ok' }, about);
+    const conversation = conversations.find(({ match }) => raw.includes(match)) ?? main;
+    const requests = heard.get(conversation) ?? [];
+    const turn = conversation.turns[requests.length] ?? { text: 'no more turns' };
+    requests.push(read);
     await turn.before?.();
     if ('status' in turn) return sendJson(response, turn.status, turn.error ?? failure);
     api.send(response, turn, about);
@@ -79,24 +81,24 @@ export async function scriptModel(
   return {
     url: origin,
     requests: heard.get(main) ?? [],
-    lane: (match) => [...heard].find(([lane]) => lane.match === match)?.[1] ?? [],
+    conversation: (match) => [...heard].find(([conversation]) => conversation.match === match)?.[1] ?? [],
   };
 }
 
 const failure = { error: { message: 'scripted failure' } };
 
-/** The tools that a turn calls; none: it is a last word. */
-export function callsOf(turn: Said): readonly ToolCall[] {
+/** The tools that a turn calls; none: it is a final text. */
+export function callsOf(turn: Reply): readonly ToolCall[] {
   if ('calls' in turn) return turn.calls;
   return 'tool' in turn ? [turn] : [];
 }
 
-/** Text out of the blocks in which APIs carry it. */
-export function wordsIn(content: unknown): string {
+/** The text in the content blocks of an API. */
+export function textIn(content: unknown): string {
   if (typeof content === 'string') return content;
-  if (Array.isArray(content)) return content.map(wordsIn).join('\n');
+  if (Array.isArray(content)) return content.map(textIn).join('\n');
   const { text: words, content: inner, output } = (content ?? {}) as Record<string, unknown>;
-  return wordsIn(words ?? inner ?? output ?? '');
+  return textIn(words ?? inner ?? output ?? '');
 }
 
 export function sendJson(response: ServerResponse, status: number, value: object): void {

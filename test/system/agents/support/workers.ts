@@ -1,4 +1,4 @@
-/** What the tests of all agents look at: workers, what they have said, and why each of their stops ended as it did. */
+/** What the tests of all agents read: workers, the entries that they published, and why each of their stops ended as it did. */
 import { expect } from 'vitest';
 import type { WorkerView } from '../../../../machines/index.ts';
 import type { Deployment } from '../../../support/deployment.ts';
@@ -6,10 +6,10 @@ import type { AgentHome } from './run.ts';
 import type { Turn } from './scripted-model.ts';
 
 export const planPolicy = 'policies: { default: { checks: [{ plan: {} }] } }\n';
-/** What the model of an agent that never gets anywhere says. */
+/** The turns of a model that never gets anywhere. */
 export const done: Turn = { text: 'I am done.' };
-/** The beginning of the words in which a block names the one step of the tests' plans. */
-export const blockWords = '1 of 1 plan steps remain: Write the tests';
+/** The beginning of a block's text, which names the one step of the tests' plans. */
+export const blockText = '1 of 1 plan steps remain: Write the tests';
 
 export const viewOf = async ({ client }: Deployment, worker: string): Promise<WorkerView> =>
   (await client.ask(`get.worker.${worker}`)).body as unknown as WorkerView;
@@ -27,8 +27,8 @@ async function workersWhere({ client }: Deployment, holds: (worker: WorkerView) 
   return items.filter(holds);
 }
 
-/** What a worker's calls have said, in order. */
-export const saidOf = ({ client }: Deployment, worker: string, type: string): Promise<Record<string, unknown>[]> =>
+/** The payloads of a worker's entries of one type, in order. */
+export const payloadsOf = ({ client }: Deployment, worker: string, type: string): Promise<Record<string, unknown>[]> =>
   client.stored('STOPGATE_main', `stopgate.main.worker.${worker}.${type}`);
 
 /** Why each stop was answered as it was, in order. */
