@@ -5,7 +5,7 @@ import type { ObjectMaker } from './object-maker.ts';
 
 const defaultIdleMs = 600_000;
 
-/** Seed 004, Configurable Timeout Strategies: idle time until a worker may stop; null is never by itself. */
+/** Seed 004, Configurable Timeout Strategies: idle time until a worker may stop; null: never by itself. */
 const idleByProfile = { default: defaultIdleMs, critical: 1_800_000, temporary: 300_000, persistent: null } as const;
 type Profile = keyof typeof idleByProfile;
 export const isProfile = (name: string): name is Profile => Object.hasOwn(idleByProfile, name);

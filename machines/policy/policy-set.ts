@@ -9,7 +9,7 @@ import { looseObject, type ObjectMaker, strictObject } from './object-maker.ts';
 import { createPolicyForm, normalizePolicy, type Policy } from './policy.ts';
 import { policiesSizeFault } from './policy-size.ts';
 
-/** A row holds for the workers that fit all it names; the first that fits counts. */
+/** A row applies to workers that match all of its fields; the first match counts. */
 export type Assignment = {
   readonly policy: string;
   readonly agent?: string | undefined;
@@ -30,7 +30,7 @@ const schemas = { loose: createSchemas(looseObject), strict: createSchemas(stric
 
 /** What `policy.set` carries. */
 export const policySetSchema: z.ZodType<PolicySet> = schemas.loose.policySet;
-/** What stands under `policies:` of a configuration, and under `assign:`. */
+/** The contents of `policies:` and `assign:` in a configuration. */
 export const strictPoliciesSchema = schemas.strict.policies;
 export const strictAssignSchema = schemas.strict.assign;
 /** One policy, in the form in which `policy.set` has it. */

@@ -104,5 +104,5 @@ function normalizeStuckAfter(form: NonNullable<PolicyForm['stuckAfter']> | null)
   return typeof form === 'number' ? { times: form, mask: false } : { times: form.times, mask: form.mask ?? false };
 }
 
-/** The policy that holds where none was ever set, and for a set without a `default`. */
+/** In force if no policy was ever set, and for a set without a `default`. */
 export const builtInPolicy: Policy = normalizePolicy({});

@@ -8,10 +8,10 @@ import { z } from 'zod';
 export const promiseNames = ['COMPLETE', 'BLOCKED', 'ESCALATE'] as const;
 export type PromiseName = (typeof promiseNames)[number];
 
-/** As an adapter may report it: `content` is the text that was found, '' where none was. */
+/** A promise as an adapter may report it: `content` is the text that was found, '' if none was. */
 export const promiseSchema = z.object({ type: z.enum(promiseNames), detected: z.boolean(), content: z.string() });
 
-/** The names that an attempt or iteration gives: those that its adapter read, else those of its output. */
+/** The promises of an attempt or iteration: those that its adapter read, else those in its output. */
 export function promisesOf(fields: {
   readonly output?: string | undefined;
   readonly promises?: readonly z.infer<typeof promiseSchema>[] | undefined;
@@ -93,7 +93,7 @@ function ticksOf(text: string): Run[] {
   return runs;
 }
 
-/** Of each run, the next one of the same length, or -1; looked for from the end, so that many runs stay linear. */
+/** For each run the next one of the same length, or -1; found from the end, so that the time is linear. */
 function closingsOf(runs: readonly Run[]): readonly number[] {
   const next = new Map<number, number>();
   const closings = new Array<number>(runs.length);

@@ -64,7 +64,7 @@ export function probe(
   return step(fleet.workerStepper.next(from, { type: 'stop.attempted', data, seq: 0, atMs, facts: surroundings() }));
 }
 
-/** Nothing remains of it, and it is not empty. */
+/** Every step is done, and there is at least one. */
 const fulfilled: Plan = [{ title: '', status: 'done' }];
 
 /** No id, so no attempt has it. */

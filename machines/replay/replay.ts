@@ -43,14 +43,14 @@ export type Replay = {
   readonly take: () => ReplayLine[];
   /** Why nothing is folded from some entry on, or null: a fleet needs rules that this release does not know. */
   readonly fault: () => string | null;
-  /** What the file left open. */
+  /** The attempts that the file left open. */
   readonly open: () => ReplayLine[];
   /** Moves every clock to `untilMs` and shows all actors there. */
   readonly view: () => { at: string; fleets: Record<string, FleetView> };
 };
 
 export type ReplayOptions = {
-  /** Holds throughout, in place of the file's own `policy.set`. */
+  /** In force throughout, in place of the file's own `policy.set`. */
   readonly policies?: PolicySet;
   /** Lines later than this are left out. */
   readonly untilMs?: number;
@@ -100,7 +100,7 @@ export function createReplay(options: ReplayOptions = {}): Replay {
     },
     open: () => [...fleets.values()].flatMap(openResults),
     view() {
-      // Without an end the clock would tick for ever: then it stands at the last line.
+      // Without an end the clock would never stop, so it stays at the last line.
       const latestMs = Math.max(0, ...[...fleets.values()].map((fleet) => fleet.nowMs));
       const atMs = Number.isFinite(untilMs) ? untilMs : latestMs;
       for (const fleet of fleets.values()) keep(advanceClock(fleet, atMs));

@@ -23,7 +23,7 @@ export type WorkerView = {
   worker: string;
   state: State;
   presence: Presence;
-  /** What it was before; null: nothing else since it is known. */
+  /** The presence before it; null: it has not changed since the worker is known. */
   presenceFrom: Presence | null;
   agent: string | null;
   tasks: readonly string[];
@@ -44,11 +44,11 @@ export type WorkerView = {
   plan: Plan;
   toolCount: number;
   filesModified: number;
-  /** Older ones that are no longer in the list, which is full. */
+  /** How many older ones the full list has dropped. */
   filesDropped: number;
   background: readonly string[];
   awaitsInput: boolean;
-  /** What it asks of a person. */
+  /** Its open input requests. */
   inputs: readonly InputRequest[];
   /** The last answer of an operator. */
   lastAnswer: InputAnswer | null;
@@ -64,7 +64,7 @@ export type WorkerView = {
   lastSeen: string;
   /** Why it is out of service: its session has ended, or an operator retired it. Null: it is in service. */
   ended: 'ended' | 'retired' | null;
-  /** The last that led anywhere. */
+  /** The last transition that changed its state. */
   lastTransition: TransitionView | null;
   lastDecision: Decision | null;
   /** While it is escalated. */
@@ -87,22 +87,22 @@ export type TaskView = {
   maxIterations: number | null;
   phase: string | null;
   hooks: readonly { hook: string; type: string; enabled: boolean; metadata?: Readonly<Record<string, unknown>> }[];
-  /** Of each hook that was ever evaluated. */
+  /** Statistics of each hook that was ever evaluated. */
   hookStats: readonly HookStats[];
   plan: Plan | null;
-  /** Without what was saved: that may be large. */
+  /** Without their data, which may be large. */
   checkpoints: readonly Omit<SavedCheckpoint, 'context'>[];
   /** While it is escalated. */
   escalation: TaskEscalation | null;
   refused: readonly RefusedEntry[];
 };
 export type Checkpoint = Omit<SavedCheckpoint, 'context'> & { readonly context: unknown };
-/** What `get` gives of one task: with the checkpoint to go on from, whole. */
+/** The reply of `get` for one task, with the data of the checkpoint to resume from. */
 export type TaskDetail = TaskView & { checkpoint: Checkpoint | null };
 /** `pending` counts the unclaimed tasks known here and those `reported` from elsewhere. */
 export type QueueView = { queue: string; pending: number; reported: number };
 
-/** `nowMs`: a moment not before the fleet's own clock. */
+/** @param nowMs not before the fleet's own clock */
 export function viewWorker(fleet: Fleet, worker: string, nowMs: number): WorkerView | null {
   const record = fleet.workers.read(worker);
   if (record === undefined) return null;
@@ -194,7 +194,7 @@ export function checkpointOf(fleet: Fleet, task: string, checkpoint: string | nu
   return found === undefined ? null : { ...found, context: fromJsonText(found.context) };
 }
 
-/** Null: no entry has named it. `main` is always there. */
+/** Null: no entry has named the queue. `main` always exists. */
 export function viewQueue(fleet: Fleet, queue: string): QueueView | null {
   const known = fleet.queues.get(queue);
   if (known === undefined && queue !== 'main') return null;

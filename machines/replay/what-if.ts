@@ -27,7 +27,7 @@ export type Difference = {
   readonly before: Decision;
 } & ({ readonly after: Decision } | { readonly after: null; readonly check: string | null });
 
-/** `attempts`: those that were decided in the log and are compared. */
+/** `attempts`: how many attempts were decided in the log, and compared. */
 export type WhatIfCounts = { attempts: number; differ: number; unknown: number };
 
 export type WhatIf = {
@@ -43,16 +43,16 @@ export type WhatIf = {
 };
 
 export type WhatIfOptions = {
-  /** Hold throughout the second fold. */
+  /** In force throughout the second fold. */
   readonly policies: PolicySet;
   /**
    * When they come into force; default: with the first entry. What was before is as it was, so it is folded once, and
    * may be left to `start`.
    */
   readonly sinceMs?: number;
-  /** Only attempts of this one are compared. */
+  /** Only attempts of this worker are compared. */
   readonly worker?: string;
-  /** Where the fold goes on; it is changed. */
+  /** The fleet to continue from; it is changed in place. */
   readonly start?: Fleet;
 };
 
@@ -113,10 +113,10 @@ type Pair = {
   readonly atMs: number;
   before: Decision | null;
   after: Decision | null;
-  /** The checks of the log's own policy by name, and how long it would wait for each. */
+  /** For checks of the log's own policy, by name: the question, and how long an answer may take. */
   readonly questions: Map<string, string>;
   readonly waitedMs: Map<string, number>;
-  /** By the question. */
+  /** Answers of the log's checks, by question. */
   readonly answers: Map<string, CheckResult>;
   /** The other policies' open question. */
   pending: PendingCheck | null;
@@ -132,7 +132,7 @@ type BothFolds = {
   readonly onPaired: (pair: Pair) => void;
 };
 
-/** They are of no entry of the log. */
+/** A copy of the fleet under the other policies. Their `seq` is 0, since no entry of the log has set them. */
 const withPolicies = (fleet: Fleet, policies: PolicySet): Fleet => ({
   ...copyFleet(fleet),
   ...{ policies, policySeq: 0, policyPinned: true },
@@ -259,7 +259,7 @@ function answerTo(pair: Pair, check: PendingCheck): CheckResult | null {
   return answer?.outcome === 'timeout' && !isWorthTheWait(pair, check) ? null : answer;
 }
 
-/** Whether silence in the log means silence here: it was pending there too, and for as long at least. */
+/** Whether the missing answer in the log means a missing answer here: it was pending there for at least as long. */
 const isWorthTheWait = (pair: Pair, check: PendingCheck): boolean =>
   timeoutOf(check) <= (pair.waitedMs.get(questionOf(check)) ?? Number.NEGATIVE_INFINITY);
 

@@ -1,8 +1,8 @@
-/** A digest for telling texts apart: the same on every replica and in every release, because states contain it. */
+/** A digest for comparing texts: the same on every replica and in every release, because states contain it. */
 
 /**
- * 53 bits, so that it is a number: two of FNV's kind with different factors, mixed into each other. Not for secrets: who
- * looks for two texts with one hash finds them.
+ * 53 bits, so that it is a number: two of FNV's kind with different factors, mixed into each other. Not for secrets: two
+ * texts with one hash are easy to construct.
  */
 export function digestOf(parts: readonly string[]): number {
   let [low, high] = [0x811c9dc5, 0x9747b28c];

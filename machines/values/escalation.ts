@@ -2,18 +2,18 @@
 import type { Cause } from './causes.ts';
 
 export type Escalation = {
-  /** The entry that it came from: the attempt's, `task.failed`, or the last before a worker was stale. */
+  /** The entry that caused it: the attempt's, `task.failed`, or the last one before a worker became stale. */
   readonly seq: number;
   readonly since: string;
   readonly reason: string;
   /** The decision's cause; `failed`: the worker gave its task up; `stale`: nothing was heard of it. */
   readonly cause: Cause | 'failed' | 'stale';
   readonly attempt: string | null;
-  /** Whose attempt or task it was. */
+  /** The worker whose attempt or task it was. */
   readonly worker: string;
   readonly acknowledgedBy: string | null;
   readonly acknowledgedAt: string | null;
-  /** How often people were notified of it, and when last. */
+  /** How often people were notified of it, and when they last were. */
   readonly notified: number;
   readonly notifiedAt: string | null;
 };

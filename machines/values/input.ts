@@ -1,4 +1,4 @@
-/** What a worker asks of a person, and what an operator answers. */
+/** Input requests of workers, and operators' answers. */
 
 /** An open question. `request` null: it has no id, so only the agent's own terminal can answer it. */
 export type InputRequest = {
@@ -8,7 +8,7 @@ export type InputRequest = {
   readonly tool: string | null;
   readonly detail: string | null;
   readonly since: string;
-  /** Of the entry that asked. */
+  /** Time of the `input.requested` entry. */
   readonly seq: number;
 };
 /** An operator's answer. */
@@ -20,6 +20,6 @@ export type InputAnswer = {
   readonly at: string;
 };
 
-/** `awaitsInput`: some are open. */
+/** `awaitsInput`: whether any request is open. */
 export type Inputs = { readonly inputs: readonly InputRequest[]; readonly awaitsInput: boolean };
 export const noInputs: Inputs = Object.freeze({ inputs: Object.freeze([]), awaitsInput: false });

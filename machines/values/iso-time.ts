@@ -20,7 +20,7 @@ export function parseIsoTime(text: string): number | null {
 /** `2026-03-02T12:00:00.000Z`; `atMs` is a whole number of milliseconds from year 0 on. */
 export function formatIsoTime(atMs: number): string {
   const second = Math.floor(atMs / 1_000);
-  // Times come in order: most are of the same second as the one before.
+  // Times mostly ascend, so most are in the same second as the one before.
   if (second !== last.second) last = { second, text: formatSecond(second * 1_000) };
   return `${last.text}.${pad(atMs - second * 1_000, 3)}Z`;
 }

@@ -11,7 +11,7 @@ export const toJsonText = (value: unknown): JsonText => JSON.stringify(value ?? 
 
 export const fromJsonText = (text: JsonText): unknown => JSON.parse(text);
 
-/** Of a string the most: each unit as `\uXXXX`. */
+/** The most bytes that one UTF-16 unit of a string takes: `\uXXXX`. */
 export const unitLengthMax = 6;
 const numberLengthMax = 25;
 

@@ -4,7 +4,7 @@
  */
 
 export const payloadBytesMax = 65_536;
-/** Objects and arrays within each other. Deeper, a walk over the fields could overflow the stack of a replica. */
+/** How deep objects and arrays may nest. A walk over deeper ones could overflow a replica's stack. */
 export const jsonDepthMax = 100;
 
 /** A title or reason in an entry. */
@@ -12,10 +12,10 @@ export const titleLengthMax = 2_000;
 
 export const filesMax = 5_000;
 export const pathLengthMax = 1_024;
-/** Of a worker's list, in UTF-8. */
+/** Paths of a worker's list in all, in UTF-8. */
 export const filesBytesMax = 524_288;
 
-/** On a task, and within all of them together. */
+/** Hooks of a task, and members within all of them together. */
 export const hooksMax = 64;
 export const hookMembersMax = 256;
 
@@ -23,39 +23,39 @@ export const rulesMax = 256;
 export const ruleLengthMax = 128;
 export const globLengthMax = 256;
 
-/** Of one worker. */
+/** Members of a worker's lists and maps. */
 export const backgroundMax = 1_000;
 export const scopesMax = 64;
 export const labelsMax = 64;
 export const heldTasksMax = 1_000;
 
-/** The name of who acknowledges, answers, resolves or retires. */
+/** The name of an operator who acknowledges, answers, resolves or retires. */
 export const operatorNameLengthMax = 200;
 
-/** Open questions of one worker to a person, and their texts: a bound on what is held, far above what agents ask at once. */
+/** Open input requests of one worker, and their texts: far more than agents ask at once. */
 export const inputsMax = 16;
 export const requestLengthMax = 128;
 export const inputToolLengthMax = 200;
 export const inputMessageLengthMax = 2_000;
 export const inputDetailLengthMax = 4_000;
 
-/** Unstopped tasks that name one task in their `after`; tasks that one task names there. */
+/** Unstopped tasks that have a task in their `after`; tasks in one `after`. */
 export const dependentsMax = 1_000;
 export const afterMax = 1_000;
 
-/** Of a `policy.set`: policies; checks of all of them, with their members; values of its JSON. */
+/** Sizes of a `policy.set`: policies, their checks (members included), values of its JSON. */
 export const policiesMax = 256;
 export const policyChecksMax = 256;
 export const policyValuesMax = 4_096;
 
-/** What an agent names by any text: background work, scopes, tools. */
+/** Names that are no ids: of background work, scopes, tools. */
 export const nameLengthMax = 1_024;
 
-/** Of a decision, where longer texts are cut in the middle. */
+/** Texts of a decision, longer ones are cut in the middle; and its JSON, in bytes. */
 export const reasonLengthMax = 500;
 export const nextPromptLengthMax = 4_000;
 export const feedbackLengthMax = 2_000;
 export const decisionBytesMax = 65_536;
 
-/** How long what is stopped is remembered, where no policy set says otherwise: seven days (protocol.md §15). */
+/** How long stopped workers and tasks are remembered, unless a policy set says otherwise: seven days (protocol.md §15). */
 export const forgetMsDefault = 604_800_000;

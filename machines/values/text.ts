@@ -1,6 +1,6 @@
 /** The length of texts, in code points. */
 
-/** Has `text` more than `lengthMax` code points? Reads no further than it must. */
+/** Whether `text` has more than `lengthMax` code points. Reads no further than it must. */
 export function isLonger(text: string, lengthMax: number): boolean {
   if (text.length <= lengthMax) return false;
   if (text.length > 2 * lengthMax) return true;
@@ -18,11 +18,11 @@ export function cutMiddle(text: string, lengthMax: number): string {
   for (let count = 0; count < head; count += 1) end += isPair(text, end) ? 2 : 1;
   let start = text.length;
   for (let count = 0; count < tail; count += 1) start -= isPair(text, start - 2) ? 2 : 1;
-  // Joined, and not added: else what is left would keep the whole text in memory.
+  // `join` copies: a slice would keep the whole text in memory.
   return [text.slice(0, end), '…', text.slice(start)].join('');
 }
 
-/** Do two units make one code point there? */
+/** Whether a surrogate pair begins at this index. */
 const isPair = (text: string, at: number): boolean =>
   (text.charCodeAt(at) & 0xfc00) === 0xd800 && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00;
 

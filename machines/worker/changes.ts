@@ -36,15 +36,15 @@ export function useTool(context: WorkerContext, { data }: On<'tool.used'>): Chan
 
 function newFiles({ files }: WorkerContext, given: readonly string[]): readonly string[] {
   if (given.length === 1) return files.includes(given[0] as string) ? empty : given;
-  // Many by many would take seconds of every replica.
+  // Comparing many files with many would take seconds on every replica.
   const known = given.length > 8 ? new Set(files) : { has: (file: string) => files.includes(file) };
   return [...new Set(given.filter((file) => !known.has(file)))];
 }
 
-/** Past its bounds the list drops its oldest, and counts them. */
+/** Adds files; beyond its bounds the list drops the oldest ones and counts them. */
 function keepNewest({ files, filesBytes, filesDropped }: WorkerContext, added: readonly string[]): Modified {
   let bytes = added.reduce((sum, file) => sum + utf8Length(file), filesBytes);
-  // `concat` gives a list of just that length; a literal has room for twenty more.
+  // `concat` allocates exactly this length; an array literal with spreads would keep room for twenty more.
   const all = files.concat(added);
   let dropped = 0;
   while (all.length - dropped > filesMax || bytes > filesBytesMax) {
@@ -88,7 +88,7 @@ export function reachLimit(context: WorkerContext, { data }: On<'limit.reached'>
   return context.scopes.includes(scope) ? {} : { scopes: [...context.scopes, scope] };
 }
 
-/** As a decision that escalates: the tasks are no longer held, and who is escalated already stays so. */
+/** Like a decision that escalates: the tasks are no longer held, and an escalation that is open stays. */
 export const escalateStale = (context: WorkerContext, { escalation, atMs }: On<'stale.escalated'>): Change => ({
   ...resetCounts,
   escalation: context.escalation ?? escalation,

@@ -15,26 +15,26 @@ export type WorkerContext = JudgedWorker & {
   readonly parent: string | null;
   readonly cwd: string | null;
   readonly toolCount: number;
-  /** Of `files`, in UTF-8; and how many older ones were dropped since the list was last emptied. */
+  /** Size of `files` in UTF-8, and how many older ones were dropped since the list was last emptied. */
   readonly filesBytes: number;
   readonly filesDropped: number;
-  /** Null: none of its own; `untilMs` null: until cleared. */
+  /** Its own usage limit; null: none. `untilMs` null: until it is cleared. */
   readonly limit: { readonly untilMs: number | null } | null;
   /** Every scope of a usage limit that it ever reported. */
   readonly scopes: readonly string[];
-  /** The open one. */
+  /** The open attempt; null: none. */
   readonly attempt: Attempt | null;
   readonly lastDecision: Decision | null;
   readonly lastDisposition: TaskDisposition;
-  /** What the hooks of the last decision wanted saved with the task. */
+  /** The checkpoint that the hooks of the last decision wanted saved with the task. */
   readonly lastCheckpoint: Attempt['checkpoint'];
   readonly lastHookRuns: Attempt['hookRuns'];
-  /** What it asks of a person: not empty while `awaitsInput`. */
+  /** Its open input requests: not empty while `awaitsInput`. */
   readonly inputs: readonly InputRequest[];
-  /** The last one of an operator. */
+  /** An operator's last answer to an input request. */
   readonly lastAnswer: InputAnswer | null;
   readonly refused: readonly RefusedEntry[];
-  /** The last one; a prompt or a registration is a new beginning. */
+  /** How an operator resolved the last escalation, until the next prompt or registration. */
   readonly resolution: Resolution | null;
 };
 
@@ -84,8 +84,8 @@ export const createWorkerContext = ({ fleet, worker, atMs }: WorkerInput): Worke
 });
 
 /**
- * `it` with these changes. Field by field, so that all contexts have one hidden class: by spreads V8 (Node 20) makes
- * one for each worker, and then no access to them is cached.
+ * A copy with these changes. Field by field, so that all contexts have one hidden class: with spreads V8 (Node 20) makes
+ * one for each worker, and no access to them is cached.
  */
 export function changeContext(it: WorkerContext, change: Partial<WorkerContext>): WorkerContext {
   const copied: WorkerContext = {

@@ -17,8 +17,8 @@ import { fitDecision } from './fit-decision.ts';
 export type Decided = Ruling & { readonly guard: GuardName | null };
 
 /**
- * @param attempt as it ends: with the facts of now
- * @param failureStreak as it is after this attempt, unless the stop is allowed
+ * @param attempt the attempt at its end, with current facts
+ * @param failureStreak the streak after this attempt; reset if the stop is allowed
  */
 export function decide(
   context: WorkerContext,
@@ -82,14 +82,14 @@ function decisionOf(context: WorkerContext, attempt: Attempt, ruling: Decided): 
   };
 }
 
-/** Where a decision leads. */
+/** The worker's state after a decision. */
 export function stateAfter({ decision, action, cause }: Pick<Ruling, 'decision' | 'action' | 'cause'>): State {
   if (cause === 'superseded') return 'validating';
   if (decision === 'block') return 'blocked';
   return action === 'complete' ? 'stopped' : action === 'escalate' ? 'escalated' : 'idle';
 }
 
-/** Blocks by 11 and 12 keep a worker alive and count apart. */
+/** Blocks by guards 11 and 12 keep a worker alive, and are counted separately. */
 const isKeepAlive = ({ decision, guard }: Decided): boolean =>
   decision === 'block' && (guard === 'pending' || guard === 'idle');
 

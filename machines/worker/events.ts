@@ -42,7 +42,7 @@ export type WorkerEvent =
   | ({ readonly type: 'task.lost'; readonly data: { readonly task: string } } & Place)
   /** Another attempt, or a prompt, is about to take the place of the open one. */
   | ({ readonly type: 'attempt.superseded' } & Place)
-  /** It is stale and holds a task, and its policy escalates that. */
+  /** The worker is stale and holds a task, and its policy escalates that. */
   | ({ readonly type: 'stale.escalated'; readonly escalation: Escalation } & Place)
   | { readonly type: 'presence.changed'; readonly presence: Presence }
   | { readonly type: 'files.cleared' }

@@ -8,7 +8,7 @@ import { cutMiddle, utf8Length } from '../values/text.ts';
 /** The replica that answers fills in its name and the time that it took. */
 const bytesMax = decisionBytesMax - 512;
 
-/** Long texts are cut in the middle. Where that is not enough, what is shown beside them goes first, and lists are cut. */
+/** Long texts are cut in the middle. If that is not enough, extra fields are dropped first, and then lists are cut. */
 export function fitDecision(decision: Decision): Decision {
   const { reason, nextPrompt, feedback, verdicts } = decision;
   const cut = {
@@ -27,7 +27,7 @@ const fits = (decision: Decision): boolean => {
   return 3 * text.length <= bytesMax || utf8Length(text) <= bytesMax;
 };
 
-/** At least its bytes as JSON: to add up the lengths of its texts is much faster than to make that. */
+/** An upper bound of its bytes as JSON: adding up the lengths of its texts is much faster than making the JSON. */
 function lengthMax({ fleet, worker, task, attempt, policy, reason, nextPrompt, feedback, verdicts }: Decision): number {
   let units = fleet.length + worker.length + policy.name.length + reason.length;
   units += (task?.length ?? 0) + (attempt?.length ?? 0) + (nextPrompt?.length ?? 0);
@@ -57,7 +57,7 @@ const cutDetail = (verdict: Verdict): Verdict => {
 const shownMax = 32;
 const shortLengthMax = 200;
 
-/** In order, until the decision fits. After the last it does: nothing is left that has no bound. */
+/** Applied in order until the decision fits. After the last one it does, because everything left has a bound. */
 const shrinks: readonly ((decision: Decision) => Decision)[] = [
   (it) => ({ ...it, feedback: it.feedback.map((each) => ({ ...each, details: '…' })) }),
   (it) => ({

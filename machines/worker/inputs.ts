@@ -1,4 +1,4 @@
-/** What a worker asks of a person, and the answer of an operator (protocol.md §3). */
+/** Input requests of a worker, and an operator's answers (protocol.md §3). */
 
 import { type InputAnswer, type InputRequest, type Inputs, noInputs } from '../values/input.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
@@ -7,7 +7,7 @@ import { cutMiddle } from '../values/text.ts';
 import type { WorkerContext } from './context.ts';
 import type { On } from './events.ts';
 
-/** The same id again replaces the question; of those without one the newest is kept. */
+/** A request with the same id replaces the earlier one; of requests without an id the newest is kept. */
 export function requestInput({ inputs }: WorkerContext, { data, seq, atMs }: On<'input.requested'>): Inputs {
   const { request = null } = data;
   const asked: InputRequest = {
@@ -29,7 +29,7 @@ export function answerInput({ inputs }: WorkerContext, { data, atMs }: On<'input
   return { ...withInputs(without(inputs, request)), lastAnswer: answer };
 }
 
-/** Why an entry is not valid in the current state. Null: it is. */
+/** Why an answer is not valid in the current state; null: it is. */
 export function refuseRequest({ inputs }: WorkerContext, request: string | undefined): string | null {
   const isKnown = inputs.some((input) => input.request === (request ?? null));
   return isKnown || inputs.length < inputsMax ? null : `${inputsMax} questions are open, the most there may be`;

@@ -15,8 +15,8 @@ const stuckBy = (by: 'checks' | 'hooks') =>
 
 /**
  * A stop is judged here: the guards of protocol.md §5 in their order, a row for each state that one of them may lead
- * to. The action of the row that is taken makes the decision. Where `checks` or `hooks` would block, `stuck` is asked
- * before. An attempt that waits for an answer, or is held, stays as it is until an event brings news.
+ * to. The action of the row that is taken makes the decision. If `checks` or `hooks` would block, `stuck` is evaluated
+ * first. An attempt that waits for an answer, or is held, stays as it is until an event brings news.
  */
 export const judging = [
   { guard: 'waits' },

@@ -7,7 +7,7 @@ import type { Surroundings } from './events.ts';
 
 const builtIn: PolicyInForce = Object.freeze({ name: 'default', seq: 0, policy: builtInPolicy, notes: [] });
 
-/** Of an attempt that begins. @throws ZodError for a policy that is none */
+/** The policy of an attempt that begins. @throws ZodError if the given policy is not valid */
 export function policyFor(given: Surroundings | undefined): PolicyInForce {
   if (given?.inForce !== undefined) return given.inForce;
   if (given?.policy !== undefined) return { ...builtIn, policy: readPolicy(given.policy) };
@@ -16,7 +16,7 @@ export function policyFor(given: Surroundings | undefined): PolicyInForce {
 
 const read = new WeakMap<object, Policy>();
 
-/** One form is read once, however often it comes. */
+/** Parsed policies by their form, so that each form is parsed once. */
 function readPolicy(form: object): Policy {
   const policy = read.get(form) ?? policySchema.parse(form);
   read.set(form, policy);

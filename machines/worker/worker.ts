@@ -64,7 +64,7 @@ function changeBy<Params extends object>(act: (params: Params, worker: WorkerCon
   }));
 }
 
-/** Of a row of `validating`: the guard that decides, and where its decision leads. */
+/** Parameters of a row of `validating`: the guard that decides, and the state that its decision leads to. */
 type Row = { readonly guard: GuardName; readonly to: Verdict };
 type At = { readonly context: Machine };
 
