@@ -120,7 +120,7 @@ async function connect(connecting: Connecting): Promise<number> {
   const change = setup.plan({ scope, places, line, blockCap, planTools, remove });
   const trust = remove ? (setup.trust?.planRemoval(change, places) ?? null) : null;
   const changes = [change, ...(trust === null ? [] : [trust])].filter(({ file, after }) => after !== file.text);
-  if (changes.length > 0 && !(await confirm(connecting, changes))) return 2;
+  if (changes.length > 0 && !(await confirm(connecting, { scope, line }, changes))) return 2;
   if (!dryRun) for (const { file, after } of changes) writeSettings(file, after);
   const granted = remove || dryRun ? null : ((await setup.trust?.grant(change, places)) ?? null);
   if (granted !== null && granted.note !== null) note(granted.note);
@@ -154,11 +154,22 @@ function nextSteps(name: string, file: string): string {
   return `written to ${file}. New sessions use it; "stopgate doctor ${name}" checks that it works.`;
 }
 
-async function confirm({ setup, context }: Connecting, changes: readonly Change[]): Promise<boolean> {
+/** Does the project's file get paths of this machine? Others take it from the repository. */
+const hasOwnPaths = (scope: Scope, { form }: Line): boolean =>
+  scope === 'project' && (form === 'command' || posterOf(form) === 'perl');
+const ownPathsNotice =
+  'its lines have paths of this machine, so for others who share this file they judge nothing: use --form curl, or --user';
+
+async function confirm(
+  { setup, context }: Connecting,
+  { scope, line }: { scope: Scope; line: Line },
+  changes: readonly Change[],
+): Promise<boolean> {
   const { flags, io, out, note } = context;
   if (!flags.json) {
     for (const change of changes) await out.print(...formatChange(change, out.colors));
     if (setup.trust !== null && !flags.remove) note(setup.trust.notice);
+    if (hasOwnPaths(scope, line) && !flags.remove) note(ownPathsNotice);
   }
   if (flags.yes || flags['dry-run']) return true;
   if (!canAsk(io)) {

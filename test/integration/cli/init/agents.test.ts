@@ -39,6 +39,14 @@ describe('each agent in its own form', () => {
     );
   });
 
+  test('lines with paths of this machine in the settings of a project: it says so, also what to do', async () => {
+    const { init } = await place();
+    const notice = expect.stringContaining('its lines have paths of this machine');
+    expect((await init('gemini', '--yes', '--form', 'command')).stderr).toEqual(notice);
+    expect((await init('gemini', '--yes', '--form', 'curl')).stderr).not.toEqual(notice);
+    expect((await init('gemini', '--yes', '--form', 'command', '--user')).stderr).not.toEqual(notice);
+  });
+
   test('the form perl, with a token, which is in no line', async () => {
     const { init, read } = await place({ env: { STOPGATE_TOKEN: 'secret' } });
     await init('gemini', '--yes', '--form', 'perl');
