@@ -10,6 +10,7 @@ import { describeCounts, formatDifference } from '../difference-text.ts';
 import { readText } from '../input.ts';
 import { feedFold } from '../log-source.ts';
 import { readId, readTime, timeForms } from '../option-values.ts';
+import { formatReplayLine } from '../replay-text.ts';
 
 const args = {
   file: {
@@ -46,7 +47,7 @@ const args = {
     valueHint: 'F',
     description: 'read the live log of this fleet up to now, instead of a file',
   },
-  json: { type: 'boolean', description: 'print JSON lines; without --diff this is always so' },
+  json: { type: 'boolean', description: 'print JSON lines; without --diff only a terminal gets text' },
 } as const;
 
 type ReplayContext = Context<Flags<typeof args>>;
@@ -55,7 +56,7 @@ export const replay = defineCommand({
   args,
   details: [
     'A line of a file is {"at":"<time>","subject":"stopgate.main.worker.w1.tool.used","data":{…}}, as "tail --json" prints it. Bad lines are reported on stderr and skipped, and the exit code is 2.',
-    'Prints one line per decision of a stop, and one hook result per iteration.validated. What the log leaves open comes last, with "decision": null. Times and check results come from the log: nothing is run or published.',
+    'Prints the decision of each stop, and one hook result per iteration.validated, one JSON line each, or as text on a terminal. What the log leaves open comes last, with "decision": null. Times and check results come from the log: nothing is run or published.',
     '',
     'With --diff the log is folded twice, under its own policies and under those of --policy. A decision that depends on a check without a result in the log is unknown ("after": null, and "check"). Entries stay as they are, whatever an agent would have done after another decision. A different text alone is not a difference. Differences are not an error: the exit code is 0. With --json a line is {"worker","attempt","at","before","after"}, with both decisions.',
     '',
@@ -117,7 +118,10 @@ async function printDecisions(
   untilMs: number | undefined,
   only: string | null,
 ): Promise<number> {
-  const { out } = context;
+  const { out, io, flags } = context;
+  const isText = io.isTTY && !flags.json;
+  const format = (result: ReplayLine) =>
+    isText ? formatReplayLine(result, out.colors, out.width()).join('\n') : JSON.stringify(result);
   const folded = createReplay({
     ...(policies === undefined ? {} : { policies }),
     ...(untilMs === undefined ? {} : { untilMs }),
@@ -125,7 +129,7 @@ async function printDecisions(
   const toLines = (results: readonly ReplayLine[]) =>
     results
       .filter((result) => only === null || ('worker' in result && result.worker === only))
-      .map((result) => `${JSON.stringify(result)}\n`)
+      .map((result) => `${format(result)}\n`)
       .join('');
   const code = await feedFold(folded, context, untilMs, () => {
     const results = folded.take();

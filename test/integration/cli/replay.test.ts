@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { spellTimes, timeOf } from '../../support/case-times.ts';
 import { type Ended, runCommand } from '../../support/command.ts';
 import { type Folder, linesOf, makeFolder } from '../../support/deployment.ts';
+import { runOnce } from '../../support/terminal.ts';
 
 type Json = Record<string, unknown>;
 type CaseEntry = { at: string; subject: string; data: Json } | { raw: string };
@@ -189,3 +190,33 @@ function plainIn(part: Json): Json {
     Object.entries(part).filter(([key, value]) => key !== 'guard' && key !== 'fleet' && isPlain(value)),
   );
 }
+
+test('on a terminal it is text, and with --json the lines that a pipe gets', async () => {
+  const at = (second: number) => `2026-03-02T12:00:0${second}.000Z`;
+  const line = (second: number, tail: string, data: object) =>
+    `${JSON.stringify({ at: at(second), subject: `stopgate.main.${tail}`, data })}\n`;
+  const hooks = { policies: { default: { checks: [{ remote: 'ci' }] } } };
+  const log = [
+    line(1, 'worker.w1.stop.attempted', { attempt: 'a1' }),
+    line(2, 'own.fleet.main.policy.set', hooks),
+    line(3, 'worker.w2.stop.attempted', { attempt: 'a2' }),
+  ];
+  const file = await folder.write('text.jsonl', log.join(''));
+  const text = await runOnce(['replay', file], { isTTY: true, env: { NO_COLOR: '1' } });
+  expect([text.code, text.stdout.split('\n')]).toEqual([
+    0,
+    [
+      `w1 · a1 · ${at(1)}`,
+      expect.stringMatching(/^ {2}allow · complete · no-policy( {2}|$)/),
+      `w2 · a2 · ${at(3)}`,
+      '  open  it waits for: ci',
+      '',
+    ],
+  ]);
+  const json = await runOnce(['replay', file, '--json'], { isTTY: true });
+  expect(linesOf(json.stdout)).toMatchObject([
+    { worker: 'w1', decision: 'allow' },
+    { worker: 'w2', decision: null },
+  ]);
+  expect((await replay('text.jsonl')).stdout).toBe(json.stdout);
+});
