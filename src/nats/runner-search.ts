@@ -1,7 +1,10 @@
-/** Finds out which runners nobody serves, without giving them work. */
-import { type NatsConnection, RequestError } from '@nats-io/nats-core';
+/** Finds out which runners nobody serves, without sending them anything: a runner of one's own may work on all it gets. */
+import { type NatsConnection, NoRespondersError } from '@nats-io/nats-core';
 
-/** @returns those of `names` that certainly nobody serves: without an answer it is not known, and they are left out */
+/**
+ * @returns those of `names` that nobody serves, or that cannot be discovered (NATS micro, ADR-32). Without any answer it
+ *   is not known, and none is given.
+ */
 export type RunnerSearch = (names: readonly string[]) => Promise<readonly string[]>;
 
 /** A readiness probe comes every few seconds, from several load balancers. */
@@ -21,33 +24,16 @@ export function createRunnerSearch(nc: NatsConnection, fleet: string): RunnerSea
 }
 
 async function search(nc: NatsConnection, fleet: string, names: readonly string[]): Promise<readonly string[]> {
-  const subjects = names.map((name) => `stopgate.${fleet}.run.${name}`);
-  const discovered = await discover(nc, subjects);
-  const isMissing = await Promise.all(subjects.map((it) => !discovered.has(it) && isUnserved(nc, it)));
-  return names.filter((_, index) => isMissing[index]);
-}
-
-/** `stopgate runner` can be discovered (NATS micro, ADR-32). */
-async function discover(nc: NatsConnection, wanted: readonly string[]): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
+  const missing = () => names.filter((name) => !found.has(`stopgate.${fleet}.run.${name}`));
   try {
     const infos = await nc.requestMany('$SRV.INFO.stopgate-runner', '', { maxWait: answerMs, maxMessages: runnersMax });
     for await (const info of infos) {
       for (const { subject } of info.json<{ endpoints: { subject: string }[] }>().endpoints) found.add(subject);
-      if (wanted.every((it) => found.has(it))) break;
+      if (missing().length === 0) break;
     }
-  } catch {
-    // None of them is there, or it says something else. `isUnserved` decides.
-  }
-  return found;
-}
-
-/** A runner of one's own need not be discoverable. It refuses an empty request, and the server answers for nobody. */
-async function isUnserved(nc: NatsConnection, subject: string): Promise<boolean> {
-  try {
-    await nc.request(subject, '', { timeout: answerMs });
-    return false;
   } catch (cause) {
-    return cause instanceof RequestError && cause.isNoResponders();
+    return cause instanceof NoRespondersError ? missing() : [];
   }
+  return found.size === 0 ? [] : missing();
 }

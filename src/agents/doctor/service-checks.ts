@@ -120,11 +120,11 @@ function checkRunners(body: unknown, fleet: string): Finding[] {
   const missing = readySchema.safeParse(body).data?.fleets[fleet]?.runnersMissing ?? [];
   const [first] = missing;
   if (first === undefined) return [];
-  const names = `${missing.length > 1 ? 'runners' : 'the runner'} ${listNames(missing)}`;
+  const [names, them, they] = missing.length > 1 ? ['runners', 'them', 'they'] : ['the runner', 'it', 'it'];
   return [
     warn(
       about,
-      `policies name ${names}, and nobody serves ${missing.length > 1 ? 'them' : 'it'}: their checks are in error`,
+      `policies name ${names} ${listNames(missing)}, and nobody serves ${them}, or ${they} cannot be discovered (NATS micro): the checks of a runner that nobody serves are in error`,
       `next to the workspace: stopgate runner --name ${first}`,
     ),
   ];

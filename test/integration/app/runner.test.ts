@@ -111,24 +111,25 @@ describe('a runner', () => {
     await startRunner('box');
     const requests: string[] = [];
     const serving = at.client.nc.subscribe('stopgate.main.run.fake', {
-      callback: (_error, message) => void requests.push(message.string()), // it cannot be discovered, nor does it answer
+      callback: (_error, message) => void requests.push(message.string()), // it cannot be discovered
     });
     await at.client.nc.flush();
     const ready = await ask(at.http, '/readyz');
-    const missing = ['nobody', 'other', 'silent'];
+    const missing = ['fake', 'nobody', 'other', 'silent'];
     expect([ready.status, ready.json]).toMatchObject([
       200,
       { ok: true, fleets: { main: { runnersMissing: missing } } },
     ]);
-    expect(requests).toEqual(['']);
+    expect(requests).toEqual([]);
     const stats = (await at.client.nc.request('$SRV.STATS.stopgate-runner', '')).json();
     expect(stats).toMatchObject({ endpoints: [{ num_requests: 0, num_errors: 0 }] });
     const { stdout } = await runCommand(['doctor', '--quick', '--http', at.http.replace('http://', '')], {
       cwd: workspace.path,
     });
     expect(stdout).toContain(
-      '! service  policies name runners nobody, other, silent, and nobody serves them: their checks are in error → ' +
-        'next to the workspace: stopgate runner --name nobody',
+      '! service  policies name runners fake, nobody, other, silent, and nobody serves them, or they cannot be discovered ' +
+        '(NATS micro): the checks of a runner that nobody serves are in error → ' +
+        'next to the workspace: stopgate runner --name fake',
     );
     serving.unsubscribe();
   });

@@ -1,4 +1,4 @@
-/** Which runners nobody serves: discovered, asked, and not known. */
+/** Which runners nobody serves: discovered, not discovered, and not known. */
 import { expect, onTestFinished, test } from 'vitest';
 import { openConnection } from '../../../src/nats/connection.ts';
 import { createRunnerSearch } from '../../../src/nats/runner-search.ts';
@@ -15,9 +15,12 @@ test('nobody is missing while the server cannot be reached, or where no runner i
   const search = open();
   expect(search(['box'])).toBe(search(['box'])); // kept for 10 s
   expect(await search(['box'])).toEqual(['box']);
-  nc.subscribe('stopgate.main.run.*', { callback: (_error, message) => void message.respond('{}') });
+  nc.subscribe('$SRV.INFO.stopgate-runner', {
+    callback: (_error, message) =>
+      void message.respond(JSON.stringify({ endpoints: [{ subject: 'stopgate.main.run.box' }] })),
+  });
   await nc.flush();
-  expect(await search(['box', 'gpu'])).toEqual([]); // the policies have changed
+  expect(await search(['box', 'gpu'])).toEqual(['gpu']); // the policies have changed
   await server.kill();
   expect(await open()(['box'])).toEqual([]);
 });
