@@ -6,6 +6,7 @@ import type { TimelineEntry } from './messages.ts';
 const operatorTypes: ReadonlySet<string> = new Set([
   'escalation.acknowledged',
   'escalation.resolved',
+  'input.answered',
   'worker.retired',
 ]);
 const textLengthMax = 300;

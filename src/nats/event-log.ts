@@ -69,8 +69,10 @@ export type EventLogOptions = LogStreamOptions & {
   readonly findCoveredTo: FindCoveredTo;
 };
 
-/** How long the server may take to answer about a stream, callers have given up by then; more where it was slow at the start. */
+/** How long the server may take to answer about a stream: callers have given up by then. */
 const timeoutMsMin = 2_000;
+/** The same where it answered slowly at the start. An answer that is lost with its server is waited for as long. */
+const timeoutMsMax = 8_000;
 /**
  * The same at a start, one try after another. What a server lost as it died is asked again soon, and one that recovers a
  * large store gets the time that it needs. A minute in all: nobody waits for a start.
@@ -84,7 +86,7 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
   refuseUntestedCluster(version, options.replicas);
   const { info, accepted, deadSeq, tookMs } = await openStreams(options);
   refuseUntestedCluster(version, info.config.num_replicas);
-  const timeout = Math.min(Math.max(timeoutMsMin, 2 * tookMs), Math.max(...startTimeoutsMs));
+  const timeout = Math.min(Math.max(timeoutMsMin, 2 * tookMs), timeoutMsMax);
   const manager = await jetstreamManager(nc, { timeout, checkAPI: false });
   await warnOfAccountLimit(manager, version, options.log);
   const { created, config } = info;
@@ -156,6 +158,7 @@ type Proof = {
   readonly identity: LogIdentity;
 };
 
+/** `tookMs`: the last question, when streams had been found or made. */
 type Opened = OpenedLog & Pick<EventLog, 'deadSeq'> & { readonly tookMs: number };
 
 /** A request without an answer is asked again: to find or create a stream twice changes nothing. */
@@ -163,10 +166,10 @@ async function openStreams(options: EventLogOptions): Promise<Opened> {
   const { nc, fleet, log } = options;
   for (let tries = 0; ; tries += 1) {
     const timeoutMs = startTimeoutsMs[tries] as number;
-    const startedMs = performance.now();
     try {
       const manager = await openManager(nc, timeoutMs);
       const opened = await openLogStreams(manager, options);
+      const startedMs = performance.now();
       const deadSeq = await lastDeadSeq(manager, fleet);
       return { ...opened, deadSeq, tookMs: performance.now() - startedMs };
     } catch (error) {
