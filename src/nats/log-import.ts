@@ -1,9 +1,11 @@
 /**
  * Imports a complete log into a fleet that has none. Entries refer to others by number, so each must keep its number:
- * the server refuses an entry that would get another one. Its time is that of the import.
+ * the server refuses an entry that would get another one. Its time is that of the import. Of the message ids, which lines
+ * do not have, only those of decisions are needed again: by them a replica knows which attempts have their decision entry.
  */
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/nats-core';
+import { decisionMessageId, isId, readJson, retriedMessageId } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { openLogStreams } from './log-streams.ts';
@@ -35,9 +37,14 @@ export async function openLogImport(nc: NatsConnection, fleet: string, log: Logg
     throw new AppError('entry.refused', `fleet '${fleet}' has a log already, of ${lastSeq} entries; ${hint}`);
   }
   const js = jetstream(nc, { timeout: timeoutMs });
+  const decisionPrefix = `stopgate.${fleet}.decision.`;
   const store = async ({ seq, subject, payload }: ImportedEntry) => {
     const h = headers();
     h.set('Nats-Expected-Last-Sequence', String(seq - 1));
+    const messageId = subject.startsWith(decisionPrefix)
+      ? idOfDecision(subject.slice(decisionPrefix.length), payload, seq)
+      : null;
+    if (messageId !== null) h.set('Nats-Msg-Id', messageId);
     try {
       const { stream, seq: stored } = await js.publish(subject, payload, { headers: h });
       // Anybody who listens to the subject can answer.
@@ -56,4 +63,15 @@ export async function openLogImport(nc: NatsConnection, fleet: string, log: Logg
         await Promise.all(entries.slice(at, at + pendingMax).map(store));
     },
   };
+}
+
+/**
+ * With its number, because a worker that was forgotten may have decided two attempts of one name, and the server would
+ * take the second for a repeat. Null: it is no decision.
+ */
+function idOfDecision(worker: string, payload: string, seq: number): string | null {
+  const read = readJson(payload);
+  const { attempt } = (read.ok ? (read.value as { attempt?: unknown } | null) : null) ?? {};
+  if (typeof attempt !== 'string' || !isId(attempt) || !isId(worker)) return null;
+  return retriedMessageId(decisionMessageId(worker, attempt), String(seq));
 }

@@ -73,6 +73,38 @@ test('what was exported is the log again, and its service goes on where that one
   await second.close();
 });
 
+// A replica knows the decision entry of an attempt by its message id. The lines of an export have none, so a replica took
+// every attempt of an imported log for one without a decision entry, and its agents were told each decision twice.
+test('a decision of an imported log is not stored again, and it is what the log says', async () => {
+  const first = await startReplica({ nats: server.url });
+  for (const attempt of ['a1', 'a2']) await client.ask('decide.w1', { attempt, output: '<promise>BLOCKED</promise>' });
+  await client.ask('decide.w2', {});
+  const decisions = () => client.stored('STOPGATE_main', 'stopgate.main.decision.>');
+  await expect.poll(async () => (await decisions()).length, { timeout: 20_000 }).toBe(3);
+  await first.close();
+  // The last one of w1 as another release, or another time, might have made it.
+  const exported = (await run('export')).stdout.replaceAll(/.*"attempt":"a2".*"decision":.*/g, (line) =>
+    line.replace(/"cause":"[a-z-]+"/, '"cause":"complete"'),
+  );
+  await folder.write('log.jsonl', exported);
+  for (const { config } of await client.manager.streams.list().next()) await client.manager.streams.delete(config.name);
+  expect(await run('import', 'log.jsonl')).toMatchObject({ code: 0, stderr: '' });
+  const imported = await decisions();
+
+  const second = await startReplica({ nats: server.url });
+  // What it owes goes out before this one.
+  await client.ask('decide.w3', { attempt: 'a1' });
+  const ofW3 = () => client.stored('STOPGATE_main', 'stopgate.main.decision.w3');
+  await expect.poll(async () => (await ofW3()).length, { timeout: 20_000 }).toBe(1);
+  expect(await decisions()).toEqual([...imported, ...(await ofW3())]);
+  const [a1, a2] = imported;
+  expect((await client.ask('decide.w1', { attempt: 'a1' })).body).toEqual(a1);
+  const { replica: _replica, tookMs: _tookMs, ...ofTheLog } = a2 as Record<string, unknown>;
+  expect(ofTheLog).toMatchObject({ attempt: 'a2', cause: 'complete' });
+  expect((await client.ask('get.worker.w1')).body).toMatchObject({ lastDecision: ofTheLog });
+  await second.close();
+});
+
 test('a log without its beginning, or that is none, is refused before anything is stored', async () => {
   await folder.write(
     'tail.jsonl',
