@@ -5,6 +5,7 @@ import type { DevFlags } from '../cli/services.ts';
 import { type Config, isOneFleet } from '../config/config.ts';
 import { AppError } from '../errors.ts';
 import type { FleetDirectory } from '../http/fleet-directory.ts';
+import { probeAddress } from '../http/probe-address.ts';
 import type { Logger } from '../log.ts';
 import { openEmbeddedServer } from '../nats/embedded/embedded-server.ts';
 import type { Io } from '../terminal/process-io.ts';
@@ -27,7 +28,14 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
   mkdirSync(storeDir, { recursive: true, mode: 0o700 });
   // The log and the credentials must not be committed.
   writeFileSync(join(storeDir, '.gitignore'), '*\n');
-  const server = await openEmbeddedServer({ storeDir, port: options.port ?? null, fleet: config.fleet, log: logger });
+  const { fleet, http } = config;
+  const server = await openEmbeddedServer({
+    ...{ storeDir, port: options.port ?? null, fleet, log: logger },
+    // A second start in this folder has the same port, and hears of the store instead.
+    beforeStart: async () => {
+      if (http !== null) await probeAddress(http);
+    },
+  });
   const serviceFile = join(storeDir, 'service.json');
   try {
     return await serve({

@@ -23,6 +23,7 @@ import { addInspectPage } from './inspect-page.ts';
 import { addInspectSocket } from './inspect-socket.ts';
 import { isPageRequest } from './inspector-page.ts';
 import { addMcpRoutes } from './mcp-routes.ts';
+import { cannotListen } from './probe-address.ts';
 import { bodyBytesMax, commonHeaders, sendError, sendInternal, toAppError } from './replies.ts';
 import { addApiRoutes } from './request-routes.ts';
 import { addStatusRoutes } from './status-routes.ts';
@@ -239,10 +240,6 @@ function addRequestMetrics(app: FastifyInstance, { fleets, metrics, log }: Omit<
 async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
   return app.listen({ host, port }).catch(async (cause: NodeJS.ErrnoException) => {
     await app.close();
-    throw new AppError(
-      'config.bad',
-      `cannot listen on ${host}:${port} for HTTP (${cause.code ?? cause.message}); choose another address with --http, e.g. --http 127.0.0.1:0, or --http off`,
-      { cause },
-    );
+    throw cannotListen(host, port, cause);
   });
 }

@@ -32,6 +32,8 @@ export type EmbeddedServerOptions = {
   /** Its log is what anonymous clients may read but not change. */
   readonly fleet: string;
   readonly log: Logger;
+  /** Called when the store is ours, before the server starts. What it throws ends the start. */
+  readonly beforeStart?: () => Promise<void>;
   /** Default: `nats-server` on the PATH, else where packages put it. */
   readonly binary?: string | undefined;
 };
@@ -70,6 +72,7 @@ export async function openEmbeddedServer(options: EmbeddedServerOptions): Promis
   };
   const lock = await lockStore(storeDir);
   try {
+    await options.beforeStart?.();
     const ended = await endLeftServer(place.pidFile, serverArgs(place));
     if (ended !== undefined) log.warn({ pid: ended }, 'ended the nats-server of a stopgate that was killed');
     for (const folder of [portsDir, join(storeDir, 'jetstream')]) await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -51,6 +51,12 @@ const rows: readonly Row[] = [
     () => ['decide', 'w1', '--nats', 'nats://127.0.0.1:1'],
   ],
   ['no host', 3, `there is no host 'no-such-host.invalid'`, () => ['workers', '--nats', 'nats://no-such-host.invalid']],
+  [
+    'a link-local address',
+    3,
+    /a link-local address needs an interface, .*; use the server's host name/,
+    () => ['workers', '--nats', 'nats://[fe80::1]:4222'],
+  ],
   ['no NATS there', 3, 'no NATS server at', () => ['workers', '--nats', `nats://127.0.0.1:${strangerPort()}`]],
   [
     'no TLS there',
@@ -138,6 +144,12 @@ const rows: readonly Row[] = [
     () => ['dev', '--port', '0', '--store', 'a folder/u', '--http', `127.0.0.1:${strangerPort()}`],
   ],
   [
+    `a second start of this folder's dev`,
+    2,
+    'another stopgate',
+    () => ['dev', '--store', join(folder.path, '.stopgate'), '--http', `127.0.0.1:${portOf(dev.ready.http)}`],
+  ],
+  [
     'an address of no interface',
     2,
     '--http',
@@ -165,6 +177,13 @@ describe('one line, the exit code, nothing on stdout', () => {
     expect({ code, stdout, lines: lines.length }).toEqual({ code: expected, stdout: '', lines: 1 });
     expect(stderr).not.toMatch(/^\s+at /m);
   });
+});
+
+test('dev notices a taken HTTP port before it starts a NATS server', async () => {
+  const http = `127.0.0.1:${strangerPort()}`;
+  const { code, stderr } = await runCommand(['dev', '--port', '0', '--http', http], { cwd: elsewhere.path });
+  expect(code).toBe(2);
+  expect(stderr).not.toContain('nats-server started');
 });
 
 test('a folder with spaces and quotes in its name works', async () => {
