@@ -133,6 +133,11 @@ function notConnected(cause: Error, servers: string, credentials: string | null)
   // It has expired, is for another host, or the server wants one of us.
   if (/certificate|CERT_/i.test(text))
     return new AppError('service.unreachable', `no TLS with ${servers}: ${cause.message}`, { cause });
+  if (/\bEINVAL fe[89ab]/i.test(text)) {
+    const why = 'a link-local address needs an interface, which a NATS URL cannot name';
+    const hint = "use the server's host name or another address of it";
+    return new AppError('service.unreachable', `cannot connect to ${servers}: ${why}; ${hint}`, { cause });
+  }
   const hint =
     cause instanceof TimeoutError
       ? 'if a server runs there, it does not answer: check it, or name another with --nats'
