@@ -146,7 +146,7 @@ const wentBack = (what: string) =>
   );
 
 export const lost = (what: string): AppError =>
-  new AppError('log.lost', `${what}; nothing is decided without it. Restore it, or restart with --accept-empty-log`);
+  new AppError('log.lost', `${what}. Restore it, or restart with --accept-empty-log`);
 
 function toAppError(cause: unknown, stream: string): AppError {
   if (cause instanceof AppError) return cause;

@@ -98,7 +98,7 @@ test('a log that is cut is lost with damaged snapshots too, and goes on when tha
   for (const { name, metadata } of await objects.list())
     await objects.putBlob({ name, metadata: metadata ?? {} }, Buffer.from('damaged'));
   await nc.close();
-  const lost = `entries 1 to ${first_seq - 1} are missing; nothing is decided without it. Restore it, or restart with`;
+  const lost = `entries 1 to ${first_seq - 1} are missing. Restore it, or restart with`;
   await expect(start()).rejects.toThrow(`${lost} --accept-empty-log`);
   replica = await startReplica({ nats: server.url, acceptEmptyLog: true });
   await stop();
