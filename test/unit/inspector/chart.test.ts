@@ -6,7 +6,7 @@ import { chartOf } from '../../../src/inspector/chart/definition.ts';
 import type { Area, ChartDrawing } from '../../../src/inspector/chart/drawing.ts';
 import { drawingOf, outlineOf } from '../../../src/inspector/chart/machine-drawing.ts';
 import { drawOutline } from '../../../src/inspector/chart/outline.ts';
-import { edgeTaken } from '../../../src/inspector/chart/taken-edge.ts';
+import { edgeTaken, reasonTaken } from '../../../src/inspector/chart/taken-edge.ts';
 
 const machines = { worker: workerMachine, task: taskMachine } as const;
 const drawings = {} as Record<keyof typeof machines, ChartDrawing>;
@@ -177,6 +177,19 @@ describe('the edge that a transition took', () => {
     ['worker', 'nowhere', 'idle', 'prompt.submitted', undefined],
   ] as const)('%s: %s to %s by %s is %s', (name, from, to, event, id) => {
     expect(edgeTaken(drawings[name], { from, to, event })?.id).toBe(id);
+  });
+
+  test.each([
+    ['worker', 'working', 'blocked', 'stop.attempted', 'hooks', '[hooks]'],
+    ['worker', 'working', 'blocked', 'stop.attempted', null, '[checks] or [hooks] or [pending] or [idle]'],
+    // The guard of an older decision.
+    ['worker', 'validating', 'stopped', 'session.ended', 'checks', 'session.ended'],
+    ['worker', 'active', 'stale', 'presence.changed', null, 'presence.changed [nowStale]'],
+    ['task', 'validating', 'blocked', 'attempt.closed', null, 'attempt.closed [isBlocked]'],
+  ] as const)('%s: why %s led to %s by %s, last decided by %s: %s', (name, from, to, event, guard, reason) => {
+    const transition = { from, to, event, guard };
+    const edge = edgeTaken(drawings[name], transition);
+    expect(edge && reasonTaken(edge, transition)).toBe(reason);
   });
 });
 

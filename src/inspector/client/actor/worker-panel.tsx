@@ -110,7 +110,7 @@ const ChartSection = ({ view }: Pick<Props, 'view'>) => (
     id={view.worker}
     machine="worker"
     states={[view.state, view.presence]}
-    transition={view.lastTransition}
+    transition={view.lastTransition && { ...view.lastTransition, guard: view.lastDecision?.verdicts.at(-1)?.guard }}
     beside={presenceMoveOf(view)}
   />
 );

@@ -5,7 +5,7 @@
 import { type JSX, render } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type { ChartBox, ChartDrawing, ChartEdge } from '../../chart/drawing.ts';
-import { edgeTaken, type TakenTransition } from '../../chart/taken-edge.ts';
+import { edgeTaken, reasonTaken, type TakenTransition } from '../../chart/taken-edge.ts';
 import { readableScale, scales } from '../../chart/view.ts';
 import { ChartEdgeView, EverywhereArea } from './chart-edge.tsx';
 import { onTreeKey } from './chart-keys.ts';
@@ -60,7 +60,7 @@ export function Chart(props: ChartProps): JSX.Element {
   moveTo.current = view.show;
   const { x, y, scale } = view.view;
   const lit = highlighted ?? active?.id ?? null;
-  const taken = useTakenEdges(drawing, props);
+  const { taken, latest } = useTakenEdges(drawing, props);
   const edges = useEdges(drawing, taken, lit, props.flows, isBare);
   const onKeyDown = (event: KeyboardEvent) => {
     if (!onZoomKey(event, view)) onTreeKey(event, scene);
@@ -103,22 +103,22 @@ export function Chart(props: ChartProps): JSX.Element {
           </g>
         </svg>
       </div>
-      {isBare && <TakenLast drawing={drawing} taken={taken} />}
+      {isBare && <TakenLast boxes={drawing.boxes} latest={latest} />}
     </div>
   );
 }
 
+type Taken = { readonly edge: ChartEdge; readonly transition: TakenTransition };
+
 /** In words, since an outline has no labels. */
-function TakenLast({ drawing: { edges, boxes }, taken }: { drawing: ChartDrawing; taken: readonly string[] }) {
-  const found = taken.map((it) => edges.find(({ id }) => id === it)).filter((it) => it !== undefined);
-  const nameOf = (state: string | null | undefined) => boxes.find(({ id }) => id === state)?.name;
+function TakenLast({ boxes, latest }: { boxes: readonly ChartBox[]; latest: readonly Taken[] }) {
+  const nameOf = (state: string) => boxes.find(({ id }) => id === state)?.name;
   return (
     <p class="chart-caption">
-      {found.map(({ id, from, to, label }, index) => (
-        <span key={id}>
+      {latest.map(({ edge, transition }, index) => (
+        <span key={edge.id}>
           {index === 0 ? 'Taken last: ' : '; '}
-          <b>{`${nameOf(from)} → ${nameOf(to ?? from)}`}</b>{' '}
-          <span>{label.lines.map((line) => line.trim()).join(', ')}</span>
+          <b>{`${nameOf(edge.from)} → ${nameOf(edge.to ?? edge.from)}`}</b> <span>{reasonTaken(edge, transition)}</span>
         </span>
       ))}
     </p>
@@ -199,18 +199,19 @@ const isOf = (state: string | null, { from, to }: ChartEdge): boolean =>
 const rank = (edge: ChartEdge, taken: readonly string[], lit: string | null): number =>
   taken.includes(edge.id) ? 2 : isOf(lit, edge) ? 1 : 0;
 
-function useTakenEdges(drawing: ChartDrawing, { transition, beside, taken }: ChartProps): readonly string[] {
+function useTakenEdges(drawing: ChartDrawing, { transition, beside, taken }: ChartProps) {
   const edges = [useTakenEdge(drawing, transition ?? null), useTakenEdge(drawing, beside ?? null)];
-  const known = edges.filter((it) => it !== null);
-  const text = (known.length > 0 ? known : (taken ?? [])).join('\n');
-  return useMemo(() => (text === '' ? [] : text.split('\n')), [text]);
+  const latest = edges.filter((it) => it !== null);
+  const text = (latest.length > 0 ? latest.map(({ edge }) => edge.id) : (taken ?? [])).join('\n');
+  return { latest, taken: useMemo(() => (text === '' ? [] : text.split('\n')), [text]) };
 }
 
 /** The last edge that was taken. A transition that changes no state leaves it marked. */
-function useTakenEdge(drawing: ChartDrawing, transition: TakenTransition | null): string | null {
-  const last = useRef<string | null>(null);
+function useTakenEdge(drawing: ChartDrawing, transition: TakenTransition | null): Taken | null {
+  const last = useRef<Taken | null>(null);
   const edge = transition === null ? null : edgeTaken(drawing, transition);
-  if (edge !== null && (edge.points.length > 0 || last.current === null)) last.current = edge.id;
+  if (transition !== null && edge !== null && (edge.points.length > 0 || last.current === null))
+    last.current = { edge, transition };
   return last.current;
 }
 
