@@ -377,7 +377,7 @@ describeInBrowser('the page', () => {
     await page.locator('.group summary', { hasText: 'incomplete → no-policy' }).waitFor(patient);
     await page.locator('.group summary', { hasText: 'On the chart' }).click();
     await page.locator('figure .chart-state').first().waitFor(patient);
-    await page.getByRole('button', { name: 'Difference to the policies in force' }).click();
+    await page.getByRole('button', { name: 'Difference' }).click();
     await page.locator('.cm-deletedChunk', { hasText: 'retries: 3' }).waitFor(patient);
     expect(await browser.axe()).toEqual([]);
   }, 120_000);

@@ -25,12 +25,13 @@ export function LabTools({ showDifference }: { showDifference: (isShown: boolean
           type="button"
           aria-pressed={isShown.value}
           disabled={inForce.value === null}
+          title="To the policies in force"
           onClick={() => {
             isShown.value = !isShown.value;
             showDifference(isShown.value);
           }}
         >
-          Difference to the policies in force
+          Difference
         </button>
         <button type="button" disabled={isSame} onClick={() => void loadInForce('always')}>
           Load the policies in force
@@ -43,7 +44,7 @@ export function LabTools({ showDifference }: { showDifference: (isShown: boolean
             void tell(copyLink(), 'The link is copied. It contains the text, which is not sent to any server.')
           }
         >
-          Copy a link
+          Copy link
         </button>
         <button
           type="button"
