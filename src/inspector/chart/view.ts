@@ -12,10 +12,15 @@ export const readableScale = 0.85;
 
 /** The whole drawing; where that would be smaller than `scaleMin`, the surroundings of `around`. */
 export function fitView(drawing: ChartDrawing, room: Size, around: Area | undefined, scaleMin: number): View {
-  const scale = Math.min(room.width / drawing.width, room.height / drawing.height, fitScaleMax);
-  if (scale >= scaleMin) return centred(drawing, room, scale, { x: 0, y: 0, ...sizeOf(drawing) });
+  const scale = fitScale(drawing, room);
+  if (fitsWhole(drawing, room, scaleMin)) return centred(drawing, room, scale, { x: 0, y: 0, ...sizeOf(drawing) });
   return centred(drawing, room, readableScale, around ?? drawing.boxes[0] ?? { x: 0, y: 0, width: 0, height: 0 });
 }
+
+/** Whether the whole drawing can be seen at `scaleMin` or more. */
+export const fitsWhole = (drawing: Size, room: Size, scaleMin: number): boolean => fitScale(drawing, room) >= scaleMin;
+const fitScale = (drawing: Size, room: Size): number =>
+  Math.min(room.width / drawing.width, room.height / drawing.height, fitScaleMax);
 
 const sizeOf = ({ width, height }: Size): Size => ({ width, height });
 

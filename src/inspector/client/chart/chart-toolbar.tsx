@@ -48,8 +48,13 @@ export function ChartToolbar({
       <button type="button" aria-label="Zoom in" onClick={() => view.zoom(zoomStep)}>
         +
       </button>
-      <button type="button" aria-pressed={view.isFollowing} title="Fits and follows the state" onClick={view.fit}>
-        Fit
+      <button
+        type="button"
+        aria-pressed={view.isFollowing}
+        title={view.isWhole ? 'Fits and follows the state' : 'Follows the state: the whole would be too small to read'}
+        onClick={view.fit}
+      >
+        {view.isWhole ? 'Fit' : 'Centre'}
       </button>
       {labels !== null && (
         <button

@@ -5,13 +5,15 @@
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ChartBox, ChartDrawing } from '../../chart/drawing.ts';
-import { fitView, panBy, type Size, showArea, type View, zoomAbout } from '../../chart/view.ts';
+import { fitsWhole, fitView, panBy, type Size, showArea, type View, zoomAbout } from '../../chart/view.ts';
 
 export type ChartView = {
   readonly view: View;
   readonly room: Size;
   /** Nobody has moved it: it fits and follows. */
   readonly isFollowing: boolean;
+  /** Whether there is room for the whole. Otherwise it shows the active state and its surroundings. */
+  readonly isWhole: boolean;
   readonly zoom: (factor: number) => void;
   readonly fit: () => void;
   readonly show: (box: ChartBox) => void;
@@ -46,7 +48,7 @@ export function useView(
   };
   useGestures(svg, latest, move);
   return {
-    ...{ view, room, isFollowing: moved === null },
+    ...{ view, room, isFollowing: moved === null, isWhole: fitsWhole(drawing, room, fitScaleMin) },
     zoom: (factor) => move(zoomAbout(latest.current, factor, { x: room.width / 2, y: room.height / 2 })),
     fit: () => move(null),
     show: (box) => {
