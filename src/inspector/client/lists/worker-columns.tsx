@@ -7,6 +7,7 @@ import { duration } from '../ui/format.ts';
 import { questionIn } from '../ui/question.ts';
 import { StateMark } from '../ui/state-mark.tsx';
 import { presenceOf, stateOf } from '../ui/states.ts';
+import { stopWord } from '../ui/vocabulary.ts';
 import type { Column } from './grid.tsx';
 import { ActorLink, Ago, NameCell, NoValue } from './list-cells.tsx';
 import { isUnjudged, rankOf, sinceMsOf } from './urgency.ts';
@@ -60,7 +61,8 @@ function otherReason(row: WorkerRow): string | null {
   }
   if (stateOf(row[w.state]) === 'working' && row[w.planTotal] > 0)
     return `${row[w.planDone]} of ${row[w.planTotal]} steps done`;
-  return stateOf(row[w.state]) === 'stopped' ? row[w.lastCause] : null;
+  const cause = row[w.lastCause];
+  return stateOf(row[w.state]) === 'stopped' && cause !== null ? stopWord(cause) : null;
 }
 
 function Retries({ row }: Cell) {

@@ -27,6 +27,9 @@ const letGo: Readonly<Partial<Record<Decision['cause'], string>>> = {
   unknown: 'let go: the service was not reached',
 };
 
+/** Of a worker that has stopped. */
+export const stopWord = (cause: string): string => letGo[cause as Decision['cause']] ?? cause;
+
 export function verdictOf(answer: Answer): Verdict {
   const kind = verdictKindOf(answer);
   return { kind, word: kind === 'let-go' ? (letGo[answer.cause] ?? 'allowed') : verdictWords[kind] };
