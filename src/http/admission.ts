@@ -91,9 +91,15 @@ const cookieName = (host = ''): string => `stopgate_session_${/:(\d{1,5})$/.exec
 /** Of the token in the header, and of the cookie. */
 function readSessions({ authorization, cookie, host }: IncomingHttpHeaders): string[] {
   const bearer = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
-  const session = new RegExp(`(?:^|; *)${cookieName(host)}=([^;]*)`).exec(cookie ?? '')?.[1];
+  const session = sessionIn({ cookie, host });
   return [...(bearer === undefined ? [] : [sessionOf(bearer)]), ...(session === undefined ? [] : [session])];
 }
+
+const sessionIn = ({ cookie, host }: IncomingHttpHeaders): string | undefined =>
+  new RegExp(`(?:^|; *)${cookieName(host)}=([^;]*)`).exec(cookie ?? '')?.[1];
+
+/** Whether the browser has a session, which can be ended. */
+export const hasSession = (headers: IncomingHttpHeaders): boolean => (sessionIn(headers) ?? '') !== '';
 
 /** Constant time: hashes have one length, so the duration reveals neither the length nor the first difference. */
 const isSame = (given: string, hash: string): boolean => timingSafeEqual(Buffer.from(given), Buffer.from(hash));

@@ -10,7 +10,7 @@ import { toTruncatedJson } from '../inspector/truncated-json.ts';
 import { parseInput } from '../parse-input.ts';
 import { type OperatorAction, operatorActions } from '../service/operate.ts';
 import { accessOf, callerOf, checkSubject, hasRole, isFor, withCallerName } from './access.ts';
-import { type Admission, findCaller, refuseAnyone, sessionCookie } from './admission.ts';
+import { type Admission, findCaller, hasSession, refuseAnyone, sessionCookie } from './admission.ts';
 import { type EventStream, openEventStream } from './event-stream.ts';
 import { type FleetDirectory, fleetInPath } from './fleet-directory.ts';
 import { sendHistory } from './history-reply.ts';
@@ -119,6 +119,7 @@ function addStream(api: FastifyInstance, { fleets, admission, version }: Inspect
     streams.add(stream);
     const { fleet, replica } = service;
     const rights = {
+      session: hasSession(headers),
       operator: hasRole(callerOf(request), 'operator'),
       token: admission.tokens().some(({ role }) => role === 'operator'),
     };

@@ -54,13 +54,14 @@ export type TaskRow = readonly [
 export type QueueRow = readonly [queue: string, pending: number, reported: number];
 export type Rows = { readonly workers: WorkerRow[]; readonly tasks: TaskRow[]; readonly queues: QueueRow[] };
 
-/** `operator`: this session may act as one; `token`: the service has an operator token. */
+/** `session`: somebody is signed in; `operator`: and may act as one; `token`: the service has an operator token. */
 export type Hello = {
   readonly fleet: string;
   readonly replica: string;
   readonly version: string;
   /** A worker without an entry for this long is stale. */
   readonly staleAfterMs: number;
+  readonly session: boolean;
   readonly operator: boolean;
   readonly token: boolean;
 };

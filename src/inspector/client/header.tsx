@@ -161,17 +161,26 @@ async function leaveSession(): Promise<void> {
   renewSession();
 }
 
+/** A reader may sign in as operator, or out. */
 function Session() {
-  if (hello.value === null || !hello.value.token) return null;
-  if (!hello.value.operator)
-    return (
-      <button type="button" onClick={() => requestSignIn()}>
-        Sign in
-      </button>
-    );
+  if (hello.value === null) return null;
+  const { session, operator, token } = hello.value;
   return (
-    <button type="button" title="You are signed in as operator" onClick={() => void leaveSession()}>
-      Sign out
-    </button>
+    <>
+      {token && !operator && (
+        <button type="button" title="As operator" onClick={() => requestSignIn()}>
+          Sign in
+        </button>
+      )}
+      {session && (
+        <button
+          type="button"
+          title={operator ? 'You are signed in as operator' : 'You are signed in as reader'}
+          onClick={() => void leaveSession()}
+        >
+          Sign out
+        </button>
+      )}
+    </>
   );
 }

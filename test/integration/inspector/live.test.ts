@@ -26,7 +26,7 @@ test('starts with the replica, then a row for every actor', async () => {
   const full = await stream.until('full');
   expect(stream.events[0]).toMatchObject({
     event: 'hello',
-    data: { fleet: 'main', replica: 'r1', operator: false, token: true },
+    data: { fleet: 'main', replica: 'r1', session: false, operator: false, token: true },
   });
   expect(startOf(full.data, 'f1')).toEqual(['f1', working, 0, 0, 3]);
   expect(full.data.tasks).toContainEqual([
