@@ -175,7 +175,7 @@ function Session() {
       {session && (
         <button
           type="button"
-          title={operator ? 'You are signed in as operator' : 'You are signed in as reader'}
+          title={operator ? 'You are signed in as operator' : 'You are signed in, to read'}
           onClick={() => void leaveSession()}
         >
           Sign out

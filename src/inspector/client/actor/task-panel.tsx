@@ -60,7 +60,7 @@ function KnownTask({ id, view }: { id: string; view: TaskView }) {
               <ActorChart key={id} id={id} machine="task" states={[view.state]} transition={view.lastTransition} />
             ),
           },
-          plan: { title: 'Plan and checkpoints', content: () => <PlanSection view={view} /> },
+          plan: { title: 'Plan and checkpoints', content: () => <PlanSection held={held} /> },
         }}
       />
     </>
@@ -93,11 +93,15 @@ function EscalatedWith({ escalation }: Pick<TaskView, 'escalation'>) {
   );
 }
 
-const PlanSection = ({ view }: { view: TaskView }) => (
-  <>
-    {view.plan !== null && view.plan.length > 0 ? <PlanList plan={view.plan} /> : <p class="muted">It has no plan.</p>}
-    <CheckpointList checkpoints={view.checkpoints} />
-  </>
+const PlanSection = ({ held }: { held: Held<TaskView> }) => (
+  <HeldArea held={held}>
+    {held.shown.plan !== null && held.shown.plan.length > 0 ? (
+      <PlanList plan={held.shown.plan} />
+    ) : (
+      <p class="muted">It has no plan.</p>
+    )}
+    <CheckpointList checkpoints={held.shown.checkpoints} />
+  </HeldArea>
 );
 
 const TaskFacts = ({ view }: { view: TaskView }) => (

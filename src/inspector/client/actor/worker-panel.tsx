@@ -8,6 +8,7 @@ import { shownMs, shownView } from '../data/past.ts';
 import { EscalationNote } from '../operator/escalation-note.tsx';
 import { InputRequests } from '../operator/input-requests.tsx';
 import { OperatorButtons } from '../operator/operator-buttons.tsx';
+import { route } from '../route.ts';
 import { ago } from '../ui/format.ts';
 import { createLazy } from '../ui/lazy.tsx';
 import { StateMark } from '../ui/state-mark.tsx';
@@ -32,7 +33,7 @@ export function WorkerPanel({ id }: { id: string }) {
 }
 
 function KnownWorker({ id, view }: Props) {
-  const held = useHeldView({ entity: 'worker', id }, view, whyOf);
+  const held = useHeldView({ entity: 'worker', id }, view, route.value.tab === 'plan' ? planOf : whyOf);
   const { state, presence, escalation } = held.shown;
   return (
     <>
@@ -49,7 +50,7 @@ function KnownWorker({ id, view }: Props) {
           timeline: { title: 'Timeline', content: () => <History {...{ id, held }} /> },
           sequence: { title: 'Sequence', content: () => <SequenceView id={id} /> },
           chart: { title: 'Chart', content: () => <ChartSection view={view} /> },
-          plan: { title: 'Plan and tasks', content: () => <PlanSection id={id} view={view} /> },
+          plan: { title: 'Plan and tasks', content: () => <PlanSection {...{ id, held }} /> },
         }}
       />
     </>
@@ -83,6 +84,9 @@ const whyOf = ({ inputs, escalation, resolution, attempt, lastDecision, refused,
   ...[refused, view.tasks.length > 0, view.idle.limitMs],
 ];
 
+/** What moves when it changes. */
+const planOf = (view: WorkerView) => [whyOf(view), view.plan, view.tasks];
+
 const History = ({ id, held }: HeldProps) => (
   <HeldArea held={held} isQuiet>
     <Timeline entity="worker" id={id} />
@@ -115,9 +119,9 @@ const ChartSection = ({ view }: Pick<Props, 'view'>) => (
   />
 );
 
-const PlanSection = ({ id, view }: Props) => (
-  <>
-    {view.plan.length > 0 ? <PlanList plan={view.plan} /> : <p class="muted">It has no plan.</p>}
-    <WorkerFacts id={id} view={view} />
-  </>
+const PlanSection = ({ id, held }: HeldProps) => (
+  <HeldArea held={held}>
+    {held.shown.plan.length > 0 ? <PlanList plan={held.shown.plan} /> : <p class="muted">It has no plan.</p>}
+    <WorkerFacts id={id} view={held.shown} />
+  </HeldArea>
 );

@@ -4,12 +4,14 @@ import type { Decision } from '../../../../machines/index.ts';
 import { type Message, type Participant, type Sequence, sequenceOf } from '../../sequence.ts';
 import { verdictKindOf } from '../../verdict-kind.ts';
 import { visible } from '../../visible-text.ts';
+import { HeldArea } from '../actor/held-view.tsx';
 import { focus } from '../data/connection.ts';
 import { isPast } from '../data/past.ts';
 import { route } from '../route.ts';
 import { dateTime, plural, time } from '../ui/format.ts';
 import { Link } from '../ui/link.tsx';
 import { Name } from '../ui/text.tsx';
+import { useHeld } from '../ui/use-held.ts';
 import { verdictOf } from '../ui/vocabulary.ts';
 import { Family } from './family.tsx';
 import './sequence.css';
@@ -19,20 +21,23 @@ import { useEntries } from './use-entries.ts';
 const newestOf = () => (isPast.value ? null : (focus.value?.entries.at(-1)?.seq ?? null));
 
 export function SequenceView({ id }: { id: string }) {
-  const { loaded, problem } = useEntries(id, route.value.at, newestOf());
+  const held = useHeld(newestOf(), String, isPast.value);
+  const { loaded, problem } = useEntries(id, route.value.at, held.shown);
   const sequence = useMemo(() => (loaded === null ? null : sequenceOf(loaded.entries, id)), [loaded, id]);
   return (
     <section class="sequence" aria-label="Sequence">
-      <Family id={id} />
-      {problem !== null && <p class="problem">{problem}</p>}
-      {sequence === null && problem === null && <p class="muted">Loading…</p>}
-      {loaded?.isCut === true && <p class="muted">Only the newest entries are drawn; the timeline has all.</p>}
-      {sequence !== null && <Diagram sequence={sequence} worker={id} />}
-      <p class="buttons no-print">
-        <button type="button" onClick={() => print()}>
-          Print
-        </button>
-      </p>
+      <HeldArea held={held}>
+        <Family id={id} />
+        {problem !== null && <p class="problem">{problem}</p>}
+        {sequence === null && problem === null && <p class="muted">Loading…</p>}
+        {loaded?.isCut === true && <p class="muted">Only the newest entries are drawn; the timeline has all.</p>}
+        {sequence !== null && <Diagram sequence={sequence} worker={id} />}
+        <p class="buttons no-print">
+          <button type="button" onClick={() => print()}>
+            Print
+          </button>
+        </p>
+      </HeldArea>
     </section>
   );
 }
