@@ -392,7 +392,7 @@ describeInBrowser('the page', () => {
     await page.locator('.cm-tooltip-autocomplete', { hasText: 'stuckAfter' }).waitFor(patient);
     await page.keyboard.press('Escape');
     await editor.fill('policies: { default: { retries: 7 } }');
-    await page.getByRole('button', { name: 'Copy a link' }).click();
+    await page.getByRole('button', { name: 'Copy link' }).click();
     await page.getByText('The link is copied.').waitFor(patient);
     const link = await page.evaluate('navigator.clipboard.readText()');
     expect(link).toMatch(/\?view=what-if#policy=[\w-]+$/);
