@@ -168,13 +168,14 @@ function Session() {
   return (
     <>
       {token && !operator && (
-        <button type="button" title="As operator" onClick={() => requestSignIn()}>
+        <button type="button" class="sign-in" title="As operator" onClick={() => requestSignIn()}>
           Sign in
         </button>
       )}
       {session && (
         <button
           type="button"
+          class="sign-out"
           title={operator ? 'You are signed in as operator' : 'You are signed in, to read'}
           onClick={() => void leaveSession()}
         >

@@ -87,6 +87,7 @@ describeInBrowser('an operator', () => {
     await button('Retire…').click();
     await page.locator('dialog').getByRole('button', { name: 'Retire' }).click();
     await page.locator('aside .lead [data-state="stopped"]').waitFor();
+    await page.locator('tr[data-id="cleo"] .c-why', { hasText: 'let go: retired' }).waitFor();
     expect(await stored('worker.cleo.worker.retired')).toEqual([{ by: 'Ann' }]);
   });
 
@@ -117,6 +118,8 @@ describeInBrowser('an operator', () => {
       await page.keyboard.press('Enter');
       // Where it was.
       await page.locator('aside .lead').waitFor();
+      await button('Sign out').click();
+      await page.getByText('This service requires a token.').waitFor();
       expect(browser.problems()).toEqual([]);
     } finally {
       await guarded.close();
