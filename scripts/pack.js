@@ -21,6 +21,9 @@ const about = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
  * The types of the machines show theirs; the code has its own copy, so nobody needs them to run it. npm refuses an install
  * beside a version that is out of range, so these take what a project may have for itself. What the types need is in
  * docs/client.md, "Install".
+ *
+ * The peer dependencies of package.json are run, so their ranges end where the interface does. Version 3 of OpenTelemetry's
+ * SDK, to which the exporters from 0.300 on belong, has no `sdk-trace-node`.
  */
 const shownTypes = { xstate: '>=4', zod: '>=3' };
 const optionalAll = (packages) => Object.fromEntries(Object.keys(packages).map((name) => [name, { optional: true }]));

@@ -105,13 +105,17 @@ async function installed<Modules>(signal: Signal, packages: readonly string[], l
   try {
     return await load();
   } catch (cause) {
-    const line = `npm install ${packages.join(' ')} @opentelemetry/resources`;
+    const versioned = [...packages, '@opentelemetry/resources'].map((name) => `${name}@${versionOf(name)}`);
+    const line = `npm install ${versioned.join(' ')}`;
     const message =
-      `${signal} need the OpenTelemetry SDK, which is not installed: ${line}; ` +
+      `${signal} need the OpenTelemetry SDK, which is not installed, or not in version 2: ${line}; ` +
       `or turn them off with ${exporterVariable(signal)}=none`;
     throw new AppError('config.bad', message, { cause });
   }
 }
+
+/** The last ones that belong together: version 3 of the SDK has another interface. */
+const versionOf = (name: string): string => (name.includes('/exporter-') ? '0.223' : '2');
 
 const exporterVariable = (signal: Signal): string => `OTEL_${signal.toUpperCase()}_EXPORTER`;
 
