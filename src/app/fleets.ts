@@ -21,6 +21,8 @@ export type FleetsOptions = {
   /** The fleets that have a log; asked where the selection has a pattern. */
   readonly find: () => Promise<readonly string[]>;
   readonly logger: Logger;
+  /** The process ends: what fails now is no fault of a fleet. */
+  readonly isInterrupted?: () => boolean;
   /** How often new fleets are looked for, and failed ones tried again if they are due. */
   readonly everyMs?: number;
 };
@@ -173,7 +175,7 @@ async function closeSlot(slot: Slot): Promise<void> {
 
 /** Begins to open a fleet, if that is due. */
 function createStarter(
-  { open, logger }: FleetsOptions,
+  { open, logger, isInterrupted = () => false }: FleetsOptions,
   isOnly: () => boolean,
   onBroken: (slot: Slot, isNameTaken: boolean) => void,
 ): (slot: Slot) => void {
@@ -187,7 +189,7 @@ function createStarter(
       void slot.replica.broken.then((isNameTaken) => onBroken(slot, isNameTaken));
       if (slot.tries > 0) logger.info({ fleet: slot.name }, 'this fleet is served again');
     } catch (error) {
-      onFailed(slot, error, isOnly() ? null : logger);
+      onFailed(slot, error, isOnly() || isInterrupted() ? null : logger);
     } finally {
       places.release();
       slot.opening = null;

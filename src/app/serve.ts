@@ -73,7 +73,7 @@ export async function serve(options: ServeOptions): Promise<number> {
     const rules = createRules({ config, checks, access, metrics, env: io.env, logger });
     const edge: { http: HttpServer | null } = { http: null };
     const fleets = await openFleets({
-      ...{ selection: config.fleets, shard: config.shard, replica: config.replica, logger },
+      ...{ selection: config.fleets, shard: config.shard, replica: config.replica, logger, isInterrupted },
       find: () => findFleets(link.logNc),
       open: (fleet, onFolding) =>
         openFleet(link, options, fleet, { metrics, checks, rules, idle, onFolding, interrupted }),
@@ -86,12 +86,13 @@ export async function serve(options: ServeOptions): Promise<number> {
       if (isInterrupted()) return null;
       throw error;
     });
-    if (fleets === null) {
+    if (fleets !== null) opened.unshift(fleets);
+    if (fleets === null || isInterrupted()) {
+      if (edge.http !== null) opened.unshift(edge.http);
       // Nothing of worth is on its way, and a slow server would take its time to say so.
       await Promise.all([link.nc.close(), link.logNc.close()]);
       return await untilEnd();
     }
-    opened.unshift(fleets);
     for (const warning of config.warnings) logger.warn(warning);
     opened.unshift(rules.follow(fleets));
     const { http } = edge;

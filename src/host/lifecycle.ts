@@ -113,7 +113,7 @@ function createHead(context: HostContext, rooms: Rooms): Head {
   };
 }
 
-/** Retries while the server is slow or away. */
+/** Retries while the server is slow or away. @throws AppError log.lost, log.unavailable: the host is being closed */
 async function untilCaughtUp(context: HostContext): Promise<void> {
   while (isRunning(context)) {
     try {
@@ -128,6 +128,7 @@ async function untilCaughtUp(context: HostContext): Promise<void> {
     }
   }
   context.lost.signal.throwIfAborted();
+  throw new AppError('log.unavailable', 'this replica is stopping; try again');
 }
 
 function reportProgress({ log, progress, logger, silence }: HostContext): void {

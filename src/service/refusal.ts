@@ -19,6 +19,6 @@ export function throwIfRefused({ refused }: Pick<WorkerView, 'refused'>, seq: nu
  *
  * @throws AppError entry.refused: it was retired, and has not registered since
  */
-export function throwIfRetired(worker: string, { ended }: Pick<WorkerView, 'ended'>): void {
+export function throwIfRetired(worker: string, { ended }: Partial<Pick<WorkerView, 'ended'>>): void {
   if (ended === 'retired') throw new AppError('entry.refused', `worker ${worker} is retired already`);
 }

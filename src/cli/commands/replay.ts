@@ -47,7 +47,10 @@ const args = {
     valueHint: 'F',
     description: 'read the live log of this fleet up to now, instead of a file',
   },
-  json: { type: 'boolean', description: 'print JSON lines; without --diff only a terminal gets text' },
+  json: {
+    type: 'boolean',
+    description: 'print JSON lines; without --diff, only a terminal gets text, and --at is always JSON',
+  },
 } as const;
 
 type ReplayContext = Context<Flags<typeof args>>;

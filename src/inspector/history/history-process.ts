@@ -29,6 +29,9 @@ const processesMax = 8;
 const running = new Set<object>();
 const endIdle = new Map<object, () => void>();
 
+/** One that was started ahead ends sooner: nobody may come. */
+const unusedMs = 60_000;
+
 /** Of the last that it wrote to stderr, which says why it ended. */
 const lastWordsMax = 4_096;
 
@@ -79,10 +82,10 @@ export function createHistoryProcess(source: HistorySource, options: Options, ev
     started.send(source);
     return started;
   };
-  const linger = () => {
+  const linger = (ms = options.lingerMs) => {
     wake();
     endIdle.set(self, () => void end());
-    timer = setTimeout(() => void end(), options.lingerMs);
+    timer = setTimeout(() => void end(), ms);
   };
   return {
     end,
@@ -101,12 +104,12 @@ export function createHistoryProcess(source: HistorySource, options: Options, ev
       if (child !== null || running.size >= processesMax) return;
       try {
         child = start();
-        linger();
+        linger(Math.min(options.lingerMs, unusedMs));
       } catch {
         // The request will say why.
       }
     },
-    linger,
+    linger: () => linger(),
   };
 }
 

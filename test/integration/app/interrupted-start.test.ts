@@ -5,7 +5,10 @@ import { startCommand } from '../../support/command.ts';
 import { makeFolder } from '../../support/deployment.ts';
 import { startNatsServer } from '../../support/nats-server.ts';
 
-test('Ctrl-C ends a start that waits for JetStream, with 0 and without a ready line', { timeout: 60_000 }, async () => {
+test.each([
+  { what: 'one fleet', args: [] },
+  { what: 'several fleets', args: ['--fleet', 'a,b'] },
+])('Ctrl-C ends a start of $what that waits for JetStream, with 0 and without a ready line', async ({ args }) => {
   // What is asked of JetStream goes elsewhere, where it is heard and gets no answer.
   const account = 'users: [{ user: a, password: a }], mappings: { "$JS.API.>": "elsewhere.>" }';
   const server = await startNatsServer({ config: `accounts: { A: { ${account} } }` });
@@ -16,10 +19,12 @@ test('Ctrl-C ends a start that waits for JetStream, with 0 and without a ready l
       silent.subscribe('elsewhere.>', { callback: () => done() });
     });
     await silent.flush();
-    const service = startCommand(['serve', '--nats', server.url.replace('//', '//a:a@')], { cwd: folder.path });
+    const nats = server.url.replace('//', '//a:a@');
+    const service = startCommand(['serve', '--nats', nats, '--http', '127.0.0.1:0', ...args], { cwd: folder.path });
     await asked;
     expect(await service.kill('SIGINT')).toBe(0);
     expect(service.stdout()).toBe('');
+    expect(service.stderr()).not.toContain('"level":"error"');
   } finally {
     await silent.close();
     await server.stop();

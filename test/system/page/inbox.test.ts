@@ -149,7 +149,7 @@ describeInBrowser('the inbox', () => {
     const parts = 'aside #section :is(section, summary, .reason)';
     const places = await placesOf(parts);
     await client.ask('decide.amy', { output: 'Which one? <promise>ESCALATE</promise>' });
-    const news = page.locator('aside .withheld span', { hasText: /^\d+ new, shown when you point elsewhere/ });
+    const news = page.locator('aside .withheld span', { hasText: /^\d+ new, shown when you leave/ });
     await news.waitFor();
     expect(await reason.innerText()).toBe(before);
     expect(await placesOf(parts)).toEqual(places);
@@ -184,7 +184,7 @@ describeInBrowser('the inbox', () => {
     await inbox.stage.post('operator/answer', answer, operatorToken);
     await request('p2').filter({ hasText: 'It waits no more.' }).waitFor();
     await askFor('eve', 'p4');
-    await page.locator('aside .withheld span', { hasText: 'new, shown when you point elsewhere' }).waitFor();
+    await page.locator('aside .withheld span', { hasText: 'new, shown when you leave' }).waitFor();
     expect(await placesOf('aside .escalation :is(li, button)')).toEqual(places);
     await page.mouse.move(5, 5);
     await request('p4').waitFor();

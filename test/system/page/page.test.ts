@@ -188,7 +188,7 @@ describeInBrowser('the page', () => {
     await browser.page.locator(`.timeline .line[data-seq="${seq}"] summary`).click();
     const next = await stage.client.publish('worker.dan.tool.used', { tool: 'Read', ok: true });
     // Not under the pointer.
-    await browser.page.locator('.timeline h3', { hasText: /\d+ new, shown when you point elsewhere/ }).waitFor();
+    await browser.page.locator('.timeline h3', { hasText: /\d+ new, shown when you leave/ }).waitFor();
     expect(await browser.page.locator(`.timeline .line[data-seq="${next.seq}"]`).count()).toBe(0);
     await browser.page.mouse.move(5, 5);
     await browser.page.locator(`.timeline .line[data-seq="${next.seq}"]`).waitFor();

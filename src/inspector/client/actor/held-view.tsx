@@ -42,8 +42,8 @@ type AreaProps = {
 /** The section that is pointed at. */
 export const HeldArea = ({ held: { withheld, area }, isQuiet = false, children }: AreaProps) => (
   <div class="section" {...area}>
-    <p class="withheld" hidden={withheld === 0 || isQuiet}>
-      <span>{withheld} new, shown when you point elsewhere</span>
+    <p class="withheld" role="status" hidden={withheld === 0 || isQuiet}>
+      <span>{withheld} new, shown when you leave</span>
     </p>
     {children}
   </div>

@@ -21,7 +21,7 @@ export function Timeline({ entity, id }: { entity: 'worker' | 'task'; id: string
   const lines = shown.toReversed();
   return (
     <section class="timeline" aria-label="Timeline">
-      <h3>Timeline {withheld > 0 && <span class="muted">{withheld} new, shown when you point elsewhere</span>}</h3>
+      <h3>Timeline {withheld > 0 && <span class="muted">{withheld} new, shown when you leave</span>}</h3>
       {problem !== null && <p class="problem">{problem}</p>}
       {lines.length === 0 && problem === null && <p class="muted">{busy ? 'Loading…' : 'No entries yet.'}</p>}
       <ol {...pointer}>

@@ -190,6 +190,6 @@ function onHead({ seq, headSeq, nowMs: logNowMs, fault }: Full | Delta, entries:
   const perSecond = received.reduce((sum, it) => sum + it.entries, 0) / 2;
   head.value = { seq, headSeq, receivedMs: ms, perSecond };
   connectionProblem.value = null;
-  serviceFault.value = fault;
+  serviceFault.value = fault ?? null; // replicas of older releases send none
   if (!isPaused) connection.value = 'live';
 }

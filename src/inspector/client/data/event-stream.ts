@@ -65,13 +65,11 @@ export function createEventStream({ onMessage, onLost, onLocked }: Listener) {
 }
 
 /** The service's own word for why it does not serve the fleet of this stream; status 0: it does not respond. */
-async function askReadiness(streamUrl: string): Promise<{ status: number; problem: string | null }> {
+async function askReadiness(streamUrl: string): Promise<{ status: number; problem: string }> {
   const [, , fleet = ''] = new URL(streamUrl).pathname.split('/');
-  try {
-    const reply = await fetch(`/readyz?fleet=${fleet}`, { headers: { accept: 'application/json' } });
-    const { error } = (await reply.json()) as { error?: { message?: string } };
-    return { status: reply.status, problem: error?.message ?? null };
-  } catch {
-    return { status: 0, problem: noResponse };
-  }
+  const reply = await fetch(`/readyz?fleet=${fleet}`, { headers: { accept: 'application/json' } }).catch(() => null);
+  if (reply === null) return { status: 0, problem: noResponse };
+  const body = (await reply.json().catch(() => null)) as { error?: { message?: string } } | null;
+  const unexplained = reply.ok ? 'its event stream was refused' : `the service replied with status ${reply.status}`;
+  return { status: reply.status, problem: body?.error?.message ?? unexplained };
 }

@@ -13,6 +13,8 @@ export async function place(options: TerminalOptions = {}) {
     await writeFile(file, text);
     return file;
   };
+  // Otherwise the policies of a service on this machine's usual port would count.
+  await put('stopgate.yaml', 'policies: {}\n');
   return {
     cwd: terminal.cwd,
     put,
