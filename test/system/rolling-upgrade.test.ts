@@ -111,7 +111,7 @@ describe.skipIf(commit === null)(commit === null ? `${title} (${noHistory})` : t
     const answers = [...given.values()].map(essence);
     expect(await repeatedAt(next)).toEqual(answers);
     expect(await repeatedAt(old)).toEqual(answers);
-    expect(await viewsAt(next)).toEqual(await viewsAt(old));
+    expect(await viewsAt(next)).toMatchObject(await viewsAt(old)); // a release may add fields
   });
 
   test('the old one ends under load: every attempt is answered, and nothing is lost', { timeout: 60_000 }, async () => {
@@ -127,7 +127,7 @@ describe.skipIf(commit === null)(commit === null ? `${title} (${noHistory})` : t
 
   test('the way back: the old one folds what the new one stored, and takes over', { timeout: 60_000 }, async () => {
     old = await startOld();
-    expect(await viewsAt(old)).toEqual(await viewsAt(next));
+    expect(await viewsAt(next)).toMatchObject(await viewsAt(old));
     await endService(next);
     await load('back');
     expect(await repeatedAt(old)).toEqual([...given.values()].map(essence));
