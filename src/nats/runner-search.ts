@@ -27,7 +27,11 @@ async function search(nc: NatsConnection, fleet: string, names: readonly string[
   const found = new Set<string>();
   const missing = () => names.filter((name) => !found.has(`stopgate.${fleet}.run.${name}`));
   try {
-    const infos = await nc.requestMany('$SRV.INFO.stopgate-runner', '', { maxWait: answerMs, maxMessages: runnersMax });
+    const infos = await nc.requestMany('$SRV.INFO.stopgate-runner', '', {
+      strategy: 'count',
+      maxWait: answerMs,
+      maxMessages: runnersMax,
+    });
     for await (const info of infos) {
       for (const { subject } of info.json<{ endpoints: { subject: string }[] }>().endpoints) found.add(subject);
       if (missing().length === 0) break;

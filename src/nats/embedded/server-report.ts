@@ -24,6 +24,7 @@ export async function readServerReport(options: Omit<ConnectionOptions, 'patient
       replicas: await orWhy(async () => {
         const found: object[] = [];
         const asked = await nc.requestMany('$SRV.STATS.stopgate', '', {
+          strategy: 'count',
           maxWait: discoverMs,
           maxMessages: replicasMax,
         });
