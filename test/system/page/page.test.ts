@@ -436,6 +436,30 @@ describeInBrowser('the page', () => {
     await expect.poll(async () => attempt.locator('.full .more').innerText()).toMatch(/more \(5\d,\d{3} characters\)/);
   });
 
+  test.each([
+    ['plan', '.plan li'],
+    ['sequence', '.lanes li'],
+  ])(
+    'holds the %s still under the pointer',
+    async (tab, each) => {
+      const publish = (status: string) =>
+        stage.client.publish(`worker.of-${tab}.plan.updated`, plan(status, 'pending', 'pending'));
+      await publish('pending');
+      await open(`/?worker=of-${tab}&tab=${tab}`);
+      const rows = browser.page.locator(`aside ${each}`);
+      await rows.first().hover();
+      const before = await rows.allInnerTexts();
+      await publish('completed');
+      const news = browser.page.locator('aside .withheld span', { hasText: /^\d+ new, shown when/ });
+      await news.waitFor();
+      expect(await rows.allInnerTexts()).toEqual(before);
+      await browser.page.mouse.move(5, 5);
+      await expect.poll(() => rows.allInnerTexts(), patient).not.toEqual(before);
+      await news.waitFor({ state: 'hidden' });
+    },
+    60_000,
+  );
+
   test('causes no errors and no requests to other origins', () => {
     // Each invalid text of the lab.
     const expected = /a status of 400 \(Bad Request\)$/;
