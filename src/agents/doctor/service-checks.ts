@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { AppError } from '../../errors.ts';
 import { accountLimit, askAccountLimit } from '../../nats/account-limit.ts';
 import { findBinary } from '../../nats/embedded/server-binary.ts';
-import { askHttp } from './ask-http.ts';
+import { askHttp, type Reply } from './ask-http.ts';
 import { bad, type Finding, ok, skip, warn } from './finding.ts';
 
 export type ServiceState = {
@@ -32,8 +32,8 @@ export async function checkService(config: Config, nodeVersion: string): Promise
   const needsToken = typeof open !== 'string' && open.status === 401;
   const reply = needsToken ? await askHttp(`${url}/readyz`, config.token) : open;
   findings.push(judgeReady(url, reply, config.token));
-  if (typeof reply !== 'string') findings.push(checkClock(reply.date));
-  const answers = typeof reply !== 'string' && reply.status === 200;
+  if (typeof reply !== 'string' && isStopgate(reply)) findings.push(checkClock(reply.date));
+  const answers = typeof reply !== 'string' && reply.status === 200 && isStopgate(reply);
   if (answers) findings.push(...checkRunners(reply.body, config.fleet));
   return { findings, http: answers ? url : null, needsToken };
 }
@@ -87,21 +87,21 @@ const namesMax = 5;
 const listNames = (names: readonly string[]): string =>
   [...names.slice(0, namesMax), ...(names.length > namesMax ? ['…'] : [])].join(', ');
 
-function judgeReady(url: string, reply: Awaited<ReturnType<typeof askHttp>>, token: string | null): Finding {
+function judgeReady(url: string, reply: Reply | string, token: string | null): Finding {
   if (typeof reply === 'string')
     return bad(
       about,
       `${isCertificate(reply) ? `the certificate of ${url} is not trusted` : `nothing answers at ${url}`} (${reply}): no stop is judged`,
       remedyFor(url, reply),
     );
-  if (reply.status === 200) return ok(about, `ready at ${url}`);
+  if (reply.status === 200 && isStopgate(reply)) return ok(about, `ready at ${url}`);
   if (reply.status === 401)
     return bad(
       about,
       token === null ? `${url} wants a token` : `${url} does not know this token`,
       'set STOPGATE_TOKEN to the token of the service, or to one of its tokens with the role agent',
     );
-  const message = (reply.body as { error?: { message?: string } } | null)?.error?.message;
+  const message = messageOf(reply);
   return message === undefined
     ? bad(
         about,
@@ -110,6 +110,13 @@ function judgeReady(url: string, reply: Awaited<ReturnType<typeof askHttp>>, tok
       )
     : bad(about, `the service at ${url} is not ready: ${message}`, 'see its log');
 }
+
+const messageOf = ({ body }: Reply): string | undefined =>
+  (body as { error?: { message?: string } } | null)?.error?.message;
+
+/** Any program may listen on the port, and answer 200 to every path. */
+const isStopgate = (reply: Reply): boolean =>
+  messageOf(reply) !== undefined || readySchema.safeParse(reply.body).success;
 
 const readySchema = z.object({
   fleets: z.record(z.string(), z.object({ runnersMissing: z.array(z.string()).default([]) })),

@@ -30,6 +30,8 @@ export type LineSetup = {
   readonly kind: 'line';
   readonly forms: readonly Form[];
   readonly commandFor: (line: Line, worker: string) => string;
+  /** How the script learns the answer, for a person. */
+  readonly meaningOf: (form: Form) => string;
 };
 
 /** Blocks in a row that an agent can be told to obey. `least` 0: no cap. */

@@ -10,4 +10,8 @@ export const setup: LineSetup = {
     line.form === 'curl'
       ? `curl -sf --noproxy '*' -X POST -H 'content-type: application/json' -d '{"worker":"${worker}"}' '${formatUrl('shell', null, line, false)}'`
       : formatCommand({ agent: 'shell', hook: hookCommand }, null, line, `--worker ${worker}`),
+  meaningOf: (form) =>
+    form === 'curl'
+      ? 'it may stop unless the reply has "decision":"block"'
+      : 'exit code 0: it may stop; 2: it may not, and stderr has the reason',
 };

@@ -50,6 +50,10 @@ export const doctor = defineCommand({
   examples: ['stopgate doctor', 'stopgate doctor claude', 'stopgate doctor codex --quick --json'],
   run: async ({ flags, io, out }) => {
     const { agent, http, fleet, config: configFile } = flags;
+    if (agent !== undefined && agents.has(agent) && !names.includes(agent)) {
+      const instead = `"stopgate doctor" checks the service; then run the line that "stopgate init ${agent}" prints`;
+      throw new AppError('input.bad', `${agent} has no settings that doctor could check: ${instead}`);
+    }
     if (agent !== undefined && !names.includes(agent))
       throw new AppError('input.bad', `the doctor does not know '${agent}'; it knows ${names.join(', ')}`);
     const places: Places = { cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env };

@@ -144,9 +144,11 @@ async function choosePlanTools({ agent, setup, places, context }: Connecting, ht
   const config = await loadConfig({ flags: { http: flags.http }, cwd: io.cwd, env: io.env });
   const effect = describePlans((await findPolicies(config, http)) ?? new Map());
   if (effect === null) return false;
-  note(`the plan tools of ${agent.title} are off (${tools.why}): ${effect}`);
-  if (tools.state === 'refused') return false;
-  if (flags.yes || flags['dry-run'] || !canAsk(io)) return true;
+  const asks = tools.state === 'off' && !flags.yes && !flags['dry-run'] && canAsk(io);
+  const isOff = `off (${tools.why}), and without them ${effect}`;
+  if (tools.state === 'refused' || asks) note(`the plan tools of ${agent.title} are ${isOff}`);
+  else note(`this change turns on the plan tools of ${agent.title}: they are ${isOff}`);
+  if (!asks) return tools.state === 'off';
   return askYes(io, `Switch them on, by ${tools.variable}=1 in its settings?`);
 }
 
@@ -283,11 +285,15 @@ function readForm(name: string, setup: Setup, { flags, io }: Pick<InitContext, '
 }
 
 async function printLine(agent: Agent, setup: LineSetup, context: InitContext): Promise<number> {
-  const { flags, out } = context;
+  const { flags, out, note } = context;
   const line = await readLine(agent.name, setup, 'user', context);
   const command = setup.commandFor(line, readId('worker', flags.worker ?? 'w1'));
   if (flags.json) await out.json({ agent: agent.name, form: line.form, http: line.http, command });
-  else await out.print(command);
+  else {
+    await out.print(command);
+    note(`run this line wherever your script or tool is about to stop; ${setup.meaningOf(line.form)}`);
+    if (flags.worker === undefined) note('w1 is an example: name its worker with --worker W');
+  }
   return 0;
 }
 
@@ -298,10 +304,16 @@ async function choose({ io, out, note, flags }: InitContext): Promise<string | n
     await out.json(found);
     return null;
   }
-  const rows = found.map(({ name, title, binary, hasFolder }) => [
+  const places = found.map(({ name, title, binary, hasFolder }) => ({
+    ...{ name, title },
+    where: binary ?? (hasFolder ? 'only its settings' : '-'),
+  }));
+  const others = [...agents.values()].filter(({ name }) => !found.some((one) => one.name === name));
+  const lines = others.map(({ name, title }) => ({ name, title, where: 'needs nothing: init prints a line for it' }));
+  const rows = [...places, ...lines].map(({ name, title, where }) => [
     { text: name, paint: out.colors.bold },
     { text: title },
-    { text: binary ?? (hasFolder ? 'only its settings' : '-') },
+    { text: where },
   ]);
   await out.print(...formatTable(['AGENT', '', 'INSTALLED'], rows, out.width()));
   if (!canAsk(io)) {

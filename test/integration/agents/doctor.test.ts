@@ -1,5 +1,8 @@
 /** `stopgate doctor`: what it finds in the service, its policies and the programs of agents. */
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { checkProgram } from '../../../src/agents/doctor/program-check.ts';
@@ -58,12 +61,24 @@ test('a version that it was not tested with: a dry turn shows more, which may co
   expect(await fix(false)).toBe('a dry turn ("stopgate doctor qwen") shows whether it works');
 });
 
-test('an unknown agent is bad usage', async () => {
+test.each([
+  ['frob', "does not know 'frob'"],
+  ['shell', 'run the line that "stopgate init shell" prints'],
+])('an agent that it cannot check is bad usage: %s', async (agent, says) => {
   const { run } = await makePlace();
-  expect(await run(['doctor', 'frob'])).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining("does not know 'frob'"),
-  });
+  expect(await run(['doctor', agent])).toMatchObject({ code: 2, stderr: expect.stringContaining(says) });
+});
+
+test.each([404, 200])('of a program that is not stopgate (%i) it reports nothing more', async (status) => {
+  const foreign = createServer((_request, reply) => reply.writeHead(status).end('<html>'));
+  foreign.listen(0, '127.0.0.1');
+  await once(foreign, 'listening');
+  onTestFinished(() => void foreign.close());
+  const { port } = foreign.address() as AddressInfo;
+  const { doctor } = await makePlace();
+  const { ok, bad } = await doctor(['claude', '--quick', '--http', `127.0.0.1:${port}`]);
+  expect(bad).toEqual(holding(`is not stopgate (${status})`));
+  expect(ok.filter((text) => /clock|ready/.test(text))).toEqual([]);
 });
 
 describe('with a service', () => {
