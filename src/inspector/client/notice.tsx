@@ -38,17 +38,16 @@ export function Notice() {
 }
 
 function LostConnection() {
-  const problem = connectionProblem.value ?? noResponse;
+  const problem = connectionProblem.value;
   return (
     <p class="notice" role="alert">
       {head.value.receivedMs > 0 && 'The connection is lost; this is the last known state. '}
-      {problem === noResponse ? (
+      {problem === noResponse && (
         <>
-          {problem} If it was stopped, start it again: <code>npm start</code>.
+          {problem} If it was stopped, start it again: <code>npm start</code>.{' '}
         </>
-      ) : (
-        `Nothing new can be shown: ${problem}.`
-      )}{' '}
+      )}
+      {problem !== null && problem !== noResponse && `Nothing new can be shown: ${problem}. `}
       Reconnecting…
     </p>
   );
