@@ -7,9 +7,9 @@ export function readJson(text: string): { ok: true; value: object } | { ok: fals
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ok: true, value };
-    return { ok: false, message: 'the payload is JSON but no object' };
+    return { ok: false, message: 'the payload is JSON but not an object' };
   } catch (error) {
-    return { ok: false, message: `the payload is no JSON: ${(error as Error).message}` };
+    return { ok: false, message: `the payload is not JSON: ${(error as Error).message}` };
   }
 }
 

@@ -67,9 +67,9 @@ function parseLine(text: string): Line | string {
   try {
     line = JSON.parse(text);
   } catch (error) {
-    return `is no JSON: ${(error as Error).message}`;
+    return `is not JSON: ${(error as Error).message}`;
   }
-  if (typeof line !== 'object' || line === null || Array.isArray(line)) return 'is no JSON object';
+  if (typeof line !== 'object' || line === null || Array.isArray(line)) return 'is not a JSON object';
   const { at, subject, data = {}, seq } = line as Record<string, unknown>;
   const atMs = typeof at === 'string' ? parseIsoTime(at) : null;
   if (atMs === null) {

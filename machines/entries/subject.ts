@@ -54,14 +54,14 @@ export function readSubject(subject: string): Address | Refusal | null {
   });
   const area = (own ? ownAreas : areas).get(entity);
   if (root !== 'stopgate' || area === undefined)
-    return refuse('UNKNOWN_TYPE', `'${subject}' is no subject of an entry`);
+    return refuse('UNKNOWN_TYPE', `'${subject}' is not the subject of an entry`);
   if (!isId(fleet)) return refuse('BAD_ID', `'${fleet}' is not the id of a fleet`);
   if (!isId(id)) return refuse('BAD_ID', `'${id}' is not the id of a ${entity}`);
   const type = `${noun}.${verb}`;
   if (more.length > 0 || !Object.hasOwn(entrySchemas[area], type)) {
     const known = Object.keys(entrySchemas[area]).join(', ');
     const got = [noun, verb, ...more].filter((token) => token !== '').join('.');
-    return refuse('UNKNOWN_TYPE', `'${got}' is no entry about a ${entity}; these are: ${known}`);
+    return refuse('UNKNOWN_TYPE', `'${got}' is not an entry about a ${entity}; these are: ${known}`);
   }
   if (area === 'ownFleet' && id !== fleet) return refuse('BAD_ID', `'${id}' is not this fleet, '${fleet}'`);
   return { area, fleet: withoutSubject(fleet), id: withoutSubject(id), type };

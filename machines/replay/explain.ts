@@ -1,8 +1,11 @@
 /** A decision as text: what was decided, why, and what would let the worker stop. */
 import type { Decision } from '../guards/decision.ts';
 
-/** Five sentences at most, each whole. */
-export function explainDecision(decision: Decision): string[] {
+/**
+ * Five sentences at most, each whole.
+ * @param lastSeen when the worker was last heard of, if that is known: after the decision, it may no longer hold
+ */
+export function explainDecision(decision: Decision, lastSeen = ''): string[] {
   const { worker, attempt, at, verdicts, reason, retry, state } = decision;
   const last = verdicts.at(-1);
   const passed = verdicts.slice(0, -1).map(({ guard }) => guard);
@@ -17,8 +20,8 @@ export function explainDecision(decision: Decision): string[] {
       : `The guard "${last.guard}" decided: ${sentence(reason || last.detail)}`,
     ...(passed.length === 0 ? [] : [`Before it passed: ${passed.join(', ')}.`]),
     `It left the worker ${state}, with ${retry.count} of ${retry.max ?? 'any number of'} blocked stops.`,
-    missing.length === 0
-      ? whyNothing(decision)
+    missing.length === 0 || decision.decision === 'allow'
+      ? whyNothing(decision, lastSeen > at)
       : `It may stop once this is settled: ${missing.map(withoutStop).join('; ')}.`,
   ];
 }
@@ -33,10 +36,14 @@ export function missingFor({ decision, action, feedback, reason }: Decision): st
   return lines.length > 0 ? lines : [reason];
 }
 
-const whyNothing = ({ cause }: Decision): string =>
-  cause === 'unjudged'
-    ? 'It may stop, but nobody knows whether its work is complete: a check could not be judged.'
+function whyNothing({ worker, cause, action }: Decision, hasMovedOn: boolean): string {
+  if (action === 'escalate') return 'It may stop; a person still has to answer: resume it, or let it stop.';
+  if (cause === 'unjudged')
+    return 'It may stop, but nobody knows whether its work is complete: a check could not be judged.';
+  return hasMovedOn
+    ? `Nothing stood in its way then. Since then it has sent more entries; "stopgate probe ${worker}" asks again.`
     : 'Nothing stands in its way.';
+}
 
 const sentence = (text: string): string => (/[?!]\s*$/.test(text) ? text.trimEnd() : `${withoutStop(text)}.`);
 

@@ -125,7 +125,7 @@ function escalationFacts(escalation: Escalation | null): Fact[] {
 const formatResolution = ({ at, by, verdict, prompt }: NonNullable<WorkerView['resolution']>): string =>
   `${verdict} by ${by}, ${formatAgo(at)}${prompt === null ? '' : `: ${prompt}`}`;
 
-const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? '' : 's'}`;
+export const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? '' : 's'}`;
 
 const formatHead = (id: string, state: WorkerView['state'], colors: Colors): string =>
   `${colors.bold(clean(id))}${colors.dim(' · ')}${paintState(state, colors)(clean(state))}`;

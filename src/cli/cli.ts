@@ -77,8 +77,8 @@ async function rowOf(name: string): Promise<CommandRow> {
   if (row !== undefined) return row;
   const { suggest } = await import('./suggestion.ts');
   const meant = suggest(name, [...Object.keys(commands), 'help']);
-  const guess = meant === null ? '' : `; did you mean '${meant}'?`;
-  throw new AppError('input.bad', `there is no command '${name}'${guess}; "stopgate help" lists them`);
+  const guess = meant === null ? ';' : `; did you mean '${meant}'?`;
+  throw new AppError('input.bad', `there is no command '${name}'${guess} "stopgate help" lists them`);
 }
 
 async function printHelp(out: Output, name: string | undefined): Promise<number> {

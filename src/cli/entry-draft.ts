@@ -1,6 +1,9 @@
 /** An entry to publish, checked before it is sent just as the log's readers will check it. */
+
+import { type Area, entrySchemas } from '../../machines/entries/index.ts';
 import { payloadBytesMax, readEntry, readJson, readSubject, subjectOf } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
+import { suggest } from './suggestion.ts';
 
 /** `tail`: the subject after `stopgate.<fleet>.`; `id`: its `Nats-Msg-Id`. */
 export type EntryDraft = { readonly tail: string; readonly data: object; readonly id: string | undefined };
@@ -43,6 +46,9 @@ function hintFor(subject: string, message: string): string {
   if (`${noun}.${verb}` === 'worker.retired') return `${message}. Operators use: stopgate retire ${id}`;
   if (noun === 'escalation') return `${message}. Operators use: stopgate ack ${id}, stopgate resolve ${id}`;
   if (!['worker', 'task', 'queue', 'own'].includes(entity)) return `${message}; ${example}`;
+  const known = Object.keys(entrySchemas[entity as Area] ?? {});
+  const meant = suggest(`${noun}.${verb}`, known);
+  if (meant !== null && !known.includes(`${noun}.${verb}`)) return `${message}; did you mean '${meant}'?`;
   return noun === '' ? `the subject needs <entity> <id> <noun>.<verb>; ${example}` : message;
 }
 

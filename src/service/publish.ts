@@ -34,7 +34,7 @@ export function checkEntry(
 ): { readonly subject: string; readonly payload: string } {
   const subject = `stopgate.${fleet}.${entity}.${id}.${type}`;
   const address = readSubject(subject);
-  if (address === null) throw new AppError('input.bad', `'${subject}' is no subject of an entry`);
+  if (address === null) throw new AppError('input.bad', `'${subject}' is not the subject of an entry`);
   if ('code' in address) throw new AppError('input.bad', address.message);
   if (isTooDeep(data)) throw new AppError('input.bad', tooDeepMessage);
   const payload = JSON.stringify(data);

@@ -73,7 +73,7 @@ async def test_what_is_no_entry_is_refused_before_it_is_sent(connect: Connect) -
             await client.publish("worker", "w", "tool.used", {})  # type: ignore[call-overload]
         with pytest.raises(InputError, match=r"not a stop attempt: toolCount must be an int, not 'three'"):
             await client.decide("w", tool_count="three")  # type: ignore[arg-type]
-        with pytest.raises(InputError, match=r"no entry about a worker; there are: .*tool.used"):
+        with pytest.raises(InputError, match=r"not an entry about a worker; there are: .*tool.used"):
             await client.publish("worker", "w", "tool.use", {})  # type: ignore[call-overload]
         with pytest.raises(InputError, match="'a b' is not the id of a worker"):
             await client.publish("worker", "a b", "heartbeat.sent")

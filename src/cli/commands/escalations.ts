@@ -32,7 +32,7 @@ const listing: Listing<Row> = {
   ],
   idOf: ({ entity, id }) => `${entity} ${id}`,
   steadyOf: (row) => row,
-  empty: (fleet) => [`Nothing waits for a person in fleet '${fleet}'.`],
+  empty: (fleet) => [`Nothing waits for a person in fleet '${fleet}'`],
 };
 
 const rowOf = (entity: EscalatedEntity, id: string, escalation: Escalation | null): Row[] =>

@@ -42,7 +42,7 @@ export const explain = defineCommand({
     const code = await feedFold(folded, context, undefined, take);
     if (found === null) throw new AppError('actor.unknown', describeMissing(worker, flags.attempt));
     const decision: Decision = found;
-    const sentences = explainDecision(decision);
+    const sentences = explainDecision(decision, folded.view().fleets[decision.fleet]?.workers[worker]?.lastSeen);
     if (flags.json) await out.json({ decision, sentences, missing: missingFor(decision) });
     else {
       const rows = decision.verdicts.map(({ guard, verdict, detail, input }) => [

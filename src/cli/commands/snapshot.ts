@@ -2,6 +2,7 @@
 import { AppError } from '../../errors.ts';
 import type { SnapshotTaken } from '../../host/snapshots.ts';
 import type { Requester } from '../../nats/requester.ts';
+import { count } from '../actor-text.ts';
 import { clientArgs } from '../client-args.ts';
 import { defineCommand } from '../command.ts';
 import { withRequester } from '../connection.ts';
@@ -28,7 +29,7 @@ export const snapshot = defineCommand({
       if (flags.json) await out.json(taken);
       else
         await out.print(
-          `snapshot of fleet ${fleet} at entry ${seq} (${at}): ${workers} workers, ${tasks} tasks, ${bytes} bytes`,
+          `snapshot of fleet ${fleet} at entry ${seq} (${at}): ${count(workers, 'worker')}, ${count(tasks, 'task')}, ${bytes} bytes`,
         );
       return 0;
     }),

@@ -81,11 +81,11 @@ function listLines(model: Model, colors: Colors, columns: number, room: number):
 function detailLines(model: Model, colors: Colors, columns: number): string[] {
   const view = selectedOf(model);
   if (view === undefined) return [];
-  const { escalation, inputs, lastDecision } = view;
+  const { escalation, inputs, lastDecision, lastSeen } = view;
   const texts = [
     ...(escalation === null ? [] : [`escalated ${formatAgo(escalation.since)}: ${escalation.reason}`]),
     ...inputs.map((input) => `asks: ${describeInput(input)}`),
-    ...(lastDecision === null ? [] : explainDecision(lastDecision)),
+    ...(lastDecision === null ? [] : explainDecision(lastDecision, lastSeen)),
   ];
   return ['', colors.bold(cut(view.worker, columns)), ...texts.flatMap((text) => wrap(clean(text), columns))];
 }

@@ -174,7 +174,7 @@ test('on the command line: who is escalated, and what an operator’s entries le
 
   expect(await cli('escalations')).toEqual({
     code: 0,
-    stdout: "Nothing waits for a person in fleet 'main'.\n",
+    stdout: "Nothing waits for a person in fleet 'main'\n",
     stderr: '',
   });
   const gaveUp = { attempt: 'a1', output: '<promise>ESCALATE</promise>' };

@@ -157,8 +157,8 @@ describe('what is asked', () => {
 
   test.each([
     { argv: ['{"output":5}'], says: 'output: ' },
-    { argv: ['[]'], says: 'no object' },
-    { argv: ['{'], says: 'the JSON is no JSON' },
+    { argv: ['[]'], says: 'not an object' },
+    { argv: ['{'], says: 'the second argument is not JSON' },
     { argv: ['--attempt', 'a b'], says: 'attempt: is not an id' },
     { argv: ['--validation', 'tests'], says: `--validation 'tests' is not a result` },
     { argv: ['--hold', 'long'], says: `--hold 'long' is not a duration` },

@@ -17,15 +17,14 @@ const entries: readonly [string, string, object][] = [
   ['03', 'worker.w1.plan.updated', { steps: [{ title: 'Write tests', status: 'done' }] }],
   ['04', 'worker.w1.stop.attempted', { attempt: 'a2' }],
 ];
-const log = entries
-  .map(([second, tail, data]) =>
-    JSON.stringify({ at: `2026-03-02T12:00:${second}.000Z`, subject: `stopgate.main.${tail}`, data }),
-  )
-  .join('\n');
+const explain = (...argv: string[]) => explainLog(entries, ...argv);
 
-async function explain(...argv: string[]) {
+async function explainLog(log: typeof entries, ...argv: string[]) {
+  const lines = log.map(([second, tail, data]) =>
+    JSON.stringify({ at: `2026-03-02T12:00:${second}.000Z`, subject: `stopgate.main.${tail}`, data }),
+  );
   const terminal = await openTerminal({ columns: 120 });
-  await writeFile(join(terminal.cwd, 'log.jsonl'), log);
+  await writeFile(join(terminal.cwd, 'log.jsonl'), lines.join('\n'));
   const code = await terminal.run('explain', ...argv, '--file', 'log.jsonl');
   return { code, stdout: terminal.stdout(), stderr: terminal.stderr() };
 }
@@ -51,6 +50,32 @@ describe('explain', () => {
     );
     expect(told.decision.verdicts.find(({ guard }) => guard === 'retries')?.input).toEqual({ count: 1, max: 3 });
     expect(told.missing).toHaveLength(1);
+  });
+
+  test.each<[string, typeof entries, string]>([
+    ['was allowed', [], 'Nothing stands in its way.'],
+    [
+      'was allowed, and has worked since',
+      [['03', 'worker.w1.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] }]],
+      'Nothing stood in its way then. Since then it has sent more entries; "stopgate probe w1" asks again.',
+    ],
+    [
+      'has escalated',
+      [
+        [
+          '03',
+          'own.fleet.main.policy.set',
+          { policies: { default: { checks: [{ plan: {} }], retries: 0, onCap: 'escalate' } } },
+        ],
+        ['04', 'worker.w1.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] }],
+        ['05', 'worker.w1.stop.attempted', { attempt: 'a2' }],
+        ['06', 'worker.w1.stop.attempted', { attempt: 'a3' }],
+      ],
+      'It may stop; a person still has to answer: resume it, or let it stop.',
+    ],
+  ])('of a worker that %s', async (_, more, says) => {
+    const allowed: typeof entries = [['02', 'worker.w1.stop.attempted', { attempt: 'a1' }]];
+    expect((await explainLog([...allowed, ...more], 'w1')).stdout.split('\n')).toContain(says);
   });
 
   test.each([

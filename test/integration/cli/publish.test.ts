@@ -68,17 +68,18 @@ describe('one entry', () => {
   test.each([
     {
       argv: ['worker', 'w1', 'tool.usd'],
-      says: `'tool.usd' is no entry about a worker; these are: worker.registered,`,
+      says: `'tool.usd' is not an entry about a worker; these are: worker.registered,`,
     },
+    { argv: ['worker', 'w1', 'step.update'], says: `did you mean 'step.updated'?` },
     { argv: ['worker', 'w1', 'tool.used'], says: 'this is not a valid tool.used: tool: ' },
     { argv: ['worker', 'w1', 'tool.used', '{"tool":5}'], says: 'this is not a valid tool.used: tool: ' },
-    { argv: ['worker', 'w1', 'tool.used', '{'], says: 'the payload is no JSON' },
-    { argv: ['worker', 'w1', 'tool.used', '[]'], says: 'no object' },
+    { argv: ['worker', 'w1', 'tool.used', '{'], says: 'the payload is not JSON' },
+    { argv: ['worker', 'w1', 'tool.used', '[]'], says: 'not an object' },
     { argv: ['worker', 'w 1', 'tool.used', '{"tool":"x"}'], says: `'w 1' is not the id of a worker` },
-    { argv: ['worker', 'w1.>', 'tool.used', '{"tool":"x"}'], says: 'is no entry' },
+    { argv: ['worker', 'w1.>', 'tool.used', '{"tool":"x"}'], says: 'is not an entry' },
     { argv: ['decision.w1', '{}'], says: 'is published by the service only' },
     { argv: ['stopgate.elsewhere.worker.w1.heartbeat.sent'], says: `belongs to fleet 'elsewhere'` },
-    { argv: ['nonsense'], says: 'is no subject of an entry' },
+    { argv: ['nonsense'], says: 'is not the subject of an entry' },
     { argv: ['worker.w1.heartbeat.sent', '--stream'], says: '--stream needs "-"' },
     { argv: [], says: 'SUBJECT-TAIL is missing' },
   ])('$argv is refused and nothing is sent', async ({ argv, says }) => {

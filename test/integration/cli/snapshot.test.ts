@@ -45,7 +45,7 @@ test('a snapshot is taken when it is asked for', async () => {
   expect(linesOf(json.stdout)).toMatchObject([{ fleet: 'main', workers: 1, tasks: 1 }]);
   const { code, stdout } = await run('snapshot');
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^snapshot of fleet main at entry \d+ \(.*Z\): 1 workers, 1 tasks, \d+ bytes\n$/);
+  expect(stdout).toMatch(/^snapshot of fleet main at entry \d+ \(.*Z\): 1 worker, 1 task, \d+ bytes\n$/);
 });
 
 test('what concerns one worker is exported, and a replay of it decides as the service did', async () => {

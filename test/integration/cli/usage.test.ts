@@ -13,7 +13,7 @@ const names = Object.keys(commands);
 
 describe('bad usage ends with code 2, one line on stderr and nothing on stdout', () => {
   test.each([
-    { argv: ['decid', 'w1'], says: `there is no command 'decid'; did you mean 'decide'?` },
+    { argv: ['decid', 'w1'], says: `there is no command 'decid'; did you mean 'decide'? "stopgate help" lists them` },
     { argv: ['wrokers'], says: `did you mean 'workers'?` },
     { argv: ['frobnicate'], says: `there is no command 'frobnicate'; "stopgate help" lists them` },
     { argv: ['toString'], says: `there is no command 'toString'` },

@@ -136,7 +136,7 @@ describe('--diff', () => {
 
   test('bad lines are named here too', async () => {
     const { code, stderr } = await diff(planChecked, ['not json', ...entries], []);
-    expect(stderr).toContain('line 1: is no JSON');
+    expect(stderr).toContain('line 1: is not JSON');
     expect(code).toBe(2);
   });
 });

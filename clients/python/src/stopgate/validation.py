@@ -29,7 +29,7 @@ def check_entry(entity: str, kind: str, data: object) -> None:
     schema = ENTRIES.get((entity, kind))
     if schema is None:
         kinds = ", ".join(sorted(each for of, each in ENTRIES if of == entity)) or "none"
-        raise InputError("input.bad", f"'{kind}' is no entry about a {entity}; there are: {kinds}")
+        raise InputError("input.bad", f"'{kind}' is not an entry about a {entity}; there are: {kinds}")
     check_fields(f"valid {kind}", schema, data)
 
 

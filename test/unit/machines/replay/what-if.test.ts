@@ -237,7 +237,7 @@ describe('answers of checks come from the log', () => {
 
 test('a bad line is reported, and the others are folded', () => {
   const compared = createWhatIf({ policies: policySet({ default: { checks: [{ plan: {} }] } }) });
-  expect(compared.fold('{')).toContain('is no JSON');
+  expect(compared.fold('{')).toContain('is not JSON');
   const message = { seq: 7, atMs: 1_000, subject: 'stopgate.main.worker.w1.stop.attempted', text: '{}', bytes: 2 };
   expect(compared.foldMessage({ ...message, text: '{' })).toContain('stop.attempted: ');
   expect(compared.foldMessage(message)).toBeNull();
