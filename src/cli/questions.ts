@@ -39,10 +39,12 @@ export const askYes = async (io: Io, question: string): Promise<boolean> =>
 
 export const yesArg = { yes: { type: 'boolean', description: 'do not ask; required without a terminal' } } as const;
 
-/** Confirms a change: asks at a terminal, and needs --yes elsewhere. @throws AppError input.bad */
+/** Confirms a change: asks at a terminal, and needs --yes elsewhere. What it gives throws AppError input.bad. */
 export function createConfirm(yes: boolean, io: Io): (question: string) => Promise<boolean> {
   if (yes) return async () => true;
-  if (!hasInputTerminal(io))
-    throw new AppError('input.bad', 'this needs confirmation, and there is no terminal: add --yes');
-  return (question) => askYes(io, clean(question));
+  return async (question) => {
+    if (!hasInputTerminal(io))
+      throw new AppError('input.bad', 'this needs confirmation, and there is no terminal: add --yes');
+    return askYes(io, clean(question));
+  };
 }

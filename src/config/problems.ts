@@ -46,12 +46,19 @@ function describeIssue(issue: Issue): string {
     if (input === undefined) return `"${String(issue.path.at(-1))}" is missing`;
     const quotes =
       issue.expected === 'string' && ['number', 'boolean'].includes(typeof input) ? ': put it in quotes' : '';
-    return `expected ${describeExpected(issue)}, got ${describeValue(input)}${quotes}`;
+    return `expected ${describeExpected(issue)}${describeExample(issue)}, got ${describeValue(input)}${quotes}`;
   }
   if (code === 'invalid_value') return `${describeValue(input)} is not ${describeExpected(issue)}`;
   // Our own messages that start like this continue from the value.
   if (message.startsWith('is ')) return `${describeValue(input)} ${message}`;
   return typeof input === 'number' ? `${message} (got ${input})` : message;
+}
+
+/** The form that is meant, where a word or a shell command line is a likely slip. */
+function describeExample({ path, input }: Issue): string {
+  if (typeof input !== 'string' || !/^[\w./ -]+$/.test(input)) return '';
+  if (path.at(-1) === 'run') return ` such as [${input.trim().split(/\s+/).join(', ')}]`;
+  return path.at(-2) === 'checks' ? ' such as { plan: {} }' : '';
 }
 
 function describeUnion(issues: readonly Issue[], input: unknown): string {

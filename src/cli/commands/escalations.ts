@@ -1,5 +1,6 @@
 /** escalations: who waits for a person, longest first. */
 import type { EscalatedEntity, Escalation, TaskView, WorkerView } from '../../../machines/index.ts';
+import { questionIn } from '../../../machines/values/question.ts';
 import { defineCommand } from '../command.ts';
 import { list, listArgs } from '../list.ts';
 import type { Listing } from '../listing.ts';
@@ -28,7 +29,7 @@ const listing: Listing<Row> = {
     { text: cause },
     acknowledgedBy === null ? { text: 'nobody', paint: colors.yellow } : { text: `by ${acknowledgedBy}` },
     { text: notified === 0 ? '-' : `${notified}x` },
-    { text: reason },
+    { text: questionIn(reason) ?? reason },
   ],
   idOf: ({ entity, id }) => `${entity} ${id}`,
   steadyOf: (row) => row,

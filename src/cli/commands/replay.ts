@@ -134,14 +134,20 @@ async function printDecisions(
       .filter((result) => only === null || ('worker' in result && result.worker === only))
       .map((result) => `${format(result)}\n`)
       .join('');
+  let isSilent = true;
   const code = await feedFold(folded, context, untilMs, () => {
     const results = folded.take();
-    return untilMs === undefined ? toLines(results) : '';
+    const text = untilMs === undefined ? toLines(results) : '';
+    if (text !== '') isSilent = false;
+    return text;
   });
   const fault = folded.fault();
   if (fault !== null) throw new AppError('rules.unknown', fault);
   if (untilMs === undefined) {
-    await out.write(toLines(folded.open()));
+    const left = toLines(folded.open());
+    await out.write(left);
+    if (isSilent && left === '' && io.isTTY)
+      context.note(`stopgate: no decisions${only === null ? '' : ` about worker ${only}`}`);
     return code;
   }
   const view = folded.view();

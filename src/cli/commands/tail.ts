@@ -29,12 +29,14 @@ export const tail = defineCommand({
     'Reading the log needs operator credentials. Those of "stopgate dev" are found automatically.',
   ],
   examples: ['stopgate tail --worker w1', 'stopgate tail --no-follow --last 1000 --json >log.jsonl'],
-  run: async ({ flags, io, out }) => {
+  run: async ({ flags, io, out, note }) => {
     const last = flags.last === undefined ? 20 : readCount('--last', flags.last, 0, 1_000_000_000);
     const only = flags.worker === undefined ? null : readId('worker', flags.worker);
     const signal = AbortSignal.any([io.interrupt(), out.closed]);
     let printed = Promise.resolve();
+    let isEmpty = true;
     const show = (line: LogLine) => {
+      isEmpty = false;
       printed = printed.then(() =>
         flags.json ? out.json(line) : out.print(formatLogLine(line, out.colors, out.width())),
       );
@@ -60,6 +62,8 @@ export const tail = defineCommand({
       });
       recent.end();
       await printed;
+      if (isEmpty && !isFollowing && io.isTTY)
+        note(`stopgate: no entries${only === null ? '' : ` about worker ${only}`}`);
       if (isFollowing && !signal.aborted) throw new AppError('service.unreachable', 'the connection to NATS was lost');
     });
     return 0;

@@ -1,5 +1,6 @@
 /** The screen of `stopgate top`: lines that fit, from what the model says. */
-import { explainDecision } from '../../../machines/index.ts';
+import { type Decision, explainDecision } from '../../../machines/index.ts';
+import { questionIn } from '../../../machines/values/question.ts';
 import type { Colors } from '../../terminal/colors.ts';
 import { formatTable } from '../../terminal/table.ts';
 import { clean, cut, wrap } from '../../terminal/text.ts';
@@ -83,12 +84,16 @@ function detailLines(model: Model, colors: Colors, columns: number): string[] {
   if (view === undefined) return [];
   const { escalation, inputs, lastDecision, lastSeen } = view;
   const texts = [
-    ...(escalation === null ? [] : [`escalated ${formatAgo(escalation.since)}: ${escalation.reason}`]),
+    ...(escalation === null ? [] : [`escalated ${formatAgo(escalation.since)}: ${questionIn(escalation.reason)}`]),
     ...inputs.map((input) => `asks: ${describeInput(input)}`),
-    ...(lastDecision === null ? [] : explainDecision(lastDecision, lastSeen)),
+    ...(lastDecision === null ? [] : explainDecision(withoutReason(lastDecision, escalation?.reason), lastSeen)),
   ];
   return ['', colors.bold(cut(view.worker, columns)), ...texts.flatMap((text) => wrap(clean(text), columns))];
 }
+
+/** Its guard's finding is shown instead where the reason stands above already. */
+const withoutReason = (decision: Decision, shown: string | undefined): Decision =>
+  decision.reason === shown ? { ...decision, reason: '' } : decision;
 
 function footLine({ mode, news }: Model, colors: Colors, columns: number): string {
   const ask = (text: string) => colors.yellow(cut(clean(text), columns));

@@ -177,7 +177,7 @@ test('on the command line: who is escalated, and what an operator’s entries le
     stdout: "Nothing waits for a person in fleet 'main'\n",
     stderr: '',
   });
-  const gaveUp = { attempt: 'a1', output: '<promise>ESCALATE</promise>' };
+  const gaveUp = { attempt: 'a1', output: 'Which key? <promise>ESCALATE</promise>' };
   await publishAll([
     ['worker.w1.task.claimed', { task: 'T-1' }],
     ['worker.w1.stop.attempted', gaveUp],
@@ -194,6 +194,7 @@ test('on the command line: who is escalated, and what an operator’s entries le
     { entity: 'worker', id: 'w2', cause: 'stuck', attempt: 'a2' },
     { entity: 'task', id: 'T-3', cause: 'failed', reason: 'no access' },
   ]);
+  expect((await cli('escalations')).stdout).toMatch(/^worker w1 .* Which key\?$/m);
   await dev.printed('escalated: needs a person');
 
   // Who is no operator may look, and no more.

@@ -35,6 +35,20 @@ test('--no-follow ends with the newest entry', async () => {
   expect(terminal.stdout()).toMatch(/^.*#2 .*Edit.*\n.*#3 .*Read.*\n$/);
 });
 
+test.each([
+  [true, 'stopgate: no entries about worker nobody\n'],
+  [false, ''],
+])('without a match, a terminal is told so (%s)', async (isTTY, says) => {
+  const log = await openLog();
+  await log.put('worker.w1.tool.used', { tool: 'Bash', ok: true });
+  const { terminal, ended } = await log.tail(['--no-follow', '--worker', 'nobody'], { isTTY });
+  expect({ code: await ended, stdout: terminal.stdout(), stderr: terminal.stderr() }).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: says,
+  });
+});
+
 test('old entries, then new ones, a line each; Ctrl-C ends it with 0', async () => {
   const log = await openLog();
   await log.put('worker.w1.tool.used', { tool: 'Bash', ok: true });

@@ -109,6 +109,13 @@ test('a terminal of eighty columns cuts no state and no decision', async () => {
   await client.ask('decide.a-worker-with-a-name', { output: 'Which key? <promise>ESCALATE</promise>' });
   const { terminal, ended, press } = await openTop({ rows: 24, columns: 80 });
   await shows(terminal, /a-worker-with-a-name +escalated +.*allow escalated/);
+  await shows(terminal, /escalated .*: Which key\?/);
+  await shows(terminal, /The guard "promise" decided: ESCALATE\./);
+  expect(
+    screen(terminal)
+      .join('\n')
+      .match(/Which key/g),
+  ).toHaveLength(1);
   press('q');
   expect(await ended).toBe(0);
 });

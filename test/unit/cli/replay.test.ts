@@ -90,6 +90,13 @@ describe('decisions', () => {
     ]);
   });
 
+  test.each([
+    [true, 'stopgate: no decisions\n'],
+    [false, ''],
+  ])('of a file without decisions prints nothing; a terminal is told so (%s)', async (isTTY, says) => {
+    expect(await replay([], [], { isTTY })).toMatchObject({ code: 0, stdout: '', stderr: says });
+  });
+
   test('decision and dead lines are skipped, empty ones passed over', async () => {
     const { code, results, stderr } = await replay([
       stop('12:00', 'a1'),

@@ -50,7 +50,16 @@ describe('a wrong value', () => {
   test.each([
     ['a number for a string', 'fleet: 3', '1:8 expected a string, got 3: put it in quotes'],
     ['a list for a map', 'commands:\n  - a', '2:3 expected a map, got a list'],
-    ['a string for a list', 'commands:\n  tests:\n    run: npm test\n', '3:10 expected a list, got "npm test"'],
+    [
+      'a string for a list',
+      'commands:\n  tests:\n    run: npm test\n',
+      '3:10 expected a list such as [npm, test], got "npm test"',
+    ],
+    [
+      'a word for a check',
+      'policies: { a: { checks: [plan] } }',
+      '1:27 expected a map such as { plan: {} }, got "plan"',
+    ],
     ['a list for the file', '- a', '1:1 expected a map, got a list'],
     ['nothing where a map must be', 'fleet: a\npolicies:\n', '2:1 expected a map, got nothing'],
     ['a fraction', 'policies: { a: { retries: 1.5 } }', '1:27 expected a whole number, got 1.5'],

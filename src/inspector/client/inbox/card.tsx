@@ -1,6 +1,7 @@
 /** One item of the inbox: who, why, and for how long. */
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { questionIn } from '../../../../machines/values/question.ts';
 import { visible } from '../../visible-text.ts';
 import { liveFleet } from '../data/connection.ts';
 import { shownMs } from '../data/past.ts';
@@ -9,7 +10,6 @@ import { rankOf, sinceMsOf } from '../lists/urgency.ts';
 import { selection } from '../route.ts';
 import { duration } from '../ui/format.ts';
 import { Link } from '../ui/link.tsx';
-import { questionIn } from '../ui/question.ts';
 import type { Listed } from './listed.ts';
 import type { Waiting } from './waiting.ts';
 

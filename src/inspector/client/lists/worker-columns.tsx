@@ -1,10 +1,10 @@
 /** The columns of the worker table: who, in which state and why, and how long already. */
 
+import { questionIn } from '../../../../machines/values/question.ts';
 import { visible } from '../../visible-text.ts';
 import { shownMs } from '../data/past.ts';
 import { type WorkerRow, w } from '../data/row-fields.ts';
 import { duration } from '../ui/format.ts';
-import { questionIn } from '../ui/question.ts';
 import { StateMark } from '../ui/state-mark.tsx';
 import { presenceOf, stateOf } from '../ui/states.ts';
 import { stopWord } from '../ui/vocabulary.ts';

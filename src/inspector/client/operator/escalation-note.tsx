@@ -1,8 +1,8 @@
 /** An actor's escalation, and how the last one was resolved. */
 import type { WorkerView } from '../../../../machines/index.ts';
+import { questionIn } from '../../../../machines/values/question.ts';
 import { shownMs } from '../data/past.ts';
 import { ago } from '../ui/format.ts';
-import { questionIn } from '../ui/question.ts';
 import { Text } from '../ui/text.tsx';
 
 type Props = Pick<WorkerView, 'escalation' | 'resolution'>;

@@ -1,4 +1,4 @@
-/** The question in the reason of an escalation, without the words around it. */
+/** The question in the reason of an escalation, without the words around it. Lists and terminals show it. */
 
 const prefix = /^The agent asked for a person:\s*/;
 const promise = /<promise>[^<]*<\/promise>\s*/g;
