@@ -1,5 +1,5 @@
 /** `stopgate dev` and `serve --embedded`: the service with its own NATS server, whose store is a folder. */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { DevFlags } from '../cli/services.ts';
 import { type Config, isOneFleet } from '../config/config.ts';
@@ -25,10 +25,12 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
     throw new AppError('config.bad', `the NATS server that stopgate starts serves only one fleet: ${hint}`);
   }
   const storeDir = resolve(io.cwd, options.store ?? '.stopgate');
+  const { fleet, http } = config;
+  // Before the store is made, so that a refused start leaves none behind.
+  if (http !== null && !existsSync(storeDir)) await probeAddress(http);
   mkdirSync(storeDir, { recursive: true, mode: 0o700 });
   // The log and the credentials must not be committed.
   writeFileSync(join(storeDir, '.gitignore'), '*\n');
-  const { fleet, http } = config;
   const server = await openEmbeddedServer({
     ...{ storeDir, port: options.port ?? null, fleet, log: logger },
     // A second start in this folder has the same port, and hears of the store instead.

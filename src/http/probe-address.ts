@@ -1,7 +1,11 @@
 /** Whether HTTP can listen on an address, so that a start which cannot succeed ends before it has started anything. */
 import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
 import { createServer } from 'node:net';
-import { AppError } from '../errors.ts';
+import { json } from 'node:stream/consumers';
+import { AppError, errorCodes } from '../errors.ts';
+
+const answerTimeoutMs = 5_000;
 
 /** @throws AppError config.bad: it is taken, or none of this machine */
 export async function probeAddress({ host, port }: { readonly host: string; readonly port: number }): Promise<void> {
@@ -10,15 +14,37 @@ export async function probeAddress({ host, port }: { readonly host: string; read
     probe.listen({ host: host === 'localhost' ? '127.0.0.1' : host, port, exclusive: true });
     await once(probe, 'listening');
   } catch (cause) {
-    throw cannotListen(host, port, cause as NodeJS.ErrnoException);
+    throw await cannotListen(host, port, cause as NodeJS.ErrnoException);
   }
   probe.close();
   await once(probe, 'close');
 }
 
-export const cannotListen = (host: string, port: number, cause: NodeJS.ErrnoException): AppError =>
-  new AppError(
+export async function cannotListen(host: string, port: number, cause: NodeJS.ErrnoException): Promise<AppError> {
+  const isTaken = cause.code === 'EADDRINUSE';
+  const why = isTaken && (await isStopgate(host, port)) ? 'another stopgate has it' : (cause.code ?? cause.message);
+  // A fixed port: `init` writes it into the settings of agents.
+  const other = isTaken && port < 65_535 ? `${bracketed(host)}:${port + 1}` : '127.0.0.1:4280';
+  return new AppError(
     'config.bad',
-    `cannot listen on ${host}:${port} for HTTP (${cause.code ?? cause.message}); choose another address with --http, e.g. --http 127.0.0.1:0, or --http off`,
+    `cannot listen on ${bracketed(host)}:${port} for HTTP (${why}); choose another address with --http, e.g. --http ${other}, or --http off`,
     { cause },
   );
+}
+
+const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);
+
+const wireCodes: ReadonlySet<unknown> = new Set(Object.values(errorCodes).map(({ wire }) => wire));
+
+/** It answers as `/readyz` does, or refuses with a code of ours. One that speaks HTTPS is not recognised. */
+async function isStopgate(host: string, port: number): Promise<boolean> {
+  try {
+    // Without an agent no connection outlives the answer.
+    const asking = get({ host, port, path: '/readyz', agent: false, signal: AbortSignal.timeout(answerTimeoutMs) });
+    const [reply] = (await once(asking, 'response')) as [IncomingMessage];
+    const body = (await json(reply)) as { fleets?: unknown; error?: { code?: unknown } } | null;
+    return typeof body?.fleets === 'object' || wireCodes.has(body?.error?.code);
+  } catch {
+    return false; // it speaks no HTTP, or no JSON
+  }
+}

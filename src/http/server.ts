@@ -240,6 +240,6 @@ function addRequestMetrics(app: FastifyInstance, { fleets, metrics, log }: Omit<
 async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
   return app.listen({ host, port }).catch(async (cause: NodeJS.ErrnoException) => {
     await app.close();
-    throw cannotListen(host, port, cause);
+    throw await cannotListen(host, port, cause);
   });
 }

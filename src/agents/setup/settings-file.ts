@@ -1,6 +1,16 @@
 /** An agent's settings file: read, and replaced atomically with its mode, and only inside the folder it should be in. */
 import { randomUUID } from 'node:crypto';
-import { lstatSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, isAbsolute, relative } from 'node:path';
 import { AppError } from '../../errors.ts';
 import { describeSystemError } from '../../system-error.ts';
@@ -12,6 +22,8 @@ export type SettingsFile = {
   readonly target: string;
   /** Null: there is no such file. */
   readonly text: string | null;
+  /** The folder that it must be in. */
+  readonly root: string;
 };
 
 /** @throws AppError input.bad: not a file that we may change */
@@ -21,13 +33,13 @@ export function openSettings(path: string, root: string): SettingsFile {
 
 function open(path: string, root: string): SettingsFile {
   const target = targetOf(path, root);
-  if (target === null) return { path, target: path, text: null };
+  if (target === null) return { path, target: path, text: null, root };
   if (!statSync(target).isFile()) throw new AppError('input.bad', `'${path}' is not a file`);
   const bytes = readFileSync(target);
   const text = bytes.toString('utf8');
   if (!Buffer.from(text).equals(bytes))
     throw new AppError('input.bad', `'${path}' is not UTF-8 text; nothing was changed`);
-  return { path, target, text };
+  return { path, target, text, root };
 }
 
 /** `text` null: the file is removed. If somebody else has written to it since it was read, nothing is changed. */
@@ -43,6 +55,7 @@ function replace(file: SettingsFile, text: string | null): void {
   if ((mode & 0o222) === 0) throw new AppError('input.bad', `'${file.path}' is read-only; nothing was changed`);
   if (text === null) {
     rmSync(file.target);
+    removeEmpty(dirname(file.target), realpathSync(file.root));
     return;
   }
   mkdirSync(dirname(file.target), { recursive: true });
@@ -53,6 +66,17 @@ function replace(file: SettingsFile, text: string | null): void {
   } finally {
     rmSync(draft, { force: true });
   }
+}
+
+/** The folders that were made for a file go with it, unless something else is in them. */
+function removeEmpty(folder: string, root: string): void {
+  if (folder === root || folder === dirname(folder)) return;
+  try {
+    rmdirSync(folder);
+  } catch {
+    return; // it is not empty, or must stay
+  }
+  removeEmpty(dirname(folder), root);
 }
 
 /** Explains in one line that a folder is in the file's place, a file in the folder's, or a permission is missing. */

@@ -110,7 +110,7 @@ describe('a start that cannot be', () => {
   test('a port for HTTP that is taken: exit code 2, and nothing is left on the bus', async () => {
     const server = await openServer();
     const client = await connect(server.url);
-    const holder = createServer().listen(0, '127.0.0.1');
+    const holder = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
     await once(holder, 'listening');
     onTestFinished(() => void holder.close());
     const taken = await failing(server.url, ['--http', `127.0.0.1:${(holder.address() as AddressInfo).port}`]);

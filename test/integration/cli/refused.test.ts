@@ -1,4 +1,5 @@
 /** What the surroundings refuse (servers, credentials, folders, ports, files) is one line with the next step. */
+import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
@@ -134,19 +135,19 @@ const rows: readonly Row[] = [
   [
     `another stopgate's HTTP port`,
     2,
-    'choose another address with --http',
+    /\(another stopgate has it\); choose another address with --http, e\.g\. --http 127\.0\.0\.1:[1-9]/,
     () => ['dev', '--port', '0', '--store', 'a folder/t', '--http', `127.0.0.1:${portOf(dev.ready.http)}`],
   ],
   [
     `a stranger's HTTP port`,
     2,
-    'choose another address with --http',
+    /\(EADDRINUSE\); choose another address with --http, e\.g\. --http 127\.0\.0\.1:[1-9]/,
     () => ['dev', '--port', '0', '--store', 'a folder/u', '--http', `127.0.0.1:${strangerPort()}`],
   ],
   [
     `a second start of this folder's dev`,
     2,
-    'another stopgate',
+    'another stopgate (process',
     () => ['dev', '--store', join(folder.path, '.stopgate'), '--http', `127.0.0.1:${portOf(dev.ready.http)}`],
   ],
   [
@@ -179,11 +180,12 @@ describe('one line, the exit code, nothing on stdout', () => {
   });
 });
 
-test('dev notices a taken HTTP port before it starts a NATS server', async () => {
+test('dev notices a taken HTTP port before it starts a NATS server or makes its store', async () => {
   const http = `127.0.0.1:${strangerPort()}`;
   const { code, stderr } = await runCommand(['dev', '--port', '0', '--http', http], { cwd: elsewhere.path });
   expect(code).toBe(2);
   expect(stderr).not.toContain('nats-server started');
+  expect(existsSync(join(elsewhere.path, '.stopgate'))).toBe(false);
 });
 
 test('a folder with spaces and quotes in its name works', async () => {

@@ -1,4 +1,7 @@
 /** init --remove gives back the file as it was, and init never changes what is not ours. */
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isGone, place, type Settings } from './place.ts';
 
@@ -65,7 +68,25 @@ describe('--remove gives back the very bytes', () => {
     expect(await read('.claude/settings.json')).toBe(settings('', ''));
   });
 
-  test('a file that was made goes; where nothing of ours is, nothing is done', async () => {
+  test('a file that was made goes, with folders that are empty then', async () => {
+    const { cwd, init, put } = await place();
+    for (const [agent, folder] of [
+      ['claude', '.claude'],
+      ['opencode', '.opencode'],
+      ['copilot', '.github'],
+    ] as const) {
+      for (const other of [null, 'theirs.md']) {
+        if (other !== null) await put(join(folder, other), 'theirs');
+        await init(agent, '--yes');
+        expect(await readdir(join(cwd, folder))).not.toEqual(other === null ? [] : [other]);
+        await init(agent, '--remove', '--yes');
+        const left = existsSync(join(cwd, folder)) ? await readdir(join(cwd, folder)) : null;
+        expect(left).toEqual(other === null ? null : [other]);
+      }
+    }
+  });
+
+  test('where nothing of ours is, nothing is done', async () => {
     const { init, read } = await place();
     await init('claude', '--yes');
     await init('claude', '--remove', '--yes');
