@@ -38,7 +38,11 @@ export function WhyNotYet({ view }: { view: WorkerView }) {
             ))}
           </ul>
         )}
-        {missing.length === 0 && tried === null && <p class="muted">Nothing is known to be missing.</p>}
+        {missing.length === 0 && tried === null && (
+          <p class="muted">
+            {shown === null ? 'It has not tried to stop yet.' : 'Nothing was missing when it last tried to stop.'}
+          </p>
+        )}
       </div>
     </section>
   );
