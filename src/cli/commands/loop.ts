@@ -30,7 +30,7 @@ const viewTimeoutMs = 5_000;
 
 const args = {
   worker: { type: 'string', valueHint: 'W', description: 'the id of the worker (default: a new one)' },
-  task: { type: 'string', valueHint: 'T', description: 'the task that it works on, which it claims first' },
+  task: { type: 'string', valueHint: 'T', description: 'the existing task that it works on, which it claims first' },
   policy: { type: 'string', valueHint: 'P', description: 'the policy that it asks for' },
   prompt: { type: 'string', valueHint: 'TEXT', description: 'what to do (default: the command already knows)' },
   'prompt-file': {
@@ -72,6 +72,7 @@ export const loop = defineCommand({
     await refuseEmpty(readTask, context);
     const signal = io.interrupt();
     return withRequester(flags, io, async (requester) => {
+      await refuseUnknownTask(requester, flags.task);
       try {
         await register(requester, worker, context);
         return await takeTurns(requester, { worker, turns, signal, context, readTask });
@@ -100,6 +101,17 @@ async function refuseEmpty(readTask: () => Promise<string>, { flags, note }: Loo
   if ((await readTask()).trim() !== '') return;
   const option = flags.prompt === undefined ? '--prompt-file' : '--prompt';
   throw new AppError('input.bad', `${option} is empty: write there what to do`);
+}
+
+/** A claim would create it, and a typing error is likelier. @throws AppError actor.unknown */
+async function refuseUnknownTask(requester: Requester, task: string | undefined): Promise<void> {
+  if (task === undefined) return;
+  await requester.request('get', `task.${readId('task', task)}`, {}, viewTimeoutMs).catch((error: unknown) => {
+    // A service that is away may be back when the turn has ended.
+    if (!(error instanceof AppError && error.code === 'actor.unknown')) return;
+    const create = `create it with: stopgate publish task ${task} task.created`;
+    throw new AppError('actor.unknown', `${error.message}; "stopgate tasks" lists them. If it is new, ${create}`);
+  });
 }
 
 /** @throws AppError entry.refused: its task is not to be had */

@@ -51,6 +51,7 @@ const file = (name: string) => readFile(join(folder.path, name), 'utf8');
 
 test('each turn gets what to do and the next prompt, until the work is complete', async () => {
   await start();
+  await client.publish('task.T-1.task.created', {});
   const script =
     'echo "turn $STOPGATE_TURN of $STOPGATE_WORKER"; cat >"in-$STOPGATE_TURN"; [ $STOPGATE_TURN = 3 ] && : >done';
   const { code, stdout, stderr } = await run(script, ['--prompt', 'Make it.', '--task', 'T-1']);
@@ -83,6 +84,16 @@ test('a task of another worker is an error, and no turn is run: exit code 1', as
   const { code, stdout, stderr } = await run('echo ran', ['--prompt', 'Make it.', '--task', 'T-2']);
   expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: 'stopgate: task T-2 is held by holder\n' });
   expect(await client.stored('STOPGATE_main', 'stopgate.main.worker.w1.session.ended')).toHaveLength(1);
+});
+
+test('a task that does not exist is not created by a typing error: exit code 1', async () => {
+  await start();
+  const { code, stdout, stderr } = await run('echo ran', ['--prompt', 'Make it.', '--task', 'T-9']);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toBe(
+    'stopgate: task T-9 is unknown in fleet main; "stopgate tasks" lists them. If it is new, create it with: stopgate publish task T-9 task.created\n',
+  );
+  expect(await client.stored('STOPGATE_main', 'stopgate.main.worker.w1.>')).toEqual([]);
 });
 
 test('a policy that does not hold for it is reported', async () => {
