@@ -1,6 +1,6 @@
 /** `stopgate dev` and `serve --embedded`: the service with its own NATS server, whose store is a folder. */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import type { DevFlags } from '../cli/services.ts';
 import { type Config, isOneFleet } from '../config/config.ts';
 import { AppError } from '../errors.ts';
@@ -32,7 +32,7 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
   // The log and the credentials must not be committed.
   writeFileSync(join(storeDir, '.gitignore'), '*\n');
   const server = await openEmbeddedServer({
-    ...{ storeDir, port: options.port ?? null, fleet, log: logger },
+    ...{ storeDir, folder: realpathSync(dirname(config.filePath)), port: options.port ?? null, fleet, log: logger },
     // A second start in this folder has the same port, and hears of the store instead.
     beforeStart: async () => {
       if (http !== null) await probeAddress(http);

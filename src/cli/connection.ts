@@ -1,9 +1,13 @@
 /** How a command reaches the service: which server, which fleet, which credentials. */
+import { realpathSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { loadConfig, refuseOtherService } from '../config/config.ts';
 import { defaultCredentials } from '../config/store.ts';
+import { folderOfServer } from '../nats/embedded/server-name.ts';
 import { privateInbox } from '../nats/permissions.ts';
 import type { Requester } from '../nats/requester.ts';
 import type { Io } from '../terminal/process-io.ts';
+import { clean } from '../terminal/text.ts';
 
 export type Place = {
   readonly nats: string | undefined;
@@ -27,11 +31,17 @@ export async function resolvePlace(
   const credsFile = as === 'agent' ? (resolved.creds ?? undefined) : defaultCredentials(resolved, 'operator');
   // Credentials that we found are the operator's, and nobody else may hear its answers; given ones may be anyone's.
   const inboxPrefix = credsFile !== undefined && resolved.creds === null ? privateInbox : undefined;
-  return { url: resolved.nats, credsFile, inboxPrefix, fleet: resolved.fleet, name: 'stopgate cli' };
+  return {
+    ...{ url: resolved.nats, credsFile, inboxPrefix, fleet: resolved.fleet, name: 'stopgate cli' },
+    // Whoever has rules in this folder and names no server means a service that follows them.
+    ownFolder: resolved.natsIsDefault && resolved.fileText !== null ? realpathSync(dirname(resolved.filePath)) : null,
+  };
 }
 
+type ResolvedPlace = Awaited<ReturnType<typeof resolvePlace>>;
+
 /** Loads the NATS client when it is used, so that help and bad usage do not wait for it. */
-export async function connect(place: Awaited<ReturnType<typeof resolvePlace>>): Promise<Requester> {
+export async function connect(place: ResolvedPlace): Promise<Requester> {
   const { openRequester } = await import('../nats/requester.ts');
   return openRequester(place);
 }
@@ -45,8 +55,21 @@ export async function withRequester<Result>(
   const resolved = await resolvePlace(place, io);
   const requester = await connect(resolved);
   try {
+    const other = describeOtherFolder(resolved, requester.serverName);
+    if (other !== null) io.stderr.write(`stopgate: ${clean(other)}\n`);
     return await use(requester, resolved.fleet);
   } finally {
     await requester.close();
   }
+}
+
+/** Two projects on one machine: the one that was started first has the usual address. Null: it is the one that is meant. */
+export function describeOtherFolder(
+  { ownFolder, url }: Pick<ResolvedPlace, 'ownFolder' | 'url'>,
+  serverName: string,
+): string | null {
+  const folder = folderOfServer(serverName);
+  if (ownFolder === null || folder === null || folder === ownFolder) return null;
+  const text = `the service at ${url} was started in ${folder} and does not follow the stopgate.yaml of this folder`;
+  return `${text}; start "stopgate dev" here, or name that service with --nats`;
 }

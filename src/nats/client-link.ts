@@ -4,17 +4,18 @@ import { type CheckServer, openCheckServer } from './check-server.ts';
 import { openConnection } from './connection.ts';
 import { createFastPath, type FastAttempt, type FastPath } from './fast-path.ts';
 import { flushInTime } from './in-time.ts';
-import { createLogClient } from './log-client.ts';
-import { createRequests, type Requester, type RequesterOptions } from './requester.ts';
+import { createLogClient, type LogClient } from './log-client.ts';
+import { createRequests, type RequesterOptions, type Requests } from './requester.ts';
 
-export type ClientLink = Requester & {
-  /** @throws AppError service.unreachable: the connection is closed */
-  attempt(...attempt: Parameters<FastPath['attempt']>): Promise<FastAttempt>;
-  /** Gives every decision, or one worker's, from the moment it resolves. */
-  subscribe(worker: string | null, onDecision: (text: string) => void): Promise<{ close(): void }>;
-  /** @throws AppError input.unauthorized */
-  serveCheck(name: string, answer: (text: string) => Promise<string>): Promise<CheckServer>;
-};
+export type ClientLink = Requests &
+  LogClient & {
+    /** @throws AppError service.unreachable: the connection is closed */
+    attempt(...attempt: Parameters<FastPath['attempt']>): Promise<FastAttempt>;
+    /** Gives every decision, or one worker's, from the moment it resolves. */
+    subscribe(worker: string | null, onDecision: (text: string) => void): Promise<{ close(): void }>;
+    /** @throws AppError input.unauthorized */
+    serveCheck(name: string, answer: (text: string) => Promise<string>): Promise<CheckServer>;
+  };
 
 /** Reconnects without end when the server goes away. */
 export async function openClientLink(options: RequesterOptions): Promise<ClientLink> {

@@ -17,7 +17,11 @@ export type Requests = {
   readonly closed: Promise<unknown>;
   close(): Promise<void>;
 };
-export type Requester = Requests & LogClient;
+export type Requester = Requests &
+  LogClient & {
+    /** As the NATS server gives it. */
+    readonly serverName: string;
+  };
 export type RequesterOptions = Omit<ConnectionOptions, 'patient'> & { readonly fleet: string };
 
 /** For one command: what it needs of JetStream is loaded at its first use, since most commands only make requests. */
@@ -30,6 +34,7 @@ export async function openRequester(options: RequesterOptions): Promise<Requeste
   };
   return {
     ...createRequests(nc, options.fleet),
+    serverName: nc.info?.server_name ?? '',
     publish: async (...entry) => (await log()).publish(...entry),
     follow: async (...follow) => (await log()).follow(...follow),
     read: async () => (await log()).read(),

@@ -49,6 +49,7 @@ export async function writePrivately(file: string, text: string): Promise<void> 
 }
 
 export type ServerConfig = {
+  readonly name: string;
   readonly storeDir: string;
   readonly portsDir: string;
   /** -1: any free port. */
@@ -66,7 +67,7 @@ const syncInterval = (version: ServerBinary['version']) =>
 
 /** JSON, which the server's own format contains. */
 export function serverConfig(options: ServerConfig): string {
-  const { storeDir, portsDir, port, fleet, credentials, storeBytesMax, version } = options;
+  const { name, storeDir, portsDir, port, fleet, credentials, storeBytesMax, version } = options;
   const members = roles.map((role) => ({
     role,
     fleet,
@@ -74,6 +75,7 @@ export function serverConfig(options: ServerConfig): string {
     password: credentials[role].pass,
   }));
   const config = {
+    server_name: name,
     listen: `127.0.0.1:${port}`,
     logtime: false, // our log has its own
     ports_file_dir: portsDir,

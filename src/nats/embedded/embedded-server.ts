@@ -19,6 +19,7 @@ import {
   writePrivately,
 } from './embedded-config.ts';
 import { findBinary } from './server-binary.ts';
+import { nameServer } from './server-name.ts';
 import { end, type Running, type ServerExit, superviseServer } from './server-process.ts';
 import { endLeftServer, lockStore } from './store-lock.ts';
 import { openStoreSpace } from './store-space.ts';
@@ -27,6 +28,8 @@ import { watchStore } from './store-watch.ts';
 export type EmbeddedServerOptions = {
   /** Made with mode 0700 if missing. */
   readonly storeDir: string;
+  /** Of the stopgate.yaml that its service follows; default: the store. */
+  readonly folder?: string | undefined;
   /** `null`: 4222 if it is free, else any free one; 0: any free one. */
   readonly port: number | null;
   /** Its log is what anonymous clients may read but not change. */
@@ -79,7 +82,10 @@ export async function openEmbeddedServer(options: EmbeddedServerOptions): Promis
     const credentials = await keepCredentials(storeDir);
     const space = await openStoreSpace(storeDir);
     const start = async (ports: readonly number[]) => {
-      const config = { storeDir, portsDir, fleet, credentials, storeBytesMax: await space.allot(), version };
+      const config = {
+        ...{ name: nameServer(options.folder ?? storeDir), storeDir, portsDir, fleet, credentials },
+        ...{ storeBytesMax: await space.allot(), version },
+      };
       const started = await launchOn(ports, place, config, log);
       log.info({ pid: started.child.pid, port: started.port, storeDir }, 'nats-server started');
       return started;

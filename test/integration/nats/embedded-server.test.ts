@@ -14,6 +14,7 @@ import {
   type EmbeddedServerOptions,
   openEmbeddedServer,
 } from '../../../src/nats/embedded/embedded-server.ts';
+import { folderOfServer } from '../../../src/nats/embedded/server-name.ts';
 import { type Role, roles } from '../../../src/nats/permissions.ts';
 
 const log = createLogger('silent');
@@ -98,6 +99,12 @@ test('syncs its log every 10 s, where the server can', async () => {
   const can = major > 2 || minor >= 10;
   const { jetstream: given } = JSON.parse(await readIn('nats-server.conf')) as { jetstream: object };
   expect('sync_interval' in given).toBe(can);
+});
+
+test('its name tells clients the folder of its rules', async () => {
+  const folder = join(home, 'a project, 100% é');
+  const nc = await connect(await open({ folder }));
+  expect(folderOfServer(nc.info?.server_name ?? '')).toBe(folder);
 });
 
 describe('the store', () => {

@@ -98,6 +98,7 @@ test('an answer that is not as it must be fails it', async () => {
     closed: new Promise(() => {}),
     read: () => expect.unreachable(),
     readNewest: () => expect.unreachable(),
+    serverName: '',
     close: async () => undefined,
   };
   const stdout = new PassThrough();

@@ -1,0 +1,41 @@
+/** A command in a folder with rules of its own says when the service at the usual address has others. */
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { describeOtherFolder, resolvePlace } from '../../../src/cli/connection.ts';
+import { nameServer } from '../../../src/nats/embedded/server-name.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'stopgate-other-')));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const place = (nats?: string) => {
+  const flags = { nats, creds: undefined, fleet: undefined, config: undefined };
+  return resolvePlace(flags, { cwd: folder, env: {} } as Parameters<typeof resolvePlace>[1]);
+};
+const writeRules = () => writeFileSync(join(folder, 'stopgate.yaml'), 'policies: {}\n');
+const other = nameServer('/home/ann/other project');
+
+test('the service of another folder is named', async () => {
+  writeRules();
+  expect(describeOtherFolder(await place(), other)).toBe(
+    'the service at nats://127.0.0.1:4222 was started in /home/ann/other project and does not follow the stopgate.yaml of this folder; start "stopgate dev" here, or name that service with --nats',
+  );
+});
+
+test.each([
+  { why: 'it is of this folder', server: () => nameServer(folder) },
+  { why: 'its server was not started by stopgate', server: () => 'NAOEXAMPLE' },
+  { why: 'its name is damaged', server: () => 'stopgate:%E0%A4%A' },
+  { why: 'the server was chosen', server: () => other, nats: 'nats://127.0.0.1:4222' },
+])('nothing is said where $why', async ({ server, nats }) => {
+  writeRules();
+  expect(describeOtherFolder(await place(nats), server())).toBeNull();
+});
+
+test('nothing is said in a folder without rules', async () => {
+  expect(describeOtherFolder(await place(), other)).toBeNull();
+});
