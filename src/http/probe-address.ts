@@ -1,11 +1,13 @@
 /** Whether HTTP can listen on an address, so that a start which cannot succeed ends before it has started anything. */
 import { once } from 'node:events';
-import { get, type IncomingMessage } from 'node:http';
+import { type ClientRequest, get, type IncomingMessage } from 'node:http';
+import { get as getSecurely } from 'node:https';
 import { createServer } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { AppError, errorCodes } from '../errors.ts';
 
-const answerTimeoutMs = 5_000;
+/** Whoever waits for a start has an error in that time, even if what has the port is silent. */
+const answerTimeoutMs = 2_000;
 
 /** @throws AppError config.bad: it is taken, or none of this machine */
 export async function probeAddress({ host, port }: { readonly host: string; readonly port: number }): Promise<void> {
@@ -22,7 +24,8 @@ export async function probeAddress({ host, port }: { readonly host: string; read
 
 export async function cannotListen(host: string, port: number, cause: NodeJS.ErrnoException): Promise<AppError> {
   const isTaken = cause.code === 'EADDRINUSE';
-  const why = isTaken && (await isStopgate(host, port)) ? 'another stopgate has it' : (cause.code ?? cause.message);
+  const owner = isTaken && (await isStopgate(host, port)) ? 'another stopgate' : 'another program';
+  const why = isTaken ? `${owner} has it` : (cause.code ?? cause.message);
   // A fixed port: `init` writes it into the settings of agents.
   const other = isTaken && port < 65_535 ? `${bracketed(host)}:${port + 1}` : '127.0.0.1:4280';
   return new AppError(
@@ -36,15 +39,20 @@ const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : 
 
 const wireCodes: ReadonlySet<unknown> = new Set(Object.values(errorCodes).map(({ wire }) => wire));
 
-/** It answers as `/readyz` does, or refuses with a code of ours. One that speaks HTTPS is not recognised. */
+/** It answers as `/readyz` does, or refuses with a code of ours, in plain text or over TLS. */
 async function isStopgate(host: string, port: number): Promise<boolean> {
+  const signal = AbortSignal.timeout(answerTimeoutMs);
+  // Without an agent no connection outlives the answer. Nothing is told to it, so any certificate will do.
+  const options = { host, port, path: '/readyz', agent: false, signal, rejectUnauthorized: false };
+  return (await speaksForUs(() => get(options))) || speaksForUs(() => getSecurely(options));
+}
+
+async function speaksForUs(ask: () => ClientRequest): Promise<boolean> {
   try {
-    // Without an agent no connection outlives the answer.
-    const asking = get({ host, port, path: '/readyz', agent: false, signal: AbortSignal.timeout(answerTimeoutMs) });
-    const [reply] = (await once(asking, 'response')) as [IncomingMessage];
+    const [reply] = (await once(ask(), 'response')) as [IncomingMessage];
     const body = (await json(reply)) as { fleets?: unknown; error?: { code?: unknown } } | null;
     return typeof body?.fleets === 'object' || wireCodes.has(body?.error?.code);
   } catch {
-    return false; // it speaks no HTTP, or no JSON
+    return false; // it does not speak that protocol, or no JSON, or not in time
   }
 }

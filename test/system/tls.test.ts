@@ -65,7 +65,7 @@ test.skipIf(!hasOpenssl)('HTTP and NATS over TLS, with an authority of its own',
   const run = (args: readonly string[], trust: Record<string, string>, stdin = '') =>
     runShipped(args, { cwd: folder.path, env: trust, stdin });
   const stop = JSON.stringify({ hook_event_name: 'Stop', session_id: 'w1' });
-  const [asked, plain, distrusting, hooked, untrusted, unencrypted] = await Promise.all([
+  const [asked, plain, distrusting, hooked, untrusted, unencrypted, second] = await Promise.all([
     run(['decide', 'w1', '--nats', url], env),
     // The server demands it, whatever the URL says.
     run(['decide', 'w2', '--nats', nats.url], env),
@@ -73,7 +73,9 @@ test.skipIf(!hasOpenssl)('HTTP and NATS over TLS, with an authority of its own',
     run(['hook', 'claude', '--http', http ?? ''], env, stop),
     run(['doctor', '--http', http ?? ''], {}),
     run(['doctor', '--http', (http ?? '').replace('https', 'http')], env),
+    run(['dev', '--store', 'another', '--http', new URL(http ?? '').host], {}),
   ]);
+  expect(second).toMatchObject({ code: 2, stderr: expect.stringContaining('(another stopgate has it)') });
   expect(asked).toMatchObject({ code: 1, stdout: expect.stringContaining('No plan yet') });
   expect(plain).toMatchObject({ code: 1, stdout: expect.stringContaining('No plan yet') });
   expect(distrusting).toMatchObject({

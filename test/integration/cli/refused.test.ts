@@ -141,7 +141,7 @@ const rows: readonly Row[] = [
   [
     `a stranger's HTTP port`,
     2,
-    /\(EADDRINUSE\); choose another address with --http, e\.g\. --http 127\.0\.0\.1:[1-9]/,
+    /\(another program has it\); choose another address with --http, e\.g\. --http 127\.0\.0\.1:[1-9]/,
     () => ['dev', '--port', '0', '--store', 'a folder/u', '--http', `127.0.0.1:${strangerPort()}`],
   ],
   [
