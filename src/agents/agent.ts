@@ -5,7 +5,6 @@
 import type { HookAgent } from '../hook-command/agent.ts';
 import type { Doctor } from './doctor/doctor.ts';
 import type { Setup } from './setup/setup.ts';
-import type { Capabilities } from './shared/capability.ts';
 import type { ReadHook } from './shared/hook-call.ts';
 
 export type Agent = {
@@ -27,6 +26,4 @@ export type Agent = {
   readonly resume: ((session: string, prompt: string) => readonly string[]) | null;
   /** Does a running session get the prompt of a resolution without a person's help? */
   readonly promptsResolution: boolean;
-  /** Its column of the table in docs/agents.md. */
-  readonly capabilities: Capabilities;
 };

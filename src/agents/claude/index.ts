@@ -1,7 +1,6 @@
 /** Everything that stopgate knows about Claude Code. */
 import type { Agent } from '../agent.ts';
 import { readClaudeHook } from './adapter.ts';
-import { capabilities } from './capabilities.ts';
 import { hookCommand } from './hook-command.ts';
 
 export const claude: Agent = {
@@ -14,5 +13,4 @@ export const claude: Agent = {
   hasDryTurn: true,
   resume: (session, prompt) => ['claude', '--resume', session, prompt],
   promptsResolution: false,
-  capabilities,
 };

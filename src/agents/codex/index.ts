@@ -1,7 +1,6 @@
 /** Everything that stopgate knows about Codex. */
 import type { Agent } from '../agent.ts';
 import { readCodexHook } from './adapter.ts';
-import { capabilities } from './capabilities.ts';
 import { hookCommand } from './hook-command.ts';
 
 export const codex: Agent = {
@@ -14,5 +13,4 @@ export const codex: Agent = {
   hasDryTurn: true,
   resume: (session, prompt) => ['codex', 'exec', 'resume', session, prompt],
   promptsResolution: false,
-  capabilities,
 };

@@ -1,7 +1,6 @@
 /** Everything that stopgate knows about Copilot CLI. */
 import type { Agent } from '../agent.ts';
 import { readCopilotHook } from './adapter.ts';
-import { capabilities } from './capabilities.ts';
 import { hookCommand } from './hook-command.ts';
 
 export const copilot: Agent = {
@@ -14,5 +13,4 @@ export const copilot: Agent = {
   hasDryTurn: true,
   resume: (session, prompt) => ['copilot', `--resume=${session}`, '--prompt', prompt],
   promptsResolution: false,
-  capabilities,
 };

@@ -1,7 +1,6 @@
 /** Everything that stopgate knows about Cursor. */
 import type { Agent } from '../agent.ts';
 import { readCursorHook } from './adapter.ts';
-import { capabilities } from './capabilities.ts';
 import { hookCommand } from './hook-command.ts';
 
 export const cursor: Agent = {
@@ -15,5 +14,4 @@ export const cursor: Agent = {
   // Only documented.
   resume: (session, prompt) => ['cursor-agent', '--resume', session, prompt],
   promptsResolution: false,
-  capabilities,
 };

@@ -1,7 +1,6 @@
 /** Everything that stopgate knows about Gemini CLI. */
 import type { Agent } from '../agent.ts';
 import { readGeminiHook } from './adapter.ts';
-import { capabilities } from './capabilities.ts';
 import { hookCommand } from './hook-command.ts';
 
 export const gemini: Agent = {
@@ -14,5 +13,4 @@ export const gemini: Agent = {
   hasDryTurn: true,
   resume: (session, prompt) => ['gemini', '--resume', session, prompt],
   promptsResolution: false,
-  capabilities,
 };

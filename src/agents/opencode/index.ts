@@ -1,7 +1,6 @@
 /** Everything that stopgate knows about OpenCode. */
 import type { Agent } from '../agent.ts';
 import { readOpencodeHook } from './adapter.ts';
-import { capabilities } from './capabilities.ts';
 import { hookCommand } from './hook-command.ts';
 
 export const opencode: Agent = {
@@ -14,5 +13,4 @@ export const opencode: Agent = {
   hasDryTurn: true,
   resume: (session, prompt) => ['opencode', 'run', '--session', session, prompt],
   promptsResolution: true,
-  capabilities,
 };

@@ -2,7 +2,6 @@
 import type { Agent } from '../agent.ts';
 import { readQwenHook } from './adapter.ts';
 import { title } from './call.ts';
-import { capabilities } from './capabilities.ts';
 import { hookCommand } from './hook-command.ts';
 
 export const qwen: Agent = {
@@ -15,5 +14,4 @@ export const qwen: Agent = {
   hasDryTurn: true,
   resume: (session, prompt) => ['qwen', '--resume', session, '--prompt-interactive', prompt],
   promptsResolution: false,
-  capabilities,
 };

@@ -1,7 +1,6 @@
 /** Everything that stopgate knows about a script, or any other tool that can run a command. */
 import type { Agent } from '../agent.ts';
 import { readShellHook } from './adapter.ts';
-import { capabilities } from './capabilities.ts';
 import { hookCommand } from './hook-command.ts';
 
 export const shell: Agent = {
@@ -14,5 +13,4 @@ export const shell: Agent = {
   hasDryTurn: false,
   resume: null,
   promptsResolution: false,
-  capabilities,
 };
