@@ -6,7 +6,8 @@ import type { Row } from '../terminal/table.ts';
 export type Listing<View> = {
   readonly entity: 'worker' | 'task' | 'queue' | 'escalation';
   readonly headings: readonly string[];
-  readonly rowOf: (view: View, colors: Colors) => Row;
+  /** `nowMs`: ages count from there; default: now. */
+  readonly rowOf: (view: View, colors: Colors, nowMs?: number) => Row;
   readonly idOf: (view: View) => string;
   readonly steadyOf: (view: View) => unknown;
   /** How to read them, if the service has no such list. */

@@ -1,9 +1,14 @@
-/** A result of a replay for people: whose it is, and below it what was decided and why. */
-import type { ReplayLine } from '../../machines/index.ts';
+/** What a replay prints for people. */
+import type { Replay, ReplayLine } from '../../machines/index.ts';
 import { describeAnswer, paintAnswer } from '../terminal/answer.ts';
 import type { Colors } from '../terminal/colors.ts';
+import { formatTable } from '../terminal/table.ts';
 import { clean, cut } from '../terminal/text.ts';
+import type { Listing } from './listing.ts';
+import { taskListing } from './task-listing.ts';
+import { workerListing } from './worker-listing.ts';
 
+/** Whose it is, and below it what was decided and why. */
 export function formatReplayLine(line: ReplayLine, colors: Colors, width: number): string[] {
   const { who, answer, paint, reason } = describe(line, colors);
   const why = cut(clean(reason), width - answer.length - 4);
@@ -22,4 +27,18 @@ function describe(line: ReplayLine, colors: Colors) {
   if (line.decision === null)
     return { who, answer: 'open', paint: colors.yellow, reason: `it waits for: ${line.waitsFor}` };
   return { who, answer: describeAnswer(line), paint: paintAnswer(line, colors), reason: line.reason };
+}
+
+/** All actors at one moment, fleet by fleet, as `workers` and `tasks` show them. */
+export function formatFleets({ at, fleets }: ReturnType<Replay['view']>, colors: Colors, width: number): string[] {
+  const tableOf = <View>({ headings, rowOf }: Listing<View>, views: Readonly<Record<string, View>>): string[] => {
+    const rows = Object.values(views).map((view) => rowOf(view, colors, Date.parse(at)));
+    return rows.length === 0 ? [] : ['', ...formatTable(headings, rows, width)];
+  };
+  return Object.entries(fleets).flatMap(([name, { workers, tasks }], index) => [
+    ...(index === 0 ? [] : ['']),
+    colors.bold(`fleet ${name} at ${at}`),
+    ...tableOf(workerListing, workers),
+    ...tableOf(taskListing, tasks),
+  ]);
 }

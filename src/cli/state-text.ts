@@ -21,11 +21,11 @@ export function paintState(state: State, colors: Colors): Paint {
 export const paintPresence = (presence: Presence, colors: Colors): Paint =>
   presence === 'active' ? colors.green : colors.yellow;
 
-/** `3s ago`, by this machine's clock; `now` if the log's clock is ahead of it. */
-export function formatAgo(at: string): string {
+/** `3s ago`, by default by this machine's clock; `now` if the log's clock is ahead of it. */
+export function formatAgo(at: string, nowMs = Date.now()): string {
   const atMs = parseIsoTime(at);
   if (atMs === null) return at;
-  const ms = Math.max(0, Date.now() - atMs);
+  const ms = Math.max(0, nowMs - atMs);
   return ms < 1_000 ? 'now' : `${formatDuration(Math.floor(ms / 1_000) * 1_000)} ago`;
 }
 

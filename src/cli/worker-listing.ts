@@ -9,7 +9,7 @@ import { formatAgo, paintPresence, paintState } from './state-text.ts';
 export const workerListing: Listing<WorkerView> = {
   entity: 'worker',
   headings: ['WORKER', 'STATE', 'PRESENCE', 'RETRIES', 'IDLE', 'TASK', 'AGENT', 'LAST DECISION', 'SEEN'],
-  rowOf: (view, colors) => {
+  rowOf: (view, colors, nowMs) => {
     const { worker, state, presence, retry, idle, tasks, agent, lastDecision } = view;
     const limit = idle.limitMs === null ? '' : `/${formatDuration(idle.limitMs)}`;
     return [
@@ -23,7 +23,7 @@ export const workerListing: Listing<WorkerView> = {
       lastDecision === null
         ? { text: '-' }
         : { text: `${lastDecision.decision} ${lastDecision.cause}`, paint: paintAnswer(lastDecision, colors) },
-      { text: formatAgo(view.lastSeen) },
+      { text: formatAgo(view.lastSeen, nowMs) },
     ];
   },
   idOf: ({ worker }) => worker,

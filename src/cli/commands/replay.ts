@@ -10,7 +10,7 @@ import { describeCounts, formatDifference } from '../difference-text.ts';
 import { readText } from '../input.ts';
 import { feedFold } from '../log-source.ts';
 import { readId, readTime, timeForms } from '../option-values.ts';
-import { formatReplayLine } from '../replay-text.ts';
+import { formatFleets, formatReplayLine } from '../replay-text.ts';
 
 const args = {
   file: {
@@ -49,7 +49,7 @@ const args = {
   },
   json: {
     type: 'boolean',
-    description: 'print JSON lines; without --diff, only a terminal gets text, and --at is always JSON',
+    description: 'print JSON lines, as a pipe gets without --diff',
   },
 } as const;
 
@@ -151,7 +151,8 @@ async function printDecisions(
     return code;
   }
   const view = folded.view();
-  await out.json(view);
+  if (isText) await out.print(...formatFleets(view, out.colors, out.width()));
+  else await out.json(view);
   if (Object.values(view.fleets).every(({ workers, tasks }) => isEmpty(workers) && isEmpty(tasks)))
     context.note(`stopgate: at ${view.at} this log had no workers or tasks yet`);
   return code;

@@ -1,39 +1,11 @@
 /** tasks: all units of work. */
-import type { TaskView } from '../../../machines/index.ts';
 import { defineCommand } from '../command.ts';
 import { list, listArgs, queueArg, stateArg } from '../list.ts';
-import { type Listing, spellCommand } from '../listing.ts';
-import { formatProgress, paintState } from '../state-text.ts';
-
-const listing: Listing<TaskView> = {
-  entity: 'task',
-  headings: ['TASK', 'STATE', 'WORKER', 'QUEUE', 'PLAN', 'ITERATION', 'HOOKS', 'TITLE'],
-  rowOf: (view, colors) => {
-    const { task, state, worker, queue, plan, iteration, maxIterations, hooks, title, outcome } = view;
-    return [
-      { text: task, paint: colors.bold },
-      { text: outcome ?? state, paint: paintState(state, colors) },
-      { text: worker ?? '-' },
-      { text: queue ?? '-' },
-      { text: plan === null ? '-' : formatProgress(plan) },
-      { text: iteration === null ? '-' : `${iteration}/${maxIterations ?? '∞'}` },
-      { text: hooks.length === 0 ? '-' : `${hooks.filter((hook) => hook.enabled).length} on` },
-      { text: title ?? '' },
-    ];
-  },
-  idOf: ({ task }) => task,
-  steadyOf: (view) => view,
-  empty: (fleet) => [
-    `No tasks in fleet '${fleet}' yet. Create one, and let a worker claim it:`,
-    spellCommand(fleet, `publish task T-1 task.created '{"title":"Fix the login"}'`),
-    spellCommand(fleet, `publish worker w1 task.claimed '{"task":"T-1"}'`),
-    spellCommand(fleet, 'task T-1'),
-  ],
-};
+import { taskListing } from '../task-listing.ts';
 
 export const tasks = defineCommand({
   args: { ...stateArg, ...queueArg, ...listArgs },
   details: ['An idle task with a queue waits to be claimed. A stopped task is shown as completed or cancelled.'],
   examples: ['stopgate tasks --state idle --queue main', 'stopgate tasks --watch'],
-  run: async (context) => list(listing, { state: context.flags.state, queue: context.flags.queue }, context),
+  run: async (context) => list(taskListing, { state: context.flags.state, queue: context.flags.queue }, context),
 });

@@ -19,5 +19,12 @@ export async function replay(lines: readonly string[], argv: readonly string[] =
   const terminal = await openTerminal(options);
   await writeFile(join(terminal.cwd, 'log.jsonl'), lines.map((each) => `${each}\n`).join(''));
   const code = await terminal.run('replay', 'log.jsonl', ...argv);
-  return { code, results: jsonLines(terminal.stdout()), stdout: terminal.stdout(), stderr: terminal.stderr() };
+  const [stdout, stderr] = [terminal.stdout(), terminal.stderr()];
+  return {
+    ...{ code, stdout, stderr },
+    /** A terminal gets none. */
+    get results() {
+      return jsonLines(stdout);
+    },
+  };
 }

@@ -34,6 +34,29 @@ describe('--at', () => {
     expect(code).toBe(0);
   });
 
+  test('prints a terminal the tables of that moment, with ages counted from there; --json is JSON there too', async () => {
+    const terminal = { isTTY: true, columns: 120 };
+    const { code, stdout } = await replay(entries, ['--at', day('12:01')], terminal);
+    const lines = stripVTControlCharacters(stdout).trimEnd().split('\n');
+    expect(lines).toEqual([
+      `fleet main at ${day('12:01')}`,
+      '',
+      expect.stringMatching(/^WORKER +STATE .*SEEN$/),
+      expect.stringMatching(/^w1 +stopped +active .* claude .* now$/),
+      '',
+      expect.stringMatching(/^TASK +STATE .*TITLE$/),
+      expect.stringMatching(/^T-1 +idle .* Fix$/),
+      '',
+      `fleet other at ${day('12:01')}`,
+      '',
+      expect.stringMatching(/^WORKER /),
+      expect.stringMatching(/^w9 +idle .* 1m ago$/),
+    ]);
+    expect(code).toBe(0);
+    const json = await replay(entries, ['--at', day('12:01'), '--json'], terminal);
+    expect(jsonLines(json.stdout)).toHaveLength(1);
+  });
+
   test('a worker is stale two minutes after it was heard of', async () => {
     const presence = async (at: string) => {
       const { results } = await replay(entries.slice(0, 2), ['--at', at]);
