@@ -45,7 +45,10 @@ describe.skipIf(commit === null)(commit === null ? `${title} (${noHistory})` : t
     folder = await makeFolder({ 'stopgate.yaml': config });
     client = await openClient(server.url);
     const line = ['serve', '--nats', server.url, '--http', '127.0.0.1:0', '--replica'];
-    startOld = () => serveBuild(previous.main)([...line, 'old'], folder.path);
+    startOld = async () => {
+      await old?.kill('SIGKILL'); // a test that is run again has left one
+      return serveBuild(previous.main)([...line, 'old'], folder.path);
+    };
     old = await startOld();
     await load('alone'); // it has a log of its own before the other comes
     next = await serveShipped([...line, 'new'], folder.path);
