@@ -1,6 +1,12 @@
 /** Hooks in code and the presets of seed 001: the seed's own examples, evaluated by a stop. */
 import { describe, expect, test } from 'vitest';
 import { type AgentContext, TaskCompletionResult } from '../../../src/client/index.ts';
+import {
+  checkpointCreation,
+  customLogic,
+  securityRemediation,
+  tddLoop,
+} from '../../seeds/001-stop-hook-system/hook-examples.ts';
 import { useHookScene } from './hook-scene.ts';
 
 const hooks = useHookScene();
@@ -10,27 +16,7 @@ describe("the seed's custom hooks", () => {
   test('the example of registerStopHook', async () => {
     const { registerStopHook } = hooks.client;
     const { taskId, stop, iterate, worker } = await hooks.startTask();
-    const hookId = await registerStopHook({ taskId }, (context) => {
-      // Custom decision logic
-      if (context.iteration > 10) {
-        return {
-          action: 'escalate',
-          reason: 'Too many iterations - may need different approach',
-        };
-      }
-
-      if (context.filesModified.length === 0) {
-        return {
-          action: 'continue',
-          reason: 'No files modified yet',
-        };
-      }
-
-      return {
-        action: 'complete',
-        reason: 'Custom completion criteria met',
-      };
-    });
+    const hookId = await registerStopHook({ taskId }, customLogic);
     expect(hookId).toMatch(/^HOOK-/);
     expect(await stop()).toMatchObject({ decision: 'block', reason: 'No files modified yet' });
     await iterate(11);
@@ -46,23 +32,7 @@ describe("the seed's custom hooks", () => {
 
   test('TDD loop', async () => {
     const { taskId, stop } = await hooks.startTask();
-    await hooks.client.registerStopHook({ taskId }, (context) => {
-      // Check if tests pass
-      const testsPass = context.validationResults.find((r) => r.ruleName === 'tests_pass')?.passed;
-
-      if (testsPass) {
-        return {
-          action: 'complete',
-          reason: 'All tests pass',
-        };
-      }
-
-      return {
-        action: 'continue',
-        reason: 'Tests still failing',
-        nextPrompt: 'Fix failing tests and run again',
-      };
-    });
+    await hooks.client.registerStopHook({ taskId }, tddLoop);
     expect(await stop()).toMatchObject({
       ...{ decision: 'block', reason: 'Tests still failing', nextPrompt: 'Fix failing tests and run again' },
     });
@@ -71,30 +41,7 @@ describe("the seed's custom hooks", () => {
 
   test('security remediation', async () => {
     const { taskId, stop, iterate } = await hooks.startTask();
-    await hooks.client.registerStopHook({ taskId }, (context) => {
-      const vulnsFixed = context.validationResults.find((r) => r.ruleName === 'vulns_fixed')?.passed;
-
-      const scanClean = context.validationResults.find((r) => r.ruleName === 'sast_clean')?.passed;
-
-      if (vulnsFixed && scanClean) {
-        return {
-          action: 'complete',
-          reason: 'All vulnerabilities remediated',
-        };
-      }
-
-      if (context.iteration >= 10) {
-        return {
-          action: 'escalate',
-          reason: 'Max iterations reached - complex vulnerabilities may require manual review',
-        };
-      }
-
-      return {
-        action: 'continue',
-        reason: 'Vulnerabilities remain',
-      };
-    });
+    await hooks.client.registerStopHook({ taskId }, securityRemediation);
     expect(await stop(passed('vulns_fixed'))).toMatchObject({ decision: 'block', reason: 'Vulnerabilities remain' });
     await iterate(10);
     expect(await stop(passed('vulns_fixed'))).toMatchObject({
@@ -104,27 +51,7 @@ describe("the seed's custom hooks", () => {
 
   test('checkpoint creation', async () => {
     const { taskId, stop, iterate } = await hooks.startTask(4);
-    await hooks.client.registerStopHook({ taskId }, (context) => {
-      // Create checkpoint before risky operation
-      if (context.iteration === 5) {
-        return {
-          action: 'continue',
-          reason: 'Halfway checkpoint',
-          checkpointData: {
-            executionPhase: 'midpoint',
-            executionStep: context.iteration,
-            agentContext: {
-              milestone: 'halfway',
-            },
-          },
-        };
-      }
-
-      return {
-        action: 'continue',
-        reason: 'Iteration in progress',
-      };
-    });
+    await hooks.client.registerStopHook({ taskId }, checkpointCreation);
     expect(await stop()).toMatchObject({ decision: 'block', reason: 'Iteration in progress' });
     expect((await hooks.client.getTask(taskId)).checkpoints).toEqual([]);
     await iterate(5);

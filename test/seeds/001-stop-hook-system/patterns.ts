@@ -1,6 +1,7 @@
 /** Seed 001, Common Patterns. The callbacks are the seed's own. */
 import { expect } from 'vitest';
 import { differs, holds, part } from '../rule.ts';
+import { checkpointCreation, securityRemediation, tddLoop } from './hook-examples.ts';
 import { iterate } from './iteration.ts';
 
 const passed = (...names: readonly string[]) => ({ validation: names.map((rule) => ({ rule, passed: true })) });
@@ -11,23 +12,7 @@ export const patterns = [
     holds('`tests_pass` → complete, else continue with a next prompt', async ({ service, client }) => {
       const { registerStopHook } = client;
       const task = await service.task([]);
-      await registerStopHook({ taskId: task.id }, (context) => {
-        // Check if tests pass
-        const testsPass = context.validationResults.find((r) => r.ruleName === 'tests_pass')?.passed;
-
-        if (testsPass) {
-          return {
-            action: 'complete',
-            reason: 'All tests pass',
-          };
-        }
-
-        return {
-          action: 'continue',
-          reason: 'Tests still failing',
-          nextPrompt: 'Fix failing tests and run again',
-        };
-      });
+      await registerStopHook({ taskId: task.id }, tddLoop);
       const failing = { validation: [{ rule: 'tests_pass', passed: false }, ...passed('lint').validation] };
       expect(await task.evaluate(failing)).toMatchObject({
         ...{ action: 'continue', reason: 'Tests still failing', nextPrompt: 'Fix failing tests and run again' },
@@ -49,30 +34,7 @@ export const patterns = [
     holds('both rules → complete, at iteration 10 escalate, else continue', async ({ service, client }) => {
       const { registerStopHook } = client;
       const task = await service.task([], { iteration: 9 });
-      await registerStopHook({ taskId: task.id }, (context) => {
-        const vulnsFixed = context.validationResults.find((r) => r.ruleName === 'vulns_fixed')?.passed;
-
-        const scanClean = context.validationResults.find((r) => r.ruleName === 'sast_clean')?.passed;
-
-        if (vulnsFixed && scanClean) {
-          return {
-            action: 'complete',
-            reason: 'All vulnerabilities remediated',
-          };
-        }
-
-        if (context.iteration >= 10) {
-          return {
-            action: 'escalate',
-            reason: 'Max iterations reached - complex vulnerabilities may require manual review',
-          };
-        }
-
-        return {
-          action: 'continue',
-          reason: 'Vulnerabilities remain',
-        };
-      });
+      await registerStopHook({ taskId: task.id }, securityRemediation);
       const both = passed('vulns_fixed', 'sast_clean');
       expect(await task.evaluate(passed('vulns_fixed'))).toMatchObject({ reason: 'Vulnerabilities remain' });
       expect(await task.evaluate(both)).toMatchObject({ action: 'complete', reason: 'All vulnerabilities remediated' });
@@ -103,27 +65,7 @@ export const patterns = [
     holds('at iteration 5 a checkpoint is created, and the loop continues', async ({ service, client }) => {
       const { registerStopHook } = client;
       const task = await service.task([], { iteration: 4 });
-      await registerStopHook({ taskId: task.id }, (context) => {
-        // Create checkpoint before risky operation
-        if (context.iteration === 5) {
-          return {
-            action: 'continue',
-            reason: 'Halfway checkpoint',
-            checkpointData: {
-              executionPhase: 'midpoint',
-              executionStep: context.iteration,
-              agentContext: {
-                milestone: 'halfway',
-              },
-            },
-          };
-        }
-
-        return {
-          action: 'continue',
-          reason: 'Iteration in progress',
-        };
-      });
+      await registerStopHook({ taskId: task.id }, checkpointCreation);
       expect(await task.evaluate()).toMatchObject({ reason: 'Iteration in progress', checkpointCreated: false });
       await task.publish('iteration.advanced');
       expect(await task.evaluate()).toMatchObject({

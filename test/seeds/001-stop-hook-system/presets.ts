@@ -1,6 +1,7 @@
 /** Seed 001, Preset Hook Factories and Custom Hooks. */
 import { expect } from 'vitest';
 import { type Check, holds, part } from '../rule.ts';
+import { customLogic } from './hook-examples.ts';
 import { iterate, promises, rules } from './iteration.ts';
 
 const complete = 'Agent signaled completion via <promise>COMPLETE</promise>';
@@ -79,27 +80,7 @@ export const presets = [
     holds('`registerStopHook` with any logic, as in the example of the seed', async ({ service, client }) => {
       const { registerStopHook } = client;
       const task = await service.task([], { iteration: 10 });
-      const hookId = await registerStopHook({ taskId: task.id }, (context) => {
-        // Custom decision logic
-        if (context.iteration > 10) {
-          return {
-            action: 'escalate',
-            reason: 'Too many iterations - may need different approach',
-          };
-        }
-
-        if (context.filesModified.length === 0) {
-          return {
-            action: 'continue',
-            reason: 'No files modified yet',
-          };
-        }
-
-        return {
-          action: 'complete',
-          reason: 'Custom completion criteria met',
-        };
-      });
+      const hookId = await registerStopHook({ taskId: task.id }, customLogic);
       expect(hookId).toMatch(/^HOOK-/);
       expect(await task.evaluate()).toMatchObject({ hookId, action: 'continue', reason: 'No files modified yet' });
       expect(await task.evaluate({ files: ['a.ts'] })).toMatchObject({

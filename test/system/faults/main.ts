@@ -1,14 +1,21 @@
-/** `npm run test:faults [-- --short] [--only WORDS]`: each fault on real servers, and a row of the table for each. */
+/** `npm run test:faults`: each fault on real servers, and a row of the table for each. */
 import { parseArgs } from 'node:util';
 import { runCluster } from './cluster.ts';
 import { runFullDisk, runSlowDisk } from './disk-faults.ts';
 import { faults, type Row, runFault, runRewind, storeFull } from './faults.ts';
 
+const usage = `npm run test:faults [-- --short] [--only WORDS]
+
+  --short        every fault once or twice, as in .ci/run
+  --only WORDS   only those with these words in their name
+  --help         this text and the names
+`;
+
 /** @returns the exit code: 1 where something was lost, doubled or left undecided, or replicas do not agree */
 export async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
-    options: { short: { type: 'boolean' }, only: { type: 'string' } },
+    options: { short: { type: 'boolean' }, only: { type: 'string' }, help: { type: 'boolean' } },
   });
   const isLong = values.short !== true;
   const runs: [name: string, run: () => Promise<Row | string>][] = [
@@ -21,10 +28,20 @@ export async function main(args: readonly string[]): Promise<number> {
     ['store rewound to an older copy', runRewind],
     ['three nodes: leader and followers killed', () => runCluster(isLong)],
   ];
+  const names = `the faults:\n${runs.map(([name]) => `  ${name}\n`).join('')}`;
+  if (values.help) {
+    process.stdout.write(`${usage}\n${names}`);
+    return 0;
+  }
+  const chosen = runs.filter(([name]) => values.only === undefined || name.includes(values.only));
+  if (chosen.length === 0) {
+    process.stderr.write(`no fault has '${values.only}' in its name; ${names}`);
+    return 2;
+  }
   const head = '| fault | times | acknowledged | lost | double | undecided | longest gap |';
   process.stdout.write(`${head}\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n`);
   let code = 0;
-  for (const [name, run] of runs.filter((it) => values.only === undefined || it[0].includes(values.only))) {
+  for (const [name, run] of chosen) {
     const row = await run().catch((error: Error) => `failed: ${error.message}`);
     if (typeof row === 'string') {
       process.stdout.write(`| ${name} | | | | | | ${row} |\n`);
