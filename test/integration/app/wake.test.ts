@@ -22,7 +22,8 @@ const giveUp = (session: string, { http } = at) =>
       lastMessage: '<promise>BLOCKED</promise>',
     },
   });
-const wake = (session: string, { http } = at) => ask(http, `/hooks/opencode/wake?worker=${session}`, { method: 'GET' });
+const wake = (session: string, { http } = at, options: { onTaken?: () => void } = {}) =>
+  ask(http, `/hooks/opencode/wake?worker=${session}`, { method: 'GET', ...options });
 const resolve = (session: string, data: object) =>
   at.client.publish(`own.worker.${session}.escalation.resolved`, { by: 'me', ...data });
 
@@ -69,10 +70,13 @@ test('a service that ends closes the request, which is to be sent again', async 
   const own = await deploy({ config });
   onTestFinished(() => own.close());
   await giveUp('ses_1', own);
-  const asked = wake('ses_1', own);
-  await own.client.ask('get.worker.ses_1');
+  let asked: Promise<Answer> | undefined;
+  // A connection whose request has not been read is closed without an answer.
+  await new Promise<void>((onTaken) => {
+    asked = wake('ses_1', own, { onTaken });
+  });
   await endService(own.service);
-  expect((await asked).status).toBe(204);
+  expect(await asked).toMatchObject({ status: 204 });
 });
 
 test('`stopgate resolve` prints how the agent gets the prompt', async () => {

@@ -12,16 +12,22 @@ type Ask = {
   readonly headers?: Record<string, string | number>;
   /** An object is sent as JSON with its content type, a string as it is. */
   readonly body?: object | string;
+  /** The server has the request: it has said so with `100 Continue`. */
+  readonly onTaken?: () => void;
 };
 
-export function ask(url: string, path: string, { method, headers = {}, body }: Ask = {}): Promise<Answer> {
+export function ask(url: string, path: string, { method, headers = {}, body, onTaken }: Ask = {}): Promise<Answer> {
   const isJson = typeof body === 'object';
   const payload = isJson ? JSON.stringify(body) : body;
   const verb = method ?? (body === undefined ? 'GET' : 'POST');
+  const expected = onTaken === undefined ? {} : { expect: '100-continue' };
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     const sent = request(
-      { host: hostname, port, path, method: verb, agent: false, headers: { ...(isJson ? json : {}), ...headers } },
+      {
+        ...{ host: hostname, port, path, method: verb, agent: false },
+        headers: { ...(isJson ? json : {}), ...expected, ...headers },
+      },
       (reply) => {
         const parts: Buffer[] = [];
         reply.on('data', (part: Buffer) => parts.push(part));
@@ -34,7 +40,7 @@ export function ask(url: string, path: string, { method, headers = {}, body }: A
         reply.on('error', reject);
       },
     );
-    sent.on('error', reject);
+    sent.on('error', reject).on('continue', () => onTaken?.());
     sent.end(payload);
   });
 }
