@@ -51,15 +51,16 @@ export const decisionSchema = z.object({
 export type Decision = z.infer<typeof decisionSchema>;
 
 /** The answer of a task's hooks to an iteration (protocol.md §7; seed 001, StopHookResult). */
-export type HookResult = {
-  readonly fleet: string;
-  readonly attempt: string | null;
-  readonly hookId: string;
-  readonly taskId: string;
-  readonly iteration: number;
-  readonly action: 'complete' | 'continue' | 'escalate';
-  readonly reason: string;
-  readonly nextPrompt: string | null;
-  readonly checkpointCreated: boolean;
-  readonly metadata: Readonly<Record<string, unknown>>;
-};
+export const hookResultSchema = z.object({
+  fleet: z.string(),
+  attempt: z.string().nullable(),
+  hookId: z.string().describe('the hook that decided; "default" if there is none'),
+  taskId: z.string(),
+  iteration: z.number(),
+  action: z.enum(['complete', 'continue', 'escalate']),
+  reason: z.string(),
+  nextPrompt: z.string().nullable(),
+  checkpointCreated: z.boolean(),
+  metadata: z.record(z.string(), z.unknown()),
+});
+export type HookResult = Readonly<z.infer<typeof hookResultSchema>>;

@@ -5,6 +5,7 @@ import {
   decisionSchema,
   describeIssues,
   type HookResult,
+  hookResultSchema,
   presences,
   type QueueView,
   type TaskDetail,
@@ -18,19 +19,6 @@ import { AppError } from '../errors.ts';
 export type Page<View> = { readonly items: View[]; readonly next: string | null };
 /** What `list` returns, and `get` of everything but a task. */
 export type Views = { readonly worker: WorkerView; readonly task: TaskView; readonly queue: QueueView };
-
-const hookResultSchema = z.object({
-  fleet: z.string(),
-  attempt: z.string().nullable(),
-  hookId: z.string(),
-  taskId: z.string(),
-  iteration: z.number(),
-  action: z.enum(['complete', 'continue', 'escalate']),
-  reason: z.string(),
-  nextPrompt: z.string().nullable(),
-  checkpointCreated: z.boolean(),
-  metadata: z.record(z.string(), z.unknown()),
-});
 
 // The fields that protocol.md §10 guarantees for each view; the others are passed through.
 const state = z.enum(workerStates);

@@ -1,6 +1,6 @@
 /** Task hooks: register, evaluate, list and clear them (seed 001, MCP Tools). */
 import { z } from 'zod';
-import { entrySchemas, type HookResult, hookTypes, idSchema } from '../../../machines/index.ts';
+import { entrySchemas, type HookResult, hookResultSchema, hookTypes, idSchema } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import { getTask, publishAndRead } from './actors.ts';
 import { evaluateIteration } from './evaluate-iteration.ts';
@@ -66,17 +66,8 @@ async function withSeedNames<Result>(work: () => Promise<Result>): Promise<Resul
   }
 }
 
-export const hookResultShape = {
-  hookId: z.string().describe('the hook that decided; "default" if there is none'),
-  taskId: z.string(),
-  iteration: z.number(),
-  action: z.enum(['complete', 'continue', 'escalate']),
-  reason: z.string(),
-  nextPrompt: z.string().nullable(),
-  checkpointCreated: z.boolean(),
-  metadata,
-  notes,
-};
+const { fleet: _, attempt: __, ...resultShape } = hookResultSchema.shape;
+export const hookResultShape = { ...resultShape, notes };
 
 /** The fields of seed 001, without those that only the wire has. */
 export function toHookResult(result: HookResult) {
