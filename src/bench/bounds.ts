@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createFleet, type Fleet, foldEntry, payloadBytesMax, readEntry } from '../../machines/index.ts';
-import { type Figure, quantile } from './figures.ts';
+import { type Figure, figure, quantile } from './figures.ts';
 import { hostileEntries, type Publication } from './hostile-entries.ts';
 
 const rounds = 10;
@@ -29,14 +29,8 @@ export function measureBounds(_url: string, scale: number): Figure[] {
   const dearest = costs.reduce((most, it) => (it.ms > most.ms ? it : most));
   const largest = costs.reduce((most, it) => (it.heapBytes > most.heapBytes ? it : most));
   return [
-    { name: 'CPU of one entry, at most', value: dearest.ms, unit: 'ms', goal: { atMost: 5 }, note: dearest.name },
-    {
-      name: 'heap of one entry, at most',
-      value: largest.heapBytes,
-      unit: 'B',
-      goal: { atMost: 262_144 },
-      note: largest.name,
-    },
+    { ...figure('CPU of one entry, at most', dearest.ms, 'ms', { atMost: 5 }), note: dearest.name },
+    { ...figure('heap of one entry, at most', largest.heapBytes, 'B', { atMost: 262_144 }), note: largest.name },
   ];
 }
 

@@ -2,7 +2,7 @@
 import { jetstream } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
-import { type Figure, quantile } from './figures.ts';
+import { type Figure, figure, quantile } from './figures.ts';
 import { type Operation, sampleInTurn } from './samples.ts';
 
 type Name = 'echo' | 'plain' | 'remote' | 'blocked' | 'hooked';
@@ -34,15 +34,10 @@ export async function measureChecks(url: string, scale: number): Promise<Figure[
   const p50 = (name: Name) => quantile(took[name], 0.5);
   const added = p50('remote') - p50('plain');
   return [
-    { name: 'echo p50, beside checks', value: p50('echo'), unit: 'ms' },
-    { name: 'a remote check adds, p50', value: added, unit: 'ms' },
-    { name: 'a remote check adds / echo', value: added / p50('echo'), unit: 'x', goal: { atMost: 2 } },
-    {
-      name: `decide over ${hooksCount} hooks / over none, p50`,
-      value: p50('hooked') / p50('blocked'),
-      unit: 'x',
-      goal: { atMost: 1.2 },
-    },
+    figure('echo p50, beside checks', p50('echo'), 'ms'),
+    figure('a remote check adds, p50', added, 'ms'),
+    figure('a remote check adds / echo', added / p50('echo'), 'x', { atMost: 2 }),
+    figure(`decide over ${hooksCount} hooks / over none, p50`, p50('hooked') / p50('blocked'), 'x', { atMost: 1.2 }),
   ];
 }
 

@@ -1,5 +1,6 @@
-/** Runs a command that is measured from its start to its end. */
-import { spawn } from 'node:child_process';
+/** Child processes: commands that are measured from their start to their end, and how others are ended. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readEnvironment } from '../config/environment.ts';
 
 export type ChildCommand = readonly [program: string, ...args: string[]];
@@ -19,4 +20,12 @@ export function runToEnd([program, ...args]: ChildCommand, { stdin = '', cwd }: 
       else reject(new Error(`'${[program, ...args].join(' ')}' ended with ${code}`));
     });
   });
+}
+
+/** Resolves once it is gone. */
+export async function endChild(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, 'exit');
+  child.kill(signal);
+  await gone;
 }

@@ -10,6 +10,9 @@ export type Figure = {
   readonly goal?: { readonly atMost?: number; readonly atLeast?: number };
 };
 
+export const figure = (name: string, value: number, unit: Figure['unit'], goal?: Figure['goal']): Figure =>
+  goal === undefined ? { name, value, unit } : { name, value, unit, goal };
+
 export const quantile = (values: readonly number[], part: number): number =>
   [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ?? Number.NaN;
 

@@ -1,32 +1,29 @@
 /** What a fleet costs the process that serves it: many fleets of many workers on one service, beside one that is empty. */
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
-import type { Figure } from './figures.ts';
+import { type Figure, figure } from './figures.ts';
 import type { Probed } from './probe.ts';
+import { runAtOnce } from './samples.ts';
+import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 
 const fleetsCount = 100;
 const workersCount = 1_000;
 const decisionsCount = 12_000;
-const atOnce = 64;
 const idleMs = 20_000;
 
 export async function measureFleets(url: string, scale: number): Promise<Figure[]> {
   const fleets = Array.from({ length: fleetsCount * scale }, (_, index) => `bench-${index}`);
   const nc = await connect({ servers: url });
   const folder = mkdtempSync(join(tmpdir(), 'stopgate-bench-'));
-  const serve = (...args: string[]) => openProbed(folder, ['--nats', url, ...args]);
+  const serve = (...args: string[]) => startServiceProcess({ url, cwd: folder, args, http: 'off', probed: true });
   try {
-    const empty = await withService(await serve('--fleet', 'bench-empty'), ({ probe }) => probe());
-    await withService(await serve('--fleets', fleets.join()), () => register(nc, fleets));
-    return await withService(await serve('--fleets', 'bench-*'), async ({ probe }) => {
+    const empty = await withService(serve('--fleet', 'bench-empty'), ({ probe }) => probe());
+    await withService(serve('--fleets', fleets.join()), () => register(nc, fleets));
+    return await withService(serve('--fleets', 'bench-*'), async ({ probe }) => {
       const started = await probe();
       await pause(idleMs * scale);
       const idle = await probe();
@@ -34,21 +31,17 @@ export async function measureFleets(url: string, scale: number): Promise<Figure[
       const all = await cpuOf(probe, () => decide(nc, fleets, decisionsCount * scale));
       const of = (bytes: number) => bytes / fleets.length;
       return [
-        { name: 'a fleet of 1,000 workers: heap', value: of(idle.heapBytes - empty.heapBytes), unit: 'B' },
-        { name: `${fleets.length} such fleets in one process: memory`, value: idle.rssBytes, unit: 'B' },
-        { name: 'a fleet of 1,000 workers: CPU of its start', value: of(started.cpuMs - empty.cpuMs), unit: 'ms' },
-        {
-          name: `${fleets.length} such fleets, idle: part of a core`,
-          value: ((idle.cpuMs - started.cpuMs) / (idleMs * scale)) * 100,
-          unit: '%',
-          goal: { atMost: 10 },
-        },
-        { name: 'CPU of a decision, all in one of the fleets', value: one / (decisionsCount * scale), unit: 'ms' },
-        {
-          name: `CPU of a decision, spread over ${fleets.length} fleets / all in one`,
-          value: all / one,
-          unit: 'x',
-        },
+        figure('a fleet of 1,000 workers: heap', of(idle.heapBytes - empty.heapBytes), 'B'),
+        figure(`${fleets.length} such fleets in one process: memory`, idle.rssBytes, 'B'),
+        figure('a fleet of 1,000 workers: CPU of its start', of(started.cpuMs - empty.cpuMs), 'ms'),
+        figure(
+          `${fleets.length} such fleets, idle: part of a core`,
+          ((idle.cpuMs - started.cpuMs) / (idleMs * scale)) * 100,
+          '%',
+          { atMost: 10 },
+        ),
+        figure('CPU of a decision, all in one of the fleets', one / (decisionsCount * scale), 'ms'),
+        figure(`CPU of a decision, spread over ${fleets.length} fleets / all in one`, all / one, 'x'),
       ];
     });
   } finally {
@@ -57,39 +50,12 @@ export async function measureFleets(url: string, scale: number): Promise<Figure[
   }
 }
 
-type Service = { probe(): Promise<Probed>; close(): Promise<void> };
-
-async function openProbed(cwd: string, args: readonly string[]): Promise<Service> {
-  const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url));
-  const child = fork(pathOf('../main.js'), ['serve', '--http', 'off', '--log-level', 'silent', ...args], {
-    cwd,
-    env: {}, // without the STOPGATE_* variables of the user's own service
-    execArgv: ['--expose-gc', '--import', new URL('../bench/probe.js', import.meta.url).href],
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-  });
-  const ready = once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line');
-  await Promise.race([ready, failed(child)]);
-  return {
-    async probe() {
-      child.send('probe');
-      return (await once(child, 'message'))[0] as Probed;
-    },
-    async close() {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      const gone = once(child, 'exit');
-      child.kill('SIGTERM');
-      await gone;
-    },
-  };
-}
-
-async function failed(child: ChildProcess): Promise<never> {
-  const [code] = await once(child, 'exit');
-  throw new Error(`the service that is measured ended with ${code}`);
-}
-
-async function withService<Result>(service: Service, use: (service: Service) => Promise<Result>): Promise<Result> {
+async function withService<Result>(
+  service: ServiceProcess,
+  use: (service: ServiceProcess) => Promise<Result>,
+): Promise<Result> {
   try {
+    await service.ready;
     return await use(service);
   } finally {
     await service.close();
@@ -112,16 +78,10 @@ async function cpuOf(probe: () => Promise<Probed>, use: () => Promise<void>): Pr
   return (await probe()).cpuMs - before.cpuMs;
 }
 
-async function decide(nc: NatsConnection, fleets: readonly string[], total: number): Promise<void> {
-  let next = 0;
-  const repeat = async () => {
-    while (next < total) {
-      const index = next;
-      next += 1;
-      const worker = `w${Math.floor(index / fleets.length) % workersCount}`;
-      const subject = `stopgate.${fleets[index % fleets.length]}.decide.${worker}`;
-      await nc.request(subject, '{"output":"done"}', { timeout: 30_000 });
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, repeat));
+function decide(nc: NatsConnection, fleets: readonly string[], total: number): Promise<void> {
+  return runAtOnce(total, (index) => {
+    const worker = `w${Math.floor(index / fleets.length) % workersCount}`;
+    const subject = `stopgate.${fleets[index % fleets.length]}.decide.${worker}`;
+    return nc.request(subject, '{"output":"done"}', { timeout: 30_000 });
+  });
 }

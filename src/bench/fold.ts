@@ -4,7 +4,7 @@ import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { createFleet, foldEntry, readEntry } from '../../machines/index.ts';
 import { type LogMessage, openLogReader } from '../nats/log-reader.ts';
-import { type Figure, quantile } from './figures.ts';
+import { type Figure, figure, quantile } from './figures.ts';
 
 const messages = 60_000;
 const rounds = 5;
@@ -29,11 +29,11 @@ export async function measureFold(url: string, scale: number): Promise<Figure[]>
   await nc.close();
   const fold = quantile(folded, 0.5);
   return [
-    { name: "bare consumer: the library's ordered consumer", value: quantile(ordered, 0.5), unit: '/s' },
-    { name: 'bare consumer: our own reader, without the fold', value: quantile(bare, 0.5), unit: '/s' },
-    { name: 'fold', value: fold, unit: '/s' },
-    { name: 'fold / ordered consumer', value: fold / quantile(ordered, 0.5), unit: 'x', goal: { atLeast: 0.7 } },
-    { name: 'fold / our own reader', value: fold / quantile(bare, 0.5), unit: 'x' },
+    figure("bare consumer: the library's ordered consumer", quantile(ordered, 0.5), '/s'),
+    figure('bare consumer: our own reader, without the fold', quantile(bare, 0.5), '/s'),
+    figure('fold', fold, '/s'),
+    figure('fold / ordered consumer', fold / quantile(ordered, 0.5), 'x', { atLeast: 0.7 }),
+    figure('fold / our own reader', fold / quantile(bare, 0.5), 'x'),
   ];
 }
 

@@ -5,11 +5,12 @@
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
-import { type Figure, formatFigures, quantile } from './figures.ts';
+import { type Figure, figure, formatFigures, quantile } from './figures.ts';
 import type { Jump } from './history-jumper.ts';
 import { cpuUsOf, processTree, rssOf } from './process-cpu.ts';
 import { openScene } from './scene.ts';
@@ -76,43 +77,22 @@ async function measure(): Promise<Figure[]> {
   const cold = await jumpCold();
   const p99 = (them: number[]) => quantile(them, 0.99);
   return [
-    { name: 'history: the first jump, to the newest entry', value: newestMs, unit: 'ms' },
-    {
-      name: `history: fold of ${entries.toLocaleString('en')} entries, in the background`,
-      value: folded.ms,
-      unit: 'ms',
-    },
-    { name: 'history: the same, CPU of the service', value: folded.cpuMs, unit: 'ms' },
-    { name: 'history: later jumps, back and forward, p50', value: quantile(took, 0.5), unit: 'ms' },
-    { name: 'history: later jumps, the slowest', value: Math.max(...took), unit: 'ms', goal: { atMost: 1_000 } },
-    { name: 'history: decide p50, nobody jumps', value: quantile(alone, 0.5), unit: 'ms' },
-    { name: 'history: decide p99, nobody jumps', value: p99(alone), unit: 'ms' },
-    { name: 'history: decide p50 while one jumps', value: quantile(beside, 0.5), unit: 'ms' },
-    {
-      name: 'history: decide p99 while one jumps / nobody',
-      value: p99(beside) / p99(alone),
-      unit: 'x',
-      goal: { atMost: 1.5 },
-    },
-    {
-      name: 'history: decide p99 in the background fold / nobody',
-      value: p99(folded.beside) / p99(alone),
-      unit: 'x',
-      goal: { atMost: 1.5 },
-    },
-    { name: 'history: a new replica, first jump, to the newest entry', value: cold.newestMs, unit: 'ms' },
-    {
-      name: 'history: a new replica, then to nine places, the slowest',
-      value: cold.slowestMs,
-      unit: 'ms',
-      goal: { atMost: 1_000 },
-    },
-    { name: 'history: the same, CPU of its processes for each', value: cold.cpuMs, unit: 'ms' },
-    {
-      name: 'history: memory that time travel adds',
-      value: sumOf(scene.pids.service, rssOf) - rssBefore,
-      unit: 'B',
-    },
+    figure('history: the first jump, to the newest entry', newestMs, 'ms'),
+    figure(`history: fold of ${entries.toLocaleString('en')} entries, in the background`, folded.ms, 'ms'),
+    figure('history: the same, CPU of the service', folded.cpuMs, 'ms'),
+    figure('history: later jumps, back and forward, p50', quantile(took, 0.5), 'ms'),
+    figure('history: later jumps, the slowest', Math.max(...took), 'ms', { atMost: 1_000 }),
+    figure('history: decide p50, nobody jumps', quantile(alone, 0.5), 'ms'),
+    figure('history: decide p99, nobody jumps', p99(alone), 'ms'),
+    figure('history: decide p50 while one jumps', quantile(beside, 0.5), 'ms'),
+    figure('history: decide p99 while one jumps / nobody', p99(beside) / p99(alone), 'x', { atMost: 1.5 }),
+    figure('history: decide p99 in the background fold / nobody', p99(folded.beside) / p99(alone), 'x', {
+      atMost: 1.5,
+    }),
+    figure('history: a new replica, first jump, to the newest entry', cold.newestMs, 'ms'),
+    figure('history: a new replica, then to nine places, the slowest', cold.slowestMs, 'ms', { atMost: 1_000 }),
+    figure('history: the same, CPU of its processes for each', cold.cpuMs, 'ms'),
+    figure('history: memory that time travel adds', sumOf(scene.pids.service, rssOf) - rssBefore, 'B'),
   ];
 }
 
@@ -158,7 +138,7 @@ async function sampleInTurn(): Promise<{ alone: number[]; beside: number[] }> {
 async function jumpCold(): Promise<{ newestMs: number; slowestMs: number; cpuMs: number }> {
   const service = startServiceProcess({ url: scene.url, cwd: scene.folder, program });
   try {
-    const { http } = await service.ready;
+    const http = await service.ready;
     const reply = await fetch(`${http}/api/main/range`);
     const { lastSeq = 0 } = (await reply.json()) as Record<string, number>;
     const newestMs = await timeJump(lastSeq, http);
@@ -169,8 +149,7 @@ async function jumpCold(): Promise<{ newestMs: number; slowestMs: number; cpuMs:
     const cpuUs = sumOf(service.pid, cpuUsOf) - cpuBefore;
     return { newestMs, slowestMs, cpuMs: cpuUs / 1_000 / coldJumps };
   } finally {
-    service.child.kill();
-    await once(service.child, 'exit');
+    await service.close();
   }
 }
 
@@ -195,16 +174,10 @@ async function sampleDecides(goesOn: () => boolean): Promise<number[]> {
 /** @returns whether it was decided */
 async function decide(index: number): Promise<boolean> {
   const reply = await nc.request(`stopgate.main.decide.w${index % workers}`, '{}', { timeout: 30_000 });
-  return (
-    reply.headers?.get('Nats-Service-Error-Code') === '' || reply.headers?.get('Nats-Service-Error-Code') === undefined
-  );
+  return (reply.headers?.get('Nats-Service-Error-Code') ?? '') === '';
 }
 
 /** Of the service, and of the process that folds the past for it. */
 function sumOf(pid: number, read: (pid: number) => number): number {
   return processTree(pid).reduce((sum, it) => sum + read(it), 0);
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((done) => setTimeout(done, ms));
 }

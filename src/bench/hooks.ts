@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { connect } from '@nats-io/transport-node';
 import { type ChildCommand, runToEnd } from './child.ts';
-import { type Figure, quantile } from './figures.ts';
+import { type Figure, figure, quantile } from './figures.ts';
 import { childCpuMs } from './process-cpu.ts';
 import { type Operation, sampleInTurn } from './samples.ts';
 
@@ -31,8 +31,8 @@ async function measureHttp(url: string, scale: number, http: string): Promise<Fi
   const parts = quantile(took.decide, 0.5) + quantile(took.empty, 0.5);
   const hook = quantile(took.hook, 0.5);
   return [
-    { name: 'HTTP hook p50', value: hook, unit: 'ms' },
-    { name: 'HTTP hook p50 / (decide + empty HTTP request)', value: hook / parts, unit: 'x', goal: { atMost: 1.2 } },
+    figure('HTTP hook p50', hook, 'ms'),
+    figure('HTTP hook p50 / (decide + empty HTTP request)', hook / parts, 'x', { atMost: 1.2 }),
   ];
 }
 
@@ -69,11 +69,11 @@ async function measureCommand(scale: number, http: string): Promise<Figure[]> {
   const p50 = (name: keyof typeof took) => quantile(took[name], 0.5);
   const ratio = (name: keyof typeof took) => p50(name) / p50('node');
   return [
-    { name: 'command hook p50', value: p50('hook'), unit: 'ms' },
-    { name: 'command hook p50 / node -e 0', value: ratio('hook'), unit: 'x', goal: { atMost: 1.3 } },
-    { name: 'stopgate hook p50 / node -e 0', value: ratio('cli'), unit: 'x', goal: { atMost: 1.3 } },
-    { name: 'sh + curl hook p50 / node -e 0', value: ratio('curl'), unit: 'x' },
-    { name: 'sh + Perl hook p50 / node -e 0', value: ratio('perl'), unit: 'x' },
+    figure('command hook p50', p50('hook'), 'ms'),
+    figure('command hook p50 / node -e 0', ratio('hook'), 'x', { atMost: 1.3 }),
+    figure('stopgate hook p50 / node -e 0', ratio('cli'), 'x', { atMost: 1.3 }),
+    figure('sh + curl hook p50 / node -e 0', ratio('curl'), 'x'),
+    figure('sh + Perl hook p50 / node -e 0', ratio('perl'), 'x'),
     ...turns,
   ];
 }
@@ -101,11 +101,11 @@ async function measureTurns(
   const posted = await cpuMs(forms.posted, () => process.cpuUsage().user / 1_000 + process.cpuUsage().system / 1_000);
   const stopAlone = (posted * (callsPerTurn - 1) + perl) / callsPerTurn;
   return [
-    { name: 'turn with five tools, HTTP hooks, CPU', value: posted, unit: 'ms' },
-    { name: 'turn with five tools, Perl at the stop alone, CPU', value: stopAlone, unit: 'ms', goal: { atMost: 30 } },
-    { name: 'turn with five tools, sh + Perl hooks, CPU', value: perl, unit: 'ms', goal: { atMost: 30 } },
-    { name: 'turn with five tools, sh + curl hooks, CPU', value: curl, unit: 'ms' },
-    { name: 'turn with five tools, command hooks, CPU', value: await cpuMs(forms.node, ofChildren), unit: 'ms' },
+    figure('turn with five tools, HTTP hooks, CPU', posted, 'ms'),
+    figure('turn with five tools, Perl at the stop alone, CPU', stopAlone, 'ms', { atMost: 30 }),
+    figure('turn with five tools, sh + Perl hooks, CPU', perl, 'ms', { atMost: 30 }),
+    figure('turn with five tools, sh + curl hooks, CPU', curl, 'ms'),
+    figure('turn with five tools, command hooks, CPU', await cpuMs(forms.node, ofChildren), 'ms'),
   ];
 }
 

@@ -5,13 +5,14 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { chromium } from 'playwright-core';
 import { readEnvironment } from '../config/environment.ts';
-import { type Figure, formatFigures, quantile } from './figures.ts';
+import { type Figure, figure, formatFigures, quantile } from './figures.ts';
 import { openScene, type Scene } from './scene.ts';
 
 const workers = 5_000;
@@ -61,7 +62,7 @@ function measureSize(): Figure[] {
   const names = ['index.html', ...[...files].map(([, name = '']) => name)];
   const sizes = names.map((name) => gzipSync(read(name), { level: 9 }).length);
   const value = sizes.reduce((sum, size) => sum + size, 0);
-  return [{ name: 'inspector: the page, gzipped', value, unit: 'B', goal: { atMost: 120 * 1_024 } }];
+  return [figure('inspector: the page, gzipped', value, 'B', { atMost: 120 * 1_024 })];
 }
 
 async function measureCost(): Promise<Figure[]> {
@@ -75,8 +76,8 @@ async function measureCost(): Promise<Figure[]> {
   const without = quantile(took.without, 0.5);
   const value = quantile(took.with, 0.5) - without;
   return [
-    { name: 'inspector: service at 5,000 entries/s, of a core', value: without, unit: '%' },
-    { name: 'inspector: one open page adds, of a core', value, unit: '%', goal: { atMost: 5 } },
+    figure('inspector: service at 5,000 entries/s, of a core', without, '%'),
+    figure('inspector: one open page adds, of a core', value, '%', { atMost: 5 }),
   ];
 }
 
@@ -106,8 +107,8 @@ async function measureDecide(): Promise<Figure[]> {
   const without = quantile(took.without, 0.5);
   const value = quantile(took.with, 0.5) / without;
   return [
-    { name: 'inspector: decide p50, no page open', value: without, unit: 'ms' },
-    { name: `inspector: decide p50 with ${pagesOpen} pages open / without`, value, unit: 'x', goal: { atMost: 1.05 } },
+    figure('inspector: decide p50, no page open', without, 'ms'),
+    figure(`inspector: decide p50 with ${pagesOpen} pages open / without`, value, 'x', { atMost: 1.05 }),
   ];
 }
 
@@ -154,9 +155,9 @@ async function measureBrowser(): Promise<Figure[]> {
     await talk(nc, perSecond, spanMs);
     const frames = await page.evaluate<number[]>(frameWork);
     return [
-      { name: 'inspector: first paint', value: paintMs, unit: 'ms', goal: { atMost: 300 } },
-      { name: "inspector: a frame's work p50, 5,000 entries/s", value: quantile(frames, 0.5), unit: 'ms' },
-      { name: "inspector: a frame's work p95", value: quantile(frames, 0.95), unit: 'ms', goal: { atMost: 8 } },
+      figure('inspector: first paint', paintMs, 'ms', { atMost: 300 }),
+      figure("inspector: a frame's work p50, 5,000 entries/s", quantile(frames, 0.5), 'ms'),
+      figure("inspector: a frame's work p95", quantile(frames, 0.95), 'ms', { atMost: 8 }),
     ];
   } finally {
     await context.close();
@@ -174,8 +175,4 @@ async function talk(to: NatsConnection, rate: number, forMs: number, isDone = ()
       to.publish(`stopgate.main.worker.w${sent % workers}.tool.used`, '{"tool":"Bash","ok":true}');
   }
   await to.flush();
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((done) => setTimeout(done, ms));
 }

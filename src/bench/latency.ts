@@ -7,8 +7,8 @@ import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { type CpuMeter, createCpuMeter } from './cpu.ts';
 import { createFastPath } from './fast-path.ts';
-import { type Figure, quantile } from './figures.ts';
-import { type Operation, type Samples, sampleInTurn } from './samples.ts';
+import { type Figure, figure, quantile } from './figures.ts';
+import { type Operation, runAtOnce, type Samples, sampleInTurn } from './samples.ts';
 import type { ScenePids } from './scene.ts';
 
 type Name = 'echo' | 'publish' | 'bare' | 'bareFast' | 'decide' | 'fast';
@@ -20,7 +20,6 @@ const perRound = 150;
 const warmUps = 20_000;
 const rateRounds = 3;
 const rateTotal = 6_000;
-const atOnce = 64;
 const workersCount = 1_000;
 const payload = '{"output":"done"}';
 
@@ -61,15 +60,8 @@ function createOperations(nc: NatsConnection): Operations {
 
 async function rateOf(operation: Operation, scale: number): Promise<number> {
   const total = rateTotal * scale;
-  let next = 0;
   const started = performance.now();
-  const repeat = async () => {
-    while (next < total) {
-      next += 1;
-      await operation(next);
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, repeat));
+  await runAtOnce(total, operation);
   return (total / (performance.now() - started)) * 1_000;
 }
 
@@ -78,22 +70,17 @@ function latencyFigures(took: Samples<Name>): Figure[] {
   const floor = (part: number) => quantile(took.echo, part) + quantile(took.publish, part);
   const ratio = (name: Name, part: number) => quantile(took[name], part) / floor(part);
   return [
-    { name: 'floor p50 (echo + publish)', value: floor(0.5), unit: 'ms' },
-    { name: 'floor p99', value: floor(0.99), unit: 'ms' },
-    { name: 'bare path p50 / floor', value: ratio('bare', 0.5), unit: 'x' },
-    { name: 'bare fast path p50 / floor', value: ratio('bareFast', 0.5), unit: 'x' },
-    { name: 'decide p50', value: p50('decide'), unit: 'ms' },
-    { name: 'decide p50 / floor', value: ratio('decide', 0.5), unit: 'x', goal: { atMost: 1.15 } },
-    { name: 'decide by the fast path p50 / floor', value: ratio('fast', 0.5), unit: 'x', goal: { atMost: 0.7 } },
-    { name: 'decide p50 / bare path', value: p50('decide') / p50('bare'), unit: 'x', goal: { atMost: 1.25 } },
-    {
-      name: 'decide by the fast path p50 / bare fast path',
-      value: p50('fast') / p50('bareFast'),
-      unit: 'x',
-      goal: { atMost: 1.25 },
-    },
-    { name: 'decide p99 / floor p99', value: ratio('decide', 0.99), unit: 'x', goal: { atMost: 2 } },
-    { name: 'decide by the fast path p99 / floor p99', value: ratio('fast', 0.99), unit: 'x', goal: { atMost: 2 } },
+    figure('floor p50 (echo + publish)', floor(0.5), 'ms'),
+    figure('floor p99', floor(0.99), 'ms'),
+    figure('bare path p50 / floor', ratio('bare', 0.5), 'x'),
+    figure('bare fast path p50 / floor', ratio('bareFast', 0.5), 'x'),
+    figure('decide p50', p50('decide'), 'ms'),
+    figure('decide p50 / floor', ratio('decide', 0.5), 'x', { atMost: 1.15 }),
+    figure('decide by the fast path p50 / floor', ratio('fast', 0.5), 'x', { atMost: 0.7 }),
+    figure('decide p50 / bare path', p50('decide') / p50('bare'), 'x', { atMost: 1.25 }),
+    figure('decide by the fast path p50 / bare fast path', p50('fast') / p50('bareFast'), 'x', { atMost: 1.25 }),
+    figure('decide p99 / floor p99', ratio('decide', 0.99), 'x', { atMost: 2 }),
+    figure('decide by the fast path p99 / floor p99', ratio('fast', 0.99), 'x', { atMost: 2 }),
   ];
 }
 
@@ -101,14 +88,14 @@ function latencyFigures(took: Samples<Name>): Figure[] {
 function cpuFigures(cpu: CpuMeter<Name>, samples: number): Figure[] {
   const of = (name: Name, process: keyof ScenePids) => cpu.perSample(name, process, samples);
   return [
-    { name: 'CPU of a decision, service', value: of('decide', 'service'), unit: 'us', goal: { atMost: 110 } },
-    { name: 'CPU of a decision, nats-server', value: of('decide', 'server'), unit: 'us' },
-    { name: 'CPU by the fast path, service', value: of('fast', 'service'), unit: 'us', goal: { atMost: 85 } },
-    { name: 'CPU by the fast path, nats-server', value: of('fast', 'server'), unit: 'us' },
-    { name: 'CPU of the bare path', value: of('bare', 'echo'), unit: 'us' },
-    { name: 'CPU of the bare path, nats-server', value: of('bare', 'server'), unit: 'us' },
-    { name: 'CPU of the bare fast path', value: of('bareFast', 'echo'), unit: 'us' },
-    { name: 'CPU of the bare fast path, nats-server', value: of('bareFast', 'server'), unit: 'us' },
+    figure('CPU of a decision, service', of('decide', 'service'), 'us', { atMost: 110 }),
+    figure('CPU of a decision, nats-server', of('decide', 'server'), 'us'),
+    figure('CPU by the fast path, service', of('fast', 'service'), 'us', { atMost: 85 }),
+    figure('CPU by the fast path, nats-server', of('fast', 'server'), 'us'),
+    figure('CPU of the bare path', of('bare', 'echo'), 'us'),
+    figure('CPU of the bare path, nats-server', of('bare', 'server'), 'us'),
+    figure('CPU of the bare fast path', of('bareFast', 'echo'), 'us'),
+    figure('CPU of the bare fast path, nats-server', of('bareFast', 'server'), 'us'),
   ];
 }
 
@@ -116,20 +103,10 @@ function rateFigures(rates: Readonly<Record<'echo' | 'publish' | 'decide' | 'fas
   const median = (name: keyof typeof rates) => quantile(rates[name], 0.5);
   const floor = 1 / (1 / median('echo') + 1 / median('publish'));
   return [
-    { name: 'floor rate, 64 at once', value: floor, unit: '/s' },
-    { name: 'decide rate, 64 at once over 1,000 workers', value: median('decide'), unit: '/s' },
-    {
-      name: 'decide rate, 64 at once over 1,000 workers / floor',
-      value: median('decide') / floor,
-      unit: 'x',
-      goal: { atLeast: 1 },
-    },
-    {
-      name: 'decide rate, 64 at once on one worker / floor',
-      value: median('one') / floor,
-      unit: 'x',
-      goal: { atLeast: 1 },
-    },
-    { name: 'fast path rate, 64 at once / floor', value: median('fast') / floor, unit: 'x', goal: { atLeast: 1 } },
+    figure('floor rate, 64 at once', floor, '/s'),
+    figure('decide rate, 64 at once over 1,000 workers', median('decide'), '/s'),
+    figure('decide rate, 64 at once over 1,000 workers / floor', median('decide') / floor, 'x', { atLeast: 1 }),
+    figure('decide rate, 64 at once on one worker / floor', median('one') / floor, 'x', { atLeast: 1 }),
+    figure('fast path rate, 64 at once / floor', median('fast') / floor, 'x', { atLeast: 1 }),
   ];
 }

@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createFleet, type Fleet, foldEntry, noteDecision, readEntry } from '../../machines/index.ts';
-import type { Figure } from './figures.ts';
+import { type Figure, figure } from './figures.ts';
 
 const idleWorkers = 10_000;
 const busyWorkers = 100_000;
@@ -26,7 +26,7 @@ export function measureMemory(): Figure[] {
   const fleet = createFleet('memory');
   for (let index = 0; index < idleWorkers; index += 1) fold(fleet, `w${index}.worker.registered`, '{"agent":"bench"}');
   const each = (heapBytes() - before) / fleet.workers.size;
-  return [{ name: 'heap of a worker without activity, of 10,000', value: each, unit: 'B', goal: { atMost: 5_000 } }];
+  return [figure('heap of a worker without activity, of 10,000', each, 'B', { atMost: 5_000 })];
 }
 
 export function measureAttempts(_url: string, scale: number): Figure[] {
@@ -53,18 +53,8 @@ export function measureAttempts(_url: string, scale: number): Figure[] {
   // Named after the last measure, so that they stay until then: they are not the fleet's either.
   const each = (bytes: number) => (bytes - withoutBytes) / ids.length;
   return [
-    {
-      name: 'heap of a worker after nine blocked attempts, of 100,000',
-      value: each(atWorkBytes),
-      unit: 'B',
-      goal: { atMost: 2_500 },
-    },
-    {
-      name: 'heap of a worker that has stopped at its tenth, of 100,000',
-      value: each(stoppedBytes),
-      unit: 'B',
-      goal: { atMost: 600 },
-    },
+    figure('heap of a worker after nine blocked attempts, of 100,000', each(atWorkBytes), 'B', { atMost: 2_500 }),
+    figure('heap of a worker that has stopped at its tenth, of 100,000', each(stoppedBytes), 'B', { atMost: 600 }),
   ];
 }
 

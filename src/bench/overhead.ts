@@ -1,12 +1,10 @@
 /** What a log and an open page add to a decision: three services side by side, one plain, one with its log on, one watched. */
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from '@nats-io/transport-node';
-import { type Figure, quantile } from './figures.ts';
+import { type Figure, figure, quantile } from './figures.ts';
 import { cpuUsOf } from './process-cpu.ts';
 import { sampleInTurn } from './samples.ts';
 import { startServiceProcess } from './service-process.ts';
@@ -34,7 +32,7 @@ export async function measureOverhead(url: string, scale: number): Promise<Figur
   const reader = new AbortController();
   try {
     for (const name of names) await services[name].ready;
-    await openPage((await services.watched.ready).http, reader.signal);
+    await openPage(await services.watched.ready, reader.signal);
     const decide = (name: Name) => (index: number) =>
       nc.request(`stopgate.bench-${name}.decide.w${index % workersCount}`, '{"output":"done"}', { timeout: 30_000 });
     const operations = { plain: decide('plain'), logged: decide('logged'), watched: decide('watched') };
@@ -46,20 +44,15 @@ export async function measureOverhead(url: string, scale: number): Promise<Figur
     });
     const p50 = (name: Name) => quantile(took[name], 0.5) / quantile(took.plain, 0.5);
     return [
-      { name: 'CPU of a decision, log on / off', value: cpu.logged / cpu.plain, unit: 'x', goal: { atMost: 1.05 } },
-      { name: 'decide p50, log on / off', value: p50('logged'), unit: 'x', goal: { atMost: 1.05 } },
-      {
-        name: 'CPU of a decision, a page open / none',
-        value: cpu.watched / cpu.plain,
-        unit: 'x',
-        goal: { atMost: 1.05 },
-      },
-      { name: 'decide p50, a page open / none', value: p50('watched'), unit: 'x', goal: { atMost: 1.05 } },
+      figure('CPU of a decision, log on / off', cpu.logged / cpu.plain, 'x', { atMost: 1.05 }),
+      figure('decide p50, log on / off', p50('logged'), 'x', { atMost: 1.05 }),
+      figure('CPU of a decision, a page open / none', cpu.watched / cpu.plain, 'x', { atMost: 1.05 }),
+      figure('decide p50, a page open / none', p50('watched'), 'x', { atMost: 1.05 }),
     ];
   } finally {
     reader.abort();
     await nc.close();
-    for (const name of names) await end(services[name].child);
+    for (const name of names) await services[name].close();
     closeSync(log);
     rmSync(folder, { recursive: true, force: true });
   }
@@ -72,11 +65,4 @@ async function openPage(http: string, signal: AbortSignal): Promise<void> {
     for await (const _ of body ?? []);
   };
   drain().catch(() => undefined);
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = once(child, 'exit');
-  child.kill('SIGTERM');
-  await gone;
 }

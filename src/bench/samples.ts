@@ -31,3 +31,14 @@ export async function sampleInTurn<Name extends string>(
   }
   return took;
 }
+
+export const atOnce = 64;
+
+/** `total` calls, 64 at once; `index` counts from 0. */
+export async function runAtOnce(total: number, operation: Operation): Promise<void> {
+  let next = 0;
+  const repeat = async () => {
+    while (next < total) await operation(next++);
+  };
+  await Promise.all(Array.from({ length: atOnce }, repeat));
+}

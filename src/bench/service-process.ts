@@ -4,6 +4,8 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { endChild } from './child.ts';
+import type { Probed } from './probe.ts';
 
 type ServiceOptions = {
   /** Of NATS. */
@@ -14,51 +16,51 @@ type ServiceOptions = {
   readonly program?: string | undefined;
   /** More arguments of `serve`. */
   readonly args?: readonly string[];
+  /** `off`: none. Default: a free port. */
+  readonly http?: string;
   readonly logLevel?: string;
   /** The file that its log goes to. Missing: the bench's own stderr. */
   readonly log?: number;
-  readonly inspect?: boolean;
+  /** Can it be asked for its heap? */
+  readonly probed?: boolean;
 };
 
 export type ServiceProcess = {
-  readonly child: ChildProcess;
   readonly pid: number;
-  /** Resolves once it answers. `inspector`: of its Node, where that was asked for. */
-  readonly ready: Promise<{ readonly http: string; readonly inspector: string | null }>;
+  /** Resolves with its address once it answers. */
+  readonly ready: Promise<string>;
+  /** Only of one that is probed. */
+  probe(): Promise<Probed>;
+  close(): Promise<void>;
 };
 
+const probe = ['--expose-gc', '--import', new URL('./probe.js', import.meta.url).href];
+
 export function startServiceProcess(options: ServiceOptions): ServiceProcess {
-  const { url, cwd, args = [], logLevel = 'silent', log = 'inherit', inspect = false } = options;
+  const { url, cwd, args = [], http = '127.0.0.1:0', logLevel = 'silent', log = 'inherit', probed = false } = options;
   const main = options.program ?? fileURLToPath(new URL('../main.js', import.meta.url));
-  const child = spawn(
-    process.execPath,
-    [
-      ...(inspect ? ['--inspect=127.0.0.1:0'] : []),
-      ...[main, 'serve', '--nats', url, '--http', '127.0.0.1:0', '--log-level', logLevel, ...args],
-    ],
-    {
-      cwd,
-      env: {}, // without the STOPGATE_* variables of the user's own service
-      stdio: ['ignore', 'pipe', inspect ? 'pipe' : log],
+  const serve = ['serve', '--nats', url, '--http', http, '--log-level', logLevel, ...args];
+  const child = spawn(process.execPath, [...(probed ? probe : []), main, ...serve], {
+    cwd,
+    env: {}, // without the STOPGATE_* variables of the user's own service
+    stdio: ['ignore', 'pipe', log, ...(probed ? (['ipc'] as const) : [])],
+  });
+  return {
+    pid: child.pid ?? 0,
+    ready: readReady(child),
+    async probe() {
+      child.send('probe');
+      return (await once(child, 'message'))[0] as Probed;
     },
-  );
-  return { child, pid: child.pid ?? 0, ready: readReady(child, inspect) };
+    close: () => endChild(child),
+  };
 }
 
-async function readReady(child: ChildProcess, inspect: boolean) {
+async function readReady(child: ChildProcess): Promise<string> {
   const ended = once(child, 'exit').then(([code]) => {
     throw new Error(`the service that is measured ended with ${code}`);
   });
-  const started = async () => {
-    const inspector = inspect ? await readInspector(child) : null;
-    const [line] = (await once(createInterface({ input: child.stdout as Readable }), 'line')) as [string];
-    return { http: (JSON.parse(line) as { http: string }).http, inspector };
-  };
-  return Promise.race([started(), ended]);
-}
-
-/** Node says it before anything else. */
-async function readInspector({ stderr }: ChildProcess): Promise<string> {
-  const [line] = (await once(createInterface({ input: stderr as Readable }), 'line')) as [string];
-  return line.slice(line.indexOf('ws://'));
+  const line = once(createInterface({ input: child.stdout as Readable }), 'line') as Promise<[string]>;
+  const [text] = await Promise.race([line, ended]);
+  return (JSON.parse(text) as { http: string }).http;
 }

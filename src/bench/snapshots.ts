@@ -7,7 +7,7 @@ import { readPosition } from '../nats/log-continuity.ts';
 import type { LogPosition } from '../nats/log-position.ts';
 import { openLogReader } from '../nats/log-reader.ts';
 import { createSnapshots } from '../nats/snapshots/snapshots.ts';
-import type { Figure } from './figures.ts';
+import { type Figure, figure } from './figures.ts';
 
 const workersMax = 100_000;
 const tailEntries = 10_000;
@@ -40,14 +40,9 @@ export async function measureSnapshots(url: string, scale: number): Promise<Figu
   await manager.streams.delete(stream);
   await nc.close();
   return [
-    {
-      name: 'snapshot of 100,000 workers: the longest pause meanwhile',
-      value: longestMs,
-      unit: 'ms',
-      goal: { atMost: 20 },
-    },
-    { name: 'snapshot of 100,000 workers: as it is stored', value: written.bytes, unit: 'B' },
-    { name: 'start from it, and a tail of 10,000 entries', value: startMs, unit: 'ms', goal: { atMost: 1_000 } },
+    figure('snapshot of 100,000 workers: the longest pause meanwhile', longestMs, 'ms', { atMost: 20 }),
+    figure('snapshot of 100,000 workers: as it is stored', written.bytes, 'B'),
+    figure('start from it, and a tail of 10,000 entries', startMs, 'ms', { atMost: 1_000 }),
   ];
 }
 

@@ -3,9 +3,9 @@
  * workers in the fold, each of whom comes, works, stops and is forgotten. Default: an hour; five minutes show the trend.
  * At a lower rate the workers live longer, so that as many are in the fold.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
-import { WebSocket } from 'ws';
-import { type Figure, formatFigures } from './figures.ts';
+import { type Figure, figure, formatFigures } from './figures.ts';
 import { endWith, readRunOptions } from './run-options.ts';
 import { openScene, type Scene } from './scene.ts';
 
@@ -31,7 +31,7 @@ policies:
 forget: ${Math.round(inFoldMs - lifeMs)}ms
 `;
 
-const scene = await openScene({ config, inspect: true });
+const scene = await openScene({ config, probed: true });
 const nc = await connect({ servers: scene.url });
 try {
   const figures = await soak(scene, nc);
@@ -48,8 +48,7 @@ function readNumber(option: 'minutes' | 'rate', otherwise: number): number {
 
 type Sample = { readonly heapBytes: number; readonly workers: number; readonly behind: number };
 
-async function soak({ http, inspector }: Scene, to: NatsConnection): Promise<Figure[]> {
-  const heap = await openHeap(inspector ?? '');
+async function soak({ http, probe }: Scene, to: NatsConnection): Promise<Figure[]> {
   const live = startWorkers(to);
   const taken: Sample[] = [];
   try {
@@ -57,7 +56,7 @@ async function soak({ http, inspector }: Scene, to: NatsConnection): Promise<Fig
       await pause(spanMs / samples);
       const { workers, foldSeq } = await gaugesOf(http);
       const behind = live.published() - foldSeq;
-      const heapBytes = await heap.usedAfterCollection();
+      const { heapBytes } = await probe();
       taken.push({ heapBytes, workers, behind });
       process.stderr.write(
         `${index}/${samples}: ${mib(heapBytes)} MiB, ${workers} workers, ${behind} entries behind\n`,
@@ -66,7 +65,6 @@ async function soak({ http, inspector }: Scene, to: NatsConnection): Promise<Fig
     return figuresOf(taken, live.started());
   } finally {
     live.end();
-    heap.close();
   }
 }
 
@@ -80,16 +78,12 @@ function figuresOf(taken: readonly Sample[], started: number): Figure[] {
   const last = meanHeap(taken.slice(3 * quarter));
   const growth = (last / third - 1) * 100; // not a number where no sample counts: the goal is missed
   return [
-    { name: 'soak: workers that came', value: started, unit: '' },
-    {
-      name: 'soak: samples of 24 that counted, less than a second behind',
-      value: taken.filter(keepsUp).length,
-      unit: '',
-    },
-    { name: 'soak: workers in the fold at the end', value: taken.at(-1)?.workers ?? 0, unit: '' },
-    { name: 'soak: heap after collection, third quarter', value: third, unit: 'B' },
-    { name: 'soak: heap after collection, last quarter', value: last, unit: 'B' },
-    { name: 'soak: growth in the second half', value: growth, unit: '%', goal: { atMost: 5 } },
+    figure('soak: workers that came', started, ''),
+    figure('soak: samples of 24 that counted, less than a second behind', taken.filter(keepsUp).length, ''),
+    figure('soak: workers in the fold at the end', taken.at(-1)?.workers ?? 0, ''),
+    figure('soak: heap after collection, third quarter', third, 'B'),
+    figure('soak: heap after collection, last quarter', last, 'B'),
+    figure('soak: growth in the second half', growth, '%', { atMost: 5 }),
   ];
 }
 
@@ -139,37 +133,4 @@ async function gaugesOf(http: string): Promise<{ workers: number; foldSeq: numbe
   const text = await (await fetch(`${http}/metrics`)).text();
   const gauge = (name: string) => Number(new RegExp(`^stopgate_${name}(?:{[^}]*})? ([\\d.e+-]+)`, 'm').exec(text)?.[1]);
   return { workers: gauge('workers'), foldSeq: gauge('fold_seq') };
-}
-
-type Heap = { usedAfterCollection(): Promise<number>; close(): void };
-
-/** By the inspector of the service's Node, so that the program is the shipped one. */
-async function openHeap(url: string): Promise<Heap> {
-  const socket = new WebSocket(url);
-  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
-  let id = 0;
-  const call = (method: string) =>
-    new Promise<{ usedSize: number }>((resolve) => {
-      id += 1;
-      const wanted = id;
-      const onMessage = (text: Buffer) => {
-        const reply = JSON.parse(text.toString()) as { id: number; result: { usedSize: number } };
-        if (reply.id !== wanted) return;
-        socket.off('message', onMessage);
-        resolve(reply.result);
-      };
-      socket.on('message', onMessage);
-      socket.send(JSON.stringify({ id, method }));
-    });
-  return {
-    async usedAfterCollection() {
-      await call('HeapProfiler.collectGarbage');
-      return (await call('Runtime.getHeapUsage')).usedSize;
-    },
-    close: () => socket.close(),
-  };
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((done) => setTimeout(done, ms));
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type ChildCommand, runToEnd } from './child.ts';
-import { type Figure, quantile } from './figures.ts';
+import { type Figure, figure, quantile } from './figures.ts';
 import { type Operation, sampleInTurn } from './samples.ts';
 
 const rounds = 9;
@@ -29,10 +29,10 @@ export async function measureStart(url: string, scale: number): Promise<Figure[]
     );
     const ratio = (name: keyof typeof took) => quantile(took[name], 0.5) / quantile(took.node, 0.5);
     return [
-      { name: 'node -e 0 p50', value: quantile(took.node, 0.5), unit: 'ms' },
-      { name: 'stopgate --version p50 / node -e 0', value: ratio('version'), unit: 'x', goal: { atMost: 1.5 } },
-      { name: 'stopgate --help p50 / node -e 0', value: ratio('help'), unit: 'x', goal: { atMost: 1.5 } },
-      { name: 'stopgate decide p50 / node -e 0', value: ratio('decide'), unit: 'x', goal: { atMost: 2.5 } },
+      figure('node -e 0 p50', quantile(took.node, 0.5), 'ms'),
+      figure('stopgate --version p50 / node -e 0', ratio('version'), 'x', { atMost: 1.5 }),
+      figure('stopgate --help p50 / node -e 0', ratio('help'), 'x', { atMost: 1.5 }),
+      figure('stopgate decide p50 / node -e 0', ratio('decide'), 'x', { atMost: 2.5 }),
     ];
   } finally {
     rmSync(cwd, { recursive: true, force: true });

@@ -1,5 +1,4 @@
 /** Where cost may grow: the sizes that are tried, and what a decision costs at one of them. */
-import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
@@ -76,12 +75,7 @@ export async function measurePoint(axis: Axis, size: number, load: () => number)
     };
   } finally {
     await nc.close();
-    for (const { child } of others) {
-      if (child.exitCode !== null) continue;
-      const gone = once(child, 'exit');
-      child.kill('SIGTERM');
-      await gone;
-    }
+    for (const each of others) await each.close();
     await scene.close();
   }
 }

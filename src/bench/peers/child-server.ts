@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { readEnvironment } from '../../config/environment.ts';
+import { endChild } from '../child.ts';
 import { PeerMissing, type Place } from './peer.ts';
 
 const startMs = 30_000;
@@ -38,11 +39,8 @@ export async function waitFor(name: string, child: ChildProcess, tries: () => Pr
 /** Ends it with the others, at the end. */
 export function closeLater(place: Place, child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): void {
   place.onClose(async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const gone = once(child, 'exit');
-    child.kill(signal);
     const timer = setTimeout(() => child.kill('SIGKILL'), stopMs);
-    await gone;
+    await endChild(child, signal);
     clearTimeout(timer);
   });
 }

@@ -6,14 +6,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from '@nats-io/transport-node';
-import { quantile } from '../figures.ts';
+import { formatFigures, quantile } from '../figures.ts';
 import { endWith, readKept, readNames, readRunOptions } from '../run-options.ts';
 import { openScene } from '../scene.ts';
 import { openCache } from './cache.ts';
 import { sampleFsync } from './fsync.ts';
 import { type NatsPlace, openBareResponder } from './nats-peers.ts';
 import { openPeers, peerNames } from './peers.ts';
-import { compare, formatGoals, formatSummaries, type Named, summarise } from './report.ts';
+import { compare, formatSummaries, type Named, summarise } from './report.ts';
 import { type Measured, measureRound, nothingMeasured, warmUp } from './rounds.ts';
 
 const help = `npm run bench:peers -- [--only NAME,NAME] [--rounds N] [--resume] [--json]
@@ -124,7 +124,7 @@ function print({ measured, named, missing, fsync, loadBefore }: Run): void {
   process.stdout.write(
     `${machine.cores} cores, Node ${machine.node}, ${load}, fsync ${machine.fsyncP50Ms.toFixed(2)} ms\n\n`,
   );
-  process.stdout.write(`${formatSummaries(summaries)}\n${formatGoals(goals)}`);
+  process.stdout.write(`${formatSummaries(summaries)}\n${formatFigures(goals)}`);
   for (const [name, why] of missing) process.stdout.write(`left out: ${name}: ${why}\n`);
 }
 

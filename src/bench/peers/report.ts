@@ -1,6 +1,6 @@
 /** The table of `npm run bench:peers`, its goals and its JSON. */
 import { formatTable } from '../../terminal/table.ts';
-import { type Figure, formatFigures, quantile } from '../figures.ts';
+import { type Figure, figure, quantile } from '../figures.ts';
 import type { Measured } from './rounds.ts';
 
 /** What is printed of one peer. */
@@ -77,24 +77,18 @@ export function compare(summaries: readonly Summary[]): Figure[] {
     ...[of('bare'), of('bare-fast'), of('stopgate'), of('stopgate-fast'), of('kv'), of('postgres')],
   ];
   const goals: Figure[] = [
-    { name: 'by request p50 / KV', value: ratio(asked, kv, 'stopP50Ms'), unit: 'x', goal: { atMost: 0.85 } },
-    { name: 'by the fast path p50 / KV', value: ratio(fast, kv, 'stopP50Ms'), unit: 'x', goal: { atMost: 0.6 } },
-    { name: 'by request p50 / bare path', value: ratio(asked, bare, 'stopP50Ms'), unit: 'x', goal: { atMost: 1.25 } },
-    {
-      name: 'by the fast path p50 / bare path, fast',
-      ...{ value: ratio(fast, bareFast, 'stopP50Ms'), unit: 'x', goal: { atMost: 1.25 } },
-    },
-    { name: 'by request p50 / floor', value: asked?.toFloor?.p50 ?? Number.NaN, unit: 'x', goal: { atMost: 1.15 } },
-    { name: 'by the fast path p50 / floor', value: fast?.toFloor?.p50 ?? Number.NaN, unit: 'x', goal: { atMost: 0.7 } },
-    { name: 'by request p99 / floor p99', value: asked?.toFloor?.p99 ?? Number.NaN, unit: 'x', goal: { atMost: 2 } },
-    { name: '64 at once by request / KV', value: ratio(asked, kv, 'rate'), unit: 'x', goal: { atLeast: 1.3 } },
-    { name: '64 at once by the fast path / KV', value: ratio(fast, kv, 'rate'), unit: 'x', goal: { atLeast: 2 } },
-    {
-      name: '64 at once on one worker, by request / KV',
-      ...{ value: ratio(asked, kv, 'rateOneWorker'), unit: 'x', goal: { atLeast: 1.3 } },
-    },
-    { name: 'by request p50 / Postgres, called directly', value: ratio(asked, direct, 'stopP50Ms'), unit: 'x' },
-    { name: 'Postgres, called directly p50 / floor', value: direct?.toFloor?.p50 ?? Number.NaN, unit: 'x' },
+    figure('by request p50 / KV', ratio(asked, kv, 'stopP50Ms'), 'x', { atMost: 0.85 }),
+    figure('by the fast path p50 / KV', ratio(fast, kv, 'stopP50Ms'), 'x', { atMost: 0.6 }),
+    figure('by request p50 / bare path', ratio(asked, bare, 'stopP50Ms'), 'x', { atMost: 1.25 }),
+    figure('by the fast path p50 / bare path, fast', ratio(fast, bareFast, 'stopP50Ms'), 'x', { atMost: 1.25 }),
+    figure('by request p50 / floor', asked?.toFloor?.p50 ?? Number.NaN, 'x', { atMost: 1.15 }),
+    figure('by the fast path p50 / floor', fast?.toFloor?.p50 ?? Number.NaN, 'x', { atMost: 0.7 }),
+    figure('by request p99 / floor p99', asked?.toFloor?.p99 ?? Number.NaN, 'x', { atMost: 2 }),
+    figure('64 at once by request / KV', ratio(asked, kv, 'rate'), 'x', { atLeast: 1.3 }),
+    figure('64 at once by the fast path / KV', ratio(fast, kv, 'rate'), 'x', { atLeast: 2 }),
+    figure('64 at once on one worker, by request / KV', ratio(asked, kv, 'rateOneWorker'), 'x', { atLeast: 1.3 }),
+    figure('by request p50 / Postgres, called directly', ratio(asked, direct, 'stopP50Ms'), 'x'),
+    figure('Postgres, called directly p50 / floor', direct?.toFloor?.p50 ?? Number.NaN, 'x'),
   ];
   return goals.filter(({ value }) => !Number.isNaN(value));
 }
@@ -102,5 +96,3 @@ export function compare(summaries: readonly Summary[]): Figure[] {
 type Measure = 'stopP50Ms' | 'rate' | 'rateOneWorker';
 const ratio = (of: Summary | undefined, to: Summary | undefined, measure: Measure): number =>
   (of?.[measure] ?? Number.NaN) / (to?.[measure] ?? Number.NaN);
-
-export const formatGoals = (figures: readonly Figure[]): string => formatFigures(figures);

@@ -1,4 +1,6 @@
 /** Measures all peers in turn, round by round, so that other load on the machine affects all of them alike. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { atOnce } from '../samples.ts';
 import type { Peer } from './peer.ts';
 
 /** Of one peer, of all rounds so far. Times in ms, rates a second, CPU in microseconds a stop. */
@@ -17,7 +19,6 @@ export const nothingMeasured = (): Measured => ({
   ...{ report: [], stop: [], rate: [], rateOne: [], rateLoop: [], service: [], store: [] },
 });
 
-const atOnce = 64;
 const workersCount = 1_000;
 /** One at a time, until either is reached: a shell takes 100 times as long as the floor. */
 const samples = 100;
@@ -29,7 +30,6 @@ const warmUps = 3_000;
 const restMs = 25;
 
 const worker = (index: number) => `w${index % workersCount}`;
-const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 /** Makes the workers known and the code warm. */
 export async function warmUp(peer: Peer): Promise<void> {
