@@ -257,7 +257,7 @@ test('docs/benchmarks.md has every figure of the bench', () => {
   const parts = readdirSync(join(root, 'src/bench')).filter((name) => name.endsWith('.ts') && !apart.includes(name));
   const named = parts.flatMap((part) => {
     const source = readFileSync(join(root, 'src/bench', part), 'utf8');
-    return [...source.matchAll(/name: (['"`])(.+?)\1,\s*value/g)].map(([, , name = '']) => name);
+    return [...source.matchAll(/\bfigure\(\s*(['"`])(.+?)\1,/g)].map(([, , name = '']) => name);
   });
   const listed = tableUnder(readPage('docs/benchmarks.md'), 'Figures').map(([name = '']) => name);
   expect(sorted(listed)).toEqual(
