@@ -69,7 +69,9 @@ async function soak({ http, probe }: Scene, to: NatsConnection): Promise<Figure[
 }
 
 /** What waits to be folded is memory too, and no sign of a leak: such a sample is shown and not counted. */
-const keepsUp = ({ behind }: Sample): boolean => behind < entriesPerSecond;
+function keepsUp({ behind }: Sample): boolean {
+  return behind < entriesPerSecond;
+}
 
 /** The first half warms up: the fold is full after `inFoldMs`. */
 function figuresOf(taken: readonly Sample[], started: number): Figure[] {
