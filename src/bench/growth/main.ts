@@ -1,21 +1,19 @@
 /**
  * `npm run bench:growth`: what a decision costs with more workers, a longer log, more replicas and more fleets, each as a
- * ratio to the floor of the same turns. Writes the chart of docs/benchmarks.md.
+ * ratio to the floor of the same turns.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { formatTable } from '../../terminal/table.ts';
 import { openCache } from '../peers/cache.ts';
 import { readKept, readNames, readRunOptions } from '../run-options.ts';
-import { drawGrowth, shortNumber } from './plot.ts';
 import { type Axis, axes, measurePoint, type Point } from './points.ts';
 
 const names = Object.keys(axes) as Axis[];
-const picture = 'docs/pictures/growth.svg';
 const help = `npm run bench:growth -- [--only NAME,NAME] [--large] [--resume] [--json]
 
-What a decision costs as it grows: ${names.join(', ')}. Writes ${picture}.
+What a decision costs as it grows: ${names.join(', ')}.
 --only    these alone; the others stay as they were measured last
 --large   ten million entries too, which takes minutes and 2 GB of the disk
 --resume  only what a run that was ended early has not measured
@@ -45,7 +43,7 @@ async function main(): Promise<void> {
   for (const axis of wanted) {
     for (const size of [...axes[axis].sizes, ...(values.large ? (axes[axis].large ?? []) : [])]) {
       if (isEnded || points.some((point) => point.axis === axis && point.size === size)) continue;
-      process.stderr.write(`measuring ${shortNumber(size)} ${axis}\n`);
+      process.stderr.write(`measuring ${size.toLocaleString('en')} ${axis}\n`);
       const point = await measurePoint(axis, size, () => loadavg()[0] ?? 0).catch((error: unknown) => {
         // A terminal gives the signal to what is measured too.
         if (!isEnded) throw error;
@@ -56,8 +54,6 @@ async function main(): Promise<void> {
     }
   }
   points = names.flatMap((axis) => points.filter((point) => point.axis === axis).sort((a, b) => a.size - b.size));
-  mkdirSync(dirname(picture), { recursive: true });
-  writeFileSync(picture, drawGrowth(points));
   if (values.json) process.stdout.write(`${JSON.stringify({ cores: cpus().length, node: process.version, points })}\n`);
   else process.stdout.write(`${cpus().length} cores, Node ${process.version}\n\n${formatPoints(points)}\n`);
 }
