@@ -1,7 +1,7 @@
 /** Compares attempts: what is the same, what has changed, and whether a worker goes round in circles. */
+import { diffLines, type LineChange } from '../line-diff.ts';
 import type { AttemptRecord } from './messages.ts';
 
-export type LineChange = { readonly sign: '+' | '-'; readonly text: string };
 export type Changes = {
   readonly answer: readonly [before: string, after: string] | null;
   /** The messages of checks: lines that are new and lines that are gone. */
@@ -67,36 +67,5 @@ const linesOf = (text: string | null): string[] =>
     .filter((line) => line !== '')
     .slice(-linesMax);
 
-/** By the longest common subsequence, so that a line that moved is shown as moved. */
-export function changedLines(before: readonly string[], after: readonly string[]): LineChange[] {
-  const common = lengthsOf(before, after);
-  const changes: LineChange[] = [];
-  let [at, to] = [0, 0];
-  while (at < before.length || to < after.length) {
-    const [old, now] = [before[at], after[to]];
-    if (old !== undefined && old === now) {
-      at += 1;
-      to += 1;
-    } else if (now === undefined || (old !== undefined && rest(common, at + 1, to) >= rest(common, at, to + 1))) {
-      changes.push({ sign: '-', text: old as string });
-      at += 1;
-    } else {
-      changes.push({ sign: '+', text: now });
-      to += 1;
-    }
-  }
-  return changes;
-}
-
-const rest = (lengths: readonly (readonly number[])[], at: number, to: number): number => lengths[at]?.[to] ?? 0;
-
-function lengthsOf(before: readonly string[], after: readonly string[]): number[][] {
-  const lengths = Array.from({ length: before.length + 1 }, () => new Array<number>(after.length + 1).fill(0));
-  for (let at = before.length - 1; at >= 0; at -= 1)
-    for (let to = after.length - 1; to >= 0; to -= 1)
-      (lengths[at] as number[])[to] =
-        before[at] === after[to]
-          ? rest(lengths, at + 1, to + 1) + 1
-          : Math.max(rest(lengths, at + 1, to), rest(lengths, at, to + 1));
-  return lengths;
-}
+const changedLines = (before: readonly string[], after: readonly string[]): LineChange[] =>
+  diffLines(before, after).filter((line): line is LineChange => line.sign !== ' ');

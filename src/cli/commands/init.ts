@@ -4,7 +4,7 @@ import { describePlans } from '../../agents/doctor/plan-checks.ts';
 import { findPolicies, isUnknownPolicy } from '../../agents/doctor/policies.ts';
 import { type Agent, agents } from '../../agents/index.ts';
 import type { Change } from '../../agents/setup/change.ts';
-import { diffLines } from '../../agents/setup/diff.ts';
+import { diffTexts } from '../../agents/setup/diff.ts';
 import { findInstalled, findProgram, type Installed } from '../../agents/setup/installed.ts';
 import {
   type Form,
@@ -187,7 +187,7 @@ function formatChange({ file, after }: Change, colors: InitContext['out']['color
   const link = file.target === file.path ? '' : ` (a link to ${file.target})`;
   const what = after === null ? ' (is removed)' : file.text === null ? ' (a new file)' : '';
   const paint = { '+': colors.green, '-': colors.red, ' ': String, '…': colors.dim };
-  const lines = diffLines(file.text ?? '', after ?? '').map(({ sign, text }) => paint[sign](`${sign} ${text}`));
+  const lines = diffTexts(file.text ?? '', after ?? '').map(({ sign, text }) => paint[sign](`${sign} ${text}`));
   return [colors.bold(`${file.path}${link}${what}`), ...lines];
 }
 

@@ -1,7 +1,7 @@
 /** Attempt against attempt: what the page says of a worker that fails again, and of what has changed. */
 import { describe, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
-import { changedLines, changesBetween, patternOf } from '../../../src/inspector/attempt-changes.ts';
+import { changesBetween, patternOf } from '../../../src/inspector/attempt-changes.ts';
 import type { AttemptRecord } from '../../../src/inspector/messages.ts';
 import { toldBeyond } from '../../../src/inspector/told.ts';
 
@@ -49,14 +49,6 @@ test('what changed: the answer, what the checks found, and the words', () => {
     ],
   });
   expect(changesBetween(older, older)).toEqual({ answer: null, findings: [], output: [] });
-});
-
-test('lines that stay are no change, wherever others come', () => {
-  expect(changedLines(['a', 'b', 'c'], ['x', 'a', 'c', 'y'])).toEqual([
-    { sign: '+', text: 'x' },
-    { sign: '-', text: 'b' },
-    { sign: '+', text: 'y' },
-  ]);
 });
 
 test('of a prompt only what is not said above is shown', () => {

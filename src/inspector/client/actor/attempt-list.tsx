@@ -1,6 +1,7 @@
 /** The last attempts, newest first, each with what changed since the one before. */
 
-import { changesBetween, type LineChange } from '../../attempt-changes.ts';
+import type { LineChange } from '../../../line-diff.ts';
+import { changesBetween } from '../../attempt-changes.ts';
 import type { AttemptRecord } from '../../messages.ts';
 import { shownMs } from '../data/past.ts';
 import { ago, plural } from '../ui/format.ts';

@@ -1,0 +1,14 @@
+/** The difference of two lists of lines. */
+import { expect, test } from 'vitest';
+import { diffLines } from '../../src/line-diff.ts';
+
+test('lines that stay are no change, wherever others come', () => {
+  expect(diffLines(['a', 'b', 'c'], ['x', 'a', 'c', 'y']).map(({ sign, text }) => `${sign}${text}`)).toEqual([
+    ...['+x', ' a', '-b', ' c', '+y'],
+  ]);
+});
+
+test('of a great many lines all are new', () => {
+  const many = Array.from({ length: 2_001 }, () => 'same');
+  expect(new Set(diffLines(many, many).map(({ sign }) => sign))).toEqual(new Set(['-', '+']));
+});
