@@ -49,6 +49,7 @@ export function checkSource(headers: IncomingHttpHeaders, { host, publicUrl, isO
   throw new AppError('origin.foreign', `pages from '${origin}' may not use this server`);
 }
 
+const unknownToken = 'this token is not known here; it may have been replaced';
 const anyone: Caller = { name: null, role: 'agent', workers: null };
 
 /** @throws AppError input.unauthorized */
@@ -59,18 +60,20 @@ export function findCaller(headers: IncomingHttpHeaders, { tokens, isOpen }: Adm
   const [caller] = found.toSorted((a, b) => accessRoles.indexOf(b.role) - accessRoles.indexOf(a.role));
   if (caller !== undefined) return caller;
   if (isOpen()) return anyone;
-  if (given.length > 0)
-    throw new AppError('input.unauthorized', 'this token is not known here; it may have been replaced');
+  if (given.length > 0) throw new AppError('input.unauthorized', unknownToken);
   throw new AppError('input.unauthorized', 'a token is required: send the header "Authorization: Bearer <token>"');
 }
 
-/** For a service without a token that would do. @throws AppError input.unauthorized */
-export function refuseAnyone(caller: Caller, { tokens }: Admission): void {
+/** For whom an open service serves without a known token. @throws AppError input.unauthorized */
+export function refuseAnyone(caller: Caller, headers: IncomingHttpHeaders, { tokens }: Admission): void {
   if (caller !== anyone) return;
-  const message = tokens().some(({ role }) => role === 'operator')
-    ? 'this requires the operator token, and the request has none or a wrong one'
-    : 'this service was started without a token, so nobody can act as its operator over HTTP; start it with --token';
-  throw new AppError('input.unauthorized', message);
+  if (!tokens().some(({ role }) => role === 'operator'))
+    throw new AppError(
+      'input.unauthorized',
+      'this service was started without a token, so nobody can act as its operator over HTTP; start it with --token',
+    );
+  const isGiven = headers.authorization !== undefined || hasSession(headers);
+  throw new AppError('input.unauthorized', isGiven ? unknownToken : 'this requires the operator token');
 }
 
 /**

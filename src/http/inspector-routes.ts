@@ -231,7 +231,8 @@ function addSession(api: FastifyInstance, { admission }: InspectorRoutes): void 
   const tokenSchema = z.object({ token: z.string().trim().min(1).max(1_000) });
   api.post('/session', async ({ body, headers }, reply) => {
     const { token } = parseInput(tokenSchema, body);
-    refuseAnyone(findCaller({ authorization: `Bearer ${token}` }, admission), admission);
+    const given = { authorization: `Bearer ${token}` };
+    refuseAnyone(findCaller(given, admission), given, admission);
     return reply
       .code(204)
       .header('set-cookie', sessionCookie(headers, token, admission))

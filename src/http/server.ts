@@ -191,7 +191,8 @@ function addAdmission(app: FastifyInstance, admission: Admission): void {
     const access = accessOf(request.method, routeOptions.url);
     if (access.role === null && (routeOptions.url !== '/' || isPageRequest(request))) return;
     request.caller = findCaller(headers, admission);
-    if (access.role === 'operator' && !hasRole(request.caller, 'operator')) refuseAnyone(request.caller, admission);
+    if (access.role === 'operator' && !hasRole(request.caller, 'operator'))
+      refuseAnyone(request.caller, headers, admission);
     checkAccess(request.caller, access, request.params);
   });
 }

@@ -145,8 +145,14 @@ test('an operator action needs the operator token', async () => {
   await stage.client.publish('worker.o1.task.claimed', { task: 'O-1' });
   await stage.client.publish('worker.o1.task.failed', { task: 'O-1', reason: 'no idea' });
   const body = { entity: 'task', id: 'O-1', by: 'ann', verdict: 'resume' };
-  expect((await stage.post('operator/resolve', body)).status).toBe(401);
-  expect((await stage.post('operator/resolve', body, 'a guess')).status).toBe(401);
+  expect(await stage.post('operator/resolve', body)).toMatchObject({
+    status: 401,
+    body: { error: { message: 'this requires the operator token' } },
+  });
+  expect(await stage.post('operator/resolve', body, 'a guess')).toMatchObject({
+    status: 401,
+    body: { error: { message: 'this token is not known here; it may have been replaced' } },
+  });
   expect(await stage.post('operator/resolve', body, operatorToken)).toMatchObject({
     status: 200,
     body: { view: { task: 'O-1', state: 'idle' } },
