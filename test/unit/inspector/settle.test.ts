@@ -35,6 +35,15 @@ test('a task is left as it is when its worker was not resolved, and the text say
   });
 });
 
+test('a task that failed is offered again beside the workers that failed, though its worker is resolved', async () => {
+  const [first, again] = [
+    await resolve(['ana', 'bob'], [['A-1', 'ana']], ['A-1', 'bob']),
+    await resolve(['bob'], [['A-1', 'ana']], []),
+  ];
+  expect(first).toMatchObject({ asked: ['ana', 'bob', 'A-1'], again: ['bob', 'A-1'] });
+  expect(again).toMatchObject({ asked: ['bob', 'A-1'], text: 'Resumed: worker bob. Cancelled: A-1', again: [] });
+});
+
 test('a task that fails after its worker was resolved is named with the reason', async () => {
   expect(await resolve(['ana'], [['A-1', 'ana']], ['A-1'])).toEqual({
     asked: ['ana', 'A-1'],

@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import { ApiError, post } from '../data/api.ts';
 import { hello } from '../data/connection.ts';
+import type { TaskOfWorker } from '../inbox/find-waiting.ts';
 import type { OperatorAction } from './effects.ts';
 import { forgetOurs, noteOurs, noteStored, targetKey } from './ours.ts';
 import { settle, type TasksVerdict } from './settle.ts';
@@ -23,6 +24,8 @@ export type ActionRequest = {
   readonly suggestions?: readonly string[];
   /** What the agent gets with `allow`: the choice for a question. */
   readonly choice?: string;
+  /** Still escalated, though the workers that they were escalated with are resolved: the action on them failed. */
+  readonly tasks?: readonly TaskOfWorker[];
 };
 export const actionTexts = {
   acknowledge: { button: 'Acknowledge', title: 'Acknowledge', done: 'Acknowledged' },
@@ -81,7 +84,7 @@ export async function performAction(
   );
   actionNews.value = { text, isProblem: problem !== null };
   const tasks = failedTasks.map(({ id }) => ({ entity: 'task', id }) as const);
-  if (failed.length > 0) return { text, problem, left: { ...request, targets: failed } };
+  if (failed.length > 0) return { text, problem, left: { ...request, targets: failed, tasks: failedTasks } };
   return {
     text,
     problem,

@@ -30,12 +30,12 @@ const keyOf = ({ action, targets }: ActionRequest) => [action, ...targets.map(({
 
 function Confirmation({ request }: { request: ActionRequest }) {
   const { left, send, busy, problem, close } = useSend(request);
-  const { action, targets } = left;
+  const { action, targets, tasks: leftTasks = [] } = left;
   const suggestions = action === 'resume' ? (left.suggestions ?? suggestionsFor(targets)) : [];
   const [prompt, setPrompt] = useState('');
   const { title } = actionTexts[action];
   const isForTasks = targets.every(({ entity }) => entity === 'task');
-  const tasks = action === 'resume' || action === 'stop' ? tasksEscalatedWith(targets) : [];
+  const tasks = action === 'resume' || action === 'stop' ? [...leftTasks, ...tasksEscalatedWith(targets)] : [];
   // Read off the form: Enter may come before what was typed is rendered.
   const submit = (form: HTMLFormElement) => {
     const fields = new FormData(form);
@@ -68,7 +68,7 @@ function Confirmation({ request }: { request: ActionRequest }) {
           />
         )}
         {action === 'deny' && <PromptField label="Reason, for the agent" {...{ prompt, setPrompt, suggestions }} />}
-        <TasksChoice tasks={tasks} isOfMany={targets.length > 1} />
+        <TasksChoice tasks={tasks} isOfMany={targets.length > 1 || leftTasks.length > 0} />
         <label>
           Your name (stored with the entry)
           <input
@@ -172,11 +172,8 @@ function useSend(request: ActionRequest) {
     setBusy(false);
     setProblem(outcome.text);
     setLeft(again);
-    if (!isUnauthorized(outcome.problem)) return;
-    close();
-    requestSignIn(() => {
-      pendingAction.value = again;
-    });
+    // Over this dialog, which keeps what was typed.
+    if (isUnauthorized(outcome.problem)) requestSignIn(() => setProblem(null));
   };
   return { left, send, busy, problem, close };
 }

@@ -21,14 +21,14 @@ type Outcome<Target> = {
   readonly failedTasks: readonly TaskOfWorker[];
 };
 
-/** A task is left as it is if its worker's own action failed. */
+/** A task is left as it is if the action on its worker failed. A worker that is no target was resolved before. */
 export async function settle<Target extends Topic>(
   action: Action<Target>,
   also?: TasksVerdict & { readonly run: Run<TaskOfWorker> },
 ): Promise<Outcome<Target>> {
   const own = await runAll(action.targets, action.run);
-  const resolved = new Set(own.done.filter(({ entity }) => entity === 'worker').map(({ id }) => id));
-  const theirs = also?.tasks.filter(({ worker }) => resolved.has(worker)) ?? [];
+  const unresolved = new Set(own.failed.filter(({ item }) => item.entity === 'worker').map(({ item }) => item.id));
+  const theirs = also?.tasks.filter(({ worker }) => !unresolved.has(worker)) ?? [];
   // After its worker: until then a task is a part of that.
   const tasks = also === undefined ? { done: [], failed: [] } : await runAll(theirs, also.run);
   const left = also?.tasks.filter((it) => !tasks.done.includes(it)) ?? [];
