@@ -70,16 +70,29 @@ const steps = [
   ...[hour, 2 * hour, 3 * hour, 6 * hour, 12 * hour, day, 2 * day, 7 * day, 28 * day, 91 * day, 364 * day],
 ];
 const labelWidth = 84;
+/** In 1970. */
+const firstMonday = 4 * day;
 
-/** Times to write under the axis, at whole steps of the reader's own clock. */
+/** Times to write under the axis, at whole steps of the reader's own clock; weeks begin on Mondays. */
 export function ticksOf({ fromMs, toMs, width }: Axis): { readonly ms: number; readonly text: string }[] {
   const most = Math.max(1, Math.floor(width / labelWidth));
   const step = steps.find((it) => (toMs - fromMs) / it <= most) ?? (steps.at(-1) as number);
-  const offset = new Date(fromMs).getTimezoneOffset() * minute;
+  const offset = clockOffset(fromMs) + (step >= 7 * day ? firstMonday : 0);
   const ticks: { ms: number; text: string }[] = [];
-  for (let ms = Math.ceil((fromMs - offset) / step) * step + offset; ms <= toMs; ms += step)
-    ticks.push({ ms, text: tickText(ms, step) });
+  for (let at = Math.ceil((fromMs - offset) / step) * step + offset; at <= toMs + hour; at += step) {
+    const ms = step > hour ? at + clockChange(fromMs, at) : at;
+    if (ms >= fromMs && ms <= toMs) ticks.push({ ms, text: tickText(ms, step) });
+  }
   return ticks;
+}
+
+/** What to add to the reader's own clock, which summer time changes, for UTC. */
+const clockOffset = (ms: number): number => new Date(ms).getTimezoneOffset() * minute;
+
+/** By how much later the clock shows the time again that it would show at `atMs`; 0 where it leaves it out. */
+function clockChange(fromMs: number, atMs: number): number {
+  const change = clockOffset(atMs) - clockOffset(fromMs);
+  return clockOffset(atMs + change) - clockOffset(fromMs) === change ? change : 0;
 }
 
 const pad = (number: number, width = 2) => String(number).padStart(width, '0');

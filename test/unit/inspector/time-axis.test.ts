@@ -1,5 +1,5 @@
 /** The time axis: entries, times and places on the screen lead to each other, and silence is found. */
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import type { OutlineBucket } from '../../../src/inspector/messages.ts';
 import { anchorsOf, createAxis, gapsIn, silenceUntil, ticksOf, timeOf } from '../../../src/inspector/time-axis.ts';
 
@@ -43,4 +43,25 @@ test.each([
   expect(ticks.length).toBeGreaterThan(2);
   expect(ticks.length).toBeLessThanOrEqual(11);
   for (const { text } of ticks) expect(text).toMatch(form);
+});
+
+const day = 86_400_000;
+
+test.each([
+  // Over a day of 25 hours, and over one of 23.
+  ['2026-10-22T12:00:00Z', 7 * day, ['10-23', '10-24', '10-25', '10-26', '10-27', '10-28', '10-29']],
+  ['2026-03-26T12:00:00Z', 7 * day, ['03-27', '03-28', '03-29', '03-30', '03-31', '04-01', '04-02']],
+  ['2026-10-24T20:00:00Z', day / 2, ['22:00', '10-25', '02:00', '04:00', '06:00', '08:00']],
+  // 02:00 is left out: it is 03:00.
+  ['2026-03-28T22:30:00Z', day / 2, ['03-29', '03:00', '04:00', '06:00', '08:00', '10:00', '12:00']],
+  // Mondays.
+  ['2026-10-01T12:00:00Z', 40 * day, ['10-05', '10-12', '10-19', '10-26', '11-02', '11-09']],
+])('ticks from %s on are at whole steps of a clock that summer time changes', (from, spanMs, texts) => {
+  vi.stubEnv('TZ', 'Europe/Berlin');
+  const axis = createAxis([], Date.parse(from), Date.parse(from) + spanMs, 7 * 84);
+  expect(ticksOf(axis).map(({ text }) => text)).toEqual(texts);
+});
+
+afterEach(() => {
+  vi.unstubAllEnvs();
 });

@@ -4,7 +4,7 @@ import type { Axis, Gap } from '../../time-axis.ts';
 import { type VerdictKind, verdictKindOf } from '../../verdict-kind.ts';
 import { duration } from '../ui/format.ts';
 
-/** Pixels from the top. Stops stand on a middle line: what was let go above, what was held back below. */
+/** Pixels from the top. Stops stand on a middle line: what was allowed above, what was blocked below. */
 export const rows = { escalated: 12, stops: 33, entries: 67, lane: 84, end: 94 } as const;
 const stopHeight = 15;
 const entriesHeight = 14;

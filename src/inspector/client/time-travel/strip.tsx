@@ -29,7 +29,7 @@ export function Strip({ at, goTo, children }: Props) {
     <div class="time-axis-row">
       <ul class="time-axis-labels" aria-hidden="true" style={{ height: `${end}px` }}>
         <Label y={rows.escalated - 5}>escalated</Label>
-        <Label y={rows.stops - 7}>let go</Label>
+        <Label y={rows.stops - 7}>allowed</Label>
         <Label y={rows.stops + 8}>blocked</Label>
         <Label y={rows.entries - 6}>entries</Label>
         {topic !== null && (
@@ -222,7 +222,7 @@ function summary(): string {
   const sum = (kind: 'complete' | 'let-go' | 'blocked' | 'escalated' | 'unjudged') =>
     buckets.reduce((all, it) => all + it[kind], 0);
   const { fromSeq, toSeq } = shownRange.value;
-  const stops = [`${count(sum('complete') + sum('let-go'))} let go`, `${count(sum('blocked'))} blocked`];
+  const stops = [`${count(sum('complete') + sum('let-go'))} allowed`, `${count(sum('blocked'))} blocked`];
   const others = [plural(sum('escalated'), 'escalation'), `${count(sum('unjudged'))} not judged`];
   return `Entries ${count(fromSeq)} to ${count(toSeq)} over time: stops ${[...stops, ...others].join(', ')}`;
 }

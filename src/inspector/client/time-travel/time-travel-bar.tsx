@@ -55,14 +55,14 @@ function Bar({ at }: { at: number }) {
 
 /** For who has no wheel. */
 function ZoomButtons({ at }: { at: number }) {
+  const { fromSeq, toSeq } = shownRange.value;
   const zoom = (factor: number) => {
-    const { fromSeq, toSeq } = shownRange.peek();
     const pivot = Math.min(toSeq, Math.max(fromSeq, at));
     showRange(pivot - (pivot - fromSeq) * factor, pivot + (toSeq - pivot) * factor);
   };
   return (
     <span class="zoom">
-      <StepButton label="Show less of the log" sign="+" onClick={() => zoom(0.5)} />
+      <StepButton label="Show less of the log" sign="+" disabled={toSeq - fromSeq < 2} onClick={() => zoom(0.5)} />
       <StepButton label="Show more of the log" sign="−" disabled={route.value.range === null} onClick={() => zoom(2)} />
       <StepButton
         label="All of the log"
