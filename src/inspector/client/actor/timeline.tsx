@@ -6,6 +6,7 @@ import type { TimelineEntry } from '../../messages.ts';
 import { get } from '../data/api.ts';
 import { gap } from '../data/connection.ts';
 import { route } from '../route.ts';
+import { DayHeading } from '../ui/day-heading.tsx';
 import { dateTime, duration, time } from '../ui/format.ts';
 import { Link } from '../ui/link.tsx';
 import { DecisionMark } from '../ui/state-mark.tsx';
@@ -32,6 +33,7 @@ export function Timeline({ entity, id }: { entity: 'worker' | 'task'; id: string
             <Fragment key={entry.seq}>
               {gapMs >= gapMinMs && <li class="gap">{duration(gapMs)} without entries</li>}
               {isPauseBetween(entry, later) && <li class="gap">the page was paused here</li>}
+              <DayHeading atMs={entry.atMs} previousMs={later?.atMs} />
               <Line entry={entry} />
             </Fragment>
           );

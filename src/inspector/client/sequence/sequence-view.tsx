@@ -1,4 +1,5 @@
 /** The sequence diagram of a worker: a lifeline for each who takes part, an arrow for each entry, the oldest on top. */
+import { Fragment } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { Decision } from '../../../../machines/index.ts';
 import { type Message, type Participant, type Sequence, sequenceOf } from '../../sequence.ts';
@@ -8,6 +9,7 @@ import { HeldArea } from '../actor/held-view.tsx';
 import { focus } from '../data/connection.ts';
 import { isPast } from '../data/past.ts';
 import { route } from '../route.ts';
+import { DayHeading } from '../ui/day-heading.tsx';
 import { dateTime, plural, time } from '../ui/format.ts';
 import { Link } from '../ui/link.tsx';
 import { Name } from '../ui/text.tsx';
@@ -58,8 +60,11 @@ function Diagram({ sequence: { participants, messages }, worker }: { sequence: S
         ))}
       </div>
       <ol style={{ '--lanes': `${width}px` }}>
-        {messages.map((message) => (
-          <Row key={message.seq} {...{ message, at, width }} />
+        {messages.map((message, index) => (
+          <Fragment key={message.seq}>
+            <DayHeading atMs={message.atMs} previousMs={messages[index - 1]?.atMs} />
+            <Row {...{ message, at, width }} />
+          </Fragment>
         ))}
       </ol>
     </section>

@@ -27,15 +27,17 @@ export const compact = (number: number): string =>
 export const plural = (number: number, one: string, many = `${one}s`): string =>
   `${count(number)} ${number === 1 ? one : many}`;
 
-const pad = (number: number, width = 2) => String(number).padStart(width, '0');
+const pad = (number: number) => String(number).padStart(2, '0');
 
 /** In the reader's own time zone. */
 export function time(ms: number): string {
-  const date = new Date(ms);
-  return `${pad(date.getHours())}:${pad(date.getMinutes())}:${pad(date.getSeconds())}`;
+  const at = new Date(ms);
+  return `${pad(at.getHours())}:${pad(at.getMinutes())}:${pad(at.getSeconds())}`;
 }
 
-export function dateTime(ms: number): string {
-  const date = new Date(ms);
-  return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())} ${time(ms)}`;
+export function date(ms: number): string {
+  const at = new Date(ms);
+  return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())}`;
 }
+
+export const dateTime = (ms: number): string => `${date(ms)} ${time(ms)}`;
