@@ -266,7 +266,7 @@ describeInBrowser('the page', () => {
     await open('/?worker=dan');
     await browser.page.getByRole('button', { name: 'Time travel' }).click();
     const axis = browser.page.locator('.time-axis svg');
-    await expect.poll(() => axis.getAttribute('aria-label')).toMatch(/stops \d+ let go, [1-9]\d* blocked/);
+    await expect.poll(() => axis.getAttribute('aria-label')).toMatch(/stops \d+ allowed, [1-9]\d* blocked/);
     await axis.locator('.lane [data-verdict-kind]').first().waitFor();
     await browser.page.locator('.travel-now', { hasText: 'nothing new since then' }).waitFor();
     await stage.client.publish('worker.dan.tool.used', { tool: 'Bash' });
@@ -396,14 +396,14 @@ describeInBrowser('the page', () => {
     await page.getByText('The link is copied.').waitFor(patient);
     const link = await page.evaluate('navigator.clipboard.readText()');
     expect(link).toMatch(/\?view=what-if#policy=[\w-]+$/);
-    await page.getByRole('button', { name: 'Load the policies in force' }).click();
+    await page.getByRole('button', { name: 'Reset' }).click();
     await page.getByText('These are the policies in force.').waitFor(patient);
     await page.goto('about:blank');
     await page.goto(link as string);
     await expect.poll(() => editor.innerText(), { timeout: 20_000 }).toContain('retries: 7');
     await page.locator('.differences h3', { hasText: 'would differ' }).waitFor(patient);
     expect(page.url()).not.toContain('#');
-    await page.getByRole('button', { name: 'Copy to stopgate.yaml' }).click();
+    await page.getByRole('button', { name: 'Copy YAML' }).click();
     await page.getByText('the service reloads the file at once').waitFor(patient);
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe('policies: { default: { retries: 7 } }');
   }, 120_000);

@@ -32,7 +32,9 @@ const Attempt = ({ attempt, older, isOpen }: Props) => (
         {attempt.decision === null ? <b>open</b> : <DecisionMark decision={attempt.decision} />}{' '}
         <span class="muted when">{ago(attempt.atMs, shownMs.value)}</span>
       </summary>
-      {attempt.output !== null && attempt.output.trim() !== '' && (
+      {attempt.output === null || attempt.output.trim() === '' ? (
+        <p class="muted">No output came with this attempt.</p>
+      ) : (
         <div class="said">
           <h4>The agent said</h4>
           <Tail value={attempt.output} />

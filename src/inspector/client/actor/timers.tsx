@@ -33,7 +33,6 @@ export function Timers({ view }: { view: WorkerView }) {
 function TimerLine({ name, outcome, fromMs, untilMs }: Timer) {
   const now = shownMs.value;
   const leftMs = untilMs === null ? null : Math.max(0, untilMs - now);
-  const part = untilMs === null ? 0 : Math.min(1, Math.max(0, (now - fromMs) / Math.max(1, untilMs - fromMs)));
   return (
     <li data-timer={name}>
       <span class="timer-name">
@@ -42,13 +41,17 @@ function TimerLine({ name, outcome, fromMs, untilMs }: Timer) {
       <span class="timer-left">
         {leftMs === null ? `for ${duration(now - fromMs)}` : leftMs === 0 ? 'now' : `${duration(leftMs + 999)} left`}
       </span>
-      <span class="bar" aria-hidden="true">
-        <i style={{ width: `${part * 100}%` }} />
-      </span>
+      {untilMs !== null && <Bar part={(now - fromMs) / Math.max(1, untilMs - fromMs)} />}
       <span class="muted">{outcome}</span>
     </li>
   );
 }
+
+const Bar = ({ part }: { part: number }) => (
+  <span class="bar" aria-hidden="true">
+    <i style={{ width: `${Math.min(1, Math.max(0, part)) * 100}%` }} />
+  </span>
+);
 
 const timersOf = (view: WorkerView, staleAfterMs: number): Timer[] =>
   [attemptTimer(view), idleTimer(view), staleTimer(view, staleAfterMs)].filter((it) => it !== null);

@@ -10,15 +10,9 @@ import { WhyNotYet } from './why-not-yet.tsx';
 export function Why({ id, view }: { id: string; view: WorkerView }) {
   const { lastDecision } = view;
   const attempts = useAttempts(id, lastDecision?.seq ?? null);
-  if (lastDecision === null)
-    return (
-      <>
-        <section aria-label="Last decision">
-          <p class="muted">No decision yet: the worker has not tried to stop.</p>
-        </section>
-        <WhyNotYet view={view} />
-      </>
-    );
+  if (lastDecision === null && view.state === 'stopped')
+    return <p class="muted">There is no decision: it has not tried to stop.</p>;
+  if (lastDecision === null) return <WhyNotYet view={view} />;
   // For a person to answer: what the agent said comes first.
   const isForPerson = view.escalation !== null;
   const pattern = attempts === null || view.state === 'stopped' ? null : patternOf(attempts);

@@ -33,8 +33,13 @@ export function LabTools({ showDifference }: { showDifference: (isShown: boolean
         >
           Difference
         </button>
-        <button type="button" disabled={isSame} onClick={() => void loadInForce('always')}>
-          Load the policies in force
+        <button
+          type="button"
+          disabled={isSame}
+          title="Load the policies in force"
+          onClick={() => void loadInForce('always')}
+        >
+          Reset
         </button>
         <button
           type="button"
@@ -48,6 +53,7 @@ export function LabTools({ showDifference }: { showDifference: (isShown: boolean
         </button>
         <button
           type="button"
+          title="For stopgate.yaml"
           onClick={() =>
             void tell(
               navigator.clipboard.writeText(text.peek()),
@@ -55,7 +61,7 @@ export function LabTools({ showDifference }: { showDifference: (isShown: boolean
             )
           }
         >
-          Copy to stopgate.yaml
+          Copy YAML
         </button>
       </p>
       <p class="muted lab-news" role="status">

@@ -6,7 +6,8 @@ import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preac
 const narrow = matchMedia('(max-width: 620px)');
 /** Every row has this height. */
 export const rowPx = (): number => (narrow.matches ? 58 : 34);
-export const headPx = 34;
+/** On a phone there is no head. */
+export const headPx = (): number => (narrow.matches ? 0 : 34);
 const heightDefaultPx = 600;
 
 type Viewport = {
@@ -89,7 +90,7 @@ const targetOf = (key: string, at: number, count: number, page: number): number 
 
 /** The head is sticky and covers the first row of the box. */
 function scrollIntoView(box: HTMLElement, index: number): void {
-  const room = box.clientHeight - (narrow.matches ? 0 : headPx);
+  const room = box.clientHeight - headPx();
   const [top, bottom] = [index * rowPx(), (index + 1) * rowPx()];
   if (top < box.scrollTop) box.scrollTop = top;
   else if (bottom > box.scrollTop + room) box.scrollTop = bottom - room;

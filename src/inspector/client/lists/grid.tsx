@@ -36,7 +36,7 @@ export function Grid<Row>({ label, columns, ids, rowOf, isOpened, open }: GridPr
     <div
       class="grid"
       ref={viewport.box}
-      style={{ minHeight: `min(340px, 60vh, ${headPx + Math.max(1, ids.length) * rowPx()}px)` }}
+      style={{ minHeight: `min(340px, 60vh, ${headPx() + Math.max(1, ids.length) * rowPx()}px)` }}
       onScroll={viewport.onScroll}
       onPointerMove={(event) => hold(event.pointerType === 'mouse')}
       onPointerLeave={() => hold(false)}
