@@ -38,7 +38,7 @@ export function foldMessage(fleet: Fleet, message: LogMessage, findMade: FindMad
 
 function foldStoredDecision(fleet: Fleet, message: LogMessage, findMade: FindMade): readonly Outcome[] {
   const { subject } = message;
-  const made = findMade(message);
+  const made = findMade(message) ?? readKey(message);
   if (made !== null && !isOtherDecision(fleet, made)) return [];
   const json = readJson(decoder.decode(message.data));
   if (!json.ok) return [];
@@ -47,4 +47,14 @@ function foldStoredDecision(fleet: Fleet, message: LogMessage, findMade: FindMad
   if (subject !== `stopgate.${fleet.name}.decision.${key.worker}` || !isOtherDecision(fleet, key)) return [];
   const decision = decisionSchema.safeParse(json.value);
   return decision.success ? foldDecision(fleet, decision.data) : [];
+}
+
+/** What `isOtherDecision` needs stands before the verdicts, which are most of the text. Null: not here. */
+function readKey({ subject, data }: LogMessage): DecisionKey | null {
+  const bytes = Buffer.from(data.buffer, data.byteOffset, data.length);
+  const json = readJson(`${bytes.toString('utf8', 0, bytes.indexOf(',"verdicts":'))}}`);
+  if (!json.ok) return null;
+  const key = json.value as Partial<DecisionKey>;
+  const isWhole = subject.endsWith(`.${key.worker}`) && key.attempt !== undefined && key.seq !== undefined;
+  return isWhole ? (key as DecisionKey) : null;
 }
