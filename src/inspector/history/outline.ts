@@ -41,10 +41,10 @@ export function createOutline(width = 1, bucketsMax = bucketsMaxDefault): Outlin
       const { seq } = step.message;
       if (!mark(stretches, seq)) return;
       while (seq > bucketWidth * bucketsMax) widen();
-      const bucket = buckets.get(indexOf(seq, bucketWidth));
-      // Most entries have no outcome, and are a million.
-      if (bucket !== undefined && step.outcomes.length === 0) addPlain(bucket, step);
-      else addTo(buckets, bucketWidth, bucketOf(step));
+      const index = indexOf(seq, bucketWidth);
+      const bucket = buckets.get(index) ?? emptyBucket(step);
+      if (bucket.count === 0) buckets.set(index, bucket);
+      addStep(bucket, step);
     },
     read(fromSeq, toSeq, atLeast) {
       const within = [...buckets.values()].filter((it) => it.toSeq >= fromSeq && it.fromSeq <= toSeq);
@@ -85,21 +85,35 @@ function mark(stretches: Stretch[], seq: number): boolean {
 
 const nothing = Object.fromEntries(verdictKinds.map((kind) => [kind, 0])) as Record<VerdictKind, number>;
 
-function bucketOf({ message, outcomes, fleet, silentFromMs }: Step): Bucket {
-  const { seq, atMs, subject } = message;
-  const verdicts = { ...nothing };
+const emptyBucket = ({ message: { seq, atMs }, silentFromMs }: Step): Bucket => ({
+  ...{ fromSeq: seq, toSeq: seq, count: 0, fromMs: atMs, toMs: atMs, ...nothing },
+  silentFromMs: silentFromMs === 0 ? atMs : silentFromMs,
+  silentToMs: atMs,
+});
+
+/** Allocates nothing: entries are a million. */
+function addStep(bucket: Bucket, step: Step): void {
+  const { seq, atMs } = step.message;
+  bucket.count += 1;
+  spread(bucket, seq, seq, atMs, atMs);
+  if (step.outcomes.length > 0) addVerdicts(bucket, step);
+  const { silentFromMs } = step;
+  if (silentFromMs === 0 || atMs - silentFromMs <= bucket.silentToMs - bucket.silentFromMs) return;
+  bucket.silentFromMs = silentFromMs;
+  bucket.silentToMs = atMs;
+}
+
+function addVerdicts(bucket: Bucket, { message: { subject }, outcomes, fleet }: Step): void {
+  const escalatedBefore = bucket.escalated;
   for (const outcome of outcomes) {
     if (outcome.kind === 'decided' && !isEscalatedAlready(outcome.decision))
-      verdicts[verdictKindOf(outcome.decision)] += 1;
+      bucket[verdictKindOf(outcome.decision)] += 1;
   }
   // One that no stop led to: a worker went silent, a task failed too often. What people do about it is no new one.
-  const began = outcomes.filter((it) => it.kind === 'escalation' && fleet.escalated.has(`${it.entity}/${it.id}`));
-  if (verdicts.escalated === 0 && !subject.includes('.escalation.')) verdicts.escalated = began.length;
-  return {
-    ...{ fromSeq: seq, toSeq: seq, count: 1, fromMs: atMs, toMs: atMs, ...verdicts },
-    silentFromMs: silentFromMs === 0 ? atMs : silentFromMs,
-    silentToMs: atMs,
-  };
+  if (bucket.escalated > escalatedBefore || subject.includes('.escalation.')) return;
+  for (const outcome of outcomes) {
+    if (outcome.kind === 'escalation' && fleet.escalated.has(`${outcome.entity}/${outcome.id}`)) bucket.escalated += 1;
+  }
 }
 
 /** It tries again while it waits for a person: that is no escalation more. */
@@ -112,15 +126,6 @@ function joined(from: Iterable<Bucket>, width: number): Map<number, Bucket> {
 }
 
 const indexOf = (seq: number, width: number): number => Math.floor((seq - 1) / width);
-
-/** As `addTo`, for an entry in which nothing was decided or escalated. */
-function addPlain(bucket: Bucket, { message: { seq, atMs }, silentFromMs }: Step): void {
-  bucket.count += 1;
-  spread(bucket, seq, seq, atMs, atMs);
-  if (silentFromMs === 0 || atMs - silentFromMs <= bucket.silentToMs - bucket.silentFromMs) return;
-  bucket.silentFromMs = silentFromMs;
-  bucket.silentToMs = atMs;
-}
 
 function spread(bucket: Bucket, fromSeq: number, toSeq: number, fromMs: number, toMs: number): void {
   bucket.fromSeq = Math.min(bucket.fromSeq, fromSeq);
