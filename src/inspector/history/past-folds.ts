@@ -42,6 +42,8 @@ type Wanted = Pick<Waiter, 'toSeq' | 'isBackground' | 'onStep'>;
 
 /** Each holds a fleet. More wait. */
 const foldsMax = 3;
+/** To pack an actor takes about as long as to fold an entry: a checkpoint makes a first jump an eighth longer at most. */
+const entriesPerActor = 8;
 /** The log may be cut again while what is left of it is read. */
 const triesMax = 3;
 
@@ -55,7 +57,9 @@ export function createPastFolds({ onStep, ...options }: PastFoldsOptions): PastF
       // Until it begins others may join who need that place.
       ...{ log, fromSeq, open: () => starts.open(fromSeq, known) },
       onStep(step) {
-        checkpoints.offer(step.message.seq, known.lastSeq, step.fleet);
+        const { message, fleet } = step;
+        const hasFolded = message.seq - fromSeq >= entriesPerActor * (fleet.workers.size + fleet.tasks.size);
+        if (hasFolded || fold.isBackground) checkpoints.offer(message.seq, known.lastSeq, fleet);
         onStep?.(step);
       },
       onEnded(moment) {

@@ -10,8 +10,8 @@ import type { LogMessage } from '../../../../src/nats/log-reader.ts';
 
 const lastSeq = 20_000;
 const data = new TextEncoder().encode('{"tool":"Bash"}');
-const message = (seq: number): LogMessage => ({
-  ...{ seq, atMs: seq * 1_000, subject: `stopgate.main.worker.w${seq % 10}.tool.used`, data },
+const message = (seq: number, workers = 10): LogMessage => ({
+  ...{ seq, atMs: seq * 1_000, subject: `stopgate.main.worker.w${seq % workers}.tool.used`, data },
   header: () => undefined,
 });
 
@@ -40,9 +40,15 @@ function createGate() {
 }
 
 type Log = Parameters<typeof createPastFolds>[0]['log'];
-type OpenOptions = { firstSeq?: number; accepted?: Log['accepted']; snapshots?: readonly number[]; missing?: number };
+type OpenOptions = {
+  firstSeq?: number;
+  accepted?: Log['accepted'];
+  snapshots?: readonly number[];
+  missing?: number;
+  workers?: number;
+};
 
-function openPast({ firstSeq = 1, accepted = nothingAccepted, snapshots = [], missing }: OpenOptions = {}) {
+function openPast({ firstSeq = 1, accepted = nothingAccepted, snapshots = [], missing, workers }: OpenOptions = {}) {
   let cutTo = firstSeq;
   const reads: { from: number; count: number }[] = [];
   const loads: number[] = [];
@@ -57,7 +63,7 @@ function openPast({ firstSeq = 1, accepted = nothingAccepted, snapshots = [], mi
         await gate.pass(seq);
         if (seq === missing || seq < cutTo) continue;
         read.count += 1;
-        await onMessage(message(seq));
+        await onMessage(message(seq, workers));
       }
     },
   };
@@ -95,6 +101,20 @@ test('a jump back, and one forward, start from the nearest checkpoint', async ()
     { from: 1, count: 20_000 },
     { from: 8_193, count: 808 },
     { from: 16_385, count: 616 },
+  ]);
+});
+
+test('of many workers checkpoints are left in the background, which holds up nobody', async () => {
+  const { folds, toolsAt, reads, asker } = openPast({ workers: 2_000 });
+  await toolsAt(10_000);
+  await toolsAt(9_000);
+  await folds.over(1, 12_000, asker, { isBackground: true });
+  await toolsAt(8_500);
+  expect(reads).toEqual([
+    { from: 1, count: 10_000 },
+    { from: 1, count: 9_000 },
+    { from: 1, count: 12_000 },
+    { from: 8_193, count: 308 },
   ]);
 });
 
