@@ -1,0 +1,200 @@
+/** The past in the page: time travel, and what other policies would have decided. */
+import { expect, test } from 'vitest';
+import { describeInBrowser } from '../../support/browser.ts';
+import { plan, usePage } from '../../support/page.ts';
+
+const policies = {
+  default: { checks: [{ plan: {} }], retries: 3 },
+  careful: { checks: [{ plan: {} }], promises: true },
+};
+/** A comparison folds the log, in a process that is started for it. */
+const patient = { timeout: 30_000 };
+
+describeInBrowser('the past', () => {
+  // An entry beyond the log, and each invalid text of the lab.
+  const ui = usePage(policies, /a status of 400 \(Bad Request\)$/, async ({ client }) => {
+    for (const worker of ['ana', 'bob', 'cleo', 'ana', 'bob', 'cleo', 'ana', 'bob', 'cleo'])
+      await client.publish(`worker.${worker}.tool.used`, { tool: 'Read' });
+    await client.publish('worker.dan.plan.updated', plan('completed', 'in_progress', 'pending'));
+    for (const worker of ['dan', 'ana']) await client.ask(`decide.${worker}`);
+  });
+  const { open, text, rows } = ui;
+
+  test('shows the fleet and a worker at any entry, as the service folds them', async () => {
+    const { page, stage } = ui;
+    const before = (await stage.get('range')).body.lastSeq;
+    await open('/?worker=dan');
+    await page.getByRole('button', { name: 'Time travel' }).click();
+    await page.locator('.travel').waitFor();
+    // Timers of the service may have added entries since.
+    const lastSeq = Number(new URL(page.url()).searchParams.get('at'));
+    expect(lastSeq).toBeGreaterThanOrEqual(before);
+    expect(lastSeq).toBeLessThanOrEqual((await stage.get('range')).body.lastSeq);
+    const slider = page.getByLabel('Log entry');
+    for (const at of [lastSeq - 3, 12, 6, lastSeq]) {
+      await slider.fill(String(at));
+      await page.locator('.travel-now', { hasText: `Entry ${at} of` }).waitFor();
+      const { body } = await stage.get(`at/${at}`);
+      await expect.poll(async () => (await rows()).sort()).toEqual(body.workers.map(([name]: string[]) => name).sort());
+      const states = await page.locator('button.count b').allInnerTexts();
+      const counted = [0, 1, 2, 3, 4, 5].map(
+        (state) => body.workers.filter((row: number[]) => row[1] === state).length,
+      );
+      expect(states.map(Number)).toEqual(counted);
+      const one = await stage.get(`at/${at}?worker=dan`);
+      if (one.status === 404)
+        await page.locator('aside', { hasText: 'There is no worker dan at this entry.' }).waitFor();
+      else await expect.poll(() => text('aside .lead')).toMatch(new RegExp(`^${one.body.view.state}`));
+    }
+    await page.getByRole('button', { name: 'Previous entry' }).click();
+    await page.locator('.travel-now', { hasText: `Entry ${lastSeq - 1} of` }).waitFor();
+    await page.reload();
+    await page.locator('.travel-now', { hasText: `Entry ${lastSeq - 1} of` }).waitFor();
+    await page.getByRole('button', { name: 'Live', exact: true }).click();
+    await page.locator('.travel').waitFor({ state: 'detached' });
+  });
+
+  test('shows the log along a time axis: zoomed, brushed, and as it was after a reload', async () => {
+    const { page, stage } = ui;
+    await open('/?worker=dan');
+    await page.getByRole('button', { name: 'Time travel' }).click();
+    const axis = page.locator('.time-axis svg');
+    await expect.poll(() => axis.getAttribute('aria-label')).toMatch(/stops \d+ allowed, [1-9]\d* blocked/);
+    await axis.locator('.lane [data-verdict-kind]').first().waitFor();
+    await page.locator('.travel-now', { hasText: 'nothing new since then' }).waitFor();
+    await stage.client.publish('worker.dan.tool.used', { tool: 'Bash' });
+    await page.locator('.travel-now', { hasText: /[1-9] new since then/ }).waitFor();
+    const parameter = (name: string) => new URL(page.url()).searchParams.get(name);
+    const paused = parameter('at');
+    await page.getByRole('button', { name: 'Previous entry' }).click();
+    await page.getByRole('button', { name: 'Show less of the log' }).click();
+    expect(parameter('range')).toMatch(/^\d+-\d*$/);
+    await page.getByRole('button', { name: 'All of the log' }).click();
+    expect(parameter('range')).toBeNull();
+    const box = await axis.boundingBox();
+    if (box === null) throw new Error('the axis is not on screen');
+    await page.mouse.move(box.x + box.width * 0.2, box.y + 20);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.4, box.y + 25, { steps: 3 });
+    await page.mouse.up();
+    await expect.poll(() => parameter('range') ?? '').toMatch(/^\d+-\d*$/);
+    const address = page.url();
+    // The same part of the log, also where its ends are known late.
+    let answer = () => {};
+    const live = new Promise<void>((done) => {
+      answer = done;
+    });
+    await page.route('**/api/main/range', (route) => live.then(() => route.continue()));
+    await page.reload();
+    await page.locator('[data-connection="live"]').waitFor();
+    const outline = page.waitForRequest(/\/outline\?/);
+    answer();
+    await axis.waitFor();
+    await page.unroute('**/api/main/range');
+    expect(page.url()).toBe(address);
+    expect(new URL((await outline).url()).searchParams.get('from')).toBe(parameter('range')?.split('-')[0]);
+    expect(await ui.browser.axe()).toEqual([]);
+    // Back to where the live fleet was left, and all of the log.
+    await page.locator('.travel-now button.link').click();
+    expect(parameter('at')).toBe(paused);
+    await page.getByRole('button', { name: 'All of the log' }).click();
+    expect(parameter('range')).toBeNull();
+    await axis.click({ position: { x: 2, y: 40 } });
+    await expect.poll(() => Number(parameter('at'))).toBeLessThan(Number(paused));
+    await page.getByRole('button', { name: 'Live', exact: true }).click();
+    expect([parameter('at'), parameter('paused')]).toEqual([null, null]);
+  });
+
+  test('says that what is shown is still of another entry, and goes back to it', async () => {
+    const { page } = ui;
+    await open('/?at=2');
+    await page.locator('.travel-now', { hasText: /Entry 2 of \d+ · \d{4}-/ }).waitFor();
+    let answer = () => {};
+    await page.route('**/at/3', async (asked) => {
+      await new Promise<void>((done) => (answer = done));
+      await asked.abort().catch(() => {});
+    });
+    await page.getByRole('button', { name: 'Next entry' }).click();
+    await page.locator('.travel-now', { hasText: 'Entry 3' }).getByRole('button', { name: 'Cancel' }).click();
+    await page.waitForURL('**/?at=2');
+    await page.locator('.travel-now', { hasText: /Entry 2 of \d+ · \d{4}-/ }).waitFor();
+    expect(await page.locator('.late').count()).toBe(0);
+    answer();
+    await page.unroute('**/at/3');
+  });
+
+  test('reports an entry beyond the end of the log, and leads back', async () => {
+    const { page, stage } = ui;
+    const { lastSeq } = (await stage.get('range')).body;
+    await open(`/?worker=dan&at=${lastSeq + 1_000}`);
+    await page.locator('main', { hasText: `there is no entry ${lastSeq + 1_000} yet: the log ends at` }).waitFor();
+    expect(await ui.browser.axe()).toEqual([]);
+    await page.getByRole('button', { name: 'Go to the newest entry' }).click();
+    await page.locator('aside .lead').waitFor();
+  });
+
+  test('shows what other policies would have decided, as they are typed, and where they are invalid', async () => {
+    const { page, stage } = ui;
+    await open('/?view=what-if');
+    const editor = page.getByLabel('Policies, as in stopgate.yaml');
+    await expect.poll(() => editor.innerText(), { timeout: 20_000 }).toContain('retries: 3');
+    await page.getByText('These are the policies in force.').waitFor(patient);
+    await editor.fill('policies: { default: { retrys: 2 } }');
+    await page.locator('#policy-problems button').waitFor(patient);
+    expect(await text('#policy-problems')).toMatch(/^line 1, column 24 .*retrys/);
+    await page.locator('.cm-lintRange-error', { hasText: 'retrys' }).waitFor(patient);
+    await page.locator('#policy-problems button').first().click();
+    // The cursor stands before the wrong key, and the keys of the page do not take what is typed.
+    await page.keyboard.type('i');
+    await page.locator('#policy-problems', { hasText: 'iretrys' }).waitFor(patient);
+    const policy = 'policies: { default: { checks: [] }, careful: {} }';
+    await editor.fill(policy);
+    const group = page.locator('.group', { hasText: 'checks → done' });
+    await group.waitFor(patient);
+    const { body } = await stage.post('what-if', { policy, last: 200 });
+    expect(await text('.differences h3')).toContain(`${body.differ} of ${body.compared} stops would differ`);
+    const dan = body.differences.find(({ worker }: { worker: string }) => worker === 'dan');
+    expect(dan.guards).toEqual(['checks', 'done']);
+    const line = page.locator('.difference[data-worker="dan"]');
+    if (!(await line.isVisible())) await group.locator('summary').first().click();
+    await line.waitFor(patient);
+    expect((await line.innerText()).replace(/\s+/g, ' ')).toContain(
+      'blocked block · continue · incomplete → becomes let go: nothing to check allow · complete · no-policy guard checks → done',
+    );
+    await line.locator('summary').first().click();
+    expect(await line.getByLabel('After').locator('.reason').innerText()).toBe(dan.after.reason);
+    await page.getByText('by cause').click();
+    await page.locator('.group summary', { hasText: 'incomplete → no-policy' }).waitFor(patient);
+    await page.locator('.group summary', { hasText: 'On the chart' }).click();
+    await page.locator('figure .chart-state').first().waitFor(patient);
+    await page.getByRole('button', { name: 'Difference' }).click();
+    await page.locator('.cm-deletedChunk', { hasText: 'retries: 3' }).waitFor(patient);
+    expect(await ui.browser.axe()).toEqual([]);
+  }, 120_000);
+
+  test('completes by the schema, and a link takes the text along', async () => {
+    const { page } = ui;
+    await ui.browser.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await open('/?view=what-if');
+    const editor = page.getByLabel('Policies, as in stopgate.yaml');
+    await editor.fill('policies: { default: { ');
+    await page.keyboard.type('stuck');
+    await page.locator('.cm-tooltip-autocomplete', { hasText: 'stuckAfter' }).waitFor(patient);
+    await page.keyboard.press('Escape');
+    await editor.fill('policies: { default: { retries: 7 } }');
+    await page.getByRole('button', { name: 'Copy link' }).click();
+    await page.getByText('The link is copied.').waitFor(patient);
+    const link = await page.evaluate('navigator.clipboard.readText()');
+    expect(link).toMatch(/\?view=what-if#policy=[\w-]+$/);
+    await page.getByRole('button', { name: 'Reset' }).click();
+    await page.getByText('These are the policies in force.').waitFor(patient);
+    await page.goto('about:blank');
+    await page.goto(link as string);
+    await expect.poll(() => editor.innerText(), { timeout: 20_000 }).toContain('retries: 7');
+    await page.locator('.differences h3', { hasText: 'would differ' }).waitFor(patient);
+    expect(page.url()).not.toContain('#');
+    await page.getByRole('button', { name: 'Copy YAML' }).click();
+    await page.getByText('the service reloads the file at once').waitFor(patient);
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe('policies: { default: { retries: 7 } }');
+  }, 120_000);
+});
