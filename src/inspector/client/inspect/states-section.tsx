@@ -54,10 +54,11 @@ function Machine({ actor, states, value, event }: Props & { readonly states: Sta
           viewKey={actor.id}
         />
       )}
+      {drawing === undefined && <p class="muted">The chart is being laid out…</p>}
       {drawing === null && <p class="muted">This machine is too large for a chart.</p>}
       <details class="as-list" open={drawing == null}>
         <summary>As a list</summary>
-        <StateList states={states} active={active} last={event?.type ?? null} />
+        <StateList states={states} active={active} last={event?.type ?? null} isFolded={drawing === null} />
       </details>
     </>
   );
