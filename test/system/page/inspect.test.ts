@@ -173,6 +173,30 @@ describe.skipIf(noChromium !== null)(
       expect(await inspector.locator('.actors li').count()).toBe(500);
     });
 
+    test('lists the states of a machine that is too large for a chart, folded to those that are active', async () => {
+      const { page, inspector } = await openBoth();
+      await expect.poll(() => active(inspector), { timeout: 20_000 }).toEqual(['green']);
+      await page.evaluate(() => {
+        const opened = Object(globalThis).open('', 'xstateinspector');
+        const numbered = (name: string, state: object) =>
+          Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`${name}${at}`, state]));
+        const definition = {
+          initial: 'area0',
+          states: numbered('area', { initial: 'step0', states: numbered('step', {}) }),
+        };
+        const snapshot = { status: 'active', value: { area7: 'step3' } };
+        const actor = { type: '@xstate.actor', _version: '0.7.2', sessionId: 'plant', name: 'plant', createdAt: '0' };
+        opened.postMessage({ ...actor, definition: JSON.stringify(definition), snapshot }, '*');
+      });
+      await inspector.getByRole('button', { name: 'plant' }).click();
+      await inspector.getByText('This machine is too large for a chart.').waitFor();
+      await inspector.locator('[data-state="area7.step3"][data-active]').waitFor();
+      await inspector.locator('[data-state="area8"]').waitFor();
+      expect(await inspector.locator('[data-state="area8.step3"]').isVisible()).toBe(false);
+      await inspector.locator('[data-state="area8"] summary').click();
+      await inspector.locator('[data-state="area8.step3"]').waitFor();
+    });
+
     test('works in a frame of the app', async () => {
       const page = await open();
       await page.evaluate(() => Object(globalThis).beginFramed());
