@@ -111,6 +111,11 @@ export type OwnTaskEntry = EntryOf<'ownTask'>;
 export type OwnFleetEntry = EntryOf<'ownFleet'>;
 export type Entry = WorkerEntry | TaskEntry | QueueEntry | OwnWorkerEntry | OwnTaskEntry | OwnFleetEntry;
 
+/** An entry as an event of a machine, with its place in the log. */
+export type EventOf<Entry, Place> = Entry extends { type: infer T; data: infer D }
+  ? { readonly type: T; readonly data: D } & Place
+  : never;
+
 /** An entry as the log holds it. `owner`: the replica that took the request for it, if one did. */
 export type StoredEntry = {
   readonly seq: number;

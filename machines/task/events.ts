@@ -2,7 +2,7 @@
  * The events of a task's machine: the entries of protocol.md §3 about a task, those of the worker that claims or
  * releases it, and what the fold adds where there is no entry.
  */
-import type { OwnTaskEntry, TaskEntry, WorkerEntry } from '../entries/index.ts';
+import type { EventOf, OwnTaskEntry, TaskEntry, WorkerEntry } from '../entries/index.ts';
 import type { RefusedEntry } from '../entries/refusal.ts';
 import type { HookRun } from '../guards/task-hooks/hook.ts';
 import type { TaskEscalation } from '../values/escalation.ts';
@@ -21,15 +21,12 @@ export type TaskSurroundings = {
 
 /** `seq` and `atMs`: the entry's place and time in the log. */
 export type Place = { readonly seq: number; readonly atMs: number; readonly facts?: TaskSurroundings | undefined };
-type EventOf<Entry> = Entry extends { type: infer T; data: infer D }
-  ? { readonly type: T; readonly data: D } & Place
-  : never;
 type HoldingEntry = Extract<WorkerEntry, { type: 'task.claimed' | 'task.completed' | 'task.failed' | 'task.released' }>;
 
 export type TaskEvent =
-  | EventOf<TaskEntry>
-  | EventOf<OwnTaskEntry>
-  | EventOf<HoldingEntry>
+  | EventOf<TaskEntry, Place>
+  | EventOf<OwnTaskEntry, Place>
+  | EventOf<HoldingEntry, Place>
   /** Its worker tries to stop; works again after a block. */
   | ({ readonly type: 'attempt.opened' | 'work.resumed' } & Place)
   /** `escalation`: the one that the decision makes, where the disposition is `escalated`. */

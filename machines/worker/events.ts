@@ -2,7 +2,7 @@
  * The events of a worker's machine: the entries of protocol.md §3 about a worker, and what the fold adds where there is
  * no entry.
  */
-import type { OwnWorkerEntry, WorkerEntry } from '../entries/index.ts';
+import type { EventOf, OwnWorkerEntry, WorkerEntry } from '../entries/index.ts';
 import type { RefusedEntry } from '../entries/refusal.ts';
 import type { PolicyInForce, TaskFacts } from '../guards/attempt.ts';
 import type { GuardName } from '../guards/names.ts';
@@ -31,13 +31,10 @@ export type Surroundings = {
 
 /** `seq` and `atMs`: the entry's place and time in the log. */
 type Place = { readonly seq: number; readonly atMs: number; readonly facts?: Surroundings | undefined };
-type EventOf<Entry> = Entry extends { type: infer T; data: infer D }
-  ? { readonly type: T; readonly data: D } & Place
-  : never;
 
 export type WorkerEvent =
-  | EventOf<WorkerEntry>
-  | EventOf<OwnWorkerEntry>
+  | EventOf<WorkerEntry, Place>
+  | EventOf<OwnWorkerEntry, Place>
   /** A held task is no longer this worker's: it was cancelled, or handed back. */
   | ({ readonly type: 'task.lost'; readonly data: { readonly task: string } } & Place)
   /** Another attempt, or a prompt, is about to take the place of the open one. */
