@@ -8,7 +8,7 @@ import type { Inspection } from '../inspector/index.ts';
 import { commonHeaders } from './replies.ts';
 
 type History = Inspection['history'];
-type Work = Parameters<History['ask']>[0];
+export type Work = Parameters<History['ask']>[0];
 
 const jsonLines = 'application/x-ndjson';
 

@@ -1,5 +1,5 @@
 /** The endpoints of the inspector's page: the stream, the past, timelines, what if, and operator actions. */
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { idSchema, isoTimeSchema, staleAfterMs } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
@@ -13,7 +13,7 @@ import { accessOf, callerOf, checkSubject, hasRole, isFor, withCallerName } from
 import { type Admission, findCaller, hasSession, refuseAnyone, sessionCookie } from './admission.ts';
 import { type EventStream, openEventStream } from './event-stream.ts';
 import { type FleetDirectory, fleetInPath } from './fleet-directory.ts';
-import { sendHistory } from './history-reply.ts';
+import { sendHistory, type Work } from './history-reply.ts';
 import { onceRevoked } from './revocation.ts';
 
 export const inspectorEndpoints = [
@@ -90,8 +90,6 @@ export function addInspectorRoutes(api: FastifyInstance, routes: InspectorRoutes
   addStream(api, routes);
   addPast(api, routes);
   addTimelines(api, routes);
-  addStatistics(api, routes);
-  addWhatIf(api, routes);
   addOperatorActions(api, routes);
   addSession(api, routes);
 }
@@ -137,28 +135,27 @@ function addStream(api: FastifyInstance, { fleets, admission, version }: Inspect
   });
 }
 
+/** What the history process answers: the past, statistics, and what other policies would have decided. */
 function addPast(api: FastifyInstance, { fleets }: InspectorRoutes): void {
   api.get('/range', async ({ params }) => fleetInPath(fleets, params).inspection.range());
+  const send = (request: FastifyRequest, reply: FastifyReply, work: Work) =>
+    sendHistory(request, reply, fleetInPath(fleets, request.params).inspection.history, work);
   api.get<{ Params: { seq: string } }>('/at/:seq', async (request, reply) => {
-    const { params, query } = request;
-    const { inspection } = fleetInPath(fleets, params);
-    const topic = readTopic(parseInput(selectionSchema, query));
-    const seq = parseInput(seqSchema, params.seq);
-    return sendHistory(request, reply, inspection.history, { kind: 'past', seq, topic });
+    const topic = readTopic(parseInput(selectionSchema, request.query));
+    return send(request, reply, { kind: 'past', seq: parseInput(seqSchema, request.params.seq), topic });
   });
   api.get('/outline', async (request, reply) => {
-    const { inspection } = fleetInPath(fleets, request.params);
     const { from: fromSeq, to: toSeq, width } = parseInput(outlineSchema, request.query);
-    return sendHistory(request, reply, inspection.history, { kind: 'outline', fromSeq, toSeq, width });
+    return send(request, reply, { kind: 'outline', fromSeq, toSeq, width });
   });
-}
-
-/** Counted from the log, of the last hour, day or week. */
-function addStatistics(api: FastifyInstance, { fleets }: InspectorRoutes): void {
-  api.get('/statistics', async (request, reply) => {
-    const { span } = parseInput(statisticsSchema, request.query);
-    const { inspection } = fleetInPath(fleets, request.params);
-    return sendHistory(request, reply, inspection.history, { kind: 'statistics', span });
+  // Counted from the log, of the last hour, day or week.
+  api.get('/statistics', async (request, reply) =>
+    send(request, reply, { kind: 'statistics', ...parseInput(statisticsSchema, request.query) }),
+  );
+  api.get('/policy', async ({ params }) => fleetInPath(fleets, params).inspection.policies());
+  api.post('/what-if', async (request, reply) => {
+    const { policy, last, since: sinceMs = null } = parseInput(whatIfSchema, request.body);
+    return send(request, reply, { kind: 'whatIf', policy, last, sinceMs });
   });
 }
 
@@ -214,15 +211,6 @@ function addOperatorActions(api: FastifyInstance, { fleets }: InspectorRoutes): 
     if (!Object.hasOwn(operatorActions, params.word))
       throw new AppError('actor.unknown', `'${params.word}' is none of ${Object.keys(operatorActions).join(', ')}`);
     return fleetInPath(fleets, params).service.operate(params.word as OperatorAction, withCallerName(caller, body));
-  });
-}
-
-function addWhatIf(api: FastifyInstance, { fleets }: InspectorRoutes): void {
-  api.get('/policy', async ({ params }) => fleetInPath(fleets, params).inspection.policies());
-  api.post('/what-if', async (request, reply) => {
-    const { policy, last, since: sinceMs = null } = parseInput(whatIfSchema, request.body);
-    const { inspection } = fleetInPath(fleets, request.params);
-    return sendHistory(request, reply, inspection.history, { kind: 'whatIf', policy, last, sinceMs });
   });
 }
 

@@ -2,11 +2,10 @@
 import type { FastifyInstance } from 'fastify';
 import { isId } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import type { Entity } from '../service/actor.ts';
+import { type Entity, entities } from '../service/actor.ts';
 import { type FleetDirectory, fleetInPath } from './fleet-directory.ts';
 import { addInspectorRoutes, type InspectorRoutes, inspectorEndpoints } from './inspector-routes.ts';
 
-const entities: readonly Entity[] = ['worker', 'task', 'queue'];
 type EntryParams = { entity: string; id: string; noun: string; verb: string };
 type ActorParams = { entity: string; id: string };
 
