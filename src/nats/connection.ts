@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions as ConnectionSettings, NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
+import { tryJson } from '../try-json.ts';
 import {
   AuthorizationError,
   connect as connectOverTcp,
@@ -187,19 +188,11 @@ function readCreds(file: string) {
     throw new AppError('input.bad', `cannot read the credentials '${file}': ${why}`, { cause });
   }
   if (bytes.toString('utf8').trimStart().startsWith('{')) {
-    const { user, pass } = readJson(bytes.toString('utf8'));
+    const { user, pass } = (tryJson(bytes.toString('utf8')) ?? {}) as { user?: unknown; pass?: unknown };
     if (typeof user === 'string' && typeof pass === 'string') return { user, pass };
     throw new AppError('input.bad', `'${file}' has no "user" and "pass"`);
   }
   if (!/BEGIN NATS USER JWT/.test(bytes.toString('latin1')))
     throw new AppError('input.bad', `'${file}' is not a NATS credentials file, nor JSON with "user" and "pass"`);
   return { authenticator: credsAuthenticator(bytes) };
-}
-
-function readJson(text: string): { user?: unknown; pass?: unknown } {
-  try {
-    return JSON.parse(text) as object;
-  } catch {
-    return {};
-  }
 }

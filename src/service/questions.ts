@@ -1,4 +1,5 @@
 /** The questions of an agent with their choices, as they stand in the input of its tool, and the answers to them. Pure. */
+import { tryJson } from '../try-json.ts';
 
 export type Choice = { readonly label: string; readonly description: string };
 export type Question = { readonly question: string; readonly isMultiple: boolean; readonly choices: readonly Choice[] };
@@ -7,7 +8,7 @@ export type Question = { readonly question: string; readonly isMultiple: boolean
 const questionsMax = 100;
 
 /** `detail`: the tool's input as JSON. Null: it is not of questions, or was cut. */
-export const readQuestions = (detail: string | null): Question[] | null => questionsIn(parse(detail ?? ''));
+export const readQuestions = (detail: string | null): Question[] | null => questionsIn(tryJson(detail ?? ''));
 
 /** Null: the tool's input is not of questions, or of too many. */
 export function questionsIn(input: unknown): Question[] | null {
@@ -40,7 +41,7 @@ export const areDistinct = (questions: readonly Question[]): boolean =>
 /** The answer to each of them, in their order. Null: the message does not answer them all, or they are not distinct. */
 export function readAnswers(questions: readonly Question[], message: string): string[] | null {
   if (!areDistinct(questions)) return null;
-  const byQuestion = questions.length === 1 ? {} : objectOf(parse(message));
+  const byQuestion = questions.length === 1 ? {} : objectOf(tryJson(message));
   const texts = questions.length === 1 ? [message] : questions.map(({ question }) => byQuestion[question]);
   const answers = texts.map(textOf);
   return answers.every((it) => it.trim() !== '') ? answers : null;
@@ -48,7 +49,7 @@ export function readAnswers(questions: readonly Question[], message: string): st
 
 /** The fields of a tool's input. Null: it is no object, or was cut. */
 export function readFields(detail: string): Fields | null {
-  const value = parse(detail);
+  const value = tryJson(detail);
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : null;
 }
 
@@ -63,11 +64,3 @@ export const describeQuestions = (questions: readonly Question[]): string =>
 type Fields = Readonly<Record<string, unknown>>;
 const objectOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return null;
-  }
-}

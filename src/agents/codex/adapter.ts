@@ -3,6 +3,7 @@
  * Pure. An answer has exactly the keys below: Codex silently drops a block that has any other key.
  */
 import { z } from 'zod';
+import { tryJson } from '../../try-json.ts';
 import {
   type Adapter,
   createHookReader,
@@ -126,7 +127,7 @@ const goalSchema = z.object({
 function planChange({ tool_name: tool, tool_input: input, tool_response: response }: CodexCall): PlanChange | null {
   if (tool === 'update_plan') return readPlan(input?.plan, 'step');
   if (tool !== 'create_goal' && tool !== 'update_goal' && tool !== 'get_goal') return null;
-  const answer = goalSchema.safeParse(typeof response === 'string' ? parseJson(response) : response);
+  const answer = goalSchema.safeParse(typeof response === 'string' ? tryJson(response) : response);
   if (!answer.success) return null;
   const { objective, status } = answer.data.goal;
   return oneStep('goal', { title: objective, status: goalStatuses.get(status) ?? status });
@@ -136,11 +137,3 @@ const goalStatuses: ReadonlyMap<string, string> = new Map([
   ['active', 'in_progress'],
   ['complete', 'completed'],
 ]);
-
-function parseJson(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return null;
-  }
-}

@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { parse, TomlError } from 'smol-toml';
 import { z } from 'zod';
+import { tryJson } from '../../try-json.ts';
 import { SyntaxProblem } from '../setup/json-edit.ts';
 
 const hookSchema = z.object({
@@ -39,7 +40,7 @@ export async function listCodexHooks(
   });
   const answered = new Promise<CodexHook[]>((resolve) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
-      const answer = answerSchema.safeParse(parseLine(line));
+      const answer = answerSchema.safeParse(tryJson(line));
       if (answer.success) resolve(answer.data.result.data.flatMap(({ hooks }) => hooks));
     });
   });
@@ -51,14 +52,6 @@ export async function listCodexHooks(
   } finally {
     clearTimeout(timer);
     child.kill();
-  }
-}
-
-function parseLine(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null;
   }
 }
 

@@ -3,6 +3,7 @@
  * event name; as `Stop`, snake_case keys and the name. Both are read into the same form.
  */
 import { z } from 'zod';
+import { tryJson } from '../../try-json.ts';
 import { fields, readBody, readEvent, sessionName, text } from '../shared/adapter.ts';
 import type { BaseCall } from '../shared/entry-drafts.ts';
 import { toId } from '../shared/safe-id.ts';
@@ -70,13 +71,5 @@ function inCamelCase(body: unknown): unknown {
   ]);
   const { toolInput, ...rest } = Object.fromEntries(entries) as Record<string, unknown>;
   const toolArgs = rest.toolArgs ?? toolInput;
-  return { ...rest, toolArgs: typeof toolArgs === 'string' ? parseJson(toolArgs) : toolArgs };
-}
-
-function parseJson(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
+  return { ...rest, toolArgs: typeof toolArgs === 'string' ? tryJson(toolArgs) : toolArgs };
 }

@@ -1,4 +1,5 @@
 /** The doctor's requests to the service. */
+import { tryJson } from '../../try-json.ts';
 
 /** `body` null: it is no JSON. */
 export type Reply = {
@@ -16,17 +17,9 @@ export async function askHttp(url: string, token: string | null): Promise<Reply 
     const headers = token === null ? {} : { authorization: `Bearer ${token}` };
     const reply = await fetch(url, { headers, signal: AbortSignal.timeout(replyTimeoutMs), redirect: 'error' });
     const text = await reply.text();
-    return { status: reply.status, body: parse(text), text, date: reply.headers.get('date') };
+    return { status: reply.status, body: tryJson(text), text, date: reply.headers.get('date') };
   } catch (error) {
     const { cause, message } = error as Error & { cause?: { code?: string } };
     return cause?.code ?? (cause as Error | undefined)?.message ?? message;
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
   }
 }

@@ -2,6 +2,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { tryJson } from '../../try-json.ts';
 
 export type Loopback = { readonly url: string; close(): Promise<void> };
 export type Answer = (
@@ -27,13 +29,7 @@ export async function openLoopback(answer: Answer): Promise<Loopback> {
 }
 
 async function readJson(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  try {
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    return JSON.parse(Buffer.concat(chunks).toString('utf8'));
-  } catch {
-    return null;
-  }
+  return tryJson(await text(request).catch(() => ''));
 }
 
 export function sendJson(response: ServerResponse, status: number, body: object): void {
