@@ -18,7 +18,10 @@ export async function runCli(argv: readonly string[], io: Io, services: Services
   io.stderr.on('error', () => undefined);
   const note = (line: string) => void io.stderr.write(`${clean(line)}\n`);
   try {
-    return await dispatch(argv, { io, out, note, services });
+    const code = await dispatch(argv, { io, out, note, services });
+    const fault = await out.fault();
+    if (fault === null) return code;
+    throw new AppError('input.bad', `cannot write to stdout: ${describeSystemError(fault)}`, { cause: fault });
   } catch (cause) {
     const error = asAppError(cause);
     if (error === null) throw cause;

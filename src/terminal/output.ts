@@ -9,6 +9,8 @@ export type Output = {
   readonly width: () => number;
   /** Aborted when the reader is gone, so that an endless command ends. */
   readonly closed: AbortSignal;
+  /** Why stdout took less than all; a reader that is gone is no fault. Resolves once that is known. */
+  readonly fault: () => Promise<Error | null>;
   /** Writes lines, each with a line end. Resolves when there is room for more. */
   readonly print: (...lines: string[]) => Promise<void>;
   /** Writes `text` as it is. */
@@ -20,7 +22,11 @@ export type Output = {
 export function createOutput({ stdout, isTTY, env, size }: Io): Output {
   const gone = new AbortController();
   // The listener stays: EPIPE may come after the last write, and would crash the process.
-  stdout.on('error', () => gone.abort());
+  let fault: Error | null = null;
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') fault ??= error;
+    gone.abort();
+  });
   const write = async (text: string) => {
     if (gone.signal.aborted || text === '') return;
     if (!stdout.write(text)) await once(stdout, 'drain', { signal: gone.signal }).catch(() => undefined);
@@ -29,6 +35,8 @@ export function createOutput({ stdout, isTTY, env, size }: Io): Output {
     colors: createColors(isTTY && (env.NO_COLOR ?? '') === ''),
     width: () => (isTTY ? size().columns : Number.POSITIVE_INFINITY),
     closed: gone.signal,
+    // The stream reports an error of its last write in the next turn.
+    fault: () => new Promise((resolve) => setImmediate(() => resolve(fault))),
     print: (...lines) => write(lines.map((line) => `${line}\n`).join('')),
     write,
     json: (value) => write(`${JSON.stringify(value)}\n`),

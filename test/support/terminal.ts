@@ -17,8 +17,10 @@ export type TerminalOptions = {
   readonly stdin?: string | Readable;
   readonly services?: Partial<Services>;
   readonly cwd?: string;
-  /** Stdout fails with EPIPE after this many writes, as behind `| head`. */
+  /** Stdout fails after this many writes. */
   readonly writesMax?: number;
+  /** Default: EPIPE, as behind `| head`. */
+  readonly writeError?: string;
 };
 
 export type Terminal = {
@@ -42,6 +44,7 @@ export async function openTerminal(options: TerminalOptions = {}): Promise<Termi
     rows = 24,
     stdin = '',
     writesMax = Number.POSITIVE_INFINITY,
+    writeError = 'EPIPE',
   } = options;
   const cwd = options.cwd ?? (await mkdtemp(join(tmpdir(), 'stopgate-cli-')));
   if (options.cwd === undefined) onTestFinished(() => rm(cwd, { recursive: true, force: true }));
@@ -54,7 +57,7 @@ export async function openTerminal(options: TerminalOptions = {}): Promise<Termi
       write(chunk: string, _encoding, done) {
         writes += name === 'stdout' ? 1 : 0;
         if (name === 'stdout' && writes > writesMax) {
-          done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+          done(Object.assign(new Error(`write ${writeError}`), { code: writeError }));
           return;
         }
         texts[name] += chunk;
