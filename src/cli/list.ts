@@ -2,12 +2,11 @@
 import { presences, workerStates } from '../../machines/values/states.ts';
 import { AppError } from '../errors.ts';
 import type { Requester } from '../nats/requester.ts';
-import { formatTable } from '../terminal/table.ts';
 import type { Arguments, Flags } from './argument-types.ts';
 import { clientArgs, timeoutArg } from './client-args.ts';
 import type { Context } from './command.ts';
 import { withRequester } from './connection.ts';
-import type { Filter, Listing } from './listing.ts';
+import { type Filter, formatListing, type Listing } from './listing.ts';
 import { readCount, readId, readTimeout } from './option-values.ts';
 import { watch } from './watch.ts';
 
@@ -50,12 +49,7 @@ export async function list<View>(
     return views.slice(0, most);
   };
   const format = (views: readonly View[], fleet: string, width: number): string[] => {
-    if (views.length > 0)
-      return formatTable(
-        listing.headings,
-        views.map((view) => listing.rowOf(view, out.colors)),
-        width,
-      );
+    if (views.length > 0) return formatListing(listing, views, { colors: out.colors, width });
     return Object.keys(wanted).length > 0
       ? [`No ${listing.entity} in fleet '${fleet}' matches.`]
       : listing.empty(fleet);

@@ -1,11 +1,13 @@
 /** What a list command shows of its entity. */
 import type { Colors } from '../terminal/colors.ts';
-import type { Row } from '../terminal/table.ts';
+import { formatTable, type Row } from '../terminal/table.ts';
 
 /** `idOf` identifies an actor. `steadyOf` is the part whose change counts as one: clocks always run. */
 export type Listing<View> = {
   readonly entity: 'worker' | 'task' | 'queue' | 'escalation';
   readonly headings: readonly string[];
+  /** Those that matter most, for a terminal on which all would be too narrow to be read. */
+  readonly narrowHeadings: readonly string[];
   /** `nowMs`: ages count from there; default: now. */
   readonly rowOf: (view: View, colors: Colors, nowMs?: number) => Row;
   readonly idOf: (view: View) => string;
@@ -18,6 +20,24 @@ export type Listing<View> = {
 
 export type ReadAll = <Actor>(entity: 'worker' | 'task' | 'queue', filter: Filter) => Promise<Actor[]>;
 export type Filter = Readonly<Record<string, string | undefined>>;
+
+/** On fewer columns, each of nine would be cut to a few letters. */
+const columnsMin = 72;
+
+/** A row each. `nowMs`: as `rowOf` takes it. */
+export function formatListing<View>(
+  { headings, narrowHeadings, rowOf }: Pick<Listing<View>, 'headings' | 'narrowHeadings' | 'rowOf'>,
+  views: readonly View[],
+  { colors, width, nowMs }: { readonly colors: Colors; readonly width: number; readonly nowMs?: number },
+): string[] {
+  const shown = width < columnsMin ? narrowHeadings : headings;
+  const pick = <Item>(items: readonly Item[]) => items.filter((_, index) => shown.includes(headings[index] ?? ''));
+  return formatTable(
+    pick(headings),
+    views.map((view) => pick(rowOf(view, colors, nowMs))),
+    width,
+  );
+}
 
 /** A command line to copy, with the fleet unless it is the default. */
 export const spellCommand = (fleet: string, rest: string): string =>

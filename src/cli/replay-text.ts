@@ -2,9 +2,8 @@
 import type { Replay, ReplayLine } from '../../machines/index.ts';
 import { describeAnswer, paintAnswer } from '../terminal/answer.ts';
 import type { Colors } from '../terminal/colors.ts';
-import { formatTable } from '../terminal/table.ts';
 import { clean, cut } from '../terminal/text.ts';
-import type { Listing } from './listing.ts';
+import { formatListing, type Listing } from './listing.ts';
 import { taskListing } from './task-listing.ts';
 import { workerListing } from './worker-listing.ts';
 
@@ -31,9 +30,9 @@ function describe(line: ReplayLine, colors: Colors) {
 
 /** All actors at one moment, fleet by fleet, as `workers` and `tasks` show them. */
 export function formatFleets({ at, fleets }: ReturnType<Replay['view']>, colors: Colors, width: number): string[] {
-  const tableOf = <View>({ headings, rowOf }: Listing<View>, views: Readonly<Record<string, View>>): string[] => {
-    const rows = Object.values(views).map((view) => rowOf(view, colors, Date.parse(at)));
-    return rows.length === 0 ? [] : ['', ...formatTable(headings, rows, width)];
+  const tableOf = <View>(listing: Listing<View>, views: Readonly<Record<string, View>>): string[] => {
+    const lines = formatListing(listing, Object.values(views), { colors, width, nowMs: Date.parse(at) });
+    return lines.length === 0 ? [] : ['', ...lines];
   };
   return Object.entries(fleets).flatMap(([name, { workers, tasks }], index) => [
     ...(index === 0 ? [] : ['']),

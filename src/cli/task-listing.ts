@@ -6,6 +6,7 @@ import { formatProgress, paintState } from './state-text.ts';
 export const taskListing: Listing<TaskView> = {
   entity: 'task',
   headings: ['TASK', 'STATE', 'WORKER', 'QUEUE', 'PLAN', 'ITERATION', 'HOOKS', 'TITLE'],
+  narrowHeadings: ['TASK', 'STATE', 'WORKER', 'TITLE'],
   rowOf: (view, colors) => {
     const { task, state, worker, queue, plan, iteration, maxIterations, hooks, title, outcome } = view;
     return [

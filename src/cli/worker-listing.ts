@@ -9,6 +9,7 @@ import { formatAgo, paintPresence, paintState } from './state-text.ts';
 export const workerListing: Listing<WorkerView> = {
   entity: 'worker',
   headings: ['WORKER', 'STATE', 'PRESENCE', 'RETRIES', 'IDLE', 'TASK', 'AGENT', 'LAST DECISION', 'SEEN'],
+  narrowHeadings: ['WORKER', 'STATE', 'RETRIES', 'LAST DECISION'],
   rowOf: (view, colors, nowMs) => {
     const { worker, state, presence, retry, idle, tasks, agent, lastDecision } = view;
     const limit = idle.limitMs === null ? '' : `/${formatDuration(idle.limitMs)}`;

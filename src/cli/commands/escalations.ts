@@ -11,6 +11,7 @@ type Row = { readonly entity: EscalatedEntity; readonly id: string } & Escalatio
 const listing: Listing<Row> = {
   entity: 'escalation',
   headings: ['WHO', 'SINCE', 'CAUSE', 'ACKNOWLEDGED', 'NOTIFIED', 'REASON'],
+  narrowHeadings: ['WHO', 'SINCE', 'REASON'],
   read: async (readAll) => {
     const filter = { state: 'escalated' };
     const [workers, tasks] = await Promise.all([

@@ -7,6 +7,7 @@ import { type Listing, spellCommand } from '../listing.ts';
 const listing: Listing<QueueView> = {
   entity: 'queue',
   headings: ['QUEUE', 'PENDING', 'REPORTED'],
+  narrowHeadings: ['QUEUE', 'PENDING', 'REPORTED'],
   rowOf: ({ queue, pending, reported }, colors) => [
     { text: queue, paint: colors.bold },
     { text: String(pending), ...(pending > 0 ? { paint: colors.yellow } : {}) },

@@ -50,7 +50,7 @@ function countsLine({ workers }: Model, colors: Colors, columns: number): string
   );
 }
 
-const narrowest = ['WORKER', 'STATE', 'RETRIES', 'LAST DECISION'];
+const narrowest = workerListing.narrowHeadings;
 /** From so many columns on, these; the first that fits. */
 const shown: readonly (readonly [columns: number, headings: readonly string[]])[] = [
   [100, workerListing.headings],

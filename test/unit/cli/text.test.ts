@@ -1,6 +1,7 @@
 /** Text for a terminal: what agents may have sent is made harmless, and fits. */
 import { describe, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
+import { formatListing } from '../../../src/cli/listing.ts';
 import { suggest } from '../../../src/cli/suggestion.ts';
 import { describeAnswer, paintAnswer } from '../../../src/terminal/answer.ts';
 import { createColors } from '../../../src/terminal/colors.ts';
@@ -74,6 +75,17 @@ test('a table shortens its widest columns first, and wide letters keep their col
   ]);
   for (const line of formatTable(['A', 'B', 'C'], rows, 20)) expect(widthOf(line)).toBeLessThanOrEqual(20);
   expect(formatTable(['A'], [], 20)).toEqual([]);
+});
+
+test('a narrow terminal gets the columns that matter most', () => {
+  const listing: Parameters<typeof formatListing<string>>[0] = {
+    headings: ['WHO', 'MOOD', 'WHY'],
+    narrowHeadings: ['WHO', 'WHY'],
+    rowOf: (text) => [{ text }, { text: 'calm' }, { text: 'because' }],
+  };
+  const at = (width: number) => formatListing(listing, ['w1'], { colors: createColors(false), width });
+  expect(at(80)).toEqual(['WHO  MOOD  WHY', 'w1   calm  because']);
+  expect(at(40)).toEqual(['WHO  WHY', 'w1   because']);
 });
 
 test.each([
