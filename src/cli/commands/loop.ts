@@ -1,7 +1,9 @@
 /** loop: runs an agent again, with the next prompt, until it may stop. */
 import { randomBytes } from 'node:crypto';
-import { basename } from 'node:path';
+import { existsSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
 import type { Decision, WorkerView } from '../../../machines/index.ts';
+import { findProgram } from '../../agents/setup/installed.ts';
 import { firstChars } from '../../agents/shared/text.ts';
 import { AppError, errorCodes } from '../../errors.ts';
 import type { Requester } from '../../nats/requester.ts';
@@ -68,6 +70,7 @@ export const loop = defineCommand({
       throw new AppError('input.bad', 'use either --prompt or --prompt-file');
     const turns = flags.turns === undefined ? turnsDefault : readCount('--turns', flags.turns, 1, turnsMax);
     const worker = flags.worker === undefined ? freshId(io.cwd) : readId('worker', flags.worker);
+    refuseUnknownProgram(words[0] as string, io);
     const readTask = openTask(context);
     await refuseEmpty(readTask, context);
     const signal = io.interrupt();
@@ -220,6 +223,12 @@ function openScreen({ io, flags }: LoopContext) {
 function refuseWhatCannotRun(end: GroupEnd, file: string): void {
   if (end.by !== 'refused') return;
   throw new AppError('input.bad', `cannot run '${file}': ${refusals[end.code] ?? end.code}`);
+}
+
+/** Before a worker is registered for it. @throws AppError input.bad */
+function refuseUnknownProgram(file: string, io: LoopContext['io']): void {
+  const isFound = file.includes('/') ? existsSync(resolve(io.cwd, file)) : file !== '' && findProgram(file, io.env);
+  if (!isFound) throw new AppError('input.bad', `cannot run '${file}': ${refusals.ENOENT}`);
 }
 
 const refusals: Readonly<Record<string, string>> = {

@@ -167,6 +167,7 @@ test('a prompt from stdin is there in each turn', async () => {
 
 test.each([
   ['no-such-agent', 'there is no such command'],
+  ['', 'there is no such command'],
   ['./notes.txt', 'it is not a program that you may run'],
 ])('%s cannot be run, and is refused in words', async (agent, why) => {
   await start();
