@@ -11,6 +11,7 @@ const timeoutMsMax = 2_147_483_647;
 export function readDuration(option: string, text: string): number {
   const ms = /^\d{1,15}$/.test(text) ? Number(text) : parseDuration(text);
   if (ms !== null && ms <= timeoutMsMax) return ms;
+  if (ms !== null) throw new AppError('input.bad', `${option} '${text}' is too long: 24d at most`);
   throw new AppError(
     'input.bad',
     `${option} '${text}' is not a duration: write 250ms, 50s, 10m, 2h or a number of milliseconds`,
@@ -19,9 +20,12 @@ export function readDuration(option: string, text: string): number {
 
 const defaultTimeoutMs = 5_000;
 
-/** Undefined is the default; at least 1. @throws AppError input.bad */
-export const readTimeout = (text: string | undefined, defaultMs = defaultTimeoutMs): number =>
-  text === undefined ? defaultMs : Math.max(1, readDuration('--timeout', text));
+/** Undefined is the default; 1 at least. @throws AppError input.bad */
+export function readTimeout(text: string | undefined, defaultMs = defaultTimeoutMs): number {
+  const ms = text === undefined ? defaultMs : readDuration('--timeout', text);
+  if (ms > 0) return ms;
+  throw new AppError('input.bad', `--timeout '${text}' leaves no time for an answer`);
+}
 
 /** How many entries a timeline has. @throws AppError input.bad */
 export const readEntryCount = (text: string | undefined): number =>

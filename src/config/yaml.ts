@@ -53,7 +53,12 @@ export function readYaml(text: string): Yaml {
     .slice(0, problemsMax)
     .map(({ code, message, pos: [offset] }) => ({
       ...at(offset),
-      message: code === 'DUPLICATE_KEY' ? `the key ${describeKey(document, offset)} appears twice` : message,
+      message:
+        code === 'DUPLICATE_KEY'
+          ? `the key ${describeKey(document, offset)} appears twice`
+          : code === 'MULTIPLE_DOCS'
+            ? 'a second document begins here; remove the "---" and what follows, or merge them'
+            : message,
     }));
   if (faults.length > 0) return { ok: false, problems: faults };
   const locate: Locate = (path, part = 'value') => at(offsetOf(document, path, part));

@@ -67,7 +67,11 @@ export async function openConnection({
     if (inboxPrefix !== undefined) inboxPrefixes.set(nc, inboxPrefix);
     return nc;
   } catch (cause) {
-    throw notConnected(cause as Error, servers.join(', '), credsFile ?? ('user' in auth ? 'the URL' : null));
+    throw notConnected(
+      cause as Error,
+      servers.join(', '),
+      credsFile ?? ('user' in auth || 'token' in auth ? 'the URL' : null),
+    );
   }
 }
 
@@ -139,6 +143,10 @@ function notConnected(cause: Error, servers: string, credentials: string | null)
     const hint = "use the server's host name or another address of it";
     return new AppError('service.unreachable', `cannot connect to ${servers}: ${why}; ${hint}`, { cause });
   }
+  if (/server does not support 'tls'/.test(cause.message))
+    return new AppError('service.unreachable', `the NATS server at ${servers} has no TLS: use nats:// for it`, {
+      cause,
+    });
   const hint =
     cause instanceof TimeoutError
       ? 'if a server runs there, it does not answer: check it, or name another with --nats'

@@ -26,8 +26,9 @@ export const check = defineCommand({
   ],
   examples: ['stopgate check', 'stopgate check deploy/stopgate.yaml --json'],
   run: async ({ flags, io, out, note }) => {
-    const path = flags.file ?? 'stopgate.yaml';
-    const read = readConfigFile(await readText(path, io), path === '-' ? 'stdin' : resolve(io.cwd, path));
+    const file = flags.file ?? 'stopgate.yaml';
+    const path = file === '-' ? 'stdin' : file;
+    const read = readConfigFile(await readText(file, io), resolve(io.cwd, path));
     const problems = read.ok
       ? read.unknownNames
       : read.problems.map((it) => `${describePosition(it, path)}: ${it.message}`);

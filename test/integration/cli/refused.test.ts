@@ -62,7 +62,7 @@ const rows: readonly Row[] = [
   [
     'no TLS there',
     3,
-    `server does not support 'tls'`,
+    `has no TLS: use nats:// for it`,
     () => ['decide', 'w1', '--nats', embedded().replace('nats:', 'tls:')],
   ],
   ['no NATS URL', 2, 'is not a NATS URL, such as nats://', () => ['decide', 'w1', '--nats', dev.ready.http]],
@@ -155,6 +155,12 @@ const rows: readonly Row[] = [
     2,
     '--http',
     () => ['dev', '--port', '0', '--store', 'a folder/v', '--token', 't', '--http', '203.0.113.1:0'],
+  ],
+  [
+    'a token in the URL that is wrong',
+    3,
+    'refused the credentials of the URL',
+    () => ['workers', '--nats', `nats://token@127.0.0.1:${portOf(embedded())}`],
   ],
   ['no such configuration', 2, /cannot read '.*gone.yaml'/, () => ['serve', '--config', 'gone.yaml']],
   [
