@@ -181,9 +181,9 @@ function requestRun(nc: NatsConnection, subject: string, payload: string, times:
 }
 
 const isNoResponder = (cause: unknown) => cause instanceof RequestError && cause.isNoResponders();
-/** A whole subject without wildcards: no client may make the service write elsewhere. */
 /** The server ends a connection whose control line is over 4,096 bytes; inboxes have some dozens. */
 const inboxBytesMax = 1_024;
 
+/** A whole subject without wildcards: no client may make the service write elsewhere. */
 const isPublishable = (subject: string) =>
   Buffer.byteLength(subject) <= inboxBytesMax && /^[^\s*>]+$/.test(subject) && !subject.split('.').includes('');
