@@ -1,187 +1,163 @@
-/** The table of commands, in the order of help. */
+/** The commands in the order of help, by the groups that it shows. */
 import type { CommandTable } from './command.ts';
 
-export const groups = ['Run', 'Agents', 'Decide', 'Inspect', 'Operate', 'Tools'];
-
-export const commands: CommandTable = {
-  dev: {
-    group: 'Run',
-    summary: 'start a NATS server and the service on this machine, and print how to try it',
-    load: async () => (await import('./commands/dev.ts')).dev,
+export const commandGroups: Readonly<Record<string, CommandTable>> = {
+  Run: {
+    dev: {
+      summary: 'start a NATS server and the service on this machine, and print how to try it',
+      load: async () => (await import('./commands/dev.ts')).dev,
+    },
+    serve: {
+      summary: 'start the service on an existing NATS server',
+      load: async () => (await import('./commands/serve.ts')).serve,
+    },
+    runner: {
+      summary: 'run commands and check files and repositories for the service, next to a workspace',
+      load: async () => (await import('./commands/runner.ts')).runner,
+    },
   },
-  serve: {
-    group: 'Run',
-    summary: 'start the service on an existing NATS server',
-    load: async () => (await import('./commands/serve.ts')).serve,
+  Agents: {
+    init: {
+      summary: 'set up an agent, so that it asks before it stops',
+      load: async () => (await import('./commands/init.ts')).init,
+    },
+    hook: {
+      summary: 'answer one hook call on stdin; the settings of the agent run this',
+      load: async () => (await import('./commands/hook.ts')).hook,
+    },
+    doctor: {
+      summary: 'check everything that a block depends on, and say how to fix what is wrong',
+      load: async () => (await import('./commands/doctor.ts')).doctor,
+    },
+    loop: {
+      summary: 'run an agent again and again, with the next prompt, until it may stop',
+      load: async () => (await import('./commands/loop.ts')).loop,
+    },
   },
-  runner: {
-    group: 'Run',
-    summary: 'run commands and check files and repositories for the service, next to a workspace',
-    load: async () => (await import('./commands/runner.ts')).runner,
+  Decide: {
+    decide: {
+      summary: 'may this worker stop? The attempt is logged and counted',
+      load: async () => (await import('./commands/decide.ts')).decide,
+    },
+    probe: {
+      summary: 'would this worker be allowed to stop? Nothing is logged or counted',
+      load: async () => (await import('./commands/probe.ts')).probe,
+    },
+    verify: {
+      summary: 'is its work complete? A cap or a bypass does not count as complete',
+      load: async () => (await import('./commands/verify.ts')).verify,
+    },
+    publish: {
+      summary: 'publish an entry to the log, as an agent would',
+      load: async () => (await import('./commands/publish.ts')).publish,
+    },
+    mcp: {
+      summary: 'serve MCP on stdio: hooks, iterations and checkpoints as tools',
+      load: async () => (await import('./commands/mcp.ts')).mcp,
+    },
   },
-  init: {
-    group: 'Agents',
-    summary: 'set up an agent, so that it asks before it stops',
-    load: async () => (await import('./commands/init.ts')).init,
+  Inspect: {
+    workers: {
+      summary: 'list workers: state, presence, retries, idle time, last decision',
+      load: async () => (await import('./commands/workers.ts')).workers,
+    },
+    top: {
+      summary: 'show the fleet live on the terminal, with keys to answer agents that wait for a person',
+      load: async () => (await import('./commands/top.ts')).top,
+    },
+    worker: {
+      summary: 'show one worker: plan, clocks, last decision, timeline',
+      load: async () => (await import('./commands/worker.ts')).worker,
+    },
+    tasks: {
+      summary: 'list tasks: state, worker, queue, iteration, plan',
+      load: async () => (await import('./commands/tasks.ts')).tasks,
+    },
+    task: {
+      summary: 'show one task: plan, hooks, checkpoints, timeline',
+      load: async () => (await import('./commands/task.ts')).task,
+    },
+    queues: {
+      summary: 'list queues, and how many tasks wait in each',
+      load: async () => (await import('./commands/queues.ts')).queues,
+    },
+    escalations: {
+      summary: 'list what waits for a person: since when, why, and who has acknowledged it',
+      load: async () => (await import('./commands/escalations.ts')).escalations,
+    },
+    explain: {
+      summary: 'explain why a worker may or may not stop, and what each guard looked at',
+      load: async () => (await import('./commands/explain.ts')).explain,
+    },
+    tail: {
+      summary: 'follow the log: entries and decisions, one per line',
+      load: async () => (await import('./commands/tail.ts')).tail,
+    },
   },
-  hook: {
-    group: 'Agents',
-    summary: 'answer one hook call on stdin; the settings of the agent run this',
-    load: async () => (await import('./commands/hook.ts')).hook,
+  Operate: {
+    ack: {
+      summary: 'acknowledge an escalation, which ends its reminders',
+      load: async () => (await import('./commands/ack.ts')).ack,
+    },
+    resolve: {
+      summary: 'end an escalation: resume or stop',
+      load: async () => (await import('./commands/resolve.ts')).resolve,
+    },
+    answer: {
+      summary: 'allow or deny what an agent asks permission for',
+      load: async () => (await import('./commands/answer.ts')).answer,
+    },
+    retire: {
+      summary: 'take a worker out of service',
+      load: async () => (await import('./commands/retire.ts')).retire,
+    },
+    audit: {
+      summary: 'list what operators did, to which worker or task, and when',
+      load: async () => (await import('./commands/audit.ts')).audit,
+    },
+    snapshot: {
+      summary: 'take a snapshot of the state of a fleet now, so that its next start is fast',
+      load: async () => (await import('./commands/snapshot.ts')).snapshot,
+    },
   },
-  doctor: {
-    group: 'Agents',
-    summary: 'check everything that a block depends on, and say how to fix what is wrong',
-    load: async () => (await import('./commands/doctor.ts')).doctor,
-  },
-  loop: {
-    group: 'Agents',
-    summary: 'run an agent again and again, with the next prompt, until it may stop',
-    load: async () => (await import('./commands/loop.ts')).loop,
-  },
-  decide: {
-    group: 'Decide',
-    summary: 'may this worker stop? The attempt is logged and counted',
-    load: async () => (await import('./commands/decide.ts')).decide,
-  },
-  probe: {
-    group: 'Decide',
-    summary: 'would this worker be allowed to stop? Nothing is logged or counted',
-    load: async () => (await import('./commands/probe.ts')).probe,
-  },
-  verify: {
-    group: 'Decide',
-    summary: 'is its work complete? A cap or a bypass does not count as complete',
-    load: async () => (await import('./commands/verify.ts')).verify,
-  },
-  publish: {
-    group: 'Decide',
-    summary: 'publish an entry to the log, as an agent would',
-    load: async () => (await import('./commands/publish.ts')).publish,
-  },
-  mcp: {
-    group: 'Decide',
-    summary: 'serve MCP on stdio: hooks, iterations and checkpoints as tools',
-    load: async () => (await import('./commands/mcp.ts')).mcp,
-  },
-  workers: {
-    group: 'Inspect',
-    summary: 'list workers: state, presence, retries, idle time, last decision',
-    load: async () => (await import('./commands/workers.ts')).workers,
-  },
-  top: {
-    group: 'Inspect',
-    summary: 'show the fleet live on the terminal, with keys to answer agents that wait for a person',
-    load: async () => (await import('./commands/top.ts')).top,
-  },
-  worker: {
-    group: 'Inspect',
-    summary: 'show one worker: plan, clocks, last decision, timeline',
-    load: async () => (await import('./commands/worker.ts')).worker,
-  },
-  tasks: {
-    group: 'Inspect',
-    summary: 'list tasks: state, worker, queue, iteration, plan',
-    load: async () => (await import('./commands/tasks.ts')).tasks,
-  },
-  task: {
-    group: 'Inspect',
-    summary: 'show one task: plan, hooks, checkpoints, timeline',
-    load: async () => (await import('./commands/task.ts')).task,
-  },
-  queues: {
-    group: 'Inspect',
-    summary: 'list queues, and how many tasks wait in each',
-    load: async () => (await import('./commands/queues.ts')).queues,
-  },
-  escalations: {
-    group: 'Inspect',
-    summary: 'list what waits for a person: since when, why, and who has acknowledged it',
-    load: async () => (await import('./commands/escalations.ts')).escalations,
-  },
-  explain: {
-    group: 'Inspect',
-    summary: 'explain why a worker may or may not stop, and what each guard looked at',
-    load: async () => (await import('./commands/explain.ts')).explain,
-  },
-  tail: {
-    group: 'Inspect',
-    summary: 'follow the log: entries and decisions, one per line',
-    load: async () => (await import('./commands/tail.ts')).tail,
-  },
-  ack: {
-    group: 'Operate',
-    summary: 'acknowledge an escalation, which ends its reminders',
-    load: async () => (await import('./commands/ack.ts')).ack,
-  },
-  resolve: {
-    group: 'Operate',
-    summary: 'end an escalation: resume or stop',
-    load: async () => (await import('./commands/resolve.ts')).resolve,
-  },
-  answer: {
-    group: 'Operate',
-    summary: 'allow or deny what an agent asks permission for',
-    load: async () => (await import('./commands/answer.ts')).answer,
-  },
-  retire: {
-    group: 'Operate',
-    summary: 'take a worker out of service',
-    load: async () => (await import('./commands/retire.ts')).retire,
-  },
-  audit: {
-    group: 'Operate',
-    summary: 'list what operators did, to which worker or task, and when',
-    load: async () => (await import('./commands/audit.ts')).audit,
-  },
-  snapshot: {
-    group: 'Operate',
-    summary: 'take a snapshot of the state of a fleet now, so that its next start is fast',
-    load: async () => (await import('./commands/snapshot.ts')).snapshot,
-  },
-  export: {
-    group: 'Tools',
-    summary: 'print the log, or what concerns one worker, in the form that replay reads',
-    load: async () => (await import('./commands/export.ts')).exportLog,
-  },
-  import: {
-    group: 'Tools',
-    summary: 'restore the log of a fleet that has none, from what export printed',
-    load: async () => (await import('./commands/import.ts')).importLog,
-  },
-  replay: {
-    group: 'Tools',
-    summary: 'fold a log from a file or from NATS, and print what was decided, or would be under other policies',
-    load: async () => (await import('./commands/replay.ts')).replay,
-  },
-  check: {
-    group: 'Tools',
-    summary: 'check whether a stopgate.yaml is valid, without a service, for an editor or CI',
-    load: async () => (await import('./commands/check.ts')).check,
-  },
-  permissions: {
-    group: 'Tools',
-    summary: 'print accounts and permissions for your own NATS server',
-    load: async () => (await import('./commands/permissions.ts')).permissions,
-  },
-  token: {
-    group: 'Tools',
-    summary: 'make a token for HTTP, and the line of stopgate.yaml that gives it a role',
-    load: async () => (await import('./commands/token.ts')).token,
-  },
-  'support-bundle': {
-    group: 'Tools',
-    summary: 'write a file with what somebody needs to help you, without secrets',
-    load: async () => (await import('./commands/support-bundle.ts')).supportBundle,
-  },
-  bench: {
-    group: 'Tools',
-    summary: 'compare decisions with raw NATS, on its own server',
-    load: async () => (await import('./commands/bench.ts')).bench,
-  },
-  completion: {
-    group: 'Tools',
-    summary: 'print a completion script for bash, zsh or fish',
-    load: async () => (await import('./commands/completion.ts')).completion,
+  Tools: {
+    export: {
+      summary: 'print the log, or what concerns one worker, in the form that replay reads',
+      load: async () => (await import('./commands/export.ts')).exportLog,
+    },
+    import: {
+      summary: 'restore the log of a fleet that has none, from what export printed',
+      load: async () => (await import('./commands/import.ts')).importLog,
+    },
+    replay: {
+      summary: 'fold a log from a file or from NATS, and print what was decided, or would be under other policies',
+      load: async () => (await import('./commands/replay.ts')).replay,
+    },
+    check: {
+      summary: 'check whether a stopgate.yaml is valid, without a service, for an editor or CI',
+      load: async () => (await import('./commands/check.ts')).check,
+    },
+    permissions: {
+      summary: 'print accounts and permissions for your own NATS server',
+      load: async () => (await import('./commands/permissions.ts')).permissions,
+    },
+    token: {
+      summary: 'make a token for HTTP, and the line of stopgate.yaml that gives it a role',
+      load: async () => (await import('./commands/token.ts')).token,
+    },
+    'support-bundle': {
+      summary: 'write a file with what somebody needs to help you, without secrets',
+      load: async () => (await import('./commands/support-bundle.ts')).supportBundle,
+    },
+    bench: {
+      summary: 'compare decisions with raw NATS, on its own server',
+      load: async () => (await import('./commands/bench.ts')).bench,
+    },
+    completion: {
+      summary: 'print a completion script for bash, zsh or fish',
+      load: async () => (await import('./commands/completion.ts')).completion,
+    },
   },
 };
+
+export const commands: CommandTable = Object.assign({}, ...Object.values(commandGroups));

@@ -29,7 +29,7 @@ export type Command = {
 };
 
 /** A command's code is loaded when it is used, so that the others start fast. */
-export type CommandRow = { readonly group: string; readonly summary: string; readonly load: () => Promise<Command> };
+export type CommandRow = { readonly summary: string; readonly load: () => Promise<Command> };
 export type CommandTable = Readonly<Record<string, CommandRow>>;
 
 /** Ties the flags that `run` gets to the options that are declared. */

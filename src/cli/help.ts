@@ -1,16 +1,15 @@
 /** The overview of all commands, from the table that the command line itself reads. */
 import type { Colors } from '../terminal/colors.ts';
 import { pad, widthOf, wrap } from '../terminal/text.ts';
-import { commands, groups } from './command-table.ts';
+import { commandGroups } from './command-table.ts';
 
 /** `width`: columns to fit into. */
 export function formatHelp(colors: Colors, width: number): string[] {
-  const names = Object.entries(commands);
-  const lists = groups.flatMap((group) => [
+  const lists = Object.entries(commandGroups).flatMap(([group, commands]) => [
     '',
     colors.bold(group),
     ...twoColumns(
-      names.filter(([, row]) => row.group === group).map(([name, { summary }]) => [name, summary]),
+      Object.entries(commands).map(([name, { summary }]) => [name, summary]),
       width,
       colors,
     ),
