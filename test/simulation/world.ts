@@ -28,6 +28,8 @@ export type Member = {
   readonly name: string;
   process: Process;
   replica: Replica | null;
+  /** It has folded entries that the store has lost since. */
+  outran: Replica | null;
   /** Nobody starts it while it is meant to be down. */
   down: boolean;
   lastError: string | null;
@@ -203,7 +205,10 @@ function lose(world: World, stream: Stream, seq: number): void {
   const gone = truncate(stream, seq);
   if (gone.length === 0) return;
   world.trace(`the store of ${stream.config.name} went back to ${seq}: ${gone.length} messages are gone`);
-  if (stream.config.name === logName) world.ledger.onLost(gone);
+  if (stream.config.name === logName) {
+    world.ledger.onLost(gone);
+    for (const member of world.members) if ((member.replica?.fleet.seq ?? 0) > seq) member.outran = member.replica;
+  }
   if (stream.config.name === deadName)
     for (const { data } of gone) world.ledger.lostLetters.add((JSON.parse(data.toString()) as { seq: number }).seq);
 }
@@ -228,7 +233,7 @@ function traceMessages(trace: World['trace'], onTrace: unknown) {
 
 const createMember = (scheduler: Scheduler, name: string, { release }: Settings): Member => ({
   ...{ lastError: null, acceptEmptyLog: false, release, running: release, failed: release },
-  ...{ name, process: scheduler.spawn(name), replica: null, down: true },
+  ...{ name, process: scheduler.spawn(name), replica: null, outran: null, down: true },
 });
 
 function endMember(world: World, member: Member): void {
