@@ -196,8 +196,8 @@ function respondStarted(message: Msg): void {
 function respondError(message: Msg, error: AppError, status: number): void {
   const h = headers();
   h.set('Nats-Service-Error-Code', String(status));
-  // A header is one line.
-  h.set('Nats-Service-Error', error.message.replace(/[\r\n]+/g, ' ').slice(0, 500));
+  // A header is one line, which terminals print: the message may quote the request.
+  h.set('Nats-Service-Error', error.message.replace(/\p{Cc}+/gu, ' ').slice(0, 500));
   const { retryAfterMs } = error;
   if (retryAfterMs !== null) h.set('Retry-After', String(Math.ceil(retryAfterMs / 1_000)));
   message.respond(JSON.stringify(errorBody(error)), { headers: h });
