@@ -64,7 +64,15 @@ describeInBrowser('an operator', () => {
     await button('Resume…').click();
     await page.getByLabel('Prompt for the agent (optional)').fill('Take the one that is there.');
     expect(await page.getByLabel('Your name (stored with the entry)').inputValue()).toBe('Ann');
-    await page.locator('dialog').getByRole('button', { name: 'Resume' }).click();
+    // A session that has ended meanwhile is begun again above the dialog, which keeps the prompt.
+    await browser.context.clearCookies();
+    const resume = page.locator('dialog').getByRole('button', { name: 'Resume' });
+    await resume.click();
+    await page.getByLabel('Operator token').fill(operatorToken);
+    await button('Continue').click();
+    await page.getByLabel('Operator token').waitFor({ state: 'detached' });
+    expect(await page.getByLabel('Prompt for the agent (optional)').inputValue()).toBe('Take the one that is there.');
+    await resume.click();
     await page.locator('.resolution', { hasText: 'Take the one that is there.' }).waitFor();
     expect(await stored('worker.ana.escalation.resolved')).toEqual([
       { by: 'Ann', verdict: 'resume', prompt: 'Take the one that is there.' },

@@ -38,14 +38,16 @@ export function WhyNotYet({ view }: { view: WorkerView }) {
             ))}
           </ul>
         )}
-        {missing.length === 0 && tried === null && (
-          <p class="muted">
-            {shown === null ? 'It has not tried to stop yet.' : 'Nothing was missing when it last tried to stop.'}
-          </p>
-        )}
+        {missing.length === 0 && tried === null && <p class="muted">{describeLastTry(shown)}</p>}
       </div>
     </section>
   );
+}
+
+function describeLastTry(decision: Decision | null): string {
+  if (decision === null) return 'It has not tried to stop yet.';
+  if (decision.cause === 'unjudged') return 'A check could not be judged when it last tried to stop.';
+  return 'Nothing was missing when it last tried to stop.';
 }
 
 /** Asks how a stop would be answered now. Forgotten when the worker moves on. */
