@@ -49,10 +49,10 @@ async function dispatch(argv: readonly string[], { io, out, note, services }: Su
       await out.print(version());
       return 0;
     }
-    throw new AppError(
-      'input.bad',
-      `there is no option '${rest[0]}' without a command; "stopgate help" lists the commands`,
-    );
+    const { suggest } = await import('./suggestion.ts');
+    const meant = suggest(rest[0] ?? '', ['--help', '--version']);
+    const guess = meant === null ? '"stopgate help" lists the commands' : `did you mean '${meant}'?`;
+    throw new AppError('input.bad', `there is no option '${rest[0]}' without a command; ${guess}`);
   }
   if (name === 'help') return printHelp(out, rest[0]);
   const row = await rowOf(name);

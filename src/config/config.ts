@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { AppError, type ErrorIssue } from '../errors.ts';
+import { describeSystemError } from '../system-error.ts';
 import { readTokens } from './access-tokens.ts';
 import { type Environment, readEnvironment, readVariable } from './environment.ts';
 import { type ConfigFile, emptyConfigFile } from './file.ts';
@@ -199,7 +200,7 @@ async function openFile(flags: Flags, cwd: string, env: Environment): Promise<Op
   } catch (cause) {
     if (origin === null && (cause as NodeJS.ErrnoException).code === 'ENOENT')
       return { ...empty, text: null, problems: [] };
-    const message = `cannot read '${path}': ${(cause as Error).message}`;
+    const message = `cannot read '${path}': ${describeSystemError(cause)}`;
     return { ...empty, text: null, problems: [{ path: origin ?? 'stopgate.yaml', message }] };
   }
   // YAML and the schemas take longer to load than everything else that a command needs.

@@ -1,5 +1,7 @@
 /** dev: everything on this machine, for a first try and for a developer's own agents. */
+
 import { loadConfig } from '../../config/config.ts';
+import { AppError } from '../../errors.ts';
 import { defineCommand } from '../command.ts';
 import { readDuration } from '../option-values.ts';
 import { natsServerArgs, readNatsServer, readServeOptions, serveArgs } from '../server-args.ts';
@@ -37,6 +39,7 @@ export const dev = defineCommand({
     });
     const idle = flags['idle-exit'];
     const idleExitMs = idle === undefined ? undefined : readDuration('--idle-exit', idle);
+    if (idleExitMs === 0) throw new AppError('input.bad', `--idle-exit '${idle}' would end it at once: write e.g. 30m`);
     return services.dev(resolved, { ...readNatsServer(flags, io.cwd), idleExitMs }, io);
   },
 });

@@ -97,6 +97,8 @@ export const init = defineCommand({
       throw new AppError('input.bad', `there is no agent '${name}'; these are: ${names.join(', ')}`);
     const setup = await agent.setup();
     if (setup.kind === 'line') return printLine(agent, setup, context);
+    if (flags.worker !== undefined)
+      throw new AppError('input.bad', `--worker is for shell: each session of ${name} is a worker of its own`);
     const places: Places = { cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env };
     return connect({ agent, setup, places, context });
   },

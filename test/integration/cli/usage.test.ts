@@ -79,6 +79,10 @@ describe('bad usage ends with code 2, one line on stderr and nothing on stdout',
     { argv: ['serve', '--public-url', 'stopgate.example.com'], says: 'is not a URL without a path' },
     { argv: ['permissions', '--fleet', 'a', '--fleet', 'b.c'], says: `'b.c' is not the id of a fleet` },
     { argv: ['--verbose'], says: `there is no option '--verbose'` },
+    { argv: ['--verson'], says: `no option '--verson' without a command; did you mean '--version'?` },
+    { argv: ['dev', '--idle-exit', '0'], says: `--idle-exit '0' would end it at once` },
+    { argv: ['init', 'claude', '--worker', 'w1'], says: '--worker is for shell' },
+    { argv: ['workers', '--config', 'gone.yaml'], says: `gone.yaml': there is no such file or folder` },
   ])('$argv', async ({ argv, says }) => {
     const { code, stdout, stderr } = await runOnce(argv);
     expect(stderr).toContain(says);

@@ -104,7 +104,7 @@ describe('stopgate.yaml', () => {
 
   test('must be there if it was named', async () => {
     expect(await problemsOf({ flags: { config: 'no.yaml' } })).toEqual([
-      expect.stringMatching(/^--config: cannot read '.*no\.yaml': ENOENT/),
+      expect.stringMatching(/^--config: cannot read '.*no\.yaml': there is no such file/),
     ]);
     expect(await problemsOf({ env: { STOPGATE_CONFIG: 'no.yaml' } })).toEqual([
       expect.stringMatching(/^STOPGATE_CONFIG: cannot read/),
@@ -113,7 +113,7 @@ describe('stopgate.yaml', () => {
 
   test('must be readable if it is there', async () => {
     mkdirSync(inHome('stopgate.yaml'));
-    const problem = expect.stringMatching(/^stopgate\.yaml: cannot read '.*': EISDIR/);
+    const problem = expect.stringMatching(/^stopgate\.yaml: cannot read '.*': it is a folder/);
     expect(await problemsOf({ serving: true })).toEqual([problem]);
     expect((await load()).warnings).toEqual([problem]);
   });
