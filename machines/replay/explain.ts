@@ -18,7 +18,7 @@ export function explainDecision(decision: Decision, lastSeen = ''): string[] {
     last === undefined
       ? `No guard was asked: ${reason}.`
       : `The guard "${last.guard}" decided: ${sentence(reason || last.detail)}`,
-    ...(passed.length === 0 ? [] : [`Before it passed: ${passed.join(', ')}.`]),
+    ...(passed.length === 0 ? [] : [`These passed before it: ${passed.join(', ')}.`]),
     `It left the worker ${state}, with ${retry.count} of ${retry.max ?? 'any number of'} blocked stops.`,
     missing.length === 0 || decision.decision === 'allow'
       ? whyNothing(decision, lastSeen > at)

@@ -36,7 +36,7 @@ describe('explain', () => {
     expect(stdout.split('\n').slice(0, 5)).toEqual([
       'w1 tried to stop at 2026-03-02T12:00:02.000Z (attempt a1): block · continue · incomplete.',
       'The guard "checks" decided: 1 of 1 plan steps remain: Write tests.',
-      'Before it passed: retired, escalated, bypass, limited, waiting, retries, promise.',
+      'These passed before it: retired, escalated, bypass, limited, waiting, retries, promise.',
       'It left the worker blocked, with 1 of 3 blocked stops.',
       'It may stop once this is settled: plan: 1 of 1 plan steps remain: Write tests.',
     ]);
