@@ -94,3 +94,14 @@ test('what is due before the next try is not left until then', () => {
   pass(scene, 200);
   expect([...scene.fleet.held]).toEqual([]);
 });
+
+test('entries about other deadlines put nothing off', () => {
+  const scene = hold();
+  addReplica(scene, 'r1', 0);
+  const other = readEntry('stopgate.main.own.worker.w2.timer.fired', '{"timer":"stale"}', 17) as never;
+  for (let passed = 0; passed < holdMs + 50; passed += 10) {
+    scene.timers.get('r1')?.onFired(other, 'r2');
+    pass(scene, 10);
+  }
+  expect([...scene.fleet.held]).toEqual([]);
+});

@@ -59,6 +59,18 @@ describe('deep nesting', () => {
   });
 });
 
+test.each(['null', '[]', '3', '"text"'])('a line of a replay that is %s is reported', (text) => {
+  expect(createReplay().fold(text)).toBe('is not a JSON object');
+});
+
+// The schema would read all of it, and list each of a thousand faults.
+test('a list with too many items is one fault, whatever is in it', () => {
+  expect(read('worker.w1.stop.attempted', JSON.stringify({ validation: Array(1_000).fill(null) }))).toMatchObject({
+    ...{ code: 'BAD_SHAPE', message: 'validation: has 1000 items; the limit is 256' },
+    issues: [{ path: 'validation' }],
+  });
+});
+
 test('what a worker waits for is cut in its decision, which must fit into one message', () => {
   const replay = createReplay();
   for (let count = 0; count < 40; count += 1) {
